@@ -1,0 +1,3 @@
+//! Bases: the settled, immutable part of a table, in the shape that its owner chose.
+
+pub mod btree;

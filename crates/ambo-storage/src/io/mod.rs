@@ -1,0 +1,91 @@
+//! The one seam to the outside: files, clock and chance.
+//!
+//! Everything that the engine knows of the world comes through [`Env`]. Two implementations exist: the operating
+//! system's ([`os`]) and a simulated disk with crashes and faults ([`sim`]).
+
+use std::{fmt::Debug, io, sync::Arc, time::Duration};
+
+pub mod os;
+pub mod sim;
+
+/// How a file is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenMode {
+    /// It must exist; only reads.
+    Read,
+    /// It must exist; reads and writes.
+    ReadWrite,
+    /// It must not exist; it is created, for reads and writes. Durable after [`Disk::sync_directory`].
+    Create,
+}
+
+/// The files of one database directory. Names are plain: no separators.
+pub trait Disk: Send + Sync + Debug {
+    /// Opens or creates a file.
+    fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>>;
+    /// Removes a file. Durable after [`Disk::sync_directory`]. Files still open stay readable.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Renames a file over whatever has the new name, atomically. Durable after [`Disk::sync_directory`].
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// The names of all files, in no order.
+    fn list(&self) -> io::Result<Vec<String>>;
+    /// Makes creations, removals and renames durable.
+    fn sync_directory(&self) -> io::Result<()>;
+    /// Takes the lock of the named file (created when absent) without waiting: exclusive, or shared with
+    /// other shared holders. `Ok(None)` if another process, or another handle of this one, holds it. Held until dropped.
+    fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>>;
+}
+
+/// A lock that is held until it is dropped.
+pub trait Lock: Send + Sync + Debug {}
+
+/// An open file. All operations take positions, so that threads share it without a cursor.
+pub trait File: Send + Sync + Debug {
+    /// Fills `buffer` from `offset`; [`io::ErrorKind::UnexpectedEof`] if the file ends before.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Writes all of `bytes` at `offset`, growing the file when needed.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// The file's length in bytes.
+    fn len(&self) -> io::Result<u64>;
+    /// Cuts or extends (with zeros) the file.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Reserves space for `[offset, offset + len)` and extends the file to cover it; new bytes are zero.
+    /// Where the file system cannot reserve, it only extends.
+    fn allocate(&self, offset: u64, len: u64) -> io::Result<()>;
+    /// Gives the space of `[offset, offset + len)` back to the file system; the bytes become zero. Where the
+    /// file system cannot, it does nothing.
+    fn punch_hole(&self, offset: u64, len: u64) -> io::Result<()>;
+    /// Makes the written bytes (and the length needed to read them) durable.
+    fn sync(&self) -> io::Result<()>;
+    /// Hints that `[offset, offset + len)` will be read soon.
+    fn will_need(&self, offset: u64, len: u64);
+    /// Bytes that the file occupies on the device, holes left out.
+    fn allocated_len(&self) -> io::Result<u64>;
+    /// Whether the file has no bytes.
+    fn is_empty(&self) -> io::Result<bool> {
+        self.len().map(|len| len == 0)
+    }
+}
+
+/// Time, as far as the engine needs it.
+pub trait Clock: Send + Sync + Debug {
+    /// Time since some fixed moment; never goes back.
+    fn now(&self) -> Duration;
+}
+
+/// Chance, from one seed in tests.
+pub trait Chance: Send + Sync + Debug {
+    /// The next random number.
+    fn next_u64(&self) -> u64;
+}
+
+/// The world that an engine lives in.
+#[derive(Clone, Debug)]
+pub struct Env {
+    /// The directory's files.
+    pub disk: Arc<dyn Disk>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The source of random numbers.
+    pub chance: Arc<dyn Chance>,
+}

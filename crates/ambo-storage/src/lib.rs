@@ -1,0 +1,20 @@
+//! The storage engine of Ambo.
+//!
+//! Folders show the layers; each uses only those before it:
+//! `io` → `page`, `log` → `base`, `delta` → `transaction` → `catalog` → `database`.
+
+pub mod base;
+pub mod catalog;
+pub mod database;
+pub mod delta;
+pub mod error;
+pub mod id;
+pub mod io;
+pub mod log;
+pub mod page;
+pub mod record;
+pub mod transaction;
+
+mod sync;
+
+pub use error::{Error, Result};

@@ -1,0 +1,1 @@
+//! Ambo: one embedded store for rows and columns.
