@@ -1,1 +1,29 @@
-//! Under construction.
+//! Transactions: from buffered writes to published commits.
+//!
+//! # The commit path
+//!
+//! Every write of every table takes these steps, in this order ([`pipeline`] has the shared parts):
+//!
+//! 1. *Latch* the keys ([`latch`]): until step 6 nobody else commits to them, so versions of one key are
+//!    installed in timestamp order.
+//! 2. *Check* row locks of others ([`row_lock`]) and, for a transaction with a snapshot, that nothing newer than it was committed to
+//!    the keys (first committer wins).
+//! 3. *Sequence*: under one short lock take the next timestamp and append to the log's group buffer, so the log's
+//!    order is the order of timestamps.
+//! 4. *Write* the group to the log (one thread for all who wait) and sync it when asked. A failure fails exactly the
+//!    transactions of that group; none of them was installed.
+//! 5. *Install* the rows into the active deltas, in parallel with other commits.
+//! 6. Unlatch.
+//! 7. *Publish* in timestamp order ([`publish`]): a snapshot taken later sees the commit.
+//!
+//! # Lock order
+//!
+//! `checkpoint` → `versions` (DDL, freeze) → latches (ascending) → `writer` → `sequencer`. The registry of snapshots and
+//! the row-lock table are leaves: nothing is taken under them.
+
+pub mod latch;
+pub mod pipeline;
+pub mod publish;
+pub mod row_lock;
+pub mod snapshots;
+pub mod write_set;

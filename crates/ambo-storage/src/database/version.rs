@@ -1,0 +1,194 @@
+//! Versions: what a reader sees, as one immutable value.
+//!
+//! # Invariants
+//!
+//! 1. A version's bases hold exactly the commits at or before its `settled`; its deltas hold the rest up to now.
+//! 2. A snapshot at `t` uses a version with `settled <= t` whose active deltas took every commit at or before `t`.
+//! 3. Nothing in a version changes but the contents of active deltas, which only grow.
+
+use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
+
+use crate::{
+    Error, Result,
+    base::btree::{Tree, TreeRecord},
+    catalog::{Catalog, Storage},
+    delta::{Delta, Version},
+    id::{TableId, Timestamp},
+    page::PageStore,
+    record::{Record, RecordKind},
+    sync::{AtomicU64, Ordering},
+};
+
+/// What stays the same for a table through all its versions.
+pub struct TableShared {
+    /// The table's id.
+    pub id: TableId,
+    /// Where its pages are: the database's file, or memory of its own.
+    pub store: Arc<PageStore>,
+    /// The shape of its base.
+    pub storage: Storage,
+    /// Whether commits to it are logged.
+    pub logged: bool,
+    /// The next hidden row number or auto-increment value.
+    pub next_row: AtomicU64,
+}
+
+impl TableShared {
+    /// Takes the next row number.
+    pub fn take_row_number(&self) -> u64 {
+        self.next_row.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Makes later numbers greater than `used`.
+    pub fn note_row_number(&self, used: u64) {
+        self.next_row.fetch_max(used.saturating_add(1), Ordering::Relaxed);
+    }
+}
+
+/// One table at one moment: everything that a read looks into, newest first.
+#[derive(Clone)]
+pub struct TableVersion {
+    /// What never changes.
+    pub shared: Arc<TableShared>,
+    /// Takes the writes.
+    pub active: Arc<Delta>,
+    /// Waiting to be spilled, newest first.
+    pub frozen: Vec<Arc<Delta>>,
+    /// Spilled and kept only so that open transactions find their conflicts, newest first.
+    pub retired: Vec<Arc<Delta>>,
+    /// Commits after this are found in the deltas above; older ones may be in the bases alone, without their timestamps.
+    pub history_floor: Timestamp,
+    /// Spilled deltas that are not merged yet, newest first.
+    pub runs: Vec<Arc<Tree>>,
+    /// The settled part; none while it is empty.
+    pub main: Option<Arc<Tree>>,
+}
+
+/// Where a key was found.
+pub enum Found<'a> {
+    /// In a delta.
+    Delta(Version<'a>),
+    /// In a run or the main tree.
+    Tree(TreeRecord<'a>),
+}
+
+impl Found<'_> {
+    /// What was found.
+    pub fn record(&self) -> Record<'_> {
+        match self {
+            Self::Delta(version) => version.record,
+            Self::Tree(record) => record.record(),
+        }
+    }
+}
+
+impl TableVersion {
+    /// The newest record of `key` at or before `at`. Tombstones are found too.
+    #[inline]
+    pub fn find(&self, key: &[u8], at: Timestamp) -> Result<Option<Found<'_>>> {
+        for delta in std::iter::once(&self.active).chain(&self.frozen) {
+            if !delta.is_empty()
+                && let Some(version) = delta.get(key, at)
+            {
+                return Ok(Some(Found::Delta(version)));
+            }
+        }
+        self.find_settled(key)
+    }
+
+    /// The record of `key` in runs and the main tree.
+    #[inline]
+    pub fn find_settled(&self, key: &[u8]) -> Result<Option<Found<'_>>> {
+        for tree in self.runs.iter().chain(&self.main) {
+            if let Some(record) = tree.get(key)? {
+                return Ok(Some(Found::Tree(record)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a commit to `key` after `since` is known.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when there is one, or when `since` is so long ago that it cannot be told.
+    pub fn check_unchanged(&self, key: &[u8], since: Timestamp) -> Result<()> {
+        self.check_history(since)?;
+        for delta in self.deltas() {
+            if delta.newest(key).is_some_and(|newest| newest > since) {
+                return Err(Error::Conflict("a row was changed by a transaction that committed first".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all commits after `since` are still known one by one.
+    pub fn check_history(&self, since: Timestamp) -> Result<()> {
+        match since >= self.history_floor {
+            true => Ok(()),
+            false => Err(Error::Conflict(
+                "the transaction began before the oldest change that is still kept in memory".into(),
+            )),
+        }
+    }
+
+    /// All deltas that hold timestamps, newest first.
+    pub fn deltas(&self) -> impl Iterator<Item = &Arc<Delta>> {
+        std::iter::once(&self.active).chain(&self.frozen).chain(&self.retired).filter(|delta| !delta.is_empty())
+    }
+
+    /// Runs and main tree, newest first.
+    pub fn trees(&self) -> impl Iterator<Item = &Arc<Tree>> {
+        self.runs.iter().chain(&self.main)
+    }
+}
+
+/// Hashes small dense ids by spreading their bits.
+#[derive(Default)]
+pub struct IdHasher(u64);
+
+impl std::hash::Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(u32::from(byte));
+        }
+    }
+    fn write_u32(&mut self, id: u32) {
+        // Fibonacci hashing: the top bits, which the table takes for its tags, depend on all bits.
+        self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+/// All tables at one moment.
+#[derive(Clone)]
+pub struct DatabaseVersion {
+    /// Everything at or before this is in the bases.
+    pub settled: Timestamp,
+    /// What the tables are called and how they look.
+    pub catalog: Arc<Catalog>,
+    /// The tables by id.
+    pub tables: HashMap<TableId, Arc<TableVersion>, BuildHasherDefault<IdHasher>>,
+}
+
+impl DatabaseVersion {
+    /// The table with this id.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it was dropped, or truncated, or created after this version.
+    #[inline]
+    pub fn table(&self, id: TableId) -> Result<&Arc<TableVersion>> {
+        self.tables.get(&id).ok_or_else(|| gone(id))
+    }
+}
+
+#[cold]
+fn gone(id: TableId) -> Error {
+    Error::NotFound(format!("table {id} (it was dropped or truncated, or is newer than the snapshot)"))
+}
+
+/// Whether a found record is a live row.
+pub fn is_live(found: &Option<Found<'_>>) -> bool {
+    found.as_ref().is_some_and(|found| found.record().kind != RecordKind::Tombstone)
+}
