@@ -42,6 +42,11 @@ impl Snapshots {
         }
     }
 
+    /// Registers once more at a timestamp that is registered.
+    pub fn register_again(&self, at: Timestamp) {
+        *self.active.lock().get_mut(&at).expect("it is registered already") += 1;
+    }
+
     /// Ends one registration at `at`.
     pub fn release(&self, at: Timestamp, publisher: &Publisher) {
         let mut active = self.active.lock();

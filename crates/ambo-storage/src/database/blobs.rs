@@ -1,0 +1,191 @@
+//! Values too long for a row: written to pages of their own while they arrive, referred to by the commit.
+//!
+//! The pages of a blob belong to nobody until the commit that refers to them is in the log; from then on to the
+//! delta, and once that is spilled to the base, or, when a later write replaced it in the same delta, to the
+//! graveyard.
+
+use std::{
+    io::{self, Read, Write},
+    sync::Arc,
+};
+
+use super::{
+    commit::{Operation, Terms},
+    engine::Engine,
+    value::Value,
+};
+use crate::{
+    Error, Result,
+    id::{TableId, Timestamp},
+    page::{
+        PageStore,
+        blob::{BlobReader, BlobRef, BlobWriter},
+    },
+    record::{Record, RecordKind, VALUE_BYTES_MAX},
+};
+
+/// Values longer than this are written to blob pages at once instead of passing through log and delta.
+pub(super) const INLINE_BYTES_MAX: usize = 1 << 20;
+
+/// A blob that a commit referred to.
+pub(super) struct FreshBlob {
+    pub table: TableId,
+    pub at: Timestamp,
+    pub blob: BlobRef,
+}
+
+impl Engine {
+    pub(super) fn decode_blob(bytes: &[u8], table: TableId) -> Result<BlobRef> {
+        BlobRef::decode(bytes).ok_or_else(|| {
+            Error::damaged(crate::page::NAME, 0, format!("a row of table {table} has a blob reference that cannot be read"))
+        })
+    }
+
+    pub(super) fn note_fresh_blob(&self, table: TableId, at: Timestamp, bytes: &[u8]) {
+        // It was encoded by the writer of this very commit.
+        let blob = BlobRef::decode(bytes).expect("a reference of our own");
+        self.fresh_blobs.lock().push(FreshBlob { table, at, blob });
+    }
+
+    /// Reads a blob whole.
+    pub(super) fn load_blob(&self, table: TableId, _key: &[u8], reference: &[u8]) -> Result<Value> {
+        let store = self.versions.load().table(table)?.shared.store.clone();
+        read_whole(&store, &Self::decode_blob(reference, table)?).map(Value::owned)
+    }
+
+    /// Begins a value of any length under `key`; it is committed when the writer is finished.
+    pub fn put_stream(self: &Arc<Self>, table: TableId, key: &[u8]) -> Result<ValueWriter> {
+        self.check_writable()?;
+        Self::check_key(key)?;
+        let store = self.versions.load().table(table)?.shared.store.clone();
+        Ok(ValueWriter {
+            engine: self.clone(),
+            table,
+            key: key.to_vec(),
+            blob: Some(BlobWriter::new(&store)?),
+            written: 0,
+        })
+    }
+
+    /// Writes a long value to pages, for a commit to refer to.
+    pub(super) fn write_blob(&self, table: TableId, bytes: &[u8]) -> Result<BlobRef> {
+        let store = self.versions.load().table(table)?.shared.store.clone();
+        let mut writer = BlobWriter::new(&store)?;
+        writer.push(bytes)?;
+        writer.finish()
+    }
+
+    /// Gives the pages of a blob back that no commit refers to.
+    pub(super) fn discard_blob(&self, table: TableId, blob: &BlobRef) {
+        if let Ok(table) = self.versions.load().table(table) {
+            table.shared.store.free(blob.pages());
+        }
+    }
+}
+
+/// A blob as one buffer.
+pub(super) fn read_whole(store: &Arc<PageStore>, blob: &BlobRef) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; blob.bytes as usize];
+    BlobReader::new(store, blob.clone()).read_at(0, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Takes a value in parts. Dropped before [`ValueWriter::finish`], nothing is written.
+pub struct ValueWriter {
+    engine: Arc<Engine>,
+    table: TableId,
+    key: Vec<u8>,
+    blob: Option<BlobWriter>,
+    written: u64,
+}
+
+impl ValueWriter {
+    /// Commits the value.
+    pub fn finish(mut self) -> Result<()> {
+        let blob = self.blob.take().expect("there until it is finished").finish()?;
+        let mut encoded = Vec::new();
+        blob.encode(&mut encoded);
+        let record = Record { kind: RecordKind::Blob, bytes: &encoded };
+        let operation = Operation { table: self.table, key: &self.key, record };
+        let result = self.engine.commit(&[operation], Terms::default());
+        if result.is_err() && self.engine.pipeline.check_poison().is_ok() {
+            self.engine.discard_blob(self.table, &blob);
+        }
+        result.map(drop)
+    }
+}
+
+impl Write for ValueWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.written + bytes.len() as u64 > VALUE_BYTES_MAX {
+            return Err(io::Error::other(Error::Invalid(format!("a value of more than {VALUE_BYTES_MAX} bytes"))));
+        }
+        self.blob.as_mut().expect("there until it is finished").push(bytes).map_err(io::Error::other)?;
+        self.written += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A value read in parts, as it was when it was opened.
+pub struct ValueReader {
+    source: ReadSource,
+    position: u64,
+}
+
+enum ReadSource {
+    Memory(Value),
+    /// The value keeps the version alive that the blob belongs to.
+    Blob(Value, BlobReader),
+}
+
+impl ValueReader {
+    pub(super) fn new(engine: &Engine, table: TableId, value: Value) -> Result<Self> {
+        let is_blob = value.found().is_some_and(|found| found.record().kind == RecordKind::Blob);
+        let source = if is_blob {
+            let blob = Engine::decode_blob(&value, table)?;
+            let store = engine.versions.load().table(table)?.shared.store.clone();
+            ReadSource::Blob(value, BlobReader::new(&store, blob))
+        } else {
+            ReadSource::Memory(value)
+        };
+        Ok(Self { source, position: 0 })
+    }
+
+    /// The value's length in bytes.
+    pub fn len(&self) -> u64 {
+        match &self.source {
+            ReadSource::Memory(value) => value.len() as u64,
+            ReadSource::Blob(_, blob) => blob.len(),
+        }
+    }
+
+    /// Whether the value has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Continues reading at `position`.
+    pub fn seek_to(&mut self, position: u64) {
+        self.position = position.min(self.len());
+    }
+}
+
+impl Read for ValueReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.len() - self.position;
+        let count = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let buffer = &mut buffer[..count];
+        match &mut self.source {
+            ReadSource::Memory(value) => {
+                let start = self.position as usize;
+                buffer.copy_from_slice(&value[start..start + count]);
+            }
+            ReadSource::Blob(_, blob) => blob.read_at(self.position, buffer).map_err(io::Error::other)?,
+        }
+        self.position += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,178 @@
+//! Commits, as `transaction/mod.rs` orders their steps.
+
+use super::{engine::Engine, options::Sync, version::DatabaseVersion};
+use crate::{
+    Error, Result,
+    id::{TableId, Timestamp},
+    record::{Record, RecordKind},
+    transaction::{latch::LatchGuard, pipeline::Sequencer, row_lock::OwnerId},
+};
+
+/// One write of a commit.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation<'a> {
+    /// The table.
+    pub table: TableId,
+    /// The stored key.
+    pub key: &'a [u8],
+    /// What the key maps to from now on.
+    pub record: Record<'a>,
+}
+
+/// What a commit asks for beyond its writes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Terms<'a> {
+    /// Fail if a written key was changed after this snapshot.
+    pub snapshot: Option<Timestamp>,
+    /// Fail if anything read was changed after the snapshot: the check for a serializable transaction.
+    pub reads: Option<&'a dyn Fn(&DatabaseVersion) -> Result<()>>,
+    /// Whose row locks do not block it.
+    pub owner: Option<OwnerId>,
+    /// How durable, if not as the database is.
+    pub sync: Option<Sync>,
+}
+
+/// Bookkeeping of a row in a delta, for the budget.
+const ROW_OVERHEAD: usize = 48;
+
+fn bytes_of(operations: &[Operation<'_>]) -> usize {
+    operations.iter().map(|op| op.key.len() + op.record.bytes.len() + ROW_OVERHEAD).sum()
+}
+
+impl Engine {
+    /// Commits the operations at once, in their order.
+    pub(super) fn commit(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
+        self.check_writable()?;
+        let bytes = bytes_of(operations);
+        self.governor.admit(bytes)?;
+        let latches = self.latch_unlocked(operations, terms.owner)?;
+        if let Some(snapshot) = terms.snapshot {
+            self.check_writes(operations, snapshot)?;
+        }
+        let at = self.sequence_and_install(operations, terms)?;
+        drop(latches);
+        self.pipeline.publisher.wait(at);
+        if at.0.is_multiple_of(64) {
+            self.snapshots.refresh(&self.pipeline.publisher);
+        }
+        if self.governor.add(bytes) {
+            self.request_spill();
+        }
+        Ok(at)
+    }
+
+    /// Latches the keys while no other transaction holds a row lock on one of them.
+    fn latch_unlocked(&self, operations: &[Operation<'_>], owner: Option<OwnerId>) -> Result<LatchGuard<'_>> {
+        let hash = |op: &Operation<'_>| Self::row_hash(op.table, op.key);
+        loop {
+            let guard = match operations {
+                [op] => self.latches.lock_one(hash(op)),
+                _ => self.latches.lock_many(operations.iter().map(hash)),
+            };
+            if !self.row_locks.any() {
+                return Ok(guard);
+            }
+            let Some(blocked) = operations.iter().map(hash).find(|hash| self.row_locks.blocked(*hash, owner)) else {
+                return Ok(guard);
+            };
+            drop(guard);
+            let waiter = owner.unwrap_or_else(|| self.new_owner());
+            self.row_locks.wait(blocked, waiter, self.lock_timeout())?;
+        }
+    }
+
+    fn check_writes(&self, operations: &[Operation<'_>], snapshot: Timestamp) -> Result<()> {
+        let version = self.versions.load();
+        operations.iter().try_for_each(|op| version.table(op.table)?.check_unchanged(op.key, snapshot))
+    }
+
+    fn sequence_and_install(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
+        let validation = terms.reads.map(|_| self.pipeline.validate());
+        if let Some(check) = terms.reads {
+            check(&self.versions.load())?;
+        }
+        let mut sequencer = match &validation {
+            Some(validation) => validation.sequence(),
+            None => self.pipeline.sequence(),
+        };
+        // Loaded under the sequencer's lock: a freeze changes deltas and timestamp together under it.
+        let version = self.versions.load();
+        for op in operations {
+            version.table(op.table)?;
+        }
+        let (at, logged) = append(&mut sequencer, &version, operations)?;
+        drop(sequencer);
+        drop(validation);
+        let written = if logged { self.write_log(at, terms.sync) } else { Ok(()) };
+        let installed = written.and_then(|()| self.install(&version, operations, at));
+        // Failed or not, the timestamp is used up, and what comes after it must become visible.
+        self.pipeline.publisher.complete(at);
+        installed.map(|()| at)
+    }
+
+    fn write_log(&self, at: Timestamp, sync: Option<Sync>) -> Result<()> {
+        let durable = sync.unwrap_or(self.options.sync) == Sync::Commit;
+        self.pipeline.flush(at, durable)
+    }
+
+    fn install(&self, version: &DatabaseVersion, operations: &[Operation<'_>], at: Timestamp) -> Result<()> {
+        let oldest = self.snapshots.oldest_hint();
+        for op in operations {
+            let table = version.table(op.table)?;
+            if let Err(error) = table.active.insert(op.key, at, op.record, oldest) {
+                // The log has it, memory has it in part: only a new start brings them together again.
+                self.pipeline.poison("a delta was full");
+                return Err(error);
+            }
+            if op.record.kind == RecordKind::Blob {
+                self.note_fresh_blob(op.table, at, op.record.bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the deltas spilled: by the background thread, or here when there is none.
+    pub(super) fn request_spill(&self) {
+        if self.options.background_threads {
+            self.signals.raise(|state| state.spill = true);
+        } else {
+            self.spill_and_report();
+        }
+    }
+}
+
+/// Gives the operations a timestamp and appends those of logged tables to the group. Returns whether there were any.
+fn append(
+    sequencer: &mut Sequencer,
+    version: &DatabaseVersion,
+    operations: &[Operation<'_>],
+) -> Result<(Timestamp, bool)> {
+    let at = Timestamp(sequencer.last.0 + 1);
+    let logged = |op: &&Operation<'_>| version.tables.get(&op.table).is_some_and(|table| table.shared.logged);
+    let mut any = false;
+    let mut blobs = false;
+    for op in operations.iter().filter(logged) {
+        if !any {
+            sequencer.group.begin(at);
+            any = true;
+        }
+        blobs |= op.record.kind == RecordKind::Blob;
+        sequencer.group.op(op.table, op.key, op.record);
+    }
+    sequencer.last = at;
+    if any {
+        sequencer.group.end();
+        sequencer.note_logged(blobs);
+    }
+    Ok((at, any))
+}
+
+/// Refuses a commit that the limits do not allow, before its first byte goes anywhere.
+pub(super) fn check_size(bytes: usize, max: usize) -> Result<()> {
+    match bytes <= max {
+        true => Ok(()),
+        false => Err(Error::Invalid(format!(
+            "a transaction of {bytes} bytes; the limit is {max} (Options::transaction_bytes_max); commit in parts or use a bulk load"
+        ))),
+    }
+}

@@ -1,0 +1,139 @@
+//! Data definition: changes to the catalog. Each is a commit of its own, atomic and durable like any other.
+
+use std::sync::Arc;
+
+use super::{
+    engine::Engine,
+    options::Options,
+    version::{DatabaseVersion, TableShared, TableVersion},
+};
+use crate::{
+    Result,
+    catalog::{CATALOG_TABLE, Catalog, CatalogChange, Storage, TableDefinition},
+    id::{TableId, Timestamp},
+    page::PageStore,
+    sync::AtomicU64,
+};
+
+/// What a change of the catalog means for the tables.
+#[derive(Default)]
+struct Effect {
+    changes: Vec<CatalogChange>,
+    added: Vec<TableId>,
+    removed: Vec<TableId>,
+}
+
+impl Engine {
+    /// Creates a table.
+    pub fn create_table(&self, definition: TableDefinition) -> Result<TableId> {
+        self.change_catalog(|catalog| {
+            let (id, change) = catalog.create_table(definition)?;
+            Ok((Effect { changes: vec![change], added: vec![id], ..Effect::default() }, id))
+        })
+    }
+
+    /// Drops a table with everything in it.
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        self.change_catalog(|catalog| {
+            let (id, change) = catalog.drop_table(name)?;
+            Ok((Effect { changes: vec![change], removed: vec![id], ..Effect::default() }, ()))
+        })
+    }
+
+    /// Renames a table; the new name may be in another schema.
+    pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        self.change_catalog(|catalog| {
+            let (_, change) = catalog.rename_table(from, to)?;
+            Ok((Effect { changes: vec![change], ..Effect::default() }, ()))
+        })
+    }
+
+    /// Removes all rows of a table at once. It gets a new id.
+    pub fn truncate_table(&self, name: &str) -> Result<TableId> {
+        self.change_catalog(|catalog| {
+            let (old, new, changes) = catalog.truncate_table(name)?;
+            Ok((Effect { changes, added: vec![new], removed: vec![old] }, new))
+        })
+    }
+
+    /// Creates a schema.
+    pub fn create_schema(&self, name: &str) -> Result<()> {
+        self.change_catalog(|catalog| {
+            let change = catalog.create_schema(name)?;
+            Ok((Effect { changes: vec![change], ..Effect::default() }, ()))
+        })
+    }
+
+    /// Drops a schema that has no tables.
+    pub fn drop_schema(&self, name: &str) -> Result<()> {
+        self.change_catalog(|catalog| {
+            let change = catalog.drop_schema(name)?;
+            Ok((Effect { changes: vec![change], ..Effect::default() }, ()))
+        })
+    }
+
+    fn change_catalog<R>(&self, change: impl FnOnce(&mut Catalog) -> Result<(Effect, R)>) -> Result<R> {
+        self.check_writable()?;
+        let versions = self.version_lock.lock();
+        let current = self.versions.load_full();
+        let mut catalog = (*current.catalog).clone();
+        let (effect, result) = change(&mut catalog)?;
+
+        let mut next = (*current).clone();
+        let removed = effect.removed.iter().filter_map(|id| next.tables.remove(id)).collect::<Vec<_>>();
+        let mut sequencer = self.pipeline.sequence();
+        let at = Timestamp(sequencer.last.0 + 1);
+        for id in &effect.added {
+            next.tables.insert(*id, open_table(&self.options, &self.store, *id, &catalog, at)?);
+        }
+        sequencer.group.begin(at);
+        for change in &effect.changes {
+            sequencer.group.op(CATALOG_TABLE, &change.key, change.record());
+        }
+        sequencer.group.end()?;
+        sequencer.last = at;
+        sequencer.note_logged(false);
+        drop(sequencer);
+
+        let durable = self.options.sync == super::options::Sync::Commit;
+        let written = self.pipeline.flush(at, durable);
+        if written.is_ok() {
+            next.catalog = Arc::new(catalog);
+            self.versions.store(Arc::new(next));
+            self.dropped.lock().extend(removed);
+        }
+        self.pipeline.publisher.complete(at);
+        drop(versions);
+        written?;
+        self.pipeline.publisher.wait(at);
+        Ok(result)
+    }
+}
+
+/// An empty table as its definition says.
+pub(super) fn open_table(
+    options: &Options,
+    pages: &Arc<PageStore>,
+    id: TableId,
+    catalog: &Catalog,
+    floor: Timestamp,
+) -> Result<Arc<TableVersion>> {
+    let definition = catalog.table(id).expect("its definition is in the catalog");
+    let store = match definition.storage {
+        Storage::BTree => pages.clone(),
+        Storage::Memory => PageStore::memory(pages.page_size()),
+    };
+    let shared = TableShared {
+        id,
+        store,
+        storage: definition.storage,
+        logged: definition.log,
+        next_row: AtomicU64::new(1),
+    };
+    Engine::new_table(options, shared, floor)
+}
+
+/// Whether a version still has this very incarnation of a table.
+pub(super) fn has_table(version: &DatabaseVersion, id: TableId) -> bool {
+    version.tables.contains_key(&id)
+}

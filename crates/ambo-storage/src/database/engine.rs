@@ -1,0 +1,239 @@
+//! The engine: what all handles of an open database share.
+
+use std::{
+    sync::Arc,
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use parking_lot::{Condvar, Mutex};
+
+use super::{
+    checkpoint::CheckpointState,
+    governor::Governor,
+    options::Options,
+    value::{Keeper, Value},
+    version::{DatabaseVersion, Found, TableShared, TableVersion},
+};
+use crate::{
+    Error, Result,
+    delta::Delta,
+    id::{TableId, Timestamp},
+    io::{Env, Lock},
+    page::PageStore,
+    record::RecordKind,
+    sync::{AtomicU64, Ordering},
+    transaction::{latch::Latches, pipeline::Pipeline, row_lock::RowLocks, snapshots::Snapshots},
+};
+
+/// Address space reserved for a delta beyond its share of the budget; memory is taken only as it is used.
+const DELTA_SLACK: usize = 256 << 20;
+/// The reach of a delta's references.
+const DELTA_RESERVE_MAX: usize = 32 << 30;
+
+/// Reads at "now": no timestamp is greater.
+pub(super) const NEWEST: Timestamp = Timestamp(u64::MAX);
+
+/// An open database.
+pub struct Engine {
+    pub(super) env: Env,
+    pub(super) options: Options,
+    pub(super) store: Arc<PageStore>,
+    pub(super) versions: ArcSwap<DatabaseVersion>,
+    /// Held by whoever replaces `versions`.
+    pub(super) version_lock: Mutex<()>,
+    pub(super) pipeline: Pipeline,
+    pub(super) snapshots: Snapshots,
+    pub(super) latches: Latches,
+    pub(super) row_locks: RowLocks,
+    pub(super) governor: Governor,
+    /// Held while a checkpoint is written.
+    pub(super) checkpoint: Mutex<CheckpointState>,
+    /// Held while runs are merged.
+    pub(super) merging: Mutex<()>,
+    /// Tables that were dropped since the last checkpoint, for their pages.
+    pub(super) dropped: Mutex<Vec<Arc<TableVersion>>>,
+    /// Blobs that commits referred to since the last freeze.
+    pub(super) fresh_blobs: Mutex<Vec<super::blobs::FreshBlob>>,
+    pub(super) signals: Signals,
+    next_owner: AtomicU64,
+    _lock: Option<Box<dyn Lock>>,
+}
+
+/// What the background threads wait for.
+#[derive(Default)]
+pub(super) struct Signals {
+    pub(super) state: Mutex<SignalState>,
+    pub(super) changed: Condvar,
+}
+
+#[derive(Default)]
+pub(super) struct SignalState {
+    pub(super) stop: bool,
+    pub(super) spill: bool,
+    pub(super) merge: bool,
+}
+
+impl Signals {
+    pub(super) fn raise(&self, set: impl FnOnce(&mut SignalState)) {
+        set(&mut self.state.lock());
+        self.changed.notify_all();
+    }
+}
+
+/// The parts that opening a database prepares.
+pub(super) struct Parts {
+    pub env: Env,
+    pub options: Options,
+    pub store: Arc<PageStore>,
+    pub version: DatabaseVersion,
+    pub pipeline: Pipeline,
+    pub checkpoint: CheckpointState,
+    pub fresh_blobs: Vec<super::blobs::FreshBlob>,
+    pub delta_bytes: usize,
+    pub lock: Option<Box<dyn Lock>>,
+}
+
+impl Engine {
+    pub(super) fn new(parts: Parts) -> Self {
+        let governor = Governor::new(parts.options.delta_bytes);
+        let wants_freeze = governor.add(parts.delta_bytes);
+        let engine = Self {
+            env: parts.env,
+            governor,
+            options: parts.options,
+            store: parts.store,
+            versions: ArcSwap::from_pointee(parts.version),
+            version_lock: Mutex::new(()),
+            pipeline: parts.pipeline,
+            snapshots: Snapshots::default(),
+            latches: Latches::new(),
+            row_locks: RowLocks::default(),
+            checkpoint: Mutex::new(parts.checkpoint),
+            merging: Mutex::new(()),
+            dropped: Mutex::default(),
+            fresh_blobs: Mutex::new(parts.fresh_blobs),
+            signals: Signals::default(),
+            next_owner: AtomicU64::new(1),
+            _lock: parts.lock,
+        };
+        engine.snapshots.refresh(&engine.pipeline.publisher);
+        engine.signals.state.lock().spill = wants_freeze;
+        engine
+    }
+
+    /// The settings it was opened with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The tables as they are now.
+    pub fn current(&self) -> Arc<DatabaseVersion> {
+        self.versions.load_full()
+    }
+
+    /// A new identity for row locks.
+    pub(super) fn new_owner(&self) -> u64 {
+        self.next_owner.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// [`Error::Invalid`] when opened read-only, [`Error::Poisoned`] after a failed write.
+    #[inline]
+    pub(super) fn check_writable(&self) -> Result<()> {
+        if self.options.read_only {
+            return Err(Error::Invalid("the database was opened read-only".into()));
+        }
+        self.pipeline.check_poison()
+    }
+
+    /// The newest committed value of a key.
+    #[inline]
+    pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        let keeper = Keeper::Guard(self.versions.load());
+        let value = Value::find(keeper, |version| version.table(table)?.find(key, NEWEST))?;
+        self.finish_newest(table, key, value)
+    }
+
+    /// Waits for a commit that was found before it was published, drops tombstones and loads blobs.
+    #[inline]
+    fn finish_newest(&self, table: TableId, key: &[u8], value: Option<Value>) -> Result<Option<Value>> {
+        let Some(value) = value else { return Ok(None) };
+        let kind = match value.found() {
+            Some(found) => {
+                if let Found::Delta(version) = found
+                    && version.ts > self.pipeline.publisher.published()
+                {
+                    self.pipeline.publisher.wait(version.ts);
+                }
+                found.record().kind
+            }
+            None => RecordKind::Inline,
+        };
+        match kind {
+            RecordKind::Inline => Ok(Some(value)),
+            RecordKind::Tombstone => Ok(None),
+            RecordKind::Blob => self.load_blob(table, key, &value).map(Some),
+        }
+    }
+
+    /// Whether a key has a committed value.
+    pub fn contains(&self, table: TableId, key: &[u8]) -> Result<bool> {
+        let version = self.versions.load();
+        let found = version.table(table)?.find(key, NEWEST)?;
+        if let Some(Found::Delta(version)) = &found {
+            self.pipeline.publisher.wait(version.ts);
+        }
+        Ok(super::version::is_live(&found))
+    }
+
+    /// An empty delta.
+    pub(super) fn new_delta(options: &Options) -> Result<Arc<Delta>> {
+        let reserve = options.delta_bytes.saturating_mul(2).saturating_add(options.transaction_bytes_max * 2);
+        Delta::new(reserve.saturating_add(DELTA_SLACK).min(DELTA_RESERVE_MAX)).map(Arc::new)
+    }
+
+    /// An empty table.
+    pub(super) fn new_table(options: &Options, shared: TableShared, floor: Timestamp) -> Result<Arc<TableVersion>> {
+        Ok(Arc::new(TableVersion {
+            shared: Arc::new(shared),
+            active: Self::new_delta(options)?,
+            frozen: Vec::new(),
+            retired: Vec::new(),
+            history_floor: floor,
+            runs: Vec::new(),
+            main: None,
+        }))
+    }
+
+    /// Stops background work; the caller joins the threads.
+    pub(super) fn stop(&self) {
+        self.signals.raise(|state| state.stop = true);
+    }
+
+    /// How long a wait for a row lock may take.
+    pub(super) fn lock_timeout(&self) -> Duration {
+        self.options.lock_timeout
+    }
+
+    /// A hash for latches and row locks.
+    pub(super) fn row_hash(table: TableId, key: &[u8]) -> u64 {
+        rapidhash::v3::rapidhash_v3_seeded(key, &row_hash_seed(table))
+    }
+
+    /// Refuses keys that no table can hold.
+    pub(super) fn check_key(key: &[u8]) -> Result<()> {
+        match key.len() <= crate::record::KEY_BYTES_MAX {
+            true => Ok(()),
+            false => Err(Error::Invalid(format!(
+                "a key of {} bytes; at most {} are possible",
+                key.len(),
+                crate::record::KEY_BYTES_MAX
+            ))),
+        }
+    }
+}
+
+fn row_hash_seed(table: TableId) -> rapidhash::v3::RapidSecrets {
+    rapidhash::v3::RapidSecrets::seed_cpp(u64::from(table.0))
+}

@@ -1,0 +1,185 @@
+//! Snapshots: reads at one moment, in step with nobody.
+
+use std::sync::Arc;
+
+use super::{
+    count,
+    cursor::{Cover, MergedCursor},
+    engine::Engine,
+    value::{Keeper, Value},
+    version::DatabaseVersion,
+};
+use crate::{
+    Result,
+    id::{TableId, Timestamp},
+    record::RecordKind,
+    transaction::write_set::TableWrites,
+};
+
+/// A consistent, unchanging view of all tables.
+///
+/// It blocks nobody. While it lives, the deltas and pages that it began with are kept.
+pub struct Snapshot {
+    engine: Arc<Engine>,
+    at: Timestamp,
+    version: Arc<DatabaseVersion>,
+}
+
+impl Snapshot {
+    pub(super) fn new(engine: &Arc<Engine>) -> Self {
+        let (at, version) = engine.snapshots.register(&engine.pipeline.publisher, |at| {
+            // The version must have been current when the timestamp was read, or later; and its bases must hold nothing
+            // newer than the timestamp.
+            let version = engine.versions.load_full();
+            (version.settled <= at).then_some(version)
+        });
+        Self { engine: engine.clone(), at, version }
+    }
+
+    /// The moment that it shows.
+    pub fn timestamp(&self) -> Timestamp {
+        self.at
+    }
+
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(super) fn version(&self) -> &Arc<DatabaseVersion> {
+        &self.version
+    }
+
+    /// The value of a key.
+    pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        match self.get_raw(table, key)? {
+            Some(value) => match value.found().map(|found| found.record().kind) {
+                Some(RecordKind::Tombstone) => Ok(None),
+                Some(RecordKind::Blob) => self.engine.load_blob(table, key, &value).map(Some),
+                Some(RecordKind::Inline) | None => Ok(Some(value)),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// What is stored under a key: tombstones and references to blobs too.
+    pub(super) fn get_raw(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        Value::find(Keeper::Arc(self.version.clone()), |version| version.table(table)?.find(key, self.at))
+    }
+
+    /// A cursor over a table.
+    pub fn cursor(&self, table: TableId) -> Result<Cursor> {
+        self.cursor_over(table, None)
+    }
+
+    pub(super) fn cursor_over(&self, table: TableId, own: Option<TableWrites>) -> Result<Cursor> {
+        let merged = MergedCursor::new(self.version.table(table)?, own, self.at, Cover::Live);
+        Ok(Cursor { merged, table, pin: Pin::new(self), blob: None })
+    }
+
+    /// How many rows have keys from `lower` on and below `upper`. `None` is unbounded.
+    pub fn count(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
+        count::count(self.version.table(table)?, None, self.at, lower, upper)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.engine.snapshots.release(self.at, &self.engine.pipeline.publisher);
+    }
+}
+
+/// Keeps a snapshot's registration for a cursor that may outlive it.
+struct Pin {
+    engine: Arc<Engine>,
+    at: Timestamp,
+    version: Arc<DatabaseVersion>,
+}
+
+impl Pin {
+    fn new(snapshot: &Snapshot) -> Self {
+        let (engine, at) = (snapshot.engine.clone(), snapshot.at);
+        engine.snapshots.register_again(at);
+        Self { engine, at, version: snapshot.version.clone() }
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.engine.snapshots.release(self.at, &self.engine.pipeline.publisher);
+    }
+}
+
+/// A cursor over the rows of a table in key order, both ways. It borrows from nothing and stays at its
+/// moment.
+pub struct Cursor {
+    merged: MergedCursor,
+    table: TableId,
+    pin: Pin,
+    /// The current row's value, when it was loaded from a blob.
+    blob: Option<Vec<u8>>,
+}
+
+impl Cursor {
+    /// Moves to a row; false (and nowhere) when there is none.
+    pub fn seek(&mut self, to: super::Seek<'_>) -> Result<bool> {
+        self.blob = None;
+        self.merged.seek(to)
+    }
+
+    /// Moves to the row with exactly this key.
+    pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
+        self.blob = None;
+        self.merged.seek_exact(key)
+    }
+
+    /// Moves to the next row; false (and nowhere) behind the last.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "a lending cursor cannot be an Iterator")]
+    pub fn next(&mut self) -> Result<bool> {
+        self.blob = None;
+        self.merged.next()
+    }
+
+    /// Moves to the previous row; false (and nowhere) before the first.
+    #[inline]
+    pub fn prev(&mut self) -> Result<bool> {
+        self.blob = None;
+        self.merged.prev()
+    }
+
+    /// Whether it stands on a row.
+    pub fn is_valid(&self) -> bool {
+        self.merged.is_valid()
+    }
+
+    /// The key of the row.
+    ///
+    /// # Panics
+    /// If the cursor stands nowhere.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        self.merged.key()
+    }
+
+    /// The value of the row.
+    ///
+    /// # Panics
+    /// If the cursor stands nowhere.
+    #[inline]
+    pub fn value(&mut self) -> Result<&[u8]> {
+        if self.merged.is_blob() {
+            return self.blob_value();
+        }
+        Ok(self.merged.record().bytes)
+    }
+
+    #[cold]
+    fn blob_value(&mut self) -> Result<&[u8]> {
+        if self.blob.is_none() {
+            let store = &self.pin.version.table(self.table)?.shared.store;
+            let blob = Engine::decode_blob(self.merged.record().bytes, self.table)?;
+            self.blob = Some(super::blobs::read_whole(store, &blob)?);
+        }
+        Ok(self.blob.as_deref().expect("just loaded"))
+    }
+}

@@ -1,0 +1,171 @@
+//! Rows of typed tables: keys and rows from values and back.
+
+use std::sync::Arc;
+
+use ambo_codec::{KeySpec, RowSpec, Value as Datum, ValueRef as DatumRef};
+
+use crate::{
+    Error, Result,
+    catalog::TableDefinition,
+    id::TableId,
+};
+
+/// How the rows of one table are stored; computed once from its definition.
+#[derive(Debug)]
+pub struct RowFormat {
+    definition: Arc<TableDefinition>,
+    keys: KeySpec,
+    rows: RowSpec,
+    /// Indexes of the columns that are stored in the row.
+    row_columns: Vec<usize>,
+}
+
+/// How the number that ends a key is chosen, where there is one.
+pub const ORDER_GAP: u64 = 1 << 32;
+
+impl RowFormat {
+    /// The format of a validated definition.
+    pub fn new(definition: Arc<TableDefinition>) -> Result<Self> {
+        Ok(Self {
+            keys: definition.key_spec().map_err(invalid)?,
+            rows: definition.row_spec().map_err(invalid)?,
+            row_columns: definition.row_columns(),
+            definition,
+        })
+    }
+
+    /// What it is the format of.
+    pub fn definition(&self) -> &Arc<TableDefinition> {
+        &self.definition
+    }
+
+    /// Checks that a row has a value for each column.
+    fn check_width(&self, row: &[Datum]) -> Result<()> {
+        let wanted = self.definition.columns.len();
+        match row.len() == wanted {
+            true => Ok(()),
+            false => Err(Error::Invalid(format!(
+                "table \"{}\" has {wanted} columns, the row has {} values",
+                self.definition.name,
+                row.len()
+            ))),
+        }
+    }
+
+    /// The stored key of a row. `number` ends it where the table has a hidden key or duplicates.
+    pub fn encode_key(&self, row: &[Datum], number: u64) -> Result<Vec<u8>> {
+        self.check_width(row)?;
+        let values: Vec<_> = self.definition.key.iter().map(|&index| &row[index]).collect();
+        self.key_of(&values, number)
+    }
+
+    /// The stored key for the values of the key's columns.
+    pub fn encode_key_values(&self, key: &[Datum], number: u64) -> Result<Vec<u8>> {
+        self.check_key_width(key)?;
+        self.key_of(&key.iter().collect::<Vec<_>>(), number)
+    }
+
+    fn check_key_width(&self, key: &[Datum]) -> Result<()> {
+        let wanted = self.definition.key.len();
+        match key.len() == wanted {
+            true => Ok(()),
+            false => Err(Error::Invalid(format!(
+                "the key of table \"{}\" has {wanted} columns, {} values were given",
+                self.definition.name,
+                key.len()
+            ))),
+        }
+    }
+
+    fn key_of(&self, values: &[&Datum], number: u64) -> Result<Vec<u8>> {
+        let mut columns: Vec<DatumRef<'_>> = values.iter().map(|value| DatumRef::from(*value)).collect();
+        if self.ends_in_number() {
+            columns.push(DatumRef::from(number));
+        }
+        let mut out = Vec::new();
+        self.keys.encode(&columns, &mut out).map_err(|error| self.in_key(error))?;
+        Ok(out)
+    }
+
+    /// Bounds of all stored keys that begin with these key columns: lower inclusive, upper exclusive (none: to the end).
+    pub fn key_prefix(&self, values: &[Datum]) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
+        let refs: Vec<_> = values.iter().map(DatumRef::from).collect();
+        let range = self.keys.prefix_range(&refs).map_err(|error| self.in_key(error))?;
+        Ok((range.lower, range.upper))
+    }
+
+    /// Whether stored keys end in a number that is not a column: a hidden row number, or the order of duplicates.
+    pub fn ends_in_number(&self) -> bool {
+        self.definition.has_hidden_key() || self.definition.duplicates
+    }
+
+    /// The number at the end of a stored key, or the value of an auto-increment key.
+    pub fn number_of(&self, key: &[u8]) -> Option<u64> {
+        let last = self.keys.decode(key).ok()?.pop()?;
+        match last {
+            Datum::U64(number) => Some(number),
+            Datum::U32(number) => Some(number.into()),
+            Datum::I64(number) => u64::try_from(number).ok(),
+            Datum::I32(number) => u64::try_from(number).ok(),
+            _ => None,
+        }
+    }
+
+    /// The stored form of the columns that are not in the key.
+    pub fn encode_row(&self, row: &[Datum]) -> Result<Vec<u8>> {
+        self.check_width(row)?;
+        if self.definition.is_raw() {
+            return match &row[1] {
+                Datum::Binary(bytes) => Ok(bytes.to_vec()),
+                other => Err(Error::Invalid(format!("a value that is not binary: {other}"))),
+            };
+        }
+        let values: Vec<_> = self.row_columns.iter().map(|&index| DatumRef::from(&row[index])).collect();
+        let mut out = Vec::new();
+        self.rows.encode(&values, &mut out).map_err(|error| self.in_row(error))?;
+        Ok(out)
+    }
+
+    /// The row from its stored key and value.
+    pub fn decode(&self, key: &[u8], value: &[u8]) -> Result<Vec<Datum>> {
+        let mut row = vec![Datum::Null; self.definition.columns.len()];
+        let key = self.keys.decode(key).map_err(|error| self.unreadable(error))?;
+        for (&index, value) in self.definition.key.iter().zip(key) {
+            row[index] = value;
+        }
+        if self.definition.is_raw() {
+            row[1] = Datum::from(value);
+            return Ok(row);
+        }
+        let values = self.rows.decode(value).map_err(|error| self.unreadable(error))?;
+        for (&index, value) in self.row_columns.iter().zip(values) {
+            row[index] = value.to_owned();
+        }
+        Ok(row)
+    }
+
+    fn in_key(&self, error: ambo_codec::Error) -> Error {
+        Error::Invalid(format!("a key of table \"{}\": {error}", self.definition.name))
+    }
+
+    fn in_row(&self, error: ambo_codec::Error) -> Error {
+        Error::Invalid(format!("a row of table \"{}\": {error}", self.definition.name))
+    }
+
+    fn unreadable(&self, error: ambo_codec::Error) -> Error {
+        Error::damaged(crate::page::NAME, 0, format!("a row of table \"{}\" cannot be read: {error}", self.definition.name))
+    }
+}
+
+fn invalid(error: ambo_codec::Error) -> Error {
+    Error::Invalid(error.to_string())
+}
+
+/// A table's identity with the format of its rows.
+#[derive(Clone, Debug)]
+pub struct TableRef {
+    /// The table's id.
+    pub id: TableId,
+    /// How its rows are stored.
+    pub format: Arc<RowFormat>,
+}

@@ -1,0 +1,298 @@
+//! Read-write transactions: a snapshot, buffered writes, locks.
+
+use std::{
+    cell::RefCell,
+    collections::HashSet,
+    sync::Arc,
+};
+
+use super::{
+    blobs::INLINE_BYTES_MAX,
+    commit::{Operation, Terms, check_size},
+    count,
+    cursor::{Cover, MergedCursor, Seek},
+    engine::Engine,
+    options::Sync,
+    snapshot::{Cursor, Snapshot},
+    value::Value,
+    version::DatabaseVersion,
+};
+use crate::{
+    Error, Result,
+    id::{TableId, Timestamp},
+    page::blob::BlobRef,
+    record::{Record, RecordKind, VALUE_BYTES_MAX},
+    transaction::{
+        row_lock::OwnerId,
+        write_set::{Savepoint, WriteSet},
+    },
+};
+
+/// What a transaction is protected from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Isolation {
+    /// Reads at one moment; of two that write the same row the second to commit fails. Allows write skew.
+    Snapshot,
+    /// As if one transaction ran after the other: whatever it read is checked when it commits.
+    Serializable,
+}
+
+/// What a serializable transaction has read.
+#[derive(Default)]
+struct Reads {
+    keys: HashSet<(TableId, Box<[u8]>)>,
+    /// (table, lower inclusive, upper exclusive or none).
+    ranges: Vec<(TableId, Box<[u8]>, Option<Box<[u8]>>)>,
+}
+
+/// A transaction. Dropped without `commit`, it never was.
+pub struct Transaction {
+    snapshot: Snapshot,
+    writes: WriteSet,
+    reads: Option<RefCell<Reads>>,
+    /// Row locks that were taken, by hash.
+    locks: Vec<u64>,
+    owner: OwnerId,
+    sync: Option<Sync>,
+    /// Blobs that only this transaction refers to.
+    blobs: Vec<(TableId, BlobRef)>,
+}
+
+impl Transaction {
+    pub(super) fn new(engine: &Arc<Engine>, isolation: Isolation) -> Result<Self> {
+        engine.check_writable()?;
+        Ok(Self {
+            snapshot: Snapshot::new(engine),
+            writes: WriteSet::default(),
+            reads: (isolation == Isolation::Serializable).then(RefCell::default),
+            locks: Vec::new(),
+            owner: engine.new_owner(),
+            sync: None,
+            blobs: Vec::new(),
+        })
+    }
+
+    fn engine(&self) -> &Arc<Engine> {
+        self.snapshot.engine()
+    }
+
+    /// The moment that it reads at.
+    pub fn timestamp(&self) -> Timestamp {
+        self.snapshot.timestamp()
+    }
+
+    /// Chooses how durable its commit is.
+    pub fn set_sync(&mut self, sync: Sync) {
+        self.sync = Some(sync);
+    }
+
+    fn note_read(&self, table: TableId, key: &[u8]) {
+        if let Some(reads) = &self.reads {
+            reads.borrow_mut().keys.insert((table, key.into()));
+        }
+    }
+
+    fn note_range(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) {
+        if let Some(reads) = &self.reads {
+            reads.borrow_mut().ranges.push((table, lower.into(), upper.map(Into::into)));
+        }
+    }
+
+    /// The value of a key, as the transaction left or found it.
+    pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        match self.writes.get(table, key) {
+            Some(own) => match own.kind {
+                RecordKind::Tombstone => Ok(None),
+                RecordKind::Inline => Ok(Some(Value::owned(own.bytes.clone()))),
+                RecordKind::Blob => self.engine().load_blob(table, key, &own.bytes).map(Some),
+            },
+            None => {
+                self.note_read(table, key);
+                self.snapshot.get(table, key)
+            }
+        }
+    }
+
+    /// Maps `key` to `value`.
+    pub fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        Engine::check_key(key)?;
+        if value.len() as u64 > VALUE_BYTES_MAX {
+            return Err(Error::Invalid(format!("a value of {} bytes; at most {VALUE_BYTES_MAX} are possible", value.len())));
+        }
+        self.snapshot.version().table(table)?;
+        if value.len() > INLINE_BYTES_MAX {
+            let blob = self.engine().write_blob(table, value)?;
+            let mut encoded = Vec::new();
+            blob.encode(&mut encoded);
+            self.blobs.push((table, blob));
+            return self.write(table, key, Record { kind: RecordKind::Blob, bytes: &encoded });
+        }
+        self.write(table, key, Record::inline(value))
+    }
+
+    /// Deletes `key`, whether or not it is there.
+    pub fn delete(&mut self, table: TableId, key: &[u8]) -> Result<()> {
+        Engine::check_key(key)?;
+        self.snapshot.version().table(table)?;
+        self.write(table, key, Record::TOMBSTONE)
+    }
+
+    fn write(&mut self, table: TableId, key: &[u8], record: Record<'_>) -> Result<()> {
+        check_size(self.writes.bytes() + key.len() + record.bytes.len(), self.engine().options.transaction_bytes_max)?;
+        self.writes.insert(table, key, record);
+        Ok(())
+    }
+
+    /// Takes the row's lock now and holds it to the end: nobody else can commit to it meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the row was changed since the snapshot; [`Error::Lock`] after waiting in vain.
+    pub fn lock(&mut self, table: TableId, key: &[u8]) -> Result<()> {
+        Engine::check_key(key)?;
+        let hash = Engine::row_hash(table, key);
+        loop {
+            // Under the key's latch no commit to it is half done, and later ones will see the lock.
+            let latch = self.engine().latches.lock_one(hash);
+            match self.engine().row_locks.try_acquire(hash, self.owner) {
+                Some(new) => {
+                    if new {
+                        self.locks.push(hash);
+                    }
+                    return self.engine().versions.load().table(table)?.check_unchanged(key, self.timestamp());
+                }
+                None => {
+                    drop(latch);
+                    self.engine().row_locks.wait(hash, self.owner, self.engine().lock_timeout())?;
+                }
+            }
+        }
+    }
+
+    /// A cursor over the table as the transaction sees it now; its later writes are not shown.
+    ///
+    /// A serializable transaction counts the whole table as read; [`Transaction::cursor_in`] says less.
+    pub fn cursor(&self, table: TableId) -> Result<Cursor> {
+        self.cursor_in(table, &[], None)
+    }
+
+    /// As [`Transaction::cursor`], for a caller that stays within `lower <= key < upper`.
+    pub fn cursor_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<Cursor> {
+        self.note_range(table, lower, upper);
+        self.snapshot.cursor_over(table, self.writes.table(table))
+    }
+
+    /// How many rows have keys from `lower` on and below `upper`.
+    pub fn count(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
+        self.note_range(table, lower.unwrap_or_default(), upper);
+        let own = self.writes.table(table);
+        count::count(self.snapshot.version().table(table)?, own, self.timestamp(), lower, upper)
+    }
+
+    /// Marks this moment, to roll back to.
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.writes.savepoint()
+    }
+
+    /// Takes back what was written after `savepoint`. Locks stay.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the savepoint itself was rolled back.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        if !self.writes.knows(savepoint) {
+            return Err(Error::Invalid("the savepoint was rolled back itself".into()));
+        }
+        self.writes.rollback_to(savepoint);
+        Ok(())
+    }
+
+    /// Makes the writes durable and visible, all or none.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`]: nothing was written, run it again. [`Error::DiskFull`]: nothing was written. [`Error::Poisoned`] or
+    /// [`Error::Io`]: whether it was written is known after reopening.
+    pub fn commit(mut self) -> Result<Timestamp> {
+        if self.writes.is_empty() {
+            return Ok(self.timestamp());
+        }
+        let check = |now: &DatabaseVersion| self.check_reads(now);
+        let terms = Terms {
+            snapshot: Some(self.timestamp()),
+            reads: self.reads.as_ref().map(|_| &check as &dyn Fn(&DatabaseVersion) -> Result<()>),
+            owner: Some(self.owner),
+            sync: self.sync,
+        };
+        let operations: Vec<_> =
+            self.writes.iter().map(|(table, key, record)| Operation { table, key, record }).collect();
+        let result = self.engine().commit(&operations, terms);
+        if result.is_ok() {
+            self.keep_committed_blobs();
+        } else if self.engine().pipeline.check_poison().is_err() {
+            // Perhaps it was written: the pages must stay.
+            self.blobs.clear();
+        }
+        result
+    }
+
+    /// Gives up all writes and locks.
+    pub fn rollback(self) {}
+
+    /// Leaves in `blobs` only those that no committed record refers to.
+    fn keep_committed_blobs(&mut self) {
+        if self.blobs.is_empty() {
+            return;
+        }
+        let committed: HashSet<&[u8]> =
+            self.writes.iter().filter(|(_, _, record)| record.kind == RecordKind::Blob).map(|(_, _, record)| record.bytes).collect();
+        self.blobs.retain(|(_, blob)| {
+            let mut encoded = Vec::new();
+            blob.encode(&mut encoded);
+            !committed.contains(&encoded[..])
+        });
+    }
+
+    /// Fails if anything that was read has a newer version.
+    fn check_reads(&self, now: &DatabaseVersion) -> Result<()> {
+        let Some(reads) = &self.reads else { return Ok(()) };
+        let reads = reads.borrow();
+        let since = self.timestamp();
+        for (table, key) in &reads.keys {
+            now.table(*table)?.check_unchanged(key, since)?;
+        }
+        for (table, lower, upper) in &reads.ranges {
+            let table = now.table(*table)?;
+            table.check_history(since)?;
+            for delta in table.deltas().filter(|delta| delta.newest_timestamp() > Some(since)) {
+                let mut cursor = delta.cursor();
+                let mut there = cursor.seek_ge(lower);
+                while there && upper.as_ref().is_none_or(|upper| cursor.key() < &**upper) {
+                    if cursor.versions().next().is_some_and(|version| version.timestamp > since) {
+                        return Err(Error::Conflict(
+                            "a row in a range that was read was changed by a transaction that committed first".into(),
+                        ));
+                    }
+                    there = cursor.next();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first stored key at or behind `lower`, with own writes: for numbering.
+    pub(super) fn edge(&self, table: TableId, to: Seek<'_>) -> Result<Option<Vec<u8>>> {
+        let version = self.snapshot.version().table(table)?;
+        let mut cursor = MergedCursor::new(version, self.writes.table(table), self.timestamp(), Cover::Live);
+        Ok(cursor.seek(to)?.then(|| cursor.key().to_vec()))
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if !self.locks.is_empty() {
+            let engine = self.snapshot.engine();
+            engine.row_locks.release(self.locks.drain(..), self.owner);
+        }
+        for (table, blob) in &self.blobs {
+            self.snapshot.engine().discard_blob(*table, blob);
+        }
+    }
+}

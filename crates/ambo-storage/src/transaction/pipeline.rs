@@ -1,0 +1,281 @@
+//! Sequencing, group commit and the state in which writes are refused.
+//!
+//! # Thread safety and invariants
+//!
+//! 1. Timestamps are given out, and transactions appended to the group, under the `sequencer` lock: the log's order is the
+//!    order of timestamps.
+//! 2. Groups are written one after the other under the `writer` lock. Whoever has it writes for all who were
+//!    sequenced before it took the group: the others find their timestamp at or below `written` (or `durable`).
+//! 3. When a group cannot be written for lack of space, exactly its transactions fail, and the log is as before.
+//! 4. After any other failed write, or a failed sync, the pipeline is poisoned: nothing is sequenced any more.
+//! 5. While a serializable commit validates its reads, nothing is sequenced, so what it saw is true at its timestamp.
+
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use super::publish::Publisher;
+use crate::{
+    Error, Result,
+    id::{Lsn, Timestamp},
+    log::{GroupBuffer, LogWriter},
+    page::PageStore,
+    sync::{AtomicU64, AtomicUsize, Ordering},
+};
+
+/// What a commit holds while it is given its place in the order.
+pub struct Sequencer {
+    /// The newest timestamp that was given out.
+    pub last: Timestamp,
+    /// The transactions to be written next.
+    pub group: GroupBuffer,
+    /// The newest timestamp in `group`.
+    group_last: Timestamp,
+    /// How many transactions are in `group`.
+    group_count: usize,
+    /// Whether `group` refers to blobs, whose pages have to be durable before it is written.
+    group_has_blobs: bool,
+    /// Whether a serializable commit is validating.
+    validating: bool,
+}
+
+impl Sequencer {
+    /// Notes that the transaction at `last` was appended to `group`.
+    pub fn note_logged(&mut self, has_blobs: bool) {
+        self.group_last = self.last;
+        self.group_count += 1;
+        self.group_has_blobs |= has_blobs;
+    }
+}
+
+struct Writer {
+    log: LogWriter,
+    /// The group that is being written; swapped with the sequencer's.
+    group: GroupBuffer,
+    failed: Vec<FailedGroup>,
+}
+
+/// A group that was not written for lack of space.
+struct FailedGroup {
+    first: Timestamp,
+    last: Timestamp,
+    /// How many of its transactions have not asked yet.
+    waiting: usize,
+    why: String,
+}
+
+/// The commit pipeline of one database.
+pub struct Pipeline {
+    sequencer: Mutex<Sequencer>,
+    validated: Condvar,
+    /// None when the database is read-only.
+    writer: Mutex<Option<Writer>>,
+    /// Every logged commit at or before this is in the log, or failed.
+    written: AtomicU64,
+    /// Every logged commit at or before this is on the device.
+    durable: AtomicU64,
+    /// Where the log ends; for checkpoints.
+    written_lsn: AtomicU64,
+    /// How many failed groups still have transactions that have not asked.
+    failures: AtomicUsize,
+    poison: Mutex<Option<Arc<str>>>,
+    poisoned: AtomicUsize,
+    /// The newest of what snapshots see.
+    pub publisher: Publisher,
+    pages: Arc<PageStore>,
+}
+
+impl Pipeline {
+    /// A pipeline whose next commit comes after `last`. Without a log writer it refuses writes.
+    pub fn new(last: Timestamp, log: Option<LogWriter>, pages: Arc<PageStore>) -> Self {
+        let lsn = log.as_ref().map_or(0, |log| log.next_lsn().0);
+        Self {
+            sequencer: Mutex::new(Sequencer {
+                last,
+                group: GroupBuffer::new(),
+                group_last: last,
+                group_count: 0,
+                group_has_blobs: false,
+                validating: false,
+            }),
+            validated: Condvar::new(),
+            writer: Mutex::new(log.map(|log| Writer { log, group: GroupBuffer::new(), failed: Vec::new() })),
+            written: AtomicU64::new(last.0),
+            durable: AtomicU64::new(last.0),
+            written_lsn: AtomicU64::new(lsn),
+            failures: AtomicUsize::new(0),
+            poison: Mutex::new(None),
+            poisoned: AtomicUsize::new(0),
+            publisher: Publisher::new(last),
+            pages,
+        }
+    }
+
+    /// Refuses writes from now on.
+    pub fn poison(&self, why: &str) {
+        self.poison.lock().get_or_insert_with(|| why.into());
+        self.poisoned.store(1, Ordering::Release);
+    }
+
+    /// # Errors
+    /// [`Error::Poisoned`] after a failed write or sync.
+    #[inline]
+    pub fn check_poison(&self) -> Result<()> {
+        match self.poisoned.load(Ordering::Acquire) {
+            0 => Ok(()),
+            _ => Err(self.poison_error()),
+        }
+    }
+
+    #[cold]
+    fn poison_error(&self) -> Error {
+        Error::Poisoned(self.poison.lock().as_deref().unwrap_or("unknown").to_owned())
+    }
+
+    /// Takes the sequencer for a commit: no validation is under way and there is room for a timestamp.
+    pub fn sequence(&self) -> MutexGuard<'_, Sequencer> {
+        let mut sequencer = self.sequencer.lock();
+        loop {
+            if sequencer.validating {
+                self.validated.wait(&mut sequencer);
+            } else if !self.publisher.has_room(Timestamp(sequencer.last.0 + 1)) {
+                let oldest = Timestamp(sequencer.last.0 + 2 - super::publish::WINDOW);
+                MutexGuard::unlocked(&mut sequencer, || self.publisher.wait(oldest));
+            } else {
+                return sequencer;
+            }
+        }
+    }
+
+    /// Takes the sequencer for a moment, whatever else is under way.
+    pub fn peek(&self) -> MutexGuard<'_, Sequencer> {
+        self.sequencer.lock()
+    }
+
+    /// Stops the sequencing of other commits until the returned guard is dropped, and waits until
+    /// everything sequenced so far is installed.
+    pub fn validate(&self) -> Validation<'_> {
+        let mut sequencer = self.sequence();
+        sequencer.validating = true;
+        let last = sequencer.last;
+        drop(sequencer);
+        let validation = Validation { pipeline: self };
+        self.publisher.wait(last);
+        validation
+    }
+
+    /// Makes sure that the commit at `at` is in the log, and on the device when `durable` is asked.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] if its group could not be written; [`Error::Poisoned`] or the failure itself if the
+    /// outcome is unknown until the database is reopened.
+    pub fn flush(&self, at: Timestamp, durable: bool) -> Result<()> {
+        let done = if durable { &self.durable } else { &self.written };
+        if done.load(Ordering::Acquire) < at.0 {
+            let mut writer = self.writer.lock();
+            if done.load(Ordering::Acquire) < at.0 {
+                let writer = writer.as_mut().ok_or_else(read_only)?;
+                self.write_pending(writer, durable)?;
+            }
+        }
+        if self.failures.load(Ordering::Acquire) > 0 { self.claim_failure(at) } else { Ok(()) }
+    }
+
+    /// Writes what is pending, and syncs when `sync` is asked.
+    fn write_pending(&self, writer: &mut Writer, sync: bool) -> Result<()> {
+        self.check_poison()?;
+        let mut sequencer = self.sequencer.lock();
+        let (last, count) = (sequencer.group_last, sequencer.group_count);
+        let has_blobs = std::mem::take(&mut sequencer.group_has_blobs);
+        sequencer.group_count = 0;
+        std::mem::swap(&mut sequencer.group, &mut writer.group);
+        drop(sequencer);
+        if count > 0 {
+            self.write_group(writer, last, count, has_blobs)?;
+        }
+        if sync {
+            writer.log.sync().inspect_err(|error| self.poison(&error.to_string()))?;
+            self.durable.fetch_max(last.0, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    fn write_group(&self, writer: &mut Writer, last: Timestamp, count: usize, has_blobs: bool) -> Result<()> {
+        let result = if has_blobs { self.pages.sync() } else { Ok(()) };
+        let result = result.and_then(|()| writer.log.write_group(&writer.group));
+        let first = Timestamp(self.written.load(Ordering::Relaxed) + 1);
+        match result {
+            Ok(end) => self.written_lsn.store(end.0, Ordering::Release),
+            Err(Error::DiskFull(why)) => {
+                writer.failed.push(FailedGroup { first, last, waiting: count, why });
+                self.failures.fetch_add(1, Ordering::Release);
+            }
+            Err(error) => {
+                self.poison(&error.to_string());
+                writer.group.clear();
+                return Err(error);
+            }
+        }
+        writer.group.clear();
+        self.written.store(last.0, Ordering::Release);
+        Ok(())
+    }
+
+    #[cold]
+    fn claim_failure(&self, at: Timestamp) -> Result<()> {
+        let mut writer = self.writer.lock();
+        let failed = &mut writer.as_mut().ok_or_else(read_only)?.failed;
+        let Some(index) = failed.iter().position(|group| (group.first..=group.last).contains(&at)) else {
+            return Ok(());
+        };
+        let group = &mut failed[index];
+        group.waiting -= 1;
+        let error = Error::DiskFull(group.why.clone());
+        if group.waiting == 0 {
+            failed.swap_remove(index);
+            self.failures.fetch_sub(1, Ordering::Release);
+        }
+        Err(error)
+    }
+
+    /// Writes and syncs everything that was sequenced.
+    pub fn sync_all(&self) -> Result<()> {
+        match self.writer.lock().as_mut() {
+            Some(writer) => self.write_pending(writer, true),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs `act` on the log between two groups.
+    pub fn with_log<R>(&self, act: impl FnOnce(&mut LogWriter) -> Result<R>) -> Result<R> {
+        act(&mut self.writer.lock().as_mut().ok_or_else(read_only)?.log)
+    }
+
+    /// Where the log ends that was written so far. Nothing in it is newer than the newest timestamp given out.
+    pub fn written_lsn(&self) -> Lsn {
+        Lsn(self.written_lsn.load(Ordering::Acquire))
+    }
+}
+
+fn read_only() -> Error {
+    Error::Invalid("the database was opened read-only".into())
+}
+
+/// While this lives nothing else is sequenced. Dropping it lets the others go on.
+pub struct Validation<'a> {
+    pipeline: &'a Pipeline,
+}
+
+impl Validation<'_> {
+    /// Takes the sequencer for the validated commit itself.
+    pub fn sequence(&self) -> MutexGuard<'_, Sequencer> {
+        self.pipeline.sequencer.lock()
+    }
+}
+
+impl Drop for Validation<'_> {
+    fn drop(&mut self) {
+        self.pipeline.sequencer.lock().validating = false;
+        self.pipeline.validated.notify_all();
+    }
+}
