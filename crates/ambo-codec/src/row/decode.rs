@@ -1,0 +1,217 @@
+//! Row bytes to values: all of them, one, or a projection. The bytes may be hostile.
+
+use super::code::{ODD, PADDING, PAIR_WIDTH};
+use super::{RowSpec, field};
+use crate::{Error, Result, Value, ValueRef, varint};
+
+/// The columns of a projection, sorted once so that each row is walked once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Projection {
+    /// Column and place in the output, by column.
+    columns: Vec<(usize, usize)>,
+}
+
+impl Projection {
+    /// The number of values that it yields.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether it yields no values.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+}
+
+impl RowSpec {
+    /// A projection to these columns, in this order; a column may stand in it more than once.
+    pub fn projection(&self, columns: &[usize]) -> Result<Projection> {
+        if let Some(wrong) = columns.iter().find(|column| **column >= self.columns.len()) {
+            return Err(Error::invalid(format!(
+                "a row of {} columns has no column {wrong}",
+                self.columns.len()
+            )));
+        }
+        let mut columns: Vec<_> =
+            columns.iter().enumerate().map(|(place, column)| (*column, place)).collect();
+        columns.sort_unstable();
+        Ok(Projection { columns })
+    }
+
+    /// Appends the values of all columns to `out`. On an error `out` may hold a part.
+    pub fn decode<'a>(&'a self, row: &'a [u8], out: &mut Vec<ValueRef<'a>>) -> Result<()> {
+        out.reserve(self.columns.len());
+        for value in self.fields(row)? {
+            out.push(value?);
+        }
+        Ok(())
+    }
+
+    /// The values of all columns, owned.
+    pub fn decode_values(&self, row: &[u8]) -> Result<Vec<Value>> {
+        self.fields(row)?.map(|value| value.map(ValueRef::to_value)).collect()
+    }
+
+    /// The values of all columns, one by one; for loops that keep no array of borrowed values.
+    pub fn fields<'a>(&'a self, row: &'a [u8]) -> Result<Fields<'a>> {
+        let fields = Fields { spec: self, cursor: Cursor::open(self, row)?, done: false };
+        if fields.cursor.count == 0 {
+            fields.expect_end()?;
+        }
+        Ok(fields)
+    }
+
+    /// The value of one column. REQUIRES: `column` is one of the spec's.
+    pub fn decode_column<'a>(&'a self, row: &'a [u8], column: usize) -> Result<ValueRef<'a>> {
+        Cursor::open(self, row)?.value_of(self, column)
+    }
+
+    /// Appends the values of a projection, made by this spec, to `out`, in the projection's order. On an error
+    /// `out` may hold a part.
+    pub fn decode_projection<'a>(
+        &'a self,
+        projection: &Projection,
+        row: &'a [u8],
+        out: &mut Vec<ValueRef<'a>>,
+    ) -> Result<()> {
+        let mut cursor = Cursor::open(self, row)?;
+        let start = out.len();
+        out.resize(start + projection.len(), ValueRef::Null);
+        let mut last = None;
+        for &(column, place) in &projection.columns {
+            let value = match last {
+                Some((same, value)) if same == column => value,
+                _ => cursor.value_of(self, column)?,
+            };
+            out[start + place] = value;
+            last = Some((column, value));
+        }
+        Ok(())
+    }
+
+    fn missing_value(&self, column: usize, at: usize) -> Result<ValueRef<'_>> {
+        self.missing(column).ok_or(Error::malformed(at, "a row without a field that has no default"))
+    }
+}
+
+/// A place in a row: before field `index`, whose payload begins at `at`.
+#[derive(Clone, Debug)]
+struct Cursor<'a> {
+    row: &'a [u8],
+    codes: &'a [u8],
+    count: usize,
+    index: usize,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    fn open(spec: &RowSpec, row: &'a [u8]) -> Result<Self> {
+        let (count, used) = varint::decode(row).ok_or(Error::malformed(0, "the field count of a row"))?;
+        if count > spec.columns.len() as u64 {
+            return Err(Error::malformed(0, "a row with more fields than its table has columns"));
+        }
+        let count = count as usize;
+        let at = used + count.div_ceil(2);
+        let codes = row.get(used..at).ok_or(Error::malformed(used, "a row is cut off in its codes"))?;
+        if count % 2 == 1 && codes[count / 2] >> 4 != PADDING {
+            return Err(Error::malformed(at - 1, "a code behind the last field of a row"));
+        }
+        Ok(Self { row, codes, count, index: 0, at })
+    }
+
+    #[inline]
+    fn code(&self) -> u8 {
+        self.codes[self.index / 2] >> (4 * (self.index % 2)) & 15
+    }
+
+    fn skip_one(&mut self) -> Result<()> {
+        self.at = field::skip(self.row, self.at, self.code())?;
+        self.index += 1;
+        Ok(())
+    }
+
+    /// Steps over fields up to `column`, two at a time. REQUIRES: `index` ≤ `column` ≤ `count`.
+    #[inline]
+    fn skip_to(&mut self, column: usize) -> Result<()> {
+        if self.index % 2 == 1 && self.index < column {
+            self.skip_one()?;
+        }
+        while self.index + 2 <= column {
+            let width = PAIR_WIDTH[usize::from(self.codes[self.index / 2])];
+            if width == ODD {
+                self.skip_one()?;
+                self.skip_one()?;
+            } else {
+                self.at += usize::from(width);
+                self.index += 2;
+            }
+        }
+        if self.index < column {
+            self.skip_one()?;
+        }
+        Ok(())
+    }
+
+    /// The next field. REQUIRES: `index` < `count`.
+    #[inline]
+    fn next(&mut self, spec: &'a RowSpec) -> Result<ValueRef<'a>> {
+        let (value, at) = field::read(&spec.columns[self.index], self.code(), self.row, self.at)?;
+        self.at = at;
+        self.index += 1;
+        Ok(value)
+    }
+
+    fn value_of(&mut self, spec: &'a RowSpec, column: usize) -> Result<ValueRef<'a>> {
+        if column >= self.count {
+            return spec.missing_value(column, self.row.len());
+        }
+        self.skip_to(column)?;
+        self.next(spec)
+    }
+}
+
+/// The values of a row's columns, in order. Ends after the first error.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    spec: &'a RowSpec,
+    cursor: Cursor<'a>,
+    done: bool,
+}
+
+impl<'a> Fields<'a> {
+    fn step(&mut self) -> Result<ValueRef<'a>> {
+        let cursor = &mut self.cursor;
+        let column = cursor.index;
+        if column >= cursor.count {
+            cursor.index += 1;
+            return self.spec.missing_value(column, cursor.row.len());
+        }
+        let value = cursor.next(self.spec)?;
+        if cursor.index == cursor.count {
+            self.expect_end()?;
+        }
+        Ok(value)
+    }
+
+    fn expect_end(&self) -> Result<()> {
+        if self.cursor.at == self.cursor.row.len() {
+            return Ok(());
+        }
+        Err(Error::malformed(self.cursor.at, "bytes behind the last field of a row"))
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<ValueRef<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done || self.cursor.index >= self.spec.columns.len() {
+            return None;
+        }
+        let value = self.step();
+        self.done = value.is_err();
+        Some(value)
+    }
+}

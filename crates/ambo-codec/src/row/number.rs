@@ -1,0 +1,187 @@
+//! Numbers as a code and up to eight bytes, and back.
+//!
+//! `pack_*` gives the code and the payload; `unpack_*` gives the number, or `None` for a code that the type does
+//! not use or a payload out of its range.
+
+use super::code::*;
+use crate::calendar::NANOS_PER_SECOND;
+use crate::varint::{unzigzag, zigzag};
+
+const MICROS_PER_SECOND: i64 = 1_000_000;
+const MICROS_PER_MILLI: i64 = 1_000;
+
+/// A code and its payload, of which as many low bytes count as the code says.
+pub(super) type Packed = (u8, u64);
+
+fn bytes_of(value: u64) -> usize {
+    (64 - value.leading_zeros() as usize).div_ceil(8)
+}
+
+pub(super) fn pack_unsigned(value: u64) -> Packed {
+    if value == 1 {
+        return (ONE, 0);
+    }
+    (CODE_FOR_BYTES[bytes_of(value)], value)
+}
+
+pub(super) fn unpack_unsigned(code: u8, payload: u64) -> Option<u64> {
+    match code {
+        ZERO => Some(0),
+        ONE => Some(1),
+        W1 | W2 | W3 | W4 | W6 | W8 => Some(payload),
+        _ => None,
+    }
+}
+
+pub(super) fn pack_signed(value: i64) -> Packed {
+    if value == 1 {
+        return (ONE, 0);
+    }
+    let payload = zigzag(value);
+    (CODE_FOR_BYTES[bytes_of(payload)], payload)
+}
+
+pub(super) fn unpack_signed(code: u8, payload: u64) -> Option<i64> {
+    match code {
+        ONE => Some(1),
+        _ => unpack_unsigned(code, payload).map(unzigzag),
+    }
+}
+
+/// Nanoseconds; whole seconds of a day take three bytes.
+pub(super) fn pack_time(nanos: i64) -> Packed {
+    let seconds = nanos / NANOS_PER_SECOND;
+    if nanos % NANOS_PER_SECOND == 0 && (1..1 << 24).contains(&seconds) {
+        return (W3, seconds as u64);
+    }
+    match pack_signed(nanos) {
+        (W3, payload) => (W4, payload),
+        packed => packed,
+    }
+}
+
+pub(super) fn unpack_time(code: u8, payload: u64) -> Option<i64> {
+    match code {
+        W3 => Some(payload as i64 * NANOS_PER_SECOND),
+        _ => unpack_signed(code, payload),
+    }
+}
+
+/// Microseconds; whole seconds take four bytes, whole milliseconds six.
+pub(super) fn pack_timestamp(micros: i64) -> Packed {
+    let packed = pack_signed(micros);
+    if !matches!(packed.0, W6 | W8) {
+        return packed;
+    }
+    let seconds = micros / MICROS_PER_SECOND;
+    if micros % MICROS_PER_SECOND == 0 && i32::try_from(seconds).is_ok() {
+        return (W4B, zigzag(seconds));
+    }
+    let millis = zigzag(micros / MICROS_PER_MILLI);
+    if micros % MICROS_PER_MILLI == 0 && bytes_of(millis) <= 6 {
+        return (W6, millis);
+    }
+    (W8, zigzag(micros))
+}
+
+pub(super) fn unpack_timestamp(code: u8, payload: u64) -> Option<i64> {
+    match code {
+        W4B => Some(unzigzag(payload) * MICROS_PER_SECOND),
+        W6 => Some(unzigzag(payload) * MICROS_PER_MILLI),
+        _ => unpack_signed(code, payload),
+    }
+}
+
+const HUNDREDTHS_W2: i64 = 1 << 15;
+const HUNDREDTHS_W3: i64 = 1 << 23;
+const HUNDREDTHS_W4: i64 = 1 << 31;
+const INTEGER_W6: i64 = 1 << 47;
+
+/// The float as an integer, if it is one to the bit (-0.0 is not).
+fn integer_of(value: f64) -> Option<i64> {
+    let integer = value as i64;
+    ((integer as f64).to_bits() == value.to_bits()).then_some(integer)
+}
+
+/// The nearest number of hundredths; the caller checks that it gives the float back.
+fn nearest_hundredths(value: f64) -> i64 {
+    (value * 100.0 + 0.5f64.copysign(value)) as i64
+}
+
+fn of_hundredths(hundredths: i64) -> f64 {
+    hundredths as f64 / 100.0
+}
+
+/// The code of a float that is this integer of at most two bytes.
+fn pack_small_integer(integer: i64) -> Option<Packed> {
+    match integer {
+        0 => Some((ZERO, 0)),
+        1 => Some((ONE, 0)),
+        -0x80..0x80 => Some((W1, zigzag(integer))),
+        -0x8000..0x8000 => Some((W2, zigzag(integer))),
+        _ => None,
+    }
+}
+
+pub(super) fn pack_double(value: f64) -> Packed {
+    let integer = integer_of(value);
+    if let Some(packed) = integer.and_then(pack_small_integer) {
+        return packed;
+    }
+    let hundredths = nearest_hundredths(value);
+    let magnitude = hundredths.unsigned_abs() as i64;
+    let exact = of_hundredths(hundredths).to_bits() == value.to_bits();
+    if exact && (0..HUNDREDTHS_W3).contains(&magnitude) {
+        let code = if magnitude < HUNDREDTHS_W2 { W2B } else { W3 };
+        return (code, zigzag(hundredths));
+    }
+    let single = value as f32;
+    if f64::from(single).to_bits() == value.to_bits() && !value.is_nan() {
+        return (W4, single.to_bits().into());
+    }
+    if exact && (0..HUNDREDTHS_W4).contains(&magnitude) {
+        return (W4B, zigzag(hundredths));
+    }
+    match integer {
+        Some(integer) if (-INTEGER_W6..INTEGER_W6).contains(&integer) => (W6, zigzag(integer)),
+        _ => (W8, value.to_bits()),
+    }
+}
+
+pub(super) fn unpack_double(code: u8, payload: u64) -> Option<f64> {
+    match code {
+        ZERO => Some(0.0),
+        ONE => Some(1.0),
+        W1 | W2 | W6 => Some(unzigzag(payload) as f64),
+        W2B | W3 | W4B => Some(of_hundredths(unzigzag(payload))),
+        W4 => Some(f32::from_bits(payload as u32).into()),
+        W8 => Some(f64::from_bits(payload)),
+        _ => None,
+    }
+}
+
+pub(super) fn pack_single(value: f32) -> Packed {
+    let wide = f64::from(value);
+    if let Some(packed) = integer_of(wide).and_then(pack_small_integer) {
+        return packed;
+    }
+    let hundredths = nearest_hundredths(wide);
+    let magnitude = hundredths.unsigned_abs() as i64;
+    let exact = (of_hundredths(hundredths) as f32).to_bits() == value.to_bits();
+    if exact && (0..HUNDREDTHS_W3).contains(&magnitude) {
+        let code = if magnitude < HUNDREDTHS_W2 { W2B } else { W3 };
+        return (code, zigzag(hundredths));
+    }
+    (W4, value.to_bits().into())
+}
+
+pub(super) fn unpack_single(code: u8, payload: u64) -> Option<f32> {
+    match code {
+        ZERO => Some(0.0),
+        ONE => Some(1.0),
+        W1 | W2 => Some(unzigzag(payload) as f32),
+        W2B | W3 => Some(of_hundredths(unzigzag(payload)) as f32),
+        W4 => Some(f32::from_bits(payload as u32)),
+        _ => None,
+    }
+}
