@@ -1,1 +1,182 @@
-//! Under construction.
+//! The delta: an ordered, multi-version row index in memory. It only ever grows, until it is frozen, spilled
+//! into a run and dropped as a whole.
+//!
+//! | module | what |
+//! |---|---|
+//! | `arena` | the memory: one lazily touched mapping, handed out front to back |
+//! | `row` | a key with its chain of versions |
+//! | `lock` | the optimistic lock of a node |
+//! | `node` | a node: words of keys, and rows or children |
+//! | `tree` | the index: a B+tree with optimistic lock coupling |
+//! | `cursor` | ordered passes in both directions |
+//!
+//! # Thread safety
+//! Every method of [`Delta`] may be called by any number of threads at once, under one REQUIRES: of one key, versions are
+//! inserted by one thread at a time and in ascending order of their timestamps (the transaction layer's row latches).
+//!
+//! 1. What `insert` put in is found by every `get`, `newest` and seek that begins after it returned.
+//! 2. Rows, versions and nodes are never moved, changed in their published parts, or freed before the delta is: a
+//!    reference into a delta is good as long as the delta is borrowed or shared.
+//! 3. A version is visible whole or not at all.
+//! 4. A snapshot at or after every `oldest_snapshot` ever given finds the version it always would have found.
+//! 5. Readers write to no shared memory, and wait only for a writer that is inside the very node they want.
+//! 6. An `insert` that fails with [`Full`] changed nothing.
+
+mod arena;
+mod cursor;
+mod lock;
+mod node;
+mod row;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::{
+    Error, Result,
+    id::Timestamp,
+    record::Record,
+    sync::{AtomicU64, Ordering},
+};
+
+use arena::Arena;
+use tree::{Inserted, Tree};
+
+pub use arena::Full;
+pub use cursor::Cursor;
+pub use row::{DELTA_VALUE_BYTES_MAX, Version, Versions};
+
+/// Addresses reserved beyond what the caller plans to use, for the rows still on their way when the plan is
+/// reached. They cost nothing.
+const SLACK_BYTES: usize = 512 << 20;
+
+/// Rows in the high half of [`Delta::counts`], versions in the low: neither can reach 2³² in 32 GiB.
+const ONE_ROW: u64 = 1 << 32;
+
+/// See the module.
+pub struct Delta {
+    tree: Tree,
+    counts: AtomicU64,
+    newest: AtomicU64,
+    oldest: AtomicU64,
+}
+
+impl Delta {
+    /// An empty delta that is meant to take about `reserve_bytes` of memory, and can take 512 MiB more (up to 32 GiB in
+    /// all). No memory is taken before it is used.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the addresses cannot be had.
+    pub fn new(reserve_bytes: usize) -> Result<Self> {
+        Self::with_arena(Arena::new(reserve_bytes.saturating_add(SLACK_BYTES))?)
+    }
+
+    fn with_arena(arena: Arena) -> Result<Self> {
+        let tree = Tree::new(arena).map_err(|full| Error::Invalid(full.to_string()))?;
+        Ok(Self {
+            tree,
+            counts: AtomicU64::new(0),
+            newest: AtomicU64::new(0),
+            oldest: AtomicU64::new(u64::MAX),
+        })
+    }
+
+    /// Maps `key` to `record` from `timestamp` on. No snapshot older than `oldest_snapshot` will be asked for again:
+    /// versions that only those could see are cut off. Returns whether the key is new here.
+    ///
+    /// # Errors
+    /// [`Full`] if the reserved memory is used up.
+    ///
+    /// # Panics
+    /// If the key has a later version already, is longer than [`KEY_BYTES_MAX`](crate::record::KEY_BYTES_MAX), or the
+    /// value longer than [`DELTA_VALUE_BYTES_MAX`].
+    pub fn insert(
+        &self,
+        key: &[u8],
+        timestamp: Timestamp,
+        record: Record<'_>,
+        oldest_snapshot: Timestamp,
+    ) -> Result<bool, Full> {
+        let arena = &self.tree.arena;
+        let is_new = match self.tree.insert(key, || row::new_row(arena, key, timestamp, record))? {
+            Inserted::New => true,
+            Inserted::Found(row) => {
+                row::add_version(arena, row, timestamp, record, oldest_snapshot)?;
+                false
+            }
+        };
+        self.counts.fetch_add(if is_new { ONE_ROW | 1 } else { 1 }, Ordering::Relaxed);
+        // Commits are installed nearly in order, so one of the two seldom has to write.
+        if self.newest.load(Ordering::Relaxed) < timestamp.0 {
+            self.newest.fetch_max(timestamp.0, Ordering::Relaxed);
+        }
+        if self.oldest.load(Ordering::Relaxed) > timestamp.0 {
+            self.oldest.fetch_min(timestamp.0, Ordering::Relaxed);
+        }
+        Ok(is_new)
+    }
+
+    /// What a snapshot at `at` finds under `key`: the newest version not after it.
+    pub fn get(&self, key: &[u8], at: Timestamp) -> Option<Version<'_>> {
+        row::version_at(&self.tree.arena, self.tree.find(key)?, at)
+    }
+
+    /// The timestamp of the newest version of `key`.
+    pub fn newest(&self, key: &[u8]) -> Option<Timestamp> {
+        self.versions(key)?.next().map(|version| version.timestamp)
+    }
+
+    /// Whether `key` has any version, a tombstone included.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.tree.find(key).is_some()
+    }
+
+    /// All versions of `key`, newest first.
+    pub fn versions(&self, key: &[u8]) -> Option<Versions<'_>> {
+        Some(row::versions(&self.tree.arena, self.tree.find(key)?))
+    }
+
+    /// A cursor that borrows the delta, on no row yet.
+    pub fn cursor(&self) -> Cursor<&Self> {
+        Cursor::new(self)
+    }
+
+    /// A cursor that owns a share of the delta, on no row yet.
+    pub fn owned_cursor(self: &Arc<Self>) -> Cursor<Arc<Self>> {
+        Cursor::new(Arc::clone(self))
+    }
+
+    /// Bytes of memory used. What is resident is that, rounded up to 4 KiB, or above 8 MiB to 2 MiB.
+    pub fn bytes(&self) -> usize {
+        self.tree.arena.used()
+    }
+
+    /// Keys with at least one version.
+    pub fn rows(&self) -> usize {
+        (self.counts.load(Ordering::Relaxed) / ONE_ROW) as usize
+    }
+
+    /// Versions ever inserted, cut off ones included.
+    pub fn versions_inserted(&self) -> usize {
+        (self.counts.load(Ordering::Relaxed) % ONE_ROW) as usize
+    }
+
+    /// Whether nothing was inserted yet.
+    pub fn is_empty(&self) -> bool {
+        self.rows() == 0
+    }
+
+    /// The least and the greatest timestamp inserted.
+    pub fn timestamps(&self) -> Option<(Timestamp, Timestamp)> {
+        let (oldest, newest) = (self.oldest.load(Ordering::Relaxed), self.newest.load(Ordering::Relaxed));
+        (oldest <= newest).then_some((Timestamp(oldest), Timestamp(newest)))
+    }
+}
+
+impl std::fmt::Debug for Delta {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Delta").field("rows", &self.rows()).field("bytes", &self.bytes()).finish()
+    }
+}

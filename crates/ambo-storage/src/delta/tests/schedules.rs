@@ -1,0 +1,167 @@
+//! Interleavings chosen by shuttle. Nodes hold four entries here, so a handful of keys splits leaves and roots.
+
+use std::sync::Arc;
+
+use shuttle::{check_pct, check_random, sync::atomic::AtomicU64, sync::atomic::Ordering, thread};
+
+use super::delta_of;
+use crate::{
+    delta::{Delta, Full},
+    id::Timestamp,
+    record::Record,
+};
+
+const START: Timestamp = Timestamp(0);
+const END: Timestamp = Timestamp(u64::MAX);
+const ITERATIONS: usize = 3000;
+
+/// Runs `scenario` under random schedules and under ones that find bugs of few ordering constraints (PCT).
+fn explore(scenario: impl Fn() + Send + Sync + Copy + 'static) {
+    check_random(scenario, ITERATIONS);
+    check_pct(scenario, ITERATIONS, 3);
+}
+
+fn insert(delta: &Delta, key: &[u8], timestamp: u64) {
+    delta.insert(key, Timestamp(timestamp), Record::inline(key), START).expect("room");
+    let version = delta.get(key, END).expect("an own insert is visible");
+    assert_eq!(version.record.bytes, key);
+}
+
+fn pass(delta: &Delta, is_forward: bool) -> Vec<Vec<u8>> {
+    let mut keys = Vec::new();
+    let mut cursor = delta.cursor();
+    let mut more = if is_forward { cursor.seek_first() } else { cursor.seek_last() };
+    while more {
+        assert_eq!(cursor.version_at(END).expect("a version").record.bytes, cursor.key());
+        keys.push(cursor.key().to_vec());
+        more = if is_forward { cursor.next() } else { cursor.prev() };
+    }
+    let is_ordered = |pair: &[Vec<u8>]| if is_forward { pair[0] < pair[1] } else { pair[0] > pair[1] };
+    assert!(keys.windows(2).all(is_ordered), "{keys:?}");
+    keys
+}
+
+/// Three writers of six keys each beside a reader that knows of some keys and passes over all.
+fn writers_beside_readers(key: impl Fn(u8) -> Vec<u8> + Send + Sync + Copy + 'static) {
+    let delta = Arc::new(delta_of(64 << 10));
+    for i in [3, 9, 14] {
+        insert(&delta, &key(i), 1);
+    }
+    let writers: Vec<_> = (0..3u8)
+        .map(|writer| {
+            let delta = Arc::clone(&delta);
+            thread::spawn(move || {
+                for i in (0..18).filter(|i| i % 3 == writer && ![3, 9, 14].contains(i)) {
+                    insert(&delta, &key(i), 2);
+                }
+            })
+        })
+        .collect();
+    let readers: Vec<_> = [true, false]
+        .into_iter()
+        .map(|is_forward| {
+            let delta = Arc::clone(&delta);
+            thread::spawn(move || {
+                let seen = pass(&delta, is_forward);
+                assert!([3, 9, 14].into_iter().all(|i| seen.contains(&key(i))), "{seen:?}");
+                assert!(seen.iter().all(|key| delta.contains(key)));
+            })
+        })
+        .collect();
+    for thread in writers.into_iter().chain(readers) {
+        thread.join().expect("no panic");
+    }
+    let mut keys: Vec<_> = (0..18).map(key).collect();
+    keys.sort_unstable();
+    assert_eq!(pass(&delta, true), keys);
+    keys.reverse();
+    assert_eq!(pass(&delta, false), keys);
+    assert_eq!(delta.rows(), 18);
+}
+
+// A key lost or misplaced when leaves, inner nodes and the root split under readers and other writers.
+#[test]
+fn scattered_inserts_under_any_schedule() {
+    explore(|| writers_beside_readers(|i| vec![i.wrapping_mul(101)]));
+}
+
+// The same on the path of ascending keys, which goes past the descent.
+#[test]
+fn ascending_inserts_under_any_schedule() {
+    explore(|| writers_beside_readers(|i| vec![b'k', i]));
+}
+
+// Words recomputed (longer and shorter shared prefixes) while they are searched.
+#[test]
+fn shared_prefixes_under_any_schedule() {
+    explore(|| {
+        writers_beside_readers(|i| match i % 4 {
+            0 => vec![i],
+            1 => [&b"prefix/prefix/"[..], &[i]].concat(),
+            _ => [&b"prefix/"[..], &[0; 3][..usize::from(i % 3)], &[i]].concat(),
+        })
+    });
+}
+
+// A reader at the oldest snapshot that finds the chain cut before its version, or half a version.
+#[test]
+fn pruning_under_any_schedule() {
+    explore(|| {
+        let delta = Arc::new(delta_of(64 << 10));
+        let oldest = Arc::new(AtomicU64::new(1));
+        let put = |delta: &Delta, timestamp: u64, oldest| {
+            let value = timestamp.to_be_bytes();
+            delta
+                .insert(b"k", Timestamp(timestamp), Record::inline(&value), Timestamp(oldest))
+                .expect("room");
+        };
+        put(&delta, 1, 0);
+        let writer = {
+            let (delta, oldest) = (Arc::clone(&delta), Arc::clone(&oldest));
+            thread::spawn(move || (2..8).for_each(|i| put(&delta, i, oldest.load(Ordering::SeqCst))))
+        };
+        let reader = thread::spawn(move || {
+            for _ in 0..4 {
+                let snapshot = delta.newest(b"k").expect("there");
+                oldest.store(snapshot.0, Ordering::SeqCst);
+                for _ in 0..2 {
+                    let version = delta.get(b"k", snapshot).expect("kept");
+                    assert_eq!(version.timestamp, snapshot);
+                    assert_eq!(version.record.bytes, snapshot.0.to_be_bytes());
+                }
+            }
+        });
+        writer.join().expect("no panic");
+        reader.join().expect("no panic");
+    });
+}
+
+// An insert that fails for lack of room in the middle of a split and leaves a lock behind, or half the split.
+#[test]
+fn running_full_under_any_schedule() {
+    explore(|| {
+        let delta = Arc::new(delta_of(12 << 10));
+        let writers: Vec<_> = (0..2u8)
+            .map(|writer| {
+                let delta = Arc::clone(&delta);
+                thread::spawn(move || {
+                    let mut inserted = Vec::new();
+                    for i in 0..120u8 {
+                        let key = vec![i.wrapping_mul(2) + writer];
+                        match delta.insert(&key, Timestamp(1), Record::inline(&key), START) {
+                            Ok(is_new) => assert!(is_new),
+                            Err(Full) => break,
+                        }
+                        inserted.push(key);
+                    }
+                    inserted
+                })
+            })
+            .collect();
+        let mut keys: Vec<_> =
+            writers.into_iter().flat_map(|writer| writer.join().expect("no panic")).collect();
+        keys.sort_unstable();
+        assert!(keys.len() < 240, "it never ran full");
+        assert_eq!(pass(&delta, true), keys);
+    });
+}

@@ -1,0 +1,131 @@
+//! Real threads, many more than processors.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+};
+
+use crate::{delta::Delta, id::Timestamp, record::Record};
+
+const START: Timestamp = Timestamp(0);
+
+fn scattered(i: u64) -> [u8; 8] {
+    i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
+}
+
+// A key lost in a split, or out of order in a pass, while 8 threads insert and 4 read.
+#[test]
+fn readers_beside_writers_miss_nothing() {
+    const WRITERS: u64 = 8;
+    const EACH: u64 = 20_000;
+    let delta = Delta::new(1 << 20).expect("addresses");
+    let done: [AtomicU64; WRITERS as usize] = Default::default();
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (delta, done) = (&delta, &done[writer as usize]);
+            scope.spawn(move || {
+                for i in 0..EACH {
+                    let key = scattered(writer * EACH + i);
+                    delta.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
+                    assert!(delta.contains(&key), "an own insert is visible");
+                    done.store(i + 1, Ordering::Release);
+                }
+            });
+        }
+        for reader in 0..4u64 {
+            let (delta, done) = (&delta, &done);
+            scope.spawn(move || {
+                let mut round = reader;
+                while done.iter().any(|done| done.load(Ordering::Acquire) < EACH) {
+                    round += 1;
+                    let writer = round % WRITERS;
+                    let there = done[writer as usize].load(Ordering::Acquire);
+                    for i in (round * 31 % 97..there).step_by(97) {
+                        let key = scattered(writer * EACH + i);
+                        assert_eq!(delta.get(&key, Timestamp(u64::MAX)).expect("inserted").record.bytes, key);
+                    }
+                    check_pass(delta, reader % 2 == 0);
+                }
+            });
+        }
+    });
+    assert_eq!(delta.rows() as u64, WRITERS * EACH);
+    assert_eq!(check_pass(&delta, true), WRITERS * EACH);
+    assert_eq!(check_pass(&delta, false), WRITERS * EACH);
+}
+
+/// Passes over everything; the number of rows, which is at least what was there at the beginning.
+fn check_pass(delta: &Delta, is_forward: bool) -> u64 {
+    let at_least = delta.rows() as u64;
+    let mut cursor = delta.cursor();
+    let mut more = if is_forward { cursor.seek_first() } else { cursor.seek_last() };
+    let mut before: Option<Vec<u8>> = None;
+    let mut rows = 0;
+    while more {
+        if let Some(before) = &before {
+            assert!(if is_forward { &before[..] < cursor.key() } else { &before[..] > cursor.key() });
+        }
+        let version = cursor.version_at(Timestamp(u64::MAX)).expect("a version");
+        assert_eq!(version.record.bytes, cursor.key());
+        before = Some(cursor.key().to_vec());
+        rows += 1;
+        more = if is_forward { cursor.next() } else { cursor.prev() };
+    }
+    assert!(rows >= at_least, "{rows} of {at_least} rows");
+    rows
+}
+
+// Ascending keys from many threads at once: the rightmost leaf is everybody's.
+#[test]
+fn ascending_keys_from_many_threads() {
+    const COUNT: u64 = 200_000;
+    let delta = Delta::new(1 << 20).expect("addresses");
+    let next = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    if i >= COUNT {
+                        break;
+                    }
+                    let key = i.to_be_bytes();
+                    delta.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
+                }
+            });
+        }
+    });
+    assert_eq!(check_pass(&delta, true), COUNT);
+    assert_eq!(delta.timestamps(), Some((Timestamp(1), Timestamp(COUNT))));
+}
+
+// A version cut off under a reader at the oldest snapshot.
+#[test]
+fn the_oldest_snapshot_is_served_while_versions_are_cut_off() {
+    const COUNT: u64 = 100_000;
+    let delta = Delta::new(1 << 20).expect("addresses");
+    let oldest = AtomicU64::new(1);
+    delta.insert(b"k", Timestamp(1), Record::inline(&1u64.to_be_bytes()), START).expect("room");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 2..COUNT {
+                let oldest = Timestamp(oldest.load(Ordering::Acquire));
+                delta.insert(b"k", Timestamp(i), Record::inline(&i.to_be_bytes()), oldest).expect("room");
+            }
+        });
+        scope.spawn(|| {
+            loop {
+                let newest = delta.newest(b"k").expect("there").0;
+                oldest.store(newest, Ordering::Release);
+                for _ in 0..20 {
+                    let version = delta.get(b"k", Timestamp(newest)).expect("kept");
+                    assert_eq!(version.record.bytes, version.timestamp.0.to_be_bytes());
+                    assert_eq!(version.timestamp.0, newest);
+                }
+                if newest == COUNT - 1 {
+                    break;
+                }
+            }
+        });
+    });
+}
