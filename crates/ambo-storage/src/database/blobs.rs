@@ -10,13 +10,15 @@ use std::{
 };
 
 use super::{
-    commit::{Operation, Terms},
+    commit::Terms,
     engine::Engine,
     value::Value,
+    version::TableShared,
 };
 use crate::{
     Error, Result,
     id::{TableId, Timestamp},
+    log::Operation,
     page::{
         PageStore,
         blob::{BlobReader, BlobRef, BlobWriter},
@@ -30,6 +32,7 @@ pub(super) const INLINE_BYTES_MAX: usize = 1 << 20;
 /// A blob that a commit referred to.
 pub(super) struct FreshBlob {
     pub table: TableId,
+    pub store: Arc<PageStore>,
     pub at: Timestamp,
     pub blob: BlobRef,
 }
@@ -41,10 +44,10 @@ impl Engine {
         })
     }
 
-    pub(super) fn note_fresh_blob(&self, table: TableId, at: Timestamp, bytes: &[u8]) {
+    pub(super) fn note_fresh_blob(&self, table: &TableShared, at: Timestamp, bytes: &[u8]) {
         // It was encoded by the writer of this very commit.
         let blob = BlobRef::decode(bytes).expect("a reference of our own");
-        self.fresh_blobs.lock().push(FreshBlob { table, at, blob });
+        self.fresh_blobs.lock().push(FreshBlob { table: table.id, store: table.store.clone(), at, blob });
     }
 
     /// Reads a blob whole.

@@ -3,21 +3,11 @@
 use super::{engine::Engine, options::Sync, version::DatabaseVersion};
 use crate::{
     Error, Result,
-    id::{TableId, Timestamp},
-    record::{Record, RecordKind},
+    id::Timestamp,
+    log::Operation,
+    record::RecordKind,
     transaction::{latch::LatchGuard, pipeline::Sequencer, row_lock::OwnerId},
 };
-
-/// One write of a commit.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation<'a> {
-    /// The table.
-    pub table: TableId,
-    /// The stored key.
-    pub key: &'a [u8],
-    /// What the key maps to from now on.
-    pub record: Record<'a>,
-}
 
 /// What a commit asks for beyond its writes.
 #[derive(Clone, Copy, Default)]
@@ -33,7 +23,7 @@ pub(super) struct Terms<'a> {
 }
 
 /// Bookkeeping of a row in a delta, for the budget.
-const ROW_OVERHEAD: usize = 48;
+pub(super) const ROW_OVERHEAD: usize = 48;
 
 fn bytes_of(operations: &[Operation<'_>]) -> usize {
     operations.iter().map(|op| op.key.len() + op.record.bytes.len() + ROW_OVERHEAD).sum()
@@ -125,7 +115,7 @@ impl Engine {
                 return Err(error);
             }
             if op.record.kind == RecordKind::Blob {
-                self.note_fresh_blob(op.table, at, op.record.bytes);
+                self.note_fresh_blob(&table.shared, at, op.record.bytes);
             }
         }
         Ok(())

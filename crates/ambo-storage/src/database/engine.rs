@@ -56,6 +56,8 @@ pub struct Engine {
     /// Blobs that commits referred to since the last freeze.
     pub(super) fresh_blobs: Mutex<Vec<super::blobs::FreshBlob>>,
     pub(super) signals: Signals,
+    /// Set to end a merge early.
+    pub(super) cancel_merge: std::sync::atomic::AtomicBool,
     next_owner: AtomicU64,
     _lock: Option<Box<dyn Lock>>,
 }
@@ -114,6 +116,7 @@ impl Engine {
             dropped: Mutex::default(),
             fresh_blobs: Mutex::new(parts.fresh_blobs),
             signals: Signals::default(),
+            cancel_merge: super::settle::not_cancelled(),
             next_owner: AtomicU64::new(1),
             _lock: parts.lock,
         };

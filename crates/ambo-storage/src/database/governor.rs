@@ -25,6 +25,7 @@ pub struct Governor {
     budget: usize,
     used: AtomicUsize,
     active: AtomicUsize,
+    frozen: AtomicUsize,
     state: Mutex<State>,
     relieved: Condvar,
 }
@@ -44,6 +45,7 @@ impl Governor {
             budget,
             used: AtomicUsize::new(0),
             active: AtomicUsize::new(0),
+            frozen: AtomicUsize::new(0),
             state: Mutex::default(),
             relieved: Condvar::new(),
         }
@@ -67,15 +69,16 @@ impl Governor {
         self.active.load(Ordering::Relaxed) >= self.budget / 4
     }
 
-    /// The active deltas were frozen: returns their bytes, which stay in use until [`Governor::release`].
-    pub fn freeze(&self) -> usize {
-        self.active.swap(0, Ordering::Relaxed)
+    /// The active deltas were frozen; their bytes stay in use until [`Governor::spilled`].
+    pub fn freeze(&self) {
+        let bytes = self.active.swap(0, Ordering::Relaxed);
+        self.frozen.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Frozen deltas of `bytes` were spilled.
-    pub fn release(&self, bytes: usize) {
-        let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
-        debug_assert!(before >= bytes);
+    /// All frozen deltas were spilled.
+    pub fn spilled(&self) {
+        let bytes = self.frozen.swap(0, Ordering::Relaxed);
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
         let mut state = self.state.lock();
         state.debt = 0.0;
         state.failure = None;
@@ -143,9 +146,8 @@ mod tests {
             governor.spill_failed("device full".into());
             assert!(matches!(writer.join().unwrap(), Err(Error::DiskFull(_))));
         });
-        let frozen = governor.freeze();
-        assert_eq!(frozen, 1100);
-        governor.release(frozen);
+        governor.freeze();
+        governor.spilled();
         governor.admit(10).unwrap();
         assert_eq!(governor.used(), 0);
     }

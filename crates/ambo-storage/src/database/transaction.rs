@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     blobs::INLINE_BYTES_MAX,
-    commit::{Operation, Terms, check_size},
+    commit::{Terms, check_size},
     count,
     cursor::{Cover, MergedCursor, Seek},
     engine::Engine,
@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Error, Result,
     id::{TableId, Timestamp},
+    log::Operation,
     page::blob::BlobRef,
     record::{Record, RecordKind, VALUE_BYTES_MAX},
     transaction::{

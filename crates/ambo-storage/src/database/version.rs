@@ -136,6 +136,26 @@ impl TableVersion {
         std::iter::once(&self.active).chain(&self.frozen).chain(&self.retired).filter(|delta| !delta.is_empty())
     }
 
+    /// Drops retired deltas that no open transaction needs, and the oldest beyond `bytes`. Everything up to `at` is in the
+    /// bases.
+    pub(super) fn forget_history(&mut self, at: Timestamp, oldest: Option<Timestamp>, bytes: usize) {
+        let mut kept = 0;
+        let mut floor = self.history_floor;
+        let oldest = oldest.unwrap_or(at);
+        // Newest first: once one is dropped, so are all that are older.
+        let mut dropping = false;
+        self.retired.retain(|delta| {
+            let newest = delta.timestamps().map_or(Timestamp(0), |(_, newest)| newest);
+            kept += delta.bytes();
+            dropping |= newest <= oldest || kept > bytes;
+            if dropping {
+                floor = floor.max(newest);
+            }
+            !dropping
+        });
+        self.history_floor = floor;
+    }
+
     /// Runs and main tree, newest first.
     pub fn trees(&self) -> impl Iterator<Item = &Arc<Tree>> {
         self.runs.iter().chain(&self.main)

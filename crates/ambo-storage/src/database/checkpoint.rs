@@ -1,0 +1,422 @@
+//! Freeze, spill, checkpoint: how deltas become durable pages, and the log before them goes.
+//!
+//! 1. *Freeze*: nothing is sequenced while every active delta is set aside and a new one takes its place. The last
+//!    timestamp given out, F, and the log's end are noted: both are exact, since nothing was in flight.
+//! 2. *Spill*: the newest version of each key of each frozen delta goes, in key order, into a run of packed pages.
+//! 3. *Publish*: the catalog is written with the new roots, then the list of free pages; the file is synced; then one of
+//!    the two superblocks is written and synced. That is the moment at which the checkpoint counts.
+//! 4. The new version of the database is installed, log segments behind the noted position are deleted, and replaced
+//!    pages wait in the graveyard for their last reader.
+//!
+//! A crash before 3's last sync leaves the old checkpoint with all its pages and log; pages written meanwhile are
+//! free in its list.
+
+use std::{any::Any, collections::HashSet, sync::Arc};
+
+use super::{
+    engine::Engine,
+    version::{DatabaseVersion, TableVersion},
+};
+use crate::{
+    Error, Result,
+    base::btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
+    catalog::{Storage, roots::Roots},
+    delta::Delta,
+    id::{Lsn, TableId, Timestamp},
+    io::File,
+    page::{PageRange, PageStore, superblock::Superblock},
+    record::{Record, RecordKind},
+    sync::Ordering,
+};
+
+/// Something that may still be read, and so keeps pages from being reused.
+pub(super) type Reader = Arc<dyn Any + Send + Sync>;
+
+/// Pages that nothing new will read.
+#[derive(Default)]
+pub(super) struct Garbage {
+    /// Pages of the last checkpoint.
+    pub retired: Vec<PageRange>,
+    /// Pages that no checkpoint knows, with their store.
+    pub private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
+    /// What may still read them.
+    pub readers: Vec<Reader>,
+}
+
+/// Garbage whose checkpoint is durable, waiting for its last reader.
+struct Grave {
+    /// The batch of pages that the checkpoint retired.
+    batch: Option<u64>,
+    private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
+    readers: Vec<Reader>,
+}
+
+/// A moment of the log: everything at or before the timestamp is in groups before the position.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Moment {
+    pub timestamp: Timestamp,
+    pub log_from: Lsn,
+}
+
+/// What the last checkpoint leaves behind for the next.
+pub(super) struct CheckpointState {
+    file: Option<Arc<dyn File>>,
+    database_id: u128,
+    sequence: u64,
+    moment: Moment,
+    catalog_pages: Vec<PageRange>,
+    graveyard: Vec<Grave>,
+}
+
+/// A delta that was written out.
+struct Spilled {
+    table: TableId,
+    store: Arc<PageStore>,
+    delta: Arc<Delta>,
+    meta: TreeMeta,
+    pages: Vec<PageRange>,
+}
+
+/// The blobs that a spill makes part of the base, and those that it leaves behind.
+#[derive(Default)]
+struct SettledBlobs {
+    live: Vec<PageRange>,
+    dead: Garbage,
+}
+
+impl CheckpointState {
+    /// The state after `superblock` was read or, for a reader, without a file to write to.
+    pub(super) fn new(file: Option<Arc<dyn File>>, superblock: &Superblock, catalog_pages: Vec<PageRange>) -> Self {
+        Self {
+            file,
+            database_id: superblock.database_id,
+            sequence: superblock.sequence,
+            moment: Moment { timestamp: superblock.timestamp, log_from: superblock.log_from },
+            catalog_pages,
+            graveyard: Vec::new(),
+        }
+    }
+
+    /// How many checkpoints the database has had.
+    pub(super) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// What the last checkpoint holds.
+    pub(super) fn moment(&self) -> Moment {
+        self.moment
+    }
+
+    /// Lets pages wait for their readers without a checkpoint.
+    pub(super) fn bury(&mut self, garbage: Garbage) {
+        assert!(garbage.retired.is_empty(), "pages of a checkpoint are retired by the next");
+        self.graveyard.push(Grave { batch: None, private: garbage.private, readers: garbage.readers });
+    }
+
+    /// The pages of the catalog's tree.
+    pub(super) fn catalog_pages(&self) -> &[PageRange] {
+        &self.catalog_pages
+    }
+}
+
+impl Engine {
+    /// Spills all deltas and publishes a checkpoint. Commits go on meanwhile.
+    pub fn flush(&self) -> Result<()> {
+        self.check_writable()?;
+        let mut checkpoint = self.checkpoint.lock();
+        let moment = self.freeze()?;
+        if moment == checkpoint.moment && self.dropped.lock().is_empty() {
+            return Ok(());
+        }
+        let spilled = self.spill_all()?;
+        let versions = self.version_lock.lock();
+        let mut next = (*self.versions.load_full()).clone();
+        let (kept, orphaned): (Vec<_>, Vec<_>) =
+            spilled.into_iter().partition(|spill| next.tables.contains_key(&spill.table));
+        self.abandon(&orphaned);
+        let blobs = self.settle_blobs(moment.timestamp, &kept);
+        let mut published: Vec<_> = self.pages_in_file(&next, &kept).collect();
+        published.extend(blobs.live);
+        let oldest = self.snapshots.oldest();
+        install_spilled(&mut next, &kept, moment.timestamp, oldest, self.options.delta_bytes / 4);
+        next.settled = moment.timestamp;
+        if let Err(error) = self.publish(&mut checkpoint, moment, next, published, vec![blobs.dead]) {
+            self.abandon(&kept);
+            return Err(error);
+        }
+        drop(versions);
+        self.fresh_blobs.lock().retain(|blob| blob.at > moment.timestamp);
+        self.governor.spilled();
+        self.pipeline.with_log(|log| log.remove_before(moment.log_from).map(drop))?;
+        self.signals.raise(|state| state.merge = true);
+        Ok(())
+    }
+
+    /// Sets the active deltas aside.
+    fn freeze(&self) -> Result<Moment> {
+        let _versions = self.version_lock.lock();
+        let mut next = (*self.versions.load_full()).clone();
+        // While this lives nothing is sequenced, and everything sequenced before is installed.
+        let validation = self.pipeline.validate();
+        for table in next.tables.values_mut().filter(|table| !table.active.is_empty()) {
+            let version = Arc::make_mut(table);
+            let active = std::mem::replace(&mut version.active, Self::new_delta(&self.options)?);
+            version.frozen.insert(0, active);
+        }
+        let moment = Moment { timestamp: self.pipeline.peek().last, log_from: self.pipeline.written_lsn() };
+        self.versions.store(Arc::new(next));
+        self.governor.freeze();
+        drop(validation);
+        Ok(moment)
+    }
+
+    /// Writes every frozen delta of every table as a run.
+    fn spill_all(&self) -> Result<Vec<Spilled>> {
+        let version = self.versions.load_full();
+        let mut spilled = Vec::new();
+        for (id, table) in &version.tables {
+            // Oldest first, so that runs are installed in order.
+            for (age, delta) in table.frozen.iter().rev().enumerate() {
+                let bottom = age == 0 && table.runs.is_empty() && table.main.is_none();
+                match spill(&table.shared.store, delta, bottom) {
+                    Ok((meta, pages)) => spilled.push(Spilled {
+                        table: *id,
+                        store: table.shared.store.clone(),
+                        delta: delta.clone(),
+                        meta,
+                        pages,
+                    }),
+                    Err(error) => {
+                        self.abandon(&spilled);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(spilled)
+    }
+
+    /// Gives the pages of runs back that were not published.
+    fn abandon(&self, spilled: &[Spilled]) {
+        for spill in spilled {
+            spill.store.free(spill.pages.iter().copied());
+        }
+    }
+
+    /// The pages among those spilled that are in the database's file.
+    fn pages_in_file<'a>(&self, spilled: &'a [Spilled]) -> impl Iterator<Item = PageRange> + 'a {
+        let file = self.store.clone();
+        spilled.iter().filter(move |spill| Arc::ptr_eq(&spill.store, &file)).flat_map(|spill| spill.pages.iter().copied())
+    }
+
+    /// Sorts the blobs that commits up to `at` referred to: those that a spilled delta still refers to become part of the base; the
+    /// others were replaced before they got there.
+    fn settle_blobs(&self, at: Timestamp, spilled: &[Spilled]) -> SettledBlobs {
+        let mut blobs = SettledBlobs::default();
+        let fresh = self.fresh_blobs.lock();
+        if fresh.iter().all(|blob| blob.at > at) {
+            return blobs;
+        }
+        let mut live: HashSet<(TableId, Vec<u8>)> = HashSet::new();
+        for spill in spilled {
+            blobs.dead.readers.push(spill.delta.clone());
+            for_each_newest(&spill.delta, |_, record| {
+                if record.kind == RecordKind::Blob {
+                    live.insert((spill.table, record.bytes.to_vec()));
+                }
+                Ok(())
+            })
+            .expect("looking at records does not fail");
+        }
+        for fresh in fresh.iter().filter(|blob| blob.at <= at) {
+            let mut encoded = Vec::new();
+            fresh.blob.encode(&mut encoded);
+            match live.contains(&(fresh.table, encoded)) {
+                true if Arc::ptr_eq(&fresh.store, &self.store) => blobs.live.extend(fresh.blob.pages()),
+                true => {}
+                false => blobs.dead.private.push((fresh.store.clone(), fresh.blob.pages().collect())),
+            }
+        }
+        blobs
+    }
+
+    /// Writes a checkpoint of `next` and installs it. The caller holds the lock of versions.
+    ///
+    /// # Errors
+    /// Before the flip nothing has changed, and `published` pages are still the caller's. After a failed flip the database is
+    /// poisoned.
+    pub(super) fn publish(
+        &self,
+        checkpoint: &mut CheckpointState,
+        moment: Moment,
+        next: DatabaseVersion,
+        mut published: Vec<PageRange>,
+        mut garbage: Vec<Garbage>,
+    ) -> Result<()> {
+        let dropped = self.dropped_tables()?;
+        let (catalog, catalog_pages) = self.write_catalog(&next)?;
+        published.extend(catalog_pages.iter().copied());
+        garbage.extend(dropped);
+        let mut retired: Vec<PageRange> = garbage.iter().flat_map(|garbage| garbage.retired.iter().copied()).collect();
+        retired.extend(checkpoint.catalog_pages.iter().copied());
+
+        let flipped = self.flip(checkpoint, moment, &catalog, &published, retired);
+        let batch = flipped.inspect_err(|_| self.store.free(catalog_pages.iter().copied()))?;
+        self.dropped.lock().clear();
+        checkpoint.sequence += 1;
+        checkpoint.moment = moment;
+        checkpoint.catalog_pages = catalog_pages;
+        let mut readers: Vec<Reader> = Vec::new();
+        let mut private = Vec::new();
+        for garbage in garbage {
+            readers.extend(garbage.readers);
+            private.extend(garbage.private);
+        }
+        checkpoint.graveyard.push(Grave { batch: Some(batch), private, readers });
+        self.versions.store(Arc::new(next));
+        self.sweep(checkpoint);
+        Ok(())
+    }
+
+    /// Makes the checkpoint durable: pages first, then the superblock that names them. Returns the batch of retired pages.
+    fn flip(
+        &self,
+        checkpoint: &CheckpointState,
+        moment: Moment,
+        catalog: &TreeMeta,
+        published: &[PageRange],
+        retired: Vec<PageRange>,
+    ) -> Result<u64> {
+        let pages = self.store.begin_checkpoint(published, retired)?;
+        let superblock = Superblock {
+            page_size: self.store.page_size() as u32,
+            database_id: checkpoint.database_id,
+            sequence: checkpoint.sequence + 1,
+            timestamp: moment.timestamp,
+            log_from: moment.log_from,
+            file_pages: pages.file_pages(),
+            free_list: pages.free_list(),
+            catalog: catalog.encode().to_vec(),
+            other: Vec::new(),
+        };
+        let file = checkpoint.file.as_ref().expect("a database that is written to has its file");
+        let synced = self.store.sync();
+        let flipped = synced.and_then(|()| superblock.write(&**file)).and_then(|()| self.store.sync());
+        match flipped {
+            Ok(()) => Ok(pages.commit()),
+            Err(error) => {
+                // Which superblock the device has is not known: the pages of neither state may be touched.
+                self.pipeline.poison(&format!("publishing a checkpoint: {error}"));
+                pages.leave_unknown();
+                Err(error)
+            }
+        }
+    }
+
+    /// Frees the pages whose last reader is gone.
+    pub(super) fn sweep(&self, checkpoint: &mut CheckpointState) {
+        checkpoint.graveyard.retain_mut(|grave| {
+            // What only the graveyard still holds, nobody reads any more.
+            grave.readers.retain(|reader| Arc::strong_count(reader) > 1);
+            if !grave.readers.is_empty() {
+                return true;
+            }
+            if let Some(batch) = grave.batch.take() {
+                self.store.release(batch);
+            }
+            for (store, ranges) in grave.private.drain(..) {
+                store.free(ranges);
+            }
+            false
+        });
+    }
+
+    fn write_catalog(&self, version: &DatabaseVersion) -> Result<(TreeMeta, Vec<PageRange>)> {
+        let rows = version.catalog.rows(|id| version.tables.get(&id).map(|table| roots_of(table)).unwrap_or_default().encode());
+        let mut builder = TreeBuilder::new(&self.store, BuildOptions::default());
+        for (key, value) in &rows {
+            builder.push(key, Record::inline(value))?;
+        }
+        builder.finish_with_pages()
+    }
+
+    /// The pages of tables that were dropped since the last checkpoint.
+    fn dropped_tables(&self) -> Result<Vec<Garbage>> {
+        let dropped = self.dropped.lock();
+        let in_file = dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store));
+        in_file.flat_map(|table| table.trees()).map(|tree| {
+            Ok(Garbage { retired: tree.all_pages()?, private: Vec::new(), readers: vec![tree.clone()] })
+        }).collect()
+    }
+
+    /// Spills, and tells waiting writers what went wrong if something did.
+    pub(super) fn spill_and_report(&self) {
+        if let Err(error) = self.flush() {
+            self.governor.spill_failed(error.to_string());
+            if !matches!(error, Error::DiskFull(_)) {
+                self.pipeline.poison(&format!("spilling: {error}"));
+            }
+        }
+    }
+}
+
+/// Writes the newest version of each key of a frozen delta into a packed tree. At the bottom, tombstones hide nothing.
+fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool) -> Result<(TreeMeta, Vec<PageRange>)> {
+    let mut builder = TreeBuilder::new(store, BuildOptions::default());
+    for_each_newest(delta, |key, record| {
+        if bottom && record.is_tombstone() { Ok(()) } else { builder.push(key, record) }
+    })?;
+    builder.finish_with_pages()
+}
+
+fn for_each_newest(delta: &Arc<Delta>, mut visit: impl FnMut(&[u8], Record<'_>) -> Result<()>) -> Result<()> {
+    let mut cursor = delta.cursor();
+    let mut there = cursor.seek_first();
+    while there {
+        let newest = cursor.versions().next().expect("a row has a version");
+        visit(cursor.key(), newest.record)?;
+        there = cursor.next();
+    }
+    Ok(())
+}
+
+/// Where the base of a table is. Tables in memory have nothing to find again.
+fn roots_of(table: &TableVersion) -> Roots {
+    let mut roots = Roots { next_row: table.shared.next_row.load(Ordering::Relaxed), trees: Vec::new() };
+    if table.shared.storage != Storage::Memory {
+        roots.trees.extend(table.runs.iter().map(|run| *run.meta()));
+        roots.trees.push(table.main.as_ref().map_or_else(TreeMeta::default, |main| *main.meta()));
+    }
+    roots
+}
+
+/// Replaces frozen deltas by the runs that hold their rows. A delta that a transaction older than it may still have to be checked
+/// against is kept, within `history_bytes` a table.
+fn install_spilled(
+    version: &mut DatabaseVersion,
+    spilled: &[Spilled],
+    at: Timestamp,
+    oldest: Option<Timestamp>,
+    history_bytes: usize,
+) {
+    for spill in spilled {
+        let table = version.tables.get_mut(&spill.table).expect("spills of dropped tables were sorted out");
+        let table = Arc::make_mut(table);
+        table.frozen.retain(|delta| !Arc::ptr_eq(delta, &spill.delta));
+        table.retired.insert(0, spill.delta.clone());
+        if spill.meta.is_empty() {
+            continue;
+        }
+        let tree = Tree::open(table.shared.store.clone(), spill.meta);
+        if table.runs.is_empty() && table.main.is_none() && spill.meta.tombstones == 0 {
+            table.main = Some(tree);
+        } else {
+            table.runs.insert(0, tree);
+        }
+    }
+    for table in version.tables.values_mut() {
+        if !table.retired.is_empty() {
+            Arc::make_mut(table).forget_history(at, oldest, history_bytes);
+        }
+    }
+}

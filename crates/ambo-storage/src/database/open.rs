@@ -1,0 +1,338 @@
+//! Opening: the last checkpoint, then the log's tail.
+//!
+//! | found | done |
+//! |---|---|
+//! | no `pages` file, `create` set | a new database: `pages` is written under another name, synced, renamed |
+//! | no `pages` file, `create` not set, or read-only | [`Error::NotFound`] |
+//! | `pages.new` left by a crash while creating | removed |
+//! | `pages` with a valid superblock | its checkpoint is loaded, the log behind it is replayed into deltas |
+//! | one superblock bad | the other counts; the report says so |
+//! | no valid superblock | [`Error::Damaged`], nothing is changed |
+//! | the log: see the case table of `log` | a torn tail is cut and reported; damage is an error |
+//! | the lock held by another | [`Error::InUse`] |
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    blobs::FreshBlob,
+    checkpoint::CheckpointState,
+    ddl::open_table,
+    engine::{Engine, Parts},
+    options::Options,
+    table::RowFormat,
+    version::{DatabaseVersion, TableVersion},
+};
+use crate::{
+    Error, Result,
+    base::btree::{Tree, TreeMeta},
+    catalog::{self, CATALOG_TABLE, Catalog, Storage, roots::Roots},
+    id::{Lsn, TableId, Timestamp},
+    io::{Env, Lock, OpenMode},
+    log::{self, Access, Cut, LogOptions, LogWriter, Operation, Operations, Recovery, Start},
+    page::{
+        self, FreeListRoot, PageStore, PageStoreOptions,
+        blob::BlobRef,
+        superblock::Superblock,
+    },
+    record::{Record, RecordKind},
+    sync::Ordering,
+    transaction::pipeline::Pipeline,
+};
+
+const LOCK_FILE: &str = "lock";
+const NEW_PAGES_FILE: &str = "pages.new";
+
+/// What opening found and did.
+#[derive(Clone, Debug, Default)]
+pub struct RecoveryReport {
+    /// Whether the database was created.
+    pub created: bool,
+    /// Transactions that were in the log only.
+    pub transactions: u64,
+    /// Bytes of log that were read.
+    pub log_bytes: u64,
+    /// How long opening took.
+    pub elapsed: Duration,
+    /// The torn end of the log that was cut off, if there was one: what was never acknowledged as durable.
+    pub cut: Option<Cut>,
+    /// What is wrong with the superblock that was not used: after a crash a torn write, which is no loss.
+    pub superblock: Option<String>,
+}
+
+impl RecoveryReport {
+    /// Whether the database was closed in order before.
+    pub fn is_clean(&self) -> bool {
+        self.transactions == 0 && self.cut.is_none() && self.superblock.is_none()
+    }
+}
+
+impl Engine {
+    /// Opens the database in `env`, or creates it.
+    pub fn open(env: Env, options: Options) -> Result<(Self, RecoveryReport)> {
+        options.validate()?;
+        let started = env.clock.now();
+        let lock = take_lock(&env, &options)?;
+        let created = create_if_absent(&env, &options)?;
+        let mut opening = Opening::checkpoint(&env, &options)?;
+        let recovery = opening.replay_log()?;
+        let clock = env.clock.clone();
+        let mut report = RecoveryReport {
+            created,
+            transactions: recovery.transactions,
+            log_bytes: recovery.bytes,
+            cut: recovery.cut.clone(),
+            superblock: opening.other_superblock.take(),
+            elapsed: Duration::ZERO,
+        };
+        let engine = opening.finish(recovery, lock)?;
+        report.elapsed = clock.now().saturating_sub(started);
+        Ok((engine, report))
+    }
+}
+
+fn take_lock(env: &Env, options: &Options) -> Result<Option<Box<dyn Lock>>> {
+    let lock = match env.disk.lock(LOCK_FILE, !options.read_only) {
+        Ok(lock) => lock,
+        // A reader of a directory that it may not write to goes without: nobody can write there.
+        Err(error) if options.read_only && error.kind() == std::io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) if options.read_only && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(format!("locking {LOCK_FILE}"), error)),
+    };
+    match lock {
+        Some(lock) => Ok(Some(lock)),
+        None => Err(Error::InUse("another process, or another handle in this one, has the database open".into())),
+    }
+}
+
+fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
+    let names = env.disk.list().map_err(|error| Error::io("listing the database directory", error))?;
+    if names.iter().any(|name| name == page::NAME) {
+        return Ok(false);
+    }
+    if options.read_only || !options.create {
+        return Err(Error::NotFound("a database in this directory (it has no file \"pages\")".into()));
+    }
+    if let Some(log) = names.iter().find(|name| name.starts_with("log-")) {
+        return Err(Error::damaged(page::NAME, 0, format!("the file is missing, but there is a log ({log})")));
+    }
+    if names.iter().any(|name| name == NEW_PAGES_FILE) {
+        env.disk.remove(NEW_PAGES_FILE).map_err(|error| Error::io(format!("removing {NEW_PAGES_FILE}"), error))?;
+    }
+    let file = env.disk.open(NEW_PAGES_FILE, OpenMode::Create).map_err(|error| Error::io(format!("creating {NEW_PAGES_FILE}"), error))?;
+    let superblock = Superblock {
+        page_size: options.page_size as u32,
+        database_id: u128::from(env.chance.next_u64()) << 64 | u128::from(env.chance.next_u64()),
+        sequence: 1,
+        timestamp: Timestamp(0),
+        log_from: Lsn(0),
+        file_pages: page::reserved_pages(options.page_size),
+        free_list: FreeListRoot::default(),
+        catalog: TreeMeta::default().encode().to_vec(),
+        other: Vec::new(),
+    };
+    file.set_len(superblock.file_pages * options.page_size as u64).map_err(|error| Error::io(format!("writing {NEW_PAGES_FILE}"), error))?;
+    superblock.write(&*file)?;
+    file.sync().map_err(|error| Error::io(format!("syncing {NEW_PAGES_FILE}"), error))?;
+    let renamed = env.disk.rename(NEW_PAGES_FILE, page::NAME).and_then(|()| env.disk.sync_directory());
+    renamed.map_err(|error| Error::io(format!("renaming {NEW_PAGES_FILE} to {}", page::NAME), error))?;
+    Ok(true)
+}
+
+/// A database that is being opened.
+struct Opening {
+    env: Env,
+    options: Options,
+    store: Arc<PageStore>,
+    superblock: Superblock,
+    other_superblock: Option<String>,
+    version: DatabaseVersion,
+    checkpoint: CheckpointState,
+    last: Timestamp,
+    fresh_blobs: Vec<FreshBlob>,
+    replayed_bytes: usize,
+    /// Formats of tables whose keys end in a number, to go on counting.
+    numbered: std::collections::HashMap<TableId, RowFormat>,
+}
+
+impl Opening {
+    /// Loads the last checkpoint.
+    fn checkpoint(env: &Env, options: &Options) -> Result<Self> {
+        let mode = if options.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
+        let file = env.disk.open(page::NAME, mode).map_err(|error| Error::io(format!("opening {}", page::NAME), error))?;
+        let opened = Superblock::open(&*file)?;
+        let superblock = opened.superblock;
+        let page_options = PageStoreOptions { page_size: superblock.page_size as usize, cache_bytes: options.cache_bytes };
+        let store = PageStore::open(file.clone(), &page_options, &superblock)?;
+        let meta = TreeMeta::decode(&superblock.catalog)
+            .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
+        let (catalog, mut roots) = read_catalog(&store, meta)?;
+        let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
+        let mut version = DatabaseVersion {
+            settled: superblock.timestamp,
+            catalog: Arc::new(catalog),
+            tables: Default::default(),
+        };
+        let mut numbered = std::collections::HashMap::new();
+        for (id, definition) in version.catalog.clone().tables() {
+            let table = open_table(options, &store, id, &version.catalog, superblock.timestamp)?;
+            let roots = roots.remove(&id).unwrap_or_default();
+            version.tables.insert(id, with_roots(table, roots, definition.storage)?);
+            note_numbered(&mut numbered, id, definition)?;
+        }
+        Ok(Self {
+            checkpoint: CheckpointState::new((!options.read_only).then_some(file), &superblock, catalog_pages),
+            env: env.clone(),
+            options: options.clone(),
+            store,
+            last: superblock.timestamp,
+            superblock,
+            other_superblock: opened.other,
+            version,
+            fresh_blobs: Vec::new(),
+            replayed_bytes: 0,
+            numbered,
+        })
+    }
+
+    /// Brings everything that is only in the log into deltas.
+    fn replay_log(&mut self) -> Result<Recovery> {
+        let disk = self.env.disk.clone();
+        let start = Start { from: self.superblock.log_from, after: self.superblock.timestamp };
+        let access = if self.options.read_only { Access::Read } else { Access::Write };
+        log::recover(&disk, self.superblock.database_id, start, access, |at, operations| self.replay(at, operations))
+    }
+
+    fn replay(&mut self, at: Timestamp, operations: Operations<'_>) -> Result<()> {
+        self.last = self.last.max(at);
+        for operation in operations {
+            let operation = operation?;
+            if operation.table == CATALOG_TABLE {
+                self.replay_catalog(at, &operation)?;
+            } else {
+                self.replay_row(at, &operation)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn replay_catalog(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
+        let catalog = Arc::make_mut(&mut self.version.catalog);
+        let damaged = |what: String| Error::damaged("log", 0, format!("the transaction {at}: {what}"));
+        catalog.apply(operation.key, operation.record).map_err(damaged)?;
+        let Some(id) = catalog::table_row(operation.key) else { return Ok(()) };
+        match catalog.table(id).cloned() {
+            None => {
+                self.version.tables.remove(&id);
+                self.numbered.remove(&id);
+            }
+            Some(definition) if !self.version.tables.contains_key(&id) => {
+                let table = open_table(&self.options, &self.store, id, &self.version.catalog, at)?;
+                self.version.tables.insert(id, table);
+                note_numbered(&mut self.numbered, id, &definition)?;
+            }
+            // Renamed.
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    fn replay_row(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
+        let Some(table) = self.version.tables.get(&operation.table) else {
+            // Written before the table was dropped; the checkpoint, or an earlier row of the log, knows that it is gone.
+            return match self.version.catalog.was_used(operation.table) {
+                true => Ok(()),
+                false => Err(Error::damaged("log", 0, format!("the transaction {at} writes to table {}, which never was", operation.table))),
+            };
+        };
+        if let Some(number) = self.numbered.get(&operation.table).and_then(|format| format.number_of(operation.key)) {
+            table.shared.note_row_number(number);
+        }
+        if operation.record.kind == RecordKind::Blob {
+            let blob = BlobRef::decode(operation.record.bytes)
+                .ok_or_else(|| Error::damaged("log", 0, format!("the transaction {at} has a blob reference that cannot be read")))?;
+            self.store.reserve(&blob.pages().collect::<Vec<_>>())?;
+            self.fresh_blobs.push(FreshBlob { table: operation.table, store: table.shared.store.clone(), at, blob });
+        }
+        self.replayed_bytes += operation.key.len() + operation.record.bytes.len() + super::commit::ROW_OVERHEAD;
+        // No snapshot is older than what is being replayed: only the newest versions are kept.
+        table.active.insert(operation.key, at, operation.record, at)?;
+        Ok(())
+    }
+
+    fn finish(self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {
+        let log_options = LogOptions { segment_bytes: self.options.log_segment_bytes, compress: self.options.log_compression };
+        let writer = (!self.options.read_only).then(|| {
+            LogWriter::new(self.env.disk.clone(), log_options, self.superblock.database_id, recovery.position)
+        });
+        let pipeline = Pipeline::new(self.last, writer, self.store.clone());
+        Ok(Engine::new(Parts {
+            env: self.env,
+            options: self.options,
+            store: self.store,
+            version: self.version,
+            pipeline,
+            checkpoint: self.checkpoint,
+            fresh_blobs: self.fresh_blobs,
+            delta_bytes: self.replayed_bytes,
+            lock,
+        }))
+    }
+}
+
+fn note_numbered(
+    numbered: &mut std::collections::HashMap<TableId, RowFormat>,
+    id: TableId,
+    definition: &Arc<catalog::TableDefinition>,
+) -> Result<()> {
+    if definition.has_hidden_key() || definition.auto_increment {
+        numbered.insert(id, RowFormat::new(definition.clone())?);
+    }
+    Ok(())
+}
+
+/// Definitions and roots from a checkpoint's catalog.
+fn read_catalog(
+    store: &Arc<PageStore>,
+    meta: TreeMeta,
+) -> Result<(Catalog, std::collections::HashMap<TableId, Roots>)> {
+    let mut catalog = Catalog::default();
+    let mut roots = std::collections::HashMap::new();
+    if meta.is_empty() {
+        return Ok((catalog, roots));
+    }
+    let damaged = |what: String| Error::damaged(page::NAME, 0, format!("the catalog: {what}"));
+    let mut cursor = Tree::open(store.clone(), meta).cursor();
+    let mut there = cursor.seek_first()?;
+    while there {
+        let (key, record): (&[u8], Record<'_>) = (cursor.key(), cursor.record());
+        match catalog::roots_row(key) {
+            Some(id) => {
+                roots.insert(id, Roots::decode(&whole(store, record)?).map_err(damaged)?);
+            }
+            None => catalog.apply(key, Record::inline(&whole(store, record)?)).map_err(damaged)?,
+        }
+        there = cursor.next()?;
+    }
+    Ok((catalog, roots))
+}
+
+/// A catalog row's bytes; a long one is a blob.
+fn whole(store: &Arc<PageStore>, record: Record<'_>) -> Result<Vec<u8>> {
+    match record.kind {
+        RecordKind::Blob => super::blobs::read_whole(store, &Engine::decode_blob(record.bytes, CATALOG_TABLE)?),
+        RecordKind::Inline | RecordKind::Tombstone => Ok(record.bytes.to_vec()),
+    }
+}
+
+fn with_roots(mut table: Arc<TableVersion>, roots: Roots, storage: Storage) -> Result<Arc<TableVersion>> {
+    let version = Arc::make_mut(&mut table);
+    version.shared.next_row.fetch_max(roots.next_row.max(1), Ordering::Relaxed);
+    if storage == Storage::Memory {
+        return Ok(table);
+    }
+    let mut trees = roots.trees;
+    let open = |meta: TreeMeta| Tree::open(version.shared.store.clone(), meta);
+    version.main = trees.pop().filter(|meta| !meta.is_empty()).map(open);
+    version.runs = trees.into_iter().map(open).collect();
+    Ok(table)
+}

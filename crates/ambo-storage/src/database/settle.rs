@@ -1,0 +1,205 @@
+//! Settling: merging runs and the main tree of a table.
+//!
+//! # When runs are merged
+//!
+//! A read looks into every run, so there must be few; a merge writes everything it takes, so it must take things of a
+//! size. Runs are looked at from the newest on, taking the next one as long as it is at most [`GROWTH`] times what was
+//! taken so far; the main tree is taken when all runs are and it is at most [`MAIN_GROWTH`] times as large. A merge happens when at least [`RUNS_WANTED`]
+//! runs are there, so each byte is rewritten a logarithmic number of times (the tiered scheme of LSM trees: O'Neil et al. 1996,
+//! and RocksDB's universal compaction). `settle` takes everything.
+
+use std::sync::{Arc, atomic::AtomicBool};
+
+use super::{
+    checkpoint::{Garbage, Reader},
+    engine::Engine,
+    version::TableVersion,
+};
+use crate::{
+    Error, Result,
+    base::btree::{MergeOptions, Merged, Tree, merge},
+    id::{PageNo, TableId},
+    sync::Ordering,
+};
+
+const RUNS_WANTED: usize = 4;
+const GROWTH: u64 = 2;
+const MAIN_GROWTH: u64 = 4;
+/// With so many runs everything is merged, whatever its size.
+const RUNS_MAX: usize = 16;
+
+/// Which trees of a table to merge: the newest `runs` runs, and the main tree or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Choice {
+    runs: usize,
+    main: bool,
+}
+
+fn choose(runs: &[u64], main: u64) -> Option<Choice> {
+    if runs.len() < RUNS_WANTED {
+        return None;
+    }
+    let mut taken = runs[0];
+    let mut count = 1;
+    while count < runs.len() && (runs[count] <= taken * GROWTH || runs.len() >= RUNS_MAX) {
+        taken += runs[count];
+        count += 1;
+    }
+    let with_main = count == runs.len() && main <= taken * MAIN_GROWTH;
+    (count > 1 || with_main).then_some(Choice { runs: count, main: with_main })
+}
+
+impl Engine {
+    /// Spills all deltas, then merges every table into one packed tree.
+    pub fn settle(&self) -> Result<()> {
+        self.flush()?;
+        let _merging = self.merging.lock();
+        let ids: Vec<_> = self.versions.load().tables.keys().copied().collect();
+        for id in ids {
+            self.merge_all(id, None)?;
+        }
+        Ok(())
+    }
+
+    /// Merges all trees of a table. With `relocate_from` their pages from there on are moved down.
+    pub(super) fn merge_all(&self, id: TableId, relocate_from: Option<PageNo>) -> Result<()> {
+        let version = self.versions.load_full();
+        let Ok(table) = version.table(id) else { return Ok(()) };
+        if relocate_from.is_none() && table.runs.is_empty() {
+            return Ok(());
+        }
+        let choice = Choice { runs: table.runs.len(), main: true };
+        self.merge_trees(table, choice, relocate_from)
+    }
+
+    /// Merges what is due. Returns whether anything was.
+    pub(super) fn merge_due(&self) -> Result<bool> {
+        let _merging = self.merging.lock();
+        let version = self.versions.load_full();
+        let mut any = false;
+        for table in version.tables.values() {
+            let sizes: Vec<_> = table.runs.iter().map(|run| run.meta().pages()).collect();
+            let main = table.main.as_ref().map_or(0, |main| main.meta().pages());
+            if let Some(choice) = choose(&sizes, main) {
+                self.merge_trees(table, choice, None)?;
+                any = true;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Merges what was chosen of this very version of a table: newer runs may have come, none may have gone.
+    fn merge_trees(&self, table: &TableVersion, choice: Choice, relocate_from: Option<PageNo>) -> Result<()> {
+        let main = table.main.iter().filter(|_| choice.main);
+        let inputs: Vec<_> = table.runs.iter().take(choice.runs).chain(main).cloned().collect();
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let options = MergeOptions {
+            drop_tombstones: choice.main || (table.main.is_none() && choice.runs == table.runs.len()),
+            relocate_from,
+            ..MergeOptions::new(&self.cancel_merge)
+        };
+        let merged = merge(&inputs, &options)?;
+        self.install_merged(table.shared.id, &inputs, choice.main, merged)
+    }
+
+    /// Publishes a merged tree in the place of its inputs.
+    fn install_merged(&self, id: TableId, inputs: &[Arc<Tree>], to_main: bool, merged: Merged) -> Result<()> {
+        let mut checkpoint = self.checkpoint.lock();
+        let versions = self.version_lock.lock();
+        let mut next = (*self.versions.load_full()).clone();
+        let store = inputs[0].store().clone();
+        let Some(table) = next.tables.get_mut(&id) else {
+            // Dropped meanwhile: what was adopted belongs to the dropped trees.
+            store.free(merged.written);
+            return Ok(());
+        };
+        let table = Arc::make_mut(table);
+        let is_input = |tree: &Arc<Tree>| inputs.iter().any(|input| Arc::ptr_eq(input, tree));
+        let place = table.runs.iter().position(is_input).unwrap_or(table.runs.len());
+        table.runs.retain(|run| !is_input(run));
+        let tree = (!merged.meta.is_empty()).then(|| Tree::open(store.clone(), merged.meta));
+        let bottom = to_main || (table.main.is_none() && place == table.runs.len() && merged.meta.tombstones == 0);
+        if bottom {
+            table.main = tree;
+        } else if let Some(tree) = tree {
+            table.runs.insert(place, tree);
+        }
+        let readers: Vec<Reader> = inputs.iter().map(|input| input.clone() as Reader).collect();
+        if !Arc::ptr_eq(&store, &self.store) {
+            // In memory there is nothing to publish.
+            self.versions.store(Arc::new(next));
+            checkpoint.bury(Garbage { private: vec![(store, merged.freed)], readers, ..Garbage::default() });
+            self.sweep(&mut checkpoint);
+            return Ok(());
+        }
+        let garbage = Garbage { retired: merged.freed, readers, ..Garbage::default() };
+        let moment = checkpoint.moment();
+        let result = self.publish(&mut checkpoint, moment, next, merged.written.clone(), vec![garbage]);
+        drop(versions);
+        result.inspect_err(|_| store.free(merged.written))
+    }
+
+    /// Merges in the background until nothing is due.
+    pub(super) fn merge_and_report(&self) {
+        loop {
+            match self.merge_due() {
+                Ok(true) if !self.signals.state.lock().stop => {}
+                // A full disk stops merging, not the database: reads and writes go on with more runs.
+                Ok(_) | Err(Error::Cancelled | Error::DiskFull(_) | Error::Poisoned(_)) => return,
+                Err(error) => return self.pipeline.poison(&format!("merging: {error}")),
+            }
+        }
+    }
+
+    /// Stops a merge that is under way; the next one begins anew.
+    pub(super) fn cancel_merges(&self) {
+        self.cancel_merge.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A flag that is not set.
+pub(super) fn not_cancelled() -> AtomicBool {
+    AtomicBool::new(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps away: rewriting a large tree for every small run, and ever more runs.
+    #[test]
+    fn merges_take_things_of_a_size() {
+        assert_eq!(choose(&[10, 10, 10], 0), None);
+        assert_eq!(choose(&[10, 10, 10, 10], 1000), Some(Choice { runs: 4, main: false }));
+        assert_eq!(choose(&[10, 10, 10, 100], 1000), Some(Choice { runs: 3, main: false }));
+        assert_eq!(choose(&[10, 10, 30, 100], 400), Some(Choice { runs: 4, main: true }));
+        assert_eq!(choose(&[10, 100, 1000, 10_000], 1 << 20), None);
+        assert_eq!(choose(&[1; 16], 1 << 20), Some(Choice { runs: 16, main: false }));
+    }
+
+    /// Keeps away: write amplification that grows faster than a logarithm, and reads of many runs, under endless spills.
+    #[test]
+    fn endless_spills_stay_cheap() {
+        let (mut runs, mut main, mut written, mut most) = (Vec::<u64>::new(), 0u64, 0u64, 0);
+        let spills = 2000;
+        for _ in 0..spills {
+            runs.insert(0, 100);
+            written += 100;
+            while let Some(choice) = choose(&runs, main) {
+                let mut merged: u64 = runs.drain(..choice.runs).sum();
+                if choice.main {
+                    merged += main;
+                    main = merged;
+                } else {
+                    runs.insert(0, merged);
+                }
+                written += merged;
+            }
+            most = most.max(runs.len());
+        }
+        assert!(written / (spills * 100) <= 12, "write amplification {}", written / (spills * 100));
+        assert!(most < RUNS_MAX, "{most} runs");
+    }
+}
