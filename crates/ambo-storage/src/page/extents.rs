@@ -55,6 +55,11 @@ impl Extents {
         Self { classes: Some(Box::new(std::array::from_fn(|_| BTreeSet::new()))), ..Self::default() }
     }
 
+    /// A copy in which runs cannot be searched by length.
+    pub(super) fn plain(&self) -> Self {
+        Self { runs: self.runs.clone(), classes: None, pages: self.pages }
+    }
+
     /// How many pages are in the set.
     pub(super) fn pages(&self) -> u64 {
         self.pages
@@ -63,11 +68,6 @@ impl Extents {
     /// The runs in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = PageRange> + '_ {
         self.runs.iter().map(|(&start, &pages)| PageRange::new(PageNo(start), pages))
-    }
-
-    /// How many runs there are.
-    pub(super) fn runs(&self) -> usize {
-        self.runs.len()
     }
 
     /// The last run.

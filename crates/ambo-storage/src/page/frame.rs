@@ -17,7 +17,6 @@ use std::{
     io,
     marker::PhantomData,
     sync::atomic::{AtomicU32, AtomicU64, Ordering},
-    thread::yield_now,
 };
 
 use super::arena::Arena;
@@ -30,6 +29,16 @@ const PINS_MASK: u32 = CHANCE_ONE - 1;
 
 /// The page number of a frame that holds no page: page zero is a superblock.
 pub(super) const NO_PAGE: u64 = 0;
+
+/// What the clock's hand found.
+pub(super) enum Evict {
+    /// The frame was free to take and is the caller's.
+    Claimed,
+    /// It has been used since the last pass; perhaps the next time.
+    Passed,
+    /// It is pinned or claimed.
+    Busy,
+}
 
 /// What is known of a frame. A cache line each, so that pins of neighbours do not disturb each other.
 #[repr(align(64))]
@@ -87,17 +96,26 @@ impl Frame {
     }
 
     /// One pass of the clock's hand: an unpinned frame with chances left loses one, without chances it is claimed.
-    pub(super) fn try_evict(&self) -> bool {
+    pub(super) fn try_evict(&self) -> Evict {
         let state = self.state.load(Ordering::Relaxed);
         if state & (CLAIMED | PINS_MASK) != 0 {
-            return false;
+            return Evict::Busy;
         }
         if state & CHANCE_MASK != 0 {
             let less = state - CHANCE_ONE;
             let _ = self.state.compare_exchange(state, less, Ordering::Relaxed, Ordering::Relaxed);
-            return false;
+            return Evict::Passed;
         }
-        self.state.compare_exchange(state, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        match self.state.compare_exchange(state, CLAIMED, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Evict::Claimed,
+            Err(_) => Evict::Passed,
+        }
+    }
+
+    /// If the frame is pinned and holds page `number`, makes it hold none, so that the clock takes it once it is unpinned.
+    pub(super) fn lose_page_if_pinned(&self, number: u64) -> bool {
+        self.is_pinned()
+            && self.page.compare_exchange(number, NO_PAGE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// The page in the frame, or [`NO_PAGE`].
@@ -118,13 +136,6 @@ impl Frame {
         let add = pins + (chances << CHANCE_SHIFT);
         let old = self.state.fetch_sub(CLAIMED - add, Ordering::Release);
         debug_assert!(old & CLAIMED != 0 && old & CHANCE_MASK == 0);
-    }
-
-    /// Waits until a claim by another thread has ended. Claims last as long as one copy of a page at most.
-    pub(super) fn wait_unclaimed(&self) {
-        while self.state.load(Ordering::Acquire) & CLAIMED != 0 {
-            yield_now();
-        }
     }
 
     /// Whether somebody pins the frame.

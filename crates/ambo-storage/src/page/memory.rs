@@ -1,6 +1,6 @@
 //! Pages that live in memory only: page `n` is frame `n`, for ever or until it is freed.
 
-use super::{NAME, PageRef, PageStoreOptions, frame::Frames, header};
+use super::{NAME, PageRef, frame::Frames, header};
 use crate::{
     Error, Result,
     id::{PageNo, PagePtr},
@@ -46,7 +46,7 @@ impl MemoryPages {
     #[inline]
     pub(super) fn read(&self, ptr: PagePtr) -> Result<PageRef<'_>> {
         let number = ptr.number().0;
-        if number + u64::from(ptr.units()) > self.pages_max() {
+        if ptr.units() == 0 || number + u64::from(ptr.units()) > self.pages_max() {
             return Err(missing(ptr));
         }
         let frame = self.frames.frame(number as u32);
@@ -60,20 +60,27 @@ impl MemoryPages {
         Ok(unsafe { PageRef::pinned(frame, bytes, usize::from(ptr.units()) * self.page_size) })
     }
 
-    /// Stores a page; it can be read at once.
-    pub(super) fn write(&self, number: PageNo, page: &mut [u8]) {
+    /// Stores consecutive pages of `units` units each; they can be read at once.
+    pub(super) fn write(&self, first: PageNo, units: u16, bytes: &mut [u8]) {
+        let numbers = (first.0..).step_by(usize::from(units));
+        for (number, page) in numbers.zip(bytes.chunks_mut(usize::from(units) * self.page_size)) {
+            self.write_page(PageNo(number), units, page);
+        }
+    }
+
+    fn write_page(&self, number: PageNo, units: u16, page: &mut [u8]) {
+        assert_eq!(page.len(), usize::from(units) * self.page_size);
         header::seal(page, number);
         let frame = self.frames.frame(number.0 as u32);
-        let units = page.len() / self.page_size;
-        let bytes = self.frames.bytes(number.0 as u32, units as u16);
+        let bytes = self.frames.bytes(number.0 as u32, units);
         assert!(frame.try_claim(), "page {number} is written while it is read");
         // SAFETY: the pages were allocated to the caller alone, the first frame is claimed, and those after it are not
         // readable by themselves; the length was checked by `bytes`.
         unsafe { std::ptr::copy_nonoverlapping(page.as_ptr(), bytes, page.len()) };
-        for further in 1..units as u64 {
+        for further in 1..u64::from(units) {
             self.mark(number.0 + further, FURTHER | number.0);
         }
-        frame.publish(PagePtr::new(number, units as u16).0, 0, 0);
+        frame.publish(PagePtr::new(number, units).0, 0, 0);
     }
 
     fn mark(&self, number: u64, page: u64) {
@@ -109,17 +116,7 @@ impl MemoryPages {
     }
 }
 
+#[cold]
 fn missing(ptr: PagePtr) -> Error {
-    Error::damaged(NAME, ptr.number().0, format!("{ptr:?} is not a page of this store"))
-}
-
-/// Checks the options common to both kinds of store.
-pub(super) fn check(options: &PageStoreOptions) -> Result<()> {
-    let size = options.page_size;
-    if !size.is_power_of_two() || !(super::PAGE_SIZE_MIN..=super::PAGE_SIZE_MAX).contains(&size) {
-        return Err(Error::Invalid(format!(
-            "page size {size}: a power of two from 4 KiB to 64 KiB is needed"
-        )));
-    }
-    Ok(())
+    Error::damaged(NAME, ptr.number().0, format!("{ptr:?} is not a page of this store in memory"))
 }

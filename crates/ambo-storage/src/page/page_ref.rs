@@ -133,3 +133,30 @@ impl fmt::Debug for OwnedPage {
         self.page.fmt(f)
     }
 }
+
+/// A page pinned for long, within the share of the pool that is set aside for that. See [`PageStore::read_hot`].
+#[derive(Debug)]
+pub struct HotPage {
+    page: OwnedPage,
+    bytes: u64,
+}
+
+impl HotPage {
+    pub(super) fn new(page: OwnedPage, bytes: u64) -> Self {
+        Self { page, bytes }
+    }
+}
+
+impl Deref for HotPage {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.page
+    }
+}
+
+impl Drop for HotPage {
+    fn drop(&mut self) {
+        self.page.store().release_hot(self.bytes);
+    }
+}

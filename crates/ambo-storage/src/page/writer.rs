@@ -65,7 +65,7 @@ impl PageWriter {
     /// Writes what is batched, so that all pages given to this writer can be read.
     pub fn flush(&mut self) -> Result<()> {
         if !self.bytes.is_empty() {
-            self.store.write_pages(self.first, self.units, &mut self.bytes)?;
+            self.store.write_pages(self.first, self.units, &mut self.bytes, true)?;
             self.bytes.clear();
         }
         Ok(())
