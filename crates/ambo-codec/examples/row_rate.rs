@@ -52,7 +52,7 @@ impl Random {
 
 fn row(id: usize, random: &mut Random) -> Vec<Value> {
     let cancelled = random.below(40) == 0;
-    let mut measured = |value: f64| if cancelled { Value::Null } else { value.into() };
+    let measured = |value: f64| if cancelled { Value::Null } else { value.into() };
     let (delay, arrival, air) = (measured(-3.0), measured(12.0), measured(227.0));
     let scheduled = 1_357_000_000 + 60 * random.below(525_600) as i64;
     let remark = if random.below(50) == 0 { "diverted because of weather".into() } else { Value::Null };
