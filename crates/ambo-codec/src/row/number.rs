@@ -24,13 +24,13 @@ pub(super) fn pack_unsigned(value: u64) -> Packed {
     (CODE_FOR_BYTES[bytes_of(value)], value)
 }
 
+/// The codes of a whole number of any width, a bit each.
+const INTEGER_CODES: u16 = 1 << ZERO | 1 << ONE | 1 << W1 | 1 << W2 | 1 << W3 | 1 << W4 | 1 << W6 | 1 << W8;
+
+/// Without branches on the code, which no processor predicts: ZERO and ONE come with a payload of 0.
+#[inline]
 pub(super) fn unpack_unsigned(code: u8, payload: u64) -> Option<u64> {
-    match code {
-        ZERO => Some(0),
-        ONE => Some(1),
-        W1 | W2 | W3 | W4 | W6 | W8 => Some(payload),
-        _ => None,
-    }
+    (INTEGER_CODES >> code & 1 == 1).then_some(payload | u64::from(code == ONE))
 }
 
 pub(super) fn pack_signed(value: i64) -> Packed {
@@ -41,12 +41,13 @@ pub(super) fn pack_signed(value: i64) -> Packed {
     (CODE_FOR_BYTES[bytes_of(payload)], payload)
 }
 
+#[inline]
 pub(super) fn unpack_signed(code: u8, payload: u64) -> Option<i64> {
-    match code {
-        ONE => Some(1),
-        _ => unpack_unsigned(code, payload).map(unzigzag),
-    }
+    let payload = payload | u64::from(code == ONE) << 1;
+    (INTEGER_CODES >> code & 1 == 1).then_some(unzigzag(payload))
 }
+
+const _: () = assert!(zigzag(1) == 1 << 1);
 
 /// Nanoseconds; whole seconds of a day take three bytes.
 pub(super) fn pack_time(nanos: i64) -> Packed {
