@@ -343,7 +343,7 @@ impl TableDefinition {
                     let len = input.count(usize::MAX)?;
                     let row = input.take(len)?;
                     let spec = default_spec(kind).map_err(|error| error.to_string())?;
-                    Some(spec.decode_column(row, 0).map_err(|error| error.to_string())?.to_owned())
+                    Some(spec.decode_column(row, 0).map_err(|error| error.to_string())?.to_value())
                 }
             };
             table.columns.push(Column { name, kind, nullable, default });

@@ -5,7 +5,7 @@
 //! | version | u8 = 1 |
 //! | next row number | u64, little-endian |
 //! | number of trees | u8; the last is the main tree, those before it are runs, newest first |
-//! | trees | [`TreeMeta::ENCODED_LEN`] bytes each |
+//! | trees | [`TreeMeta::BYTES`] bytes each |
 
 use crate::base::btree::TreeMeta;
 
@@ -48,10 +48,11 @@ impl Roots {
         }
         let next_row = u64::from_le_bytes(fixed[1..9].try_into().expect("8 bytes"));
         let count = usize::from(fixed[9]);
-        if count > TREES_MAX || trees.len() != count * TreeMeta::ENCODED_LEN {
+        if count > TREES_MAX || trees.len() != count * TreeMeta::BYTES {
             return Err(format!("{} bytes where {count} trees were announced", trees.len()));
         }
-        let trees = trees.chunks_exact(TreeMeta::ENCODED_LEN).map(TreeMeta::decode).collect::<Result<_, _>>()?;
+        let trees = trees.chunks_exact(TreeMeta::BYTES).map(TreeMeta::decode).collect::<Option<_>>();
+        let trees = trees.ok_or("roots that contradict themselves")?;
         Ok(Self { next_row, trees })
     }
 }

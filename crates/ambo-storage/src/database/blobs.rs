@@ -65,7 +65,7 @@ impl Engine {
             engine: self.clone(),
             table,
             key: key.to_vec(),
-            blob: Some(BlobWriter::new(&store)?),
+            blob: Some(BlobWriter::new(&store)),
             written: 0,
         })
     }
@@ -73,24 +73,22 @@ impl Engine {
     /// Writes a long value to pages, for a commit to refer to.
     pub(super) fn write_blob(&self, table: TableId, bytes: &[u8]) -> Result<BlobRef> {
         let store = self.versions.load().table(table)?.shared.store.clone();
-        let mut writer = BlobWriter::new(&store)?;
-        writer.push(bytes)?;
+        let mut writer = BlobWriter::new(&store);
+        writer.write_all(bytes)?;
         writer.finish()
     }
 
     /// Gives the pages of a blob back that no commit refers to.
     pub(super) fn discard_blob(&self, table: TableId, blob: &BlobRef) {
         if let Ok(table) = self.versions.load().table(table) {
-            table.shared.store.free(blob.pages());
+            table.shared.store.free(blob.pages().iter().copied());
         }
     }
 }
 
 /// A blob as one buffer.
 pub(super) fn read_whole(store: &Arc<PageStore>, blob: &BlobRef) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; blob.bytes as usize];
-    BlobReader::new(store, blob.clone()).read_at(0, &mut bytes)?;
-    Ok(bytes)
+    BlobReader::new(store, blob.clone())?.read_all()
 }
 
 /// Takes a value in parts. Dropped before [`ValueWriter::finish`], nothing is written.
@@ -106,8 +104,7 @@ impl ValueWriter {
     /// Commits the value.
     pub fn finish(mut self) -> Result<()> {
         let blob = self.blob.take().expect("there until it is finished").finish()?;
-        let mut encoded = Vec::new();
-        blob.encode(&mut encoded);
+        let encoded = blob.encode();
         let record = Record { kind: RecordKind::Blob, bytes: &encoded };
         let operation = Operation { table: self.table, key: &self.key, record };
         let result = self.engine.commit(&[operation], Terms::default());
@@ -123,7 +120,7 @@ impl Write for ValueWriter {
         if self.written + bytes.len() as u64 > VALUE_BYTES_MAX {
             return Err(io::Error::other(Error::Invalid(format!("a value of more than {VALUE_BYTES_MAX} bytes"))));
         }
-        self.blob.as_mut().expect("there until it is finished").push(bytes).map_err(io::Error::other)?;
+        self.blob.as_mut().expect("there until it is finished").write_all(bytes).map_err(io::Error::other)?;
         self.written += bytes.len() as u64;
         Ok(bytes.len())
     }
@@ -150,7 +147,7 @@ impl ValueReader {
         let source = if is_blob {
             let blob = Engine::decode_blob(&value, table)?;
             let store = engine.versions.load().table(table)?.shared.store.clone();
-            ReadSource::Blob(value, BlobReader::new(&store, blob))
+            ReadSource::Blob(value, BlobReader::new(&store, blob)?)
         } else {
             ReadSource::Memory(value)
         };
@@ -181,13 +178,14 @@ impl Read for ValueReader {
         let left = self.len() - self.position;
         let count = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let buffer = &mut buffer[..count];
-        match &mut self.source {
+        let count = match &mut self.source {
             ReadSource::Memory(value) => {
                 let start = self.position as usize;
                 buffer.copy_from_slice(&value[start..start + count]);
+                count
             }
             ReadSource::Blob(_, blob) => blob.read_at(self.position, buffer).map_err(io::Error::other)?,
-        }
+        };
         self.position += count as u64;
         Ok(count)
     }

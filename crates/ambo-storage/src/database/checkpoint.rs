@@ -23,8 +23,7 @@ use crate::{
     catalog::{Storage, roots::Roots},
     delta::Delta,
     id::{Lsn, TableId, Timestamp},
-    io::File,
-    page::{PageRange, PageStore, superblock::Superblock},
+    page::{PageRange, PageStore, RetiredPages, superblock::Superblock},
     record::{Record, RecordKind},
     sync::Ordering,
 };
@@ -45,8 +44,8 @@ pub(super) struct Garbage {
 
 /// Garbage whose checkpoint is durable, waiting for its last reader.
 struct Grave {
-    /// The batch of pages that the checkpoint retired.
-    batch: Option<u64>,
+    /// The pages that the checkpoint retired; free when this is dropped.
+    retired: Option<RetiredPages>,
     private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
     readers: Vec<Reader>,
 }
@@ -60,7 +59,6 @@ pub(super) struct Moment {
 
 /// What the last checkpoint leaves behind for the next.
 pub(super) struct CheckpointState {
-    file: Option<Arc<dyn File>>,
     database_id: u128,
     sequence: u64,
     moment: Moment,
@@ -85,10 +83,9 @@ struct SettledBlobs {
 }
 
 impl CheckpointState {
-    /// The state after `superblock` was read or, for a reader, without a file to write to.
-    pub(super) fn new(file: Option<Arc<dyn File>>, superblock: &Superblock, catalog_pages: Vec<PageRange>) -> Self {
+    /// The state after `superblock` was read.
+    pub(super) fn new(superblock: &Superblock, catalog_pages: Vec<PageRange>) -> Self {
         Self {
-            file,
             database_id: superblock.database_id,
             sequence: superblock.sequence,
             moment: Moment { timestamp: superblock.timestamp, log_from: superblock.log_from },
@@ -110,7 +107,7 @@ impl CheckpointState {
     /// Lets pages wait for their readers without a checkpoint.
     pub(super) fn bury(&mut self, garbage: Garbage) {
         assert!(garbage.retired.is_empty(), "pages of a checkpoint are retired by the next");
-        self.graveyard.push(Grave { batch: None, private: garbage.private, readers: garbage.readers });
+        self.graveyard.push(Grave { retired: None, private: garbage.private, readers: garbage.readers });
     }
 
     /// The pages of the catalog's tree.
@@ -229,12 +226,10 @@ impl Engine {
             .expect("looking at records does not fail");
         }
         for fresh in fresh.iter().filter(|blob| blob.at <= at) {
-            let mut encoded = Vec::new();
-            fresh.blob.encode(&mut encoded);
-            match live.contains(&(fresh.table, encoded)) {
+            match live.contains(&(fresh.table, fresh.blob.encode())) {
                 true if Arc::ptr_eq(&fresh.store, &self.store) => blobs.live.extend(fresh.blob.pages()),
                 true => {}
-                false => blobs.dead.private.push((fresh.store.clone(), fresh.blob.pages().collect())),
+                false => blobs.dead.private.push((fresh.store.clone(), fresh.blob.pages().to_vec())),
             }
         }
         blobs
@@ -261,7 +256,7 @@ impl Engine {
         retired.extend(checkpoint.catalog_pages.iter().copied());
 
         let flipped = self.flip(checkpoint, moment, &catalog, &published, retired);
-        let batch = flipped.inspect_err(|_| self.store.free(catalog_pages.iter().copied()))?;
+        let retired = flipped.inspect_err(|_| self.store.free(catalog_pages.iter().copied()))?;
         self.dropped.lock().clear();
         checkpoint.sequence += 1;
         checkpoint.moment = moment;
@@ -272,7 +267,7 @@ impl Engine {
             readers.extend(garbage.readers);
             private.extend(garbage.private);
         }
-        checkpoint.graveyard.push(Grave { batch: Some(batch), private, readers });
+        checkpoint.graveyard.push(Grave { retired: Some(retired), private, readers });
         self.versions.store(Arc::new(next));
         self.sweep(checkpoint);
         Ok(())
@@ -286,8 +281,8 @@ impl Engine {
         catalog: &TreeMeta,
         published: &[PageRange],
         retired: Vec<PageRange>,
-    ) -> Result<u64> {
-        let pages = self.store.begin_checkpoint(published, retired)?;
+    ) -> Result<RetiredPages> {
+        let pages = self.store.begin_checkpoint(published, &retired)?;
         let superblock = Superblock {
             page_size: self.store.page_size() as u32,
             database_id: checkpoint.database_id,
@@ -299,15 +294,13 @@ impl Engine {
             catalog: catalog.encode().to_vec(),
             other: Vec::new(),
         };
-        let file = checkpoint.file.as_ref().expect("a database that is written to has its file");
         let synced = self.store.sync();
-        let flipped = synced.and_then(|()| superblock.write(&**file)).and_then(|()| self.store.sync());
+        let flipped = synced.and_then(|()| self.store.write_superblock(&superblock)).and_then(|()| self.store.sync());
         match flipped {
             Ok(()) => Ok(pages.commit()),
             Err(error) => {
                 // Which superblock the device has is not known: the pages of neither state may be touched.
                 self.pipeline.poison(&format!("publishing a checkpoint: {error}"));
-                pages.leave_unknown();
                 Err(error)
             }
         }
@@ -321,9 +314,7 @@ impl Engine {
             if !grave.readers.is_empty() {
                 return true;
             }
-            if let Some(batch) = grave.batch.take() {
-                self.store.release(batch);
-            }
+            grave.retired.take();
             for (store, ranges) in grave.private.drain(..) {
                 store.free(ranges);
             }

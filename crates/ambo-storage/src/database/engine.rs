@@ -165,9 +165,9 @@ impl Engine {
         let kind = match value.found() {
             Some(found) => {
                 if let Found::Delta(version) = found
-                    && version.ts > self.pipeline.publisher.published()
+                    && version.timestamp > self.pipeline.publisher.published()
                 {
-                    self.pipeline.publisher.wait(version.ts);
+                    self.pipeline.publisher.wait(version.timestamp);
                 }
                 found.record().kind
             }
@@ -185,7 +185,7 @@ impl Engine {
         let version = self.versions.load();
         let found = version.table(table)?.find(key, NEWEST)?;
         if let Some(Found::Delta(version)) = &found {
-            self.pipeline.publisher.wait(version.ts);
+            self.pipeline.publisher.wait(version.timestamp);
         }
         Ok(super::version::is_live(&found))
     }

@@ -180,7 +180,7 @@ impl Opening {
             note_numbered(&mut numbered, id, definition)?;
         }
         Ok(Self {
-            checkpoint: CheckpointState::new((!options.read_only).then_some(file), &superblock, catalog_pages),
+            checkpoint: CheckpointState::new(&superblock, catalog_pages),
             env: env.clone(),
             options: options.clone(),
             store,
@@ -250,7 +250,7 @@ impl Opening {
         if operation.record.kind == RecordKind::Blob {
             let blob = BlobRef::decode(operation.record.bytes)
                 .ok_or_else(|| Error::damaged("log", 0, format!("the transaction {at} has a blob reference that cannot be read")))?;
-            self.store.reserve(&blob.pages().collect::<Vec<_>>())?;
+            self.store.reserve(blob.pages().iter().copied())?;
             self.fresh_blobs.push(FreshBlob { table: operation.table, store: table.shared.store.clone(), at, blob });
         }
         self.replayed_bytes += operation.key.len() + operation.record.bytes.len() + super::commit::ROW_OVERHEAD;

@@ -137,9 +137,9 @@ impl RowFormat {
             row[1] = Datum::from(value);
             return Ok(row);
         }
-        let values = self.rows.decode(value).map_err(|error| self.unreadable(error))?;
+        let values = self.rows.decode_values(value).map_err(|error| self.unreadable(error))?;
         for (&index, value) in self.row_columns.iter().zip(values) {
-            row[index] = value.to_owned();
+            row[index] = value;
         }
         Ok(row)
     }

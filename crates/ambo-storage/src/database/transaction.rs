@@ -123,8 +123,7 @@ impl Transaction {
         self.snapshot.version().table(table)?;
         if value.len() > INLINE_BYTES_MAX {
             let blob = self.engine().write_blob(table, value)?;
-            let mut encoded = Vec::new();
-            blob.encode(&mut encoded);
+            let encoded = blob.encode();
             self.blobs.push((table, blob));
             return self.write(table, key, Record { kind: RecordKind::Blob, bytes: &encoded });
         }
@@ -245,9 +244,7 @@ impl Transaction {
         let committed: HashSet<&[u8]> =
             self.writes.iter().filter(|(_, _, record)| record.kind == RecordKind::Blob).map(|(_, _, record)| record.bytes).collect();
         self.blobs.retain(|(_, blob)| {
-            let mut encoded = Vec::new();
-            blob.encode(&mut encoded);
-            !committed.contains(&encoded[..])
+            !committed.contains(&blob.encode()[..])
         });
     }
 
@@ -262,7 +259,7 @@ impl Transaction {
         for (table, lower, upper) in &reads.ranges {
             let table = now.table(*table)?;
             table.check_history(since)?;
-            for delta in table.deltas().filter(|delta| delta.newest_timestamp() > Some(since)) {
+            for delta in table.deltas().filter(|delta| delta.timestamps().is_some_and(|(_, newest)| newest > since)) {
                 let mut cursor = delta.cursor();
                 let mut there = cursor.seek_ge(lower);
                 while there && upper.as_ref().is_none_or(|upper| cursor.key() < &**upper) {

@@ -386,7 +386,7 @@ impl fmt::Debug for PageStore {
 const HOT_SHARE: usize = 4;
 
 /// How many pages at the beginning of the file hold the superblocks.
-fn reserved_pages(page_size: usize) -> u64 {
+pub(crate) fn reserved_pages(page_size: usize) -> u64 {
     superblock::RESERVED_BYTES.div_ceil(page_size) as u64
 }
 

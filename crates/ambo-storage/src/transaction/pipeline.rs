@@ -202,7 +202,7 @@ impl Pipeline {
 
     fn write_group(&self, writer: &mut Writer, last: Timestamp, count: usize, has_blobs: bool) -> Result<()> {
         let result = if has_blobs { self.pages.sync() } else { Ok(()) };
-        let result = result.and_then(|()| writer.log.write_group(&writer.group));
+        let result = result.and_then(|()| writer.log.write_group(&mut writer.group));
         let first = Timestamp(self.written.load(Ordering::Relaxed) + 1);
         match result {
             Ok(end) => self.written_lsn.store(end.0, Ordering::Release),

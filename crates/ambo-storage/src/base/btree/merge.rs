@@ -77,6 +77,8 @@ pub struct Merged {
     pub meta: TreeMeta,
     /// Pages of the inputs that the new tree does not refer to: to be retired with the inputs.
     pub freed: Vec<PageRange>,
+    /// Pages that the merge wrote, blobs included: to be published with the new tree.
+    pub written: Vec<PageRange>,
     /// Leaves adopted.
     pub adopted_leaves: u64,
     /// Leaves of the inputs that were taken apart.
@@ -382,7 +384,7 @@ impl Merge<'_, '_> {
 
     fn finish(self) -> Result<Merged> {
         let Self { builder, sources, mut merged, .. } = self;
-        merged.meta = builder.finish()?;
+        (merged.meta, merged.written) = builder.finish_with_pages()?;
         for source in sources {
             merged.freed.extend(source.walker.into_inner_pages().into_iter().map(PageRange::from));
         }

@@ -4,7 +4,10 @@ use std::{fmt, ops::Deref, ops::Range, sync::Arc};
 
 use parking_lot::Mutex;
 
-use super::{Found, cursor::TreeCursor, damaged, inner::InnerView, leaf::LeafView, meta::TreeMeta};
+use super::{
+    CheckOptions, Found, cursor::TreeCursor, damaged, inner::InnerView, leaf::LeafView, merge::coalesce, meta::TreeMeta,
+    walk::LeafWalker,
+};
 use crate::{
     Error, Result,
     id::PagePtr,
@@ -77,6 +80,28 @@ impl Tree {
     /// A cursor, on no entry yet.
     pub fn cursor(self: &Arc<Self>) -> TreeCursor {
         TreeCursor::new(Arc::clone(self))
+    }
+
+    /// All pages of the tree, blobs included, each once.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if they cannot all be told.
+    pub fn all_pages(&self) -> Result<Vec<PageRange>> {
+        if self.meta.blob_pages > 0 {
+            // Blobs are known by the records that refer to them: every leaf has to be read.
+            let report = self.check(&CheckOptions { tombstones_allowed: true, problems_max: 1 })?;
+            return match report.problems.first() {
+                Some(problem) => Err(self.damaged(problem.page, &problem.what)),
+                None => Ok(report.pages),
+            };
+        }
+        let mut walker = LeafWalker::new(self);
+        let mut pages = Vec::new();
+        while walker.advance()? {
+            pages.push(PageRange::from(walker.leaf()));
+        }
+        pages.extend(walker.into_inner_pages().into_iter().map(PageRange::from));
+        Ok(coalesce(pages))
     }
 
     /// Pages that only this tree and older ones refer to, as a newer one has replaced it: they are retired when the
