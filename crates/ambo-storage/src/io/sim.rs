@@ -12,7 +12,7 @@
 //!    any subset. Each happens as a whole: after a rename a file never has both names, and a target that is
 //!    replaced is never missing.
 //! 4. **Failures.** The n-th call of an operation fails, once or from then on ([`SimDisk::inject`]). A failed write has
-//!    written a prefix of its bytes. A failed sync has made some sectors durable; the others look written, but
+//!    written a proper prefix of its bytes. A failed sync has made some sectors durable; the others look written, but
 //!    *no later sync makes them durable* until they are written again: so do page caches behave. A failed
 //!    operation on a name has not happened.
 //! 5. **Space.** With a capacity ([`SimDisk::set_capacity`]) 4 KiB blocks are counted. Writing into allocated blocks

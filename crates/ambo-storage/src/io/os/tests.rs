@@ -50,7 +50,8 @@ fn both_disks_answer_alike() {
                 }
             }
             let (mut a, mut b) = (os.disk.list().unwrap(), sim.disk.list().unwrap());
-            (a.sort(), b.sort());
+            a.sort();
+            b.sort();
             assert_eq!(a, b, "{context}");
         }
     }

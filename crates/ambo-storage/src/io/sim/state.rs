@@ -210,7 +210,8 @@ impl State {
         let mut written = match result {
             Ok(()) => bytes.len() as u64,
             Err(_) => {
-                let sectors = self.random() % (bytes.len() as u64 / SECTOR + 1);
+                // A proper prefix: what was written whole would not have failed.
+                let sectors = self.random() % (bytes.len() as u64).div_ceil(SECTOR).max(1);
                 sectors * SECTOR
             }
         };

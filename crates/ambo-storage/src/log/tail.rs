@@ -1,0 +1,139 @@
+//! The ends of the log: which segment is the first that counts, and whether what lies behind the last valid group is
+//! a torn tail or damage. The cases R1 … and the rules D1 … are in the [parent](super)'s documentation.
+
+use std::io;
+
+use super::{
+    format::{SEGMENT_HEADER_BYTES, segment_name},
+    recovery::{Cut, missing},
+    segment::{Behind, Segment},
+};
+use crate::{
+    error::{Error, Result},
+    id::Lsn,
+    io::Disk,
+};
+
+/// The index of the first segment to read from `from` on; everything before it is obsolete. If there is none, that of the
+/// end, where every segment is without contents (R9).
+pub(super) fn first_segment(segments: &mut [Segment], from: Lsn) -> Result<usize> {
+    let starts = |s: &Segment| s.header.map(|h| h.start);
+    let greatest = segments.iter().filter_map(starts).filter(|start| *start <= from).max();
+    let first = match greatest {
+        Some(start) => segments.iter().position(|s| starts(s) == Some(start)).expect("it has a segment"),
+        None => 0,
+    };
+    for segment in &mut segments[first..] {
+        if segment.header.is_none() && segment.behind(0)?.groups > 0 {
+            return Err(Error::damaged(&segment.name, 0, "the segment's header is not valid")); // R10
+        }
+        segment.release();
+    }
+    if greatest.is_some() {
+        return Ok(first);
+    }
+    match segments.iter().find(|s| s.header.is_some()) {
+        Some(later) => Err(missing(later.number, from)), // R7
+        None => Ok(segments.len()),
+    }
+}
+
+/// Whether anything behind `end` claims that `end` was durable. `segments` begins with the one that `end` is in.
+pub(super) fn claims_beyond(segments: &mut [Segment], end: Lsn) -> Result<bool> {
+    Ok(behind(segments, end)?.claim > end)
+}
+
+/// What is behind `end`, in all segments together.
+fn behind(segments: &mut [Segment], end: Lsn) -> Result<Behind> {
+    let mut all = Behind::default();
+    for (i, segment) in segments.iter_mut().enumerate() {
+        let offset = match i {
+            0 => segment.offset(end).expect("the end is in the segment"),
+            _ => SEGMENT_HEADER_BYTES as u64,
+        };
+        let one = segment.behind(offset)?;
+        segment.release();
+        if let (true, Some(header)) = (i > 0, segment.header) {
+            if header.start < end && one.groups > 0 {
+                return Err(Error::damaged(
+                    &segment.name,
+                    0,
+                    "the segment begins before the one before it ends",
+                )); // R11
+            }
+            all.gap |= header.start > end;
+            all.claim = all.claim.max(header.durable);
+        }
+        all.bytes += one.bytes;
+        all.groups += one.groups;
+        all.claim = all.claim.max(one.claim);
+    }
+    Ok(all)
+}
+
+/// The segments from the first that counts on, and where reading ended.
+pub(super) struct Log {
+    pub segments: Vec<Segment>,
+    /// The index of the segment that reading ended in.
+    pub at: usize,
+    pub end: Lsn,
+}
+
+impl Log {
+    /// Judges what is behind the end: R3, R4, R5 or R6.
+    pub fn torn_tail(&mut self, reason: &'static str) -> Result<Option<Cut>> {
+        if self.segments.is_empty() {
+            return Ok(None);
+        }
+        let tail = behind(&mut self.segments[self.at..], self.end)?;
+        let segment = &self.segments[self.at];
+        let offset = segment.offset(self.end).expect("the end is in the segment");
+        if tail.claim > self.end {
+            let what = format!(
+                "{reason}, but the log was durable up to position {} (this is {})",
+                tail.claim, self.end
+            );
+            return Err(Error::damaged(&segment.name, offset, what));
+        }
+        Ok((tail.bytes > 0 || tail.gap).then(|| Cut {
+            file: segment.name.clone(),
+            offset,
+            bytes_dropped: tail.bytes,
+            groups_dropped: tail.groups,
+            reason,
+        }))
+    }
+
+    /// Makes what was read durable, and removes everything else, in the order of D5. What is before `durable` was durable
+    /// already. Returns the length of the last segment that is kept.
+    pub fn settle(&mut self, disk: &dyn Disk, from: Lsn, durable: Lsn, obsolete: &[u64]) -> Result<u64> {
+        // Nothing is needed if nothing was read: everything is in the bases.
+        let mut gone = self.segments.split_off(if self.end > from { self.at + 1 } else { 0 });
+        gone.extend(self.segments.extract_if(.., |segment| segment.header.is_none()));
+        let starts: Vec<Lsn> = self.segments.iter().filter_map(|s| s.header.map(|h| h.start)).collect();
+        for (i, segment) in self.segments.iter_mut().enumerate() {
+            let end = starts.get(i + 1).map_or(self.end, |next| (*next).min(self.end));
+            let begin = starts[i].max(durable);
+            if begin < end {
+                segment.make_durable(begin, end)?;
+            }
+        }
+        for number in obsolete.iter().copied().chain(gone.iter().map(|segment| segment.number)) {
+            let name = segment_name(number);
+            match disk.remove(&name) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io(format!("removing {name}"), e));
+                }
+                _ => {}
+            }
+        }
+        disk.sync_directory().map_err(|e| Error::io("syncing the directory", e))?;
+        let Some(last) = self.segments.last() else { return Ok(0) };
+        let offset = last.offset(self.end).expect("the end is in the segment");
+        if last.len > offset {
+            let cut = last.file.set_len(offset).and_then(|()| last.file.sync());
+            cut.map_err(|e| Error::io(format!("cutting {}", last.name), e))?;
+        }
+        Ok(offset)
+    }
+}
