@@ -59,9 +59,7 @@ pub(super) struct Moment {
 
 /// What the last checkpoint leaves behind for the next.
 pub(super) struct CheckpointState {
-    database_id: u128,
-    sequence: u64,
-    moment: Moment,
+    superblock: Superblock,
     catalog_pages: Vec<PageRange>,
     graveyard: Vec<Grave>,
 }
@@ -86,33 +84,26 @@ impl CheckpointState {
     /// The state after `superblock` was read.
     pub(super) fn new(superblock: &Superblock, catalog_pages: Vec<PageRange>) -> Self {
         Self {
-            database_id: superblock.database_id,
-            sequence: superblock.sequence,
-            moment: Moment { timestamp: superblock.timestamp, log_from: superblock.log_from },
+            superblock: superblock.clone(),
             catalog_pages,
             graveyard: Vec::new(),
         }
     }
 
-    /// How many checkpoints the database has had.
-    pub(super) fn sequence(&self) -> u64 {
-        self.sequence
+    /// The superblock of the last checkpoint.
+    pub(super) fn superblock(&self) -> &Superblock {
+        &self.superblock
     }
 
     /// What the last checkpoint holds.
     pub(super) fn moment(&self) -> Moment {
-        self.moment
+        Moment { timestamp: self.superblock.timestamp, log_from: self.superblock.log_from }
     }
 
     /// Lets pages wait for their readers without a checkpoint.
     pub(super) fn bury(&mut self, garbage: Garbage) {
         assert!(garbage.retired.is_empty(), "pages of a checkpoint are retired by the next");
         self.graveyard.push(Grave { retired: None, private: garbage.private, readers: garbage.readers });
-    }
-
-    /// The pages of the catalog's tree.
-    pub(super) fn catalog_pages(&self) -> &[PageRange] {
-        &self.catalog_pages
     }
 }
 
@@ -122,7 +113,7 @@ impl Engine {
         self.check_writable()?;
         let mut checkpoint = self.checkpoint.lock();
         let moment = self.freeze()?;
-        if moment == checkpoint.moment && self.dropped.lock().is_empty() {
+        if moment == checkpoint.moment() && self.dropped.lock().is_empty() {
             return Ok(());
         }
         let spilled = self.spill_all()?;
@@ -132,7 +123,7 @@ impl Engine {
             spilled.into_iter().partition(|spill| next.tables.contains_key(&spill.table));
         self.abandon(&orphaned);
         let blobs = self.settle_blobs(moment.timestamp, &kept);
-        let mut published: Vec<_> = self.pages_in_file(&next, &kept).collect();
+        let mut published: Vec<_> = self.pages_in_file(&kept).collect();
         published.extend(blobs.live);
         let oldest = self.snapshots.oldest();
         install_spilled(&mut next, &kept, moment.timestamp, oldest, self.options.delta_bytes / 4);
@@ -256,10 +247,9 @@ impl Engine {
         retired.extend(checkpoint.catalog_pages.iter().copied());
 
         let flipped = self.flip(checkpoint, moment, &catalog, &published, retired);
-        let retired = flipped.inspect_err(|_| self.store.free(catalog_pages.iter().copied()))?;
+        let (superblock, retired) = flipped.inspect_err(|_| self.store.free(catalog_pages.iter().copied()))?;
         self.dropped.lock().clear();
-        checkpoint.sequence += 1;
-        checkpoint.moment = moment;
+        checkpoint.superblock = superblock;
         checkpoint.catalog_pages = catalog_pages;
         let mut readers: Vec<Reader> = Vec::new();
         let mut private = Vec::new();
@@ -273,7 +263,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes the checkpoint durable: pages first, then the superblock that names them. Returns the batch of retired pages.
+    /// Makes the checkpoint durable: pages first, then the superblock that names them. Returns the superblock and the retired pages.
     fn flip(
         &self,
         checkpoint: &CheckpointState,
@@ -281,12 +271,12 @@ impl Engine {
         catalog: &TreeMeta,
         published: &[PageRange],
         retired: Vec<PageRange>,
-    ) -> Result<RetiredPages> {
+    ) -> Result<(Superblock, RetiredPages)> {
         let pages = self.store.begin_checkpoint(published, &retired)?;
         let superblock = Superblock {
             page_size: self.store.page_size() as u32,
-            database_id: checkpoint.database_id,
-            sequence: checkpoint.sequence + 1,
+            database_id: checkpoint.superblock.database_id,
+            sequence: checkpoint.superblock.sequence + 1,
             timestamp: moment.timestamp,
             log_from: moment.log_from,
             file_pages: pages.file_pages(),
@@ -297,7 +287,7 @@ impl Engine {
         let synced = self.store.sync();
         let flipped = synced.and_then(|()| self.store.write_superblock(&superblock)).and_then(|()| self.store.sync());
         match flipped {
-            Ok(()) => Ok(pages.commit()),
+            Ok(()) => Ok((superblock, pages.commit())),
             Err(error) => {
                 // Which superblock the device has is not known: the pages of neither state may be touched.
                 self.pipeline.poison(&format!("publishing a checkpoint: {error}"));

@@ -112,7 +112,7 @@ impl Engine {
             if let Err(error) = table.active.insert(op.key, at, op.record, oldest) {
                 // The log has it, memory has it in part: only a new start brings them together again.
                 self.pipeline.poison("a delta was full");
-                return Err(error);
+                return Err(Error::Poisoned(error.to_string()));
             }
             if op.record.kind == RecordKind::Blob {
                 self.note_fresh_blob(&table.shared, at, op.record.bytes);

@@ -64,11 +64,6 @@ impl Governor {
         before < limit && before + bytes >= limit
     }
 
-    /// Whether active deltas are large enough to be frozen.
-    pub fn wants_freeze(&self) -> bool {
-        self.active.load(Ordering::Relaxed) >= self.budget / 4
-    }
-
     /// The active deltas were frozen; their bytes stay in use until [`Governor::spilled`].
     pub fn freeze(&self) {
         let bytes = self.active.swap(0, Ordering::Relaxed);
@@ -90,6 +85,11 @@ impl Governor {
     pub fn spill_failed(&self, why: String) {
         self.state.lock().failure = Some(why);
         self.relieved.notify_all();
+    }
+
+    /// Whether the last spill failed.
+    pub fn has_failed(&self) -> bool {
+        self.state.lock().failure.is_some()
     }
 
     /// Waits as long as the budget asks before `bytes` are written.

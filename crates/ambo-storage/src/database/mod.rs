@@ -2,21 +2,27 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `engine` | what all handles share; single reads |
+//! | `engine`, `access` | what all handles share; single reads and writes |
 //! | `version` | what a reader sees, as one immutable value |
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
-//! | `checkpoint`, `settle`, `governor`, `workers` | from deltas to packed trees, at a pace |
+//! | `checkpoint`, `settle`, `bulk`, `compact`, `governor`, `workers` | from deltas to packed trees, at a pace |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
+//! | `check`, `info` | what is wrong, and what is there |
 
+mod access;
 mod blobs;
+mod bulk;
+mod check;
 mod checkpoint;
 mod commit;
+mod compact;
 mod count;
 mod cursor;
 mod ddl;
 mod engine;
 mod governor;
+mod info;
 mod open;
 mod options;
 mod settle;
@@ -25,13 +31,19 @@ mod table;
 mod transaction;
 mod value;
 mod version;
+mod workers;
 
 pub use blobs::{ValueReader, ValueWriter};
+pub use bulk::BulkLoad;
+pub use check::CheckReport;
+pub use compact::CompactReport;
 pub use cursor::Seek;
 pub use engine::Engine;
+pub use info::{Info, TableInfo};
 pub use open::RecoveryReport;
 pub use options::{Options, Sync};
 pub use snapshot::{Cursor, Snapshot};
 pub use table::{RowFormat, TableRef};
 pub use transaction::{Isolation, Transaction};
 pub use value::Value;
+pub use workers::Running;

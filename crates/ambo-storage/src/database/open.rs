@@ -198,7 +198,7 @@ impl Opening {
     fn replay_log(&mut self) -> Result<Recovery> {
         let disk = self.env.disk.clone();
         let start = Start { from: self.superblock.log_from, after: self.superblock.timestamp };
-        let access = if self.options.read_only { Access::Read } else { Access::Write };
+        let access = if self.options.read_only { Access::ReadOnly } else { Access::Write };
         log::recover(&disk, self.superblock.database_id, start, access, |at, operations| self.replay(at, operations))
     }
 
@@ -255,8 +255,10 @@ impl Opening {
         }
         self.replayed_bytes += operation.key.len() + operation.record.bytes.len() + super::commit::ROW_OVERHEAD;
         // No snapshot is older than what is being replayed: only the newest versions are kept.
-        table.active.insert(operation.key, at, operation.record, at)?;
-        Ok(())
+        let inserted = table.active.insert(operation.key, at, operation.record, at);
+        inserted.map(drop).map_err(|full| {
+            Error::Invalid(format!("the log holds more than delta_bytes {} can take ({full}); open with more", self.options.delta_bytes))
+        })
     }
 
     fn finish(self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {

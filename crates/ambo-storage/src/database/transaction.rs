@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    access::check_value,
     blobs::INLINE_BYTES_MAX,
     commit::{Terms, check_size},
     count,
@@ -22,7 +23,7 @@ use crate::{
     id::{TableId, Timestamp},
     log::Operation,
     page::blob::BlobRef,
-    record::{Record, RecordKind, VALUE_BYTES_MAX},
+    record::{Record, RecordKind},
     transaction::{
         row_lock::OwnerId,
         write_set::{Savepoint, WriteSet},
@@ -117,9 +118,7 @@ impl Transaction {
     /// Maps `key` to `value`.
     pub fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         Engine::check_key(key)?;
-        if value.len() as u64 > VALUE_BYTES_MAX {
-            return Err(Error::Invalid(format!("a value of {} bytes; at most {VALUE_BYTES_MAX} are possible", value.len())));
-        }
+        check_value(value)?;
         self.snapshot.version().table(table)?;
         if value.len() > INLINE_BYTES_MAX {
             let blob = self.engine().write_blob(table, value)?;
@@ -150,19 +149,20 @@ impl Transaction {
     pub fn lock(&mut self, table: TableId, key: &[u8]) -> Result<()> {
         Engine::check_key(key)?;
         let hash = Engine::row_hash(table, key);
+        let engine = self.engine().clone();
         loop {
             // Under the key's latch no commit to it is half done, and later ones will see the lock.
-            let latch = self.engine().latches.lock_one(hash);
-            match self.engine().row_locks.try_acquire(hash, self.owner) {
+            let latch = engine.latches.lock_one(hash);
+            match engine.row_locks.try_acquire(hash, self.owner) {
                 Some(new) => {
                     if new {
                         self.locks.push(hash);
                     }
-                    return self.engine().versions.load().table(table)?.check_unchanged(key, self.timestamp());
+                    return engine.versions.load().table(table)?.check_unchanged(key, self.timestamp());
                 }
                 None => {
                     drop(latch);
-                    self.engine().row_locks.wait(hash, self.owner, self.engine().lock_timeout())?;
+                    engine.row_locks.wait(hash, self.owner, engine.lock_timeout())?;
                 }
             }
         }

@@ -89,6 +89,11 @@ impl FilePages {
         self.pool.forget_large(range.start.0, range.pages);
     }
 
+    /// Bytes that the file occupies on the device.
+    pub(super) fn allocated_len(&self) -> Result<u64> {
+        self.file.allocated_len().map_err(|error| Error::io(format!("measuring {NAME}"), error))
+    }
+
     pub(super) fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }

@@ -295,6 +295,14 @@ impl PageStore {
         self.space.lock().truncate(|range| self.discard(range))
     }
 
+    /// Bytes that the file occupies on the device; of a store in memory, those of its pages.
+    pub fn file_bytes(&self) -> Result<u64> {
+        match &self.backing {
+            Backing::Memory(_) => Ok(self.stats().used_pages * self.page_size as u64),
+            Backing::File(pages) => pages.allocated_len(),
+        }
+    }
+
     /// Gives the space of free runs of at least `pages_min` pages back to the file system; returns how many pages that were not
     /// given back before.
     pub fn punch_free(&self, pages_min: u64) -> Result<u64> {

@@ -1,67 +1,51 @@
 //! Latches on keys, held for the length of a commit.
 
-use parking_lot::{RawMutex, lock_api::RawMutex as _};
+use parking_lot::{Mutex, MutexGuard};
 
-/// Enough stripes that two of a few dozen threads seldom meet, few enough to stay in the second-level cache.
+/// Enough stripes that two of a few dozen threads seldom meet, few enough to stay in the second-level cache: a latch is a byte.
 const STRIPES: usize = 1 << 14;
 
 /// A striped set of latches: each key hash belongs to one stripe.
 pub struct Latches {
-    stripes: Box<[RawMutex]>,
+    stripes: Box<[Mutex<()>]>,
 }
 
 /// Latches of one commit, released when dropped.
 pub enum LatchGuard<'a> {
-    /// One key.
-    One(&'a RawMutex),
-    /// Several keys, their stripes ascending and distinct.
-    Many(&'a Latches, Vec<u16>),
+    /// Of one key.
+    One(#[expect(dead_code, reason = "held for its drop")] MutexGuard<'a, ()>),
+    /// Of several keys.
+    Many(#[expect(dead_code, reason = "held for its drop")] Vec<MutexGuard<'a, ()>>),
 }
-
-const _: () = assert!(STRIPES <= 1 << 16, "a stripe's number fits u16");
 
 impl Latches {
     /// All stripes free.
     pub fn new() -> Self {
-        Self { stripes: (0..STRIPES).map(|_| RawMutex::INIT).collect() }
+        Self { stripes: (0..STRIPES).map(|_| Mutex::new(())).collect() }
     }
 
-    fn stripe(hash: u64) -> u16 {
-        (hash as usize & (STRIPES - 1)) as u16
+    fn stripe(hash: u64) -> usize {
+        hash as usize & (STRIPES - 1)
     }
 
     /// Waits for the latch of one key.
+    #[inline]
     pub fn lock_one(&self, hash: u64) -> LatchGuard<'_> {
-        let stripe = &self.stripes[usize::from(Self::stripe(hash))];
-        stripe.lock();
-        LatchGuard::One(stripe)
+        LatchGuard::One(self.stripes[Self::stripe(hash)].lock())
     }
 
     /// Waits for the latches of several keys, in ascending order of stripes so that no two commits wait for each other.
     pub fn lock_many(&self, hashes: impl Iterator<Item = u64>) -> LatchGuard<'_> {
-        let mut stripes: Vec<u16> = hashes.map(Self::stripe).collect();
+        let mut stripes: Vec<_> = hashes.map(Self::stripe).collect();
         stripes.sort_unstable();
         stripes.dedup();
-        for &stripe in &stripes {
-            self.stripes[usize::from(stripe)].lock();
-        }
-        LatchGuard::Many(self, stripes)
+        LatchGuard::Many(stripes.into_iter().map(|stripe| self.stripes[stripe].lock()).collect())
     }
 }
 
-impl Drop for LatchGuard<'_> {
-    fn drop(&mut self) {
-        match self {
-            // SAFETY: a guard exists only where the constructor locked exactly these stripes, and nothing
-            // else unlocks them.
-            Self::One(stripe) => unsafe { stripe.unlock() },
-            Self::Many(latches, stripes) => {
-                for &stripe in &*stripes {
-                    // SAFETY: as above.
-                    unsafe { latches.stripes[usize::from(stripe)].unlock() };
-                }
-            }
-        }
+impl Default for Latches {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

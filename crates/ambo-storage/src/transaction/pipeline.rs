@@ -23,6 +23,9 @@ use crate::{
     sync::{AtomicU64, AtomicUsize, Ordering},
 };
 
+/// The memory that an empty group keeps for the next; a giant transaction's is given back.
+const GROUP_BYTES_KEPT: usize = 1 << 20;
+
 /// What a commit holds while it is given its place in the order.
 pub struct Sequencer {
     /// The newest timestamp that was given out.
@@ -212,11 +215,11 @@ impl Pipeline {
             }
             Err(error) => {
                 self.poison(&error.to_string());
-                writer.group.clear();
+                writer.group.clear(GROUP_BYTES_KEPT);
                 return Err(error);
             }
         }
-        writer.group.clear();
+        writer.group.clear(GROUP_BYTES_KEPT);
         self.written.store(last.0, Ordering::Release);
         Ok(())
     }

@@ -149,18 +149,16 @@ impl WriteCursor {
         self.writes.get_key_value(key).map(|(key, record)| (&**key, record.borrow()))
     }
 
-    fn range<'a>(&'a self, lower: Bound<&'a [u8]>, upper: Bound<&'a [u8]>) -> impl DoubleEndedIterator<Item = &'a Box<[u8]>> {
-        self.writes.range::<[u8], _>((lower, upper)).map(|(key, _)| key)
-    }
-
     /// Moves to the first key within `lower`.
     pub fn seek_forward(&mut self, lower: Bound<&[u8]>) {
-        self.at = self.range(lower, Bound::Unbounded).next().cloned();
+        let first = self.writes.range::<[u8], _>((lower, Bound::Unbounded)).next();
+        self.at = first.map(|(key, _)| key.clone());
     }
 
     /// Moves to the last key within `upper`.
     pub fn seek_backward(&mut self, upper: Bound<&[u8]>) {
-        self.at = self.range(Bound::Unbounded, upper).next_back().cloned();
+        let last = self.writes.range::<[u8], _>((Bound::Unbounded, upper)).next_back();
+        self.at = last.map(|(key, _)| key.clone());
     }
 
     /// Moves to the next key.

@@ -83,6 +83,12 @@ impl TreeCursor {
         &self.tree
     }
 
+    /// Whether the tree has tombstones, which a merge of several trees must look at.
+    #[inline]
+    pub fn has_tombstones(&self) -> bool {
+        self.tree.meta().tombstones > 0
+    }
+
     /// Whether the cursor is on an entry.
     #[inline]
     pub fn is_valid(&self) -> bool {

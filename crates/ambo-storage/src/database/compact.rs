@@ -1,0 +1,55 @@
+//! Giving space back to the file system while the database is in use.
+
+use super::engine::Engine;
+use crate::{Result, id::PageNo};
+
+/// What compacting achieved, in bytes of the `pages` file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompactReport {
+    /// Bytes that the file occupied before.
+    pub bytes_before: u64,
+    /// Bytes that it occupies now.
+    pub bytes_after: u64,
+}
+
+/// Moving pages down frees others behind them: after so many rounds little is left to gain.
+const ROUNDS: usize = 4;
+/// Free runs shorter than this are not worth a hole in the file.
+const HOLE_PAGES_MIN: u64 = 8;
+
+impl Engine {
+    /// Settles everything, moves pages from the file's end into free space, and cuts the end off. Free space that readers of old
+    /// snapshots still hold stays.
+    pub fn compact(&self) -> Result<CompactReport> {
+        let bytes_before = self.store.file_bytes()?;
+        self.settle()?;
+        for _ in 0..ROUNDS {
+            let stats = self.store.stats();
+            // A little room, so that what is rewritten finds a place below.
+            let limit = stats.used_pages + stats.used_pages / 64 + 4;
+            self.cut()?;
+            if self.store.stats().file_pages <= limit {
+                break;
+            }
+            let _merging = self.merging.lock();
+            let ids: Vec<_> = self.versions.load().tables.keys().copied().collect();
+            for id in ids {
+                self.merge_all(id, Some(PageNo(limit)))?;
+            }
+        }
+        self.cut()?;
+        self.store.punch_free(HOLE_PAGES_MIN)?;
+        Ok(CompactReport { bytes_before, bytes_after: self.store.file_bytes()? })
+    }
+
+    /// Publishes a checkpoint that has nothing new, so that what was retired last is free in it, and cuts the file's end.
+    fn cut(&self) -> Result<()> {
+        let mut checkpoint = self.checkpoint.lock();
+        let _versions = self.version_lock.lock();
+        self.sweep(&mut checkpoint);
+        let moment = checkpoint.moment();
+        let next = (*self.versions.load_full()).clone();
+        self.publish(&mut checkpoint, moment, next, Vec::new(), Vec::new())?;
+        self.store.truncate_tail().map(drop)
+    }
+}

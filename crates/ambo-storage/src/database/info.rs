@@ -1,0 +1,115 @@
+//! Figures of a database and its tables.
+
+use std::sync::Arc;
+
+use super::{engine::Engine, count};
+use crate::{
+    Result,
+    catalog::TableDefinition,
+    id::{TableId, Timestamp},
+    page::PageStats,
+};
+
+/// Figures of one table.
+#[derive(Clone, Debug)]
+pub struct TableInfo {
+    /// The table's id.
+    pub id: TableId,
+    /// What it is.
+    pub definition: Arc<TableDefinition>,
+    /// Live rows, now.
+    pub rows: u64,
+    /// Rows in deltas, old versions and deletions included.
+    pub delta_rows: u64,
+    /// Bytes of memory in deltas.
+    pub delta_bytes: u64,
+    /// Runs beside the main tree.
+    pub runs: u64,
+    /// Levels of the main tree.
+    pub height: u8,
+    /// Pages of leaves, runs included.
+    pub leaf_pages: u64,
+    /// Pages of inner nodes.
+    pub inner_pages: u64,
+    /// Pages of long values.
+    pub blob_pages: u64,
+    /// Bytes of keys in the trees.
+    pub key_bytes: u64,
+    /// Bytes of values in the trees.
+    pub value_bytes: u64,
+}
+
+/// Figures of a database.
+#[derive(Clone, Debug)]
+pub struct Info {
+    /// The tables in the order of their ids.
+    pub tables: Vec<TableInfo>,
+    /// Bytes of a page.
+    pub page_size: usize,
+    /// Bytes that the `pages` file occupies.
+    pub file_bytes: u64,
+    /// The cache and the file's pages.
+    pub pages: PageStats,
+    /// The cache's budget in bytes.
+    pub cache_bytes: u64,
+    /// Bytes in deltas that are not settled.
+    pub delta_bytes: u64,
+    /// The deltas' budget in bytes.
+    pub delta_budget: u64,
+    /// Bytes of log segments.
+    pub log_bytes: u64,
+    /// Log segments.
+    pub log_segments: u64,
+    /// Checkpoints since the database was created.
+    pub checkpoints: u64,
+    /// The newest commit.
+    pub timestamp: Timestamp,
+    /// Snapshots and transactions that are open.
+    pub snapshots: u64,
+}
+
+impl Engine {
+    /// Figures of the database as it is now.
+    pub fn info(self: &Arc<Self>) -> Result<Info> {
+        let snapshot = self.snapshot();
+        let version = snapshot.version();
+        let mut tables = Vec::new();
+        for (id, definition) in version.catalog.tables() {
+            let Ok(table) = version.table(id) else { continue };
+            let sum = |of: fn(&crate::base::btree::TreeMeta) -> u64| table.trees().map(|tree| of(tree.meta())).sum::<u64>();
+            let deltas = || table.deltas();
+            tables.push(TableInfo {
+                id,
+                definition: definition.clone(),
+                rows: count::count(table, None, snapshot.timestamp(), None, None)?,
+                delta_rows: deltas().map(|delta| delta.rows() as u64).sum(),
+                delta_bytes: deltas().map(|delta| delta.bytes() as u64).sum(),
+                runs: table.runs.len() as u64,
+                height: table.main.as_ref().map_or(0, |main| main.meta().height),
+                leaf_pages: sum(|meta| meta.leaf_pages),
+                inner_pages: sum(|meta| meta.inner_pages),
+                blob_pages: sum(|meta| meta.blob_pages),
+                key_bytes: sum(|meta| meta.key_bytes),
+                value_bytes: sum(|meta| meta.value_bytes),
+            });
+        }
+        let log = |of: fn(&mut crate::log::LogWriter) -> u64| match self.options.read_only {
+            true => Ok(0),
+            false => self.pipeline.with_log(|log| Ok(of(log))),
+        };
+        Ok(Info {
+            tables,
+            page_size: self.store.page_size(),
+            file_bytes: self.store.file_bytes()?,
+            pages: self.store.stats(),
+            cache_bytes: self.options.cache_bytes as u64,
+            delta_bytes: self.governor.used() as u64,
+            delta_budget: self.options.delta_bytes as u64,
+            log_bytes: log(|log| log.bytes())?,
+            log_segments: log(|log| log.segments() as u64)?,
+            checkpoints: self.checkpoint.lock().superblock().sequence,
+            timestamp: snapshot.timestamp(),
+            snapshots: self.snapshots.count() as u64 - 1,
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! The background threads of an open database.
+//!
+//! | thread | does |
+//! |---|---|
+//! | `ambo-spill` | spills deltas when they fill a quarter of their budget |
+//! | `ambo-merge` | merges runs when enough are there |
+//! | `ambo-sync` | syncs the log every so often, with [`Sync::Interval`] |
+
+use std::{
+    sync::Arc,
+    thread::{Builder, JoinHandle},
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+
+use super::{engine::Engine, options::Sync};
+use crate::{Error, Result};
+
+/// How soon a failed spill is tried again.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// An engine with its threads. Dropped, it closes the database.
+pub struct Running {
+    engine: Arc<Engine>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Running {
+    /// Starts the threads that the options ask for.
+    pub fn start(engine: Engine) -> Result<Self> {
+        let engine = Arc::new(engine);
+        let running = Self { engine: engine.clone(), threads: Mutex::default() };
+        let options = engine.options();
+        if options.read_only || !options.background_threads {
+            return Ok(running);
+        }
+        running.spawn("ambo-spill", spill_loop)?;
+        if options.background_merge {
+            running.spawn("ambo-merge", merge_loop)?;
+        }
+        if let Sync::Interval(every) = options.sync {
+            running.spawn("ambo-sync", move |engine| sync_loop(engine, every))?;
+        }
+        Ok(running)
+    }
+
+    fn spawn(&self, name: &str, run: impl FnOnce(&Engine) + Send + 'static) -> Result<()> {
+        let engine = self.engine.clone();
+        let thread = Builder::new().name(name.into()).spawn(move || run(&engine));
+        let thread = thread.map_err(|error| Error::io(format!("starting the thread {name}"), error))?;
+        self.threads.lock().push(thread);
+        Ok(())
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Stops the threads and writes a last checkpoint, so that the next open has nothing to replay.
+    pub fn close(&self) -> Result<()> {
+        self.engine.stop();
+        self.engine.cancel_merges();
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            if thread.join().is_err() {
+                self.engine.pipeline.poison("a background thread panicked");
+            }
+        }
+        if self.engine.options().read_only {
+            return Ok(());
+        }
+        self.engine.flush()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Whoever wants to know of errors calls `close`; what was committed is in the log.
+        let _ = self.close();
+    }
+}
+
+fn spill_loop(engine: &Engine) {
+    loop {
+        let mut state = engine.signals.state.lock();
+        while !state.stop && !state.spill {
+            engine.signals.changed.wait(&mut state);
+        }
+        if state.stop {
+            return;
+        }
+        state.spill = false;
+        drop(state);
+        engine.spill_and_report();
+        if engine.governor.has_failed() {
+            let mut state = engine.signals.state.lock();
+            state.spill = true;
+            engine.signals.changed.wait_for(&mut state, RETRY);
+        }
+    }
+}
+
+fn merge_loop(engine: &Engine) {
+    loop {
+        let mut state = engine.signals.state.lock();
+        while !state.stop && !state.merge {
+            engine.signals.changed.wait(&mut state);
+        }
+        if state.stop {
+            return;
+        }
+        state.merge = false;
+        drop(state);
+        engine.merge_and_report();
+    }
+}
+
+fn sync_loop(engine: &Engine, every: Duration) {
+    loop {
+        let mut state = engine.signals.state.lock();
+        if !state.stop {
+            engine.signals.changed.wait_for(&mut state, every);
+        }
+        let stop = state.stop;
+        drop(state);
+        // A failure has poisoned the pipeline: the next commit reports it.
+        if engine.pipeline.sync_all().is_err() || stop {
+            return;
+        }
+    }
+}
