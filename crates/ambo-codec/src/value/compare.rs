@@ -30,7 +30,7 @@ fn compare_floats(left: f64, right: f64) -> Ordering {
 }
 
 impl ValueRef<'_> {
-    /// The order of [the module's description](crate::Value): NULL, then by type, then by value.
+    /// The order that [`Value`] describes: NULL, then by type, then by value.
     pub fn compare(self, other: ValueRef<'_>) -> Ordering {
         match (self, other) {
             (Self::Bool(left), ValueRef::Bool(right)) => left.cmp(&right),

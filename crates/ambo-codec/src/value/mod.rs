@@ -1,10 +1,4 @@
 //! One value of a column: owned ([`Value`]) or borrowed ([`ValueRef`]).
-//!
-//! **Order.** NULL is first. Within a type the order is the natural one: false before true, numbers by
-//! magnitude, text and bytes by their bytes. Floats are ordered totally: -∞ … -0.0 = 0.0 … +∞, then NaN;
-//! all NaNs are equal. Equality and hashing follow that order, and so does the key encoding. Values of
-//! different types are ordered by the number of their type, decimals of different scale by scale, only so that
-//! the order is total: a column never holds two types.
 
 mod compare;
 mod fit;
@@ -15,6 +9,12 @@ pub(crate) use compare::{canonical_f32, canonical_f64};
 use crate::Type;
 
 /// A value that owns its bytes.
+///
+/// **Order.** NULL is first. Within a type the order is the natural one: false before true, numbers by
+/// magnitude, text and bytes by their bytes. Floats are ordered totally: -∞ … -0.0 = 0.0 … +∞, then NaN;
+/// all NaNs are equal. Equality and hashing follow that order, and so does the key encoding. Values of
+/// different types are ordered by the number of their type, decimals of different scale by scale, only so that
+/// the order is total: a column never holds two types.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// No value.
