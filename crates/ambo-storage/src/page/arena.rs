@@ -52,11 +52,6 @@ impl Arena {
         self.base
     }
 
-    /// The bytes reserved.
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
     /// Gives the memory of a range back to the system; its bytes are zero again.
     ///
     /// # Safety

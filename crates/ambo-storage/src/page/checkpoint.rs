@@ -21,10 +21,7 @@
 use std::sync::Arc;
 
 use super::{Backing, PageRange, PageStore, Superblock, free_list, free_list::FreeListRoot, reserved_pages};
-use crate::{
-    Error, Result,
-    id::PageNo,
-};
+use crate::{Error, Result, id::PageNo};
 
 /// A checkpoint whose list is written and whose superblock is not. Dropped without [`PendingCheckpoint::commit`] or
 /// [`PendingCheckpoint::abort`], as when it is unknown what of the superblock is on disk, nothing that it took part in becomes free
@@ -95,9 +92,10 @@ impl PageStore {
         let Backing::File(pages) = &self.backing else { unreachable!("only files are opened") };
         let reserved = reserved_pages(self.page_size);
         let root = &superblock.free_list;
-        let (free, list) = free_list::read(root, reserved, superblock.file_pages, self.page_size, |number, page| {
-            pages.load(number, page)
-        })?;
+        let (free, list) =
+            free_list::read(root, reserved, superblock.file_pages, self.page_size, |number, page| {
+                pages.load(number, page)
+            })?;
         self.space.lock().load(&free, list, superblock.file_pages, file_end)
     }
 

@@ -22,8 +22,9 @@ pub(super) struct FilePages {
 
 impl FilePages {
     pub(super) fn new(file: Arc<dyn File>, cache_bytes: usize, page_size: usize) -> Result<Self> {
-        let pool = Pool::new(cache_bytes, page_size)
-            .map_err(|error| Error::io(format!("reserving {cache_bytes} bytes of memory for pages"), error))?;
+        let pool = Pool::new(cache_bytes, page_size).map_err(|error| {
+            Error::io(format!("reserving {cache_bytes} bytes of memory for pages"), error)
+        })?;
         Ok(Self { file, pool, page_size, bytes_read: AtomicU64::new(0) })
     }
 
@@ -78,7 +79,9 @@ impl FilePages {
             Error::io(format!("writing {} bytes at {offset} of {NAME}", bytes.len()), error)
         })?;
         if keep && units == 1 {
-            (first.0..).zip(bytes.chunks(page_len)).for_each(|(number, page)| self.pool.install(number, page));
+            (first.0..)
+                .zip(bytes.chunks(page_len))
+                .for_each(|(number, page)| self.pool.install(number, page));
         }
         Ok(())
     }

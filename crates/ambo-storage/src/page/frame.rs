@@ -84,7 +84,8 @@ impl Frame {
         debug_assert!(chances <= CHANCE_MASK >> CHANCE_SHIFT);
         let _ = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |state| {
             let had = (state & CHANCE_MASK) >> CHANCE_SHIFT;
-            (state & CLAIMED == 0 && had < chances).then(|| (state & !CHANCE_MASK) | chances << CHANCE_SHIFT)
+            (state & CLAIMED == 0 && had < chances)
+                .then_some((state & !CHANCE_MASK) | chances << CHANCE_SHIFT)
         });
     }
 

@@ -136,9 +136,13 @@ pub(super) fn read(
         }
         read(next, &mut page)?;
         if header::kind(&page) != Some(PageKind::FreeList) {
-            return Err(damaged(format!("page {next} should be of the free list and is of kind {}", page[4])));
+            return Err(damaged(format!(
+                "page {next} should be of the free list and is of kind {}",
+                page[4]
+            )));
         }
-        let runs = decode(&page, run_end, reserved, end).map_err(|what| damaged(format!("free list: {what}")))?;
+        let runs =
+            decode(&page, run_end, reserved, end).map_err(|what| damaged(format!("free list: {what}")))?;
         for run in runs {
             run_end = run.end();
             free.insert(run);
@@ -148,7 +152,11 @@ pub(super) fn read(
     }
     let damaged = |what| Err(Error::damaged(NAME, root.first.0.saturating_mul(page_size as u64), what));
     if list.len() as u64 != u64::from(root.list_pages) || free.pages() != root.free_pages {
-        return damaged(format!("free list: {} pages name {} free pages, expected {root:?}", list.len(), free.pages()));
+        return damaged(format!(
+            "free list: {} pages name {} free pages, expected {root:?}",
+            list.len(),
+            free.pages()
+        ));
     }
     if let Some(own) = list.iter().find(|own| free.contains(**own)) {
         return damaged(format!("free list: its own page {} is in it", own.start));
@@ -166,9 +174,12 @@ fn decode(page: &[u8], mut run_end: u64, reserved: u64, end: u64) -> Result<Vec<
             return Err(format!("{count} runs do not fit into a page"));
         };
         let start = run_end.checked_add(gap).filter(|start| *start >= reserved && gap > 0);
-        let after = start.and_then(|start| start.checked_add(pages)).filter(|after| *after <= end && pages > 0);
+        let after =
+            start.and_then(|start| start.checked_add(pages)).filter(|after| *after <= end && pages > 0);
         let (Some(start), Some(after)) = (start, after) else {
-            return Err(format!("a run of {pages} pages, {gap} after {run_end}, is not between {reserved} and {end}"));
+            return Err(format!(
+                "a run of {pages} pages, {gap} after {run_end}, is not between {reserved} and {end}"
+            ));
         };
         runs.push(PageRange::new(PageNo(start), pages));
         run_end = after;

@@ -107,7 +107,11 @@ pub struct PageStats {
     pub used_pages: u64,
 }
 
-/// Where the pages of a store are. The larger one is boxed with the store; there is one store a database.
+/// Where the pages of a store are.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one a database, and a box would cost every read a step"
+)]
 enum Backing {
     Memory(MemoryPages),
     File(FilePages),
@@ -278,7 +282,9 @@ impl PageStore {
 
     fn free_in(&self, space: &mut Space, range: PageRange) {
         match &self.backing {
-            Backing::Memory(pages) if !pages.forget(range.start.0, range.pages) => space.lingering.push(range),
+            Backing::Memory(pages) if !pages.forget(range.start.0, range.pages) => {
+                space.lingering.push(range)
+            }
             _ => space.give_back(range),
         }
     }
@@ -400,7 +406,9 @@ pub(crate) fn reserved_pages(page_size: usize) -> u64 {
 
 fn check_page_size(size: usize) -> Result<()> {
     if !size.is_power_of_two() || !(PAGE_SIZE_MIN..=PAGE_SIZE_MAX).contains(&size) {
-        return Err(Error::Invalid(format!("page size {size}: a power of two from 4 KiB to 64 KiB is needed")));
+        return Err(Error::Invalid(format!(
+            "page size {size}: a power of two from 4 KiB to 64 KiB is needed"
+        )));
     }
     Ok(())
 }

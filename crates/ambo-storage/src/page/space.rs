@@ -83,7 +83,13 @@ impl Space {
     }
 
     /// Takes over the state of a checkpoint: its free pages, the pages of its list, and the file's end.
-    pub(super) fn load(&mut self, free: &Extents, list: Vec<PageRange>, checkpoint_end: u64, file_end: u64) -> Result<()> {
+    pub(super) fn load(
+        &mut self,
+        free: &Extents,
+        list: Vec<PageRange>,
+        checkpoint_end: u64,
+        file_end: u64,
+    ) -> Result<()> {
         for range in free.iter() {
             self.free.insert(range);
         }
@@ -122,7 +128,8 @@ impl Space {
     fn grow(&mut self, least: u64, wanted: u64) -> Result<()> {
         let tail = self.free.last().filter(|run| run.end() == self.end).map_or(0, |run| run.pages);
         let least = least.saturating_sub(tail);
-        let step = (self.end * self.page_size / GROW_SHARE).clamp(GROW_BYTES_MIN, GROW_BYTES_MAX) / self.page_size;
+        let step =
+            (self.end * self.page_size / GROW_SHARE).clamp(GROW_BYTES_MIN, GROW_BYTES_MAX) / self.page_size;
         let steps = [step.max(wanted), wanted.max(least), least];
         let mut result = Err(Error::DiskFull(format!("growing {NAME} beyond {} pages", self.pages_max)));
         for pages in steps {
@@ -151,14 +158,23 @@ impl Space {
     /// Makes unpublished pages free.
     pub(super) fn give_back(&mut self, range: PageRange) {
         let removed = self.unpublished.remove(range);
-        assert_eq!(removed, range.pages, "{range:?} is freed, and not all of it is in use outside a checkpoint");
+        assert_eq!(
+            removed, range.pages,
+            "{range:?} is freed, and not all of it is in use outside a checkpoint"
+        );
         self.free.insert(range);
     }
 
     /// Takes certain pages, which must be free, or reserved already.
     pub(super) fn reserve(&mut self, range: PageRange) -> Result<()> {
         let known = range.end() <= self.end
-            && self.free.intersection(range).iter().chain(&self.unpublished.intersection(range)).map(|r| r.pages).sum::<u64>()
+            && self
+                .free
+                .intersection(range)
+                .iter()
+                .chain(&self.unpublished.intersection(range))
+                .map(|r| r.pages)
+                .sum::<u64>()
                 == range.pages;
         if !known {
             let what = format!("{range:?} is referred to by the log, and not all of it is free");
@@ -171,7 +187,12 @@ impl Space {
     }
 
     /// Begins a checkpoint that publishes and retires these pages, with `list_pages` pages for its list.
-    pub(super) fn begin(&mut self, published: &[PageRange], retired: &[PageRange], list_pages: u64) -> Result<ListPlan> {
+    pub(super) fn begin(
+        &mut self,
+        published: &[PageRange],
+        retired: &[PageRange],
+        list_pages: u64,
+    ) -> Result<ListPlan> {
         if self.publishing.is_some() {
             return Err(Error::Poisoned("an earlier checkpoint was neither completed nor undone".into()));
         }
@@ -260,7 +281,8 @@ impl Space {
         match &self.file {
             Some(file) => {
                 let len = tail.start.0 * self.page_size;
-                file.set_len(len).map_err(|error| Error::io(format!("cutting {NAME} to {len} bytes"), error))?;
+                file.set_len(len)
+                    .map_err(|error| Error::io(format!("cutting {NAME} to {len} bytes"), error))?;
             }
             None => discard(tail),
         }
@@ -278,8 +300,9 @@ impl Space {
             match &self.file {
                 Some(file) => {
                     let (offset, len) = (run.start.0 * self.page_size, run.pages * self.page_size);
-                    file.punch_hole(offset, len)
-                        .map_err(|error| Error::io(format!("freeing {len} bytes at {offset} of {NAME}"), error))?;
+                    file.punch_hole(offset, len).map_err(|error| {
+                        Error::io(format!("freeing {len} bytes at {offset} of {NAME}"), error)
+                    })?;
                 }
                 None => discard(run),
             }

@@ -164,7 +164,10 @@ impl Superblock {
             (Copy::Valid(a), Copy::Valid(b)) => choose(a, b),
             (Copy::Valid(superblock), other) | (other, Copy::Valid(superblock)) => {
                 let slot = (superblock.sequence + 1) % 2;
-                Ok(Opened { superblock, other: other.fault().map(|what| format!("superblock copy {slot}: {what}")) })
+                Ok(Opened {
+                    superblock,
+                    other: other.fault().map(|what| format!("superblock copy {slot}: {what}")),
+                })
             }
             (a @ (Copy::NoMagic(_) | Copy::Zero), Copy::NoMagic(_) | Copy::Zero) => {
                 let what = a.fault().unwrap_or_else(|| "its creation was never completed".into());
@@ -191,7 +194,8 @@ impl Copy {
 
 fn choose(a: Superblock, b: Superblock) -> Result<Opened> {
     if a.database_id != b.database_id || a.page_size != b.page_size || a.sequence.abs_diff(b.sequence) != 1 {
-        let show = |s: &Superblock| format!("{:032x} #{}, {} byte pages", s.database_id, s.sequence, s.page_size);
+        let show =
+            |s: &Superblock| format!("{:032x} #{}, {} byte pages", s.database_id, s.sequence, s.page_size);
         let what = format!("the superblocks do not belong together: {} and {}", show(&a), show(&b));
         return Err(Error::damaged(NAME, 0, what));
     }
@@ -247,8 +251,13 @@ fn fields(bytes: &[u8; SUPERBLOCK_BYTES], version: u32, slot: u64) -> Result<Sup
         timestamp: Timestamp(u64_at(bytes, TIMESTAMP_AT)),
         log_from: Lsn(u64_at(bytes, LOG_AT)),
         file_pages: u64_at(bytes, PAGES_AT),
-        free_list: FreeListRoot::decode(bytes[FREE_AT..CATALOG_LEN_AT].try_into().expect("as long as a root")),
-        catalog: bytes.get(CATALOG_AT..CATALOG_AT + catalog_len.min(CATALOG_BYTES_MAX)).unwrap_or_default().to_vec(),
+        free_list: FreeListRoot::decode(
+            bytes[FREE_AT..CATALOG_LEN_AT].try_into().expect("as long as a root"),
+        ),
+        catalog: bytes
+            .get(CATALOG_AT..CATALOG_AT + catalog_len.min(CATALOG_BYTES_MAX))
+            .unwrap_or_default()
+            .to_vec(),
         other: bytes.get(OTHER_AT..OTHER_AT + other_len.min(OTHER_BYTES_MAX)).unwrap_or_default().to_vec(),
     };
     let page_sizes = PAGE_SIZE_MIN..=PAGE_SIZE_MAX;
@@ -258,7 +267,9 @@ fn fields(bytes: &[u8; SUPERBLOCK_BYTES], version: u32, slot: u64) -> Result<Sup
         Err(format!("pages of {page_size} bytes"))
     } else if superblock.sequence == 0 || superblock.sequence % 2 != slot {
         Err(format!("sequence {} in copy {slot}", superblock.sequence))
-    } else if superblock.file_pages > PAGES_MAX || superblock.file_pages * u64::from(page_size) < RESERVED_BYTES as u64 {
+    } else if superblock.file_pages > PAGES_MAX
+        || superblock.file_pages * u64::from(page_size) < RESERVED_BYTES as u64
+    {
         Err(format!("{} pages in all", superblock.file_pages))
     } else if catalog_len > CATALOG_BYTES_MAX || other_len > OTHER_BYTES_MAX {
         Err(format!("a catalog root of {catalog_len} bytes, and {other_len} others"))

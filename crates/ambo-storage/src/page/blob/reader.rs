@@ -7,7 +7,7 @@ use std::{
 
 use super::{BlobRef, check_kind, payload_bytes};
 use crate::{
-    Result,
+    Error, Result,
     id::PageNo,
     page::{HEADER_BYTES, PageRange, PageStore},
 };
@@ -64,7 +64,8 @@ impl BlobReader {
             if !self.buffered.contains(&page) {
                 self.fill(page, (within + len - done).div_ceil(payload) as u64)?;
             }
-            let start = (page - self.buffered.start) as usize * self.store.page_size() + HEADER_BYTES + within;
+            let start =
+                (page - self.buffered.start) as usize * self.store.page_size() + HEADER_BYTES + within;
             let now = (len - done).min(payload - within);
             out[done..done + now].copy_from_slice(&self.buffer[start..start + now]);
             done += now;
@@ -82,11 +83,19 @@ impl BlobReader {
     /// Buffers page `page` of the blob and some after it: a whole buffer if the reader goes on where it was, or else
     /// the `wanted` ones.
     fn fill(&mut self, page: u64, wanted: u64) -> Result<()> {
-        let page_size = self.store.page_size();
-        let most = (BUFFER_BYTES / page_size) as u64;
+        let most = (BUFFER_BYTES / self.store.page_size()) as u64;
         let ahead = if page == self.buffered.end { most } else { wanted.min(most) };
         let (number, left) = self.locate(page);
-        let pages = ahead.min(left);
+        match self.load(page, number, ahead.min(left)) {
+            // The damage may be in what is only read ahead.
+            Err(Error::Damaged { .. }) if ahead.min(left) > 1 => self.load(page, number, 1),
+            result => result,
+        }
+    }
+
+    /// Buffers `pages` pages from page `page` of the blob, which is page `number` of the file.
+    fn load(&mut self, page: u64, number: PageNo, pages: u64) -> Result<()> {
+        let page_size = self.store.page_size();
         // Until all is verified the buffer holds nothing.
         self.buffered = 0..0;
         self.buffer.resize(pages as usize * page_size, 0);
@@ -122,7 +131,8 @@ impl Seek for BlobReader {
             SeekFrom::End(offset) => self.blob.bytes.checked_add_signed(offset),
             SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
         };
-        self.position = target.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "seek before byte 0"))?;
+        self.position =
+            target.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "seek before byte 0"))?;
         Ok(self.position)
     }
 }

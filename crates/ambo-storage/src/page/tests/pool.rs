@@ -1,0 +1,190 @@
+//! Tests of the pool: under threads, with few frames, with none.
+
+use std::thread;
+
+use super::*;
+use crate::io::sim::{Fault, FaultKind, Op, split_mix};
+
+fn pool(store: &PageStore) -> &super::super::pool::Pool {
+    match &store.backing {
+        Backing::File(pages) => &pages.pool,
+        Backing::Memory(_) => panic!("a store in memory has no pool"),
+    }
+}
+
+fn fault(op: Op) -> Fault {
+    Fault { op, file_prefix: None, after: 0, kind: FaultKind::Io, once: false }
+}
+
+// Keeps away: a reader that sees another page's bytes, or half of a page, while frames change hands.
+#[test]
+fn sixteen_threads_share_few_frames() {
+    let store = store(24);
+    let ptrs = write(&store, 400, true);
+    thread::scope(|scope| {
+        for thread in 0..16u64 {
+            let (store, ptrs) = (&store, &ptrs);
+            scope.spawn(move || {
+                let mut random = thread;
+                let mut held: Vec<(PageRef<'_>, u64)> = Vec::new();
+                for step in 0..1500u64 {
+                    // Half of all reads meet on few pages.
+                    let r = split_mix(&mut random);
+                    let seed = if r & 1 == 0 { r >> 8 & 7 } else { (r >> 8) % ptrs.len() as u64 };
+                    let access = [Access::Point, Access::Scan, Access::Inner][(r >> 4) as usize % 3];
+                    let got = store.read(ptrs[seed as usize], access).unwrap();
+                    assert!(is_page(&got, seed), "page {seed}");
+                    if step % 5 == 0 {
+                        held.push((got.clone(), seed));
+                    }
+                    if held.len() > 4 {
+                        let (kept, seed) = held.remove(0);
+                        assert!(is_page(&kept, seed), "pinned page {seed}");
+                    }
+                }
+            });
+        }
+    });
+    pool(&store).assert_unpinned();
+    let stats = store.stats();
+    assert!(stats.misses > 400 && stats.hits > 1000, "{stats:?}");
+}
+
+// Keeps away: pages freed, reused and read by many threads with the contents that they had before.
+#[test]
+fn reused_pages_show_their_new_contents() {
+    for store in [store(16), PageStore::memory(PAGE)] {
+        thread::scope(|scope| {
+            for thread in 0..8u64 {
+                let store = &store;
+                scope.spawn(move || {
+                    for round in 0..60u64 {
+                        let mut writer = store.writer();
+                        let seeds: Vec<u64> = (0..12).map(|i| thread << 32 | round << 8 | i).collect();
+                        let units = |seed: u64| if seed % 12 == 7 { 2 } else { 1 };
+                        let ptrs: Vec<_> =
+                            seeds.iter().map(|s| writer.write(&page(units(*s), *s)).unwrap()).collect();
+                        writer.finish().unwrap();
+                        for (ptr, seed) in ptrs.iter().zip(&seeds) {
+                            assert_page(store, *ptr, *seed, Access::Point);
+                        }
+                        store.free(ptrs);
+                    }
+                });
+            }
+        });
+        assert_eq!(store.stats().used_pages, 2);
+    }
+}
+
+// Keeps away: a read that fails, or waits for ever, because all frames are pinned.
+#[test]
+fn a_read_succeeds_when_every_frame_is_pinned() {
+    let store = store(8);
+    let ptrs = write(&store, 40, false);
+    let pins: Vec<_> = ptrs.iter().map(|ptr| store.read(*ptr, Access::Inner).unwrap()).collect();
+    for (seed, pin) in pins.iter().enumerate() {
+        assert!(is_page(pin, seed as u64));
+    }
+    assert!(store.stats().overflows >= 30, "{:?}", store.stats());
+    drop(pins);
+    pool(&store).assert_unpinned();
+    let overflows = store.stats().overflows;
+    for (seed, ptr) in ptrs.iter().enumerate() {
+        assert_page(&store, *ptr, seed as u64, Access::Point);
+    }
+    assert_eq!(store.stats().overflows, overflows, "frames are to be had again");
+}
+
+// Keeps away: memory beyond the budget.
+#[test]
+fn the_budget_holds() {
+    let store = store(64);
+    let ptrs = write(&store, 1000, true);
+    for (seed, ptr) in ptrs.iter().enumerate() {
+        assert_page(&store, *ptr, seed as u64, Access::Scan);
+        assert!(store.stats().resident_bytes <= options(64).cache_bytes as u64, "{:?}", store.stats());
+    }
+}
+
+// Keeps away: a scan that pushes out the pages that point reads use.
+#[test]
+fn a_scan_leaves_the_used_pages() {
+    let store = store(128);
+    let ptrs = write(&store, 2000, false);
+    let used = &ptrs[..64];
+    for _ in 0..3 {
+        used.iter().for_each(|ptr| drop(store.read(*ptr, Access::Point).unwrap()));
+    }
+    ptrs[64..].iter().for_each(|ptr| drop(store.read(*ptr, Access::Scan).unwrap()));
+    let before = store.stats().misses;
+    used.iter().for_each(|ptr| drop(store.read(*ptr, Access::Point).unwrap()));
+    assert_eq!(store.stats().misses, before);
+}
+
+// Keeps away: pages that count as cached though their write failed, and readers that wait for a read that failed.
+#[test]
+fn failed_reads_and_writes_leave_nothing_behind() {
+    let disk = SimDisk::new(5);
+    let store = store_on(&disk, 8);
+    let ptrs = write(&store, 30, false);
+    let used = store.stats().used_pages;
+    disk.inject(fault(Op::Read));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for ptr in &ptrs[8..] {
+                    let error = store.read(*ptr, Access::Point).unwrap_err();
+                    assert!(error.to_string().contains("reading 4096 bytes"), "{error}");
+                }
+            });
+        }
+    });
+    disk.clear_faults();
+    for (seed, ptr) in ptrs.iter().enumerate() {
+        assert_page(&store, *ptr, seed as u64, Access::Point);
+    }
+    disk.inject(fault(Op::Write));
+    let mut writer = store.writer();
+    let ptr = writer.write(&page(1, 7)).unwrap();
+    assert!(writer.flush().unwrap_err().to_string().contains("writing 4096 bytes"));
+    // The failed write may have written all, some or nothing of it: in any case the file is asked.
+    let misses = store.stats().misses;
+    drop(store.read(ptr, Access::Point));
+    assert_eq!(store.stats().misses, misses + 1);
+    drop(writer);
+    assert_eq!(store.stats().used_pages, used);
+}
+
+// Keeps away: an owned page that outlives its store, or loses its pin when it moves.
+#[test]
+fn owned_pages_keep_the_store_alive() {
+    let store = store(8);
+    let ptrs = write(&store, 20, true);
+    let mut owned = store.read_owned(ptrs[0], Access::Scan).unwrap();
+    let copy = owned.clone();
+    drop(store);
+    for (seed, ptr) in ptrs.iter().enumerate() {
+        owned.replace(*ptr, Access::Scan).unwrap();
+        assert!(is_page(&owned, seed as u64));
+    }
+    assert!(is_page(&copy, 0));
+    assert!(owned.replace(PagePtr::NULL, Access::Scan).is_err());
+    assert!(is_page(&owned, 19));
+}
+
+// Keeps away: trees that pin the whole pool.
+#[test]
+fn hot_pages_are_bounded() {
+    let store = store(32);
+    let ptrs = write(&store, 32, false);
+    let mut hot: Vec<_> = ptrs.iter().map_while(|ptr| store.read_hot(*ptr).unwrap()).collect();
+    assert_eq!(hot.len(), 8);
+    assert!(is_page(&hot[7], 7));
+    hot.pop();
+    assert!(store.read_hot(ptrs[20]).unwrap().is_some());
+    assert!(store.read_hot(PagePtr::new(PageNo(9999), 1)).is_err());
+    assert!(store.read_hot(ptrs[21]).unwrap().is_some(), "a failed read gives its share back");
+    drop(hot);
+    pool(&store).assert_unpinned();
+}
