@@ -151,7 +151,7 @@ fn append(
     }
     sequencer.last = at;
     if any {
-        sequencer.group.end();
+        sequencer.group.end()?;
         sequencer.note_logged(blobs);
     }
     Ok((at, any))

@@ -54,9 +54,9 @@ impl Blobs {
         self.write(&value)
     }
 
-    /// The blobs belong to the tree now.
-    pub(super) fn keep(&mut self) {
-        self.written.clear();
+    /// The blobs belong to the tree now: returns their pages.
+    pub(super) fn keep(&mut self) -> Vec<PageRange> {
+        std::mem::take(&mut self.written)
     }
 }
 
