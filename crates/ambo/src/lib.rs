@@ -1,1 +1,63 @@
-//! Ambo: one embedded store for rows and columns.
+//! **Ambo**: one embedded store for both halves of an application's data. This crate is what applications depend on.
+//!
+//! ```
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().join("db");
+//! let db = ambo::Database::open(&path)?;
+//! let users = db.key_value("users")?;
+//! users.put(b"ada", b"Ada Lovelace")?;
+//! assert_eq!(users.get(b"ada")?.unwrap(), b"Ada Lovelace");
+//!
+//! // Several writes, all or none.
+//! let mut tx = db.begin()?;
+//! tx.put(&users, b"grace", b"Grace Hopper")?;
+//! tx.delete(&users, b"ada")?;
+//! tx.commit()?;
+//!
+//! for row in users.scan(..)? {
+//!     let (key, value) = row?;
+//!     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! * [`Database`]: open, tables, transactions, settling, checking.
+//! * [`Table`]: single operations; keys and values as bytes, or rows of typed columns.
+//! * [`Transaction`] and [`Snapshot`]: several operations at one moment.
+//! * [`Cursor`] and [`Scan`]: ordered reading, both ways.
+//!
+//! Errors are of few kinds, each documented by what to do next: [`Error`]. All handles are `Send`, and all but transactions and
+//! cursors `Sync`; clone them freely.
+
+mod batch;
+mod database;
+mod duplicates;
+mod options;
+mod range;
+mod rows;
+mod scan;
+mod table;
+mod transaction;
+mod typed;
+
+pub use ambo_codec::{Type, Value as Datum, ValueRef as DatumRef};
+pub use ambo_storage::{
+    Error, Result,
+    catalog::{Column, Storage, TableDefinition},
+    database::{
+        BulkLoad, CheckReport, CompactReport, Cursor, Info, RecoveryReport, Seek, Sync, TableInfo, Value,
+        ValueReader, ValueWriter,
+    },
+    transaction::write_set::Savepoint,
+};
+
+pub use batch::Batch;
+pub use database::Database;
+pub use duplicates::Place;
+pub use options::Options;
+pub use range::KeyRange;
+pub use rows::{Row, Rows};
+pub use scan::Scan;
+pub use table::Table;
+pub use transaction::{Snapshot, Transaction};
+pub use typed::{Native, TypedTable};

@@ -210,7 +210,10 @@ impl TableDefinition {
             return invalid(format!("the key's column \"{name}\" is not one of its columns"));
         }
         if self.columns.is_empty() || self.columns.len() > COLUMNS_MAX {
-            return invalid(format!("it has {} columns; 1 to {COLUMNS_MAX} are possible", self.columns.len()));
+            return invalid(format!(
+                "it has {} columns; 1 to {COLUMNS_MAX} are possible",
+                self.columns.len()
+            ));
         }
         for (index, column) in self.columns.iter().enumerate() {
             names::check("column", &column.name)?;
@@ -223,14 +226,19 @@ impl TableDefinition {
                 return invalid(format!("the key names column {index}, which is not there"));
             };
             if column.nullable {
-                return invalid(format!("column \"{}\" is part of the key, so it cannot be NULL", column.name));
+                return invalid(format!(
+                    "column \"{}\" is part of the key, so it cannot be NULL",
+                    column.name
+                ));
             }
             if self.key[..position].contains(&index) {
                 return invalid(format!("column \"{}\" is twice in the key", column.name));
             }
         }
         if self.auto_increment && !self.numbers_itself() {
-            return invalid("auto-increment needs a key of one column of a 32- or 64-bit integer type".into());
+            return invalid(
+                "auto-increment needs a key of one column of a 32- or 64-bit integer type".into(),
+            );
         }
         if self.duplicates && (self.key.is_empty() || self.auto_increment || self.raw) {
             return invalid("duplicate keys need declared key columns without auto-increment, and no plain key-value table".into());
@@ -239,7 +247,9 @@ impl TableDefinition {
             return invalid("a memory table is never logged".into());
         }
         if self.raw && !self.looks_raw() {
-            return invalid("a plain key-value table is (key BINARY, value BINARY) with the first as its key".into());
+            return invalid(
+                "a plain key-value table is (key BINARY, value BINARY) with the first as its key".into(),
+            );
         }
         let wrap = |error: ambo_codec::Error| Error::Invalid(format!("table \"{table}\": {error}"));
         self.key_spec().map_err(wrap)?;
@@ -254,13 +264,17 @@ impl TableDefinition {
     fn looks_raw(&self) -> bool {
         self.key == [0]
             && self.columns.len() == 2
-            && self.columns.iter().all(|column| column.kind == Type::Binary && !column.nullable && column.default.is_none())
+            && self
+                .columns
+                .iter()
+                .all(|column| column.kind == Type::Binary && !column.nullable && column.default.is_none())
     }
 
     /// How keys are stored: the key's columns; with duplicates an order number (u64) behind them; a hidden key
     /// is the row number (u64) alone.
     pub fn key_spec(&self) -> ambo_codec::Result<KeySpec> {
-        let mut columns: Vec<_> = self.key.iter().map(|&index| KeyColumn::new(self.columns[index].kind)).collect();
+        let mut columns: Vec<_> =
+            self.key.iter().map(|&index| KeyColumn::new(self.columns[index].kind)).collect();
         if self.duplicates || columns.is_empty() {
             columns.push(KeyColumn::new(Type::U64));
         }
@@ -391,7 +405,10 @@ impl<'a> Input<'a> {
     fn count(&mut self, max: usize) -> Result<usize, String> {
         let (value, len) = varint::decode(self.0).ok_or("a bad varint in a table definition")?;
         self.take(len)?;
-        usize::try_from(value).ok().filter(|value| *value <= max).ok_or_else(|| format!("{value} is too many"))
+        usize::try_from(value)
+            .ok()
+            .filter(|value| *value <= max)
+            .ok_or_else(|| format!("{value} is too many"))
     }
     fn text(&mut self) -> Result<String, String> {
         let len = self.count(usize::MAX)?;

@@ -247,7 +247,9 @@ impl Catalog {
     /// All rows of a checkpoint's catalog, in key order; `roots` gives the encoded roots of a table.
     pub fn rows(&self, mut roots: impl FnMut(TableId) -> Vec<u8>) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut rows: Vec<_> = self.schemas.iter().map(|name| (schema_key(name), Vec::new())).collect();
-        rows.extend(self.tables.iter().map(|(id, definition)| (table_key(TABLE_ROW, *id), definition.encode())));
+        rows.extend(
+            self.tables.iter().map(|(id, definition)| (table_key(TABLE_ROW, *id), definition.encode())),
+        );
         rows.extend(self.tables.keys().map(|id| (table_key(ROOTS_ROW, *id), roots(*id))));
         rows.push((vec![NEXT_ID_ROW], self.next_id.to_be_bytes().to_vec()));
         rows

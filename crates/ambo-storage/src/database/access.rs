@@ -75,7 +75,12 @@ impl Engine {
 
     /// Runs `read` on the newest committed value of a key, where it lies.
     #[inline]
-    pub fn get_with<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+    pub fn get_with<R>(
+        &self,
+        table: TableId,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
         {
             let version = self.versions.load();
             let Some(found) = version.table(table)?.find(key, NEWEST)? else { return Ok(None) };
@@ -119,8 +124,9 @@ impl Engine {
 pub(super) fn check_value(value: &[u8]) -> Result<()> {
     match value.len() as u64 <= VALUE_BYTES_MAX {
         true => Ok(()),
-        false => {
-            Err(Error::Invalid(format!("a value of {} bytes; at most {VALUE_BYTES_MAX} are possible", value.len())))
-        }
+        false => Err(Error::Invalid(format!(
+            "a value of {} bytes; at most {VALUE_BYTES_MAX} are possible",
+            value.len()
+        ))),
     }
 }

@@ -9,12 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    commit::Terms,
-    engine::Engine,
-    value::Value,
-    version::TableShared,
-};
+use super::{commit::Terms, engine::Engine, value::Value, version::TableShared};
 use crate::{
     Error, Result,
     id::{TableId, Timestamp},
@@ -40,7 +35,11 @@ pub(super) struct FreshBlob {
 impl Engine {
     pub(super) fn decode_blob(bytes: &[u8], table: TableId) -> Result<BlobRef> {
         BlobRef::decode(bytes).ok_or_else(|| {
-            Error::damaged(crate::page::NAME, 0, format!("a row of table {table} has a blob reference that cannot be read"))
+            Error::damaged(
+                crate::page::NAME,
+                0,
+                format!("a row of table {table} has a blob reference that cannot be read"),
+            )
         })
     }
 
@@ -118,7 +117,9 @@ impl ValueWriter {
 impl Write for ValueWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.written + bytes.len() as u64 > VALUE_BYTES_MAX {
-            return Err(io::Error::other(Error::Invalid(format!("a value of more than {VALUE_BYTES_MAX} bytes"))));
+            return Err(io::Error::other(Error::Invalid(format!(
+                "a value of more than {VALUE_BYTES_MAX} bytes"
+            ))));
         }
         self.blob.as_mut().expect("there until it is finished").write_all(bytes).map_err(io::Error::other)?;
         self.written += bytes.len() as u64;

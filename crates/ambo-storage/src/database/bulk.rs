@@ -73,7 +73,9 @@ impl BulkLoad {
         let (meta, pages) = builder.finish_with_pages()?;
         let result = (0..ATTEMPTS).find_map(|_| engine.try_install_loaded(table, meta, &pages).transpose());
         let result = result.unwrap_or_else(|| {
-            Err(Error::Conflict("others kept writing to the table while the bulk load was to be published".into()))
+            Err(Error::Conflict(
+                "others kept writing to the table while the bulk load was to be published".into(),
+            ))
         });
         if result.is_err() && engine.pipeline.check_poison().is_ok() {
             store.free(pages);
@@ -90,7 +92,9 @@ impl Engine {
         let _versions = self.version_lock.lock();
         let validation = self.pipeline.validate();
         let mut next = (*self.versions.load_full()).clone();
-        let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(|| Error::NotFound("the table was dropped".into()))?);
+        let table = Arc::make_mut(
+            next.tables.get_mut(&id).ok_or_else(|| Error::NotFound("the table was dropped".into()))?,
+        );
         if !table.active.is_empty() || !table.frozen.is_empty() {
             return Ok(None);
         }

@@ -47,11 +47,13 @@ impl Engine {
         let mut reached: Vec<(PageRange, String)> = Vec::new();
         for (id, table) in &version.tables {
             report.tables += 1;
-            let name = version.catalog.table(*id).map_or_else(|| format!("table {id}"), |table| table.name.clone());
+            let name =
+                version.catalog.table(*id).map_or_else(|| format!("table {id}"), |table| table.name.clone());
             let in_file = Arc::ptr_eq(&table.shared.store, &self.store);
             for (index, tree) in table.trees().enumerate() {
                 let is_main = index == table.runs.len();
-                let what = if is_main { format!("{name}, main tree") } else { format!("{name}, run {index}") };
+                let what =
+                    if is_main { format!("{name}, main tree") } else { format!("{name}, run {index}") };
                 let pages = check_tree(tree, !is_main, &what, &mut report)?;
                 if in_file {
                     reached.extend(pages.into_iter().map(|range| (range, what.clone())));
@@ -61,7 +63,9 @@ impl Engine {
         for table in &*self.dropped.lock() {
             if Arc::ptr_eq(&table.shared.store, &self.store) {
                 for tree in table.trees() {
-                    reached.extend(tree.all_pages()?.into_iter().map(|range| (range, "a dropped table".to_owned())));
+                    reached.extend(
+                        tree.all_pages()?.into_iter().map(|range| (range, "a dropped table".to_owned())),
+                    );
                 }
             }
         }
@@ -73,8 +77,15 @@ impl Engine {
         match self.store.stored_free_list(superblock) {
             Ok((free, list)) => {
                 reached.extend(free.into_iter().map(|range| (range, "the list of free pages".to_owned())));
-                reached.extend(list.into_iter().map(|range| (range, "the pages of the free list itself".to_owned())));
-                account(reached, page::reserved_pages(self.store.page_size()), superblock.file_pages, &mut report);
+                reached.extend(
+                    list.into_iter().map(|range| (range, "the pages of the free list itself".to_owned())),
+                );
+                account(
+                    reached,
+                    page::reserved_pages(self.store.page_size()),
+                    superblock.file_pages,
+                    &mut report,
+                );
             }
             Err(error) => report.problems.push(format!("the list of free pages: {error}")),
         }
@@ -83,13 +94,21 @@ impl Engine {
     }
 }
 
-fn check_tree(tree: &Arc<Tree>, tombstones_allowed: bool, what: &str, report: &mut CheckReport) -> Result<Vec<PageRange>> {
+fn check_tree(
+    tree: &Arc<Tree>,
+    tombstones_allowed: bool,
+    what: &str,
+    report: &mut CheckReport,
+) -> Result<Vec<PageRange>> {
     let found = tree.check(&CheckOptions { tombstones_allowed, problems_max: PROBLEMS_MAX })?;
     report.trees += 1;
     report.entries += found.counted.rows;
-    report.problems.extend(found.problems.iter().map(|problem| {
-        format!("{what}: page {}: {}", problem.page.number(), problem.what)
-    }));
+    report.problems.extend(
+        found
+            .problems
+            .iter()
+            .map(|problem| format!("{what}: page {}: {}", problem.page.number(), problem.what)),
+    );
     Ok(found.pages)
 }
 
@@ -103,7 +122,9 @@ fn account(mut reached: Vec<(PageRange, String)>, first: u64, end: u64, report: 
         if range.start.0 < next {
             report.problems.push(format!("page {} belongs to {before} and to {owner}", range.start));
         } else if range.start.0 > next {
-            report.problems.push(format!("pages {next} to {} belong to nobody and are not free", range.start.0 - 1));
+            report
+                .problems
+                .push(format!("pages {next} to {} belong to nobody and are not free", range.start.0 - 1));
         }
         next = next.max(range.end());
         before = owner;
@@ -113,7 +134,9 @@ fn account(mut reached: Vec<(PageRange, String)>, first: u64, end: u64, report: 
             report.problems.push(format!("pages {next} to {} belong to nobody and are not free", end - 1));
         }
         std::cmp::Ordering::Greater => {
-            report.problems.push(format!("{before} has page {}, beyond the end of the file ({end})", next - 1));
+            report
+                .problems
+                .push(format!("{before} has page {}, beyond the end of the file ({end})", next - 1));
         }
         std::cmp::Ordering::Equal => {}
     }

@@ -83,11 +83,7 @@ struct SettledBlobs {
 impl CheckpointState {
     /// The state after `superblock` was read.
     pub(super) fn new(superblock: &Superblock, catalog_pages: Vec<PageRange>) -> Self {
-        Self {
-            superblock: superblock.clone(),
-            catalog_pages,
-            graveyard: Vec::new(),
-        }
+        Self { superblock: superblock.clone(), catalog_pages, graveyard: Vec::new() }
     }
 
     /// The superblock of the last checkpoint.
@@ -194,7 +190,10 @@ impl Engine {
     /// The pages among those spilled that are in the database's file.
     fn pages_in_file<'a>(&self, spilled: &'a [Spilled]) -> impl Iterator<Item = PageRange> + 'a {
         let file = self.store.clone();
-        spilled.iter().filter(move |spill| Arc::ptr_eq(&spill.store, &file)).flat_map(|spill| spill.pages.iter().copied())
+        spilled
+            .iter()
+            .filter(move |spill| Arc::ptr_eq(&spill.store, &file))
+            .flat_map(|spill| spill.pages.iter().copied())
     }
 
     /// Sorts the blobs that commits up to `at` referred to: those that a spilled delta still refers to become part of the base; the
@@ -243,11 +242,13 @@ impl Engine {
         let (catalog, catalog_pages) = self.write_catalog(&next)?;
         published.extend(catalog_pages.iter().copied());
         garbage.extend(dropped);
-        let mut retired: Vec<PageRange> = garbage.iter().flat_map(|garbage| garbage.retired.iter().copied()).collect();
+        let mut retired: Vec<PageRange> =
+            garbage.iter().flat_map(|garbage| garbage.retired.iter().copied()).collect();
         retired.extend(checkpoint.catalog_pages.iter().copied());
 
         let flipped = self.flip(checkpoint, moment, &catalog, &published, retired);
-        let (superblock, retired) = flipped.inspect_err(|_| self.store.free(catalog_pages.iter().copied()))?;
+        let (superblock, retired) =
+            flipped.inspect_err(|_| self.store.free(catalog_pages.iter().copied()))?;
         self.dropped.lock().clear();
         checkpoint.superblock = superblock;
         checkpoint.catalog_pages = catalog_pages;
@@ -285,7 +286,8 @@ impl Engine {
             other: Vec::new(),
         };
         let synced = self.store.sync();
-        let flipped = synced.and_then(|()| self.store.write_superblock(&superblock)).and_then(|()| self.store.sync());
+        let flipped =
+            synced.and_then(|()| self.store.write_superblock(&superblock)).and_then(|()| self.store.sync());
         match flipped {
             Ok(()) => Ok((superblock, pages.commit())),
             Err(error) => {
@@ -313,7 +315,9 @@ impl Engine {
     }
 
     fn write_catalog(&self, version: &DatabaseVersion) -> Result<(TreeMeta, Vec<PageRange>)> {
-        let rows = version.catalog.rows(|id| version.tables.get(&id).map(|table| roots_of(table)).unwrap_or_default().encode());
+        let rows = version
+            .catalog
+            .rows(|id| version.tables.get(&id).map(|table| roots_of(table)).unwrap_or_default().encode());
         let mut builder = TreeBuilder::new(&self.store, BuildOptions::default());
         for (key, value) in &rows {
             builder.push(key, Record::inline(value))?;
@@ -325,9 +329,12 @@ impl Engine {
     fn dropped_tables(&self) -> Result<Vec<Garbage>> {
         let dropped = self.dropped.lock();
         let in_file = dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store));
-        in_file.flat_map(|table| table.trees()).map(|tree| {
-            Ok(Garbage { retired: tree.all_pages()?, private: Vec::new(), readers: vec![tree.clone()] })
-        }).collect()
+        in_file
+            .flat_map(|table| table.trees())
+            .map(|tree| {
+                Ok(Garbage { retired: tree.all_pages()?, private: Vec::new(), readers: vec![tree.clone()] })
+            })
+            .collect()
     }
 
     /// Spills, and tells waiting writers what went wrong if something did.
@@ -344,9 +351,12 @@ impl Engine {
 /// Writes the newest version of each key of a frozen delta into a packed tree. At the bottom, tombstones hide nothing.
 fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool) -> Result<(TreeMeta, Vec<PageRange>)> {
     let mut builder = TreeBuilder::new(store, BuildOptions::default());
-    for_each_newest(delta, |key, record| {
-        if bottom && record.is_tombstone() { Ok(()) } else { builder.push(key, record) }
-    })?;
+    for_each_newest(
+        delta,
+        |key, record| {
+            if bottom && record.is_tombstone() { Ok(()) } else { builder.push(key, record) }
+        },
+    )?;
     builder.finish_with_pages()
 }
 

@@ -62,7 +62,8 @@ impl Engine {
             if !self.row_locks.any() {
                 return Ok(guard);
             }
-            let Some(blocked) = operations.iter().map(hash).find(|hash| self.row_locks.blocked(*hash, owner)) else {
+            let Some(blocked) = operations.iter().map(hash).find(|hash| self.row_locks.blocked(*hash, owner))
+            else {
                 return Ok(guard);
             };
             drop(guard);

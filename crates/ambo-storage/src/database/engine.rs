@@ -1,9 +1,6 @@
 //! The engine: what all handles of an open database share.
 
-use std::{
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
@@ -197,7 +194,11 @@ impl Engine {
     }
 
     /// An empty table.
-    pub(super) fn new_table(options: &Options, shared: TableShared, floor: Timestamp) -> Result<Arc<TableVersion>> {
+    pub(super) fn new_table(
+        options: &Options,
+        shared: TableShared,
+        floor: Timestamp,
+    ) -> Result<Arc<TableVersion>> {
         Ok(Arc::new(TableVersion {
             shared: Arc::new(shared),
             active: Self::new_delta(options)?,

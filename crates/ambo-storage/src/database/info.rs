@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{engine::Engine, count};
+use super::{count, engine::Engine};
 use crate::{
     Result,
     catalog::TableDefinition,
@@ -76,7 +76,9 @@ impl Engine {
         let mut tables = Vec::new();
         for (id, definition) in version.catalog.tables() {
             let Ok(table) = version.table(id) else { continue };
-            let sum = |of: fn(&crate::base::btree::TreeMeta) -> u64| table.trees().map(|tree| of(tree.meta())).sum::<u64>();
+            let sum = |of: fn(&crate::base::btree::TreeMeta) -> u64| {
+                table.trees().map(|tree| of(tree.meta())).sum::<u64>()
+            };
             let deltas = || table.deltas();
             tables.push(TableInfo {
                 id,

@@ -29,11 +29,7 @@ use crate::{
     id::{Lsn, TableId, Timestamp},
     io::{Env, Lock, OpenMode},
     log::{self, Access, Cut, LogOptions, LogWriter, Operation, Operations, Recovery, Start},
-    page::{
-        self, FreeListRoot, PageStore, PageStoreOptions,
-        blob::BlobRef,
-        superblock::Superblock,
-    },
+    page::{self, FreeListRoot, PageStore, PageStoreOptions, blob::BlobRef, superblock::Superblock},
     record::{Record, RecordKind},
     sync::Ordering,
     transaction::pipeline::Pipeline,
@@ -94,13 +90,17 @@ fn take_lock(env: &Env, options: &Options) -> Result<Option<Box<dyn Lock>>> {
     let lock = match env.disk.lock(LOCK_FILE, !options.read_only) {
         Ok(lock) => lock,
         // A reader of a directory that it may not write to goes without: nobody can write there.
-        Err(error) if options.read_only && error.kind() == std::io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) if options.read_only && error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Ok(None);
+        }
         Err(error) if options.read_only && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io(format!("locking {LOCK_FILE}"), error)),
     };
     match lock {
         Some(lock) => Ok(Some(lock)),
-        None => Err(Error::InUse("another process, or another handle in this one, has the database open".into())),
+        None => {
+            Err(Error::InUse("another process, or another handle in this one, has the database open".into()))
+        }
     }
 }
 
@@ -113,12 +113,21 @@ fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
         return Err(Error::NotFound("a database in this directory (it has no file \"pages\")".into()));
     }
     if let Some(log) = names.iter().find(|name| name.starts_with("log-")) {
-        return Err(Error::damaged(page::NAME, 0, format!("the file is missing, but there is a log ({log})")));
+        return Err(Error::damaged(
+            page::NAME,
+            0,
+            format!("the file is missing, but there is a log ({log})"),
+        ));
     }
     if names.iter().any(|name| name == NEW_PAGES_FILE) {
-        env.disk.remove(NEW_PAGES_FILE).map_err(|error| Error::io(format!("removing {NEW_PAGES_FILE}"), error))?;
+        env.disk
+            .remove(NEW_PAGES_FILE)
+            .map_err(|error| Error::io(format!("removing {NEW_PAGES_FILE}"), error))?;
     }
-    let file = env.disk.open(NEW_PAGES_FILE, OpenMode::Create).map_err(|error| Error::io(format!("creating {NEW_PAGES_FILE}"), error))?;
+    let file = env
+        .disk
+        .open(NEW_PAGES_FILE, OpenMode::Create)
+        .map_err(|error| Error::io(format!("creating {NEW_PAGES_FILE}"), error))?;
     let superblock = Superblock {
         page_size: options.page_size as u32,
         database_id: u128::from(env.chance.next_u64()) << 64 | u128::from(env.chance.next_u64()),
@@ -130,7 +139,8 @@ fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
         catalog: TreeMeta::default().encode().to_vec(),
         other: Vec::new(),
     };
-    file.set_len(superblock.file_pages * options.page_size as u64).map_err(|error| Error::io(format!("writing {NEW_PAGES_FILE}"), error))?;
+    file.set_len(superblock.file_pages * options.page_size as u64)
+        .map_err(|error| Error::io(format!("writing {NEW_PAGES_FILE}"), error))?;
     superblock.write(&*file)?;
     file.sync().map_err(|error| Error::io(format!("syncing {NEW_PAGES_FILE}"), error))?;
     let renamed = env.disk.rename(NEW_PAGES_FILE, page::NAME).and_then(|()| env.disk.sync_directory());
@@ -158,10 +168,14 @@ impl Opening {
     /// Loads the last checkpoint.
     fn checkpoint(env: &Env, options: &Options) -> Result<Self> {
         let mode = if options.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
-        let file = env.disk.open(page::NAME, mode).map_err(|error| Error::io(format!("opening {}", page::NAME), error))?;
+        let file = env
+            .disk
+            .open(page::NAME, mode)
+            .map_err(|error| Error::io(format!("opening {}", page::NAME), error))?;
         let opened = Superblock::open(&*file)?;
         let superblock = opened.superblock;
-        let page_options = PageStoreOptions { page_size: superblock.page_size as usize, cache_bytes: options.cache_bytes };
+        let page_options =
+            PageStoreOptions { page_size: superblock.page_size as usize, cache_bytes: options.cache_bytes };
         let store = PageStore::open(file.clone(), &page_options, &superblock)?;
         let meta = TreeMeta::decode(&superblock.catalog)
             .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
@@ -199,7 +213,9 @@ impl Opening {
         let disk = self.env.disk.clone();
         let start = Start { from: self.superblock.log_from, after: self.superblock.timestamp };
         let access = if self.options.read_only { Access::ReadOnly } else { Access::Write };
-        log::recover(&disk, self.superblock.database_id, start, access, |at, operations| self.replay(at, operations))
+        log::recover(&disk, self.superblock.database_id, start, access, |at, operations| {
+            self.replay(at, operations)
+        })
     }
 
     fn replay(&mut self, at: Timestamp, operations: Operations<'_>) -> Result<()> {
@@ -241,28 +257,51 @@ impl Opening {
             // Written before the table was dropped; the checkpoint, or an earlier row of the log, knows that it is gone.
             return match self.version.catalog.was_used(operation.table) {
                 true => Ok(()),
-                false => Err(Error::damaged("log", 0, format!("the transaction {at} writes to table {}, which never was", operation.table))),
+                false => Err(Error::damaged(
+                    "log",
+                    0,
+                    format!("the transaction {at} writes to table {}, which never was", operation.table),
+                )),
             };
         };
-        if let Some(number) = self.numbered.get(&operation.table).and_then(|format| format.number_of(operation.key)) {
+        if let Some(number) =
+            self.numbered.get(&operation.table).and_then(|format| format.number_of(operation.key))
+        {
             table.shared.note_row_number(number);
         }
         if operation.record.kind == RecordKind::Blob {
-            let blob = BlobRef::decode(operation.record.bytes)
-                .ok_or_else(|| Error::damaged("log", 0, format!("the transaction {at} has a blob reference that cannot be read")))?;
+            let blob = BlobRef::decode(operation.record.bytes).ok_or_else(|| {
+                Error::damaged(
+                    "log",
+                    0,
+                    format!("the transaction {at} has a blob reference that cannot be read"),
+                )
+            })?;
             self.store.reserve(blob.pages().iter().copied())?;
-            self.fresh_blobs.push(FreshBlob { table: operation.table, store: table.shared.store.clone(), at, blob });
+            self.fresh_blobs.push(FreshBlob {
+                table: operation.table,
+                store: table.shared.store.clone(),
+                at,
+                blob,
+            });
         }
-        self.replayed_bytes += operation.key.len() + operation.record.bytes.len() + super::commit::ROW_OVERHEAD;
+        self.replayed_bytes +=
+            operation.key.len() + operation.record.bytes.len() + super::commit::ROW_OVERHEAD;
         // No snapshot is older than what is being replayed: only the newest versions are kept.
         let inserted = table.active.insert(operation.key, at, operation.record, at);
         inserted.map(drop).map_err(|full| {
-            Error::Invalid(format!("the log holds more than delta_bytes {} can take ({full}); open with more", self.options.delta_bytes))
+            Error::Invalid(format!(
+                "the log holds more than delta_bytes {} can take ({full}); open with more",
+                self.options.delta_bytes
+            ))
         })
     }
 
     fn finish(self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {
-        let log_options = LogOptions { segment_bytes: self.options.log_segment_bytes, compress: self.options.log_compression };
+        let log_options = LogOptions {
+            segment_bytes: self.options.log_segment_bytes,
+            compress: self.options.log_compression,
+        };
         let writer = (!self.options.read_only).then(|| {
             LogWriter::new(self.env.disk.clone(), log_options, self.superblock.database_id, recovery.position)
         });
@@ -321,7 +360,9 @@ fn read_catalog(
 /// A catalog row's bytes; a long one is a blob.
 fn whole(store: &Arc<PageStore>, record: Record<'_>) -> Result<Vec<u8>> {
     match record.kind {
-        RecordKind::Blob => super::blobs::read_whole(store, &Engine::decode_blob(record.bytes, CATALOG_TABLE)?),
+        RecordKind::Blob => {
+            super::blobs::read_whole(store, &Engine::decode_blob(record.bytes, CATALOG_TABLE)?)
+        }
         RecordKind::Inline | RecordKind::Tombstone => Ok(record.bytes.to_vec()),
     }
 }

@@ -120,7 +120,8 @@ impl Engine {
         let place = table.runs.iter().position(is_input).unwrap_or(table.runs.len());
         table.runs.retain(|run| !is_input(run));
         let tree = (!merged.meta.is_empty()).then(|| Tree::open(store.clone(), merged.meta));
-        let bottom = to_main || (table.main.is_none() && place == table.runs.len() && merged.meta.tombstones == 0);
+        let bottom =
+            to_main || (table.main.is_none() && place == table.runs.len() && merged.meta.tombstones == 0);
         if bottom {
             table.main = tree;
         } else if let Some(tree) = tree {

@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use ambo_codec::{KeySpec, RowSpec, Value as Datum, ValueRef as DatumRef};
 
-use crate::{
-    Error, Result,
-    catalog::TableDefinition,
-    id::TableId,
-};
+use crate::{Error, Result, catalog::TableDefinition, id::TableId};
 
 /// How the rows of one table are stored; computed once from its definition.
 #[derive(Debug)]
@@ -153,7 +149,11 @@ impl RowFormat {
     }
 
     fn unreadable(&self, error: ambo_codec::Error) -> Error {
-        Error::damaged(crate::page::NAME, 0, format!("a row of table \"{}\" cannot be read: {error}", self.definition.name))
+        Error::damaged(
+            crate::page::NAME,
+            0,
+            format!("a row of table \"{}\" cannot be read: {error}", self.definition.name),
+        )
     }
 }
 

@@ -1,10 +1,6 @@
 //! Read-write transactions: a snapshot, buffered writes, locks.
 
-use std::{
-    cell::RefCell,
-    collections::HashSet,
-    sync::Arc,
-};
+use std::{cell::RefCell, collections::HashSet, sync::Arc};
 
 use super::{
     access::check_value,
@@ -137,7 +133,10 @@ impl Transaction {
     }
 
     fn write(&mut self, table: TableId, key: &[u8], record: Record<'_>) -> Result<()> {
-        check_size(self.writes.bytes() + key.len() + record.bytes.len(), self.engine().options.transaction_bytes_max)?;
+        check_size(
+            self.writes.bytes() + key.len() + record.bytes.len(),
+            self.engine().options.transaction_bytes_max,
+        )?;
         self.writes.insert(table, key, record);
         Ok(())
     }
@@ -241,11 +240,13 @@ impl Transaction {
         if self.blobs.is_empty() {
             return;
         }
-        let committed: HashSet<&[u8]> =
-            self.writes.iter().filter(|(_, _, record)| record.kind == RecordKind::Blob).map(|(_, _, record)| record.bytes).collect();
-        self.blobs.retain(|(_, blob)| {
-            !committed.contains(&blob.encode()[..])
-        });
+        let committed: HashSet<&[u8]> = self
+            .writes
+            .iter()
+            .filter(|(_, _, record)| record.kind == RecordKind::Blob)
+            .map(|(_, _, record)| record.bytes)
+            .collect();
+        self.blobs.retain(|(_, blob)| !committed.contains(&blob.encode()[..]));
     }
 
     /// Fails if anything that was read has a newer version.
@@ -259,7 +260,9 @@ impl Transaction {
         for (table, lower, upper) in &reads.ranges {
             let table = now.table(*table)?;
             table.check_history(since)?;
-            for delta in table.deltas().filter(|delta| delta.timestamps().is_some_and(|(_, newest)| newest > since)) {
+            for delta in
+                table.deltas().filter(|delta| delta.timestamps().is_some_and(|(_, newest)| newest > since))
+            {
                 let mut cursor = delta.cursor();
                 let mut there = cursor.seek_ge(lower);
                 while there && upper.as_ref().is_none_or(|upper| cursor.key() < &**upper) {

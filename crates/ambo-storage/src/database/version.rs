@@ -115,7 +115,9 @@ impl TableVersion {
         self.check_history(since)?;
         for delta in self.deltas() {
             if delta.newest(key).is_some_and(|newest| newest > since) {
-                return Err(Error::Conflict("a row was changed by a transaction that committed first".into()));
+                return Err(Error::Conflict(
+                    "a row was changed by a transaction that committed first".into(),
+                ));
             }
         }
         Ok(())
@@ -133,7 +135,10 @@ impl TableVersion {
 
     /// All deltas that hold timestamps, newest first.
     pub fn deltas(&self) -> impl Iterator<Item = &Arc<Delta>> {
-        std::iter::once(&self.active).chain(&self.frozen).chain(&self.retired).filter(|delta| !delta.is_empty())
+        std::iter::once(&self.active)
+            .chain(&self.frozen)
+            .chain(&self.retired)
+            .filter(|delta| !delta.is_empty())
     }
 
     /// Drops retired deltas that no open transaction needs, and the oldest beyond `bytes`. Everything up to `at` is in the

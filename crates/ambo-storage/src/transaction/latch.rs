@@ -51,7 +51,10 @@ impl Default for Latches {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::atomic::{AtomicU32, Ordering}, thread};
+    use std::{
+        sync::atomic::{AtomicU32, Ordering},
+        thread,
+    };
 
     use super::*;
 

@@ -5,8 +5,8 @@ use std::{fmt, ops::Deref, ops::Range, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{
-    CheckOptions, Found, cursor::TreeCursor, damaged, inner::InnerView, leaf::LeafView, merge::coalesce, meta::TreeMeta,
-    walk::LeafWalker,
+    CheckOptions, Found, cursor::TreeCursor, damaged, inner::InnerView, leaf::LeafView, merge::coalesce,
+    meta::TreeMeta, walk::LeafWalker,
 };
 use crate::{
     Error, Result,

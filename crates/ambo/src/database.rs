@@ -1,0 +1,228 @@
+//! The database handle.
+
+use std::{path::Path, sync::Arc};
+
+use ambo_storage::database::{Engine, Isolation, Running};
+
+use crate::{
+    Batch, CheckReport, CompactReport, Error, Info, Native, Options, RecoveryReport, Result, Snapshot, Table,
+    TableDefinition, Transaction, TypedTable,
+};
+
+/// An open database. Clones share it; the last handle to go closes it.
+#[derive(Clone)]
+pub struct Database {
+    running: Arc<Running>,
+    recovery: Arc<RecoveryReport>,
+}
+
+impl Database {
+    pub(crate) fn new(running: Running, recovery: Arc<RecoveryReport>) -> Self {
+        Self { running: Arc::new(running), recovery }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        self.running.engine()
+    }
+
+    /// Opens the database in the directory `path` with the default [`Options`], or creates it.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// let db = ambo::Database::open(dir.path().join("db"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open(path)
+    }
+
+    /// A new database in memory, gone when it is closed.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn in_memory() -> Result<Self> {
+        Options::new().open_in_memory()
+    }
+
+    /// What opening found: how much of the log was replayed, and whether a torn end was cut off.
+    pub fn recovery(&self) -> &RecoveryReport {
+        &self.recovery
+    }
+
+    /// The key-value table `name`; it is created when it is not there.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// db.key_value("sessions")?.put(b"42", b"open")?;
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is a table of that name with other columns.
+    pub fn key_value(&self, name: &str) -> Result<Table> {
+        let table = match self.create_table(TableDefinition::key_value(name)) {
+            Err(Error::Exists(_)) => self.table(name)?,
+            // A reader cannot create, but may find it.
+            Err(error) => return self.table(name).map_err(|_| error),
+            Ok(table) => return Ok(table),
+        };
+        match table.definition().is_raw() {
+            true => Ok(table),
+            false => Err(Error::Invalid(format!(
+                "table \"{name}\" has typed columns; open it with Database::table"
+            ))),
+        }
+    }
+
+    /// A table of native keys and values, such as `u64` to `String`; it is created when it is not there.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// let names = db.typed::<u64, String>("names")?;
+    /// names.put(7, "seven".into())?;
+    /// assert_eq!(names.get(7)?.as_deref(), Some("seven"));
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn typed<K: Native, V: Native>(&self, name: &str) -> Result<TypedTable<K, V>> {
+        TypedTable::open(self, name)
+    }
+
+    /// Creates a table.
+    ///
+    /// ```
+    /// use ambo::{TableDefinition, Type};
+    /// let db = ambo::Database::in_memory()?;
+    /// let cities = db.create_table(
+    ///     TableDefinition::new("cities").column("name", Type::Utf8).column("people", Type::I64).primary_key(&["name"]),
+    /// )?;
+    /// cities.insert_row(&["Delft".into(), 109_000i64.into()])?;
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Exists`], or [`Error::Invalid`] for a definition that cannot be.
+    pub fn create_table(&self, definition: TableDefinition) -> Result<Table> {
+        let id = self.engine().create_table(definition)?;
+        let catalog = self.engine().current().catalog.clone();
+        let definition =
+            catalog.table(id).ok_or_else(|| Error::NotFound("the table was dropped at once".into()))?;
+        Table::new(self.clone(), id, definition.clone())
+    }
+
+    /// The table `name` (`table`, or `schema.table`).
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], with the nearest name there is.
+    pub fn table(&self, name: &str) -> Result<Table> {
+        let version = self.engine().current();
+        let (id, definition) = version.catalog.find(name)?;
+        Table::new(self.clone(), id, definition.clone())
+    }
+
+    /// The names of all tables, as `schema.table`.
+    pub fn tables(&self) -> Vec<String> {
+        let mut names: Vec<_> =
+            self.engine().current().catalog.tables().map(|(_, table)| table.name.clone()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The names of all schemas.
+    pub fn schemas(&self) -> Vec<String> {
+        self.engine().current().catalog.schemas().map(str::to_owned).collect()
+    }
+
+    /// Creates a schema, a namespace for tables.
+    pub fn create_schema(&self, name: &str) -> Result<()> {
+        self.engine().create_schema(name)
+    }
+
+    /// Drops a schema that has no tables.
+    pub fn drop_schema(&self, name: &str) -> Result<()> {
+        self.engine().drop_schema(name)
+    }
+
+    /// Drops a table with everything in it.
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        self.engine().drop_table(name)
+    }
+
+    /// Renames a table; the new name may be in another schema.
+    pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        self.engine().rename_table(from, to)
+    }
+
+    /// Removes all rows of a table at once. Open handles of it see an error from then on; get a new one.
+    pub fn truncate_table(&self, name: &str) -> Result<()> {
+        self.engine().truncate_table(name).map(drop)
+    }
+
+    /// Begins a transaction with snapshot isolation.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// let accounts = db.key_value("accounts")?;
+    /// let mut tx = db.begin()?;
+    /// tx.put(&accounts, b"a", b"90")?;
+    /// tx.put(&accounts, b"b", b"10")?;
+    /// tx.commit()?;
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn begin(&self) -> Result<Transaction> {
+        self.engine().begin(Isolation::Snapshot).map(Transaction::new)
+    }
+
+    /// Begins a serializable transaction: what it reads is checked when it commits.
+    pub fn begin_serializable(&self) -> Result<Transaction> {
+        self.engine().begin(Isolation::Serializable).map(Transaction::new)
+    }
+
+    /// A consistent, read-only view of all tables. It blocks nobody.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.engine().snapshot())
+    }
+
+    /// Begins a batch of writes that are committed together.
+    pub fn batch(&self) -> Batch {
+        Batch::new(self.clone())
+    }
+
+    /// Writes all unsettled rows to pages and publishes a checkpoint.
+    pub fn flush(&self) -> Result<()> {
+        self.engine().flush()
+    }
+
+    /// As [`Database::flush`], and merges each table into one packed tree: the state in which reads are fastest.
+    pub fn settle(&self) -> Result<()> {
+        self.engine().settle()
+    }
+
+    /// Settles, and gives free space back to the file system, while the database is in use.
+    pub fn compact(&self) -> Result<CompactReport> {
+        self.engine().compact()
+    }
+
+    /// Walks every page and names what is wrong.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// assert!(db.check()?.is_sound());
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn check(&self) -> Result<CheckReport> {
+        self.engine().check()
+    }
+
+    /// Tables, rows, sizes, cache and log figures.
+    pub fn info(&self) -> Result<Info> {
+        self.engine().info()
+    }
+
+    /// Closes the database for all handles: what is not settled is written to pages, so that the next open has nothing to
+    /// replay. Dropping the last handle does the same, and keeps errors to itself.
+    pub fn close(self) -> Result<()> {
+        self.running.close()
+    }
+}

@@ -1,0 +1,112 @@
+//! How a database is opened.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use ambo_storage::{
+    database::{Engine, Options as Settings, Running, Sync},
+    io::{Env, sim::SimDisk},
+};
+
+use crate::{Database, Result};
+
+/// Settings to open a database with; the defaults are right for most.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("db");
+/// let db = ambo::Options::new().cache_bytes(64 << 20).sync(ambo::Sync::Off).open(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "call `open` at the end"]
+pub struct Options {
+    settings: Settings,
+}
+
+impl Options {
+    /// The defaults: 256 MiB cache, 128 MiB for unsettled rows, every commit synced.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Memory for pages read from disk, in bytes.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.settings.cache_bytes = bytes;
+        self
+    }
+
+    /// Memory for rows that are not settled yet, in bytes.
+    pub fn delta_bytes(mut self, bytes: usize) -> Self {
+        self.settings.delta_bytes = bytes;
+        self
+    }
+
+    /// How durable a commit is when it returns.
+    pub fn sync(mut self, sync: Sync) -> Self {
+        self.settings.sync = sync;
+        self
+    }
+
+    /// Whether log groups are compressed (LZ4) where it pays.
+    pub fn log_compression(mut self, on: bool) -> Self {
+        self.settings.log_compression = on;
+        self
+    }
+
+    /// The size of a page, a power of two from 4 KiB to 64 KiB; only a new database takes it.
+    pub fn page_size(mut self, bytes: usize) -> Self {
+        self.settings.page_size = bytes;
+        self
+    }
+
+    /// Whether a database is created where none is (the default).
+    pub fn create(mut self, on: bool) -> Self {
+        self.settings.create = on;
+        self
+    }
+
+    /// Opens for reading only, beside other readers.
+    pub fn read_only(mut self, on: bool) -> Self {
+        self.settings.read_only = on;
+        self
+    }
+
+    /// How long to wait for another transaction's row lock.
+    pub fn lock_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.lock_timeout = timeout;
+        self
+    }
+
+    /// Whether runs are merged in the background (the default), or only by [`Database::settle`].
+    pub fn background_merge(mut self, on: bool) -> Self {
+        self.settings.background_merge = on;
+        self
+    }
+
+    /// The most bytes that one transaction may write.
+    pub fn transaction_bytes_max(mut self, bytes: usize) -> Self {
+        self.settings.transaction_bytes_max = bytes;
+        self
+    }
+
+    /// Opens the database in the directory `path`, or creates it.
+    ///
+    /// # Errors
+    /// [`Error::InUse`](crate::Error::InUse) when another process has it, [`Error::Damaged`](crate::Error::Damaged) with file
+    /// and offset, or what the operating system said.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        let create = self.settings.create && !self.settings.read_only;
+        let env = Env::os(path, create)?;
+        self.open_in(env)
+    }
+
+    /// A new database in memory, gone when it is closed.
+    pub fn open_in_memory(self) -> Result<Database> {
+        self.open_in(SimDisk::new(0).env())
+    }
+
+    fn open_in(self, env: Env) -> Result<Database> {
+        let (engine, recovery) = Engine::open(env, self.settings)?;
+        Ok(Database::new(Running::start(engine)?, Arc::new(recovery)))
+    }
+}

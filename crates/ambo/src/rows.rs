@@ -1,0 +1,275 @@
+//! Rows of typed columns.
+
+use std::sync::Arc;
+
+use ambo_storage::database::RowFormat;
+
+use crate::{Datum, Error, Result, Scan, Table, Transaction, Type};
+
+/// A row: a value for each column, in the order of the definition.
+pub type Row = Vec<Datum>;
+
+/// An iterator over the rows of a typed table, in key order.
+pub struct Rows {
+    scan: Scan,
+    format: Arc<RowFormat>,
+}
+
+impl Rows {
+    fn new(scan: Scan, table: &Table) -> Self {
+        Self { scan, format: table.format().clone() }
+    }
+
+    /// The same rows from the last to the first. To be called before the first step.
+    #[must_use]
+    pub fn rev(mut self) -> Self {
+        self.scan = self.scan.rev();
+        self
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        let row = self.scan.next()?;
+        Some(row.and_then(|(key, value)| self.format.decode(&key, &value)))
+    }
+}
+
+/// A row with each value in its column's type, as far as that loses nothing.
+pub(crate) fn fit_row(table: &Table, row: &[Datum]) -> Result<Row> {
+    let definition = table.definition();
+    if row.len() != definition.columns.len() {
+        return Err(Error::Invalid(format!(
+            "table \"{}\" has {} columns, the row has {} values",
+            definition.name,
+            definition.columns.len(),
+            row.len()
+        )));
+    }
+    let columns = definition.columns.iter().zip(row);
+    columns.map(|(column, value)| fit(table, &column.name, column.kind, value)).collect()
+}
+
+/// Values of the key's columns, or of the first of them, each in its column's type.
+pub(crate) fn fit_key(table: &Table, key: &[Datum]) -> Result<Row> {
+    let definition = table.definition();
+    let columns = definition.key.iter().map(|&index| &definition.columns[index]);
+    columns.zip(key).map(|(column, value)| fit(table, &column.name, column.kind, value)).collect()
+}
+
+fn fit(table: &Table, column: &str, kind: Type, value: &Datum) -> Result<Datum> {
+    if value.is_null() {
+        return Ok(Datum::Null);
+    }
+    value.clone().fit(kind).map_err(|error| {
+        Error::Invalid(format!("column \"{column}\" of table \"{}\": {error}", table.definition().name))
+    })
+}
+
+impl Table {
+    /// Adds a row; returns the number that it was given where the table numbers its rows (a hidden row number, or an
+    /// auto-increment key that was NULL).
+    ///
+    /// ```
+    /// use ambo::{Datum, TableDefinition, Type};
+    /// let db = ambo::Database::in_memory()?;
+    /// let notes = TableDefinition::new("notes").column("id", Type::I64).column_nullable("text", Type::Utf8);
+    /// let notes = db.create_table(notes.primary_key(&["id"]).auto_increment())?;
+    /// assert_eq!(notes.insert_row(&[Datum::Null, "first".into()])?, Some(1));
+    /// assert_eq!(notes.get_row(&[1i64.into()])?.unwrap()[1], "first".into());
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if there is a row with its key; [`Error::Invalid`] for values that do not fit their columns.
+    pub fn insert_row(&self, row: &[Datum]) -> Result<Option<u64>> {
+        self.retry(|tx| tx.insert_row(self, row))
+    }
+
+    /// Adds a row, or replaces the one with its key.
+    pub fn upsert_row(&self, row: &[Datum]) -> Result<()> {
+        self.retry(|tx| tx.upsert_row(self, row))
+    }
+
+    /// The row with this key.
+    pub fn get_row(&self, key: &[Datum]) -> Result<Option<Row>> {
+        let key = self.whole_key(key)?;
+        self.get(&key)?.map(|value| self.format().decode(&key, &value)).transpose()
+    }
+
+    /// Deletes the row with this key. Returns whether there was one.
+    pub fn delete_row(&self, key: &[Datum]) -> Result<bool> {
+        self.retry(|tx| tx.delete_row(self, key))
+    }
+
+    /// All rows, in key order.
+    pub fn rows(&self) -> Result<Rows> {
+        Ok(Rows::new(self.scan(..)?, self))
+    }
+
+    /// The rows whose first key columns have these values, in key order.
+    pub fn rows_prefix(&self, key: &[Datum]) -> Result<Rows> {
+        Ok(Rows::new(self.scan_bounds(self.prefix(key)?)?, self))
+    }
+
+    /// How many rows have these values in their first key columns.
+    pub fn count_prefix(&self, key: &[Datum]) -> Result<u64> {
+        self.count(self.prefix(key)?)
+    }
+
+    /// Runs `act` in transactions until it meets no conflict.
+    pub(crate) fn retry<R>(&self, mut act: impl FnMut(&mut Transaction) -> Result<R>) -> Result<R> {
+        loop {
+            let mut tx = self.database().begin()?;
+            let result = act(&mut tx)?;
+            match tx.commit() {
+                Err(Error::Conflict(_)) => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(result),
+            }
+        }
+    }
+
+    /// The stored key of the one row that these key values name.
+    fn whole_key(&self, key: &[Datum]) -> Result<Vec<u8>> {
+        if self.definition().has_hidden_key() {
+            let number = match key {
+                [number] => number.as_ref().as_u64(),
+                _ => None,
+            };
+            let number = number.ok_or_else(|| {
+                Error::Invalid(format!(
+                    "table \"{}\" has no key; its rows are named by their number",
+                    self.definition().name
+                ))
+            })?;
+            return self.format().encode_key_values(&[], number);
+        }
+        if self.definition().duplicates {
+            return Err(Error::Invalid(format!(
+                "table \"{}\" may have several rows of one key; use rows_prefix or the methods on duplicates",
+                self.definition().name
+            )));
+        }
+        self.format().encode_key_values(&self.key_values(key)?, 0)
+    }
+
+    fn key_values(&self, key: &[Datum]) -> Result<Row> {
+        let wanted = self.definition().key.len();
+        if key.len() != wanted {
+            return Err(Error::Invalid(format!(
+                "the key of table \"{}\" has {wanted} columns, {} values were given",
+                self.definition().name,
+                key.len()
+            )));
+        }
+        fit_key(self, key)
+    }
+
+    pub(crate) fn prefix(
+        &self,
+        key: &[Datum],
+    ) -> Result<(std::ops::Bound<Vec<u8>>, std::ops::Bound<Vec<u8>>)> {
+        if key.len() > self.definition().key.len() {
+            self.key_values(key)?;
+        }
+        let (lower, upper) = self.format().key_prefix(&fit_key(self, key)?)?;
+        let upper = upper.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        Ok((std::ops::Bound::Included(lower), upper))
+    }
+}
+
+impl Transaction {
+    /// As [`Table::insert_row`], in this transaction.
+    pub fn insert_row(&mut self, table: &Table, row: &[Datum]) -> Result<Option<u64>> {
+        if table.definition().duplicates {
+            return self.insert_duplicate(table, row, crate::Place::Last).map(|()| None);
+        }
+        let (key, row, number) = self.place(table, row)?;
+        if number.is_none() && self.get(table, &key)?.is_some() {
+            let values: Vec<_> = table.definition().key.iter().map(|&index| row[index].to_string()).collect();
+            return Err(Error::Exists(format!(
+                "a row with the key ({}) in table \"{}\"",
+                values.join(", "),
+                table.definition().name
+            )));
+        }
+        let value = table.format().encode_row(&row)?;
+        self.put(table, &key, &value)?;
+        Ok(number)
+    }
+
+    /// As [`Table::upsert_row`], in this transaction.
+    pub fn upsert_row(&mut self, table: &Table, row: &[Datum]) -> Result<()> {
+        if table.definition().duplicates {
+            return Err(Error::Invalid(format!(
+                "table \"{}\" may have several rows of one key, so none is the one to replace",
+                table.definition().name
+            )));
+        }
+        let (key, row, _) = self.place(table, row)?;
+        let value = table.format().encode_row(&row)?;
+        self.put(table, &key, &value)
+    }
+
+    /// As [`Table::get_row`], in this transaction.
+    pub fn get_row(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>> {
+        let key = table.whole_key(key)?;
+        self.get(table, &key)?.map(|value| table.format().decode(&key, &value)).transpose()
+    }
+
+    /// As [`Table::delete_row`], in this transaction.
+    pub fn delete_row(&mut self, table: &Table, key: &[Datum]) -> Result<bool> {
+        let key = table.whole_key(key)?;
+        let there = self.get(table, &key)?.is_some();
+        if there {
+            self.delete(table, &key)?;
+        }
+        Ok(there)
+    }
+
+    /// As [`Table::rows_prefix`], in this transaction; with no values, all rows.
+    pub fn rows_prefix(&self, table: &Table, key: &[Datum]) -> Result<Rows> {
+        Ok(Rows::new(self.scan(table, table.prefix(key)?)?, table))
+    }
+
+    /// The stored key of a row, the row with its number filled in, and the number if one was given to it.
+    fn place(&mut self, table: &Table, row: &[Datum]) -> Result<(Vec<u8>, Row, Option<u64>)> {
+        let mut row = fit_row(table, row)?;
+        let definition = table.definition();
+        if definition.has_hidden_key() {
+            let number = table.take_row_number()?;
+            return Ok((table.format().encode_key(&row, number)?, row, Some(number)));
+        }
+        let mut number = None;
+        if definition.auto_increment {
+            let (index, column) = (definition.key[0], &definition.columns[definition.key[0]]);
+            if row[index].is_null() {
+                let next = table.take_row_number()?;
+                row[index] = Datum::U64(next).fit(column.kind).map_err(|_| {
+                    Error::Invalid(format!(
+                        "column \"{}\" of table \"{}\" has no more numbers",
+                        column.name, definition.name
+                    ))
+                })?;
+                number = Some(next);
+            } else if let Some(used) = row[index].as_ref().as_u64() {
+                table.note_row_number(used)?;
+            }
+        }
+        Ok((table.format().encode_key(&row, 0)?, row, number))
+    }
+}
+
+impl Table {
+    fn take_row_number(&self) -> Result<u64> {
+        Ok(self.database().engine().current().table(self.id())?.shared.take_row_number())
+    }
+
+    fn note_row_number(&self, used: u64) -> Result<()> {
+        self.database().engine().current().table(self.id())?.shared.note_row_number(used);
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! The table handle: single operations on keys and values.
+
+use std::{ops::Bound, sync::Arc};
+
+use ambo_storage::{catalog::TableDefinition, database::RowFormat, id::TableId};
+
+use crate::{
+    BulkLoad, Cursor, Database, KeyRange, Result, Scan, Value, ValueReader, ValueWriter,
+    range::{half_open, prefix_bounds},
+};
+
+/// A table of an open database. Clones are cheap.
+///
+/// Each operation here is a transaction of its own, committed when it returns; [`Database::begin`] ties several together.
+/// Keys and values are bytes as they are stored; for tables of typed columns see the methods on rows, such as
+/// [`Table::insert_row`].
+#[derive(Clone)]
+pub struct Table {
+    db: Database,
+    id: TableId,
+    format: Arc<RowFormat>,
+}
+
+impl Table {
+    pub(crate) fn new(db: Database, id: TableId, definition: Arc<TableDefinition>) -> Result<Self> {
+        Ok(Self { db, id, format: Arc::new(RowFormat::new(definition)?) })
+    }
+
+    pub(crate) fn id(&self) -> TableId {
+        self.id
+    }
+
+    pub(crate) fn format(&self) -> &Arc<RowFormat> {
+        &self.format
+    }
+
+    /// The database that it belongs to.
+    pub fn database(&self) -> &Database {
+        &self.db
+    }
+
+    /// What the table is, as it was when this handle was made.
+    pub fn definition(&self) -> &TableDefinition {
+        self.format.definition()
+    }
+
+    /// Maps `key` to `value`.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = db.key_value("t")?;
+    /// t.put(b"k", b"v")?;
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) above 64 KiB of key or 4 GiB of value.
+    #[inline]
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.db.engine().put(self.id, key, value)
+    }
+
+    /// The value of `key`, where it lies: in the cache or in memory, without a copy.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = db.key_value("t")?;
+    /// assert!(t.get(b"k")?.is_none());
+    /// t.put(b"k", b"v")?;
+    /// assert_eq!(t.get(b"k")?.unwrap(), b"v");
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    #[inline]
+    pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
+        self.db.engine().get(self.id, key)
+    }
+
+    /// Runs `read` on the value of `key`: the cheapest way to look at it.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = db.key_value("t")?;
+    /// t.put(b"k", b"value")?;
+    /// assert_eq!(t.get_with(b"k", |value| value.len())?, Some(5));
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    #[inline]
+    pub fn get_with<R>(&self, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        self.db.engine().get_with(self.id, key, read)
+    }
+
+    /// Whether `key` is there.
+    pub fn contains(&self, key: &[u8]) -> Result<bool> {
+        self.db.engine().contains(self.id, key)
+    }
+
+    /// Deletes `key`, whether or not it is there.
+    #[inline]
+    pub fn delete(&self, key: &[u8]) -> Result<()> {
+        self.db.engine().delete(self.id, key)
+    }
+
+    /// The rows of a range in key order.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = db.key_value("t")?;
+    /// for key in [b"a", b"b", b"c"] {
+    ///     t.put(key, b"")?;
+    /// }
+    /// let keys: Vec<_> = t.scan("a".."c")?.rev().map(|row| row.map(|(key, _)| key)).collect::<Result<_, _>>()?;
+    /// assert_eq!(keys, [b"b", b"a"]);
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn scan(&self, range: impl KeyRange) -> Result<Scan> {
+        self.scan_bounds(range.into_bounds())
+    }
+
+    /// The rows whose keys begin with `prefix`.
+    pub fn scan_prefix(&self, prefix: impl AsRef<[u8]>) -> Result<Scan> {
+        self.scan_bounds(prefix_bounds(prefix.as_ref()))
+    }
+
+    pub(crate) fn scan_bounds(&self, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Result<Scan> {
+        Ok(Scan::new(self.cursor()?, bounds))
+    }
+
+    /// A cursor over the table as it is now. It lends rows without copying.
+    ///
+    /// ```
+    /// use ambo::Seek;
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = db.key_value("t")?;
+    /// t.put(b"k", b"v")?;
+    /// let mut cursor = t.cursor()?;
+    /// let mut there = cursor.seek(Seek::First)?;
+    /// while there {
+    ///     println!("{:?} {:?}", cursor.key().to_vec(), cursor.value()?);
+    ///     there = cursor.next()?;
+    /// }
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn cursor(&self) -> Result<Cursor> {
+        self.db.engine().snapshot().cursor(self.id)
+    }
+
+    /// How many rows a range has. Records are not read; once the table is settled, neither are most keys.
+    pub fn count(&self, range: impl KeyRange) -> Result<u64> {
+        let (lower, upper) = half_open(range.into_bounds());
+        self.db.engine().snapshot().count(self.id, lower.as_deref(), upper.as_deref())
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> Result<u64> {
+        self.count(..)
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(!self.cursor()?.seek(crate::Seek::First)?)
+    }
+
+    /// Begins a value of any length, written in parts and committed by [`ValueWriter::finish`].
+    ///
+    /// ```
+    /// use std::io::{Read, Write};
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = db.key_value("t")?;
+    /// let mut writer = t.put_stream(b"film")?;
+    /// writer.write_all(b"a lot of bytes")?;
+    /// writer.finish()?;
+    /// let mut reader = t.get_stream(b"film")?.expect("just written");
+    /// let mut start = [0; 5];
+    /// reader.read_exact(&mut start)?;
+    /// assert_eq!((reader.len(), &start), (14, b"a lot"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn put_stream(&self, key: &[u8]) -> Result<ValueWriter> {
+        self.db.engine().put_stream(self.id, key)
+    }
+
+    /// Opens a value for reading in parts.
+    pub fn get_stream(&self, key: &[u8]) -> Result<Option<ValueReader>> {
+        self.db.engine().get_stream(self.id, key)
+    }
+
+    /// Begins a bulk load: sorted rows straight to packed pages, visible and durable at once when it is finished.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = db.key_value("t")?;
+    /// let mut load = t.bulk_load()?;
+    /// for number in 0..1000u32 {
+    ///     load.push(&number.to_be_bytes(), b"row")?;
+    /// }
+    /// assert_eq!(load.finish()?, 1000);
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn bulk_load(&self) -> Result<BulkLoad> {
+        self.db.engine().bulk_load(self.id)
+    }
+}

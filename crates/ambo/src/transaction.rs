@@ -1,0 +1,180 @@
+//! Transactions and snapshots: several operations at one moment.
+
+use ambo_storage::{database, id::Timestamp};
+
+use crate::{
+    Cursor, KeyRange, Result, Savepoint, Scan, Sync, Table, Value,
+    range::{half_open, prefix_bounds},
+};
+
+/// A transaction: what it reads is of one moment, what it writes is committed together or not at all.
+///
+/// Dropped without [`Transaction::commit`], it never was. When two transactions write the same row, the second to commit
+/// gets [`Error::Conflict`](crate::Error::Conflict) and is to be run again:
+///
+/// ```
+/// # let db = ambo::Database::in_memory()?;
+/// # let t = db.key_value("t")?;
+/// loop {
+///     let mut tx = db.begin()?;
+///     let count = tx.get(&t, b"visits")?.map_or(0, |bytes| bytes[0]);
+///     tx.put(&t, b"visits", &[count + 1])?;
+///     match tx.commit() {
+///         Err(error) if error.is_retryable() => continue,
+///         result => break result?,
+///     }
+/// }
+/// # Ok::<(), ambo::Error>(())
+/// ```
+pub struct Transaction {
+    inner: database::Transaction,
+}
+
+impl Transaction {
+    pub(crate) fn new(inner: database::Transaction) -> Self {
+        Self { inner }
+    }
+
+    /// The moment that it reads at.
+    pub fn timestamp(&self) -> Timestamp {
+        self.inner.timestamp()
+    }
+
+    /// The value of a key, as the transaction left or found it.
+    pub fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value>> {
+        self.inner.get(table.id(), key)
+    }
+
+    /// Maps `key` to `value`.
+    pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        self.inner.put(table.id(), key, value)
+    }
+
+    /// Deletes `key`, whether or not it is there.
+    pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        self.inner.delete(table.id(), key)
+    }
+
+    /// Locks a row now, until the end of the transaction: others wait to write it.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) if it was changed since the transaction began, [`Error::Lock`](crate::Error::Lock)
+    /// after waiting in vain or when waiting would be a deadlock.
+    pub fn lock(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        self.inner.lock(table.id(), key)
+    }
+
+    /// The rows of a range in key order, own writes so far included. The transaction may go on writing while the scan is
+    /// read.
+    pub fn scan(&self, table: &Table, range: impl KeyRange) -> Result<Scan> {
+        self.scan_bounds(table, range.into_bounds())
+    }
+
+    /// The rows whose keys begin with `prefix`.
+    pub fn scan_prefix(&self, table: &Table, prefix: impl AsRef<[u8]>) -> Result<Scan> {
+        self.scan_bounds(table, prefix_bounds(prefix.as_ref()))
+    }
+
+    fn scan_bounds(
+        &self,
+        table: &Table,
+        bounds: (std::ops::Bound<Vec<u8>>, std::ops::Bound<Vec<u8>>),
+    ) -> Result<Scan> {
+        let (lower, upper) = half_open(bounds.clone());
+        let cursor =
+            self.inner.cursor_in(table.id(), lower.as_deref().unwrap_or_default(), upper.as_deref())?;
+        Ok(Scan::new(cursor, bounds))
+    }
+
+    /// A cursor over the table as the transaction sees it now. A serializable transaction has then read the whole table.
+    pub fn cursor(&self, table: &Table) -> Result<Cursor> {
+        self.inner.cursor(table.id())
+    }
+
+    /// How many rows a range has.
+    pub fn count(&self, table: &Table, range: impl KeyRange) -> Result<u64> {
+        let (lower, upper) = half_open(range.into_bounds());
+        self.inner.count(table.id(), lower.as_deref(), upper.as_deref())
+    }
+
+    /// Marks this moment, for [`Transaction::rollback_to`].
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.inner.savepoint()
+    }
+
+    /// Takes back what was written after `savepoint`.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.inner.rollback_to(savepoint)
+    }
+
+    /// Chooses how durable the commit is, if not as the database is.
+    pub fn set_sync(&mut self, sync: Sync) {
+        self.inner.set_sync(sync);
+    }
+
+    /// Commits: durable as asked, and visible, when it returns.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) or [`Error::Lock`](crate::Error::Lock): nothing was written, run it again.
+    /// [`Error::DiskFull`](crate::Error::DiskFull): nothing was written. Others: whether it was written shows after reopening.
+    pub fn commit(self) -> Result<()> {
+        self.inner.commit().map(drop)
+    }
+
+    /// Gives up all writes and locks.
+    pub fn rollback(self) {
+        self.inner.rollback();
+    }
+}
+
+/// A consistent, read-only view of all tables at one moment. It blocks nobody and is never blocked.
+///
+/// ```
+/// let db = ambo::Database::in_memory()?;
+/// let t = db.key_value("t")?;
+/// t.put(b"k", b"before")?;
+/// let snapshot = db.snapshot();
+/// t.put(b"k", b"after")?;
+/// assert_eq!(snapshot.get(&t, b"k")?.unwrap(), b"before");
+/// # Ok::<(), ambo::Error>(())
+/// ```
+pub struct Snapshot {
+    inner: database::Snapshot,
+}
+
+impl Snapshot {
+    pub(crate) fn new(inner: database::Snapshot) -> Self {
+        Self { inner }
+    }
+
+    /// The moment that it shows.
+    pub fn timestamp(&self) -> Timestamp {
+        self.inner.timestamp()
+    }
+
+    /// The value of a key.
+    pub fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value>> {
+        self.inner.get(table.id(), key)
+    }
+
+    /// The rows of a range in key order.
+    pub fn scan(&self, table: &Table, range: impl KeyRange) -> Result<Scan> {
+        Ok(Scan::new(self.cursor(table)?, range.into_bounds()))
+    }
+
+    /// The rows whose keys begin with `prefix`.
+    pub fn scan_prefix(&self, table: &Table, prefix: impl AsRef<[u8]>) -> Result<Scan> {
+        Ok(Scan::new(self.cursor(table)?, prefix_bounds(prefix.as_ref())))
+    }
+
+    /// A cursor over a table.
+    pub fn cursor(&self, table: &Table) -> Result<Cursor> {
+        self.inner.cursor(table.id())
+    }
+
+    /// How many rows a range has.
+    pub fn count(&self, table: &Table, range: impl KeyRange) -> Result<u64> {
+        let (lower, upper) = half_open(range.into_bounds());
+        self.inner.count(table.id(), lower.as_deref(), upper.as_deref())
+    }
+}
