@@ -120,6 +120,9 @@ impl Pool {
             && let Entry::Frame(index) = slot.get()
         {
             let frame = self.frames.frame(index);
+            // The pin waits for its cache line, and as a locked operation holds up all later loads: have the page's first
+            // line, which the caller wants next, on its way meanwhile.
+            self.frames.prefetch(index);
             if frame.try_pin(ptr.number().0, chances(access)) {
                 self.hits.add(1);
                 return Ok(self.pinned(frame, index));

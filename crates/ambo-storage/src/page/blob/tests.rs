@@ -175,7 +175,7 @@ fn a_dropped_writer_frees_its_pages() {
     for store in both() {
         let used = store.stats().used_pages;
         let mut writer = BlobWriter::new(&store);
-        writer.write(&value(5_000_000, 1)).unwrap();
+        Write::write_all(&mut writer, &value(5_000_000, 1)).unwrap();
         drop(writer);
         assert_eq!(store.stats().used_pages, used);
     }

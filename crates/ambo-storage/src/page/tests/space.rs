@@ -106,15 +106,15 @@ impl World {
     fn checkpoint(&mut self, stop: Stop) {
         let (mut next, mut fresh) = (self.durable.clone(), self.fresh.clone());
         let (mut published, mut retired, mut gone) = (Vec::new(), Vec::new(), Vec::new());
-        for tree in self.fresh.keys() {
-            if split_mix(&mut self.random) % 4 != 0 {
-                let (pages, ranges) = fresh.remove(tree).unwrap();
+        for tree in self.fresh.keys().copied().collect::<Vec<_>>() {
+            if self.below(4) != 0 {
+                let (pages, ranges) = fresh.remove(&tree).unwrap();
                 published.extend_from_slice(&ranges);
-                next.insert(*tree, (pages, ranges));
+                next.insert(tree, (pages, ranges));
             }
         }
         for tree in next.keys().copied().collect::<Vec<_>>() {
-            if split_mix(&mut self.random) % 3 == 0 {
+            if self.below(3) == 0 {
                 let (pages, ranges) = next.remove(&tree).unwrap();
                 retired.extend(ranges);
                 gone.push(pages);
