@@ -5,13 +5,13 @@ use std::{fmt, ops::Deref, ops::Range, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{
-    CheckOptions, Found, cursor::TreeCursor, damaged, inner::InnerView, leaf::LeafView, merge::coalesce, meta::TreeMeta,
+    CheckOptions, Found, cursor::TreeCursor, damaged, hot::{self, HotNode, HotSlot}, inner::InnerView, leaf::LeafView, merge::coalesce, meta::TreeMeta,
     walk::LeafWalker,
 };
 use crate::{
     Error, Result,
     id::PagePtr,
-    page::{Access, PageRef, PageStore, RetiredPages},
+    page::{Access, PageRange, PageRef, PageStore, RetiredPages},
     record::{Record, RecordKind},
 };
 
