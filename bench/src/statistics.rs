@@ -40,7 +40,7 @@ pub fn larger_is_better(unit: &str) -> bool {
     unit.ends_with("/s")
 }
 
-/// Groups figures into rows, in the order in which their workloads first appear.
+/// Groups figures into rows, in the order in which their workloads first appear, then by threads.
 pub fn summarise(figures: &[Figure]) -> Vec<Summary> {
     let mut order: Vec<RowKey> = Vec::new();
     let mut groups: BTreeMap<RowKey, (String, BTreeMap<Kind, Vec<f64>>)> = BTreeMap::new();
@@ -56,6 +56,14 @@ pub fn summarise(figures: &[Figure]) -> Vec<Summary> {
         });
         group.1.entry(figure.engine).or_default().push(figure.value);
     }
+    let mut workloads: Vec<String> = Vec::new();
+    for key in &order {
+        if !workloads.contains(&key.workload) {
+            workloads.push(key.workload.clone());
+        }
+    }
+    // Stable: metrics keep the order in which they were measured.
+    order.sort_by_key(|key| (workloads.iter().position(|w| *w == key.workload), key.threads));
     order
         .into_iter()
         .filter_map(|key| {

@@ -7,6 +7,8 @@ mod target;
 use std::fs;
 use std::path::Path;
 
+pub use table::LIMITED;
+
 use crate::engine::{Kind, Result};
 use crate::options::Options;
 use crate::results::{self, Figure};
@@ -77,6 +79,7 @@ fn section(suite: Suite, figures: &[Figure], docs: &Path) -> Result<String> {
         text.push_str(&format!("![{}](plots/{})\n\n", plot.title, plot.file));
     }
     text.push_str(&table::throughput(&rows));
+    text.push_str(&table::limited(&rows));
     text.push_str(&table::latencies(&rows));
     text.push_str(&table::costs(&rows));
     Ok(text)

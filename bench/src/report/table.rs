@@ -6,6 +6,8 @@ use super::engines;
 use crate::engine::Kind;
 use crate::statistics::{Summary, larger_is_better};
 
+/// The metric of phases that were ended early.
+pub const LIMITED: &str = "done within the limit";
 /// Peers that every table shows a ratio to.
 const NAMED_PEERS: [Kind; 2] = [Kind::RocksDb, Kind::Lmdb];
 
@@ -58,12 +60,36 @@ pub fn latencies(rows: &[Summary]) -> String {
 pub fn costs(rows: &[Summary]) -> String {
     let shown = |row: &&Summary| {
         let metric = row.key.metric.as_str();
-        !matches!(metric, "throughput" | "p50" | "p99" | "p99.9" | "max" | "processor time")
+        let elsewhere = matches!(metric, "throughput" | "p50" | "p99" | "p99.9" | "max" | LIMITED);
+        // Phases that only read write nothing, and a processor's time for one record follows its rate.
+        let idle = row.unit == "MiB" && metric == "written" && row.medians.values().all(|&mib| mib < 1.0);
+        !(elsewhere || idle || row.unit == "µs/record")
     };
     let rows: Vec<&Summary> = rows.iter().filter(shown).collect();
     table("Costs (less is better)", &["workload", "threads", "metric", "unit"], &rows, |row| {
         vec![phase(row), row.key.threads.to_string(), row.key.metric.clone(), row.unit.clone()]
     })
+}
+
+/// Phases that the time limit ended, with the share of their operations that were done.
+pub fn limited(rows: &[Summary]) -> String {
+    let notes: Vec<String> = rows
+        .iter()
+        .filter(|row| row.key.metric == LIMITED)
+        .flat_map(|row| {
+            row.medians.iter().map(|(kind, share)| {
+                let (phase, threads) = (phase(row), row.key.threads);
+                format!("{phase} ({threads}) on {}: {:.0} %", kind.name(), share * 100.0)
+            })
+        })
+        .collect();
+    if notes.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Ended by the time limit, with the share of the operations that were done: {}.\n\n",
+        notes.join("; ")
+    )
 }
 
 fn table(title: &str, heads: &[&str], rows: &[&Summary], cells: impl Fn(&Summary) -> Vec<String>) -> String {

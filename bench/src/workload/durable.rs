@@ -1,11 +1,9 @@
 //! Durable commits a second: each puts one row and returns when a loss of power cannot take it back.
 
-use super::lab::{Lab, Phase};
+use super::lab::{Lab, Phase, UNBOUNDED};
 use crate::data::{DataSet, Order};
 use crate::engine::{Log, Reads, Result, SyncMode};
 
-/// More than any engine commits within the limit.
-const COMMITS: u64 = 64_000_000;
 /// Rows that the store is sized for.
 const ROWS: u64 = 1_000_000;
 
@@ -15,7 +13,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
     let engine = lab.open(&config)?;
     let (threads, limit) = (lab.case.threads, lab.limit());
     let phase =
-        Phase { name: "commit", threads, reads: Reads::Fresh, operations: COMMITS, limit, sampling: 1 };
+        Phase { name: "commit", threads, reads: Reads::Fresh, operations: UNBOUNDED, limit, sampling: 1 };
     lab.phase(&*engine, phase, &|session, _, record| {
         let (key, value) = data.row(record);
         session.put(&key, value)?;

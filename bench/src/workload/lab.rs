@@ -10,12 +10,15 @@ use crate::engine::{self, Config, Engine, Failure, Kind, Log, Reads, Result, Ses
 use crate::measure::{Latencies, Usage, disk_bytes};
 use crate::options::Options;
 use crate::random::Random;
+use crate::report::LIMITED;
 use crate::results::{Figure, Machine};
 
 /// Bytes of a mebibyte.
 const MIB: f64 = (1_u64 << 20) as f64;
 /// Operations between two looks at the time limit.
 const LIMIT_CHECK_OPERATIONS: u64 = 64;
+/// Operations of a phase that only its limit ends.
+pub const UNBOUNDED: u64 = 1 << 40;
 /// Rows in one transaction where rows are loaded without being timed.
 const LOAD_BATCH_ROWS: u64 = 1000;
 
@@ -174,9 +177,9 @@ impl Lab {
         let written = after.written_bytes.saturating_sub(before.written_bytes);
         self.figure(name, threads, "written", "MiB", written as f64 / MIB);
         let left: u64 = rests.iter().map(|rest| rest.end - rest.start).sum();
-        if left > 0 {
+        if left > 0 && phase.operations != UNBOUNDED {
             let share = 1.0 - left as f64 / phase.operations as f64;
-            self.figure(name, threads, "done within the limit", "share", share);
+            self.figure(name, threads, LIMITED, "share", share);
         }
         Ok(rests)
     }
