@@ -23,7 +23,7 @@ ambo-bench: key-value comparisons of Ambo with other engines
   --buffer-mib N    write buffers of every engine (default: 512)
   --timeout N       seconds after which a process is ended and reported (default: 1800)
   --wrap COMMAND    a command put before each measured process, such as one that limits its memory
-  --dir DIR         where the stores go (default: a directory below the system's temporary one)
+  --dir DIR         where the stores go; a real disk, or durable commits mean nothing (default: target/bench-data)
   --results DIR     where SUITE.json files are (default: bench/results)
   --docs DIR        where plots/ and benchmarks.md are (default: docs)
   --add             keep figures in SUITE.json of engines and cases that are not run now
@@ -91,7 +91,7 @@ impl Default for Options {
             buffer_mib: 512,
             timeout: 1800,
             wrap: Vec::new(),
-            dir: std::env::temp_dir().join("ambo-bench"),
+            dir: PathBuf::from("target/bench-data"),
             results: PathBuf::from("bench/results"),
             docs: PathBuf::from("docs"),
             add: false,
