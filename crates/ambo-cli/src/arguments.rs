@@ -11,7 +11,7 @@ use crate::{bench, crash, demo, dump, load};
 /// Ambo: one embedded store for rows and columns.
 ///
 /// `ambo DIR` opens a prompt on the database in DIR and makes it when there is none. Bytes that are not
-/// readable text are written \xNN, here and in what is printed.
+/// readable text are written \xNN, here and in what is printed. A key or value that begins with a dash stands behind --.
 #[derive(Parser, Debug)]
 #[command(name = "ambo", version, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(
@@ -81,7 +81,7 @@ pub enum Command {
         #[command(flatten)]
         place: Place,
         /// KEY VALUE, or one value a column (NULL for none)
-        #[arg(required = true, allow_hyphen_values = true, value_name = "KEY VALUE")]
+        #[arg(required = true, allow_negative_numbers = true, value_name = "KEY VALUE")]
         words: Vec<OsString>,
         /// Take the value from this file, of any size
         #[arg(short, long)]
@@ -92,7 +92,7 @@ pub enum Command {
         #[command(flatten)]
         place: Place,
         /// The key, one word for each of its columns
-        #[arg(required = true, allow_hyphen_values = true)]
+        #[arg(required = true, allow_negative_numbers = true)]
         key: Vec<OsString>,
         /// The value's bytes as they are, without escapes and without a line end
         #[arg(long)]
@@ -103,7 +103,7 @@ pub enum Command {
         #[command(flatten)]
         place: Place,
         /// The key, one word for each of its columns
-        #[arg(required = true, allow_hyphen_values = true)]
+        #[arg(required = true, allow_negative_numbers = true)]
         key: Vec<OsString>,
     },
     /// Show the records of a range of keys

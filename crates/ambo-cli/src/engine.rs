@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use crate::failure::{Failure, Result};
 use crate::output::remark;
+use crate::schema::short_name;
 
 /// The table that is meant when none is named.
 pub const DEFAULT_TABLE: &str = "default";
@@ -160,7 +161,7 @@ impl Store {
 
     /// The names of all tables.
     pub fn table_names(&self) -> Result<Vec<String>> {
-        Ok(self.db.tables().into_iter().map(|table| table.name).collect())
+        Ok(self.db.tables().into_iter().map(|table| short_name(&table.name).to_string()).collect())
     }
 
     /// Closes the database, so that a failure to do so is heard.

@@ -8,14 +8,14 @@ use serde_json::{Value as Json, json};
 use crate::engine::Store;
 use crate::failure::{Failure, Result};
 use crate::output::{self, Align, Output, Table};
-use crate::schema;
+use crate::schema::{self, short_name};
 
 /// Shows all tables, or one, and figures of the files, the cache and the log.
 pub fn info(store: &Store, only: Option<&str>, out: &mut Output) -> Result<()> {
     let mut info = store.db.info().map_err(|error| Failure::engine(&store.dir, error))?;
     if let Some(only) = only {
         store.table(only)?;
-        info.tables.retain(|table| table.name == only);
+        info.tables.retain(|table| short_name(&table.name) == short_name(only));
     }
     if out.is_json() {
         let tables: Vec<Json> =
@@ -46,7 +46,7 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
     ]);
     for t in &info.tables {
         table.row(vec![
-            t.name.clone(),
+            short_name(&t.name).to_string(),
             storage(t),
             output::count(t.rows),
             output::bytes(t.key_bytes),
@@ -128,7 +128,7 @@ fn table_json(store: &Store, table: &TableInfo) -> Result<Json> {
     let handle = store.table(&table.name)?;
     let definition = handle.definition();
     Ok(json!({
-        "name": table.name,
+        "name": short_name(&table.name),
         "storage": storage(table),
         "key_value": definition.is_raw(),
         "schema": schema::show(&schema::of(definition)),

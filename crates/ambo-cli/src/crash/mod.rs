@@ -8,11 +8,11 @@
 
 mod plan;
 mod verify;
+pub mod victim;
 pub mod writer;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -94,57 +94,11 @@ fn resume(dir: &Path, model: &mut Model) -> Result<()> {
 /// Starts a writer, lets it run for a moment and kills it. The model learns what was acknowledged.
 fn crash_once(arguments: &CrashArguments, dice: u64, model: &mut Model) -> Result<()> {
     let moment = Duration::from_millis(5 + mix(dice) % 600);
-    let wishes = WriterArguments::of_dice(arguments, dice);
-    let fail = |error: std::io::Error| Failure::Database(format!("cannot run the writer: {error}"));
-    let program = std::env::current_exe().map_err(fail)?;
-    let mut child = Command::new(program)
-        .args(wishes.to_words())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(fail)?;
-    let pipe = child.stdout.take().expect("the pipe was asked for");
-    let listener = std::thread::spawn(move || listen(pipe));
-    std::thread::sleep(moment);
-    let ended_early = end(&mut child).map_err(fail)?;
-    let acknowledged = listener.join().expect("the listener does not panic");
-    for (writer, generation) in acknowledged {
+    let words = WriterArguments::of_dice(arguments, dice).to_words();
+    for (writer, generation) in victim::run_and_kill(&words, moment)? {
         model.acknowledge(writer, generation);
     }
-    match ended_early {
-        Some(status) => {
-            Err(Failure::Database(format!("the writer ended by itself before it was killed: {status}")))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Kills the child; its status when it had ended by itself.
-fn end(child: &mut Child) -> std::io::Result<Option<std::process::ExitStatus>> {
-    let ended_early = child.try_wait()?;
-    if ended_early.is_none() {
-        child.kill()?;
-        child.wait()?;
-    }
-    Ok(ended_early)
-}
-
-/// The last generation that each writer acknowledged, in the order of the lines. A line that the kill cut off was no
-/// acknowledgement.
-fn listen(pipe: ChildStdout) -> Vec<(u32, u64)> {
-    let mut lines = BufReader::new(pipe);
-    let mut acknowledged = Vec::new();
-    let mut line = String::new();
-    while lines.read_line(&mut line).is_ok_and(|length| length > 0) {
-        let words = line.strip_suffix('\n').and_then(|line| line.split_once(' '));
-        if let Some((writer, generation)) = words
-            && let (Ok(writer), Ok(generation)) = (writer.parse(), generation.parse())
-        {
-            acknowledged.push((writer, generation));
-        }
-        line.clear();
-    }
-    acknowledged
+    Ok(())
 }
 
 /// Opens the database and compares.

@@ -12,7 +12,7 @@
 //! | anything else, or nothing | `Utf8` |
 //!
 //! What would not be written back as it was read is text: `007`, `+1`, an integer beyond 64 bits. A column is nullable
-//! when a NULL was seen in it.
+//! when a NULL was seen in it. One text that keeps a whole column from being a number is pointed out: `NA` often means NULL.
 
 use ambo::{Datum, Type};
 use serde_json::Value as Json;
@@ -32,8 +32,19 @@ const TEXT: u8 = 32;
 struct Guess {
     name: String,
     kinds: u8,
+    text: Texts,
     /// The first line without a value.
     null_line: Option<u64>,
+}
+
+/// The texts in a column.
+#[derive(Clone, Debug, PartialEq)]
+enum Texts {
+    None,
+    /// Always this one.
+    One(String),
+    /// Different ones, so there is nothing left to find out.
+    Many,
 }
 
 /// What was seen in the records so far.
@@ -46,7 +57,7 @@ pub struct Inference {
 impl Inference {
     /// Nothing seen yet, of columns with these names.
     pub fn new(names: &[String]) -> Self {
-        let guess = |name: &String| Guess { name: name.clone(), kinds: 0, null_line: None };
+        let guess = |name: &String| Guess::new(name, None);
         Self { guesses: names.iter().map(guess).collect(), records: 0 }
     }
 
@@ -56,16 +67,12 @@ impl Inference {
             if !self.guesses.iter().any(|guess| guess.name == name) {
                 // The records before this one did not have the member.
                 let null_line = (self.records > 0).then_some(1);
-                self.guesses.push(Guess { name: name.to_string(), kinds: 0, null_line });
+                self.guesses.push(Guess::new(name, null_line));
             }
         }
         for (position, guess) in self.guesses.iter_mut().enumerate() {
-            match kind(records.cell(position, &guess.name)?, guess.kinds) {
-                Some(kind) => guess.kinds |= kind,
-                None => {
-                    guess.null_line.get_or_insert(records.line);
-                }
-            }
+            let cell = records.cell(position, &guess.name)?;
+            guess.see(cell, records.line);
         }
         self.records += 1;
         Ok(())
@@ -87,6 +94,16 @@ impl Inference {
         self.guesses.iter().find(in_key).and_then(|guess| Some((guess.name.as_str(), guess.null_line?)))
     }
 
+    /// Columns that are text because of one text only: the name, that text, and the type without it.
+    pub fn spoiled(&self) -> impl Iterator<Item = (&str, &str, Type)> {
+        self.guesses.iter().filter_map(|guess| match (&guess.text, guess.kinds & !TEXT) {
+            (Texts::One(text), kinds) if type_of(kinds) != Type::Utf8 => {
+                Some((guess.name.as_str(), text.as_str(), type_of(kinds)))
+            }
+            _ => None,
+        })
+    }
+
     /// How many records were seen.
     pub fn records(&self) -> u64 {
         self.records
@@ -106,13 +123,38 @@ fn type_of(kinds: u8) -> Type {
     }
 }
 
-/// The kind of a cell; none for NULL. Nothing is looked at closely once the column is text.
-fn kind(cell: Cell<'_>, seen: u8) -> Option<u8> {
-    match cell {
-        Cell::Null => None,
-        _ if seen & TEXT != 0 => Some(TEXT),
-        Cell::Text(text) => Some(text_kind(text)),
-        Cell::Json(json) => Some(json_kind(json)),
+impl Guess {
+    fn new(name: &str, null_line: Option<u64>) -> Self {
+        Self { name: name.to_string(), kinds: 0, text: Texts::None, null_line }
+    }
+
+    fn see(&mut self, cell: Cell<'_>, line: u64) {
+        let kind = match cell {
+            Cell::Null => {
+                self.null_line.get_or_insert(line);
+                return;
+            }
+            _ if self.text == Texts::Many => return,
+            Cell::Text(text) => text_kind(text),
+            Cell::Json(json) => json_kind(json),
+        };
+        self.kinds |= kind;
+        if kind == TEXT {
+            self.see_text(cell);
+        }
+    }
+
+    fn see_text(&mut self, cell: Cell<'_>) {
+        let text = match cell {
+            Cell::Text(text) => text,
+            Cell::Json(json) => json.as_str().unwrap_or_default(),
+            Cell::Null => return,
+        };
+        match &self.text {
+            Texts::None => self.text = Texts::One(text.to_string()),
+            Texts::One(known) if known == text => {}
+            _ => self.text = Texts::Many,
+        }
     }
 }
 
@@ -177,8 +219,22 @@ fn moment_kind(text: &str) -> u8 {
 mod tests {
     use super::*;
 
+    fn guess(cells: &[&str]) -> Inference {
+        let mut guess = Guess::new("c", None);
+        cells.iter().for_each(|cell| guess.see(Cell::Text(cell), 1));
+        Inference { guesses: vec![guess], records: cells.len() as u64 }
+    }
+
     fn of(cells: &[&str]) -> Type {
-        type_of(cells.iter().fold(0, |kinds, cell| kinds | kind(Cell::Text(cell), kinds).unwrap()))
+        guess(cells).columns(false)[0].ty
+    }
+
+    // Keeps away a column of numbers that is text for the sake of NA, without a word about it.
+    #[test]
+    fn points_out_the_one_text_among_numbers() {
+        assert_eq!(guess(&["1", "NA", "2", "NA"]).spoiled().next(), Some(("c", "NA", Type::I64)));
+        assert_eq!(guess(&["1", "NA", "none"]).spoiled().next(), None);
+        assert_eq!(guess(&["NA", "NA"]).spoiled().next(), None);
     }
 
     // Keeps away a column whose text is changed by the type that was guessed for it.

@@ -70,7 +70,7 @@ pub struct LoadArguments {
     #[arg(long)]
     pub no_header: bool,
     /// Rows in a transaction
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = BATCH_ROWS, value_parser = clap::value_parser!(u64).range(1..))]
     pub batch: u64,
     /// Texts that stand for NULL [default: the empty text]
     #[arg(long, value_name = "TEXT", num_args = 0..)]
@@ -81,6 +81,30 @@ pub struct LoadArguments {
     /// Overwrite rows that have the same key
     #[arg(long)]
     pub replace: bool,
+}
+
+const BATCH_ROWS: u64 = 10_000;
+
+impl Default for LoadArguments {
+    /// What the command line says when it says nothing.
+    fn default() -> Self {
+        Self {
+            dir: PathBuf::new(),
+            file: PathBuf::new(),
+            table: None,
+            format: None,
+            key: Vec::new(),
+            schema: None,
+            key_value: false,
+            sample: None,
+            delimiter: None,
+            no_header: false,
+            batch: BATCH_ROWS,
+            null: None,
+            on_error: OnError::Stop,
+            replace: false,
+        }
+    }
 }
 
 /// What was done.
@@ -214,6 +238,12 @@ fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) 
             "{}: line {line}, column {column}: a key column without a value; choose another key, or --on-error skip",
             source.path.display()
         )));
+    }
+    for (column, text, ty) in inference.spoiled() {
+        let text = text::shorten(text, 20);
+        progress.say(&format!(
+            "column {column} is text because of '{text}' alone; --null '{text}' would make it {ty}"
+        ));
     }
     let columns = inference.columns(arguments.sample.is_some());
     match columns.is_empty() {

@@ -20,18 +20,18 @@ pub struct Line {
 pub enum PromptCommand {
     /// Store a value: put KEY VALUE, or one value a column
     Put {
-        #[arg(required = true, allow_hyphen_values = true)]
+        #[arg(required = true, allow_negative_numbers = true)]
         words: Vec<OsString>,
     },
     /// Show the value of a key: get KEY
     Get {
-        #[arg(required = true, allow_hyphen_values = true)]
+        #[arg(required = true, allow_negative_numbers = true)]
         key: Vec<OsString>,
     },
     /// Remove a key: del KEY
     #[command(alias = "delete")]
     Del {
-        #[arg(required = true, allow_hyphen_values = true)]
+        #[arg(required = true, allow_negative_numbers = true)]
         key: Vec<OsString>,
     },
     /// Show records: scan [--from K] [--to K] [--prefix P] [-n N] [--reverse]

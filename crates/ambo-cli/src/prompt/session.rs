@@ -11,7 +11,7 @@ use crate::command::{check, info, record};
 use crate::engine::{DEFAULT_TABLE, OrFail, Store};
 use crate::failure::{Failure, Result};
 use crate::output::{Form, Output, remark};
-use crate::schema;
+use crate::schema::{self, short_name};
 use crate::view::View;
 use crate::word::{self, Spelling};
 
@@ -48,7 +48,7 @@ impl Session {
 
     /// `flights>`, with a star while a transaction is open.
     pub fn prompt(&self) -> String {
-        let table = self.table.as_ref().map_or("ambo", |table| table.name());
+        let table = self.table.as_ref().map_or("ambo", |table| short_name(table.name()));
         format!("{table}{}> ", if self.tx.is_some() { "*" } else { "" })
     }
 
@@ -212,17 +212,17 @@ impl Session {
             }
             PromptCommand::Drop { table } => {
                 self.store.db.drop_table(&table).or_fail(&dir)?;
-                self.table = self.table.take().filter(|used| used.name() != table);
+                self.table = self.table.take().filter(|used| short_name(used.name()) != short_name(&table));
             }
             PromptCommand::Rename { from, to } => {
                 self.store.db.rename_table(&from, &to).or_fail(&dir)?;
-                if self.table.as_ref().is_some_and(|used| used.name() == from) {
+                if self.table.as_ref().is_some_and(|used| short_name(used.name()) == short_name(&from)) {
                     self.table = Some(self.store.table(&to)?);
                 }
             }
             PromptCommand::Truncate { table } => {
                 self.store.db.truncate_table(&table).or_fail(&dir)?;
-                if self.table.as_ref().is_some_and(|used| used.name() == table) {
+                if self.table.as_ref().is_some_and(|used| short_name(used.name()) == short_name(&table)) {
                     self.table = Some(self.store.table(&table)?);
                 }
             }
@@ -238,10 +238,11 @@ impl Session {
 fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let what = lines.next().unwrap_or_default().trim_start_matches("error: ").to_string();
-    let tip = lines.find_map(|line| line.strip_prefix("tip: "));
-    match tip {
-        Some(tip) => format!("{what}; {tip}"),
+    let what = lines.next().unwrap_or_default().trim_start_matches("error: ");
+    let what = what.replace("unrecognized subcommand", "unknown command");
+    let near = lines.find_map(|line| line.strip_prefix("tip: ")?.split_once("exist")?.1.split_once(": "));
+    match near {
+        Some((_, near)) => format!("{what}; did you mean {}?", near.replace(", ", " or ")),
         None => format!("{what}; `help` lists the commands"),
     }
 }
