@@ -54,9 +54,9 @@ pub struct RangeArguments {
     /// Up to this key, without it
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub to: Option<OsString>,
-    /// Only keys that begin with this
+    /// Only keys that begin with this; with typed columns, whose first column is this, once for each column
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
-    pub prefix: Option<OsString>,
+    pub prefix: Vec<OsString>,
 }
 
 /// Which records, and in which order.

@@ -137,7 +137,7 @@ impl Store {
         if let Some(name) = name {
             return self.table(name);
         }
-        let names = self.table_names()?;
+        let names = self.table_names();
         match names.as_slice() {
             [] => Err(Failure::Negative(format!("{}: the database has no tables yet", self.dir.display()))),
             [only] => self.table(only),
@@ -160,8 +160,8 @@ impl Store {
     }
 
     /// The names of all tables.
-    pub fn table_names(&self) -> Result<Vec<String>> {
-        Ok(self.db.tables().into_iter().map(|table| short_name(&table.name).to_string()).collect())
+    pub fn table_names(&self) -> Vec<String> {
+        self.db.tables().iter().map(|name| short_name(name).to_string()).collect()
     }
 
     /// Closes the database, so that a failure to do so is heard.

@@ -69,6 +69,11 @@ pub fn short_name(name: &str) -> &str {
     name.strip_prefix("main.").unwrap_or(name)
 }
 
+/// A table's name as people say it.
+pub fn name_of(table: &ambo::Table) -> &str {
+    short_name(&table.definition().name)
+}
+
 /// The names of a table's key columns; none when it has a hidden row number.
 pub fn key_of(definition: &TableDefinition) -> Vec<String> {
     definition.key.iter().map(|&column| definition.columns[column].name.clone()).collect()

@@ -19,7 +19,7 @@ pub enum Record {
     Row(Vec<Datum>),
 }
 
-/// Which records are meant.
+/// Which records are meant: the first three are for pairs, the last for rows.
 #[derive(Clone, Debug, Default)]
 pub struct Range {
     /// From this key on.
@@ -28,6 +28,8 @@ pub struct Range {
     pub to: Option<Vec<u8>>,
     /// Only keys that begin so.
     pub prefix: Option<Vec<u8>>,
+    /// Only rows whose first key columns have these values.
+    pub key: Vec<Datum>,
 }
 
 /// Records in key order, or the reverse.
@@ -128,12 +130,10 @@ impl View<'_> {
 
     /// Removes a row; false when there was none.
     pub fn delete_row(&mut self, key: &[Datum]) -> Result<bool> {
-        let was_there = self.get_row(key)?.is_some();
         match &mut self.tx {
-            Some(tx) => tx.delete_row(self.table, key).or_fail(self.dir)?,
-            None => self.table.delete_row(key).or_fail(self.dir)?,
-        };
-        Ok(was_there)
+            Some(tx) => tx.delete_row(self.table, key).or_fail(self.dir),
+            None => self.table.delete_row(key).or_fail(self.dir),
+        }
     }
 
     /// The records of a range, in the order of their keys or the reverse.
@@ -157,42 +157,30 @@ impl View<'_> {
     }
 
     fn scan_rows(&self, range: &Range, reverse: bool) -> Result<Records<'_>> {
-        if !range.is_all() {
-            return Err(Failure::usage(
-                "--from, --to and --prefix are for key-value tables; this one has typed columns",
-            ));
-        }
         let scan = match &self.tx {
-            Some(tx) => tx.rows(self.table, ..),
-            None => self.table.rows(..),
+            Some(tx) => tx.rows_prefix(self.table, &range.key),
+            None => self.table.rows_prefix(&range.key),
         };
         let rows = scan.or_fail(self.dir)?;
         let record = |row: ambo::Result<Vec<Datum>>| row.map(Record::Row);
         Ok(if reverse { Box::new(rows.rev().map(record)) } else { Box::new(rows.map(record)) })
     }
 
-    /// How many records a range has, without reading them.
+    /// How many records a range has, without reading them where that is possible.
     pub fn count(&self, range: &Range) -> Result<u64> {
-        if range.is_all() && self.tx.is_none() {
-            return self.table.len().or_fail(self.dir);
-        }
-        if !self.is_key_value() && !range.is_all() {
-            return Err(Failure::usage(
-                "--from, --to and --prefix are for key-value tables; this one has typed columns",
-            ));
-        }
-        match &self.tx {
-            Some(tx) => tx.count(self.table, range.bounds()).or_fail(self.dir),
-            None => self.table.count(range.bounds()).or_fail(self.dir),
+        match (&self.tx, self.is_key_value()) {
+            (Some(tx), true) => tx.count(self.table, range.bounds()).or_fail(self.dir),
+            (None, true) => self.table.count(range.bounds()).or_fail(self.dir),
+            (None, false) => self.table.count_prefix(&range.key).or_fail(self.dir),
+            (Some(_), false) => {
+                let mut records = self.scan(range, false)?;
+                records.try_fold(0, |count, record| record.map(|_| count + 1)).or_fail(self.dir)
+            }
         }
     }
 }
 
 impl Range {
-    fn is_all(&self) -> bool {
-        self.from.is_none() && self.to.is_none() && self.prefix.is_none()
-    }
-
     /// The bounds that hold all of the wishes at once.
     fn bounds(&self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
         let from = self.from.iter().chain(&self.prefix).max().cloned();

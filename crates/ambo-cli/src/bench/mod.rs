@@ -9,7 +9,7 @@ mod phase;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ambo::{Table, TableDefinition};
+use ambo::{Seek, Table, TableDefinition};
 use clap::Args;
 use serde_json::json;
 
@@ -89,7 +89,7 @@ fn phases(arguments: &BenchArguments, store: &Store, table: &Table) -> Result<Ve
     };
     let range = |key: &[u8]| {
         let mut cursor = table.cursor()?;
-        let mut found = cursor.seek_ge(key)?;
+        let mut found = cursor.seek(Seek::Ge(key))?;
         let mut records = 0;
         while found && records < RANGE_RECORDS {
             std::hint::black_box(cursor.value()?.len());
@@ -111,7 +111,7 @@ fn phases(arguments: &BenchArguments, store: &Store, table: &Table) -> Result<Ve
 
 fn scan(table: &Table) -> ambo::Result<()> {
     let mut cursor = table.cursor()?;
-    let mut found = cursor.seek_first()?;
+    let mut found = cursor.seek(Seek::First)?;
     while found && !interrupt::raised() {
         std::hint::black_box((cursor.key().len(), cursor.value()?.len()));
         found = cursor.next()?;

@@ -14,13 +14,14 @@ pub fn check(store: &Store, out: &mut Output) -> Result<()> {
     let start = Instant::now();
     let report = store.db.check().or_fail(&store.dir)?;
     let elapsed = start.elapsed();
-    let sound = report.problems.is_empty();
+    let sound = report.is_sound();
     if out.is_json() {
         out.json(&json!({
             "sound": sound,
             "problems": report.problems,
             "tables": report.tables,
-            "rows": report.rows,
+            "trees": report.trees,
+            "entries": report.entries,
             "pages": report.pages,
             "seconds": elapsed.as_secs_f64(),
         }))?;
@@ -38,10 +39,10 @@ pub fn check(store: &Store, out: &mut Output) -> Result<()> {
         };
         writeln!(
             out,
-            "{}: {} tables, {} rows, {} pages checked in {}: {verdict}",
+            "{}: {} tables, {} entries, {} pages checked in {}: {verdict}",
             store.dir.display(),
             output::count(report.tables),
-            output::count(report.rows),
+            output::count(report.entries),
             output::count(report.pages),
             output::duration(elapsed),
         )?;
@@ -52,7 +53,6 @@ pub fn check(store: &Store, out: &mut Output) -> Result<()> {
 /// Settles everything and gives free space back to the file system.
 pub fn compact(store: &Store, out: &mut Output) -> Result<()> {
     let start = Instant::now();
-    store.db.settle().or_fail(&store.dir)?;
     let report = store.db.compact().or_fail(&store.dir)?;
     let elapsed = start.elapsed();
     if out.is_json() {

@@ -15,11 +15,10 @@ pub fn info(store: &Store, only: Option<&str>, out: &mut Output) -> Result<()> {
     let mut info = store.db.info().map_err(|error| Failure::engine(&store.dir, error))?;
     if let Some(only) = only {
         store.table(only)?;
-        info.tables.retain(|table| short_name(&table.name) == short_name(only));
+        info.tables.retain(|table| name(table) == short_name(only));
     }
     if out.is_json() {
-        let tables: Vec<Json> =
-            info.tables.iter().map(|table| table_json(store, table)).collect::<Result<_>>()?;
+        let tables = info.tables.iter().map(table_json).collect();
         out.json(&database_json(store, &info, tables))?;
         return Ok(());
     }
@@ -38,19 +37,19 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
         ("table", Left),
         ("storage", Left),
         ("rows", Right),
-        ("keys", Right),
-        ("values", Right),
+        ("bytes", Right),
+        ("unsettled", Right),
         ("pages", Right),
         ("height", Right),
         ("runs", Right),
     ]);
     for t in &info.tables {
         table.row(vec![
-            short_name(&t.name).to_string(),
-            storage(t),
+            name(t).to_string(),
+            t.definition.storage.name().to_string(),
             output::count(t.rows),
-            output::bytes(t.key_bytes),
-            output::bytes(t.value_bytes),
+            output::bytes(bytes(t)),
+            output::bytes(t.delta_bytes),
             output::count(t.leaf_pages + t.inner_pages + t.blob_pages),
             t.height.to_string(),
             t.runs.to_string(),
@@ -63,17 +62,21 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
     Ok(())
 }
 
-fn storage(table: &TableInfo) -> String {
-    format!("{:?}", table.storage).to_lowercase()
+fn name(table: &TableInfo) -> &str {
+    short_name(&table.definition.name)
+}
+
+/// In trees and, roughly, in deltas.
+fn bytes(table: &TableInfo) -> u64 {
+    table.key_bytes + table.value_bytes + table.delta_bytes
 }
 
 fn columns(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
     for table in &info.tables {
-        let handle = store.table(&table.name)?;
-        let key = schema::key_of(handle.definition());
+        let key = schema::key_of(&table.definition);
         writeln!(out)?;
         let mut list = Table::new([("column", Align::Left), ("type", Align::Left), ("", Align::Left)]);
-        for column in schema::of(handle.definition()) {
+        for column in schema::of(&table.definition) {
             let position = key.iter().position(|name| name == &column.name);
             let note = match (position, column.nullable) {
                 (Some(position), _) => format!("key {}", position + 1),
@@ -88,11 +91,11 @@ fn columns(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
 }
 
 fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
-    let reads = info.cache_hits + info.cache_misses;
+    let reads = info.pages.hits + info.pages.misses;
     let hits = if reads == 0 {
         "no reads yet".into()
     } else {
-        format!("{:.1} % hits", info.cache_hits as f64 * 100.0 / reads as f64)
+        format!("{:.1} % hits", info.pages.hits as f64 * 100.0 / reads as f64)
     };
     let recovery = store.db.recovery();
     let mut list = Table::new([("what", Align::Left), ("", Align::Left)]);
@@ -103,13 +106,13 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
         format!(
             "{} in pages of {}, {} free",
             output::bytes(info.file_bytes),
-            output::bytes(info.page_size),
-            output::bytes(info.free_pages * info.page_size)
+            output::bytes(info.page_size as u64),
+            output::bytes(info.pages.free_pages * info.page_size as u64)
         ),
     );
-    line("log", output::bytes(info.log_bytes));
-    line("delta", format!("{} not yet settled", output::bytes(info.delta_bytes)));
-    line("cache", format!("{} in use, {hits}", output::bytes(info.cache_bytes)));
+    line("log", format!("{} in {} segments", output::bytes(info.log_bytes), info.log_segments));
+    line("delta", format!("{} of {} not yet settled", output::bytes(info.delta_bytes), output::bytes(info.delta_budget)));
+    line("cache", format!("{} of {} in use, {hits}", output::bytes(info.pages.resident_bytes), output::bytes(info.cache_bytes)));
     line(
         "opened",
         format!(
@@ -117,19 +120,18 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
             output::duration(recovery.elapsed),
             output::count(recovery.transactions),
             output::bytes(recovery.log_bytes),
-            if recovery.clean { "" } else { "; it was not closed cleanly" }
+            if recovery.is_clean() { "" } else { "; it was not closed cleanly" }
         ),
     );
     list.write(out, false)?;
     Ok(())
 }
 
-fn table_json(store: &Store, table: &TableInfo) -> Result<Json> {
-    let handle = store.table(&table.name)?;
-    let definition = handle.definition();
-    Ok(json!({
-        "name": short_name(&table.name),
-        "storage": storage(table),
+fn table_json(table: &TableInfo) -> Json {
+    let definition = &table.definition;
+    json!({
+        "name": name(table),
+        "storage": definition.storage.name(),
         "key_value": definition.is_raw(),
         "schema": schema::show(&schema::of(definition)),
         "key": schema::key_of(definition),
@@ -141,7 +143,9 @@ fn table_json(store: &Store, table: &TableInfo) -> Result<Json> {
         "blob_pages": table.blob_pages,
         "height": table.height,
         "runs": table.runs,
-    }))
+        "delta_rows": table.delta_rows,
+        "delta_bytes": table.delta_bytes,
+    })
 }
 
 fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
@@ -151,12 +155,21 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
         "tables": tables,
         "page_bytes": info.page_size,
         "file_bytes": info.file_bytes,
-        "free_pages": info.free_pages,
+        "used_pages": info.pages.used_pages,
+        "free_pages": info.pages.free_pages,
         "log_bytes": info.log_bytes,
+        "log_segments": info.log_segments,
+        "checkpoints": info.checkpoints,
         "delta_bytes": info.delta_bytes,
-        "cache": { "bytes": info.cache_bytes, "hits": info.cache_hits, "misses": info.cache_misses },
+        "delta_budget_bytes": info.delta_budget,
+        "cache": {
+            "bytes": info.pages.resident_bytes,
+            "budget_bytes": info.cache_bytes,
+            "hits": info.pages.hits,
+            "misses": info.pages.misses,
+        },
         "recovery": {
-            "clean": recovery.clean,
+            "clean": recovery.is_clean(),
             "transactions": recovery.transactions,
             "log_bytes": recovery.log_bytes,
             "seconds": recovery.elapsed.as_secs_f64(),

@@ -1,5 +1,6 @@
 //! put, get, del, scan and count.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
@@ -109,11 +110,30 @@ pub fn delete(view: &mut View<'_>, words: &[Word]) -> Result<()> {
 }
 
 /// Reads the bounds of a range.
-pub fn range(arguments: &RangeArguments, spelling: Spelling) -> Result<Range> {
-    let read = |raw: &Option<std::ffi::OsString>| -> Result<Option<Vec<u8>>> {
-        raw.as_ref().map(|raw| spelling.read(raw).map(|word| word.bytes)).transpose()
+fn range(view: &View<'_>, arguments: &RangeArguments, spelling: Spelling) -> Result<Range> {
+    let read = |raw: Option<&OsString>| -> Result<Option<Vec<u8>>> {
+        raw.map(|raw| spelling.read(raw).map(|word| word.bytes)).transpose()
     };
-    Ok(Range { from: read(&arguments.from)?, to: read(&arguments.to)?, prefix: read(&arguments.prefix)? })
+    let (from, to) = (read(arguments.from.as_ref())?, read(arguments.to.as_ref())?);
+    if view.is_key_value() {
+        return match arguments.prefix.as_slice() {
+            [] | [_] => Ok(Range { from, to, prefix: read(arguments.prefix.first())?, key: Vec::new() }),
+            _ => Err(Failure::usage("the keys of this table have one part, so there is one --prefix")),
+        };
+    }
+    if from.is_some() || to.is_some() {
+        return Err(Failure::usage(
+            "--from and --to are for key-value tables; here, --prefix VALUE chooses the first key column, and a \
+             second --prefix the next",
+        ));
+    }
+    let words = spelling.read_all(&arguments.prefix)?;
+    let columns = view.key_columns();
+    if words.len() > columns.len() {
+        return Err(Failure::usage(format!("the key has {} columns, not {}", columns.len(), words.len())));
+    }
+    let key = words.iter().zip(&columns).map(|(word, column)| word.datum(column)).collect::<Result<_>>()?;
+    Ok(Range { key, ..Range::default() })
 }
 
 /// Rows are aligned in groups of so many, so that the first are shown before the last are read.
@@ -126,7 +146,7 @@ pub fn scan(
     spelling: Spelling,
     out: &mut Output,
 ) -> Result<bool> {
-    let range = range(&arguments.range, spelling)?;
+    let range = range(view, &arguments.range, spelling)?;
     let columns = view.columns();
     let mut table = Table::new(columns.iter().map(|column| (column.name.as_str(), align(column))));
     let (mut shown, mut headed) = (0, true);
@@ -189,7 +209,7 @@ pub fn count(
     spelling: Spelling,
     out: &mut Output,
 ) -> Result<()> {
-    let count = view.count(&range(arguments, spelling)?)?;
+    let count = view.count(&range(view, arguments, spelling)?)?;
     match out.form {
         Form::Json => out.json(&serde_json::json!({ "count": count }))?,
         Form::Plain => writeln!(out, "{count}")?,

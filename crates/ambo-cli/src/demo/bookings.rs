@@ -57,7 +57,7 @@ pub fn labels(store: &Store) -> Result<Vec<String>> {
     let step = (table.len().or_fail(&store.dir)? / FLIGHTS_ON_SALE).max(1) as usize;
     let key = table.definition().key.clone();
     let mut labels = Vec::new();
-    for row in table.rows(..).or_fail(&store.dir)?.step_by(step).take(FLIGHTS_ON_SALE as usize) {
+    for row in table.rows().or_fail(&store.dir)?.step_by(step).take(FLIGHTS_ON_SALE as usize) {
         let row = row.or_fail(&store.dir)?;
         let [when, carrier, flight] = [0, 1, 2].map(|i| row[key[i]].to_string());
         labels.push(format!("{carrier}{flight} {when}"));
@@ -134,12 +134,11 @@ impl Office {
 
     /// In one snapshot: free seats plus bookings. Must always be the same.
     pub fn total(&self) -> ambo::Result<u64> {
-        let tx = self.db.begin()?;
-        let mut total = tx.count(&self.bookings, ..)?;
-        for pair in tx.scan(&self.seats, ..)? {
+        let snapshot = self.db.snapshot();
+        let mut total = snapshot.count(&self.bookings, ..)?;
+        for pair in snapshot.scan(&self.seats, ..)? {
             total += number(Some(pair?.1));
         }
-        tx.rollback();
         Ok(total)
     }
 
@@ -189,7 +188,7 @@ fn show_savepoint(store: &Store, office: &Office, labels: &[String]) -> Result<(
     office.take(&mut tx, out, "dave out").or_fail(&store.dir)?;
     let savepoint = tx.savepoint();
     office.take(&mut tx, back, "dave back").or_fail(&store.dir)?;
-    tx.rollback_to(&savepoint).or_fail(&store.dir)?;
+    tx.rollback_to(savepoint).or_fail(&store.dir)?;
     office.take(&mut tx, other, "dave back").or_fail(&store.dir)?;
     tx.commit().map(drop).or_fail(&store.dir)?;
     let found = office.bookings.get(b"dave back").or_fail(&store.dir)?;

@@ -61,9 +61,9 @@ pub fn run(dir: &Path, tuning: &Tuning) -> Result<Report> {
             .map(|cut| format!("{} bytes at the end of {}", cut.bytes_dropped, cut.file)),
         check_time,
         check: format!(
-            "{} tables, {} rows, {} pages",
+            "{} tables, {} entries, {} pages",
             check.tables,
-            output::count(check.rows),
+            output::count(check.entries),
             output::count(check.pages)
         ),
     };

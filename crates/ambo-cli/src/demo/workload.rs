@@ -75,7 +75,7 @@ fn keys(store: &Store) -> Result<Vec<Vec<Datum>>> {
     let table = store.table(FLIGHTS)?;
     let key = table.definition().key.clone();
     let mut keys = Vec::new();
-    for row in table.rows(..).or_fail(&store.dir)?.step_by(100) {
+    for row in table.rows().or_fail(&store.dir)?.step_by(100) {
         let row = row.or_fail(&store.dir)?;
         keys.push(key.iter().map(|&column| row[column].clone()).collect());
     }

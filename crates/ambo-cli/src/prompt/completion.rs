@@ -30,7 +30,7 @@ impl Completion {
         let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         match before {
             [] => self.commands.clone(),
-            [command] if TAKES_TABLE.contains(command) => self.store.table_names().unwrap_or_default(),
+            [command] if TAKES_TABLE.contains(command) => self.store.table_names(),
             ["scan", ..] => [owned(&RANGE_OPTIONS), owned(&["--limit", "--reverse"])].concat(),
             ["count", ..] => owned(&RANGE_OPTIONS),
             _ => Vec::new(),

@@ -85,7 +85,7 @@ fn converse(session: &mut Session, store: &Store, out: &mut Output) -> Result<()
         // A missing history is an empty one.
         editor.load_history(history).ok();
     }
-    output::remark(&greeting(store)?);
+    output::remark(&greeting(store));
     let result = dialogue(session, &mut editor, out);
     if let Some(history) = &history {
         // Nobody loses work by a history that cannot be kept.
@@ -119,14 +119,14 @@ fn dialogue(
     }
 }
 
-fn greeting(store: &Store) -> Result<String> {
-    let tables = store.table_names()?.len();
-    Ok(format!(
+fn greeting(store: &Store) -> String {
+    let tables = store.table_names().len();
+    format!(
         "Ambo {}, {} with {}. `help` lists the commands, Tab completes, Ctrl-D leaves.",
         env!("CARGO_PKG_VERSION"),
         store.dir.display(),
         if tables == 1 { "1 table".to_string() } else { format!("{tables} tables") },
-    ))
+    )
 }
 
 fn terminal(error: ReadlineError) -> Failure {

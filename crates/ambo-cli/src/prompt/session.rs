@@ -37,7 +37,7 @@ const LIMIT: u64 = 100;
 impl Session {
     /// The table in use is the default one, or the only one.
     pub fn new(store: Store) -> Result<Self> {
-        let names = store.table_names()?;
+        let names = store.table_names();
         let name = match names.as_slice() {
             [only] => Some(only.as_str()),
             names => names.iter().map(String::as_str).find(|name| *name == DEFAULT_TABLE),
@@ -48,7 +48,7 @@ impl Session {
 
     /// `flights>`, with a star while a transaction is open.
     pub fn prompt(&self) -> String {
-        let table = self.table.as_ref().map_or("ambo", |table| short_name(table.name()));
+        let table = self.table.as_ref().map_or("ambo", |table| schema::name_of(table));
         format!("{table}{}> ", if self.tx.is_some() { "*" } else { "" })
     }
 
@@ -115,7 +115,7 @@ impl Session {
 
     /// The first put into a database without tables makes the default one.
     fn table_to_write(&mut self) -> Result<()> {
-        if self.table.is_none() && self.store.table_names()?.is_empty() {
+        if self.table.is_none() && self.store.table_names().is_empty() {
             self.table = Some(self.store.table_to_write(None)?);
         }
         Ok(())
@@ -162,7 +162,7 @@ impl Session {
         let position = self.savepoints.iter().rposition(|(known, _)| known == name);
         let position =
             position.ok_or_else(|| Failure::Negative(format!("no savepoint {name} in this transaction")))?;
-        tx.rollback_to(&self.savepoints[position].1).or_fail(&self.store.dir)?;
+        tx.rollback_to(self.savepoints[position].1).or_fail(&self.store.dir)?;
         self.savepoints.truncate(position + 1);
         Ok(())
     }
@@ -212,17 +212,17 @@ impl Session {
             }
             PromptCommand::Drop { table } => {
                 self.store.db.drop_table(&table).or_fail(&dir)?;
-                self.table = self.table.take().filter(|used| short_name(used.name()) != short_name(&table));
+                self.table = self.table.take().filter(|used| schema::name_of(used) != short_name(&table));
             }
             PromptCommand::Rename { from, to } => {
                 self.store.db.rename_table(&from, &to).or_fail(&dir)?;
-                if self.table.as_ref().is_some_and(|used| short_name(used.name()) == short_name(&from)) {
+                if self.table.as_ref().is_some_and(|used| schema::name_of(used) == short_name(&from)) {
                     self.table = Some(self.store.table(&to)?);
                 }
             }
             PromptCommand::Truncate { table } => {
                 self.store.db.truncate_table(&table).or_fail(&dir)?;
-                if self.table.as_ref().is_some_and(|used| short_name(used.name()) == short_name(&table)) {
+                if self.table.as_ref().is_some_and(|used| schema::name_of(used) == short_name(&table)) {
                     self.table = Some(self.store.table(&table)?);
                 }
             }
