@@ -1,0 +1,4 @@
+//! The engine as a whole, from outside: one binary, because each links everything again.
+
+mod smoke;
+mod support;
