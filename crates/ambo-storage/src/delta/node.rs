@@ -30,6 +30,8 @@ const _: () = assert!(FANOUT.is_power_of_two());
 
 /// Bytes of a key in a word.
 const WORD: usize = 8;
+/// The part of a row that a get needs for sure, if the key is short.
+const ROW_PREFETCH_BYTES: usize = 128;
 /// `skip` is raised only if it gains this many bytes: recomputing the words reads all rows.
 const SKIP_GAIN_MIN: usize = 4;
 
@@ -180,7 +182,7 @@ impl Node {
         while len > 1 {
             let half = len / 2;
             let below = self.word_at(from + half - 1) < sought;
-            from = if below { from + half } else { from };
+            from = std::hint::select_unpredictable(below, from + half, from);
             len -= half;
         }
         from + usize::from(len == 1 && self.word_at(from) < sought)
@@ -209,6 +211,8 @@ impl Node {
             if row.is_null() {
                 break; // Only under a writer's hands: the check will not pass.
             }
+            // Its version is what is wanted next, and may begin on the next line.
+            arena.prefetch(row, ROW_PREFETCH_BYTES);
             match row::key(arena, row).get(skip..).unwrap_or_default().cmp(rest) {
                 Order::Less => from = middle + 1,
                 Order::Greater => to = middle,

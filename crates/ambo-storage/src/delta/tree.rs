@@ -140,7 +140,9 @@ impl Tree {
         if child.is_null() {
             return Err(Restart);
         }
-        self.arena.prefetch(child, size_of::<Node>());
+        // A search's probes depend on each other; fetched together they cost one wait for memory, not four.
+        let is_leaf = inner.node.level() == 1;
+        self.arena.prefetch(child, if is_leaf { size_of::<Node>() } else { size_of::<Inner>() });
         let child_version = self.arena.get(child).lock.read();
         // Had the child been split before its version was read, the parent would have changed before that.
         inner.node.lock.check(version)?;

@@ -28,14 +28,14 @@
 //!
 //! # Recovery: what is found, what is done
 //!
-//! Reading starts at the checkpoint's position, in the segment with the greatest start at or before it, and
+//! Reading starts at the checkpoint's position, in the last segment with the greatest start at or before it, and
 //! goes on group by group. It stops at a position X where no valid group is: wrong magic, length, checksum or position, zeros, or
 //! the end of the file.
 //!
 //! | | found | done |
 //! |---|---|---|
 //! | **R1** | a valid group at X | its transactions after the checkpoint's timestamp are delivered |
-//! | **R2** | none at X; a later segment starts at X | reading goes on there. What lies behind X was cut by an earlier recovery, or is what is left of a refused group |
+//! | **R2** | none at X, and nothing behind it in the segment claims `durable > X`; a later segment starts at X | reading goes on there. What lies behind X was cut by an earlier recovery, or is what is left of a refused group; whole groups there are reported |
 //! | **R3** | none at X; only zeros behind X, no later group | the normal end |
 //! | **R4** | none at X; other bytes or valid groups behind, but none claims `durable > X` | a torn tail: never acknowledged as durable. Cut and reported |
 //! | **R5** | none at X; a later group or segment header claims `durable > X` | [`Error::Damaged`](crate::Error::Damaged) at X |

@@ -94,7 +94,7 @@ where
     recovery.position.next_lsn = lsn;
     recovery.position.next_segment = highest + 1;
     let mut log = tail::Log { segments, at, end: lsn };
-    recovery.cut = log.torn_tail(reason)?;
+    recovery.cut = log.torn_tail(reason)?.or(recovery.cut);
     if access == Access::Write {
         let len = log.settle(&**disk, start.from, durable, &obsolete)?;
         if let (true, Some(last)) = (lsn > start.from, ends.last_mut()) {
@@ -181,7 +181,7 @@ impl Reader {
                 }
                 Found::Nothing(reason) => reason,
             };
-            if let Some(next) = self.continuation(offset)? {
+            if let Some(next) = self.continuation(offset, reason)? {
                 self.note_end();
                 self.at = next;
                 continue;
@@ -197,13 +197,27 @@ impl Reader {
         }
     }
 
-    /// R2: the later segment that goes on here, if what is behind here does not speak against it.
-    fn continuation(&mut self, offset: u64) -> Result<Option<usize>> {
+    /// R2: the later segment that goes on here, if nothing behind here claims that more was durable.
+    fn continuation(&mut self, offset: u64, reason: &'static str) -> Result<Option<usize>> {
         let (lsn, at) = (self.lsn, self.at);
         let later = self.segments[at + 1..].iter().position(|s| s.header.is_some_and(|h| h.start == lsn));
         let Some(later) = later else { return Ok(None) };
-        let behind = self.segments[at].behind(offset)?;
-        Ok((behind.groups == 0).then_some(at + 1 + later))
+        let segment = &mut self.segments[at];
+        let behind = segment.behind(offset)?;
+        if behind.claim > lsn {
+            return Ok(None);
+        }
+        if behind.groups > 0 {
+            // The writer failed before it could use the next segment, or a cut was undone by a crash.
+            self.recovery.cut = Some(Cut {
+                file: segment.name.clone(),
+                offset,
+                bytes_dropped: behind.bytes,
+                groups_dropped: behind.groups,
+                reason,
+            });
+        }
+        Ok(Some(at + 1 + later))
     }
 
     fn note_end(&mut self) {

@@ -20,7 +20,8 @@ pub(super) fn first_segment(segments: &mut [Segment], from: Lsn) -> Result<usize
     let starts = |s: &Segment| s.header.map(|h| h.start);
     let greatest = segments.iter().filter_map(starts).filter(|start| *start <= from).max();
     let first = match greatest {
-        Some(start) => segments.iter().position(|s| starts(s) == Some(start)).expect("it has a segment"),
+        // Of several with one start all but the last are empty.
+        Some(start) => segments.iter().rposition(|s| starts(s) == Some(start)).expect("it has a segment"),
         None => 0,
     };
     for segment in &mut segments[first..] {

@@ -97,6 +97,15 @@ fn uncertain(what: impl Into<String>, source: io::Error) -> Error {
     Error::Io { what: what.into(), source }
 }
 
+/// Whether no header, of a group or a segment, has begun to be written at `offset`.
+fn is_blank(file: &dyn File, offset: u64) -> io::Result<bool> {
+    let mut magic = [0; 8];
+    match file.read_at(&mut magic, offset) {
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(true),
+        read => read.map(|()| magic == [0; 8]),
+    }
+}
+
 impl LogWriter {
     /// A writer that goes on at `position`. Nothing is created before the first group.
     pub fn new(disk: Arc<dyn Disk>, options: LogOptions, database: u128, position: LogPosition) -> Self {
@@ -195,12 +204,7 @@ impl LogWriter {
     fn erase(&self) -> io::Result<()> {
         let current = self.current.as_ref().expect("it was written to");
         let offset = current.offset(self.next_lsn);
-        let mut magic = [0; 8];
-        match current.file.read_at(&mut magic, offset) {
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            read => read?,
-        }
-        if magic != [0; 8] {
+        if !is_blank(&*current.file, offset)? {
             // These bytes are allocated, so there is space for zeros.
             current.file.write_at(&[0; 8], offset)?;
             current.file.sync()?;
@@ -238,28 +242,13 @@ impl LogWriter {
         }
     }
 
-    /// Creates a segment that starts at the end of the log, durably (D2). The header comes last: while there may yet be too little
-    /// space, what is left of a failure has none and is nothing to recovery (R9). The number is not used again.
+    /// Creates a segment that starts at the end of the log, durably (D2). The header comes last: what a lack of space
+    /// leaves behind has none and is nothing to recovery (R9). The number is not used again.
     fn create_segment(&mut self, group_len: u64) -> Result<Current> {
         let number = self.next_segment;
         self.next_segment += 1;
         let name = segment_name(number);
         let len = self.options.segment_bytes.max(SEGMENT_HEADER_BYTES as u64 + group_len);
-        let what = || format!("creating the log segment {name}");
-        let reserve = || -> io::Result<Arc<dyn File>> {
-            let file = self.disk.open(&name, OpenMode::Create)?;
-            file.allocate(0, len)?;
-            self.disk.sync_directory()?;
-            Ok(file)
-        };
-        let file = match reserve() {
-            Ok(file) => file,
-            Err(e) => {
-                // Gives the space back if it can; the file does no harm.
-                let _ = self.disk.remove(&name);
-                return Err(Error::io(what(), e));
-            }
-        };
         let header = SegmentHeader {
             number,
             database: self.database,
@@ -267,8 +256,27 @@ impl LogWriter {
             durable: self.durable,
             last_ts: self.last_ts,
         };
-        file.write_at(&header.encode(), 0).and_then(|()| file.sync()).map_err(|e| uncertain(what(), e))?;
-        Ok(Current { number, file, salt: salt(number, self.database), start: self.next_lsn, len })
+        let what = || format!("creating the log segment {name}");
+        let create = || -> io::Result<Arc<dyn File>> {
+            let file = self.disk.open(&name, OpenMode::Create)?;
+            file.allocate(0, len)?;
+            self.disk.sync_directory()?;
+            match file.write_at(&header.encode(), 0) {
+                Err(e) if !is_blank(&*file, 0)? => Err(io::Error::other(e)),
+                written => written.map(|()| file),
+            }
+        };
+        match create() {
+            Ok(file) => {
+                file.sync().map_err(|e| uncertain(what(), e))?;
+                Ok(Current { number, file, salt: salt(number, self.database), start: self.next_lsn, len })
+            }
+            Err(e) => {
+                // Gives the space back if it can; the file does no harm.
+                let _ = self.disk.remove(&name);
+                Err(Error::io(what(), e))
+            }
+        }
     }
 
     fn retire_current(&mut self) {

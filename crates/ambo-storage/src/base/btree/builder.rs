@@ -337,8 +337,8 @@ impl TreeBuilder {
         self.finish_with_pages().map(|(meta, _)| meta)
     }
 
-    /// As [`TreeBuilder::finish`]; also gives the pages that were written for this tree, those of blobs included; not
-    /// those of blobs that were pushed as references.
+    /// As [`TreeBuilder::finish`]; also gives the pages that were written for this tree: leaves and inner pages, not and those
+    /// of blobs that it wrote.
     pub fn finish_with_pages(mut self) -> Result<(TreeMeta, Vec<PageRange>)> {
         self.write_leaves(4)?;
         let mut level = 0;
@@ -354,7 +354,7 @@ impl TreeBuilder {
             level += 1;
         }
         let mut pages = self.writer.finish()?;
-        pages.extend(self.blobs.keep());
+        pages.append(&mut self.blobs.keep());
         Ok((self.meta, pages))
     }
 

@@ -24,7 +24,7 @@ struct Model {
 impl Model {
     fn new(seed: u64) -> Self {
         let disk = SimDisk::new(seed);
-        let compress = seed % 3 == 0;
+        let compress = seed.is_multiple_of(3);
         let log = Self::writer(&disk, compress, LogPosition::default());
         let start = Start::default();
         Self {
