@@ -204,6 +204,11 @@ impl InnerDraft {
         self.children.len()
     }
 
+    /// The child, if it is the only one.
+    pub(super) fn only_child(&self) -> Option<PagePtr> {
+        if let [child] = self.children[..] { Some(child.ptr) } else { None }
+    }
+
     fn child_bytes(&self) -> usize {
         if self.level == 1 { 16 + SUMMARY } else { 16 }
     }

@@ -67,6 +67,9 @@ impl LeafView {
             return Err("a leaf was expected");
         }
         let keys = KeyList::parse(page, &header)?;
+        if keys.len() == 0 {
+            return Err("a leaf without entries");
+        }
         let records = header.records as usize;
         let fixed = header.detail == FIXED;
         let heap_end = if fixed {

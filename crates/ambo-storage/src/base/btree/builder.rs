@@ -1,0 +1,353 @@
+//! Building a tree from a sorted stream: leaves as they fill, inner pages above them as those fill.
+//!
+//! Memory is a few pages a level. One full leaf is held back, so that a last leaf that would be almost empty can share
+//! with it.
+
+use std::sync::Arc;
+
+use super::{
+    inner::{Child, InnerDraft, Separator},
+    leaf::{LeafDraft, LeafSummary},
+    meta::TreeMeta,
+    value::{self, Blobs},
+};
+use crate::{
+    Error, Result,
+    id::PagePtr,
+    page::{PageRange, PageStore, PageWriter},
+    record::{KEY_BYTES_MAX, Record, RecordKind},
+};
+
+/// How trees are built.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildOptions {
+    /// The most children of an inner page and entries of a leaf, at least 2. Unlimited but in tests, which make high trees of few
+    /// entries with it.
+    pub fanout_max: usize,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        Self { fanout_max: usize::MAX }
+    }
+}
+
+/// A sorted stream of entries, lent one at a time.
+pub trait RowStream {
+    /// The next entry, in strictly increasing order of keys; `None` at the end.
+    fn next_row(&mut self) -> Result<Option<(&[u8], Record<'_>)>>;
+}
+
+/// What the tree holds so far, as its next leaf's separator sees it.
+enum Floor {
+    /// Nothing.
+    Start,
+    /// This is the last key.
+    Last(Vec<u8>),
+    /// All keys are smaller than this.
+    Below(Vec<u8>),
+    /// Nothing may follow.
+    Sealed,
+}
+
+/// What is known of the keys behind those of an adopted leaf.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ceiling<'k> {
+    /// This is the leaf's last key.
+    Last(&'k [u8]),
+    /// All its keys are smaller than this, and all that follow are not.
+    Below(&'k [u8]),
+    /// No entries follow.
+    End,
+}
+
+/// A leaf of another tree that becomes part of this one as it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Adopted<'k> {
+    pub ptr: PagePtr,
+    pub entries: u64,
+    pub summary: LeafSummary,
+    /// At or below its first key and above all before.
+    pub lower: &'k [u8],
+    pub ceiling: Ceiling<'k>,
+}
+
+/// Builds one tree. What was written is freed again unless [`TreeBuilder::finish`] succeeds.
+pub struct TreeBuilder {
+    store: Arc<PageStore>,
+    writer: PageWriter,
+    options: BuildOptions,
+    blobs: Blobs,
+    current: LeafDraft,
+    /// A full leaf that is held back, or empty.
+    previous: LeafDraft,
+    floor: Floor,
+    levels: Vec<InnerDraft>,
+    scratch: Vec<u8>,
+    inline_max: usize,
+    meta: TreeMeta,
+}
+
+impl TreeBuilder {
+    /// A builder of an empty tree.
+    pub fn new(store: &Arc<PageStore>, options: BuildOptions) -> Self {
+        assert!(options.fanout_max >= 2, "a tree grows narrower towards its root");
+        let page_size = store.page_size();
+        Self {
+            writer: store.writer(),
+            blobs: Blobs::new(store),
+            store: Arc::clone(store),
+            options,
+            current: LeafDraft::new(page_size),
+            previous: LeafDraft::new(page_size),
+            floor: Floor::Start,
+            levels: Vec::new(),
+            scratch: Vec::new(),
+            inline_max: page_size / 4,
+            meta: TreeMeta::default(),
+        }
+    }
+
+    /// Adds an entry behind all others. An inline record longer than a quarter of a page becomes a blob; a blob is kept as
+    /// it is, and belongs to this tree from then on.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a key that is too long; [`Error::Damaged`] for a blob reference that is none; whatever writing pages gives.
+    ///
+    /// # Panics
+    /// If the key is not greater than the one before.
+    pub fn push(&mut self, key: &[u8], record: Record<'_>) -> Result<()> {
+        if key.len() > KEY_BYTES_MAX {
+            return Err(Error::Invalid(format!("a key of {} bytes; {KEY_BYTES_MAX} are the most", key.len())));
+        }
+        self.assert_next(key);
+        match record.kind {
+            RecordKind::Inline if record.bytes.len() > self.inline_max => {
+                let reference = self.blobs.write(record.bytes)?;
+                let record = Record { kind: RecordKind::Blob, bytes: &reference.encoded };
+                self.push_sized(key, record, reference.bytes, reference.pages)
+            }
+            RecordKind::Blob => {
+                let (bytes, pages) = value::blob_size(record.bytes)?;
+                self.push_sized(key, record, bytes, pages)
+            }
+            _ => self.push_sized(key, record, record.bytes.len() as u64, 0),
+        }
+    }
+
+    /// As [`TreeBuilder::push`] for a blob that is to be written anew, as its pages should be elsewhere.
+    pub(super) fn push_copied_blob(&mut self, key: &[u8], reference: &[u8]) -> Result<()> {
+        self.assert_next(key);
+        let copy = self.blobs.copy(reference)?;
+        let record = Record { kind: RecordKind::Blob, bytes: &copy.encoded };
+        self.push_sized(key, record, copy.bytes, copy.pages)
+    }
+
+    /// Adds all entries of a stream.
+    pub fn extend(&mut self, rows: &mut dyn RowStream) -> Result<()> {
+        while let Some((key, record)) = rows.next_row()? {
+            self.push(key, record)?;
+        }
+        Ok(())
+    }
+
+    /// Entries so far.
+    pub fn rows(&self) -> u64 {
+        self.meta.rows
+    }
+
+    fn assert_next(&self, key: &[u8]) {
+        let after = match (self.current.last_key(), &self.floor) {
+            (Some(last), _) => last < key,
+            (None, Floor::Start) => true,
+            (None, Floor::Last(last)) => last.as_slice() < key,
+            (None, Floor::Below(bound)) => bound.as_slice() <= key,
+            (None, Floor::Sealed) => false,
+        };
+        // A draft that is held back has entries only while `current` has some.
+        assert!(after, "keys are pushed in strictly increasing order");
+    }
+
+    fn push_sized(&mut self, key: &[u8], record: Record<'_>, value_bytes: u64, blob_pages: u64) -> Result<()> {
+        if self.current.len() >= self.options.fanout_max
+            || !self.current.push(key, record, value_bytes, blob_pages)
+        {
+            self.hold_back()?;
+            let fits = self.current.push(key, record, value_bytes, blob_pages);
+            assert!(fits, "an empty leaf takes any entry");
+        }
+        self.meta.rows += 1;
+        self.meta.tombstones += u64::from(record.is_tombstone());
+        self.meta.key_bytes += key.len() as u64;
+        self.meta.value_bytes += value_bytes;
+        self.meta.blob_pages += blob_pages;
+        Ok(())
+    }
+
+    /// Writes the leaf that was held back and holds back the current one.
+    fn hold_back(&mut self) -> Result<()> {
+        self.write_previous()?;
+        std::mem::swap(&mut self.previous, &mut self.current);
+        Ok(())
+    }
+
+    /// Writes both leaves, shared evenly if the current one would be left under a `1 / part` of a page.
+    fn write_leaves(&mut self, part: usize) -> Result<()> {
+        let small = self.current.used() < self.store.page_size() / part;
+        if small && !self.current.is_empty() && !self.previous.is_empty() {
+            self.balance()?;
+        }
+        self.write_previous()?;
+        self.hold_back()?;
+        self.write_previous()
+    }
+
+    /// Shares the entries of both leaves evenly. Where that does not fit (keys with less in common are longer),
+    /// they stay as they are.
+    fn balance(&mut self) -> Result<()> {
+        let page_size = self.store.page_size();
+        let half = (self.previous.used() + self.current.used()) / 2;
+        let (mut left, mut right) = (LeafDraft::new(page_size), LeafDraft::new(page_size));
+        for draft in [&self.previous, &self.current] {
+            for index in 0..draft.len() {
+                let (key, record) = (draft.key(index), draft.record(index));
+                let (bytes, pages) = match record.kind {
+                    RecordKind::Blob => value::blob_size(record.bytes)?,
+                    _ => (record.bytes.len() as u64, 0),
+                };
+                let side = if right.is_empty() && left.used() < half { &mut left } else { &mut right };
+                if !side.push(key, record, bytes, pages) || side.units() > 1 {
+                    return Ok(());
+                }
+            }
+        }
+        if !right.is_empty() {
+            (self.previous, self.current) = (left, right);
+        }
+        Ok(())
+    }
+
+    fn write_previous(&mut self) -> Result<()> {
+        if self.previous.is_empty() {
+            return Ok(());
+        }
+        let first = self.previous.key(0);
+        let separator = match &self.floor {
+            Floor::Start => Separator::default(),
+            Floor::Last(last) => Separator::after(last, first),
+            Floor::Below(bound) => Separator::at(bound, first),
+            Floor::Sealed => unreachable!("nothing is pushed behind the end"),
+        };
+        let mut last = match std::mem::replace(&mut self.floor, Floor::Start) {
+            Floor::Last(buffer) | Floor::Below(buffer) => buffer,
+            Floor::Start | Floor::Sealed => Vec::new(),
+        };
+        last.clear();
+        last.extend_from_slice(self.previous.last_key().expect("it has entries"));
+        self.floor = Floor::Last(last);
+        let entries = self.previous.len() as u64;
+        let (page, summary) = self.previous.encode();
+        let ptr = self.writer.write(page)?;
+        self.previous.clear();
+        self.meta.leaf_pages += u64::from(ptr.units());
+        self.add_child(0, separator, Child { ptr, entries, summary })
+    }
+
+    /// Whether adopting a leaf now leaves no page behind that is less than half full.
+    pub(super) fn is_ready_to_adopt(&self) -> bool {
+        self.current.is_empty()
+            || !self.previous.is_empty()
+            || self.current.used() * 2 >= self.store.page_size()
+    }
+
+    /// Whether `lower` parts what is there already from a leaf whose keys are at or above it.
+    pub(super) fn is_behind_all(&self, lower: &[u8]) -> bool {
+        match (self.current.last_key(), &self.floor) {
+            (Some(last), _) => last < lower,
+            (None, Floor::Start) => true,
+            (None, Floor::Last(last)) => last.as_slice() < lower,
+            (None, Floor::Below(bound)) => bound.as_slice() <= lower,
+            (None, Floor::Sealed) => false,
+        }
+    }
+
+    /// Makes a leaf of another tree the next of this one.
+    ///
+    /// # Panics
+    /// If it is not behind all others.
+    pub(super) fn adopt_leaf(&mut self, leaf: &Adopted<'_>) -> Result<()> {
+        assert!(self.is_behind_all(leaf.lower), "leaves are adopted in increasing order");
+        self.write_leaves(2)?;
+        let separator = match &self.floor {
+            Floor::Start => Separator::default(),
+            Floor::Last(last) => Separator::after(last, leaf.lower),
+            Floor::Below(bound) => Separator::at(bound, leaf.lower),
+            Floor::Sealed => unreachable!("nothing is behind the end"),
+        };
+        self.floor = match leaf.ceiling {
+            Ceiling::Last(key) => Floor::Last(key.to_vec()),
+            Ceiling::Below(bound) => Floor::Below(bound.to_vec()),
+            Ceiling::End => Floor::Sealed,
+        };
+        let Adopted { ptr, entries, summary, .. } = *leaf;
+        self.meta.rows += entries;
+        self.meta.tombstones += u64::from(summary.tombstones);
+        self.meta.key_bytes += summary.key_bytes;
+        self.meta.value_bytes += summary.value_bytes;
+        self.meta.blob_pages += summary.blob_pages;
+        self.meta.leaf_pages += u64::from(ptr.units());
+        self.add_child(0, separator, Child { ptr, entries, summary })
+    }
+
+    /// Adds a child to the rightmost page of a level, writing that page first if it is full.
+    fn add_child(&mut self, level: usize, separator: Separator, child: Child) -> Result<()> {
+        if level == self.levels.len() {
+            let number = u8::try_from(level + 1).expect("a tree of 255 levels has more leaves than there are pages");
+            self.levels.push(InnerDraft::new(self.store.page_size(), number));
+        }
+        let full = self.levels[level].len() >= self.options.fanout_max;
+        let pushed = if full { Err((separator, child)) } else { self.levels[level].push(separator, child) };
+        if let Err((separator, child)) = pushed {
+            self.write_inner(level)?;
+            let pushed = self.levels[level].push(separator, child);
+            assert!(pushed.is_ok(), "an empty inner page takes any child");
+        }
+        Ok(())
+    }
+
+    fn write_inner(&mut self, level: usize) -> Result<()> {
+        let (separator, entries) = self.levels[level].encode(&mut self.scratch);
+        let ptr = self.writer.write(&self.scratch)?;
+        self.meta.inner_pages += u64::from(ptr.units());
+        self.add_child(level + 1, separator, Child { ptr, entries, summary: LeafSummary::default() })
+    }
+
+    /// Writes what is left. The pages can be read from then on; they belong to whoever keeps the description.
+    pub fn finish(self) -> Result<TreeMeta> {
+        self.finish_with_pages().map(|(meta, _)| meta)
+    }
+
+    /// As [`TreeBuilder::finish`]; also gives the pages that were written for this tree: leaves and inner pages, not those
+    /// of blobs.
+    pub fn finish_with_pages(mut self) -> Result<(TreeMeta, Vec<PageRange>)> {
+        self.write_leaves(4)?;
+        let mut level = 0;
+        while level < self.levels.len() {
+            if level + 1 == self.levels.len()
+                && let Some(root) = self.levels[level].only_child()
+            {
+                self.meta.root = root;
+                self.meta.height = level as u8 + 1;
+                break;
+            }
+            self.write_inner(level)?;
+            level += 1;
+        }
+        let pages = self.writer.finish()?;
+        self.blobs.keep();
+        Ok((self.meta, pages))
+    }
+
+    /// Gives up: frees everything that was written, as dropping the builder does.
+    pub fn abort(self) {}
+}
