@@ -118,7 +118,10 @@ impl TreeBuilder {
     /// If the key is not greater than the one before.
     pub fn push(&mut self, key: &[u8], record: Record<'_>) -> Result<()> {
         if key.len() > KEY_BYTES_MAX {
-            return Err(Error::Invalid(format!("a key of {} bytes; {KEY_BYTES_MAX} are the most", key.len())));
+            return Err(Error::Invalid(format!(
+                "a key of {} bytes; {KEY_BYTES_MAX} are the most",
+                key.len()
+            )));
         }
         self.assert_next(key);
         match record.kind {
@@ -168,7 +171,13 @@ impl TreeBuilder {
         assert!(after, "keys are pushed in strictly increasing order");
     }
 
-    fn push_sized(&mut self, key: &[u8], record: Record<'_>, value_bytes: u64, blob_pages: u64) -> Result<()> {
+    fn push_sized(
+        &mut self,
+        key: &[u8],
+        record: Record<'_>,
+        value_bytes: u64,
+        blob_pages: u64,
+    ) -> Result<()> {
         if self.current.len() >= self.options.fanout_max
             || !self.current.push(key, record, value_bytes, blob_pages)
         {
@@ -302,7 +311,8 @@ impl TreeBuilder {
     /// Adds a child to the rightmost page of a level, writing that page first if it is full.
     fn add_child(&mut self, level: usize, separator: Separator, child: Child) -> Result<()> {
         if level == self.levels.len() {
-            let number = u8::try_from(level + 1).expect("a tree of 255 levels has more leaves than there are pages");
+            let number =
+                u8::try_from(level + 1).expect("a tree of 255 levels has more leaves than there are pages");
             self.levels.push(InnerDraft::new(self.store.page_size(), number));
         }
         let full = self.levels[level].len() >= self.options.fanout_max;

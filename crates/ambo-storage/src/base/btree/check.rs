@@ -1,6 +1,6 @@
 //! Checking a whole tree: every page, every key, every count.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::{
     inner::InnerView,
@@ -63,7 +63,7 @@ impl Tree {
             tree: self,
             options,
             report: TreeReport::default(),
-            seen: BTreeSet::new(),
+            seen: BTreeMap::new(),
             last_key: None,
         };
         let meta = *self.meta();
@@ -87,7 +87,8 @@ struct Check<'t> {
     tree: &'t Tree,
     options: &'t CheckOptions,
     report: TreeReport,
-    seen: BTreeSet<u64>,
+    /// Start and end of each range of pages that was reached.
+    seen: BTreeMap<u64, u64>,
     last_key: Option<Vec<u8>>,
 }
 
@@ -104,20 +105,26 @@ impl Check<'_> {
 
     /// Notes pages; `false` if one of them is reached a second time.
     fn claim(&mut self, page: PagePtr, range: PageRange) -> bool {
-        let mut fresh = true;
-        for number in range.start.0..range.end() {
-            fresh &= self.seen.insert(number);
-        }
+        let (start, end) = (range.start.0, range.start.0.saturating_add(range.pages));
+        let before = self.seen.range(..end).next_back();
+        let fresh = before.is_none_or(|(_, before_end)| *before_end <= start);
         if fresh {
+            self.seen.insert(start, end);
             self.report.pages.push(range);
         } else {
-            self.problem(page, format!("pages {}..{} are reached twice", range.start, range.end()));
+            self.problem(page, format!("pages {start}..{end} are reached twice"));
         }
         fresh
     }
 
     /// Checks a subtree; the entries in it. Its keys are to be at or above `lower` and below `upper`.
-    fn subtree(&mut self, ptr: PagePtr, height: u8, lower: Option<&[u8]>, upper: Option<&[u8]>) -> (u64, LeafSummary) {
+    fn subtree(
+        &mut self,
+        ptr: PagePtr,
+        height: u8,
+        lower: Option<&[u8]>,
+        upper: Option<&[u8]>,
+    ) -> (u64, LeafSummary) {
         let nothing = (0, LeafSummary::default());
         if self.is_full() || !self.claim(ptr, ptr.into()) {
             return nothing;
@@ -149,7 +156,14 @@ impl Check<'_> {
         }
     }
 
-    fn inner(&mut self, ptr: PagePtr, page: &[u8], view: &InnerView, lower: Option<&[u8]>, upper: Option<&[u8]>) -> u64 {
+    fn inner(
+        &mut self,
+        ptr: PagePtr,
+        page: &[u8],
+        view: &InnerView,
+        lower: Option<&[u8]>,
+        upper: Option<&[u8]>,
+    ) -> u64 {
         self.report.counted.inner_pages += u64::from(ptr.units());
         let mut left: Option<Vec<u8>> = lower.map(<[u8]>::to_vec);
         let mut total = 0u64;
@@ -188,10 +202,11 @@ impl Check<'_> {
         right: Option<&[u8]>,
         total: &mut u64,
     ) {
-        let (child, entries) = match view.child(page, index).and_then(|child| Ok((child, view.entries(page, index)?))) {
-            Ok(found) => found,
-            Err(what) => return self.problem(ptr, format!("child {index}: {what}")),
-        };
+        let (child, entries) =
+            match view.child(page, index).and_then(|child| Ok((child, view.entries(page, index)?))) {
+                Ok(found) => found,
+                Err(what) => return self.problem(ptr, format!("child {index}: {what}")),
+            };
         let before = self.report.problems.len();
         let (counted, summary) = self.subtree(child, view.level, left, right);
         *total = total.saturating_add(entries);
@@ -205,7 +220,9 @@ impl Check<'_> {
         if view.level == 1 {
             match view.summary(page, index) {
                 Ok(known) if known == summary => (),
-                Ok(known) => self.problem(ptr, format!("child {index} is {summary:?}, the summary says {known:?}")),
+                Ok(known) => {
+                    self.problem(ptr, format!("child {index} is {summary:?}, the summary says {known:?}"))
+                }
                 Err(what) => self.problem(ptr, format!("child {index}: {what}")),
             }
         }
@@ -260,7 +277,14 @@ impl Check<'_> {
         (view.len() as u64, summary)
     }
 
-    fn record(&mut self, ptr: PagePtr, page: &[u8], view: &LeafView, index: usize, summary: &mut LeafSummary) {
+    fn record(
+        &mut self,
+        ptr: PagePtr,
+        page: &[u8],
+        view: &LeafView,
+        index: usize,
+        summary: &mut LeafSummary,
+    ) {
         let (kind, range) = match view.record(page, index) {
             Ok(record) => record,
             Err(what) => return self.problem(ptr, format!("record {index}: {what}")),

@@ -169,7 +169,8 @@ impl TreeCursor {
         let mut position = position;
         for level in (1..self.tree.meta().height).rev() {
             let (page, view) = self.read_inner(ptr, level)?;
-            let (index, rest) = view.child_at(&page, position).map_err(|what| self.tree.damaged(ptr, what))?;
+            let (index, rest) =
+                view.child_at(&page, position).map_err(|what| self.tree.damaged(ptr, what))?;
             let child = view.child(&page, index).map_err(|what| self.tree.damaged(ptr, what))?;
             self.path.push(Step { page, ptr, view, index });
             (ptr, position) = (child, rest);
@@ -353,6 +354,9 @@ impl TreeCursor {
 
 impl fmt::Debug for TreeCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TreeCursor").field("place", &self.place).field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("TreeCursor")
+            .field("place", &self.place)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
     }
 }

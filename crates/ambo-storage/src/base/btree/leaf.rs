@@ -220,7 +220,14 @@ impl LeafDraft {
 
     /// Bytes that the page would use with these properties.
     #[inline]
-    fn size(&self, measure: &KeyMeasure, heap: usize, mixed: bool, kinded: bool, offset_bytes: usize) -> usize {
+    fn size(
+        &self,
+        measure: &KeyMeasure,
+        heap: usize,
+        mixed: bool,
+        kinded: bool,
+        offset_bytes: usize,
+    ) -> usize {
         let offsets = if mixed || kinded { (measure.count + 1) * offset_bytes } else { 0 };
         let kinds = if kinded { measure.count } else { 0 };
         BODY + heap + measure.size(offset_bytes) + offsets + kinds
@@ -276,7 +283,8 @@ impl LeafDraft {
         let used = self.used();
         let offset_bytes = self.offset_bytes();
         let prefix = &self.keys[..self.measure.prefix];
-        let keys = (0..count).map(|index| &self.keys[start_of(&self.key_ends, index)..self.key_ends[index] as usize]);
+        let keys = (0..count)
+            .map(|index| &self.keys[start_of(&self.key_ends, index)..self.key_ends[index] as usize]);
         let at = BODY + heap;
         let width = self.measure.width();
         let encoded = key_list::encode(&mut self.page, at, offset_bytes, prefix, width, count, keys);

@@ -141,7 +141,8 @@ struct Source<'t> {
 
 impl<'t> Source<'t> {
     fn start(tree: &'t Tree) -> Result<Self> {
-        let mut source = Self { tree, walker: LeafWalker::new(tree), open: None, done: false, spare: Vec::new() };
+        let mut source =
+            Self { tree, walker: LeafWalker::new(tree), open: None, done: false, spare: Vec::new() };
         source.next_leaf()?;
         Ok(source)
     }
@@ -233,9 +234,10 @@ impl Merge<'_, '_> {
     fn is_adoptable(&self, turn: usize, summary: Option<LeafSummary>) -> bool {
         let leaf = self.sources[turn].walker.leaf();
         let Some(summary) = summary else { return false };
-        let relocated = self.options.relocate_from.is_some_and(|from| {
-            leaf.number().0 + u64::from(leaf.units()) > from.0 || summary.blob_pages > 0
-        });
+        let relocated = self
+            .options
+            .relocate_from
+            .is_some_and(|from| leaf.number().0 + u64::from(leaf.units()) > from.0 || summary.blob_pages > 0);
         let full = summary.used as usize * 2 >= usize::from(leaf.units()) * self.page_size;
         full && !relocated
             && !(self.options.drop_tombstones && summary.tombstones > 0)
@@ -245,7 +247,8 @@ impl Merge<'_, '_> {
     /// Adopts the leaf by what its parents say, if they say enough.
     fn adopt_unread(&mut self, turn: usize) -> Result<bool> {
         let source = &self.sources[turn];
-        let mut others = self.sources.iter().enumerate().filter(|(index, other)| *index != turn && !other.done);
+        let mut others =
+            self.sources.iter().enumerate().filter(|(index, other)| *index != turn && !other.done);
         let ceiling = match source.walker.upper() {
             Some(upper) if others.all(|(_, other)| other.bound() >= upper) => Ceiling::Below(upper),
             None if others.next().is_none() => Ceiling::End,
@@ -277,8 +280,11 @@ impl Merge<'_, '_> {
         let open = source.open.as_ref().expect("just read");
         let loaded = open.view.keys.key_into(&open.page, open.view.len() - 1, &mut self.key);
         loaded.map_err(|what| source.tree.damaged(source.walker.leaf(), what))?;
-        let mut others = self.sources.iter().enumerate().filter(|(index, other)| *index != turn && !other.done);
-        if others.any(|(_, other)| other.bound() <= self.key.as_slice()) || !self.builder.is_behind_all(&open.key) {
+        let mut others =
+            self.sources.iter().enumerate().filter(|(index, other)| *index != turn && !other.done);
+        if others.any(|(_, other)| other.bound() <= self.key.as_slice())
+            || !self.builder.is_behind_all(&open.key)
+        {
             return Ok(false);
         }
         self.builder.adopt_leaf(&Adopted {
@@ -298,7 +304,11 @@ impl Merge<'_, '_> {
         let mut any = false;
         for index in 0..self.sources.len() {
             let source = &self.sources[index];
-            if index == turn || source.done || source.open.is_none() || source.bound() != self.sources[turn].bound() {
+            if index == turn
+                || source.done
+                || source.open.is_none()
+                || source.bound() != self.sources[turn].bound()
+            {
                 continue;
             }
             assert!(index > turn, "of equal keys the newest has its turn");

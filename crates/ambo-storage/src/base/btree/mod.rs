@@ -21,6 +21,8 @@ mod value;
 mod walk;
 
 #[cfg(test)]
+mod measure;
+#[cfg(test)]
 mod tests;
 
 pub use builder::{BuildOptions, RowStream, TreeBuilder};

@@ -71,7 +71,8 @@ impl NodeHeader {
         let Some(header) = page.first_chunk::<BODY>() else {
             return Err("page shorter than its header");
         };
-        let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let word =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         if header[ZERO] != 0 || header[FLAGS] & !(FLAG_WIDE | FLAG_KINDS) != 0 {
             return Err("unknown flags in the page header");
         }

@@ -4,12 +4,7 @@ use std::{fmt, ops::Deref, ops::Range, sync::Arc};
 
 use parking_lot::Mutex;
 
-use super::{
-    Found, cursor::TreeCursor, damaged,
-    inner::InnerView,
-    leaf::LeafView,
-    meta::TreeMeta,
-};
+use super::{Found, cursor::TreeCursor, damaged, inner::InnerView, leaf::LeafView, meta::TreeMeta};
 use crate::{
     Error, Result,
     id::PagePtr,

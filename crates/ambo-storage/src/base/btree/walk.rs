@@ -90,9 +90,10 @@ impl<'t> LeafWalker<'t> {
         self.entries = self.tree.meta().rows;
         self.summary = None;
         if let Some(parent) = self.path.last() {
-            let known = parent.view.entries(&parent.page, parent.index).and_then(|entries| {
-                Ok((entries, parent.view.summary(&parent.page, parent.index)?))
-            });
+            let known = parent
+                .view
+                .entries(&parent.page, parent.index)
+                .and_then(|entries| Ok((entries, parent.view.summary(&parent.page, parent.index)?)));
             let (entries, summary) = known.map_err(|what| self.tree.damaged(parent.ptr, what))?;
             (self.entries, self.summary) = (entries, Some(summary));
         }

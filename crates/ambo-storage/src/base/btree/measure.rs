@@ -1,0 +1,142 @@
+//! Rates of the tree by itself, in memory: `cargo test --release -p ambo-storage -- --ignored --nocapture btree::measure`.
+#![expect(clippy::print_stdout, reason = "the figures are the result")]
+
+use std::{
+    hint::black_box,
+    sync::{Arc, atomic::AtomicBool},
+    time::Instant,
+};
+
+use super::*;
+use crate::{page::PageStore, record::Record};
+
+const PAGE: usize = 16 << 10;
+
+fn scattered(n: u64) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..8].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+    key[8..].copy_from_slice(&(n as u32).to_be_bytes());
+    key
+}
+
+fn sorted(from: u64, count: u64, step: u64) -> Vec<[u8; 12]> {
+    let mut keys: Vec<_> = (0..count).map(|n| scattered(from + n * step)).collect();
+    keys.sort_unstable();
+    keys
+}
+
+fn build(store: &Arc<PageStore>, keys: &[impl AsRef<[u8]>], value: &[u8]) -> Arc<Tree> {
+    let mut builder = TreeBuilder::new(store, BuildOptions::default());
+    for key in keys {
+        builder.push(key.as_ref(), Record::inline(value)).unwrap();
+    }
+    Tree::open(Arc::clone(store), builder.finish().unwrap())
+}
+
+fn report(what: &str, count: u64, start: Instant) {
+    let nanos = start.elapsed().as_nanos() as f64 / count as f64;
+    println!("{what:<45} {nanos:8.1} ns each, {:8.2} M/s", 1000.0 / nanos);
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn rates() {
+    const ROWS: u64 = 1_000_000;
+    let store = PageStore::memory(PAGE);
+    let keys = sorted(0, ROWS, 1);
+    for round in 0..2 {
+        let start = Instant::now();
+        let tree = build(&store, &keys, &[7; 500]);
+        report(&format!("build 12+500, round {round}"), ROWS, start);
+        if round == 0 {
+            store.free(tree.check(&CheckOptions::default()).unwrap().pages);
+            continue;
+        }
+        println!("{:?}", tree.meta());
+        gets(&tree, ROWS);
+        scans(&tree, ROWS);
+        merges(&store, &tree);
+    }
+    let keys: Vec<[u8; 24]> = (0..2_000_000u64)
+        .map(|n| {
+            let mut key = [0; 24];
+            key[8..16].copy_from_slice(&n.to_be_bytes());
+            key[16..].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+            key
+        })
+        .collect();
+    for _ in 0..3 {
+        let start = Instant::now();
+        let tree = build(&store, &keys, &[7; 150]);
+        report("build 24+150", keys.len() as u64, start);
+        scans(&tree, keys.len() as u64);
+        store.free(tree.check(&CheckOptions::default()).unwrap().pages);
+    }
+    let keys: Vec<[u8; 8]> = (0..4_000_000u64).map(|n| n.to_be_bytes()).collect();
+    let start = Instant::now();
+    let tree = build(&store, &keys, &[7; 8]);
+    report("build 8+8", keys.len() as u64, start);
+    scans(&tree, keys.len() as u64);
+}
+
+fn gets(tree: &Arc<Tree>, rows: u64) {
+    for round in 0..3 {
+        let start = Instant::now();
+        let mut x = 1u64;
+        for _ in 0..rows {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let record = tree.get(&scattered((x >> 33) % rows)).unwrap().unwrap();
+            black_box(record[0]);
+        }
+        report(&format!("random get, round {round}"), rows, start);
+    }
+    let start = Instant::now();
+    for n in 0..rows {
+        black_box(tree.rank(&scattered(n)).unwrap());
+    }
+    report("random rank", rows, start);
+    let mut cursor = tree.cursor();
+    let start = Instant::now();
+    for n in 0..rows {
+        black_box(cursor.seek_ge(&scattered(n)).unwrap());
+    }
+    report("random seek", rows, start);
+}
+
+fn scans(tree: &Arc<Tree>, rows: u64) {
+    for _ in 0..2 {
+        let mut cursor = tree.cursor();
+        let start = Instant::now();
+        let (mut count, mut bytes) = (0, 0);
+        while cursor.next().unwrap() {
+            count += 1;
+            bytes += cursor.key().len() + cursor.record().bytes.len();
+        }
+        report("scan", rows, start);
+        assert_eq!((count, bytes as u64), (rows, tree.meta().key_bytes + tree.meta().value_bytes));
+    }
+    let mut cursor = tree.cursor();
+    let start = Instant::now();
+    let mut sum = 0u64;
+    while cursor.prev().unwrap() || (sum == 0 && cursor.seek_last().unwrap()) {
+        sum += u64::from(cursor.record().bytes[0]);
+    }
+    report("scan backwards, reading a byte", rows, start);
+    black_box(sum);
+}
+
+fn merges(store: &Arc<PageStore>, main: &Arc<Tree>) {
+    let cancel = AtomicBool::new(false);
+    for (what, run) in [
+        ("merge 100 k scattered into 1 M", build(store, &sorted(5_000_000, 100_000, 1), &[8; 500])),
+        ("merge 1 k scattered into 1 M", build(store, &sorted(5_000_000, 1_000, 1), &[8; 500])),
+    ] {
+        let start = Instant::now();
+        let merged = merge(&[run, Arc::clone(main)], &MergeOptions::new(&cancel)).unwrap();
+        report(what, merged.meta.rows, start);
+        println!(
+            "{} adopted, {} merged leaves, {} rows",
+            merged.adopted_leaves, merged.merged_leaves, merged.merged_rows
+        );
+    }
+}
