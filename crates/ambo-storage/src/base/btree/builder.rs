@@ -337,8 +337,8 @@ impl TreeBuilder {
         self.finish_with_pages().map(|(meta, _)| meta)
     }
 
-    /// As [`TreeBuilder::finish`]; also gives the pages that were written for this tree: leaves and inner pages, not those
-    /// of blobs.
+    /// As [`TreeBuilder::finish`]; also gives the pages that were written for this tree: leaves and inner pages, not and those
+    /// of blobs that it wrote.
     pub fn finish_with_pages(mut self) -> Result<(TreeMeta, Vec<PageRange>)> {
         self.write_leaves(4)?;
         let mut level = 0;
@@ -353,8 +353,8 @@ impl TreeBuilder {
             self.write_inner(level)?;
             level += 1;
         }
-        let pages = self.writer.finish()?;
-        self.blobs.keep();
+        let mut pages = self.writer.finish()?;
+        pages.append(&mut self.blobs.keep());
         Ok((self.meta, pages))
     }
 

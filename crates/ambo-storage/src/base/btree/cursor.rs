@@ -3,9 +3,19 @@
 //! It keeps its leaf and the inner pages above it pinned, so that a step within a leaf touches nothing but the leaf, and a step to the next leaf
 //! mostly one inner page.
 
-use std::{cmp::Ordering, fmt, ops::Range, sync::Arc};
+use std::{
+    cmp::Ordering,
+    fmt,
+    ops::{Deref, Range},
+    sync::Arc,
+};
 
-use super::{inner::InnerView, leaf::LeafView, tree::Tree};
+use super::{
+    hot::{HotNode, HotSlot},
+    inner::InnerView,
+    leaf::LeafView,
+    tree::Tree,
+};
 use crate::{
     Result,
     id::PagePtr,
@@ -15,10 +25,38 @@ use crate::{
 
 /// An inner page on the way to the leaf, and which child was taken.
 struct Step {
-    page: OwnedPage,
+    page: StepPage,
     ptr: PagePtr,
     view: InnerView,
     index: usize,
+}
+
+/// How an inner page is held.
+enum StepPage {
+    /// By the tree, which the cursor keeps alive: never lent out for longer than the cursor lives.
+    Hot(&'static HotNode),
+    Owned(OwnedPage),
+}
+
+impl Deref for StepPage {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Hot(node) => node.page(),
+            Self::Owned(page) => page,
+        }
+    }
+}
+
+impl Step {
+    /// The slot of the child that was taken, if that is an inner page and this one is hot.
+    fn slot(&self) -> Option<&HotSlot> {
+        match &self.page {
+            StepPage::Hot(node) if self.view.level > 1 => node.slot(self.index).ok(),
+            _ => None,
+        }
+    }
 }
 
 /// The leaf.
@@ -289,10 +327,21 @@ impl TreeCursor {
         self.enter(ptr, access)
     }
 
-    fn read_inner(&self, ptr: PagePtr, level: u8) -> Result<(OwnedPage, InnerView)> {
+    /// The inner page at `ptr`, which is the root or the child that the last step of the path took.
+    fn read_inner(&self, ptr: PagePtr, level: u8) -> Result<(StepPage, InnerView)> {
+        let slot = match self.path.last() {
+            Some(step) => step.slot(),
+            None => Some(self.tree.root_slot()),
+        };
+        if let Some(node) = self.tree.hot(slot, ptr, level)? {
+            // SAFETY: the node is in the tree's memory, where it stays unmoved until the tree is dropped, and `self.tree` keeps the tree alive
+            // for longer than `self.path`, from which the reference is not lent for longer than `self` is borrowed.
+            let node = unsafe { std::mem::transmute::<&HotNode, &'static HotNode>(node) };
+            return Ok((StepPage::Hot(node), node.view));
+        }
         let page = self.tree.store.read_owned(ptr, Access::Inner)?;
         let view = InnerView::parse(&page, level).map_err(|what| self.tree.damaged(ptr, what))?;
-        Ok((page, view))
+        Ok((StepPage::Owned(page), view))
     }
 
     /// Makes the page at `ptr` the cursor's leaf.

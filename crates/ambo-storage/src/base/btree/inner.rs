@@ -156,11 +156,6 @@ impl Separator {
         Self { bytes: first[..first.len().min(needed + SPARE)].to_vec(), needed }
     }
 
-    /// Exactly `bytes`.
-    pub(super) fn exactly(bytes: &[u8]) -> Self {
-        Self { bytes: bytes.to_vec(), needed: bytes.len() }
-    }
-
     fn short(&self) -> &[u8] {
         &self.bytes[..self.needed]
     }

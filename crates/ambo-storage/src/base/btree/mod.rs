@@ -10,6 +10,7 @@
 mod builder;
 mod check;
 mod cursor;
+mod hot;
 mod inner;
 mod key_list;
 mod leaf;

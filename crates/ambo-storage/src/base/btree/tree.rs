@@ -4,11 +4,19 @@ use std::{fmt, ops::Deref, ops::Range, sync::Arc};
 
 use parking_lot::Mutex;
 
-use super::{Found, cursor::TreeCursor, damaged, inner::InnerView, leaf::LeafView, meta::TreeMeta};
+use super::{
+    Found,
+    cursor::TreeCursor,
+    damaged,
+    hot::{self, HotNode, HotSlot},
+    inner::InnerView,
+    leaf::LeafView,
+    meta::TreeMeta,
+};
 use crate::{
     Error, Result,
     id::PagePtr,
-    page::{Access, PageRange, PageRef, PageStore},
+    page::{Access, PageRef, PageStore, RetiredPages},
     record::{Record, RecordKind},
 };
 
@@ -16,14 +24,15 @@ use crate::{
 pub struct Tree {
     pub(super) store: Arc<PageStore>,
     meta: TreeMeta,
-    /// Pages to retire when the tree is dropped.
-    garbage: Mutex<Vec<PageRange>>,
+    root: HotSlot,
+    /// Pages that become free when the tree is dropped: behind `root`, so that none is pinned any more then.
+    garbage: Mutex<Vec<RetiredPages>>,
 }
 
 impl Tree {
     /// The tree with this description. Nothing is read yet.
     pub fn open(store: Arc<PageStore>, meta: TreeMeta) -> Arc<Self> {
-        Arc::new(Self { store, meta, garbage: Mutex::default() })
+        Arc::new(Self { store, meta, root: HotSlot::new(), garbage: Mutex::default() })
     }
 
     /// The tree's description.
@@ -79,10 +88,10 @@ impl Tree {
         TreeCursor::new(Arc::clone(self))
     }
 
-    /// Pages that only this tree and older ones refer to, as a newer one has replaced it: they are retired when the
-    /// tree is dropped.
-    pub fn set_garbage(&self, ranges: Vec<PageRange>) {
-        *self.garbage.lock() = ranges;
+    /// Keeps pages that this tree refers to and the durable state no longer does, as a newer tree has replaced this one: they become free
+    /// when this one is dropped, after its last reader.
+    pub fn set_garbage(&self, pages: RetiredPages) {
+        self.garbage.lock().push(pages);
     }
 
     /// The leaf that would hold `key`, and how many entries are before it.
@@ -92,10 +101,55 @@ impl Tree {
             return Ok(None);
         }
         let mut ptr = self.meta.root;
+        let mut level = self.meta.height - 1;
         let mut before = 0u64;
-        for level in (1..self.meta.height).rev() {
+        let mut slot = Some(&self.root);
+        while level > 0 {
+            let Some(node) = self.hot(slot, ptr, level)? else {
+                return self.descend_cold(key, ptr, level, before);
+            };
+            let found = step(node.page(), &node.view, key).and_then(|(index, child, entries)| {
+                slot = if level > 1 { Some(node.slot(index)?) } else { None };
+                Ok((child, entries))
+            });
+            let (child, entries) = found.map_err(|what| self.damaged(ptr, what))?;
+            before = before.saturating_add(entries);
+            ptr = child;
+            level -= 1;
+        }
+        Ok(Some((ptr, before)))
+    }
+
+    /// The inner page in `slot`, if there is one and it may stay in memory.
+    #[inline]
+    pub(super) fn hot<'s>(
+        &self,
+        slot: Option<&'s HotSlot>,
+        ptr: PagePtr,
+        level: u8,
+    ) -> Result<Option<&'s HotNode>> {
+        let Some(slot) = slot else { return Ok(None) };
+        hot::node(slot, &self.store, ptr, level, &|what| self.damaged(ptr, what))
+    }
+
+    /// The slot of the root, if that is an inner page.
+    pub(super) fn root_slot(&self) -> &HotSlot {
+        &self.root
+    }
+
+    /// Goes on from an inner page that cannot stay in memory.
+    fn descend_cold(
+        &self,
+        key: &[u8],
+        ptr: PagePtr,
+        level: u8,
+        before: u64,
+    ) -> Result<Option<(PagePtr, u64)>> {
+        let (mut ptr, mut before) = (ptr, before);
+        for level in (1..=level).rev() {
             let page = self.store.read(ptr, Access::Inner)?;
-            let (child, entries) = step(&page, level, key).map_err(|what| self.damaged(ptr, what))?;
+            let found = InnerView::parse(&page, level).and_then(|view| step(&page, &view, key));
+            let (_, child, entries) = found.map_err(|what| self.damaged(ptr, what))?;
             before = before.saturating_add(entries);
             ptr = child;
         }
@@ -108,12 +162,11 @@ impl Tree {
     }
 }
 
-/// From an inner page towards `key`: the child, and the entries before it in this page.
+/// From an inner page towards `key`: which child, where it is, and the entries before it in this page.
 #[inline]
-fn step(page: &[u8], level: u8, key: &[u8]) -> Found<(PagePtr, u64)> {
-    let inner = InnerView::parse(page, level)?;
-    let index = inner.child_of(page, key)?;
-    Ok((inner.child(page, index)?, inner.entries_before(page, index)?))
+fn step(page: &[u8], view: &InnerView, key: &[u8]) -> Found<(usize, PagePtr, u64)> {
+    let index = view.child_of(page, key)?;
+    Ok((index, view.child(page, index)?, view.entries_before(page, index)?))
 }
 
 /// The record of `key` in a leaf.

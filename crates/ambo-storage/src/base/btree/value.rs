@@ -1,12 +1,14 @@
-//! Values that are too long for a leaf: the tree's use of `page::blob`.
+//! Values that are too long for a leaf: the tree's use of [`page::blob`](crate::page::blob).
 
 use std::sync::Arc;
 
 use crate::{
     Error, Result,
-    id::{PageNo, PagePtr},
-    page::{Access, NAME, PageKind, PageRange, PageStore, header},
+    page::{BlobReader, BlobRef, BlobWriter, NAME, PageRange, PageStore},
 };
+
+/// How much of a blob is copied at a time.
+const COPY_BYTES: usize = 1 << 20;
 
 /// A blob that was written.
 pub(super) struct Written {
@@ -29,34 +31,34 @@ impl Blobs {
 
     /// Writes a blob.
     pub(super) fn write(&mut self, value: &[u8]) -> Result<Written> {
-        let mut writer = self.store.writer();
-        let mut page = vec![0; self.store.page_size()];
-        for chunk in value.chunks(page.len() - header::HEADER_BYTES) {
-            page.fill(0);
-            header::set_header(&mut page, PageKind::Blob, 0);
-            page[header::HEADER_BYTES..][..chunk.len()].copy_from_slice(chunk);
-            writer.write(&page)?;
-        }
-        let ranges = writer.finish()?;
-        let mut encoded = (value.len() as u64).to_le_bytes().to_vec();
-        for range in &ranges {
-            encoded.extend_from_slice(&range.start.0.to_le_bytes());
-            encoded.extend_from_slice(&(range.pages as u32).to_le_bytes());
-        }
-        let pages = ranges.iter().map(|range| range.pages).sum();
-        self.written.extend(ranges);
-        Ok(Written { encoded, bytes: value.len() as u64, pages })
+        let mut writer = BlobWriter::new(&self.store);
+        writer.write_all(value)?;
+        self.finish(writer)
     }
 
     /// Writes a blob with the contents of another.
     pub(super) fn copy(&mut self, reference: &[u8]) -> Result<Written> {
-        let value = read_blob(&self.store, reference)?;
-        self.write(&value)
+        let mut reader = BlobReader::new(&self.store, decode(reference)?)?;
+        let mut writer = BlobWriter::new(&self.store);
+        let mut buffer = vec![0; COPY_BYTES.min(usize::try_from(reader.len()).unwrap_or(COPY_BYTES))];
+        let mut offset = 0;
+        while offset < reader.len() {
+            let read = reader.read_at(offset, &mut buffer)?;
+            writer.write_all(&buffer[..read])?;
+            offset += read as u64;
+        }
+        self.finish(writer)
     }
 
-    /// The blobs belong to the tree now.
-    pub(super) fn keep(&mut self) {
-        self.written.clear();
+    fn finish(&mut self, writer: BlobWriter) -> Result<Written> {
+        let blob = writer.finish()?;
+        self.written.extend_from_slice(blob.pages());
+        Ok(Written { encoded: blob.encode(), bytes: blob.bytes(), pages: page_count(&blob) })
+    }
+
+    /// The blobs belong to the tree now: their pages.
+    pub(super) fn keep(&mut self) -> Vec<PageRange> {
+        std::mem::take(&mut self.written)
     }
 }
 
@@ -66,42 +68,28 @@ impl Drop for Blobs {
     }
 }
 
-fn parse(reference: &[u8]) -> Result<(u64, Vec<PageRange>)> {
-    let wrong = || Error::damaged(NAME, 0, "not a blob reference");
-    let (bytes, rest) = reference.split_first_chunk::<8>().ok_or_else(wrong)?;
-    if !rest.len().is_multiple_of(12) {
-        return Err(wrong());
-    }
-    let ranges = rest.chunks_exact(12).map(|chunk| {
-        let start = u64::from_le_bytes(chunk[..8].try_into().expect("8 bytes"));
-        let pages = u32::from_le_bytes(chunk[8..].try_into().expect("4 bytes"));
-        PageRange::new(PageNo(start & 0xffff_ffff_ffff), u64::from(pages))
-    });
-    Ok((u64::from_le_bytes(*bytes), ranges.collect()))
+fn decode(reference: &[u8]) -> Result<BlobRef> {
+    BlobRef::decode(reference).ok_or_else(|| Error::damaged(NAME, 0, "a record is no reference to a blob"))
+}
+
+fn page_count(blob: &BlobRef) -> u64 {
+    blob.pages().iter().fold(0, |sum, range| sum.saturating_add(range.pages))
 }
 
 /// Bytes and pages of the blob with this reference.
 pub(super) fn blob_size(reference: &[u8]) -> Result<(u64, u64)> {
-    let (bytes, ranges) = parse(reference)?;
-    Ok((bytes, ranges.iter().map(|range| range.pages).sum()))
+    let blob = decode(reference)?;
+    Ok((blob.bytes(), page_count(&blob)))
 }
 
 /// Adds the pages of the blob with this reference.
 pub(super) fn add_blob_pages(reference: &[u8], pages: &mut Vec<PageRange>) -> Result<()> {
-    pages.extend(parse(reference)?.1);
+    pages.extend_from_slice(decode(reference)?.pages());
     Ok(())
 }
 
 /// The whole value of a blob.
+#[cfg(test)]
 pub(super) fn read_blob(store: &Arc<PageStore>, reference: &[u8]) -> Result<Vec<u8>> {
-    let (bytes, ranges) = parse(reference)?;
-    let mut value = Vec::new();
-    for range in ranges {
-        for number in range.start.0..range.end() {
-            let page = store.read(PagePtr::new(PageNo(number), 1), Access::Scan)?;
-            value.extend_from_slice(&page[header::HEADER_BYTES..]);
-        }
-    }
-    value.truncate(bytes as usize);
-    Ok(value)
+    BlobReader::new(store, decode(reference)?)?.read_all()
 }
