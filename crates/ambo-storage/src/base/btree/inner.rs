@@ -19,11 +19,11 @@ use super::{
     leaf::LeafSummary,
     node::{self, BODY, FLAG_WIDE, NodeHeader, TAIL},
 };
-use crate::id::PagePtr;
+use crate::{
+    id::PagePtr,
+    page::{PageKind, header as page_header},
+};
 
-/// The page kind of an inner page.
-pub(super) const INNER_KIND: u8 = 2;
-const KIND_AT: usize = 4;
 const SUMMARY: usize = 32;
 /// How much longer than needed a separator is kept, so that all of a page may become equally long.
 const SPARE: usize = 8;
@@ -45,7 +45,7 @@ impl InnerView {
     #[inline]
     pub(super) fn parse(page: &[u8], level: u8) -> Found<Self> {
         let header = NodeHeader::parse(page)?;
-        if page[KIND_AT] != INNER_KIND {
+        if page_header::kind(page) != Some(PageKind::Inner) {
             return Err("an inner page was expected");
         }
         if header.detail != level || level == 0 {
@@ -276,7 +276,7 @@ impl InnerDraft {
         };
         assert!(header.used as usize + TAIL <= page.len(), "an inner page is no larger than it was measured");
         header.write(page);
-        page[KIND_AT] = INNER_KIND;
+        page_header::set_header(page, PageKind::Inner, 0);
         self.children.clear();
         self.separators.clear();
         self.measure = KeyMeasure::default();

@@ -29,18 +29,17 @@ use std::ops::Range;
 use super::{
     Found,
     key_list::{self, KeyList, KeyMeasure},
-    node::{self, BODY, FLAG_KINDS, FLAG_WIDE, NodeHeader, PAGE_HEADER, TAIL},
+    node::{self, BODY, FLAG_KINDS, FLAG_WIDE, NodeHeader, TAIL},
 };
-use crate::record::{Record, RecordKind};
+use crate::{
+    page::{PageKind, header as page_header},
+    record::{Record, RecordKind},
+};
 
-/// The page kind of a leaf.
-pub(super) const LEAF_KIND: u8 = 1;
 /// Records inline and of one width.
 const FIXED: u8 = 1;
 /// Records of any length and kind, with offsets.
 const OFFSETS: u8 = 2;
-const KIND_AT: usize = 4;
-const _: () = assert!(KIND_AT < PAGE_HEADER);
 
 /// A leaf's parts, checked to lie inside the page; only meaningful with the page that it was parsed from.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +62,7 @@ impl LeafView {
     #[inline]
     pub(super) fn parse(page: &[u8]) -> Found<Self> {
         let header = NodeHeader::parse(page)?;
-        if page[KIND_AT] != LEAF_KIND {
+        if page_header::kind(page) != Some(PageKind::Leaf) {
             return Err("a leaf was expected");
         }
         let keys = KeyList::parse(page, &header)?;
@@ -318,7 +317,7 @@ impl LeafDraft {
             used: used as u32,
         };
         header.write(&mut self.page);
-        self.page[KIND_AT] = LEAF_KIND;
+        page_header::set_header(&mut self.page, PageKind::Leaf, 0);
         self.summary.used = used as u32;
         (&mut self.page, self.summary)
     }

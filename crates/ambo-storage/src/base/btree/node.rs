@@ -22,10 +22,8 @@
 //! it ends. All numbers are little-endian.
 
 use super::Found;
-use crate::id::PagePtr;
+use crate::{id::PagePtr, page::HEADER_BYTES};
 
-/// The bytes that every page begins with.
-pub(super) const PAGE_HEADER: usize = 16;
 /// Where the body begins.
 pub(super) const BODY: usize = 48;
 /// Bytes that stay free at a page's end.
@@ -46,7 +44,7 @@ const SUFFIX: usize = 32;
 const RECORDS: usize = 36;
 const TOMBSTONES: usize = 40;
 const USED: usize = 44;
-const _: () = assert!(KEYS == PAGE_HEADER && USED + 4 == BODY && ZERO + 1 == PREFIX);
+const _: () = assert!(KEYS == HEADER_BYTES && USED + 4 == BODY && ZERO + 1 == PREFIX);
 
 /// The header's fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -13,7 +13,11 @@ use crate::{
     Result,
     base::conformance::{self, Model, Subject, SubjectCursor, Value},
     id::PageNo,
-    page::{Access, PageRange, PageStore},
+    io::{
+        Disk, OpenMode,
+        sim::{Fault, FaultKind, Op, SimDisk},
+    },
+    page::{Access, PageRange, PageStore, PageStoreOptions},
     record::{Record, RecordKind},
 };
 
@@ -446,4 +450,140 @@ fn check_names_what_is_wrong() {
     let mut summary = root.clone();
     summary[ends + 8 * view.children() + 4] = 1;
     assert!(problems(&summary, 100).contains("summary says"));
+}
+
+/// A store in a file of a simulated disk, of which `frames` pages fit into memory.
+fn file_store(disk: &SimDisk, frames: usize) -> Arc<PageStore> {
+    let file = disk.open(crate::page::NAME, OpenMode::Create).unwrap();
+    PageStore::create(
+        file,
+        &PageStoreOptions { page_size: PAGE, cache_bytes: frames * PAGE * 16 / 15 + PAGE },
+    )
+    .unwrap()
+}
+
+// Keeps away: trees that only work while all their pages, or all their inner pages, stay in memory.
+#[test]
+fn trees_in_a_file_with_a_tiny_pool_conform() {
+    for fanout_max in [usize::MAX, 3] {
+        conformance::run(&|model| {
+            Box::new(TreeSubject(build(&file_store(&SimDisk::new(1), 12), model, fanout_max)))
+        });
+    }
+}
+
+// Keeps away: a failed read that panics, that spoils the cursor for later, or that passes for the end of the scan.
+#[test]
+fn failed_reads_are_errors_and_pass() {
+    let disk = SimDisk::new(1);
+    let store = file_store(&disk, 12);
+    let model: Model = (0..3000u64).map(|n| (n.to_be_bytes().to_vec(), Some(vec![1; 100]))).collect();
+    let tree = build(&store, &model, 8);
+    let mut cursor = tree.cursor();
+    let mut failures = 0;
+    for after in 0..40 {
+        disk.inject(Fault { op: Op::Read, file_prefix: None, after, kind: FaultKind::Io, once: true });
+        let mut count = 0;
+        let mut step = cursor.seek_first();
+        while let Ok(true) = step {
+            count += 1;
+            step = cursor.next();
+        }
+        match step {
+            Ok(_) => assert_eq!(count, model.len()),
+            Err(_) => failures += 1,
+        }
+        disk.clear_faults();
+        assert!(cursor.seek_ge(&1500u64.to_be_bytes()).unwrap());
+        assert_eq!(cursor.key(), 1500u64.to_be_bytes());
+    }
+    assert!(failures > 30, "{failures} failures were seen");
+}
+
+// Keeps away: a build that fails in the middle and keeps its pages.
+#[test]
+fn failed_writes_free_what_was_written() {
+    let disk = SimDisk::new(1);
+    let store = file_store(&disk, 12);
+    let free = store.stats().used_pages;
+    disk.set_capacity(Some(disk.used() + (3 << 20)));
+    let mut builder = TreeBuilder::new(&store, BuildOptions::default());
+    let error = (0..1_000_000u64)
+        .find_map(|n| builder.push(&n.to_be_bytes(), Record::inline(&[1; 1500])).err())
+        .expect("the disk is full");
+    assert!(matches!(error, crate::Error::DiskFull(_)), "{error}");
+    drop(builder);
+    assert_eq!(store.stats().used_pages, free);
+}
+
+// Keeps away: a change of the stored forms that nobody noticed.
+#[test]
+fn the_worked_examples_hold() {
+    let store = PageStore::memory(PAGE);
+    let model: Model = [(b"k1".to_vec(), Some(b"abc".to_vec())), (b"k2".to_vec(), None)].into();
+    let tree = build(&store, &model, usize::MAX);
+    let page = store.read(tree.meta().root, Access::Point).unwrap();
+    assert_eq!(page[4..8], [1, 1, 0, 0]);
+    let header = [
+        [2, 0, 0, 0],
+        [1, 2, 2, 0],
+        [1, 0, 0, 0],
+        [51, 0, 0, 0],
+        [1, 0, 0, 0],
+        [3, 0, 0, 0],
+        [1, 0, 0, 0],
+        [62, 0, 0, 0],
+    ];
+    assert_eq!(page[16..48], *header.as_flattened());
+    assert_eq!(page[48..62], *b"abck12\0\0\x03\0\x03\0\x01\x03");
+    assert!(page[62..].iter().all(|byte| *byte == 0));
+
+    let model: Model = (0..3u8).map(|n| (vec![b'k', n * 2, 9], Some(vec![n]))).collect();
+    let tree = build(&store, &model, 2);
+    let page = store.read(tree.meta().root, Access::Point).unwrap();
+    assert_eq!(page[4..8], [2, 1, 0, 0]);
+    let header =
+        [[1, 0, 0, 0], [1, 1, 0, 0], [2, 0, 0, 0], [48, 0, 0, 0], [0; 4], [0; 4], [0; 4], [146, 0, 0, 0]];
+    assert_eq!(page[16..48], *header.as_flattened());
+    assert_eq!(page[48..50], *b"k\x04");
+    let word = |at: usize| u64::from_le_bytes(page[at..at + 8].try_into().unwrap());
+    assert_eq!((word(66), word(74)), (2, 3), "entries up to the end of each child");
+    let used = 48 + 2 + 1 + 2 * 2; // headers, records, prefix "k", suffixes
+    assert_eq!((word(82), word(90), word(98), word(106)), (used, 6, 2, 0));
+}
+
+proptest! {
+    // Keeps away: a search in a key list that differs from that in a sorted list, most of all around the 8 bytes that are
+    // compared as a number.
+    #[test]
+    fn key_lists_are_searched_as_sorted_lists(
+        keys in proptest::collection::btree_set(
+            prop_oneof![
+                (1usize..20, proptest::collection::vec(0u8..3, 12)).prop_map(|(len, key)| key[..len.min(12)].to_vec()),
+                proptest::collection::vec(prop_oneof![Just(0u8), Just(0xff)], 9),
+            ],
+            1..60,
+        ),
+        width in 0usize..13,
+        probes in proptest::collection::vec(proptest::collection::vec(0u8..3, 0..13), 30),
+    ) {
+        let keys: BTreeSet<Vec<u8>> = match width {
+            0 => keys,
+            width => keys.into_iter().map(|mut key| { key.resize(width, 0); key }).collect(),
+        };
+        let mut draft = leaf::LeafDraft::new(PAGE);
+        for key in &keys {
+            prop_assert!(draft.push(key, Record::inline(b""), 0, 0));
+        }
+        let (page, _) = draft.encode();
+        let view = leaf::LeafView::parse(page).unwrap();
+        let sorted: Vec<_> = keys.iter().cloned().collect();
+        for probe in probes.iter().chain(&sorted) {
+            let expected = match sorted.binary_search(probe) {
+                Ok(index) => (index, true),
+                Err(index) => (index, false),
+            };
+            prop_assert_eq!(view.keys.search(page, probe), Ok(expected));
+        }
+    }
 }
