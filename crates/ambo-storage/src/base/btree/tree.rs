@@ -12,6 +12,7 @@ use super::{
     inner::InnerView,
     leaf::LeafView,
     meta::TreeMeta,
+    prefetch,
 };
 use crate::{
     Error, Result,
@@ -49,6 +50,7 @@ impl Tree {
     pub fn get<'a>(&'a self, key: &[u8]) -> Result<Option<TreeRecord<'a>>> {
         let Some((ptr, _)) = self.descend(key)? else { return Ok(None) };
         let page = self.store.read(ptr, Access::Point)?;
+        prefetch::page_front(&page);
         match find(&page, key) {
             Ok(Some((kind, range))) => Ok(Some(TreeRecord { page, kind, range })),
             Ok(None) => Ok(None),
@@ -60,6 +62,7 @@ impl Tree {
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
         let Some((ptr, before)) = self.descend(key)? else { return Ok(0) };
         let page = self.store.read(ptr, Access::Point)?;
+        prefetch::page_front(&page);
         let index = LeafView::parse(&page).and_then(|leaf| leaf.keys.search(&page, key));
         let (index, _) = index.map_err(|what| self.damaged(ptr, what))?;
         Ok(before.saturating_add(index as u64))
