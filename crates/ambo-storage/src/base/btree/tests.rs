@@ -302,7 +302,7 @@ fn cancelled_merges_and_dropped_builders_free_their_pages() {
     let error = merge(&[Arc::clone(&tree)], &options).unwrap_err();
     assert!(matches!(error, crate::Error::Cancelled), "{error}");
     let mut builder = TreeBuilder::new(&store, BuildOptions::default());
-    for (key, _) in &model {
+    for key in model.keys() {
         builder.push(key, Record::inline(&[5; 2000])).unwrap();
     }
     builder.abort();
