@@ -48,7 +48,7 @@ impl Tree {
 
     /// The record of `key`. It stays pinned in memory until it is dropped.
     pub fn get<'a>(&'a self, key: &[u8]) -> Result<Option<TreeRecord<'a>>> {
-        let Some((ptr, _)) = self.descend(key)? else { return Ok(None) };
+        let Some((ptr, _)) = self.descend::<false>(key)? else { return Ok(None) };
         let page = self.store.read(ptr, Access::Point)?;
         prefetch::page_front(&page);
         match find(&page, key) {
@@ -60,7 +60,7 @@ impl Tree {
 
     /// How many entries, tombstones included, have smaller keys.
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
-        let Some((ptr, before)) = self.descend(key)? else { return Ok(0) };
+        let Some((ptr, before)) = self.descend::<true>(key)? else { return Ok(0) };
         let page = self.store.read(ptr, Access::Point)?;
         prefetch::page_front(&page);
         let index = LeafView::parse(&page).and_then(|leaf| leaf.keys.search(&page, key));
@@ -97,9 +97,10 @@ impl Tree {
         self.garbage.lock().push(pages);
     }
 
-    /// The leaf that would hold `key`, and how many entries are before it.
+    /// The leaf that would hold `key`, and if they are to be `COUNTED` how many entries are before it: that is one
+    /// more cache line a level.
     #[inline]
-    fn descend(&self, key: &[u8]) -> Result<Option<(PagePtr, u64)>> {
+    fn descend<const COUNTED: bool>(&self, key: &[u8]) -> Result<Option<(PagePtr, u64)>> {
         if self.meta.root.is_null() {
             return Ok(None);
         }
@@ -109,9 +110,9 @@ impl Tree {
         let mut slot = Some(&self.root);
         while level > 0 {
             let Some(node) = self.hot(slot, ptr, level)? else {
-                return self.descend_cold(key, ptr, level, before);
+                return self.descend_cold::<COUNTED>(key, ptr, level, before);
             };
-            let found = step(node.page(), &node.view, key).and_then(|(index, child, entries)| {
+            let found = step::<COUNTED>(node.page(), &node.view, key).and_then(|(index, child, entries)| {
                 slot = if level > 1 { Some(node.slot(index)?) } else { None };
                 Ok((child, entries))
             });
@@ -141,7 +142,7 @@ impl Tree {
     }
 
     /// Goes on from an inner page that cannot stay in memory.
-    fn descend_cold(
+    fn descend_cold<const COUNTED: bool>(
         &self,
         key: &[u8],
         ptr: PagePtr,
@@ -151,7 +152,7 @@ impl Tree {
         let (mut ptr, mut before) = (ptr, before);
         for level in (1..=level).rev() {
             let page = self.store.read(ptr, Access::Inner)?;
-            let found = InnerView::parse(&page, level).and_then(|view| step(&page, &view, key));
+            let found = InnerView::parse(&page, level).and_then(|view| step::<COUNTED>(&page, &view, key));
             let (_, child, entries) = found.map_err(|what| self.damaged(ptr, what))?;
             before = before.saturating_add(entries);
             ptr = child;
@@ -167,9 +168,10 @@ impl Tree {
 
 /// From an inner page towards `key`: which child, where it is, and the entries before it in this page.
 #[inline]
-fn step(page: &[u8], view: &InnerView, key: &[u8]) -> Found<(usize, PagePtr, u64)> {
+fn step<const COUNTED: bool>(page: &[u8], view: &InnerView, key: &[u8]) -> Found<(usize, PagePtr, u64)> {
     let index = view.child_of(page, key)?;
-    Ok((index, view.child(page, index)?, view.entries_before(page, index)?))
+    let entries = if COUNTED { view.entries_before(page, index)? } else { 0 };
+    Ok((index, view.child(page, index)?, entries))
 }
 
 /// The record of `key` in a leaf.
