@@ -1,7 +1,7 @@
 //! Measures candidates for the delta's structure beside each other: decision 0001 has the figures.
 //!
 //! `cargo run --release -p ambo-storage --example delta_structures [-- STRUCTURE [ROWS]]`, where STRUCTURE is `delta`,
-//! `skiplist` (arena, prefix words), `crossbeam` (crossbeam-skiplist) or `all`.
+//! `pooled` (the delta with memory that an earlier one left), `skiplist` (arena, prefix words), `crossbeam` (crossbeam-skiplist) or `all`.
 
 #![allow(clippy::print_stdout, reason = "a program that prints its measurements")]
 
@@ -9,12 +9,19 @@ mod skiplist;
 
 use std::{
     hint::black_box,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::Instant,
 };
 
-use ambo_storage::{delta::Delta, id::Timestamp, record::Record};
+use ambo_storage::{
+    delta::{Delta, MemoryPool},
+    id::Timestamp,
+    record::Record,
+};
 
 /// One candidate: a map with a timestamp a value.
 trait Candidate: Sync {
@@ -53,6 +60,30 @@ impl Candidate for Delta {
     }
     fn bytes(&self) -> Option<usize> {
         Some(Delta::bytes(self))
+    }
+}
+
+/// A delta whose memory an earlier one left, as in a database that has been running for a while.
+struct Pooled(Delta);
+
+static POOL: LazyLock<Arc<MemoryPool>> = LazyLock::new(|| MemoryPool::new(1 << 30));
+
+impl Candidate for Pooled {
+    const NAME: &'static str = "the same, memory from a pool";
+    fn new(reserve: usize) -> Self {
+        Self(Delta::new_in(&POOL, reserve).expect("addresses"))
+    }
+    fn insert(&self, key: &[u8], timestamp: u64, value: &[u8]) {
+        Candidate::insert(&self.0, key, timestamp, value);
+    }
+    fn get(&self, key: &[u8]) -> Option<usize> {
+        Candidate::get(&self.0, key)
+    }
+    fn scan(&self) -> (usize, u64) {
+        self.0.scan()
+    }
+    fn bytes(&self) -> Option<usize> {
+        Some(self.0.bytes())
     }
 }
 
@@ -238,6 +269,9 @@ fn main() {
     for workload in &WORKLOADS {
         if matches!(&*which, "all" | "delta") {
             measure::<Delta>(workload, rows);
+        }
+        if matches!(&*which, "all" | "pooled") {
+            measure::<Pooled>(workload, rows);
         }
         if matches!(&*which, "all" | "skiplist") {
             measure::<skiplist::SkipList>(workload, rows);

@@ -1,6 +1,6 @@
 //! Giving space back to the file system while the database is in use.
 
-use super::engine::Engine;
+use super::{engine::Engine, settle::HOLE_PAGES_MIN};
 use crate::{Result, id::PageNo};
 
 /// What compacting achieved, in bytes of the `pages` file.
@@ -14,8 +14,6 @@ pub struct CompactReport {
 
 /// Moving pages down frees others behind them: after so many rounds little is left to gain.
 const ROUNDS: usize = 4;
-/// Free runs shorter than this are not worth a hole in the file.
-const HOLE_PAGES_MIN: u64 = 8;
 
 impl Engine {
     /// Settles everything, moves pages from the file's end into free space, and cuts the end off. Free space that readers of old

@@ -25,6 +25,12 @@ use crate::{
 const RUNS_WANTED: usize = 4;
 const GROWTH: u64 = 2;
 const MAIN_GROWTH: u64 = 4;
+/// Free space is given back when it is more than this share of what is used, and more than this many pages: less will soon be
+/// used again.
+const RECLAIM_SHARE: u64 = 16;
+const RECLAIM_PAGES_MIN: u64 = 64;
+/// Free runs shorter than this are not worth a hole in the file.
+pub(super) const HOLE_PAGES_MIN: u64 = 8;
 /// With so many runs everything is merged, whatever its size.
 const RUNS_MAX: usize = 16;
 
@@ -57,6 +63,19 @@ impl Engine {
         let ids: Vec<_> = self.versions.load().tables.keys().copied().collect();
         for id in ids {
             self.merge_all(id, None)?;
+        }
+        self.reclaim()
+    }
+
+    /// Frees what old versions held, and gives the file's free end and larger holes back to the file system once they are
+    /// a fair part of it.
+    pub(super) fn reclaim(&self) -> Result<()> {
+        let mut checkpoint = self.checkpoint.lock();
+        self.sweep(&mut checkpoint);
+        let stats = self.store.stats();
+        if stats.free_pages > RECLAIM_PAGES_MIN.max(stats.used_pages / RECLAIM_SHARE) {
+            self.store.truncate_tail()?;
+            self.store.punch_free(HOLE_PAGES_MIN)?;
         }
         Ok(())
     }
@@ -146,7 +165,11 @@ impl Engine {
     pub(super) fn merge_and_report(&self) {
         loop {
             match self.merge_due() {
-                Ok(true) if !self.signals.state.lock().stop => {}
+                Ok(true) if !self.signals.state.lock().stop => {
+                    if let Err(error) = self.reclaim() {
+                        return self.pipeline.poison(&format!("giving space back: {error}"));
+                    }
+                }
                 // A full disk stops merging, not the database: reads and writes go on with more runs.
                 Ok(_) | Err(Error::Cancelled | Error::DiskFull(_) | Error::Poisoned(_)) => return,
                 Err(error) => return self.pipeline.poison(&format!("merging: {error}")),

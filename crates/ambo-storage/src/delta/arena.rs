@@ -6,16 +6,19 @@
 //! 2. An [`At<T>`] is made only where a `T` was written, or stands at the start of a larger `repr(C)` object
 //!    that begins with a `T`; it reaches other threads only through an [`AtomicAt`] (release / acquire) or a
 //!    hand-over that orders as strongly. So following one always finds an initialised `T`.
-//! 3. Memory behind `used` has never been touched: what is resident is what is used, rounded up to a page.
+//! 3. Memory behind `used` is not touched: what is resident is what is used, rounded up to a page, small or huge.
+//! 4. Memory behind `ready` is not handed out: up to there the pool's memory was moved in, as far as it had any.
 
-use std::{alloc::Layout, ffi::c_void, fmt, io, marker::PhantomData, ptr::NonNull};
+use std::{alloc::Layout, fmt, marker::PhantomData, ptr::NonNull, sync::Arc};
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use parking_lot::Mutex;
 
 use crate::{
-    Error, Result,
+    Result,
     sync::{AtomicU32, AtomicUsize, Ordering},
 };
+
+use super::memory::{CHUNK, Mapping, MemoryPool};
 
 /// The delta has no room left for what was to be inserted: nothing was inserted. Freeze it and go on in a new one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -31,6 +34,7 @@ const PAGE: usize = 4096;
 /// From this offset on the kernel is asked for huge pages. A delta below it costs what it uses to within 4 KiB;
 /// above it at most one huge page (2 MiB, a quarter of what is there already) is resident in advance.
 const HUGE_PAGES_FROM: usize = 8 << 20;
+const _: () = assert!(HUGE_PAGES_FROM.is_multiple_of(CHUNK));
 
 /// Where in its arena a `T` is.
 pub(super) struct At<T>(u32, PhantomData<fn() -> T>);
@@ -95,43 +99,39 @@ impl<T> AtomicAt<T> {
 
 /// See the module.
 pub(super) struct Arena {
+    /// Of the mapping; kept beside it so that every access is one addition.
     base: NonNull<u8>,
+    mapping: Option<Mapping>,
     reserved: usize,
     used: AtomicUsize,
+    pool: Option<Arc<MemoryPool>>,
+    /// Up to here the pool was asked for memory; grows under the lock `growing`.
+    ready: AtomicUsize,
+    growing: Mutex<()>,
 }
 
 // SAFETY: the mapping belongs to the arena alone; hand-outs never overlap (invariant 1), and what is in them is
 // shared under the rules of their types.
 unsafe impl Send for Arena {}
-// SAFETY: as above; `used` is atomic.
+// SAFETY: as above; what changes is atomic or under its lock.
 unsafe impl Sync for Arena {}
 
 impl Arena {
     /// Reserves addresses for `bytes` (at most 32 GiB), without taking memory for them.
-    pub(super) fn new(bytes: usize) -> Result<Self> {
+    pub(super) fn new(bytes: usize, pool: Option<Arc<MemoryPool>>) -> Result<Self> {
         let reserved = bytes.clamp(PAGE, REACH).next_multiple_of(PAGE);
-        let wrap = |e: rustix::io::Errno| {
-            Error::io(format!("reserve {reserved} bytes of addresses for a delta"), io::Error::from(e))
-        };
-        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice overlaps nothing of ours.
-        let base = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), reserved, ProtFlags::READ | ProtFlags::WRITE, flags)
-        }
-        .map_err(wrap)?;
-        let base = NonNull::new(base.cast::<u8>()).expect("mmap does not return null");
-        if reserved > HUGE_PAGES_FROM {
-            // SAFETY: the range is inside the mapping made above; the advice changes no contents. A kernel
-            // without huge pages refuses it, which costs speed only.
-            let _ = unsafe {
-                madvise(
-                    base.add(HUGE_PAGES_FROM).as_ptr().cast::<c_void>(),
-                    reserved - HUGE_PAGES_FROM,
-                    Advice::LinuxHugepage,
-                )
-            };
-        }
-        Ok(Self { base, reserved, used: AtomicUsize::new(UNIT) })
+        let mapping = Mapping::new(reserved)?;
+        mapping.use_huge_pages(HUGE_PAGES_FROM);
+        let ready = if pool.is_some() { HUGE_PAGES_FROM } else { usize::MAX };
+        Ok(Self {
+            base: mapping.base(),
+            mapping: Some(mapping),
+            reserved,
+            used: AtomicUsize::new(UNIT),
+            pool,
+            ready: AtomicUsize::new(ready),
+            growing: Mutex::new(()),
+        })
     }
 
     /// Bytes handed out.
@@ -139,7 +139,7 @@ impl Arena {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Zeroed memory for a `T` and `tail` bytes behind it.
+    /// Memory for a `T` and `tail` bytes behind it, with any contents.
     ///
     /// # Safety
     /// A `T` must be written there ([`Arena::write`]) before the place is used or published.
@@ -157,8 +157,28 @@ impl Arena {
             self.used.fetch_sub(bytes, Ordering::Relaxed);
             return Err(Full);
         }
+        if start + bytes > self.ready.load(Ordering::Acquire) {
+            self.grow(start + bytes);
+        }
         let start = start.next_multiple_of(layout.align().max(UNIT));
         Ok(At((start / UNIT) as u32, PhantomData))
+    }
+
+    /// Has the pool's memory moved to the chunks up to `end`. Nobody touches a chunk before, because every
+    /// hand-out that reaches beyond `ready` comes here first.
+    #[cold]
+    fn grow(&self, end: usize) {
+        let _growing = self.growing.lock();
+        let mut ready = self.ready.load(Ordering::Relaxed);
+        while ready < end {
+            // A last chunk that is not whole stays as it is.
+            if let Some(pool) = self.pool.as_ref().filter(|_| ready + CHUNK <= self.reserved) {
+                // SAFETY: the chunk is the arena's own, aligned as the mapping and `ready` are, and untouched.
+                unsafe { pool.take(self.base.add(ready)) };
+            }
+            ready += CHUNK;
+        }
+        self.ready.store(ready, Ordering::Release);
     }
 
     /// Puts `value` in its place.
@@ -220,9 +240,10 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: made by `mmap_anonymous` with this length; every reference into it borrows the arena.
-        // Nothing in it owns anything outside, so nothing is left to drop.
-        let unmapped = unsafe { munmap(self.base.as_ptr().cast::<c_void>(), self.reserved) };
-        debug_assert!(unmapped.is_ok());
+        // Nothing in it owns anything outside, so nothing is left to drop but the memory.
+        if let (Some(pool), Some(mapping)) = (&self.pool, self.mapping.take()) {
+            let end = self.used().min(self.reserved).next_multiple_of(CHUNK);
+            pool.give(mapping, HUGE_PAGES_FROM, end);
+        }
     }
 }

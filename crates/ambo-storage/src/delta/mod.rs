@@ -3,7 +3,8 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `arena` | the memory: one lazily touched mapping, handed out front to back |
+//! | `memory` | address ranges, and the memory that one delta leaves for the next |
+//! | `arena` | one such range, handed out front to back |
 //! | `row` | a key with its chain of versions |
 //! | `lock` | the optimistic lock of a node |
 //! | `node` | a node: words of keys, and rows or children |
@@ -25,6 +26,7 @@
 mod arena;
 mod cursor;
 mod lock;
+mod memory;
 mod node;
 mod row;
 mod tree;
@@ -46,6 +48,7 @@ use tree::{Inserted, Tree};
 
 pub use arena::Full;
 pub use cursor::Cursor;
+pub use memory::MemoryPool;
 pub use row::{DELTA_VALUE_BYTES_MAX, Version, Versions};
 
 /// Addresses reserved beyond what the caller plans to use, for the rows still on their way when the plan is
@@ -70,7 +73,16 @@ impl Delta {
     /// # Errors
     /// [`Error::Io`] if the addresses cannot be had.
     pub fn new(reserve_bytes: usize) -> Result<Self> {
-        Self::with_arena(Arena::new(reserve_bytes.saturating_add(SLACK_BYTES))?)
+        Self::with_arena(Arena::new(reserve_bytes.saturating_add(SLACK_BYTES), None)?)
+    }
+
+    /// As [`Delta::new`], but memory that earlier deltas of the pool left is used before new memory, and left
+    /// again.
+    ///
+    /// # Errors
+    /// As [`Delta::new`].
+    pub fn new_in(pool: &Arc<MemoryPool>, reserve_bytes: usize) -> Result<Self> {
+        Self::with_arena(Arena::new(reserve_bytes.saturating_add(SLACK_BYTES), Some(Arc::clone(pool)))?)
     }
 
     fn with_arena(arena: Arena) -> Result<Self> {

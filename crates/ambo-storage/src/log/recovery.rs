@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     LogPosition, OldSegment,
     format::{FLAG_LZ4, GROUP_BYTES_MAX, GroupHeader, SEGMENT_HEADER_BYTES, segment_name, segment_number},
-    segment::{Found, Segment},
+    segment::{Behind, Found, Segment},
     tail,
     transaction::{Operations, Source, Transactions},
 };
@@ -89,12 +89,12 @@ where
         ends: Vec::new(),
         durable: start.from,
     };
-    let reason = reader.read(start.after, access, &mut visit)?;
+    let (tail, reason) = reader.read(start.after, access, &mut visit)?;
     let Reader { segments, at, lsn, mut recovery, mut ends, durable } = reader;
     recovery.position.next_lsn = lsn;
     recovery.position.next_segment = highest + 1;
     let mut log = tail::Log { segments, at, end: lsn };
-    recovery.cut = log.torn_tail(reason)?.or(recovery.cut);
+    recovery.cut = log.torn_tail(&tail, reason)?.or(recovery.cut);
     if access == Access::Write {
         let len = log.settle(&**disk, start.from, durable, &obsolete)?;
         if let (true, Some(last)) = (lsn > start.from, ends.last_mut()) {
@@ -150,8 +150,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads to the end, and says why it is there.
-    fn read<V>(&mut self, after: Timestamp, access: Access, visit: &mut V) -> Result<&'static str>
+    /// Reads to the end; returns what is behind it and why it is there.
+    fn read<V>(&mut self, after: Timestamp, access: Access, visit: &mut V) -> Result<(Behind, &'static str)>
     where
         V: FnMut(Timestamp, Operations<'_>) -> Result<()>,
     {
@@ -159,7 +159,7 @@ impl Reader {
         let mut last_ts = Timestamp(0);
         let mut read_again = access == Access::ReadOnly;
         if self.segments.is_empty() {
-            return Ok("there is no log"); // R8
+            return Ok((Behind::default(), "there is no log")); // R8
         }
         loop {
             let segment = &mut self.segments[self.at];
@@ -186,14 +186,15 @@ impl Reader {
                 self.at = next;
                 continue;
             }
-            if read_again && tail::claims_beyond(&mut self.segments[self.at..], self.lsn)? {
+            let tail = tail::behind(&mut self.segments[self.at..], self.lsn)?;
+            if read_again && tail.claim > self.lsn {
                 // R15
-                self.segments[self.at].refresh()?;
+                tail::refresh(&mut self.segments[self.at..])?;
                 read_again = false;
                 continue;
             }
             self.note_end();
-            return Ok(reason);
+            return Ok((tail, reason));
         }
     }
 

@@ -24,6 +24,7 @@ pub(super) struct Segment {
     /// None if there is no valid one.
     pub header: Option<SegmentHeader>,
     pub len: u64,
+    database: u128,
     salt: u32,
     window: Vec<u8>,
     window_at: u64,
@@ -61,16 +62,27 @@ impl Segment {
             file,
             header: None,
             len: 0,
+            database,
             salt: salt(number, database),
             window: Vec::new(),
             window_at: 0,
         };
         segment.refresh()?;
-        segment.header = segment.read_header(database)?;
         Ok(segment)
     }
 
-    fn read_header(&mut self, database: u128) -> Result<Option<SegmentHeader>> {
+    /// Forgets what was read, asks for the length again, and for the header if there was none: a living writer may have
+    /// been busy.
+    pub fn refresh(&mut self) -> Result<()> {
+        self.window.clear();
+        self.len = self.file.len().map_err(|e| self.failed(e))?;
+        if self.header.is_none() {
+            self.header = self.read_header()?;
+        }
+        Ok(())
+    }
+
+    fn read_header(&mut self) -> Result<Option<SegmentHeader>> {
         let Some(bytes) = self.get(0, SEGMENT_HEADER_BYTES)? else { return Ok(None) };
         let header = match SegmentHeader::decode(bytes.try_into().expect("a header's bytes")) {
             Ok(header) => header,
@@ -82,7 +94,7 @@ impl Segment {
                 )));
             }
         };
-        if header.database != database {
+        if header.database != self.database {
             return Err(Error::damaged(&self.name, 0, "the segment belongs to another database"));
         }
         if header.number != self.number {
@@ -90,13 +102,6 @@ impl Segment {
             return Err(Error::damaged(&self.name, 0, what));
         }
         Ok(Some(header))
-    }
-
-    /// Forgets what was read and asks for the length again.
-    pub fn refresh(&mut self) -> Result<()> {
-        self.window.clear();
-        self.len = self.file.len().map_err(|e| self.failed(e))?;
-        Ok(())
     }
 
     /// Gives the memory of the window back.

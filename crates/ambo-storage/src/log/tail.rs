@@ -26,7 +26,11 @@ pub(super) fn first_segment(segments: &mut [Segment], from: Lsn) -> Result<usize
     };
     for segment in &mut segments[first..] {
         if segment.header.is_none() && segment.behind(0)?.groups > 0 {
-            return Err(Error::damaged(&segment.name, 0, "the segment's header is not valid")); // R10
+            // The header was durable before the groups; if it is there now, its writer is alive.
+            segment.refresh()?;
+            if segment.header.is_none() {
+                return Err(Error::damaged(&segment.name, 0, "the segment's header is not valid")); // R10
+            }
         }
         segment.release();
     }
@@ -39,13 +43,17 @@ pub(super) fn first_segment(segments: &mut [Segment], from: Lsn) -> Result<usize
     }
 }
 
-/// Whether anything behind `end` claims that `end` was durable. `segments` begins with the one that `end` is in.
-pub(super) fn claims_beyond(segments: &mut [Segment], end: Lsn) -> Result<bool> {
-    Ok(behind(segments, end)?.claim > end)
+/// Looks again at segments that a living writer may have written to (R15).
+pub(super) fn refresh(segments: &mut [Segment]) -> Result<()> {
+    segments.iter_mut().try_for_each(|segment| {
+        segment.refresh()?;
+        segment.release();
+        Ok(())
+    })
 }
 
-/// What is behind `end`, in all segments together.
-fn behind(segments: &mut [Segment], end: Lsn) -> Result<Behind> {
+/// What is behind `end`, in all segments together. `segments` begins with the one that `end` is in.
+pub(super) fn behind(segments: &mut [Segment], end: Lsn) -> Result<Behind> {
     let mut all = Behind::default();
     for (i, segment) in segments.iter_mut().enumerate() {
         let offset = match i {
@@ -82,12 +90,8 @@ pub(super) struct Log {
 
 impl Log {
     /// Judges what is behind the end: R3, R4, R5 or R6.
-    pub fn torn_tail(&mut self, reason: &'static str) -> Result<Option<Cut>> {
-        if self.segments.is_empty() {
-            return Ok(None);
-        }
-        let tail = behind(&mut self.segments[self.at..], self.end)?;
-        let segment = &self.segments[self.at];
+    pub fn torn_tail(&self, tail: &Behind, reason: &'static str) -> Result<Option<Cut>> {
+        let Some(segment) = self.segments.get(self.at) else { return Ok(None) };
         let offset = segment.offset(self.end).expect("the end is in the segment");
         if tail.claim > self.end {
             let what = format!(

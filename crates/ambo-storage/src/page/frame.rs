@@ -211,3 +211,57 @@ impl Frames {
         unsafe { self.bytes.discard(index as usize * self.page_size, frames as usize * self.page_size) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Keeps away: two owners of one frame, of which one writes.
+    #[test]
+    fn claims_and_pins_exclude_each_other() {
+        let frames = Frames::new(2, 4096).unwrap();
+        let frame = frames.frame(1);
+        assert!(!frame.try_pin(7, 0), "it holds nothing");
+        assert!(frame.try_claim() && !frame.try_claim());
+        frame.publish(7, 0, 0);
+        // The page is still named while the frame is claimed by the clock: it must not be pinned all the same.
+        assert!(matches!(frame.try_evict(), Evict::Claimed));
+        assert!(!frame.try_pin(7, 0));
+        frame.publish(7, 1, 0);
+        assert!(frame.is_pinned() && !frame.try_claim() && matches!(frame.try_evict(), Evict::Busy));
+        assert!(!frame.try_pin(8, 0) && frame.try_pin(7, 0));
+        frame.unpin();
+        assert!(!frame.try_claim());
+        frame.unpin();
+        assert!(frame.try_claim());
+    }
+
+    // Keeps away: pages that are evicted at once though they were used, or never.
+    #[test]
+    fn chances_are_used_up_one_by_one() {
+        let frames = Frames::new(1, 4096).unwrap();
+        let frame = frames.frame(0);
+        assert!(frame.try_claim());
+        frame.publish(7, 0, 0);
+        assert!(frame.try_pin(7, 3) && frame.try_pin(7, 1));
+        frame.unpin();
+        frame.unpin();
+        for _ in 0..3 {
+            assert!(matches!(frame.try_evict(), Evict::Passed));
+        }
+        assert!(matches!(frame.try_evict(), Evict::Claimed));
+    }
+
+    // Keeps away: a frame whose page was freed under a pin, found under its old name.
+    #[test]
+    fn a_pinned_frame_can_lose_its_name() {
+        let frames = Frames::new(1, 4096).unwrap();
+        let frame = frames.frame(0);
+        assert!(frame.try_claim());
+        frame.publish(7, 1, 0);
+        assert!(!frame.lose_page_if_pinned(8) && frame.lose_page_if_pinned(7));
+        assert!(!frame.try_pin(7, 0));
+        frame.unpin();
+        assert!(matches!(frame.try_evict(), Evict::Claimed));
+    }
+}

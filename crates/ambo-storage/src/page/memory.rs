@@ -9,8 +9,8 @@ use crate::{
 /// The address space reserved for one store, where the system allows that much; it costs nothing until touched.
 const RESERVE_BYTES: usize = 256 << 30;
 
-/// In the page word of a frame: this is a further unit of the page with that number. No [`PagePtr`] has this bit, as
-/// [`pages of that many units`](super::UNITS_MAX) are not made.
+/// In the page word of a frame: this is a further unit of the page with that number. No [`PagePtr`] that is made has this
+/// bit: a page has too few units for it.
 const FURTHER: u64 = 1 << 63;
 const _: () = assert!(super::UNITS_MAX < 1 << 15);
 

@@ -6,7 +6,7 @@
 //! | 8 | 4 | format version, 1 |
 //! | 12 | 4 | page size in bytes |
 //! | 16 | 16 | database id |
-//! | 32 | 8 | sequence of the checkpoint, from 1 |
+//! | 32 | 8 | sequence of the checkpoint: 1, 2, 3 … without a gap |
 //! | 40 | 8 | timestamp of the checkpoint: every commit up to it is in the pages |
 //! | 48 | 8 | position in the log from which on to replay |
 //! | 56 | 8 | pages of the file |
@@ -84,7 +84,7 @@ pub struct Superblock {
     pub page_size: u32,
     /// A random number that tells this database from all others.
     pub database_id: u128,
-    /// The number of the checkpoint, from 1.
+    /// The number of the checkpoint: one more than that of the superblock before, from 1.
     pub sequence: u64,
     /// Every commit at or before this moment is in the pages.
     pub timestamp: Timestamp,

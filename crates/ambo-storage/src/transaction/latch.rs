@@ -13,9 +13,9 @@ pub struct Latches {
 /// Latches of one commit, released when dropped.
 pub enum LatchGuard<'a> {
     /// Of one key.
-    One(#[expect(dead_code, reason = "held for its drop")] MutexGuard<'a, ()>),
+    One(MutexGuard<'a, ()>),
     /// Of several keys.
-    Many(#[expect(dead_code, reason = "held for its drop")] Vec<MutexGuard<'a, ()>>),
+    Many(Vec<MutexGuard<'a, ()>>),
 }
 
 impl Latches {

@@ -14,6 +14,7 @@ use super::{
     hot::{HotNode, HotSlot},
     inner::InnerView,
     leaf::LeafView,
+    prefetch,
     tree::Tree,
 };
 use crate::{
@@ -360,6 +361,7 @@ impl TreeCursor {
             }
             None => self.tree.store.read_owned(ptr, access)?,
         };
+        prefetch::page_front(&page);
         let view = LeafView::parse(&page).map_err(|what| self.tree.damaged(ptr, what))?;
         let prefix = view.keys.prefix(&page);
         self.prefix = prefix.len();

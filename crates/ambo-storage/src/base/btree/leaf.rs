@@ -1,27 +1,29 @@
-//! Leaf pages: the record heap, the key list and the record list, apart.
+//! Leaf pages: the key list in front, the records behind, apart.
 //!
 //! # Format
 //! Behind the node header (see [`super::node`]):
 //!
 //! | part | size | meaning |
 //! |---|---|---|
-//! | record heap | header's records (× keys if of fixed width) | the records' bytes one after the other, from offset 48 |
-//! | key list | see [`super::key_list`] | |
-//! | offsets | (keys + 1) × 2 or 4 | record encoding 2 only: where each record begins in the heap, and where the last ends |
+//! | key list | see [`super::key_list`] | from offset 48, so that a search finds it in the cache lines after the header |
+//! | offsets | (keys + 1) × 2 or 4 | record encoding 2 only: the bytes of all records before each, and at last of all |
 //! | kinds | keys | flag bit 1 only: the [`RecordKind`] of each record; without it all are inline |
+//! | | | zeros |
+//! | records | header's records (× keys if of fixed width) | up to the page's end, the first record last: record *i* ends where record *i* − 1 begins |
 //!
-//! Record encoding 1 (all records inline and of one width) has neither offsets nor kinds.
+//! Record encoding 1 (all records inline and of one width) has neither offsets nor kinds. Records are filled in from the end as
+//! they come, so that the keys, whose common prefix is only known when the page is full, can be in front of them.
 //!
-//! Example: `k1` → `abc`, `k2` → deleted, in a page of 512 bytes at page number 7:
+//! Example: `k1` → `abc`, `k2` → deleted, in a page of 4096 bytes at page number 7:
 //!
 //! ```text
-//!   0  crc32c(4) 01 01 0000 0700000000000000                        the page header: a leaf
-//!  16  02000000 01 02 02 00 01000000 33000000 01000000 03000000    2 keys, fixed, offsets, kinds; prefix 1, at 51; width 1; 3 bytes
-//!  40  01000000 3e000000                                            1 tombstone, 62 bytes used
-//!  48  616263                                                       the heap
-//!  51  6b 31 32                                                     prefix "k", suffixes "1", "2"
-//!  54  0000 0300 0300                                               record offsets
-//!  60  01 03                                                        inline, tombstone
+//!    0  crc32c(4) 01 01 0000 0700000000000000                        the page header: a leaf
+//!   16  02000000 01 02 02 00 01000000 30000000 01000000 03000000    2 keys, fixed, offsets, kinds; prefix 1, at 48; width 1; 3 bytes
+//!   40  01000000 3e000000                                            1 tombstone, 62 bytes used
+//!   48  6b 31 32                                                     prefix "k", suffixes "1", "2"
+//!   51  0000 0300 0300                                               record offsets
+//!   57  01 03                                                        inline, tombstone
+//! 4093  616263                                                       the records
 //! ```
 
 use std::ops::Range;
@@ -51,6 +53,8 @@ pub(super) struct LeafView {
     /// Fixed: the width. Else: the bytes of the heap.
     records: usize,
     offsets_at: usize,
+    /// The page's end.
+    records_end: usize,
     /// Zero: all are inline.
     kinds_at: usize,
     tombstones: u32,
@@ -71,31 +75,32 @@ impl LeafView {
         }
         let records = header.records as usize;
         let fixed = header.detail == FIXED;
-        let heap_end = if fixed {
+        let record_bytes = if fixed {
             if header.flags & FLAG_KINDS != 0 {
                 return Err("records of fixed width have no kinds");
             }
-            node::section_end(page, BODY, keys.len(), records)?
+            keys.len().checked_mul(records).ok_or("the records reach beyond the page")?
         } else if header.detail == OFFSETS {
-            node::section_end(page, BODY, records, 1)?
+            records
         } else {
             return Err("unknown record encoding");
         };
-        if heap_end > header.key_list as usize {
-            return Err("the records reach into the keys");
-        }
         let offset_bytes = header.offset_bytes();
-        let (mut offsets_at, mut kinds_at) = (0, 0);
+        let (mut offsets_at, mut kinds_at, mut end) = (0, 0, keys.end());
         if !fixed {
-            offsets_at = keys.end();
-            let end = node::section_end(page, offsets_at, keys.len() + 1, offset_bytes)?;
+            offsets_at = end;
+            end = node::section_end(page, offsets_at, keys.len() + 1, offset_bytes)?;
             if header.flags & FLAG_KINDS != 0 {
-                node::section_end(page, end, keys.len(), 1)?;
                 kinds_at = end;
+                end = node::section_end(page, end, keys.len(), 1)?;
             }
         }
+        let records_end = page.len();
+        if record_bytes > records_end - end {
+            return Err("the records reach into the keys");
+        }
         let (tombstones, used) = (header.tombstones, header.used);
-        Ok(Self { keys, fixed, offset_bytes, records, offsets_at, kinds_at, tombstones, used })
+        Ok(Self { keys, fixed, offset_bytes, records, offsets_at, records_end, kinds_at, tombstones, used })
     }
 
     /// How many entries.
@@ -111,8 +116,8 @@ impl LeafView {
             return Err("an entry lies beyond the record list");
         }
         if self.fixed {
-            let at = BODY + index * self.records;
-            return Ok((RecordKind::Inline, at..at + self.records));
+            let end = self.records_end - index * self.records;
+            return Ok((RecordKind::Inline, end - self.records..end));
         }
         let start = node::offset(page, self.offsets_at, self.offset_bytes, index)?;
         let end = node::offset(page, self.offsets_at, self.offset_bytes, index + 1)?;
@@ -125,7 +130,7 @@ impl LeafView {
             let number = page.get(self.kinds_at + index).copied().unwrap_or(0);
             RecordKind::from_u8(number).ok_or("unknown record kind")?
         };
-        Ok((kind, BODY + start..BODY + end))
+        Ok((kind, self.records_end - end..self.records_end - start))
     }
 
     /// Tombstones among the entries, as the header says.
@@ -204,8 +209,8 @@ impl LeafDraft {
 
     /// The record of entry `index`.
     pub(super) fn record(&self, index: usize) -> Record<'_> {
-        let range = start_of(&self.record_ends, index)..self.record_ends[index] as usize;
-        Record { kind: self.kinds[index], bytes: &self.page[BODY..][range] }
+        let (start, end) = (start_of(&self.record_ends, index), self.record_ends[index] as usize);
+        Record { kind: self.kinds[index], bytes: &self.page[self.page.len() - end..self.page.len() - start] }
     }
 
     /// The last key.
@@ -261,7 +266,8 @@ impl LeafDraft {
             let size = self.size(&measure, heap_end, mixed, kinded, 4) + TAIL;
             self.page.resize(size.next_multiple_of(self.page_size), 0);
         }
-        self.page[BODY + heap..BODY + heap_end].copy_from_slice(record.bytes);
+        let page_end = self.page.len();
+        self.page[page_end - heap_end..page_end - heap].copy_from_slice(record.bytes);
         self.keys.extend_from_slice(key);
         self.key_ends.push(self.keys.len() as u32);
         self.record_ends.push(heap_end as u32);
@@ -284,7 +290,7 @@ impl LeafDraft {
         let prefix = &self.keys[..self.measure.prefix];
         let keys = (0..count)
             .map(|index| &self.keys[start_of(&self.key_ends, index)..self.key_ends[index] as usize]);
-        let at = BODY + heap;
+        let at = BODY;
         let width = self.measure.width();
         let encoded = key_list::encode(&mut self.page, at, offset_bytes, prefix, width, count, keys);
         let mut end = encoded.end;
@@ -302,8 +308,9 @@ impl LeafDraft {
             }
             end += count;
         }
-        assert_eq!(end, used, "a leaf is as large as it was measured");
-        self.page[end..].fill(0);
+        assert_eq!(end + heap, used, "a leaf is as large as it was measured");
+        let records_at = self.page.len() - heap;
+        self.page[end..records_at].fill(0);
         let header = NodeHeader {
             keys: count as u32,
             key_encoding: encoded.encoding,

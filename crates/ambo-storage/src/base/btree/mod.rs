@@ -17,6 +17,7 @@ mod leaf;
 mod merge;
 mod meta;
 mod node;
+mod prefetch;
 mod tree;
 mod value;
 mod walk;

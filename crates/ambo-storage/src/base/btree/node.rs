@@ -18,7 +18,7 @@
 //! | 44 | 4 | bytes used, this header and the page's included |
 //! | 48 |   | the body |
 //!
-//! At least [`TAIL`] bytes follow the used ones, so that a suffix can be loaded as one 8-byte word wherever
+//! At least [`TAIL`] bytes of a page are unused, so that a suffix can be loaded as one 8-byte word wherever
 //! it ends. All numbers are little-endian.
 
 use super::Found;

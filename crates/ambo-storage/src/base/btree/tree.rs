@@ -5,13 +5,22 @@ use std::{fmt, ops::Deref, ops::Range, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{
-    CheckOptions, Found, cursor::TreeCursor, damaged, inner::InnerView, leaf::LeafView, merge::coalesce, meta::TreeMeta,
+    CheckOptions,
+    Found,
+    cursor::TreeCursor,
+    damaged,
+    hot::{self, HotNode, HotSlot},
+    inner::InnerView,
+    leaf::LeafView,
+    meta::TreeMeta,
+    prefetch,
+    merge::coalesce,
     walk::LeafWalker,
 };
 use crate::{
     Error, Result,
     id::PagePtr,
-    page::{Access, PageRef, PageStore, RetiredPages},
+    page::{Access, PageRange, PageRef, PageStore, RetiredPages},
     record::{Record, RecordKind},
 };
 
@@ -42,8 +51,9 @@ impl Tree {
 
     /// The record of `key`. It stays pinned in memory until it is dropped.
     pub fn get<'a>(&'a self, key: &[u8]) -> Result<Option<TreeRecord<'a>>> {
-        let Some((ptr, _)) = self.descend(key)? else { return Ok(None) };
+        let Some((ptr, _)) = self.descend::<false>(key)? else { return Ok(None) };
         let page = self.store.read(ptr, Access::Point)?;
+        prefetch::page_front(&page);
         match find(&page, key) {
             Ok(Some((kind, range))) => Ok(Some(TreeRecord { page, kind, range })),
             Ok(None) => Ok(None),
@@ -53,8 +63,9 @@ impl Tree {
 
     /// How many entries, tombstones included, have smaller keys.
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
-        let Some((ptr, before)) = self.descend(key)? else { return Ok(0) };
+        let Some((ptr, before)) = self.descend::<true>(key)? else { return Ok(0) };
         let page = self.store.read(ptr, Access::Point)?;
+        prefetch::page_front(&page);
         let index = LeafView::parse(&page).and_then(|leaf| leaf.keys.search(&page, key));
         let (index, _) = index.map_err(|what| self.damaged(ptr, what))?;
         Ok(before.saturating_add(index as u64))
@@ -111,9 +122,10 @@ impl Tree {
         self.garbage.lock().push(pages);
     }
 
-    /// The leaf that would hold `key`, and how many entries are before it.
+    /// The leaf that would hold `key`, and if they are to be `COUNTED` how many entries are before it: that is one
+    /// more cache line a level.
     #[inline]
-    fn descend(&self, key: &[u8]) -> Result<Option<(PagePtr, u64)>> {
+    fn descend<const COUNTED: bool>(&self, key: &[u8]) -> Result<Option<(PagePtr, u64)>> {
         if self.meta.root.is_null() {
             return Ok(None);
         }
@@ -123,9 +135,9 @@ impl Tree {
         let mut slot = Some(&self.root);
         while level > 0 {
             let Some(node) = self.hot(slot, ptr, level)? else {
-                return self.descend_cold(key, ptr, level, before);
+                return self.descend_cold::<COUNTED>(key, ptr, level, before);
             };
-            let found = step(node.page(), &node.view, key).and_then(|(index, child, entries)| {
+            let found = step::<COUNTED>(node.page(), &node.view, key).and_then(|(index, child, entries)| {
                 slot = if level > 1 { Some(node.slot(index)?) } else { None };
                 Ok((child, entries))
             });
@@ -155,7 +167,7 @@ impl Tree {
     }
 
     /// Goes on from an inner page that cannot stay in memory.
-    fn descend_cold(
+    fn descend_cold<const COUNTED: bool>(
         &self,
         key: &[u8],
         ptr: PagePtr,
@@ -165,7 +177,7 @@ impl Tree {
         let (mut ptr, mut before) = (ptr, before);
         for level in (1..=level).rev() {
             let page = self.store.read(ptr, Access::Inner)?;
-            let found = InnerView::parse(&page, level).and_then(|view| step(&page, &view, key));
+            let found = InnerView::parse(&page, level).and_then(|view| step::<COUNTED>(&page, &view, key));
             let (_, child, entries) = found.map_err(|what| self.damaged(ptr, what))?;
             before = before.saturating_add(entries);
             ptr = child;
@@ -181,9 +193,10 @@ impl Tree {
 
 /// From an inner page towards `key`: which child, where it is, and the entries before it in this page.
 #[inline]
-fn step(page: &[u8], view: &InnerView, key: &[u8]) -> Found<(usize, PagePtr, u64)> {
+fn step<const COUNTED: bool>(page: &[u8], view: &InnerView, key: &[u8]) -> Found<(usize, PagePtr, u64)> {
     let index = view.child_of(page, key)?;
-    Ok((index, view.child(page, index)?, view.entries_before(page, index)?))
+    let entries = if COUNTED { view.entries_before(page, index)? } else { 0 };
+    Ok((index, view.child(page, index)?, entries))
 }
 
 /// The record of `key` in a leaf.

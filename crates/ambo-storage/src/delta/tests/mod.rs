@@ -12,5 +12,5 @@ use super::arena::Arena;
 
 /// A delta of exactly so much memory.
 fn delta_of(bytes: usize) -> Delta {
-    Delta::with_arena(Arena::new(bytes).expect("addresses")).expect("room for a root")
+    Delta::with_arena(Arena::new(bytes, None).expect("addresses")).expect("room for a root")
 }

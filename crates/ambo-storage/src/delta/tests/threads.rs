@@ -5,7 +5,11 @@ use std::{
     thread,
 };
 
-use crate::{delta::Delta, id::Timestamp, record::Record};
+use crate::{
+    delta::{Delta, MemoryPool},
+    id::Timestamp,
+    record::Record,
+};
 
 const START: Timestamp = Timestamp(0);
 
@@ -128,4 +132,39 @@ fn the_oldest_snapshot_is_served_while_versions_are_cut_off() {
             }
         });
     });
+}
+
+// Memory of an earlier delta moved under the hands of a writer, or its contents shining through.
+#[test]
+fn deltas_that_follow_each_other_share_memory() {
+    const COUNT: u64 = 60_000;
+    let pool = MemoryPool::new(64 << 20);
+    let value = [9; 480];
+    for round in 0..4 {
+        let delta = Delta::new_in(&pool, 1 << 20).expect("addresses");
+        let next = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    loop {
+                        let i = next.fetch_add(1, Ordering::Relaxed);
+                        if i >= COUNT {
+                            break;
+                        }
+                        let record = Record::inline(&value);
+                        delta.insert(&scattered(i + round), Timestamp(i + 1), record, START).expect("room");
+                    }
+                });
+            }
+        });
+        assert_eq!(delta.rows() as u64, COUNT);
+        for i in 0..COUNT {
+            let version = delta.get(&scattered(i + round), Timestamp(u64::MAX)).expect("inserted");
+            assert_eq!(version.record.bytes, value);
+        }
+        assert!(!delta.contains(&scattered(COUNT + round)) && pool.bytes() < 4 << 20);
+        let bytes = delta.bytes();
+        drop(delta);
+        assert!(pool.bytes() + (10 << 20) > bytes && pool.bytes() <= bytes, "{} of {bytes}", pool.bytes());
+    }
 }

@@ -216,6 +216,39 @@ fn r14_a_valid_group_with_nonsense_is_an_error() {
 }
 
 #[test]
+fn r6_a_lost_segment_that_nothing_claims_is_reported() {
+    // Keeps away unsynced groups that vanish without a word because nothing of them is left but a gap.
+    let (disk, mut log, transactions) = written(0, 2, 400);
+    for ts in 3..10 {
+        log.write_group(&mut group(&[put(ts, 400)])).unwrap();
+    }
+    disk.corrupt(FIRST, 64 + 2 * GROUP, &[0; 6 * GROUP as usize]).unwrap();
+    disk.corrupt(SECOND, 64, &[0; GROUP as usize]).unwrap();
+    let (read_back, recovery) = read_all(&disk).unwrap();
+    assert_eq!(read_back, transactions);
+    assert_eq!(recovery.cut.unwrap().offset, 64 + 2 * GROUP);
+}
+
+#[test]
+fn r15_what_is_written_while_it_is_read_is_read() {
+    // Keeps away a reader that takes zeros which it read a moment ago for damage.
+    let disk = SimDisk::new(0);
+    let mut log = writer(&disk, 8 << 20, LogPosition::default());
+    log.write_group(&mut group(&[put(1, 10)])).unwrap();
+    let mut seen = 0;
+    let visit = |ts: Timestamp, _: Operations<'_>| {
+        for next in (2..6).filter(|_| ts.0 == 1) {
+            log.write_group(&mut group(&[put(next, 1 << 20)]))?;
+            log.sync()?;
+        }
+        seen += 1;
+        Ok(())
+    };
+    recover(&dyn_disk(&disk), DATABASE, Start::default(), Access::ReadOnly, visit).unwrap();
+    assert_eq!(seen, 5);
+}
+
+#[test]
 fn r15_a_reader_beside_a_writer_sees_no_damage() {
     // Keeps away a reader that takes a group which is being written for rot.
     let disk = SimDisk::new(0);

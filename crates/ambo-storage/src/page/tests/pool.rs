@@ -188,3 +188,33 @@ fn hot_pages_are_bounded() {
     drop(hot);
     pool(&store).assert_unpinned();
 }
+
+// Keeps away: pages of several units that are read from the file each time, kept beyond their share, or kept after they
+// were freed and their place was given to others.
+#[test]
+fn pages_of_several_units_are_cached_until_freed() {
+    let store = store(256);
+    let write = |seeds: std::ops::Range<u64>| -> Vec<PagePtr> {
+        let mut writer = store.writer();
+        let ptrs = seeds.map(|seed| writer.write(&page(3, seed)).unwrap()).collect();
+        writer.finish().unwrap();
+        ptrs
+    };
+    let ptrs = write(0..4);
+    let read = |from: u64| {
+        (from..).zip(&ptrs).for_each(|(seed, ptr)| assert_page(&store, *ptr, seed, Access::Point))
+    };
+    read(0);
+    assert_eq!(store.stats().misses, 4);
+    read(0);
+    assert_eq!(store.stats().misses, 4);
+    store.free(ptrs.iter().copied());
+    assert_eq!(write(100..104), ptrs);
+    read(100);
+    let more = write(200..240);
+    for (seed, ptr) in (200..).zip(&more) {
+        assert_page(&store, *ptr, seed, Access::Point);
+    }
+    assert!(store.stats().resident_bytes <= options(256).cache_bytes as u64);
+    read(100);
+}

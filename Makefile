@@ -1,0 +1,45 @@
+# Ambo. `make demo` shows what it does on real data, `make test` proves it.
+CARGO ?= cargo
+# CI keeps its target directory outside the checkout, so that the next run is incremental.
+SEEDS ?= 10000
+ROUNDS ?= 200
+
+.PHONY: demo test bench bench-quick lint crash fuzz doc install
+
+demo:
+	$(CARGO) build --release -p ambo-cli
+	CARGO="$(CARGO)" demo/run.sh
+
+test: lint
+	$(CARGO) test --workspace --exclude ambo-bench
+	$(CARGO) test -p ambo-storage --features shuttle --lib
+
+lint:
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --workspace --exclude ambo-bench --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --exclude ambo-bench --no-deps --quiet
+
+# 10,000 seeds of the crash-and-fault model test, then a process killed again and again.
+crash:
+	AMBO_SEEDS=$(SEEDS) $(CARGO) test --release -p ambo-storage --test it model -- --nocapture
+	$(CARGO) build --release -p ambo-cli
+	target_dir=$$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/'); \
+	dir=$$(mktemp -d); $$target_dir/release/ambo crash-loop $$dir/db --rounds $(ROUNDS); status=$$?; rm -rf $$dir; exit $$status
+
+# All suites against RocksDB, LMDB, redb, fjall and SQLite: hours. See bench/README.md.
+bench:
+	$(CARGO) run --release -p ambo-bench -- run
+
+bench-quick:
+	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1
+
+# Needs cargo-fuzz and a nightly toolchain.
+fuzz:
+	cd crates/ambo-codec && $(CARGO) +nightly fuzz run row_decode -- -max_total_time=60
+	cd crates/ambo-codec && $(CARGO) +nightly fuzz run key_decode -- -max_total_time=60
+
+doc:
+	$(CARGO) doc --workspace --exclude ambo-bench --no-deps --open
+
+install:
+	$(CARGO) install --path crates/ambo-cli

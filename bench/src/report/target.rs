@@ -1,0 +1,178 @@
+//! What Ambo has to reach, and whether it does.
+
+use std::fmt::Write as _;
+
+use crate::engine::Kind;
+use crate::statistics::Summary;
+
+/// What a figure of Ambo is held against.
+#[derive(Debug, Clone, Copy)]
+enum Against {
+    /// At least so many times as good as a named peer.
+    Peer(Kind, f64),
+    /// At least so many times as good as the best peer.
+    Best(f64),
+    /// At most this, in the metric's unit.
+    AtMost(f64),
+}
+
+/// One thing to reach. A workload that ends in `*` stands for all that begin so.
+struct Target {
+    what: &'static str,
+    workload: &'static str,
+    /// None: at every number of threads that was measured.
+    threads: Option<usize>,
+    metric: &'static str,
+    against: Against,
+}
+
+const fn target(
+    what: &'static str,
+    workload: &'static str,
+    threads: Option<usize>,
+    metric: &'static str,
+    against: Against,
+) -> Target {
+    Target { what, workload, threads, metric, against }
+}
+
+use Against::{AtMost, Best, Peer};
+
+/// The targets of the key-value half.
+const TARGETS: [Target; 19] = [
+    target("put, log off", "kekskv/put, log off", Some(1), "throughput", Peer(Kind::RocksDb, 1.5)),
+    target("put, log off", "kekskv/put, log off", Some(16), "throughput", Peer(Kind::RocksDb, 1.5)),
+    target(
+        "put, log on, no sync",
+        "kekskv/put, log on, no sync",
+        None,
+        "throughput",
+        Peer(Kind::RocksDb, 1.2),
+    ),
+    target("durable commits", "durable/commit", Some(8), "throughput", Best(1.0)),
+    target("get settled", "kekskv/get settled", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
+    target("get settled", "kekskv/get settled", Some(1), "throughput", Peer(Kind::RocksDb, 2.0)),
+    target("get before settling", "kekskv/get before settling", None, "throughput", Peer(Kind::RocksDb, 1.0)),
+    target("full scan", "kekskv/full scan", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
+    target("ranges of 10", "kekskv/ranges of 10", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
+    target("sorted bulk load", "bulk/sorted load and settle", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
+    target("disk after settling", "kekskv/settled", Some(1), "disk / raw data", AtMost(1.1)),
+    target("memory over budget", "kekskv/*", None, "memory over budget", AtMost(64.0)),
+    target("memory over budget", "redbtable/*", None, "memory over budget", AtMost(64.0)),
+    target("memory over budget", "ycsb/*", None, "memory over budget", AtMost(64.0)),
+    target("memory over budget", "bigger/*", None, "memory over budget", AtMost(64.0)),
+    target("memory over budget", "durable/*", None, "memory over budget", AtMost(64.0)),
+    target("memory over budget", "bulk/*", None, "memory over budget", AtMost(64.0)),
+    target(
+        "open after a kill, 256 MiB of log",
+        "open/after a kill",
+        Some(1),
+        "time for 256 MiB",
+        AtMost(1.0),
+    ),
+    target(
+        "open after a clean close",
+        "open/after a clean close",
+        Some(1),
+        "time to first read",
+        AtMost(0.02),
+    ),
+];
+
+impl Target {
+    fn applies(&self, row: &Summary) -> bool {
+        let workload = match self.workload.strip_suffix('*') {
+            Some(prefix) => row.key.workload.starts_with(prefix),
+            None => row.key.workload == self.workload,
+        };
+        workload && self.threads.is_none_or(|t| t == row.key.threads) && self.metric == row.key.metric
+    }
+
+    /// What was reached, in words, and whether it is enough. None if something was not measured.
+    fn judge(&self, row: &Summary) -> Option<(String, bool)> {
+        let against_peer = |peer: Kind, asked: f64| {
+            let reached = row.ratio_to(peer)?;
+            Some((format!("{reached:.2} × {}", peer.name()), reached >= asked))
+        };
+        match self.against {
+            Peer(peer, asked) => against_peer(peer, asked),
+            Best(asked) => against_peer(row.best_peer()?.0, asked),
+            AtMost(most) => {
+                let value = *row.medians.get(&Kind::Ambo)?;
+                Some((format!("{value:.3} {}", row.unit), value <= most))
+            }
+        }
+    }
+
+    fn asked(&self, row: &Summary) -> String {
+        match self.against {
+            Peer(peer, asked) => format!("≥ {asked} × {}", peer.name()),
+            Best(asked) => format!("≥ {asked} × the best peer"),
+            AtMost(most) => format!("≤ {most} {}", row.unit),
+        }
+    }
+}
+
+/// The table of targets, in Markdown.
+pub fn table(rows: &[Summary]) -> String {
+    let mut text =
+        String::from("### Targets\n\n| target | threads | asked | reached | |\n|---|--:|---|---|---|\n");
+    for target in &TARGETS {
+        for row in rows.iter().filter(|row| target.applies(row)) {
+            let (reached, verdict) = match target.judge(row) {
+                Some((reached, true)) => (reached, "pass"),
+                Some((reached, false)) => (reached, "**short**"),
+                None => ("–".into(), "not measured"),
+            };
+            let wide = target.workload.ends_with('*');
+            let what =
+                if wide { format!("{}, {}", target.what, row.key.workload) } else { target.what.into() };
+            let asked = target.asked(row);
+            let _ = writeln!(text, "| {what} | {} | {asked} | {reached} | {verdict} |", row.key.threads);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::example;
+    use crate::statistics::summarise;
+
+    #[test]
+    fn targets_pass_at_the_asked_ratio_and_not_below() {
+        // Keeps away: a target that passes whatever was measured.
+        let put = |ambo: f64| {
+            let figures = [
+                example("kekskv/put, log off", Kind::Ambo, "throughput", ambo, 1),
+                example("kekskv/put, log off", Kind::RocksDb, "throughput", 100.0, 1),
+                example("kekskv/put, log off", Kind::Lmdb, "throughput", 500.0, 1),
+            ];
+            table(&summarise(&figures))
+        };
+        assert!(put(150.0).contains("| 1.50 × rocksdb | pass |"), "{}", put(150.0));
+        assert!(put(149.0).contains("| 1.49 × rocksdb | **short** |"), "{}", put(149.0));
+    }
+
+    #[test]
+    fn what_was_not_measured_does_not_pass() {
+        // Keeps away: an engine left out that turns a target into a pass.
+        let figures = [example("kekskv/full scan", Kind::Lmdb, "throughput", 1.0, 1)];
+        let text = table(&summarise(&figures));
+        assert!(text.contains("not measured") && !text.contains("pass"), "{text}");
+    }
+
+    #[test]
+    fn limits_hold_for_every_process_of_a_suite() {
+        // Keeps away: a memory limit checked for one workload only.
+        let mut figures = Vec::new();
+        for (name, value) in [("kekskv/log-off whole process", 65.0), ("kekskv/log-on whole process", -3.0)] {
+            let mut figure = example(name, Kind::Ambo, "memory over budget", value, 1);
+            figure.unit = "MiB".into();
+            figures.push(figure);
+        }
+        let text = table(&summarise(&figures));
+        assert!(text.contains("65.000 MiB | **short**") && text.contains("-3.000 MiB | pass"), "{text}");
+    }
+}
