@@ -24,7 +24,7 @@ pub fn info(store: &Store, only: Option<&str>, out: &mut Output) -> Result<()> {
     }
     tables(&info, out)?;
     if only.is_some() {
-        return columns(store, &info, out);
+        return columns(&info, out);
     }
     writeln!(out)?;
     figures(store, &info, out)
@@ -71,7 +71,7 @@ fn bytes(table: &TableInfo) -> u64 {
     table.key_bytes + table.value_bytes + table.delta_bytes
 }
 
-fn columns(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
+fn columns(info: &Info, out: &mut Output) -> Result<()> {
     for table in &info.tables {
         let key = schema::key_of(&table.definition);
         writeln!(out)?;
@@ -111,8 +111,22 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
         ),
     );
     line("log", format!("{} in {} segments", output::bytes(info.log_bytes), info.log_segments));
-    line("delta", format!("{} of {} not yet settled", output::bytes(info.delta_bytes), output::bytes(info.delta_budget)));
-    line("cache", format!("{} of {} in use, {hits}", output::bytes(info.pages.resident_bytes), output::bytes(info.cache_bytes)));
+    line(
+        "delta",
+        format!(
+            "{} of {} not yet settled",
+            output::bytes(info.delta_bytes),
+            output::bytes(info.delta_budget)
+        ),
+    );
+    line(
+        "cache",
+        format!(
+            "{} of {} in use, {hits}",
+            output::bytes(info.pages.resident_bytes),
+            output::bytes(info.cache_bytes)
+        ),
+    );
     line(
         "opened",
         format!(

@@ -40,7 +40,7 @@ impl WriterArguments {
             dir: arguments.dir.clone(),
             threads: arguments.threads,
             // A small delta spills and merges all the time, a large one leaves everything to the log.
-            delta_bytes: if dice & 1 == 0 { 4 << 20 } else { 64 << 20 },
+            delta_bytes: if dice & 1 == 0 { 1 << 20 } else { 64 << 20 },
             // A killed process loses nothing even if it never waits for the disk.
             durability: if dice & 2 == 0 { Durability::Commit } else { Durability::Off },
             settle: dice & 12 == 0,

@@ -9,7 +9,9 @@ use crate::program::{Scratch, ambo, exists};
 fn missing_databases() {
     let scratch = Scratch::new();
     let db = &scratch.db();
-    for words in [&["get", db, "k"][..], &["scan", db], &["info", db], &["check", db], &["dump", db], &["compact", db]] {
+    for words in
+        [&["get", db, "k"][..], &["scan", db], &["info", db], &["check", db], &["dump", db], &["compact", db]]
+    {
         ambo(words).fails(3, &["no database there", db]);
     }
     assert!(!exists(db));
@@ -45,8 +47,10 @@ fn wrong_words() {
     ambo(&["get", db, "a", "b"]).fails(2, &["one key"]);
     ambo(&["get", db, "-t", "defualt", "k"]).fails(1, &["defualt"]);
     ambo(&["load", db, "/nowhere/f.csv"]).fails(2, &["/nowhere/f.csv: No such file or directory"]);
-    ambo(&["load", db, &scratch.file("f.csv", "a\n1\n"), "--schema", "a:strange"]).fails(2, &["unknown type 'strange'"]);
-    ambo(&["load", db, &scratch.path("f.csv").display().to_string(), "--delimiter", "ab"]).fails(2, &["one character"]);
+    ambo(&["load", db, &scratch.file("f.csv", "a\n1\n"), "--schema", "a:strange"])
+        .fails(2, &["unknown type 'strange'"]);
+    ambo(&["load", db, &scratch.path("f.csv").display().to_string(), "--delimiter", "ab"])
+        .fails(2, &["one character"]);
     assert_eq!(ambo(&["put"]).code, Some(2));
     assert_eq!(ambo(&["get", db, "k", "--cache", "lots"]).code, Some(2));
     assert_eq!(ambo(&["--help"]).code, Some(0));

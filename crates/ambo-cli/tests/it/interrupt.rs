@@ -23,7 +23,9 @@ fn loading(scratch: &Scratch) -> Child {
     let batch = BATCH.to_string();
     let schema = "id:bigint,words:text,number:bigint";
     let child =
-        command(&["load", &db, &file, "--table", "t", "--key", "id", "--schema", schema, "--batch", &batch]).spawn().unwrap();
+        command(&["load", &db, &file, "--table", "t", "--key", "id", "--schema", schema, "--batch", &batch])
+            .spawn()
+            .unwrap();
     let start = Instant::now();
     // The log grows as soon as batches are committed.
     while directory_bytes(scratch) < 400_000 {
@@ -51,7 +53,8 @@ fn control_c_keeps_whole_batches() {
     kill(&child, "-INT");
     let outcome = finish(child);
     assert_eq!(outcome.code, Some(130), "{outcome:?}");
-    let said: String = outcome.err.split("Ctrl-C: ").nth(1).unwrap().split(' ').next().unwrap().replace(',', "");
+    let said: String =
+        outcome.err.split("Ctrl-C: ").nth(1).unwrap().split(' ').next().unwrap().replace(',', "");
     let found = rows(&scratch.db(), "t");
     assert_eq!(found.to_string(), said, "{outcome:?}");
     assert!(found > 0 && found < 1_000_000 && found.is_multiple_of(BATCH), "{found}");

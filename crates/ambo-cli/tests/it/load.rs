@@ -23,7 +23,8 @@ fn infers_types_and_nulls() {
     let file = scratch.file("cities.csv", CITIES);
     let report = ambo(&["load", db, &file, "--key", "id", "--json"]).json();
     assert_eq!((&report["table"], &report["rows"]), (&"cities".into(), &3.into()));
-    let expected = "id:bigint,name:text,people:bigint?,area:double,capital:boolean,founded:date?,seen:timestamp?";
+    let expected =
+        "id:bigint,name:text,people:bigint?,area:double,capital:boolean,founded:date?,seen:timestamp?";
     assert_eq!(schema(db, "cities"), expected);
     let row = ambo(&["get", db, "-t", "cities", "2", "--json"]).json();
     let expected = serde_json::json!({"id": 2, "name": "Den Haag, \"the Hague\"", "people": null, "area": 98.12,
@@ -90,7 +91,8 @@ fn bad_lines_are_named() {
     }
     assert!(skipping.ok().contains("4 records skipped"));
     assert_eq!(ambo(&["dump", db]).ok(), "a,b\n1,2\n9,10\n");
-    ambo(&["load", db, &scratch.file("again.csv", "a,b\n9,11\n"), "-t", "t"]).fails(2, &["line 2", "exists already"]);
+    ambo(&["load", db, &scratch.file("again.csv", "a,b\n9,11\n"), "-t", "t"])
+        .fails(2, &["line 2", "exists already"]);
     ambo(&["load", db, &scratch.path("again.csv").display().to_string(), "-t", "t", "--replace"]).ok();
     assert_eq!(ambo(&["dump", db]).ok(), "a,b\n1,2\n9,11\n");
     let json = scratch.file("j.jsonl", "{\"a\": 1}\n\n{\"a\": tru}\n");
@@ -127,7 +129,9 @@ fn other_inputs() {
     let holes = "{\"a\": 1}\n{\"b\": [1, {\"c\": 2}], \"a\": 2}\n";
     ambo(&["load", db, &scratch.file("holes.jsonl", holes)]).ok();
     assert_eq!(schema(db, "holes"), "a:bigint,b:text?");
-    assert!(ambo(&["dump", db, "-t", "holes", "--json"]).ok().contains("{\"a\":2,\"b\":\"[1,{\\\"c\\\":2}]\"}"));
+    assert!(
+        ambo(&["dump", db, "-t", "holes", "--json"]).ok().contains("{\"a\":2,\"b\":\"[1,{\\\"c\\\":2}]\"}")
+    );
     assert_sound(db);
 }
 
@@ -146,6 +150,8 @@ fn existing_tables_keep_their_columns() {
     let key = ["load", db, &scratch.file("k.csv", "a,b\n"), "-t", "t", "--key", "b"];
     ambo(&key).fails(2, &["table t is there already"]);
     ambo(&["load", db, &scratch.file("e.csv", ""), "-t", "e"]).fails(2, &["e.csv", "empty"]);
-    ambo(&["load", db, &scratch.file("k2.csv", "a,b\n1,2\n"), "--key", "c"]).fails(2, &["no column c for the key", "a, b"]);
-    ambo(&["load", db, &scratch.file("n.csv", "a,b\n1,2\n,3\n"), "--key", "a"]).fails(2, &["line 3", "column a"]);
+    ambo(&["load", db, &scratch.file("k2.csv", "a,b\n1,2\n"), "--key", "c"])
+        .fails(2, &["no column c for the key", "a, b"]);
+    ambo(&["load", db, &scratch.file("n.csv", "a,b\n1,2\n,3\n"), "--key", "a"])
+        .fails(2, &["line 3", "column a"]);
 }

@@ -61,7 +61,9 @@ fn scans_and_counts() {
     let lines = ambo(&["scan", db, "--json"]).ok();
     let keys: Vec<String> = lines
         .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["key"].as_str().unwrap().to_string())
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["key"].as_str().unwrap().to_string()
+        })
         .collect();
     assert_eq!(keys.len(), 10);
     assert!(keys.is_sorted());
@@ -110,7 +112,9 @@ fn bench_cleans_up() {
     let bench = ["bench", db, "--records", "2000", "--threads", "2", "--value-bytes", "50", "--sync", "off"];
     let report = ambo(&[&bench[..], &["--json"]].concat()).json();
     let phases = report["phases"].as_array().unwrap();
-    assert!(phases.len() >= 5 && phases.iter().all(|phase| phase["records_per_second"].as_u64().unwrap() > 0));
+    assert!(
+        phases.len() >= 5 && phases.iter().all(|phase| phase["records_per_second"].as_u64().unwrap() > 0)
+    );
     assert_eq!(ambo(&["info", db, "--json"]).json()["tables"], serde_json::json!([]));
     assert!(ambo(&bench).ok().contains("get"));
     assert_sound(db);
