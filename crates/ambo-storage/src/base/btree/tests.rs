@@ -359,10 +359,11 @@ fn exercise(tree: &Arc<Tree>, keys: &[Vec<u8>]) {
     let _ = (tree.nth(0), tree.nth(tree.meta().rows / 2), tree.nth(tree.meta().rows.saturating_sub(1)));
     let _ = tree.check(&CheckOptions::default());
     let cancel = AtomicBool::new(false);
-    let _ = merge(
-        &[Arc::clone(tree), Arc::clone(tree)],
-        &MergeOptions { drop_tombstones: true, ..MergeOptions::new(&cancel) },
-    );
+    for drop_tombstones in [false, true] {
+        let options = MergeOptions { drop_tombstones, ..MergeOptions::new(&cancel) };
+        let _ = merge(&[Arc::clone(tree)], &options);
+        let _ = merge(&[Arc::clone(tree), Arc::clone(tree)], &options);
+    }
 }
 
 proptest! {
