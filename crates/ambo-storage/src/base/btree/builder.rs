@@ -1,7 +1,7 @@
 //! Building a tree from a sorted stream: leaves as they fill, inner pages above them as those fill.
 //!
-//! Memory is a few pages a level. One full leaf is held back, so that a last leaf that would be almost empty can share
-//! with it.
+//! Memory is a few pages a level. One full leaf is held back, so that a last leaf that would be almost
+//! empty can share with it.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::{
 /// How trees are built.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildOptions {
-    /// The most children of an inner page and entries of a leaf, at least 2. Unlimited but in tests, which make high trees of few
-    /// entries with it.
+    /// The most children of an inner page and entries of a leaf, at least 2. Unlimited but in tests, which
+    /// make high trees of few entries with it.
     pub fanout_max: usize,
 }
 
@@ -108,11 +108,12 @@ impl TreeBuilder {
         }
     }
 
-    /// Adds an entry behind all others. An inline record longer than a quarter of a page becomes a blob; a blob is kept as
-    /// it is, and belongs to this tree from then on.
+    /// Adds an entry behind all others. An inline record longer than a quarter of a page becomes a blob; a
+    /// blob is kept as it is, and belongs to this tree from then on.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a key that is too long; [`Error::Damaged`] for a blob reference that is none; whatever writing pages gives.
+    /// [`Error::Invalid`] for a key that is too long; [`Error::Damaged`] for a blob reference that is none;
+    /// whatever writing pages gives.
     ///
     /// # Panics
     /// If the key is not greater than the one before.
@@ -211,8 +212,8 @@ impl TreeBuilder {
         self.write_previous()
     }
 
-    /// Shares the entries of both leaves evenly. Where that does not fit (keys with less in common are longer),
-    /// they stay as they are.
+    /// Shares the entries of both leaves evenly. Where that does not fit (keys with less in common are
+    /// longer), they stay as they are.
     fn balance(&mut self) -> Result<()> {
         let page_size = self.store.page_size();
         let half = (self.previous.used() + self.current.used()) / 2;
@@ -337,8 +338,8 @@ impl TreeBuilder {
         self.finish_with_pages().map(|(meta, _)| meta)
     }
 
-    /// As [`TreeBuilder::finish`]; also gives the pages that were written for this tree: leaves and inner pages, not and those
-    /// of blobs that it wrote.
+    /// As [`TreeBuilder::finish`]; also gives the pages that were written for this tree: leaves and inner
+    /// pages, not and those of blobs that it wrote.
     pub fn finish_with_pages(mut self) -> Result<(TreeMeta, Vec<PageRange>)> {
         self.write_leaves(4)?;
         let mut level = 0;

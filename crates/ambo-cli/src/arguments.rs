@@ -1,0 +1,162 @@
+//! What the shell's user can say.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::engine::Tuning;
+use crate::{bench, crash, demo, dump, load};
+
+/// Ambo: one embedded store for rows and columns.
+///
+/// `ambo DIR` opens a prompt on the database in DIR and makes it when there is none. Bytes that are not
+/// readable text are written \xNN, here and in what is printed. A key or value that begins with a dash stands behind --.
+#[derive(Parser, Debug)]
+#[command(name = "ambo", version, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 not found, 2 wrong request or input file, 3 the database refused, \
+                        4 check found damage, 130 stopped by Ctrl-C."
+)]
+pub struct Arguments {
+    /// The database's directory: opens a prompt
+    pub dir: Option<PathBuf>,
+    /// Run this prompt command instead of asking; may be repeated
+    #[arg(short = 'c', long = "command", value_name = "COMMAND", requires = "dir")]
+    pub commands: Vec<String>,
+    /// What to do without a prompt
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Print JSON for programs: one document, or one line a record
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Tuning.
+    #[command(flatten)]
+    pub tuning: Tuning,
+}
+
+/// Which table of which database.
+#[derive(Args, Clone, Debug)]
+pub struct Place {
+    /// The database's directory
+    pub dir: PathBuf,
+    /// The table [default: `default`, or the only one]
+    #[arg(short, long)]
+    pub table: Option<String>,
+}
+
+/// Which keys.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RangeArguments {
+    /// From this key on
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    pub from: Option<OsString>,
+    /// Up to this key, without it
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    pub to: Option<OsString>,
+    /// Only keys that begin with this; with typed columns, whose first column is this, once for each column
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    pub prefix: Vec<OsString>,
+}
+
+/// Which records, and in which order.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ScanArguments {
+    /// Which keys.
+    #[command(flatten)]
+    pub range: RangeArguments,
+    /// At most so many records
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// From the last to the first
+    #[arg(short, long)]
+    pub reverse: bool,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Store a value under a key, or a row with one value a column
+    Put {
+        #[command(flatten)]
+        place: Place,
+        /// KEY VALUE, or one value a column (NULL for none)
+        #[arg(required = true, allow_negative_numbers = true, value_name = "KEY VALUE")]
+        words: Vec<OsString>,
+        /// Take the value from this file, of any size
+        #[arg(short, long)]
+        file: Option<PathBuf>,
+    },
+    /// Show the value of a key, or a row
+    Get {
+        #[command(flatten)]
+        place: Place,
+        /// The key, one word for each of its columns
+        #[arg(required = true, allow_negative_numbers = true)]
+        key: Vec<OsString>,
+        /// The value's bytes as they are, without escapes and without a line end
+        #[arg(long)]
+        raw: bool,
+    },
+    /// Remove a key
+    Del {
+        #[command(flatten)]
+        place: Place,
+        /// The key, one word for each of its columns
+        #[arg(required = true, allow_negative_numbers = true)]
+        key: Vec<OsString>,
+    },
+    /// Show the records of a range of keys
+    Scan {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        scan: ScanArguments,
+    },
+    /// Count the records of a range of keys
+    Count {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        range: RangeArguments,
+    },
+    /// Load a CSV or JSON lines file into a table
+    Load(load::LoadArguments),
+    /// Write a table as CSV or JSON lines
+    Dump(dump::DumpArguments),
+    /// Show tables, sizes, and figures of files, cache and log
+    Info {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Verify every page, checksum, key order and count
+    Check {
+        /// The database's directory
+        dir: PathBuf,
+    },
+    /// Settle everything and give free space back to the file system
+    Compact {
+        /// The database's directory
+        dir: PathBuf,
+    },
+    /// Measure puts, gets and scans on this machine
+    Bench(bench::BenchArguments),
+    /// Kill a writing process again and again, and look for lost writes
+    #[command(hide = true)]
+    Crash(crash::CrashArguments),
+    /// The process that `crash` kills
+    #[command(hide = true)]
+    CrashWriter(crash::writer::WriterArguments),
+    /// The tour that `make demo` gives
+    #[command(hide = true)]
+    Demo(demo::DemoArguments),
+    /// The process that `demo` kills
+    #[command(hide = true)]
+    DemoWriter(demo::writer::WriterArguments),
+    /// Write made-up flights, the same on every machine
+    #[command(hide = true)]
+    DemoData {
+        /// The CSV file to write
+        file: PathBuf,
+    },
+}

@@ -1,0 +1,193 @@
+//! info: what is in a database, and how it is kept.
+
+use std::io::Write;
+
+use ambo::{Info, TableInfo};
+use serde_json::{Value as Json, json};
+
+use crate::engine::Store;
+use crate::failure::{Failure, Result};
+use crate::output::{self, Align, Output, Table};
+use crate::schema::{self, short_name};
+
+/// Shows all tables, or one, and figures of the files, the cache and the log.
+pub fn info(store: &Store, only: Option<&str>, out: &mut Output) -> Result<()> {
+    let mut info = store.db.info().map_err(|error| Failure::engine(&store.dir, error))?;
+    if let Some(only) = only {
+        store.table(only)?;
+        info.tables.retain(|table| name(table) == short_name(only));
+    }
+    if out.is_json() {
+        let tables = info.tables.iter().map(table_json).collect();
+        out.json(&database_json(store, &info, tables))?;
+        return Ok(());
+    }
+    tables(&info, out)?;
+    if only.is_some() {
+        return columns(&info, out);
+    }
+    writeln!(out)?;
+    figures(store, &info, out)
+}
+
+/// The list of tables.
+pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
+    use Align::{Left, Right};
+    let mut table = Table::new([
+        ("table", Left),
+        ("storage", Left),
+        ("rows", Right),
+        ("bytes", Right),
+        ("unsettled", Right),
+        ("pages", Right),
+        ("height", Right),
+        ("runs", Right),
+    ]);
+    for t in &info.tables {
+        table.row(vec![
+            name(t).to_string(),
+            t.definition.storage.name().to_string(),
+            output::count(t.rows),
+            output::bytes(bytes(t)),
+            output::bytes(t.delta_bytes),
+            output::count(t.leaf_pages + t.inner_pages + t.blob_pages),
+            t.height.to_string(),
+            t.runs.to_string(),
+        ]);
+    }
+    if table.len() == 0 {
+        writeln!(out, "no tables")?;
+    }
+    table.write(out, true)?;
+    Ok(())
+}
+
+fn name(table: &TableInfo) -> &str {
+    short_name(&table.definition.name)
+}
+
+/// In trees and, roughly, in deltas.
+fn bytes(table: &TableInfo) -> u64 {
+    table.key_bytes + table.value_bytes + table.delta_bytes
+}
+
+fn columns(info: &Info, out: &mut Output) -> Result<()> {
+    for table in &info.tables {
+        let key = schema::key_of(&table.definition);
+        writeln!(out)?;
+        let mut list = Table::new([("column", Align::Left), ("type", Align::Left), ("", Align::Left)]);
+        for column in schema::of(&table.definition) {
+            let position = key.iter().position(|name| name == &column.name);
+            let note = match (position, column.nullable) {
+                (Some(position), _) => format!("key {}", position + 1),
+                (None, true) => "nullable".into(),
+                (None, false) => String::new(),
+            };
+            list.row(vec![column.name, column.ty.to_string(), note]);
+        }
+        list.write(out, true)?;
+    }
+    Ok(())
+}
+
+fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
+    let reads = info.pages.hits + info.pages.misses;
+    let hits = if reads == 0 {
+        "no reads yet".into()
+    } else {
+        format!("{:.1} % hits", info.pages.hits as f64 * 100.0 / reads as f64)
+    };
+    let recovery = store.db.recovery();
+    let mut list = Table::new([("what", Align::Left), ("", Align::Left)]);
+    let mut line = |what: &str, text: String| list.row(vec![what.into(), text]);
+    line("directory", store.dir.display().to_string());
+    line(
+        "pages",
+        format!(
+            "{} in pages of {}, {} free",
+            output::bytes(info.file_bytes),
+            output::bytes(info.page_size as u64),
+            output::bytes(info.pages.free_pages * info.page_size as u64)
+        ),
+    );
+    line("log", format!("{} in {} segments", output::bytes(info.log_bytes), info.log_segments));
+    line(
+        "delta",
+        format!(
+            "{} of {} not yet settled",
+            output::bytes(info.delta_bytes),
+            output::bytes(info.delta_budget)
+        ),
+    );
+    line(
+        "cache",
+        format!(
+            "{} of {} in use, {hits}",
+            output::bytes(info.pages.resident_bytes),
+            output::bytes(info.cache_bytes)
+        ),
+    );
+    line(
+        "opened",
+        format!(
+            "in {}, {} transactions replayed from {} of log{}",
+            output::duration(recovery.elapsed),
+            output::count(recovery.transactions),
+            output::bytes(recovery.log_bytes),
+            if recovery.is_clean() { "" } else { "; it was not closed cleanly" }
+        ),
+    );
+    list.write(out, false)?;
+    Ok(())
+}
+
+fn table_json(table: &TableInfo) -> Json {
+    let definition = &table.definition;
+    json!({
+        "name": name(table),
+        "storage": definition.storage.name(),
+        "key_value": definition.is_raw(),
+        "schema": schema::show(&schema::of(definition)),
+        "key": schema::key_of(definition),
+        "rows": table.rows,
+        "key_bytes": table.key_bytes,
+        "value_bytes": table.value_bytes,
+        "leaf_pages": table.leaf_pages,
+        "inner_pages": table.inner_pages,
+        "blob_pages": table.blob_pages,
+        "height": table.height,
+        "runs": table.runs,
+        "delta_rows": table.delta_rows,
+        "delta_bytes": table.delta_bytes,
+    })
+}
+
+fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
+    let recovery = store.db.recovery();
+    json!({
+        "directory": store.dir.display().to_string(),
+        "tables": tables,
+        "page_bytes": info.page_size,
+        "file_bytes": info.file_bytes,
+        "used_pages": info.pages.used_pages,
+        "free_pages": info.pages.free_pages,
+        "log_bytes": info.log_bytes,
+        "log_segments": info.log_segments,
+        "checkpoints": info.checkpoints,
+        "delta_bytes": info.delta_bytes,
+        "delta_budget_bytes": info.delta_budget,
+        "cache": {
+            "bytes": info.pages.resident_bytes,
+            "budget_bytes": info.cache_bytes,
+            "hits": info.pages.hits,
+            "misses": info.pages.misses,
+        },
+        "recovery": {
+            "clean": recovery.is_clean(),
+            "transactions": recovery.transactions,
+            "log_bytes": recovery.log_bytes,
+            "seconds": recovery.elapsed.as_secs_f64(),
+            "bytes_cut": recovery.cut.as_ref().map_or(0, |cut| cut.bytes_dropped),
+        },
+    })
+}

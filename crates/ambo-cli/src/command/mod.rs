@@ -1,0 +1,76 @@
+//! The commands that both the shell and the prompt have.
+
+pub mod check;
+pub mod info;
+pub mod record;
+
+use crate::arguments::{Command, Place};
+use crate::engine::{Access, Store, Tuning};
+use crate::failure::Result;
+use crate::output::Output;
+use crate::view::View;
+use crate::word::Spelling;
+use crate::{bench, crash, demo, dump, load};
+
+/// Runs a command of the shell.
+pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
+    match command {
+        Command::Put { place, words, file } => {
+            let store = Store::open(&place.dir, Access::Create, tuning)?;
+            let table = store.table_to_write(place.table.as_deref())?;
+            let words = Spelling::Shell.read_all(&words)?;
+            let mut view = View { dir: &place.dir, table: &table, tx: None };
+            match file {
+                Some(file) => record::put_file(&mut view, &words, &file)?,
+                None => record::put(&mut view, &words)?,
+            }
+            store.close()
+        }
+        Command::Get { place, key, raw } => with_view(&place, Access::Read, tuning, |view| {
+            record::get(view, &Spelling::Shell.read_all(&key)?, raw, out)
+        }),
+        Command::Del { place, key } => with_view(&place, Access::Write, tuning, |view| {
+            record::delete(view, &Spelling::Shell.read_all(&key)?)
+        }),
+        Command::Scan { place, scan } => with_view(&place, Access::Read, tuning, |view| {
+            record::scan(view, &scan, Spelling::Shell, out).map(drop)
+        }),
+        Command::Count { place, range } => {
+            with_view(&place, Access::Read, tuning, |view| record::count(view, &range, Spelling::Shell, out))
+        }
+        Command::Info { place } => {
+            let store = Store::open(&place.dir, Access::Read, tuning)?;
+            info::info(&store, place.table.as_deref(), out)
+        }
+        Command::Check { dir } => check::check(&Store::open(&dir, Access::Read, tuning)?, out),
+        Command::Compact { dir } => {
+            let store = Store::open(&dir, Access::Write, tuning)?;
+            check::compact(&store, out)?;
+            store.close()
+        }
+        Command::Load(arguments) => load::run(&arguments, tuning, out),
+        Command::Dump(arguments) => dump::run(&arguments, tuning, out),
+        Command::Bench(arguments) => bench::run(&arguments, tuning, out),
+        Command::Crash(arguments) => crash::run(&arguments, out),
+        Command::CrashWriter(arguments) => crash::writer::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments, tuning, out),
+        Command::DemoWriter(arguments) => demo::writer::run(&arguments),
+        Command::DemoData { file } => demo::flights::write(&file),
+    }
+}
+
+/// Opens the database and the table, and closes the database if it was written to.
+fn with_view(
+    place: &Place,
+    access: Access,
+    tuning: &Tuning,
+    action: impl FnOnce(&mut View<'_>) -> Result<()>,
+) -> Result<()> {
+    let store = Store::open(&place.dir, access, tuning)?;
+    let table = store.table_to_read(place.table.as_deref())?;
+    action(&mut View { dir: &place.dir, table: &table, tx: None })?;
+    match access {
+        Access::Read => Ok(()),
+        Access::Write | Access::Create => store.close(),
+    }
+}

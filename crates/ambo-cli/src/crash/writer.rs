@@ -1,0 +1,145 @@
+//! The process that is killed: commits the [plan](super::plan)'s transactions and acknowledges them.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ambo::Table;
+use clap::Args;
+
+use super::CrashArguments;
+use super::plan::{Step, TABLES, counter_key};
+use super::verify::generation;
+use crate::engine::{Access, Durability, OrFail, Store, Tuning};
+use crate::failure::{Failure, Result};
+
+/// What the parent wishes of a round.
+#[derive(Args, Clone, Debug)]
+pub struct WriterArguments {
+    /// The database's directory
+    pub dir: PathBuf,
+    /// How many writing threads
+    #[arg(long)]
+    pub threads: u32,
+    /// Memory for rows not yet settled, in bytes
+    #[arg(long)]
+    pub delta_bytes: usize,
+    /// When a commit counts as done
+    #[arg(long)]
+    pub durability: Durability,
+    /// Settle in the background again and again
+    #[arg(long)]
+    pub settle: bool,
+}
+
+impl WriterArguments {
+    /// The wishes of a round, drawn by its dice.
+    pub fn of_dice(arguments: &CrashArguments, dice: u64) -> Self {
+        Self {
+            dir: arguments.dir.clone(),
+            threads: arguments.threads,
+            // A small delta spills and merges all the time, a large one leaves everything to the log.
+            delta_bytes: if dice & 1 == 0 { 1 << 20 } else { 64 << 20 },
+            // A killed process loses nothing even if it never waits for the disk.
+            durability: if dice & 2 == 0 { Durability::Commit } else { Durability::Off },
+            settle: dice & 12 == 0,
+        }
+    }
+
+    /// The command line that [`run`] gets.
+    pub fn to_words(&self) -> Vec<String> {
+        let durability = match self.durability {
+            Durability::Commit => "commit",
+            Durability::Off => "off",
+        };
+        let mut words = vec![
+            "crash-writer".to_string(),
+            self.dir.display().to_string(),
+            format!("--threads={}", self.threads),
+            format!("--delta-bytes={}", self.delta_bytes),
+            format!("--durability={durability}"),
+        ];
+        if self.settle {
+            words.push("--settle".into());
+        }
+        words
+    }
+}
+
+/// Runs until it is killed, or until nobody listens any more.
+pub fn run(arguments: &WriterArguments) -> Result<()> {
+    let tuning =
+        Tuning { delta: Some(arguments.delta_bytes), sync: Some(arguments.durability), ..Tuning::default() };
+    let store = Store::open(&arguments.dir, Access::Create, &tuning)?;
+    let tables = TABLES.map(|name| store.table_to_write(Some(name)));
+    let [a, b, c] = tables;
+    let tables = [a?, b?, c?];
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        if arguments.settle {
+            scope.spawn(|| settle_often(&store, &stop));
+        }
+        let write = |writer| {
+            let (store, tables, stop) = (&store, &tables, &stop);
+            scope.spawn(move || {
+                let result = write(store, tables, writer, stop);
+                stop.store(true, Ordering::Relaxed);
+                result
+            })
+        };
+        let writers: Vec<_> = (0..arguments.threads).map(write).collect();
+        writers.into_iter().try_for_each(|writer| writer.join().expect("a writer does not panic"))
+    })
+}
+
+fn settle_often(store: &Store, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        // A settle that fails makes the writers fail too, and they tell.
+        store.db.settle().ok();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn write(store: &Store, tables: &[Table; 3], writer: u32, stop: &AtomicBool) -> Result<()> {
+    let mut generation = generation(store, writer)?;
+    while !stop.load(Ordering::Relaxed) {
+        generation += 1;
+        commit(store, tables, writer, generation).or_fail(&store.dir)?;
+        acknowledge(writer, generation)?;
+    }
+    Ok(())
+}
+
+fn commit(store: &Store, tables: &[Table; 3], writer: u32, generation: u64) -> ambo::Result<()> {
+    let step = Step::new(writer, generation);
+    let (key, counter) = (step.key(), counter_key(writer));
+    let generation = generation.to_string();
+    if step.in_batch() {
+        let mut batch = store.db.batch();
+        for (number, table) in tables.iter().enumerate() {
+            match step.deletes() {
+                true => batch.delete(table, &key),
+                false => batch.put(table, &key, &step.value(number)),
+            }
+        }
+        batch.put(&tables[0], &counter, generation.as_bytes());
+        return batch.commit();
+    }
+    let mut tx = store.db.begin()?;
+    for (number, table) in tables.iter().enumerate() {
+        match step.deletes() {
+            true => tx.delete(table, &key).map(drop)?,
+            false => tx.put(table, &key, &step.value(number))?,
+        }
+    }
+    tx.put(&tables[0], &counter, generation.as_bytes())?;
+    tx.commit().map(drop)
+}
+
+/// One write of one line: the parent sees all of it or nothing.
+fn acknowledge(writer: u32, generation: u64) -> Result<()> {
+    let line = format!("{writer} {generation}\n");
+    let mut pipe = std::io::stdout().lock();
+    pipe.write_all(line.as_bytes()).and_then(|()| pipe.flush()).map_err(Failure::from)
+}

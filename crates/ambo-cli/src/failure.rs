@@ -1,0 +1,118 @@
+//! Why a command ends without success, and the exit code that says so.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | a negative answer: the key or table is not there |
+//! | 2 | the request or the input file is wrong |
+//! | 3 | the database or the operating system refused |
+//! | 4 | `check` found damage |
+//! | 130 | stopped by Ctrl-C |
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The result of every command.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// Why a command ends without success. The text is one line: what, where, what to do.
+#[derive(Debug)]
+pub enum Failure {
+    /// A negative answer. An empty text prints nothing: the exit code is the answer.
+    Negative(String),
+    /// The request or an input file is wrong; the user changes it.
+    Usage(String),
+    /// The database or the operating system refused.
+    Database(String),
+    /// `check` found damage; the report is printed already.
+    Damage,
+    /// Ctrl-C came; the text says what is in the database.
+    Interrupted(String),
+    /// Whoever read our output has gone; nobody is left to tell.
+    BrokenPipe,
+}
+
+impl Failure {
+    /// A request that cannot be right.
+    pub fn usage(text: impl Into<String>) -> Self {
+        Self::Usage(text.into())
+    }
+
+    /// The engine's answer to something done to the database in `dir`.
+    pub fn engine(dir: &Path, error: ambo::Error) -> Self {
+        let place = dir.display();
+        match error {
+            ambo::Error::Invalid(_) => Self::Usage(error.to_string()),
+            ambo::Error::NotFound(_) => Self::Negative(error.to_string()),
+            ambo::Error::Cancelled => Self::Interrupted("interrupted".into()),
+            ambo::Error::Damaged { .. } => {
+                Self::Database(format!("{place}: {error}; `ambo check {place}` tells how much is affected"))
+            }
+            _ => Self::Database(format!("{place}: {error}")),
+        }
+    }
+
+    /// A file other than the database's could not be read or written.
+    pub fn file(path: &Path, error: &io::Error) -> Self {
+        Self::Usage(format!("{}: {}", path.display(), plain(error)))
+    }
+
+    /// What to print on standard error, if anything.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Negative(text) | Self::Usage(text) | Self::Database(text) | Self::Interrupted(text) => {
+                Some(text).filter(|text| !text.is_empty()).map(String::as_str)
+            }
+            Self::Damage | Self::BrokenPipe => None,
+        }
+    }
+
+    /// The process's exit code, from the table above.
+    pub fn code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::BrokenPipe => 0,
+            Self::Negative(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Database(_) => 3,
+            Self::Damage => 4,
+            Self::Interrupted(_) => 130,
+        })
+    }
+}
+
+/// Only writing to standard output yields a bare I/O error; everything else names its file.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Database(format!("cannot write the output: {}", plain(&error))),
+        }
+    }
+}
+
+/// "No such file or directory" without "(os error 2)", which tells a person nothing.
+pub fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_string(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Keeps away a pipe into `head` that ends in an error message, and operating system jargon.
+    #[test]
+    fn output_errors() {
+        let pipe = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert!(matches!(pipe, Failure::BrokenPipe) && pipe.text().is_none());
+        let missing = io::Error::from_raw_os_error(2);
+        assert_eq!(
+            Failure::file(Path::new("x.csv"), &missing).text(),
+            Some("x.csv: No such file or directory")
+        );
+    }
+}

@@ -1,0 +1,30 @@
+//! Ctrl-C as a flag that long commands look at between two steps, so that nothing is left half done.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// From here on Ctrl-C (and a polite kill) raises the flag; a second one while the flag is up ends the process at once.
+/// Where no handler can be set, Ctrl-C keeps its usual meaning.
+pub fn watch() {
+    let flag = FLAG.get_or_init(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // The order matters: the exit is armed by a signal that came before, not by this one.
+            let armed = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag));
+            let raised = signal_hook::flag::register(signal, Arc::clone(&flag));
+            debug_assert!(armed.is_ok() && raised.is_ok());
+        }
+        flag
+    });
+    flag.store(false, Ordering::Relaxed);
+}
+
+/// Whether Ctrl-C came since [`watch`].
+pub fn raised() -> bool {
+    FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}

@@ -1,0 +1,438 @@
+//! load: a CSV or JSON lines file into a table.
+//!
+//! 1. Unless the table is there or `--schema` names the columns, the file is read once to infer them ([`infer`]).
+//! 2. The file is read again; rows are converted and committed in batches. What an interrupted load has
+//!    committed stays, whole batches of it; the batch under way is not committed.
+
+mod convert;
+mod infer;
+mod progress;
+mod records;
+mod source;
+
+use std::path::{Path, PathBuf};
+
+use ambo::{Datum, Table};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use crate::engine::{Access, OrFail, Store, Tuning};
+use crate::failure::{Failure, Result};
+use crate::output::{self, Output};
+use crate::schema::{self, Column};
+use crate::{interrupt, text};
+use convert::Converter;
+use infer::Inference;
+use progress::Progress;
+use records::{BadRecord, Dialect, Records};
+use source::Source;
+
+pub use records::Format;
+
+/// What to do about a record that cannot be loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum OnError {
+    /// End there; batches before it stay.
+    Stop,
+    /// Go on without it, and say how many were skipped.
+    Skip,
+}
+
+/// What to load, and how.
+#[derive(Args, Clone, Debug)]
+pub struct LoadArguments {
+    /// The database's directory; made when there is none
+    pub dir: PathBuf,
+    /// The file, which may be compressed with gzip; - is standard input
+    pub file: PathBuf,
+    /// The table; made when there is none [default: the file's name]
+    #[arg(short, long)]
+    pub table: Option<String>,
+    /// The file's form [default: by its name, else csv]
+    #[arg(long)]
+    pub format: Option<Format>,
+    /// The key's columns, in the key's order; without them rows get a hidden number
+    #[arg(short, long, value_name = "COLUMN,…", value_delimiter = ',')]
+    pub key: Vec<String>,
+    /// The columns, as name:type with ? for nullable; without them they are inferred
+    #[arg(long, value_name = "NAME:TYPE,…")]
+    pub schema: Option<String>,
+    /// Make a key-value table of the columns `key` and `value`
+    #[arg(long, conflicts_with_all = ["schema", "key"])]
+    pub key_value: bool,
+    /// Infer the columns from the first N records instead of from all
+    #[arg(long, value_name = "N")]
+    pub sample: Option<u64>,
+    /// Between the fields of CSV; \t is a tab [default: , or a tab for .tsv]
+    #[arg(long, value_name = "CHARACTER")]
+    pub delimiter: Option<String>,
+    /// The first line of CSV holds no names
+    #[arg(long)]
+    pub no_header: bool,
+    /// Rows in a transaction
+    #[arg(long, value_name = "N", default_value_t = BATCH_ROWS, value_parser = clap::value_parser!(u64).range(1..))]
+    pub batch: u64,
+    /// Texts that stand for NULL [default: the empty text]
+    #[arg(long, value_name = "TEXT", num_args = 0..)]
+    pub null: Option<Vec<String>>,
+    /// What to do about a record that cannot be loaded
+    #[arg(long, value_name = "WHAT", default_value = "stop")]
+    pub on_error: OnError,
+    /// Overwrite rows that have the same key
+    #[arg(long)]
+    pub replace: bool,
+}
+
+const BATCH_ROWS: u64 = 10_000;
+
+impl Default for LoadArguments {
+    /// What the command line says when it says nothing.
+    fn default() -> Self {
+        Self {
+            dir: PathBuf::new(),
+            file: PathBuf::new(),
+            table: None,
+            format: None,
+            key: Vec::new(),
+            schema: None,
+            key_value: false,
+            sample: None,
+            delimiter: None,
+            no_header: false,
+            batch: BATCH_ROWS,
+            null: None,
+            on_error: OnError::Stop,
+            replace: false,
+        }
+    }
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Rows committed.
+    rows: u64,
+    skipped: u64,
+}
+
+/// Runs the command.
+pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Result<()> {
+    interrupt::watch();
+    let source = Source::open(&arguments.file)?;
+    let dialect = dialect(arguments)?;
+    let name = table_name(arguments)?;
+    let store = Store::open(&arguments.dir, Access::Create, tuning)?;
+    let table = match store.find_table(&name)? {
+        Some(table) => {
+            refuse_schema(arguments, &name)?;
+            table
+        }
+        None => create(arguments, &store, &name, &source, &dialect)?,
+    };
+    let load =
+        Load { arguments, source: &source, dialect: &dialect, store: &store, table: &table, name: &name };
+    let mut tally = Tally::default();
+    let (outcome, elapsed) = load.rows(&mut tally)?;
+    let outcome = outcome.map_err(|failure| load.explain(failure, &tally));
+    if outcome.is_ok() {
+        load.report(&tally, elapsed, out)?;
+    }
+    store.close()?;
+    outcome
+}
+
+fn dialect(arguments: &LoadArguments) -> Result<Dialect> {
+    let format = arguments.format.unwrap_or_else(|| Format::of(&arguments.file));
+    let name = arguments.file.to_string_lossy();
+    let tabs = name.ends_with(".tsv") || name.ends_with(".tsv.gz");
+    let delimiter = match arguments.delimiter.as_deref() {
+        None => {
+            if tabs {
+                b'\t'
+            } else {
+                b','
+            }
+        }
+        Some(text) => delimiter(text)?,
+    };
+    let nulls = arguments.null.clone().unwrap_or_else(|| vec![String::new()]);
+    Ok(Dialect { format, delimiter, header: !arguments.no_header, nulls })
+}
+
+/// A delimiter is one byte, possibly as an escape.
+pub fn delimiter(text: &str) -> Result<u8> {
+    match text::unescape(text.as_bytes()).as_deref() {
+        Ok(&[byte]) => Ok(byte),
+        _ => Err(Failure::usage(format!("--delimiter takes one character, such as ; or \\t, not '{text}'"))),
+    }
+}
+
+/// The file's name without its endings.
+fn table_name(arguments: &LoadArguments) -> Result<String> {
+    if let Some(name) = &arguments.table {
+        return Ok(name.clone());
+    }
+    let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
+    match name.split('.').next() {
+        Some(stem) if !stem.is_empty() && stem != "-" => Ok(stem.to_string()),
+        _ => Err(Failure::usage("into which table? say --table NAME")),
+    }
+}
+
+fn refuse_schema(arguments: &LoadArguments, name: &str) -> Result<()> {
+    let given = arguments.schema.is_some() || !arguments.key.is_empty();
+    match given {
+        true => Err(Failure::usage(format!(
+            "table {name} is there already, with its own columns and key; leave --schema and --key away, or name \
+             another table"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Makes the table, with the columns that were named or inferred.
+fn create(
+    arguments: &LoadArguments,
+    store: &Store,
+    name: &str,
+    source: &Source,
+    dialect: &Dialect,
+) -> Result<Table> {
+    if arguments.key_value {
+        return store.db.create_table(ambo::TableDefinition::key_value(name)).or_fail(&store.dir);
+    }
+    let columns = match &arguments.schema {
+        Some(text) => schema::parse(text).map_err(Failure::Usage)?,
+        None => infer_columns(arguments, source, dialect)?,
+    };
+    let definition = schema::definition(name, &columns, &arguments.key).map_err(Failure::Usage)?;
+    store.db.create_table(definition).or_fail(&store.dir)
+}
+
+fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) -> Result<Vec<Column>> {
+    let (input, position) = source.rewind()?;
+    let mut records = Records::open(input, dialect, &source.path)?;
+    let progress = Progress::new("looking", source.bytes, position);
+    let mut inference = Inference::new(&records.names);
+    while arguments.sample.is_none_or(|sample| inference.records() < sample) {
+        let seen = records.advance().and_then(|more| match more {
+            true => inference.see(&records).map(|()| true),
+            false => Ok(false),
+        });
+        match seen {
+            Ok(true) => progress.rows(inference.records()),
+            Ok(false) => break,
+            Err(_) if arguments.on_error == OnError::Skip => {}
+            Err(bad) => return Err(bad_record(&source.path, &bad)),
+        }
+        if interrupt::raised() {
+            return Err(Failure::Interrupted(
+                "stopped by Ctrl-C before the first row; nothing was loaded".into(),
+            ));
+        }
+    }
+    if let Some((column, line)) = inference.null_in_key(&arguments.key)
+        && arguments.on_error == OnError::Stop
+    {
+        return Err(Failure::usage(format!(
+            "{}: line {line}, column {column}: a key column without a value; choose another key, or --on-error skip",
+            source.path.display()
+        )));
+    }
+    for (column, text, ty) in inference.spoiled() {
+        let text = text::shorten(text, 20);
+        progress.say(&format!(
+            "column {column} is text because of '{text}' alone; --null '{text}' would make it {ty}"
+        ));
+    }
+    let columns = inference.columns(arguments.sample.is_some());
+    match columns.is_empty() {
+        true => Err(Failure::usage(format!(
+            "{}: the file has no records to infer columns from",
+            source.path.display()
+        ))),
+        false => Ok(columns),
+    }
+}
+
+fn bad_record(path: &Path, bad: &BadRecord) -> Failure {
+    Failure::usage(format!(
+        "{}: line {}, {}; mend it, or use --on-error skip",
+        path.display(),
+        bad.line,
+        bad.what
+    ))
+}
+
+/// So many skipped records are shown one by one.
+const SHOWN_MAX: u64 = 10;
+
+struct Load<'a> {
+    arguments: &'a LoadArguments,
+    source: &'a Source,
+    dialect: &'a Dialect,
+    store: &'a Store,
+    table: &'a Table,
+    name: &'a str,
+}
+
+/// Why a batch is not committed.
+enum Stop {
+    Bad(BadRecord),
+    Failed(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Load<'_> {
+    /// Loads all rows. The outer result is about the file as a whole, the inner about the rows in it.
+    fn rows(&self, tally: &mut Tally) -> Result<(Result<()>, std::time::Duration)> {
+        let (input, position) = self.source.rewind()?;
+        let mut records = Records::open(input, self.dialect, &self.source.path)?;
+        let progress = Progress::new("loading", self.source.bytes, position);
+        let key_value = self.table.definition().is_raw();
+        let mut converter =
+            Converter::new(schema::of(self.table.definition()), key_value, &records, &self.source.path)?;
+        let outcome = loop {
+            match self.batch(&mut records, &mut converter, &progress, tally) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(Stop::Failed(failure)) => break Err(failure),
+                Err(Stop::Bad(bad)) => break Err(bad_record(&self.source.path, &bad)),
+            }
+        };
+        Ok((outcome, progress.elapsed()))
+    }
+
+    /// One transaction; false when the file is at its end.
+    fn batch(
+        &self,
+        records: &mut Records,
+        converter: &mut Converter,
+        progress: &Progress,
+        tally: &mut Tally,
+    ) -> Result<bool, Stop> {
+        let mut tx = self.store.db.begin().or_fail(&self.store.dir)?;
+        let mut rows = 0;
+        let mut more = true;
+        while rows < self.arguments.batch {
+            if interrupt::raised() {
+                tx.rollback();
+                return Err(Stop::Failed(Failure::Interrupted(String::new())));
+            }
+            let row = match records.advance() {
+                Ok(false) => {
+                    more = false;
+                    break;
+                }
+                Ok(true) => converter.convert(records),
+                Err(bad) => Err(bad),
+            };
+            let stored = match row {
+                Ok(row) => self.store_row(&mut tx, row, records.line)?,
+                Err(bad) => Err(bad),
+            };
+            match stored {
+                Ok(()) => {
+                    rows += 1;
+                    progress.rows(tally.rows + rows);
+                }
+                Err(bad) => self.skip(bad, progress, tally)?,
+            }
+        }
+        tx.commit().or_fail(&self.store.dir)?;
+        tally.rows += rows;
+        Ok(more)
+    }
+
+    /// Puts a row into the transaction. A row that the table refuses is a bad record.
+    fn store_row(
+        &self,
+        tx: &mut ambo::Transaction,
+        row: &[Datum],
+        line: u64,
+    ) -> Result<Result<(), BadRecord>, Stop> {
+        let stored = match (self.table.definition().is_raw(), row) {
+            (true, [Datum::Binary(key), Datum::Binary(value)]) => tx.put(self.table, key, value),
+            _ if self.arguments.replace => tx.upsert_row(self.table, row).map(drop),
+            _ => tx.insert_row(self.table, row).map(drop),
+        };
+        match stored {
+            Ok(()) => Ok(Ok(())),
+            Err(error @ ambo::Error::Exists(_)) => {
+                Ok(Err(BadRecord { line, what: format!("{error} (--replace overwrites)") }))
+            }
+            Err(error @ ambo::Error::Invalid(_)) => Ok(Err(BadRecord { line, what: error.to_string() })),
+            Err(error) => Err(Stop::Failed(Failure::engine(&self.store.dir, error))),
+        }
+    }
+
+    fn skip(&self, bad: BadRecord, progress: &Progress, tally: &mut Tally) -> Result<(), Stop> {
+        if self.arguments.on_error == OnError::Stop {
+            return Err(Stop::Bad(bad));
+        }
+        tally.skipped += 1;
+        if tally.skipped <= SHOWN_MAX {
+            progress.say(&format!(
+                "{}: line {}, {}; skipped",
+                self.source.path.display(),
+                bad.line,
+                bad.what
+            ));
+        }
+        if tally.skipped == SHOWN_MAX {
+            progress.say("further skipped records are only counted");
+        }
+        Ok(())
+    }
+
+    /// Adds to a failure what is in the table now.
+    fn explain(&self, failure: Failure, tally: &Tally) -> Failure {
+        let rows = output::count(tally.rows);
+        let state = format!("{rows} rows of it are in table {}", self.name);
+        match failure {
+            Failure::Interrupted(_) => Failure::Interrupted(format!(
+                "stopped by Ctrl-C: {state}; the batch under way was not committed"
+            )),
+            Failure::Usage(text) => Failure::Usage(format!("{text} ({state})")),
+            Failure::Database(text) => Failure::Database(format!("{text} ({state})")),
+            other => other,
+        }
+    }
+
+    fn report(&self, tally: &Tally, elapsed: std::time::Duration, out: &mut Output) -> Result<()> {
+        use std::io::Write;
+        if out.is_json() {
+            let definition = self.table.definition();
+            out.json(&json!({
+                "table": self.name,
+                "rows": tally.rows,
+                "skipped": tally.skipped,
+                "bytes": self.source.bytes,
+                "seconds": elapsed.as_secs_f64(),
+                "schema": schema::show(&schema::of(definition)),
+                "key": schema::key_of(definition),
+            }))?;
+            return Ok(());
+        }
+        let skipped = match tally.skipped {
+            0 => String::new(),
+            n => format!(", {} records skipped", output::count(n)),
+        };
+        writeln!(
+            out,
+            "{} rows into table {} in {} ({} rows a second, {} of {}){skipped}",
+            output::count(tally.rows),
+            self.name,
+            output::duration(elapsed),
+            output::count(output::rate(tally.rows, elapsed)),
+            output::bytes(self.source.bytes),
+            self.source.path.display(),
+        )?;
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! What can be said at the prompt.
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+use crate::arguments::{RangeArguments, ScanArguments};
+
+/// One line at the prompt.
+#[derive(Parser, Debug)]
+#[command(no_binary_name = true, disable_help_subcommand = true, disable_help_flag = true)]
+pub struct Line {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PromptCommand,
+}
+
+/// The commands of the prompt.
+#[derive(Subcommand, Debug)]
+pub enum PromptCommand {
+    /// Store a value: put KEY VALUE, or one value a column
+    Put {
+        #[arg(required = true, allow_negative_numbers = true)]
+        words: Vec<OsString>,
+    },
+    /// Show the value of a key: get KEY
+    Get {
+        #[arg(required = true, allow_negative_numbers = true)]
+        key: Vec<OsString>,
+    },
+    /// Remove a key: del KEY
+    #[command(alias = "delete")]
+    Del {
+        #[arg(required = true, allow_negative_numbers = true)]
+        key: Vec<OsString>,
+    },
+    /// Show records: scan [--from K] [--to K] [--prefix P] [-n N] [--reverse]
+    Scan(ScanArguments),
+    /// Count records: count [--from K] [--to K] [--prefix P]
+    Count(RangeArguments),
+    /// List the tables
+    Tables,
+    /// Take up a table: use NAME
+    Use {
+        /// The table's name
+        table: String,
+    },
+    /// Make a table: create NAME, or create NAME id:bigint,note:text? --key id
+    Create {
+        /// The table's name
+        table: String,
+        /// The columns; without them it is a key-value table
+        columns: Option<String>,
+        /// The key's columns
+        #[arg(short, long, value_delimiter = ',')]
+        key: Vec<String>,
+    },
+    /// Remove a table and all that is in it: drop NAME
+    Drop {
+        /// The table's name
+        table: String,
+    },
+    /// Give a table another name: rename OLD NEW
+    Rename {
+        /// The name that it has
+        from: String,
+        /// The name that it gets
+        to: String,
+    },
+    /// Remove all records of a table: truncate NAME
+    Truncate {
+        /// The table's name
+        table: String,
+    },
+    /// Begin a transaction
+    Begin,
+    /// Commit the transaction
+    Commit,
+    /// Undo the transaction, or what came after a savepoint: rollback [NAME]
+    Rollback {
+        /// A savepoint of this transaction
+        savepoint: Option<String>,
+    },
+    /// Mark a place in the transaction to go back to: savepoint NAME
+    Savepoint {
+        /// The name to give it
+        name: String,
+    },
+    /// Show tables, sizes, and figures of files, cache and log
+    Info {
+        /// Only this table, and its columns
+        table: Option<String>,
+    },
+    /// Verify the whole database
+    Check,
+    /// Write everything to settled pages
+    Settle,
+    /// Settle everything and give free space back to the file system
+    Compact,
+    /// List the commands
+    Help,
+    /// Leave
+    #[command(alias = "quit")]
+    Exit,
+}

@@ -1,0 +1,81 @@
+//! Completion of commands, tables and options by the Tab key.
+
+use clap::CommandFactory;
+use rustyline::completion::Completer;
+use rustyline::{Context, Helper, Highlighter, Hinter, Validator};
+
+use super::commands::Line;
+use crate::engine::Store;
+
+/// What the line editor asks for completions.
+#[derive(Helper, Highlighter, Hinter, Validator)]
+pub struct Completion {
+    store: Store,
+    commands: Vec<String>,
+}
+
+/// Commands whose next word is a table.
+const TAKES_TABLE: [&str; 5] = ["use", "drop", "rename", "truncate", "info"];
+const RANGE_OPTIONS: [&str; 3] = ["--from", "--to", "--prefix"];
+
+impl Completion {
+    /// For the tables of this database.
+    pub fn new(store: Store) -> Self {
+        let commands =
+            Line::command().get_subcommands().map(|command| command.get_name().to_string()).collect();
+        Self { store, commands }
+    }
+
+    fn candidates(&self, before: &[&str]) -> Vec<String> {
+        let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        match before {
+            [] => self.commands.clone(),
+            [command] if TAKES_TABLE.contains(command) => self.store.table_names(),
+            ["scan", ..] => [owned(&RANGE_OPTIONS), owned(&["--limit", "--reverse"])].concat(),
+            ["count", ..] => owned(&RANGE_OPTIONS),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Completer for Completion {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        position: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok(complete(&line[..position], |before| self.candidates(before)))
+    }
+}
+
+/// Where the word under the cursor begins, and what it may become.
+fn complete(line: &str, candidates: impl Fn(&[&str]) -> Vec<String>) -> (usize, Vec<String>) {
+    let start = line.rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
+    let before: Vec<&str> = line[..start].split_whitespace().collect();
+    let mut fitting = candidates(&before);
+    fitting.retain(|candidate| candidate.starts_with(&line[start..]));
+    fitting.iter_mut().for_each(|candidate| candidate.push(' '));
+    (start, fitting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Keeps away completion of the wrong word, or of commands where tables are wanted.
+    #[test]
+    fn completes_the_last_word() {
+        let candidates = |before: &[&str]| match before {
+            [] => vec!["use".to_string(), "put".into()],
+            ["use"] => vec!["users".into(), "orders".into()],
+            _ => Vec::new(),
+        };
+        assert_eq!(complete("u", candidates), (0, vec!["use ".to_string()]));
+        assert_eq!(complete("  use us", candidates), (6, vec!["users ".to_string()]));
+        assert_eq!(complete("use ", candidates).1.len(), 2);
+        assert_eq!(complete("use users x", candidates).1.len(), 0);
+    }
+}

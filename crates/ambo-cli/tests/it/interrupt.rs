@@ -1,0 +1,79 @@
+//! Loads that are interrupted: politely by Ctrl-C, and by kill -9.
+
+use std::fmt::Write;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use crate::program::{Scratch, ambo, assert_sound, command, finish, rows};
+
+const BATCH: u64 = 500;
+
+/// A file that takes longer to load than a test should run.
+fn long_file(scratch: &Scratch) -> String {
+    let mut text = String::from("id,words,number\n");
+    for id in 0..1_000_000 {
+        writeln!(text, "{id},some words for line {id},{}", id * 3).unwrap();
+    }
+    scratch.file("long.csv", text)
+}
+
+/// A load that has begun to write.
+fn loading(scratch: &Scratch) -> Child {
+    let (db, file) = (scratch.db(), long_file(scratch));
+    let batch = BATCH.to_string();
+    let schema = "id:bigint,words:text,number:bigint";
+    let child =
+        command(&["load", &db, &file, "--table", "t", "--key", "id", "--schema", schema, "--batch", &batch])
+            .spawn()
+            .unwrap();
+    let start = Instant::now();
+    // The log grows as soon as batches are committed.
+    while directory_bytes(scratch) < 400_000 {
+        assert!(start.elapsed() < Duration::from_secs(30), "the load does not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn directory_bytes(scratch: &Scratch) -> u64 {
+    let Ok(entries) = std::fs::read_dir(scratch.path("db")) else { return 0 };
+    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+fn kill(child: &Child, signal: &str) {
+    let status = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+// Keeps away: a load that Ctrl-C leaves half done, or a report that does not agree with the table.
+#[test]
+fn control_c_keeps_whole_batches() {
+    let scratch = Scratch::new();
+    let child = loading(&scratch);
+    kill(&child, "-INT");
+    let outcome = finish(child);
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    let said: String =
+        outcome.err.split("Ctrl-C: ").nth(1).unwrap().split(' ').next().unwrap().replace(',', "");
+    let found = rows(&scratch.db(), "t");
+    assert_eq!(found.to_string(), said, "{outcome:?}");
+    assert!(found > 0 && found < 1_000_000 && found.is_multiple_of(BATCH), "{found}");
+    // It goes on where it was: what is there is refused, the rest can be loaded.
+    ambo(&["get", &scratch.db(), &(found - 1).to_string()]).ok();
+    ambo(&["get", &scratch.db(), &found.to_string()]).fails(1, &["not found"]);
+    assert_sound(&scratch.db());
+}
+
+// Keeps away: a killed load that tears a batch or damages the database.
+#[test]
+fn kill_9_keeps_whole_batches() {
+    let scratch = Scratch::new();
+    let child = loading(&scratch);
+    kill(&child, "-KILL");
+    assert_eq!(finish(child).code, None);
+    assert_sound(&scratch.db());
+    let found = rows(&scratch.db(), "t");
+    assert!(found > 0 && found.is_multiple_of(BATCH), "{found}");
+    let ids = ambo(&["scan", &scratch.db(), "--reverse", "-n", "1"]).ok();
+    assert!(ids.starts_with(&format!("{}\t", found - 1)), "{ids}");
+}

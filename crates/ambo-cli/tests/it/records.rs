@@ -1,0 +1,139 @@
+//! put, get, del, scan, count, dump, info, check, compact and bench.
+
+use std::io::Read;
+
+use crate::program::{Scratch, ambo, assert_sound, command, finish, rows};
+
+// Keeps away: a value that comes back as other bytes than were put, in any of the forms it is shown in.
+#[test]
+fn bytes_come_back() {
+    let scratch = Scratch::new();
+    let db = &scratch.db();
+    ambo(&["put", db, "k\\x00\\xff", "wörld\\n\\\\"]).ok();
+    assert_eq!(ambo(&["get", db, "k\\0\\xff"]).ok(), "wörld\\n\\\\\n");
+    assert_eq!(ambo(&["get", db, "--raw", "k\\0\\xff"]).ok(), "wörld\n\\");
+    let json = ambo(&["get", db, "k\\0\\xff", "--json"]).json();
+    assert_eq!((json["key"].as_str(), json["value"].as_str()), (Some("k\\0\\xff"), Some("wörld\\n\\\\")));
+    ambo(&["put", db, "k\\0\\xff", ""]).ok();
+    assert_eq!(ambo(&["get", db, "k\\0\\xff"]).ok(), "\n");
+    ambo(&["put", db, "--", "--raw", "-1"]).ok();
+    assert_eq!(ambo(&["get", db, "--", "--raw"]).ok(), "-1\n");
+    ambo(&["del", db, "k\\0\\xff"]).ok();
+    ambo(&["get", db, "k\\0\\xff"]).fails(1, &["not found", "k\\0\\xff"]);
+    ambo(&["del", db, "k\\0\\xff"]).fails(1, &["not found"]);
+    assert_sound(db);
+}
+
+// Keeps away: a file that is changed, or read whole into memory, on its way in and out.
+#[test]
+fn files_are_values() {
+    let scratch = Scratch::new();
+    let db = &scratch.db();
+    let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i * 7 % 251) as u8).collect();
+    let file = scratch.file("large", &bytes);
+    ambo(&["put", db, "large", "--file", &file]).ok();
+    let mut child = command(&["get", db, "large", "--raw"]).spawn().unwrap();
+    let mut found = Vec::new();
+    child.stdout.as_mut().unwrap().read_to_end(&mut found).unwrap();
+    assert!(finish(child).code == Some(0) && found == bytes);
+    assert_sound(db);
+}
+
+fn ten(scratch: &Scratch) -> String {
+    let db = scratch.db();
+    for i in 0..10 {
+        ambo(&["put", &db, &format!("k{i}"), &format!("v{i}")]).ok();
+    }
+    db
+}
+
+// Keeps away: ranges that are off by one, and limits that are not limits.
+#[test]
+fn scans_and_counts() {
+    let scratch = Scratch::new();
+    let db = &ten(&scratch);
+    assert_eq!(ambo(&["scan", db, "--from", "k2", "--to", "k4"]).ok(), "k2\tv2\nk3\tv3\n");
+    assert_eq!(ambo(&["scan", db, "--reverse", "-n", "2"]).ok(), "k9\tv9\nk8\tv8\n");
+    assert_eq!(ambo(&["scan", db, "--prefix", "k7"]).ok(), "k7\tv7\n");
+    assert_eq!(ambo(&["scan", db, "--from", "x"]).ok(), "");
+    assert_eq!(ambo(&["count", db, "--from", "k2"]).ok(), "8\n");
+    assert_eq!(ambo(&["count", db, "--json"]).json()["count"], 10);
+    let lines = ambo(&["scan", db, "--json"]).ok();
+    let keys: Vec<String> = lines
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["key"].as_str().unwrap().to_string()
+        })
+        .collect();
+    assert_eq!(keys.len(), 10);
+    assert!(keys.is_sorted());
+}
+
+// Keeps away: pairs that `dump` writes and `load` reads otherwise.
+#[test]
+fn pairs_round_trip() {
+    let scratch = Scratch::new();
+    let db = &scratch.db();
+    for (key, value) in [("a\\x00,\"", "1\\n2"), ("b", ""), ("\\xff", "ü;")] {
+        ambo(&["put", db, key, value]).ok();
+    }
+    for (format, name) in [("csv", "d.csv"), ("jsonl", "d.jsonl")] {
+        let file = scratch.path(name).display().to_string();
+        ambo(&["dump", db, "-t", "default", "--format", format, "--output", &file]).ok();
+        ambo(&["load", db, &file, "--table", format, "--key-value"]).ok();
+        assert_eq!(ambo(&["scan", db, "-t", format]).ok(), ambo(&["scan", db, "-t", "default"]).ok());
+    }
+    assert_sound(db);
+}
+
+// Keeps away: figures for programs that change their names or are no JSON.
+#[test]
+fn info_check_and_compact_for_programs() {
+    let scratch = Scratch::new();
+    let db = &ten(&scratch);
+    let info = ambo(&["info", db, "--json"]).json();
+    assert_eq!((&info["tables"][0]["name"], &info["tables"][0]["rows"]), (&"default".into(), &10.into()));
+    assert!(info["file_bytes"].as_u64().is_some() && info["cache"]["hits"].as_u64().is_some());
+    let compact = ambo(&["compact", db, "--json"]).json();
+    assert!(compact["bytes_after"].as_u64().is_some());
+    let check = ambo(&["check", db, "--json"]).json();
+    assert_eq!((&check["sound"], &check["problems"]), (&true.into(), &serde_json::json!([])));
+    assert!(ambo(&["check", db]).ok().contains("sound"));
+    assert!(ambo(&["info", db]).ok().contains("default"));
+    assert!(ambo(&["info", db, "-t", "default"]).ok().contains("binary"));
+    assert_eq!(rows(db, "default"), 10);
+}
+
+// Keeps away: a benchmark that leaves its table behind or loses keys.
+#[test]
+fn bench_cleans_up() {
+    let scratch = Scratch::new();
+    let db = &scratch.db();
+    let bench = ["bench", db, "--records", "2000", "--threads", "2", "--value-bytes", "50", "--sync", "off"];
+    let report = ambo(&[&bench[..], &["--json"]].concat()).json();
+    let phases = report["phases"].as_array().unwrap();
+    assert!(
+        phases.len() >= 5 && phases.iter().all(|phase| phase["records_per_second"].as_u64().unwrap() > 0)
+    );
+    assert_eq!(ambo(&["info", db, "--json"]).json()["tables"], serde_json::json!([]));
+    assert!(ambo(&bench).ok().contains("get"));
+    assert_sound(db);
+}
+
+// Keeps away: an error message, or a hang, when `head` has seen enough.
+#[test]
+fn broken_pipes_end_quietly() {
+    let scratch = Scratch::new();
+    let rows: String = (0..50_000).map(|i| format!("{i},some words to fill a pipe with\n")).collect();
+    let file = scratch.file("many.csv", format!("id,words\n{rows}"));
+    let db = &scratch.db();
+    ambo(&["load", db, &file, "--key", "id"]).ok();
+    for words in [&["scan", db][..], &["dump", db], &["scan", db, "--json"]] {
+        let mut child = command(words).spawn().unwrap();
+        let mut some = [0; 100];
+        child.stdout.as_mut().unwrap().read_exact(&mut some).unwrap();
+        drop(child.stdout.replace(command(&["--version"]).spawn().unwrap().stdout.take().unwrap()));
+        let outcome = finish(child);
+        assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{words:?}");
+    }
+}
