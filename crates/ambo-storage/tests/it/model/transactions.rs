@@ -220,11 +220,11 @@ impl World {
             return;
         }
         let before = self.engine().current();
-        self.write(write);
+        let written = self.write(write);
         // A spill on the way may have made history forgotten.
         shadow.flushed |= !std::sync::Arc::ptr_eq(&before, &self.engine().current());
-        let now = self.oracle.now[&at.0].rows.get(&at.1);
-        let _ = now;
-        shadow.interfered.insert(at);
+        if written {
+            shadow.interfered.insert(at);
+        }
     }
 }

@@ -104,7 +104,7 @@ impl World {
     pub fn run(&mut self, index: usize, operation: &Operation) {
         self.trace(|| format!("{index}: {operation:?}"));
         match operation {
-            Operation::Write(write) => self.write(*write),
+            Operation::Write(write) => drop(self.write(*write)),
             Operation::Batch { writes, synced } => self.batch(writes, *synced),
             Operation::Stream { table, key, value } => self.stream(*table, *key, *value),
             Operation::Transaction { steps, serializable, synced, commit } => {
@@ -185,12 +185,13 @@ impl World {
         assert!(known && (self.disturbed || self.poisoned), "unexpected: {error}");
     }
 
-    /// Tells the oracle how a commit went.
-    pub fn note<T>(&mut self, result: Result<T>, changes: Vec<Change>, synced: bool) {
+    /// Tells the oracle how a commit went. Returns whether it was acknowledged.
+    pub fn note<T>(&mut self, result: Result<T>, changes: Vec<Change>, synced: bool) -> bool {
         match result {
             Ok(_) => {
                 assert!(!self.poisoned, "a commit succeeds while writes are refused");
                 self.oracle.commit(changes, synced);
+                true
             }
             Err(error) => {
                 self.excuse(&error);
@@ -201,12 +202,13 @@ impl World {
                 if open {
                     self.oracle.perhaps(changes);
                 }
+                false
             }
         }
     }
 
-    pub fn write(&mut self, write: Write) {
-        let Some((name, id)) = self.table(write.table) else { return };
+    pub fn write(&mut self, write: Write) -> bool {
+        let Some((name, id)) = self.table(write.table) else { return false };
         let key = key(write.key);
         let bytes = write.value.map(value);
         let engine = self.engine();
@@ -215,7 +217,7 @@ impl World {
             None => engine.delete(id, &key),
         };
         let change = Change::Row { table: name, key, value: bytes.as_deref().map(Digest::of) };
-        self.note(result, vec![change], self.is_synced());
+        self.note(result, vec![change], self.is_synced())
     }
 
     fn batch(&mut self, writes: &[Write], synced: bool) {
