@@ -190,6 +190,9 @@ fn merge_and_compare(
     let freed = numbers(&merged.freed);
     let gone: BTreeSet<u64> = before.difference(&after).copied().collect();
     assert_eq!(freed, gone, "freed are exactly the pages that the inputs had and the output has not");
+    let new: BTreeSet<u64> = after.difference(&before).copied().collect();
+    assert_eq!(numbers(&merged.written), new, "written are exactly the pages that only the output has");
+    assert_eq!(numbers(&tree.all_pages().unwrap()), after);
     (tree, merged)
 }
 
