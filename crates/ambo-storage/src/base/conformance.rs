@@ -72,8 +72,8 @@ pub(crate) fn compare(subject: &dyn Subject, model: &Model) {
     assert_eq!(subject.nth(model.len() as u64), None);
 }
 
-/// Keeps away: scans that lose, repeat or reorder entries, or stop at the border of a page; a cursor that cannot turn at
-/// either end.
+/// Keeps away: scans that lose, repeat or reorder entries, or stop at the border of a page; a cursor that
+/// cannot turn at either end.
 fn scan_both_ways(subject: &dyn Subject, model: &Model) {
     let mut cursor = subject.cursor();
     for (key, value) in model {

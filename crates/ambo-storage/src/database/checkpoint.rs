@@ -183,7 +183,15 @@ impl Engine {
     /// Gives the pages of runs back that were not published.
     fn abandon(&self, spilled: &[Spilled]) {
         for spill in spilled {
-            spill.store.free(spill.pages.iter().copied());
+            self.give_back(&spill.store, spill.pages.iter().copied());
+        }
+    }
+
+    /// Frees pages that a failed step wrote, unless the superblock on the device may refer to them: then they stay until the
+    /// database is reopened.
+    pub(super) fn give_back(&self, store: &Arc<PageStore>, pages: impl IntoIterator<Item = PageRange>) {
+        if self.pipeline.check_poison().is_ok() {
+            store.free(pages);
         }
     }
 
@@ -248,7 +256,7 @@ impl Engine {
 
         let flipped = self.flip(checkpoint, moment, &catalog, &published, retired);
         let (superblock, retired) =
-            flipped.inspect_err(|_| self.store.free(catalog_pages.iter().copied()))?;
+            flipped.inspect_err(|_| self.give_back(&self.store, catalog_pages.iter().copied()))?;
         self.dropped.lock().clear();
         checkpoint.superblock = superblock;
         checkpoint.catalog_pages = catalog_pages;

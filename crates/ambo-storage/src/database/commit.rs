@@ -9,13 +9,16 @@ use crate::{
     transaction::{latch::LatchGuard, pipeline::Sequencer, row_lock::OwnerId},
 };
 
+/// Fails if something was changed that must not have been.
+pub(super) type ReadCheck<'a> = dyn Fn(&DatabaseVersion) -> Result<()> + 'a;
+
 /// What a commit asks for beyond its writes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Terms<'a> {
     /// Fail if a written key was changed after this snapshot.
     pub snapshot: Option<Timestamp>,
     /// Fail if anything read was changed after the snapshot: the check for a serializable transaction.
-    pub reads: Option<&'a dyn Fn(&DatabaseVersion) -> Result<()>>,
+    pub reads: Option<&'a ReadCheck<'a>>,
     /// Whose row locks do not block it.
     pub owner: Option<OwnerId>,
     /// How durable, if not as the database is.

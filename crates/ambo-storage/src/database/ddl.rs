@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     engine::Engine,
     options::Options,
-    version::{DatabaseVersion, TableShared, TableVersion},
+    version::{TableShared, TableVersion},
 };
 use crate::{
     Result,
@@ -131,9 +131,4 @@ pub(super) fn open_table(
         next_row: AtomicU64::new(1),
     };
     Engine::new_table(options, shared, floor)
-}
-
-/// Whether a version still has this very incarnation of a table.
-pub(super) fn has_table(version: &DatabaseVersion, id: TableId) -> bool {
-    version.tables.contains_key(&id)
 }

@@ -16,7 +16,7 @@ use crate::{
     Error, Result,
     delta::Delta,
     id::{TableId, Timestamp},
-    io::{Env, Lock},
+    io::Lock,
     page::PageStore,
     record::RecordKind,
     sync::{AtomicU64, Ordering},
@@ -33,7 +33,6 @@ pub(super) const NEWEST: Timestamp = Timestamp(u64::MAX);
 
 /// An open database.
 pub struct Engine {
-    pub(super) env: Env,
     pub(super) options: Options,
     pub(super) store: Arc<PageStore>,
     pub(super) versions: ArcSwap<DatabaseVersion>,
@@ -82,7 +81,6 @@ impl Signals {
 
 /// The parts that opening a database prepares.
 pub(super) struct Parts {
-    pub env: Env,
     pub options: Options,
     pub store: Arc<PageStore>,
     pub version: DatabaseVersion,
@@ -98,7 +96,6 @@ impl Engine {
         let governor = Governor::new(parts.options.delta_bytes);
         let wants_freeze = governor.add(parts.delta_bytes);
         let engine = Self {
-            env: parts.env,
             governor,
             options: parts.options,
             store: parts.store,

@@ -307,7 +307,6 @@ impl Opening {
         });
         let pipeline = Pipeline::new(self.last, writer, self.store.clone());
         Ok(Engine::new(Parts {
-            env: self.env,
             options: self.options,
             store: self.store,
             version: self.version,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    page::{PAGE_SIZE_MAX, PAGE_SIZE_MIN},
+};
 
 /// How durable a commit is when it returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,9 +67,6 @@ impl Default for Options {
     }
 }
 
-/// The smallest page of a database that users create; tests go lower.
-const PAGE_SIZE_MIN: usize = if cfg!(debug_assertions) { 512 } else { 4 << 10 };
-const PAGE_SIZE_MAX: usize = 64 << 10;
 const CACHE_BYTES_MIN: usize = 256 << 10;
 const DELTA_BYTES_MIN: usize = 64 << 10;
 const LOG_SEGMENT_BYTES_MIN: u64 = 4 << 10;

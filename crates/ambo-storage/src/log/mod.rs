@@ -2,7 +2,7 @@
 //!
 //! The log is a sequence of **groups**, each of one or more whole transactions, in segment files named `log-` and the segment's
 //! number in 16 hexadecimal digits. A position in the log as a whole is an [`Lsn`]; it counts the bytes of groups,
-//! not of segment headers, and runs on across segments. The formats are in [`format`] and [`transaction`].
+//! not of segment headers, and runs on across segments. The formats are in [`mod@format`] and [`transaction`].
 //!
 //! There are no threads here and timestamps are given by the caller: it fills a [`GroupBuffer`], hands it to
 //! [`LogWriter::write_group`], and syncs with a [`SyncTicket`] while others fill the next buffer.

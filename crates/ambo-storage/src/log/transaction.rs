@@ -9,7 +9,7 @@
 //! | 12 | 4 | bytes of all operations |
 //! | 16 | | operations |
 //!
-//! **Operation**; *varint* as in [`super::varint`]
+//! **Operation**; a *varint* has seven bits a byte, the least first; the high bit says that more follow
 //!
 //! | size | meaning |
 //! |---|---|

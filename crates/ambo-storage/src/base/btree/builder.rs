@@ -1,7 +1,7 @@
 //! Building a tree from a sorted stream: leaves as they fill, inner pages above them as those fill.
 //!
-//! Memory is a few pages a level. One full leaf is held back, so that a last leaf that would be almost empty can share
-//! with it.
+//! Memory is a few pages a level. One full leaf is held back, so that a last leaf that would be almost
+//! empty can share with it.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::{
 /// How trees are built.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildOptions {
-    /// The most children of an inner page and entries of a leaf, at least 2. Unlimited but in tests, which make high trees of few
-    /// entries with it.
+    /// The most children of an inner page and entries of a leaf, at least 2. Unlimited but in tests, which
+    /// make high trees of few entries with it.
     pub fanout_max: usize,
 }
 
@@ -108,11 +108,12 @@ impl TreeBuilder {
         }
     }
 
-    /// Adds an entry behind all others. An inline record longer than a quarter of a page becomes a blob; a blob is kept as
-    /// it is, and belongs to this tree from then on.
+    /// Adds an entry behind all others. An inline record longer than a quarter of a page becomes a blob; a
+    /// blob is kept as it is, and belongs to this tree from then on.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a key that is too long; [`Error::Damaged`] for a blob reference that is none; whatever writing pages gives.
+    /// [`Error::Invalid`] for a key that is too long; [`Error::Damaged`] for a blob reference that is none;
+    /// whatever writing pages gives.
     ///
     /// # Panics
     /// If the key is not greater than the one before.
@@ -185,11 +186,12 @@ impl TreeBuilder {
             let fits = self.current.push(key, record, value_bytes, blob_pages);
             assert!(fits, "an empty leaf takes any entry");
         }
-        self.meta.rows += 1;
-        self.meta.tombstones += u64::from(record.is_tombstone());
-        self.meta.key_bytes += key.len() as u64;
-        self.meta.value_bytes += value_bytes;
-        self.meta.blob_pages += blob_pages;
+        let meta = &mut self.meta;
+        meta.rows = meta.rows.saturating_add(1);
+        meta.tombstones = meta.tombstones.saturating_add(u64::from(record.is_tombstone()));
+        meta.key_bytes = meta.key_bytes.saturating_add(key.len() as u64);
+        meta.value_bytes = meta.value_bytes.saturating_add(value_bytes);
+        meta.blob_pages = meta.blob_pages.saturating_add(blob_pages);
         Ok(())
     }
 
@@ -211,8 +213,8 @@ impl TreeBuilder {
         self.write_previous()
     }
 
-    /// Shares the entries of both leaves evenly. Where that does not fit (keys with less in common are longer),
-    /// they stay as they are.
+    /// Shares the entries of both leaves evenly. Where that does not fit (keys with less in common are
+    /// longer), they stay as they are.
     fn balance(&mut self) -> Result<()> {
         let page_size = self.store.page_size();
         let half = (self.previous.used() + self.current.used()) / 2;
@@ -299,11 +301,13 @@ impl TreeBuilder {
             Ceiling::End => Floor::Sealed,
         };
         let Adopted { ptr, entries, summary, .. } = *leaf;
-        self.meta.rows += entries;
-        self.meta.tombstones += u64::from(summary.tombstones);
-        self.meta.key_bytes += summary.key_bytes;
-        self.meta.value_bytes += summary.value_bytes;
-        self.meta.blob_pages += summary.blob_pages;
+        // These were read from a page: whatever they are, they do not stop the merge.
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.meta.rows, entries);
+        add(&mut self.meta.tombstones, u64::from(summary.tombstones));
+        add(&mut self.meta.key_bytes, summary.key_bytes);
+        add(&mut self.meta.value_bytes, summary.value_bytes);
+        add(&mut self.meta.blob_pages, summary.blob_pages);
         self.meta.leaf_pages += u64::from(ptr.units());
         self.add_child(0, separator, Child { ptr, entries, summary })
     }
@@ -337,8 +341,8 @@ impl TreeBuilder {
         self.finish_with_pages().map(|(meta, _)| meta)
     }
 
-    /// As [`TreeBuilder::finish`]; also gives the pages that were written for this tree: leaves and inner pages, not and those
-    /// of blobs that it wrote.
+    /// As [`TreeBuilder::finish`]; also gives the pages that were written for this tree: leaves and inner
+    /// pages, not and those of blobs that it wrote.
     pub fn finish_with_pages(mut self) -> Result<(TreeMeta, Vec<PageRange>)> {
         self.write_leaves(4)?;
         let mut level = 0;

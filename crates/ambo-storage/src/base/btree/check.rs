@@ -45,16 +45,18 @@ pub struct TreeProblem {
 pub struct TreeReport {
     /// All that is wrong, up to the limit.
     pub problems: Vec<TreeProblem>,
-    /// The pages of leaves, inner pages and blobs, each once, ascending; what lies under damaged pages is missing.
+    /// The pages of leaves, inner pages and blobs, each once, ascending; what lies under damaged pages is
+    /// missing.
     pub pages: Vec<PageRange>,
     /// Counted anew; the root and height are the tree's own.
     pub counted: TreeMeta,
 }
 
 impl Tree {
-    /// Reads every page and checks all that can be: checksums, kinds, levels, the order of keys within and across pages, that separators bound their children, the
-    /// counts and summaries at every level, that no page is reached twice, and that the totals are the description's. Blobs are checked for
-    /// their references, not read.
+    /// Reads every page and checks all that can be: checksums, kinds, levels, the order of keys within and
+    /// across pages, that separators bound their children, the counts and summaries at every level, that no
+    /// page is reached twice, and that the totals are the description's. Blobs are checked for their
+    /// references, not read.
     ///
     /// # Errors
     /// None for damage, which is reported.

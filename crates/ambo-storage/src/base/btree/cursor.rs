@@ -1,7 +1,7 @@
 //! A cursor over a tree, both ways.
 //!
-//! It keeps its leaf and the inner pages above it pinned, so that a step within a leaf touches nothing but the leaf, and a step to the next leaf
-//! mostly one inner page.
+//! It keeps its leaf and the inner pages above it pinned, so that a step within a leaf touches nothing but
+//! the leaf, and a step to the next leaf mostly one inner page.
 
 use std::{
     cmp::Ordering,
@@ -78,8 +78,9 @@ enum Place {
     Behind,
 }
 
-/// Walks the entries of a tree, which it keeps alive. Before the first seek it is before the first entry. A step or seek that finds no
-/// entry says `false` and leaves it before the first or behind the last entry, from where it can step back.
+/// Walks the entries of a tree, which it keeps alive. Before the first seek it is before the first entry. A
+/// step or seek that finds no entry says `false` and leaves it before the first or behind the last entry,
+/// from where it can step back.
 pub struct TreeCursor {
     /// From the root down; empty until the first seek, or if the root is a leaf.
     path: Vec<Step>,
@@ -293,8 +294,8 @@ impl TreeCursor {
         }
     }
 
-    /// The leaf that would hold `key`: the number of its entries with smaller keys, and whether the next has the key itself.
-    /// `None` if the tree is empty.
+    /// The leaf that would hold `key`: the number of its entries with smaller keys, and whether the next
+    /// has the key itself. `None` if the tree is empty.
     fn search(&mut self, key: &[u8]) -> Result<Option<(usize, bool)>> {
         if !self.descend(Towards::Key(key))? {
             return Ok(None);
@@ -341,8 +342,9 @@ impl TreeCursor {
             None => Some(self.tree.root_slot()),
         };
         if let Some(node) = self.tree.hot(slot, ptr, level)? {
-            // SAFETY: the node is in the tree's memory, where it stays unmoved until the tree is dropped, and `self.tree` keeps the tree alive
-            // for longer than `self.path`, from which the reference is not lent for longer than `self` is borrowed.
+            // SAFETY: the node is in the tree's memory, where it stays unmoved until the tree is dropped;
+            // `self.tree` keeps the tree alive for longer than `self.path`, from which the reference is not
+            // lent for longer than `self` is borrowed.
             let node = unsafe { std::mem::transmute::<&HotNode, &'static HotNode>(node) };
             return Ok((StepPage::Hot(node), node.view));
         }

@@ -1,8 +1,8 @@
 //! The inner pages of a tree, kept pinned and parsed as they are first used.
 //!
-//! A descent through them touches no counter that other threads change, looks up no page table, and checks no header again. They are
-//! under half a percent of a tree; where even that is more than the pool can spare, the store refuses
-//! ([`PageStore::read_hot`]) and the descent reads those pages as all others.
+//! A descent through them touches no counter that other threads change, looks up no page table, and checks
+//! no header again. They are under half a percent of a tree; where even that is more than the pool can
+//! spare, the store refuses ([`PageStore::read_hot`]) and the descent reads those pages as all others.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,8 @@ use crate::{
     page::{HotPage, PageStore},
 };
 
-/// A place for an inner page: empty until it is first used, then forever the page, or that there was no room for it.
+/// A place for an inner page: empty until it is first used, then forever the page, or that there was no
+/// room for it.
 pub(super) type HotSlot = OnceLock<Option<HotNode>>;
 
 /// An inner page that stays pinned.
@@ -50,8 +51,8 @@ impl HotNode {
     }
 }
 
-/// The page in a slot, which belongs to `ptr` at `level`; reads it the first time. `None` if there is no room for it. `wrong` makes the error for a
-/// page with something wrong.
+/// The page in a slot, which belongs to `ptr` at `level`; reads it the first time. `None` if there is no
+/// room for it. `wrong` makes the error for a page with something wrong.
 #[inline]
 pub(super) fn node<'s>(
     slot: &'s HotSlot,

@@ -28,7 +28,8 @@ const SUMMARY: usize = 32;
 /// How much longer than needed a separator is kept, so that all of a page may become equally long.
 const SPARE: usize = 8;
 
-/// An inner page's parts, checked to lie inside the page; only meaningful with the page that it was parsed from.
+/// An inner page's parts, checked to lie inside the page; only meaningful with the page that it was parsed
+/// from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InnerView {
     /// The separators.
@@ -133,7 +134,8 @@ impl InnerView {
     }
 }
 
-/// The bound between two neighbouring subtrees: at least `needed` bytes of `bytes`, and any more of them as well.
+/// The bound between two neighbouring subtrees: at least `needed` bytes of `bytes`, and any more of them as
+/// well.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Separator {
     pub bytes: Vec<u8>,
@@ -227,8 +229,8 @@ impl InnerDraft {
         Ok(())
     }
 
-    /// Writes the page into `page` (resized to whole units), but for what the page writer fills in; what parts it from its left
-    /// neighbour, and the entries under it. The draft is empty afterwards.
+    /// Writes the page into `page` (resized to whole units), but for what the page writer fills in; what
+    /// parts it from its left neighbour, and the entries under it. The draft is empty afterwards.
     pub(super) fn encode(&mut self, page: &mut Vec<u8>) -> (Separator, u64) {
         assert!(!self.children.is_empty(), "an inner page has children");
         let children_len = self.children.len() * self.child_bytes();
@@ -249,9 +251,9 @@ impl InnerDraft {
         let children_at = encoded.end;
         let ends_at = children_at + self.children.len() * 8;
         let summaries_at = ends_at + self.children.len() * 8;
-        let mut entries = 0;
+        let mut entries = 0u64;
         for (index, child) in self.children.iter().enumerate() {
-            entries += child.entries;
+            entries = entries.saturating_add(child.entries);
             page[children_at + index * 8..][..8].copy_from_slice(&child.ptr.0.to_le_bytes());
             page[ends_at + index * 8..][..8].copy_from_slice(&entries.to_le_bytes());
             if self.level == 1 {

@@ -8,8 +8,8 @@
 //! | encoding 2 | (keys + 1) × 2 or 4 | where each suffix begins in the heap, and where the last ends |
 //! | | header's suffix | the heap: the suffixes one after the other |
 //!
-//! Example: the keys `abc1`, `abc2` are encoding 1, prefix `61 62 63`, width 1, `31 32`. The keys `ab`, `abc` are
-//! encoding 2, prefix `61 62`, offsets `00 00, 00 00, 01 00`, heap `63`.
+//! Example: the keys `abc1`, `abc2` are encoding 1, prefix `61 62 63`, width 1, `31 32`. The keys `ab`,
+//! `abc` are encoding 2, prefix `61 62`, offsets `00 00, 00 00, 01 00`, heap `63`.
 //!
 //! Keys are strictly increasing as byte strings, so the suffixes are too. An encoding with compressed
 //! integers takes the next free number.
@@ -44,8 +44,8 @@ pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     at
 }
 
-/// Where the parts of a key list are. Made by [`KeyList::parse`], which checks that they lie inside the page; it is
-/// only meaningful with the page that it was parsed from.
+/// Where the parts of a key list are. Made by [`KeyList::parse`], which checks that they lie inside the
+/// page; it is only meaningful with the page that it was parsed from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyList {
     count: usize,
@@ -212,7 +212,8 @@ fn head_of(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(head)
 }
 
-/// The first index in `low..high` for which `below` is false; it is true for all before and false for all after.
+/// The first index in `low..high` for which `below` is false; it is true for all before and false for all
+/// after.
 #[inline]
 fn partition(low: usize, high: usize, below: impl Fn(usize) -> bool) -> usize {
     if low == high {
@@ -236,8 +237,8 @@ pub(super) struct EncodedKeys {
     pub end: usize,
 }
 
-/// Writes a key list at `at`: all `keys` begin with the same `prefix` bytes. `width` is their common length, if
-/// they have one.
+/// Writes a key list at `at`: all `keys` begin with the same `prefix` bytes. `width` is their common
+/// length, if they have one.
 pub(super) fn encode<'k>(
     page: &mut [u8],
     at: usize,

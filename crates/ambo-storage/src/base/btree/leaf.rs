@@ -11,8 +11,9 @@
 //! | | | zeros |
 //! | records | header's records (× keys if of fixed width) | up to the page's end, the first record last: record *i* ends where record *i* − 1 begins |
 //!
-//! Record encoding 1 (all records inline and of one width) has neither offsets nor kinds. Records are filled in from the end as
-//! they come, so that the keys, whose common prefix is only known when the page is full, can be in front of them.
+//! Record encoding 1 (all records inline and of one width) has neither offsets nor kinds. Records are
+//! filled in from the end as they come, so that the keys, whose common prefix is only known when the page
+//! is full, can be in front of them.
 //!
 //! Example: `k1` → `abc`, `k2` → deleted, in a page of 4096 bytes at page number 7:
 //!
@@ -246,9 +247,9 @@ impl LeafDraft {
         if self.page.len() > self.page_size { 4 } else { 2 }
     }
 
-    /// Adds an entry behind the others if it fits. An entry that does not fit an empty draft turns the draft into a page
-    /// of several units, which takes nothing more. `value_bytes` and `blob_pages` are of the record's blob, if
-    /// it is one.
+    /// Adds an entry behind the others if it fits. An entry that does not fit an empty draft turns the
+    /// draft into a page of several units, which takes nothing more. `value_bytes` and `blob_pages` are of
+    /// the record's blob, if it is one.
     #[inline]
     pub(super) fn push(&mut self, key: &[u8], record: Record<'_>, value_bytes: u64, blob_pages: u64) -> bool {
         let first = if self.is_empty() { key } else { &self.keys[..self.key_ends[0] as usize] };

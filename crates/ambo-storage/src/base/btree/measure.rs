@@ -1,4 +1,5 @@
-//! Rates of the tree by itself, in memory: `cargo test --release -p ambo-storage -- --ignored --nocapture btree::measure`.
+//! Rates of the tree by itself, in memory: `cargo test --release -p ambo-storage -- --ignored --nocapture
+//! btree::measure`.
 #![expect(clippy::print_stdout, reason = "the figures are the result")]
 
 use std::{

@@ -1,11 +1,13 @@
 //! Merging trees into one, leaf by leaf.
 //!
-//! A leaf that overlaps nothing, and in which nothing is to be changed, is *adopted*: the new tree refers to it as it is, and it is not even read, as
-//! its parent's separators bound its keys. All other entries go through a [`TreeBuilder`], the newest of each key.
+//! A leaf that overlaps nothing, and in which nothing is to be changed, is *adopted*: the new tree refers
+//! to it as it is, and it is not even read, as its parent's separators bound its keys. All other entries go
+//! through a [`TreeBuilder`], the newest of each key.
 //!
-//! Each input is, at any moment, at a leaf that is not read yet (its next key is at or above the leaf's lower bound) or at an entry of a leaf
-//! that is (its next key is known). The input with the smallest next key, or bound, has its turn: if only the bound is known,
-//! the leaf is adopted or read; else its entries are taken as far as no other input can have one.
+//! Each input is, at any moment, at a leaf that is not read yet (its next key is at or above the leaf's
+//! lower bound) or at an entry of a leaf that is (its next key is known). The input with the smallest next
+//! key, or bound, has its turn: if only the bound is known, the leaf is adopted or read; else its entries
+//! are taken as far as no other input can have one.
 
 use std::{
     cmp::Ordering as Order,
@@ -39,7 +41,8 @@ pub struct MergeOptions<'a> {
     pub relocate_from: Option<PageNo>,
     /// Stops the merge with [`Error::Cancelled`] soon after it is set.
     pub cancel: &'a AtomicBool,
-    /// Called with the bytes of entries merged since the last call, about every [`MergeOptions::throttle_bytes`]; may sleep.
+    /// Called with the bytes of entries merged since the last call, about every
+    /// [`MergeOptions::throttle_bytes`]; may sleep.
     pub throttle: Option<&'a (dyn Fn(u64) + Sync)>,
     /// How often to call it.
     pub throttle_bytes: u64,
@@ -197,8 +200,8 @@ struct Merge<'t, 'o> {
 }
 
 impl Merge<'_, '_> {
-    /// The input with the smallest next key or bound. Among equals one whose leaf is not read (it may have smaller keys than all
-    /// others), then the newest.
+    /// The input with the smallest next key or bound. Among equals one whose leaf is not read (it may have
+    /// smaller keys than all others), then the newest.
     fn least(&self) -> Option<usize> {
         let order = |a: &Source<'_>, b: &Source<'_>| {
             a.bound().cmp(b.bound()).then(a.open.is_some().cmp(&b.open.is_some()))
@@ -336,7 +339,8 @@ impl Merge<'_, '_> {
             }
             None => false,
         };
-        // The first is taken even if a bound is equal to it: then there is an unread leaf, which would have had the turn.
+        // The first is taken even if a bound is equal to it: then there is an unread leaf, which would have
+        // had the turn.
         loop {
             self.take_row(turn)?;
             let source = &self.sources[turn];

@@ -21,7 +21,8 @@ use crate::id::PagePtr;
 /// | 64 | 1 | height: 0 empty, 1 the root is a leaf |
 /// | 65 | 7 | zero |
 ///
-/// A tree of the one leaf 9 with the entry `k` → `abc`: `0900000000000100`, `01…`, `00…`, `01…`, `00…`, `00…`, `01…`, `03…`, `01`, `00…`.
+/// A tree of the one leaf 9 with the entry `k` → `abc`: `0900000000000100`, `01…`, `00…`, `01…`, `00…`,
+/// `00…`, `01…`, `03…`, `01`, `00…`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TreeMeta {
     /// The root page; null if the tree is empty.

@@ -1,11 +1,12 @@
 //! The `btree` base: packed, immutable B+trees.
 //!
-//! A tree is built once, from a sorted stream or by merging other trees ([`TreeBuilder`], [`merge`]), and never edited. So pages
-//! are full, compression is paid once, and a reader needs no latch: a [`Tree`] is its description ([`TreeMeta`]) and a store of pages.
+//! A tree is built once, from a sorted stream or by merging other trees ([`TreeBuilder`], [`merge`]), and
+//! never edited. So pages are full, compression is paid once, and a reader needs no latch: a [`Tree`] is
+//! its description ([`TreeMeta`]) and a store of pages.
 //!
-//! Nothing that is read from a page is trusted. A page's header is checked when the page is entered (that its lists lie inside it), and each
-//! offset when it is followed; both cost a few predictable branches. So a damaged or hostile page gives [`Error::Damaged`], and neither a
-//! panic nor a read outside of the page.
+//! Nothing that is read from a page is trusted. A page's header is checked when the page is entered (that
+//! its lists lie inside it), and each offset when it is followed; both cost a few predictable branches. So
+//! a damaged or hostile page gives [`Error::Damaged`], and neither a panic nor a read outside of the page.
 
 mod builder;
 mod check;

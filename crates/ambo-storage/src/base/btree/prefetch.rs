@@ -4,8 +4,8 @@
 const BYTES: usize = 512;
 const LINE: usize = 64;
 
-/// Begins loading the first lines of a page, all at once: a search would ask for one after the other, as each comparison decides on the
-/// next. Costs a few instructions where they are in the cache already.
+/// Begins loading the first lines of a page, all at once: a search would ask for one after the other, as
+/// each comparison decides on the next. Costs a few instructions where they are in the cache already.
 #[inline]
 pub(super) fn page_front(page: &[u8]) {
     #[cfg(target_arch = "x86_64")]

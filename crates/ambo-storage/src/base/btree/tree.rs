@@ -116,14 +116,14 @@ impl Tree {
         TreeCursor::new(Arc::clone(self))
     }
 
-    /// Keeps pages that this tree refers to and the durable state no longer does, as a newer tree has replaced this one: they become free
-    /// when this one is dropped, after its last reader.
+    /// Keeps pages that this tree refers to and the durable state no longer does, as a newer tree has
+    /// replaced this one: they become free when this one is dropped, after its last reader.
     pub fn set_garbage(&self, pages: RetiredPages) {
         self.garbage.lock().push(pages);
     }
 
-    /// The leaf that would hold `key`, and if they are to be `COUNTED` how many entries are before it: that is one
-    /// more cache line a level.
+    /// The leaf that would hold `key`, and if they are to be `COUNTED` how many entries are before it: that
+    /// is one more cache line a level.
     #[inline]
     fn descend<const COUNTED: bool>(&self, key: &[u8]) -> Result<Option<(PagePtr, u64)>> {
         if self.meta.root.is_null() {

@@ -60,6 +60,22 @@ fn r2_writing_goes_on_in_a_new_segment() {
 }
 
 #[test]
+fn r2_a_segment_that_starts_here_hides_no_damage() {
+    // Keeps away an empty segment that makes acknowledged groups look like what an earlier cut has left.
+    let (disk, ..) = written(0, 5, 400);
+    let start = format::SegmentHeader {
+        number: 2,
+        database: DATABASE,
+        start: Lsn(GROUP),
+        durable: Lsn(GROUP),
+        last_ts: Timestamp(1),
+    };
+    disk.open(SECOND, OpenMode::Create).unwrap().write_at(&start.encode(), 0).unwrap();
+    flip(&disk, FIRST, 64 + GROUP + 60);
+    assert_eq!(damage(read_all(&disk)), (FIRST.to_owned(), 64 + GROUP));
+}
+
+#[test]
 fn r4_a_torn_tail_is_cut_and_reported() {
     // Keeps away a crash in the middle of a write that makes the database refuse to open, or that goes unmentioned.
     let (disk, mut log, transactions) = written(0, 2, 400);

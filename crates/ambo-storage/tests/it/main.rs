@@ -1,0 +1,5 @@
+//! The engine as a whole, from outside: one binary, because each links everything again.
+
+mod model;
+mod smoke;
+mod support;

@@ -1,0 +1,199 @@
+//! What a run does: operations from a seed, without a look at the engine.
+
+use ambo_storage::io::sim::{Fault, FaultKind, Op};
+
+use crate::support::Random;
+
+/// Keys of a table: so few that writes meet.
+pub const KEYS: u64 = 48;
+/// The most tables at once.
+pub const TABLES_MAX: usize = 5;
+
+/// A value to be: its bytes follow from both numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct ValuePlan {
+    pub seed: u64,
+    pub len: usize,
+}
+
+/// A write to a table, chosen by a number that is taken modulo the tables there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Write {
+    pub table: u64,
+    pub key: u64,
+    /// None deletes.
+    pub value: Option<ValuePlan>,
+}
+
+/// A step inside a transaction.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Write(Write),
+    Read { table: u64, key: u64 },
+    Scan { table: u64 },
+    Count { table: u64, from: u64, to: u64 },
+    Savepoint,
+    RollBack,
+    Lock { table: u64, key: u64 },
+    /// Somebody else commits this meanwhile.
+    Interfere(Write),
+    Flush,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Logged,
+    LogOff,
+    Memory,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reopen {
+    /// Flushed and dropped.
+    Close,
+    /// The process dies; what was written stays in the page cache.
+    Kill,
+    /// The power goes.
+    Crash,
+}
+
+#[derive(Clone, Debug)]
+pub enum Operation {
+    Write(Write),
+    Batch { writes: Vec<Write>, synced: bool },
+    Stream { table: u64, key: u64, value: ValuePlan },
+    Transaction { steps: Vec<Step>, serializable: bool, synced: bool, commit: bool },
+    Load { table: u64, first: u64, rows: u64, seed: u64 },
+    Flush,
+    Settle,
+    Compact,
+    Create { kind: Kind },
+    Drop { table: u64 },
+    Rename { table: u64 },
+    Truncate { table: u64 },
+    Snapshot,
+    DropSnapshot,
+    Verify,
+    Check,
+    Inject(Fault),
+    /// Room for so many more bytes.
+    Capacity(u64),
+    Heal,
+    Reopen(Reopen),
+}
+
+/// How often an operation is chosen, among `WEIGHTS` in all.
+const CHOICES: &[(u64, fn(&mut Random) -> Operation)] = &[
+    (300, |r| Operation::Write(write(r))),
+    (60, |r| Operation::Batch { writes: (0..1 + r.below(12)).map(|_| write(r)).collect(), synced: r.one_in(4) }),
+    (25, |r| Operation::Stream { table: r.next(), key: r.below(KEYS), value: medium(r) }),
+    (120, transaction),
+    (15, |r| Operation::Load { table: r.next(), first: r.below(KEYS), rows: r.below(KEYS), seed: r.next() }),
+    (30, |_| Operation::Flush),
+    (20, |_| Operation::Settle),
+    (10, |_| Operation::Compact),
+    (20, |r| Operation::Create { kind: *r.pick(&[Kind::Logged, Kind::Logged, Kind::LogOff, Kind::Memory]) }),
+    (8, |r| Operation::Drop { table: r.next() }),
+    (8, |r| Operation::Rename { table: r.next() }),
+    (8, |r| Operation::Truncate { table: r.next() }),
+    (30, |_| Operation::Snapshot),
+    (20, |_| Operation::DropSnapshot),
+    (30, |_| Operation::Verify),
+    (8, |_| Operation::Check),
+    (20, fault),
+    (6, |r| Operation::Capacity(r.below(200 << 10))),
+    (25, |_| Operation::Heal),
+    (36, |r| Operation::Reopen(*r.pick(&[Reopen::Close, Reopen::Kill, Reopen::Crash, Reopen::Crash]))),
+];
+
+/// The operations of a run.
+pub fn operations(random: &mut Random) -> Vec<Operation> {
+    let weights: u64 = CHOICES.iter().map(|(weight, _)| weight).sum();
+    let count = 20 + random.below(140);
+    let mut out = vec![Operation::Create { kind: Kind::Logged }];
+    out.extend((0..count).map(|_| {
+        let mut at = random.below(weights);
+        let choice = CHOICES.iter().find(|(weight, _)| {
+            let found = at < *weight;
+            at = at.saturating_sub(*weight);
+            found
+        });
+        choice.expect("the weights add up").1(random)
+    }));
+    out.push(Operation::Reopen(Reopen::Crash));
+    out.push(Operation::Reopen(Reopen::Close));
+    out
+}
+
+fn write(random: &mut Random) -> Write {
+    let value = (!random.one_in(4)).then(|| value(random));
+    Write { table: random.next(), key: random.below(KEYS), value }
+}
+
+fn value(random: &mut Random) -> ValuePlan {
+    let len = match random.below(400) {
+        0 => (1 << 20) + 1 + random.below(200 << 10),
+        1..15 => 1000 + random.below(12 << 10),
+        15..100 => 100 + random.below(1000),
+        _ => random.below(40),
+    };
+    ValuePlan { seed: random.next(), len: len as usize }
+}
+
+fn medium(random: &mut Random) -> ValuePlan {
+    ValuePlan { seed: random.next(), len: random.below(30 << 10) as usize }
+}
+
+fn transaction(random: &mut Random) -> Operation {
+    let steps = (0..1 + random.below(12)).map(|_| step(random)).collect();
+    Operation::Transaction {
+        steps,
+        serializable: random.one_in(3),
+        synced: random.one_in(6),
+        commit: !random.one_in(6),
+    }
+}
+
+fn step(random: &mut Random) -> Step {
+    let (table, key) = (random.next(), random.below(KEYS));
+    match random.below(24) {
+        0..12 => Step::Write(write(random)),
+        12..15 => Step::Read { table, key },
+        15 => Step::Scan { table },
+        16 => Step::Count { table, from: random.below(KEYS), to: random.below(KEYS) },
+        17..19 => Step::Savepoint,
+        19..21 => Step::RollBack,
+        21 => Step::Lock { table, key },
+        22 => Step::Interfere(write(random)),
+        _ => Step::Flush,
+    }
+}
+
+fn fault(random: &mut Random) -> Operation {
+    let op = *random.pick(&[
+        Op::Read,
+        Op::Write,
+        Op::Write,
+        Op::Write,
+        Op::Sync,
+        Op::Sync,
+        Op::SetLen,
+        Op::Allocate,
+        Op::Allocate,
+        Op::Punch,
+        Op::Open,
+        Op::Create,
+        Op::Remove,
+        Op::Rename,
+        Op::List,
+        Op::SyncDirectory,
+    ]);
+    let grows = matches!(op, Op::Write | Op::Allocate | Op::Create | Op::SetLen | Op::Sync);
+    Operation::Inject(Fault {
+        op,
+        file_prefix: random.pick(&[None, Some("pages".to_owned()), Some("log-".to_owned())]).clone(),
+        after: random.below(12),
+        kind: if grows && random.one_in(2) { FaultKind::NoSpace } else { FaultKind::Io },
+        once: !random.one_in(4),
+    })
+}
