@@ -295,10 +295,10 @@ impl Load<'_> {
         let mut records = Records::open(input, self.dialect, &self.source.path)?;
         let progress = Progress::new("loading", self.source.bytes, position);
         let key_value = self.table.definition().is_raw();
-        let mut converter =
+        let converter =
             Converter::new(schema::of(self.table.definition()), key_value, &records, &self.source.path)?;
         let outcome = loop {
-            match self.batch(&mut records, &mut converter, &progress, tally) {
+            match self.batch(&mut records, &converter, &progress, tally) {
                 Ok(true) => {}
                 Ok(false) => break Ok(()),
                 Err(Stop::Failed(failure)) => break Err(failure),
@@ -312,14 +312,14 @@ impl Load<'_> {
     fn batch(
         &self,
         records: &mut Records,
-        converter: &mut Converter,
+        converter: &Converter,
         progress: &Progress,
         tally: &mut Tally,
     ) -> Result<bool, Stop> {
         let mut tx = self.store.db.begin().or_fail(&self.store.dir)?;
-        let mut rows = 0;
+        let mut rows: Vec<Vec<Datum>> = Vec::new();
         let mut more = true;
-        while rows < self.arguments.batch {
+        while (rows.len() as u64) < self.arguments.batch {
             if interrupt::raised() {
                 tx.rollback();
                 return Err(Stop::Failed(Failure::Interrupted(String::new())));
@@ -332,21 +332,37 @@ impl Load<'_> {
                 Ok(true) => converter.convert(records),
                 Err(bad) => Err(bad),
             };
-            let stored = match row {
-                Ok(row) => self.store_row(&mut tx, row, records.line)?,
-                Err(bad) => Err(bad),
-            };
+            let stored =
+                row.map(|row| self.store_row(&mut tx, &row, records.line).map(|stored| (row, stored)));
             match stored {
-                Ok(()) => {
-                    rows += 1;
-                    progress.rows(tally.rows + rows);
-                }
+                Ok(stored) => match stored? {
+                    (row, Ok(())) => rows.push(row),
+                    (_, Err(bad)) => self.skip(bad, progress, tally)?,
+                },
                 Err(bad) => self.skip(bad, progress, tally)?,
             }
+            progress.rows(tally.rows + rows.len() as u64);
         }
-        tx.commit().or_fail(&self.store.dir)?;
-        tally.rows += rows;
+        match tx.commit() {
+            Err(error) if error.is_retryable() => self.repeat(&rows, records.line)?,
+            outcome => outcome.or_fail(&self.store.dir)?,
+        }
+        tally.rows += rows.len() as u64;
         Ok(more)
+    }
+
+    /// Commits the rows of a batch that met a conflict: with another writer, or with a checkpoint.
+    fn repeat(&self, rows: &[Vec<Datum>], line: u64) -> Result<(), Stop> {
+        loop {
+            let mut tx = self.store.db.begin().or_fail(&self.store.dir)?;
+            for row in rows {
+                self.store_row(&mut tx, row, line)?.map_err(Stop::Bad)?;
+            }
+            match tx.commit() {
+                Err(error) if error.is_retryable() => {}
+                outcome => return Ok(outcome.or_fail(&self.store.dir)?),
+            }
+        }
     }
 
     /// Puts a row into the transaction. A row that the table refuses is a bad record.
