@@ -106,7 +106,7 @@ impl Engine {
         if value.found().is_some_and(|found| found.record().is_tombstone()) {
             return Ok(None);
         }
-        ValueReader::new(self, table, value).map(Some)
+        ValueReader::new(table, value).map(Some)
     }
 
     /// A consistent view of all tables.

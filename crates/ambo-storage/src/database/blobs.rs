@@ -9,7 +9,12 @@ use std::{
     sync::Arc,
 };
 
-use super::{commit::Terms, engine::Engine, value::Value, version::TableShared};
+use super::{
+    commit::Terms,
+    engine::Engine,
+    value::Value,
+    version::{DatabaseVersion, TableShared},
+};
 use crate::{
     Error, Result,
     id::{TableId, Timestamp},
@@ -49,10 +54,10 @@ impl Engine {
         self.fresh_blobs.lock().push(FreshBlob { table: table.id, store: table.store.clone(), at, blob });
     }
 
-    /// Reads a blob whole.
-    pub(super) fn load_blob(&self, table: TableId, _key: &[u8], reference: &[u8]) -> Result<Value> {
-        let store = self.versions.load().table(table)?.shared.store.clone();
-        read_whole(&store, &Self::decode_blob(reference, table)?).map(Value::owned)
+    /// Reads a blob whole that `version` refers to: a newer one may not have the table any more.
+    pub(super) fn load_blob(version: &DatabaseVersion, table: TableId, reference: &[u8]) -> Result<Value> {
+        let store = &version.table(table)?.shared.store;
+        read_whole(store, &Self::decode_blob(reference, table)?).map(Value::owned)
     }
 
     /// Begins a value of any length under `key`; it is committed when the writer is finished.
@@ -143,11 +148,11 @@ enum ReadSource {
 }
 
 impl ValueReader {
-    pub(super) fn new(engine: &Engine, table: TableId, value: Value) -> Result<Self> {
+    pub(super) fn new(table: TableId, value: Value) -> Result<Self> {
         let is_blob = value.found().is_some_and(|found| found.record().kind == RecordKind::Blob);
         let source = if is_blob {
             let blob = Engine::decode_blob(&value, table)?;
-            let store = engine.versions.load().table(table)?.shared.store.clone();
+            let store = value.version().table(table)?.shared.store.clone();
             ReadSource::Blob { _keeper: value, reader: BlobReader::new(&store, blob)? }
         } else {
             ReadSource::Memory(value)

@@ -113,7 +113,7 @@ impl Engine {
             let moment: Moment = checkpoint.moment();
             self.publish(&mut checkpoint, moment, next, pages.to_vec(), Vec::new())?;
         } else {
-            self.versions.store(Arc::new(next));
+            self.install_version(next);
         }
         validation.sequence().last = at;
         self.pipeline.publisher.complete(at);

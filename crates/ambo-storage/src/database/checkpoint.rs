@@ -11,7 +11,7 @@
 //! A crash before 3's last sync leaves the old checkpoint with all its pages and log; pages written meanwhile are
 //! free in its list.
 
-use std::{any::Any, collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 
 use super::{
     engine::Engine,
@@ -28,9 +28,6 @@ use crate::{
     sync::Ordering,
 };
 
-/// Something that may still be read, and so keeps pages from being reused.
-pub(super) type Reader = Arc<dyn Any + Send + Sync>;
-
 /// Pages that nothing new will read.
 #[derive(Default)]
 pub(super) struct Garbage {
@@ -38,8 +35,6 @@ pub(super) struct Garbage {
     pub retired: Vec<PageRange>,
     /// Pages that no checkpoint knows, with their store.
     pub private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
-    /// What may still read them.
-    pub readers: Vec<Reader>,
 }
 
 /// Garbage whose checkpoint is durable, waiting for its last reader.
@@ -47,7 +42,8 @@ struct Grave {
     /// The pages that the checkpoint retired; free when this is dropped.
     retired: Option<RetiredPages>,
     private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
-    readers: Vec<Reader>,
+    /// So many replaced versions must be gone.
+    after: u64,
 }
 
 /// A moment of the log: everything at or before the timestamp is in groups before the position.
@@ -96,11 +92,6 @@ impl CheckpointState {
         Moment { timestamp: self.superblock.timestamp, log_from: self.superblock.log_from }
     }
 
-    /// Lets pages wait for their readers without a checkpoint.
-    pub(super) fn bury(&mut self, garbage: Garbage) {
-        assert!(garbage.retired.is_empty(), "pages of a checkpoint are retired by the next");
-        self.graveyard.push(Grave { retired: None, private: garbage.private, readers: garbage.readers });
-    }
 }
 
 impl Engine {
@@ -148,7 +139,7 @@ impl Engine {
             version.frozen.insert(0, active);
         }
         let moment = Moment { timestamp: self.pipeline.peek().last, log_from: self.pipeline.written_lsn() };
-        self.versions.store(Arc::new(next));
+        self.install_version(next);
         self.governor.freeze();
         drop(validation);
         Ok(moment)
@@ -214,7 +205,6 @@ impl Engine {
         }
         let mut live: HashSet<(TableId, Vec<u8>)> = HashSet::new();
         for spill in spilled {
-            blobs.dead.readers.push(spill.delta.clone());
             for_each_newest(&spill.delta, |_, record| {
                 if record.kind == RecordKind::Blob {
                     live.insert((spill.table, record.bytes.to_vec()));
@@ -260,16 +250,28 @@ impl Engine {
         self.dropped.lock().clear();
         checkpoint.superblock = superblock;
         checkpoint.catalog_pages = catalog_pages;
-        let mut readers: Vec<Reader> = Vec::new();
-        let mut private = Vec::new();
-        for garbage in garbage {
-            readers.extend(garbage.readers);
-            private.extend(garbage.private);
-        }
-        checkpoint.graveyard.push(Grave { retired: Some(retired), private, readers });
-        self.versions.store(Arc::new(next));
-        self.sweep(checkpoint);
+        let private = garbage.into_iter().flat_map(|garbage| garbage.private).collect();
+        self.install_version(next);
+        self.bury(checkpoint, Some(retired), private);
         Ok(())
+    }
+
+    /// Makes `next` the version that is read from now on. The caller holds the lock of versions.
+    pub(super) fn install_version(&self, next: DatabaseVersion) {
+        let old = self.versions.swap(Arc::new(next));
+        self.lineage.lock().replaced(&old);
+    }
+
+    /// Lets pages wait for the readers of all versions replaced so far.
+    pub(super) fn bury(
+        &self,
+        checkpoint: &mut CheckpointState,
+        retired: Option<RetiredPages>,
+        private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
+    ) {
+        let after = self.lineage.lock().count();
+        checkpoint.graveyard.push(Grave { retired, private, after });
+        self.sweep(checkpoint);
     }
 
     /// Makes the checkpoint durable: pages first, then the superblock that names them. Returns the superblock and the retired pages.
@@ -308,10 +310,9 @@ impl Engine {
 
     /// Frees the pages whose last reader is gone.
     pub(super) fn sweep(&self, checkpoint: &mut CheckpointState) {
+        let gone = self.lineage.lock().gone();
         checkpoint.graveyard.retain_mut(|grave| {
-            // What only the graveyard still holds, nobody reads any more.
-            grave.readers.retain(|reader| Arc::strong_count(reader) > 1);
-            if !grave.readers.is_empty() {
+            if grave.after > gone {
                 return true;
             }
             grave.retired.take();
@@ -339,9 +340,7 @@ impl Engine {
         let in_file = dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store));
         in_file
             .flat_map(|table| table.trees())
-            .map(|tree| {
-                Ok(Garbage { retired: tree.all_pages()?, private: Vec::new(), readers: vec![tree.clone()] })
-            })
+            .map(|tree| Ok(Garbage { retired: tree.all_pages()?, private: Vec::new() }))
             .collect()
     }
 

@@ -99,7 +99,7 @@ impl Engine {
         let written = self.pipeline.flush(at, durable);
         if written.is_ok() {
             next.catalog = Arc::new(catalog);
-            self.versions.store(Arc::new(next));
+            self.install_version(next);
             self.dropped.lock().extend(removed);
         }
         self.pipeline.publisher.complete(at);

@@ -8,6 +8,7 @@ use parking_lot::{Condvar, Mutex};
 use super::{
     checkpoint::CheckpointState,
     governor::Governor,
+    lineage::Lineage,
     options::Options,
     value::{Keeper, Value},
     version::{DatabaseVersion, Found, TableShared, TableVersion},
@@ -36,6 +37,8 @@ pub struct Engine {
     pub(super) options: Options,
     pub(super) store: Arc<PageStore>,
     pub(super) versions: ArcSwap<DatabaseVersion>,
+    /// What `versions` was before.
+    pub(super) lineage: Mutex<Lineage>,
     /// Held by whoever replaces `versions`.
     pub(super) version_lock: Mutex<()>,
     pub(super) pipeline: Pipeline,
@@ -86,6 +89,8 @@ pub(super) struct Parts {
     pub version: DatabaseVersion,
     pub pipeline: Pipeline,
     pub checkpoint: CheckpointState,
+    /// Tables of the checkpoint that the log drops.
+    pub dropped: Vec<Arc<TableVersion>>,
     pub fresh_blobs: Vec<super::blobs::FreshBlob>,
     pub delta_bytes: usize,
     pub lock: Option<Box<dyn Lock>>,
@@ -100,6 +105,7 @@ impl Engine {
             options: parts.options,
             store: parts.store,
             versions: ArcSwap::from_pointee(parts.version),
+            lineage: Mutex::default(),
             version_lock: Mutex::new(()),
             pipeline: parts.pipeline,
             snapshots: Snapshots::default(),
@@ -107,7 +113,7 @@ impl Engine {
             row_locks: RowLocks::default(),
             checkpoint: Mutex::new(parts.checkpoint),
             merging: Mutex::new(()),
-            dropped: Mutex::default(),
+            dropped: Mutex::new(parts.dropped),
             fresh_blobs: Mutex::new(parts.fresh_blobs),
             signals: Signals::default(),
             cancel_merge: super::settle::not_cancelled(),
@@ -170,7 +176,7 @@ impl Engine {
         match kind {
             RecordKind::Inline => Ok(Some(value)),
             RecordKind::Tombstone => Ok(None),
-            RecordKind::Blob => self.load_blob(table, key, &value).map(Some),
+            RecordKind::Blob => Self::load_blob(value.version(), table, &value).map(Some),
         }
     }
 

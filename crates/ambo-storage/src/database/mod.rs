@@ -8,6 +8,7 @@
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `governor`, `workers` | from deltas to packed trees, at a pace |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
+//! | `lineage` | how long replaced versions are read |
 //! | `check`, `info` | what is wrong, and what is there |
 
 mod access;
@@ -23,6 +24,7 @@ mod ddl;
 mod engine;
 mod governor;
 mod info;
+mod lineage;
 mod open;
 mod options;
 mod settle;

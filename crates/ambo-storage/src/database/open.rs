@@ -158,6 +158,7 @@ struct Opening {
     version: DatabaseVersion,
     checkpoint: CheckpointState,
     last: Timestamp,
+    dropped: Vec<Arc<TableVersion>>,
     fresh_blobs: Vec<FreshBlob>,
     replayed_bytes: usize,
     /// Formats of tables whose keys end in a number, to go on counting.
@@ -202,6 +203,7 @@ impl Opening {
             superblock,
             other_superblock: opened.other,
             version,
+            dropped: Vec::new(),
             fresh_blobs: Vec::new(),
             replayed_bytes: 0,
             numbered,
@@ -238,7 +240,8 @@ impl Opening {
         let Some(id) = catalog::table_row(operation.key) else { return Ok(()) };
         match catalog.table(id).cloned() {
             None => {
-                self.version.tables.remove(&id);
+                // Its pages are part of the checkpoint; the next one retires them.
+                self.dropped.extend(self.version.tables.remove(&id));
                 self.numbered.remove(&id);
             }
             Some(definition) if !self.version.tables.contains_key(&id) => {
@@ -312,6 +315,7 @@ impl Opening {
             version: self.version,
             pipeline,
             checkpoint: self.checkpoint,
+            dropped: self.dropped,
             fresh_blobs: self.fresh_blobs,
             delta_bytes: self.replayed_bytes,
             lock,

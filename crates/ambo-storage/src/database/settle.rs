@@ -11,7 +11,7 @@
 use std::sync::{Arc, atomic::AtomicBool};
 
 use super::{
-    checkpoint::{Garbage, Reader},
+    checkpoint::Garbage,
     engine::Engine,
     version::TableVersion,
 };
@@ -146,19 +146,17 @@ impl Engine {
         } else if let Some(tree) = tree {
             table.runs.insert(place, tree);
         }
-        let readers: Vec<Reader> = inputs.iter().map(|input| input.clone() as Reader).collect();
         if !Arc::ptr_eq(&store, &self.store) {
             // In memory there is nothing to publish.
-            self.versions.store(Arc::new(next));
-            checkpoint.bury(Garbage { private: vec![(store, merged.freed)], readers, ..Garbage::default() });
-            self.sweep(&mut checkpoint);
+            self.install_version(next);
+            self.bury(&mut checkpoint, None, vec![(store, merged.freed)]);
             return Ok(());
         }
-        let garbage = Garbage { retired: merged.freed, readers, ..Garbage::default() };
+        let garbage = Garbage { retired: merged.freed, ..Garbage::default() };
         let moment = checkpoint.moment();
         let result = self.publish(&mut checkpoint, moment, next, merged.written.clone(), vec![garbage]);
         drop(versions);
-        result.inspect_err(|_| store.free(merged.written))
+        result.inspect_err(|_| self.give_back(&store, merged.written))
     }
 
     /// Merges in the background until nothing is due.

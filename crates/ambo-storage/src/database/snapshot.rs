@@ -54,7 +54,7 @@ impl Snapshot {
         match self.get_raw(table, key)? {
             Some(value) => match value.found().map(|found| found.record().kind) {
                 Some(RecordKind::Tombstone) => Ok(None),
-                Some(RecordKind::Blob) => self.engine.load_blob(table, key, &value).map(Some),
+                Some(RecordKind::Blob) => Engine::load_blob(&self.version, table, &value).map(Some),
                 Some(RecordKind::Inline) | None => Ok(Some(value)),
             },
             None => Ok(None),

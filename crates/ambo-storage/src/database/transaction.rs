@@ -107,7 +107,7 @@ impl Transaction {
             Some(own) => match own.kind {
                 RecordKind::Tombstone => Ok(None),
                 RecordKind::Inline => Ok(Some(Value::owned(own.bytes.clone()))),
-                RecordKind::Blob => self.engine().load_blob(table, key, &own.bytes).map(Some),
+                RecordKind::Blob => Engine::load_blob(self.snapshot.version(), table, &own.bytes).map(Some),
             },
             None => {
                 self.note_read(table, key);

@@ -38,7 +38,7 @@ enum Bytes {
 pub struct Value {
     // Declared before `keeper`, so dropped before it.
     bytes: Bytes,
-    _keeper: Option<Keeper>,
+    keeper: Option<Keeper>,
 }
 
 impl Value {
@@ -52,12 +52,20 @@ impl Value {
         // neither moves nor goes away while `keeper` lives. Both go into one `Value`, whose field order drops `found`
         // first, and every borrow that is handed out is bounded by a borrow of the `Value`.
         let found = unsafe { std::mem::transmute::<Found<'_>, Found<'static>>(found) };
-        Ok(Some(Self { bytes: Bytes::Found(found), _keeper: Some(keeper) }))
+        Ok(Some(Self { bytes: Bytes::Found(found), keeper: Some(keeper) }))
     }
 
     /// A value that owns its bytes.
     pub(super) fn owned(bytes: impl Into<Box<[u8]>>) -> Self {
-        Self { bytes: Bytes::Owned(bytes.into()), _keeper: None }
+        Self { bytes: Bytes::Owned(bytes.into()), keeper: None }
+    }
+
+    /// The version that it was found in.
+    ///
+    /// # Panics
+    /// If the value is a copy.
+    pub(super) fn version(&self) -> &DatabaseVersion {
+        self.keeper.as_ref().expect("a value that was found has the version that it is in")
     }
 
     /// What was found, if the value still lies where it was found.
