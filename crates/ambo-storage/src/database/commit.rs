@@ -37,7 +37,7 @@ impl Engine {
     pub(super) fn commit(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
         self.check_writable()?;
         let bytes = bytes_of(operations);
-        self.governor.admit(bytes)?;
+        self.admit(bytes)?;
         let latches = self.latch_unlocked(operations, terms.owner)?;
         if let Some(snapshot) = terms.snapshot {
             self.check_writes(operations, snapshot)?;
@@ -52,6 +52,19 @@ impl Engine {
             self.request_spill();
         }
         Ok(at)
+    }
+
+    /// Waits as long as the deltas' budget asks.
+    #[inline]
+    fn admit(&self, bytes: usize) -> Result<()> {
+        match self.governor.admit(bytes) {
+            // Without a background thread nobody else will find that there is space again.
+            Err(_) if !self.options.background_threads => {
+                self.spill_and_report();
+                self.governor.admit(bytes)
+            }
+            result => result,
+        }
     }
 
     /// Latches the keys while no other transaction holds a row lock on one of them.

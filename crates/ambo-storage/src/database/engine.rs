@@ -155,12 +155,12 @@ impl Engine {
     pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
         let keeper = Keeper::Guard(self.versions.load());
         let value = Value::find(keeper, |version| version.table(table)?.find(key, NEWEST))?;
-        self.finish_newest(table, key, value)
+        self.finish_newest(table, value)
     }
 
     /// Waits for a commit that was found before it was published, drops tombstones and loads blobs.
     #[inline]
-    fn finish_newest(&self, table: TableId, key: &[u8], value: Option<Value>) -> Result<Option<Value>> {
+    fn finish_newest(&self, table: TableId, value: Option<Value>) -> Result<Option<Value>> {
         let Some(value) = value else { return Ok(None) };
         let kind = match value.found() {
             Some(found) => {
