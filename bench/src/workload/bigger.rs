@@ -1,7 +1,7 @@
 //! Data four times the cache: what is not in the engine's cache comes from the disk or the system's page cache.
 //!
-//! Engines that read through the system's page cache (all but Ambo and redb, which also do unless told
-//! otherwise) use whatever memory the machine has left; to bound it, run with `--wrap` and a command that limits memory.
+//! Engines read through the system's page cache and so have whatever memory the machine has left; to bound
+//! that, run with `--wrap` and a command that limits memory.
 
 use super::kekskv;
 use super::lab::{Lab, Phase};
@@ -22,6 +22,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
     let mut engine = lab.open(&config)?;
     lab.put_all(&*engine, "put", &data, rows)?;
     lab.timed("settle", || engine.settle())?;
+    kekskv::warm(&*engine, &data, rows)?;
     kekskv::get(lab, &*engine, "get settled", &data, rows)?;
     kekskv::ranges(lab, &*engine, "ranges of 10", &data, rows)?;
     update(lab, &*engine, &data, rows)?;

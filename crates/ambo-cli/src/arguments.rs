@@ -142,7 +142,7 @@ pub enum Command {
     /// Measure puts, gets and scans on this machine
     Bench(bench::BenchArguments),
     /// Kill a writing process again and again, and look for lost writes
-    #[command(hide = true)]
+    #[command(hide = true, name = "crash-loop")]
     Crash(crash::CrashArguments),
     /// The process that `crash` kills
     #[command(hide = true)]

@@ -104,7 +104,11 @@ impl Store {
             (Found::Database, _) => {}
         }
         let options = tuning.options().create(access == Access::Create).read_only(access == Access::Read);
-        let db = options.open(dir).or_fail(dir)?;
+        let db = options.open(dir).map_err(|error| match error {
+            // The engine has looked into the file and seen that it is another's.
+            ambo::Error::Invalid(what) if what.contains("not an Ambo database") => not_a_database(dir),
+            error => Failure::engine(dir, error),
+        })?;
         if let Some(cut) = &db.recovery().cut {
             remark(&format!(
                 "{}: the end of {} was torn by a crash; {} bytes of a transaction that was never acknowledged were cut \
@@ -148,8 +152,12 @@ impl Store {
         }
     }
 
-    /// The table to write pairs to; made when it is not there.
+    /// The table to write to: the named one, which is made when it is not there, else the one to read, else a new
+    /// default one.
     pub fn table_to_write(&self, name: Option<&str>) -> Result<Table> {
+        if name.is_none() && !self.table_names().is_empty() {
+            return self.table_to_read(None);
+        }
         let name = name.unwrap_or(DEFAULT_TABLE);
         if let Some(table) = self.find_table(name)? {
             return Ok(table);

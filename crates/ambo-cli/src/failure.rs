@@ -25,6 +25,8 @@ pub enum Failure {
     Usage(String),
     /// The database or the operating system refused.
     Database(String),
+    /// Bytes on disk are not what was written there.
+    Corrupt(String),
     /// `check` found damage; the report is printed already.
     Damage,
     /// Ctrl-C came; the text says what is in the database.
@@ -47,7 +49,7 @@ impl Failure {
             ambo::Error::NotFound(_) => Self::Negative(error.to_string()),
             ambo::Error::Cancelled => Self::Interrupted("interrupted".into()),
             ambo::Error::Damaged { .. } => {
-                Self::Database(format!("{place}: {error}; `ambo check {place}` tells how much is affected"))
+                Self::Corrupt(format!("{place}: {error}; `ambo check {place}` tells how much is affected"))
             }
             _ => Self::Database(format!("{place}: {error}")),
         }
@@ -61,9 +63,11 @@ impl Failure {
     /// What to print on standard error, if anything.
     pub fn text(&self) -> Option<&str> {
         match self {
-            Self::Negative(text) | Self::Usage(text) | Self::Database(text) | Self::Interrupted(text) => {
-                Some(text).filter(|text| !text.is_empty()).map(String::as_str)
-            }
+            Self::Negative(text)
+            | Self::Usage(text)
+            | Self::Database(text)
+            | Self::Corrupt(text)
+            | Self::Interrupted(text) => Some(text).filter(|text| !text.is_empty()).map(String::as_str),
             Self::Damage | Self::BrokenPipe => None,
         }
     }
@@ -74,7 +78,7 @@ impl Failure {
             Self::BrokenPipe => 0,
             Self::Negative(_) => 1,
             Self::Usage(_) => 2,
-            Self::Database(_) => 3,
+            Self::Database(_) | Self::Corrupt(_) => 3,
             Self::Damage => 4,
             Self::Interrupted(_) => 130,
         })

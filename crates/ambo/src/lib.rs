@@ -55,7 +55,7 @@ pub use batch::Batch;
 pub use database::Database;
 pub use duplicates::Place;
 pub use options::Options;
-pub use range::KeyRange;
+pub use range::{Bounds, KeyRange};
 pub use rows::{Row, Rows};
 pub use scan::Scan;
 pub use table::Table;

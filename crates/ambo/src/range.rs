@@ -2,10 +2,13 @@
 
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
+/// A lower and an upper bound.
+pub type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
 /// A range of keys: `..`, `a..b`, `a..=b`, `a..`, `..b`, `..=b`, or a pair of [`Bound`]s, of anything that is bytes.
 pub trait KeyRange {
     /// The lower and the upper bound.
-    fn into_bounds(self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>);
+    fn into_bounds(self) -> Bounds;
 }
 
 fn bytes(key: &(impl AsRef<[u8]> + ?Sized)) -> Vec<u8> {
@@ -13,43 +16,43 @@ fn bytes(key: &(impl AsRef<[u8]> + ?Sized)) -> Vec<u8> {
 }
 
 impl KeyRange for RangeFull {
-    fn into_bounds(self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    fn into_bounds(self) -> Bounds {
         (Bound::Unbounded, Bound::Unbounded)
     }
 }
 
 impl<K: AsRef<[u8]>> KeyRange for Range<K> {
-    fn into_bounds(self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    fn into_bounds(self) -> Bounds {
         (Bound::Included(bytes(&self.start)), Bound::Excluded(bytes(&self.end)))
     }
 }
 
 impl<K: AsRef<[u8]>> KeyRange for RangeInclusive<K> {
-    fn into_bounds(self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    fn into_bounds(self) -> Bounds {
         (Bound::Included(bytes(self.start())), Bound::Included(bytes(self.end())))
     }
 }
 
 impl<K: AsRef<[u8]>> KeyRange for RangeFrom<K> {
-    fn into_bounds(self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    fn into_bounds(self) -> Bounds {
         (Bound::Included(bytes(&self.start)), Bound::Unbounded)
     }
 }
 
 impl<K: AsRef<[u8]>> KeyRange for RangeTo<K> {
-    fn into_bounds(self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    fn into_bounds(self) -> Bounds {
         (Bound::Unbounded, Bound::Excluded(bytes(&self.end)))
     }
 }
 
 impl<K: AsRef<[u8]>> KeyRange for RangeToInclusive<K> {
-    fn into_bounds(self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    fn into_bounds(self) -> Bounds {
         (Bound::Unbounded, Bound::Included(bytes(&self.end)))
     }
 }
 
 impl<K: AsRef<[u8]>> KeyRange for (Bound<K>, Bound<K>) {
-    fn into_bounds(self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    fn into_bounds(self) -> Bounds {
         let own = |bound: Bound<K>| match bound {
             Bound::Included(key) => Bound::Included(bytes(&key)),
             Bound::Excluded(key) => Bound::Excluded(bytes(&key)),
@@ -60,13 +63,13 @@ impl<K: AsRef<[u8]>> KeyRange for (Bound<K>, Bound<K>) {
 }
 
 /// The bounds of all keys that begin with `prefix`.
-pub(crate) fn prefix_bounds(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+pub(crate) fn prefix_bounds(prefix: &[u8]) -> Bounds {
     let upper = ambo_codec::successor(prefix).map_or(Bound::Unbounded, Bound::Excluded);
     (Bound::Included(prefix.to_vec()), upper)
 }
 
 /// A range as "from this key on" and "below this key": the key behind `k` is `k` and a zero byte.
-pub(crate) fn half_open(bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+pub(crate) fn half_open(bounds: Bounds) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     let behind = |mut key: Vec<u8>| {
         key.push(0);
         key

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo_storage::database::RowFormat;
 
-use crate::{Datum, Error, Result, Scan, Table, Transaction, Type};
+use crate::{Datum, Error, range::Bounds, Result, Scan, Table, Transaction, Type};
 
 /// A row: a value for each column, in the order of the definition.
 pub type Row = Vec<Datum>;
@@ -171,7 +171,7 @@ impl Table {
     pub(crate) fn prefix(
         &self,
         key: &[Datum],
-    ) -> Result<(std::ops::Bound<Vec<u8>>, std::ops::Bound<Vec<u8>>)> {
+    ) -> Result<Bounds> {
         if key.len() > self.definition().key.len() {
             self.key_values(key)?;
         }

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use ambo_storage::database::{Cursor, Seek};
 
-use crate::Result;
+use crate::{Result, range::Bounds};
 
 /// An iterator over the rows of a range, in key order. It borrows from nothing and stays at its moment.
 ///
@@ -19,7 +19,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn new(cursor: Cursor, (lower, upper): (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Self {
+    pub(crate) fn new(cursor: Cursor, (lower, upper): Bounds) -> Self {
         Self { cursor, lower, upper, backward: false, started: false, done: false }
     }
 

@@ -1,12 +1,12 @@
 //! The table handle: single operations on keys and values.
 
-use std::{ops::Bound, sync::Arc};
+use std::sync::Arc;
 
 use ambo_storage::{catalog::TableDefinition, database::RowFormat, id::TableId};
 
 use crate::{
     BulkLoad, Cursor, Database, KeyRange, Result, Scan, Value, ValueReader, ValueWriter,
-    range::{half_open, prefix_bounds},
+    range::{Bounds, half_open, prefix_bounds},
 };
 
 /// A table of an open database. Clones are cheap.
@@ -121,7 +121,7 @@ impl Table {
         self.scan_bounds(prefix_bounds(prefix.as_ref()))
     }
 
-    pub(crate) fn scan_bounds(&self, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Result<Scan> {
+    pub(crate) fn scan_bounds(&self, bounds: Bounds) -> Result<Scan> {
         Ok(Scan::new(self.cursor()?, bounds))
     }
 

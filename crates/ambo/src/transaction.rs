@@ -4,7 +4,7 @@ use ambo_storage::{database, id::Timestamp};
 
 use crate::{
     Cursor, KeyRange, Result, Savepoint, Scan, Sync, Table, Value,
-    range::{half_open, prefix_bounds},
+    range::{Bounds, half_open, prefix_bounds},
 };
 
 /// A transaction: what it reads is of one moment, what it writes is committed together or not at all.
@@ -78,7 +78,7 @@ impl Transaction {
     fn scan_bounds(
         &self,
         table: &Table,
-        bounds: (std::ops::Bound<Vec<u8>>, std::ops::Bound<Vec<u8>>),
+        bounds: Bounds,
     ) -> Result<Scan> {
         let (lower, upper) = half_open(bounds.clone());
         let cursor =

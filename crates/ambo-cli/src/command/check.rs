@@ -1,53 +1,71 @@
 //! check and compact.
 
 use std::io::Write;
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
+use ambo::CheckReport;
 use serde_json::json;
 
-use crate::engine::{OrFail, Store};
+use crate::engine::{Access, OrFail, Store, Tuning};
 use crate::failure::{Failure, Result};
 use crate::output::{self, Output};
 
-/// Verifies the whole database. Damage is a failure of its own kind.
+/// Verifies the whole database. Damage is a failure of its own kind, also when it is so bad that the database cannot
+/// be opened.
+pub fn check_dir(dir: &Path, tuning: &Tuning, out: &mut Output) -> Result<()> {
+    match Store::open(dir, Access::Read, tuning) {
+        Ok(store) => check(&store, out),
+        Err(Failure::Corrupt(text)) => {
+            report(dir, &CheckReport { problems: vec![text], ..CheckReport::default() }, Duration::ZERO, out)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Verifies an open database.
 pub fn check(store: &Store, out: &mut Output) -> Result<()> {
     let start = Instant::now();
-    let report = store.db.check().or_fail(&store.dir)?;
-    let elapsed = start.elapsed();
-    let sound = report.is_sound();
+    let found = store.db.check().or_fail(&store.dir)?;
+    report(&store.dir, &found, start.elapsed(), out)
+}
+
+fn report(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) -> Result<()> {
     if out.is_json() {
         out.json(&json!({
-            "sound": sound,
-            "problems": report.problems,
-            "tables": report.tables,
-            "trees": report.trees,
-            "entries": report.entries,
-            "pages": report.pages,
+            "sound": found.is_sound(),
+            "problems": found.problems,
+            "tables": found.tables,
+            "trees": found.trees,
+            "entries": found.entries,
+            "pages": found.pages,
             "seconds": elapsed.as_secs_f64(),
         }))?;
     } else {
-        for problem in &report.problems {
+        for problem in &found.problems {
             writeln!(out, "damaged: {problem}")?;
         }
-        let verdict = match report.problems.len() {
-            0 => "sound".to_string(),
-            1 => "1 problem; restore from a backup, or dump what can still be read".to_string(),
-            n => format!(
-                "{} problems; restore from a backup, or dump what can still be read",
-                output::count(n as u64)
-            ),
-        };
         writeln!(
             out,
-            "{}: {} tables, {} entries, {} pages checked in {}: {verdict}",
-            store.dir.display(),
-            output::count(report.tables),
-            output::count(report.entries),
-            output::count(report.pages),
+            "{}: {} tables, {} entries, {} pages checked in {}: {}",
+            dir.display(),
+            output::count(found.tables),
+            output::count(found.entries),
+            output::count(found.pages),
             output::duration(elapsed),
+            verdict(found.problems.len())
         )?;
     }
-    if sound { Ok(()) } else { Err(Failure::Damage) }
+    if found.is_sound() { Ok(()) } else { Err(Failure::Damage) }
+}
+
+fn verdict(problems: usize) -> String {
+    let what_to_do = "restore from a backup, or dump what can still be read";
+    match problems {
+        0 => "sound".into(),
+        1 => format!("1 problem; {what_to_do}"),
+        n => format!("{} problems; {what_to_do}", output::count(n as u64)),
+    }
 }
 
 /// Settles everything and gives free space back to the file system.

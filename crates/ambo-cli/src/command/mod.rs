@@ -42,7 +42,7 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
             let store = Store::open(&place.dir, Access::Read, tuning)?;
             info::info(&store, place.table.as_deref(), out)
         }
-        Command::Check { dir } => check::check(&Store::open(&dir, Access::Read, tuning)?, out),
+        Command::Check { dir } => check::check_dir(&dir, tuning, out),
         Command::Compact { dir } => {
             let store = Store::open(&dir, Access::Write, tuning)?;
             check::compact(&store, out)?;

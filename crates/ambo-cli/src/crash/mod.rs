@@ -1,4 +1,4 @@
-//! crash: kills a writing process with `kill -9` again and again, and looks for lost and torn writes.
+//! crash-loop: kills a writing process with `kill -9` again and again, and looks for lost and torn writes.
 //!
 //! A child ([`writer`]) commits transactions with several threads and acknowledges each through a pipe. The parent
 //! kills it at a random moment, opens the database and compares it with the [`plan`]: every transaction that was
@@ -29,7 +29,7 @@ use writer::WriterArguments;
 /// How often to crash, and what.
 #[derive(Args, Clone, Debug)]
 pub struct CrashArguments {
-    /// The database's directory, new or from an earlier `crash` with as many threads
+    /// The database's directory, new or from an earlier `crash-loop` with as many threads
     pub dir: PathBuf,
     /// How many crashes
     #[arg(short, long, default_value_t = 20)]

@@ -105,10 +105,20 @@ fn write(store: &Store, tables: &[Table; 3], writer: u32, stop: &AtomicBool) -> 
     let mut generation = generation(store, writer)?;
     while !stop.load(Ordering::Relaxed) {
         generation += 1;
-        commit(store, tables, writer, generation).or_fail(&store.dir)?;
+        retrying(|| commit(store, tables, writer, generation)).or_fail(&store.dir)?;
         acknowledge(writer, generation)?;
     }
     Ok(())
+}
+
+/// Runs a transaction until it meets no conflict. The writers share no rows, but a checkpoint may be in the way.
+pub fn retrying(mut transaction: impl FnMut() -> ambo::Result<()>) -> ambo::Result<()> {
+    loop {
+        match transaction() {
+            Err(error) if error.is_retryable() => {}
+            outcome => return outcome,
+        }
+    }
 }
 
 fn commit(store: &Store, tables: &[Table; 3], writer: u32, generation: u64) -> ambo::Result<()> {

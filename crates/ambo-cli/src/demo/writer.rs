@@ -3,8 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use ambo::Table;
 use clap::Args;
 
+use crate::crash::writer::retrying;
 use crate::engine::{Access, OrFail, Store, Tuning};
 use crate::failure::{Failure, Result};
 
@@ -40,23 +42,26 @@ pub fn run(arguments: &WriterArguments) -> Result<()> {
     let store = Store::open(&arguments.dir, Access::Write, &Tuning::default())?;
     let tickets = store.db.key_value(TICKETS).or_fail(&store.dir)?;
     std::thread::scope(|scope| {
-        let sell = |seller| {
+        let work = |seller| {
             let (store, tickets) = (&store, &tickets);
             scope.spawn(move || {
                 for number in 1.. {
-                    let mut tx = store.db.begin().or_fail(&store.dir)?;
-                    tx.put(tickets, &ticket_key(seller, number), &ticket(seller, number))
-                        .or_fail(&store.dir)?;
-                    tx.put(tickets, &count_key(seller), number.to_string().as_bytes()).or_fail(&store.dir)?;
-                    tx.commit().or_fail(&store.dir)?;
+                    retrying(|| sell(store, tickets, seller, number)).or_fail(&store.dir)?;
                     acknowledge(seller, number)?;
                 }
                 Ok(())
             })
         };
-        let sellers: Vec<_> = (0..SELLERS).map(sell).collect();
+        let sellers: Vec<_> = (0..SELLERS).map(work).collect();
         sellers.into_iter().try_for_each(|seller| seller.join().expect("a seller does not panic"))
     })
+}
+
+fn sell(store: &Store, tickets: &Table, seller: u64, number: u64) -> ambo::Result<()> {
+    let mut tx = store.db.begin()?;
+    tx.put(tickets, &ticket_key(seller, number), &ticket(seller, number))?;
+    tx.put(tickets, &count_key(seller), number.to_string().as_bytes())?;
+    tx.commit()
 }
 
 /// One write of one line: the parent sees all of it or nothing.

@@ -15,7 +15,6 @@ pub struct Converter {
     columns: Vec<Column>,
     /// For each column of the table its position in the file; JSON goes by name.
     positions: Vec<Option<usize>>,
-    row: Vec<Datum>,
 }
 
 /// No error message shows more of a cell.
@@ -31,9 +30,8 @@ impl Converter {
         if key_value && names.len() == 2 && positions.contains(&None) {
             positions = vec![Some(0), Some(1)];
         }
-        let row = Vec::with_capacity(columns.len());
         if names.is_empty() {
-            return Ok(Self { columns, positions, row });
+            return Ok(Self { columns, positions });
         }
         let fail = |what: String| Failure::usage(format!("{}: {what}", path.display()));
         if let Some(extra) = (0..names.len()).find(|i| !positions.contains(&Some(*i))) {
@@ -47,23 +45,23 @@ impl Converter {
             Some((column, _)) => {
                 Err(fail(format!("column {} is missing, and it is not nullable", column.name)))
             }
-            None => Ok(Self { columns, positions, row }),
+            None => Ok(Self { columns, positions }),
         }
     }
 
     /// The current record as a row.
-    pub fn convert(&mut self, records: &Records) -> Result<&[Datum], BadRecord> {
-        self.row.clear();
+    pub fn convert(&self, records: &Records) -> Result<Vec<Datum>, BadRecord> {
+        let mut row = Vec::with_capacity(self.columns.len());
         for (column, position) in self.columns.iter().zip(&self.positions) {
             let cell = match (position, records.names.is_empty()) {
                 (None, false) => Cell::Null,
                 (position, _) => records.cell(position.unwrap_or_default(), &column.name)?,
             };
             let value = convert_cell(cell, column);
-            self.row.push(value.map_err(|what| records.bad(format!("column {}: {what}", column.name)))?);
+            row.push(value.map_err(|what| records.bad(format!("column {}: {what}", column.name)))?);
         }
         self.refuse_unknown(records)?;
-        Ok(&self.row)
+        Ok(row)
     }
 
     /// A JSON member that no column takes would be lost in silence.

@@ -4,16 +4,16 @@
 //! 2. The file is read again; rows are converted and committed in batches. What an interrupted load has
 //!    committed stays, whole batches of it; the batch under way is not committed.
 
+mod arguments;
 mod convert;
 mod infer;
 mod progress;
 mod records;
 mod source;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ambo::{Datum, Table};
-use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::engine::{Access, OrFail, Store, Tuning};
@@ -27,85 +27,8 @@ use progress::Progress;
 use records::{BadRecord, Dialect, Records};
 use source::Source;
 
+pub use arguments::{LoadArguments, OnError, delimiter};
 pub use records::Format;
-
-/// What to do about a record that cannot be loaded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum OnError {
-    /// End there; batches before it stay.
-    Stop,
-    /// Go on without it, and say how many were skipped.
-    Skip,
-}
-
-/// What to load, and how.
-#[derive(Args, Clone, Debug)]
-pub struct LoadArguments {
-    /// The database's directory; made when there is none
-    pub dir: PathBuf,
-    /// The file, which may be compressed with gzip; - is standard input
-    pub file: PathBuf,
-    /// The table; made when there is none [default: the file's name]
-    #[arg(short, long)]
-    pub table: Option<String>,
-    /// The file's form [default: by its name, else csv]
-    #[arg(long)]
-    pub format: Option<Format>,
-    /// The key's columns, in the key's order; without them rows get a hidden number
-    #[arg(short, long, value_name = "COLUMN,…", value_delimiter = ',')]
-    pub key: Vec<String>,
-    /// The columns, as name:type with ? for nullable; without them they are inferred
-    #[arg(long, value_name = "NAME:TYPE,…")]
-    pub schema: Option<String>,
-    /// Make a key-value table of the columns `key` and `value`
-    #[arg(long, conflicts_with_all = ["schema", "key"])]
-    pub key_value: bool,
-    /// Infer the columns from the first N records instead of from all
-    #[arg(long, value_name = "N")]
-    pub sample: Option<u64>,
-    /// Between the fields of CSV; \t is a tab [default: , or a tab for .tsv]
-    #[arg(long, value_name = "CHARACTER")]
-    pub delimiter: Option<String>,
-    /// The first line of CSV holds no names
-    #[arg(long)]
-    pub no_header: bool,
-    /// Rows in a transaction
-    #[arg(long, value_name = "N", default_value_t = BATCH_ROWS, value_parser = clap::value_parser!(u64).range(1..))]
-    pub batch: u64,
-    /// Texts that stand for NULL [default: the empty text]
-    #[arg(long, value_name = "TEXT", num_args = 0..)]
-    pub null: Option<Vec<String>>,
-    /// What to do about a record that cannot be loaded
-    #[arg(long, value_name = "WHAT", default_value = "stop")]
-    pub on_error: OnError,
-    /// Overwrite rows that have the same key
-    #[arg(long)]
-    pub replace: bool,
-}
-
-const BATCH_ROWS: u64 = 10_000;
-
-impl Default for LoadArguments {
-    /// What the command line says when it says nothing.
-    fn default() -> Self {
-        Self {
-            dir: PathBuf::new(),
-            file: PathBuf::new(),
-            table: None,
-            format: None,
-            key: Vec::new(),
-            schema: None,
-            key_value: false,
-            sample: None,
-            delimiter: None,
-            no_header: false,
-            batch: BATCH_ROWS,
-            null: None,
-            on_error: OnError::Stop,
-            replace: false,
-        }
-    }
-}
 
 /// What was done.
 #[derive(Debug, Default)]
@@ -119,8 +42,8 @@ struct Tally {
 pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Result<()> {
     interrupt::watch();
     let source = Source::open(&arguments.file)?;
-    let dialect = dialect(arguments)?;
-    let name = table_name(arguments)?;
+    let dialect = arguments.dialect()?;
+    let name = arguments.table_name()?;
     let store = Store::open(&arguments.dir, Access::Create, tuning)?;
     let table = match store.find_table(&name)? {
         Some(table) => {
@@ -139,44 +62,6 @@ pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Resu
     }
     store.close()?;
     outcome
-}
-
-fn dialect(arguments: &LoadArguments) -> Result<Dialect> {
-    let format = arguments.format.unwrap_or_else(|| Format::of(&arguments.file));
-    let name = arguments.file.to_string_lossy();
-    let tabs = name.ends_with(".tsv") || name.ends_with(".tsv.gz");
-    let delimiter = match arguments.delimiter.as_deref() {
-        None => {
-            if tabs {
-                b'\t'
-            } else {
-                b','
-            }
-        }
-        Some(text) => delimiter(text)?,
-    };
-    let nulls = arguments.null.clone().unwrap_or_else(|| vec![String::new()]);
-    Ok(Dialect { format, delimiter, header: !arguments.no_header, nulls })
-}
-
-/// A delimiter is one byte, possibly as an escape.
-pub fn delimiter(text: &str) -> Result<u8> {
-    match text::unescape(text.as_bytes()).as_deref() {
-        Ok(&[byte]) => Ok(byte),
-        _ => Err(Failure::usage(format!("--delimiter takes one character, such as ; or \\t, not '{text}'"))),
-    }
-}
-
-/// The file's name without its endings.
-fn table_name(arguments: &LoadArguments) -> Result<String> {
-    if let Some(name) = &arguments.table {
-        return Ok(name.clone());
-    }
-    let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
-    match name.split('.').next() {
-        Some(stem) if !stem.is_empty() && stem != "-" => Ok(stem.to_string()),
-        _ => Err(Failure::usage("into which table? say --table NAME")),
-    }
 }
 
 fn refuse_schema(arguments: &LoadArguments, name: &str) -> Result<()> {
@@ -295,10 +180,10 @@ impl Load<'_> {
         let mut records = Records::open(input, self.dialect, &self.source.path)?;
         let progress = Progress::new("loading", self.source.bytes, position);
         let key_value = self.table.definition().is_raw();
-        let mut converter =
+        let converter =
             Converter::new(schema::of(self.table.definition()), key_value, &records, &self.source.path)?;
         let outcome = loop {
-            match self.batch(&mut records, &mut converter, &progress, tally) {
+            match self.batch(&mut records, &converter, &progress, tally) {
                 Ok(true) => {}
                 Ok(false) => break Ok(()),
                 Err(Stop::Failed(failure)) => break Err(failure),
@@ -312,14 +197,14 @@ impl Load<'_> {
     fn batch(
         &self,
         records: &mut Records,
-        converter: &mut Converter,
+        converter: &Converter,
         progress: &Progress,
         tally: &mut Tally,
     ) -> Result<bool, Stop> {
         let mut tx = self.store.db.begin().or_fail(&self.store.dir)?;
-        let mut rows = 0;
+        let mut rows: Vec<Vec<Datum>> = Vec::new();
         let mut more = true;
-        while rows < self.arguments.batch {
+        while (rows.len() as u64) < self.arguments.batch {
             if interrupt::raised() {
                 tx.rollback();
                 return Err(Stop::Failed(Failure::Interrupted(String::new())));
@@ -332,21 +217,37 @@ impl Load<'_> {
                 Ok(true) => converter.convert(records),
                 Err(bad) => Err(bad),
             };
-            let stored = match row {
-                Ok(row) => self.store_row(&mut tx, row, records.line)?,
-                Err(bad) => Err(bad),
-            };
+            let stored =
+                row.map(|row| self.store_row(&mut tx, &row, records.line).map(|stored| (row, stored)));
             match stored {
-                Ok(()) => {
-                    rows += 1;
-                    progress.rows(tally.rows + rows);
-                }
+                Ok(stored) => match stored? {
+                    (row, Ok(())) => rows.push(row),
+                    (_, Err(bad)) => self.skip(bad, progress, tally)?,
+                },
                 Err(bad) => self.skip(bad, progress, tally)?,
             }
+            progress.rows(tally.rows + rows.len() as u64);
         }
-        tx.commit().or_fail(&self.store.dir)?;
-        tally.rows += rows;
+        match tx.commit() {
+            Err(error) if error.is_retryable() => self.repeat(&rows, records.line)?,
+            outcome => outcome.or_fail(&self.store.dir)?,
+        }
+        tally.rows += rows.len() as u64;
         Ok(more)
+    }
+
+    /// Commits the rows of a batch that met a conflict: with another writer, or with a checkpoint.
+    fn repeat(&self, rows: &[Vec<Datum>], line: u64) -> Result<(), Stop> {
+        loop {
+            let mut tx = self.store.db.begin().or_fail(&self.store.dir)?;
+            for row in rows {
+                self.store_row(&mut tx, row, line)?.map_err(Stop::Bad)?;
+            }
+            match tx.commit() {
+                Err(error) if error.is_retryable() => {}
+                outcome => return Ok(outcome.or_fail(&self.store.dir)?),
+            }
+        }
     }
 
     /// Puts a row into the transaction. A row that the table refuses is a bad record.

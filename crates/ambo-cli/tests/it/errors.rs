@@ -32,8 +32,7 @@ fn places_that_are_something_else() {
     let pages = scratch.path("garbage");
     std::fs::create_dir(&pages).unwrap();
     std::fs::write(pages.join("pages"), vec![0xa5; 100_000]).unwrap();
-    let outcome = ambo(&["get", &pages.display().to_string(), "k"]);
-    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    ambo(&["get", &pages.display().to_string(), "k"]).fails(3, &["not an Ambo database"]);
 }
 
 // Keeps away: paragraphs, panics and wrong codes for wrong words.

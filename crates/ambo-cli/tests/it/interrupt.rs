@@ -1,6 +1,8 @@
 //! Loads that are interrupted: politely by Ctrl-C, and by kill -9.
 
 use std::fmt::Write;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -27,17 +29,24 @@ fn loading(scratch: &Scratch) -> Child {
             .spawn()
             .unwrap();
     let start = Instant::now();
-    // The log grows as soon as batches are committed.
-    while directory_bytes(scratch) < 400_000 {
+    // The log grows as batches are committed.
+    while !log_is_used(scratch) {
         assert!(start.elapsed() < Duration::from_secs(30), "the load does not begin");
         std::thread::sleep(Duration::from_millis(5));
     }
     child
 }
 
-fn directory_bytes(scratch: &Scratch) -> u64 {
-    let Ok(entries) = std::fs::read_dir(scratch.path("db")) else { return 0 };
-    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
+/// Whether a log file has something written behind its beginning; its length says nothing, as it may grow in advance.
+fn log_is_used(scratch: &Scratch) -> bool {
+    let Ok(entries) = std::fs::read_dir(scratch.path("db")) else { return false };
+    let logs = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("log-"));
+    logs.filter_map(|entry| File::open(entry.path()).ok()).any(|log| {
+        let mut bytes = [0; 64];
+        log.read_exact_at(&mut bytes, 200_000).is_ok() && bytes.iter().any(|&byte| byte != 0)
+    })
 }
 
 fn kill(child: &Child, signal: &str) {

@@ -96,7 +96,7 @@ fn bad_lines_are_named() {
     ambo(&["load", db, &scratch.path("again.csv").display().to_string(), "-t", "t", "--replace"]).ok();
     assert_eq!(ambo(&["dump", db]).ok(), "a,b\n1,2\n9,11\n");
     let json = scratch.file("j.jsonl", "{\"a\": 1}\n\n{\"a\": tru}\n");
-    ambo(&["load", db, &json]).fails(2, &["j.jsonl", "line 3", "column 11"]);
+    ambo(&["load", db, &json]).fails(2, &["j.jsonl", "line 3", "column 10"]);
 }
 
 // Keeps away: batches before a failure that are gone, or a batch that is half there.

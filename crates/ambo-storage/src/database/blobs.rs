@@ -144,7 +144,7 @@ pub struct ValueReader {
 enum ReadSource {
     Memory(Value),
     /// The value keeps the version alive that the blob belongs to.
-    Blob(Value, BlobReader),
+    Blob { _keeper: Value, reader: BlobReader },
 }
 
 impl ValueReader {
@@ -153,7 +153,7 @@ impl ValueReader {
         let source = if is_blob {
             let blob = Engine::decode_blob(&value, table)?;
             let store = value.version().table(table)?.shared.store.clone();
-            ReadSource::Blob(value, BlobReader::new(&store, blob)?)
+            ReadSource::Blob { _keeper: value, reader: BlobReader::new(&store, blob)? }
         } else {
             ReadSource::Memory(value)
         };
@@ -164,7 +164,7 @@ impl ValueReader {
     pub fn len(&self) -> u64 {
         match &self.source {
             ReadSource::Memory(value) => value.len() as u64,
-            ReadSource::Blob(_, blob) => blob.len(),
+            ReadSource::Blob { reader, .. } => reader.len(),
         }
     }
 
@@ -190,7 +190,7 @@ impl Read for ValueReader {
                 buffer.copy_from_slice(&value[start..start + count]);
                 count
             }
-            ReadSource::Blob(_, blob) => blob.read_at(self.position, buffer).map_err(io::Error::other)?,
+            ReadSource::Blob { reader, .. } => reader.read_at(self.position, buffer).map_err(io::Error::other)?,
         };
         self.position += count as u64;
         Ok(count)

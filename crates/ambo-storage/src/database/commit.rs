@@ -9,13 +9,16 @@ use crate::{
     transaction::{latch::LatchGuard, pipeline::Sequencer, row_lock::OwnerId},
 };
 
+/// Fails if something was changed that must not have been.
+pub(super) type ReadCheck<'a> = dyn Fn(&DatabaseVersion) -> Result<()> + 'a;
+
 /// What a commit asks for beyond its writes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Terms<'a> {
     /// Fail if a written key was changed after this snapshot.
     pub snapshot: Option<Timestamp>,
     /// Fail if anything read was changed after the snapshot: the check for a serializable transaction.
-    pub reads: Option<&'a dyn Fn(&DatabaseVersion) -> Result<()>>,
+    pub reads: Option<&'a ReadCheck<'a>>,
     /// Whose row locks do not block it.
     pub owner: Option<OwnerId>,
     /// How durable, if not as the database is.
@@ -34,7 +37,7 @@ impl Engine {
     pub(super) fn commit(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
         self.check_writable()?;
         let bytes = bytes_of(operations);
-        self.governor.admit(bytes)?;
+        self.admit(bytes)?;
         let latches = self.latch_unlocked(operations, terms.owner)?;
         if let Some(snapshot) = terms.snapshot {
             self.check_writes(operations, snapshot)?;
@@ -49,6 +52,19 @@ impl Engine {
             self.request_spill();
         }
         Ok(at)
+    }
+
+    /// Waits as long as the deltas' budget asks.
+    #[inline]
+    fn admit(&self, bytes: usize) -> Result<()> {
+        match self.governor.admit(bytes) {
+            // Without a background thread nobody else will find that there is space again.
+            Err(_) if !self.options.background_threads => {
+                self.spill_and_report();
+                self.governor.admit(bytes)
+            }
+            result => result,
+        }
     }
 
     /// Latches the keys while no other transaction holds a row lock on one of them.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{
+    deltas::Deltas,
     engine::Engine,
-    options::Options,
-    version::{DatabaseVersion, TableShared, TableVersion},
+    version::{TableShared, TableVersion},
 };
 use crate::{
     Result,
@@ -84,7 +84,7 @@ impl Engine {
         let mut sequencer = self.pipeline.sequence();
         let at = Timestamp(sequencer.last.0 + 1);
         for id in &effect.added {
-            next.tables.insert(*id, open_table(&self.options, &self.store, *id, &catalog, at)?);
+            next.tables.insert(*id, open_table(&self.deltas, &self.store, *id, &catalog, at)?);
         }
         sequencer.group.begin(at);
         for change in &effect.changes {
@@ -112,7 +112,7 @@ impl Engine {
 
 /// An empty table as its definition says.
 pub(super) fn open_table(
-    options: &Options,
+    deltas: &Deltas,
     pages: &Arc<PageStore>,
     id: TableId,
     catalog: &Catalog,
@@ -130,10 +130,5 @@ pub(super) fn open_table(
         logged: definition.log,
         next_row: AtomicU64::new(1),
     };
-    Engine::new_table(options, shared, floor)
-}
-
-/// Whether a version still has this very incarnation of a table.
-pub(super) fn has_table(version: &DatabaseVersion, id: TableId) -> bool {
-    version.tables.contains_key(&id)
+    Engine::new_table(deltas, shared, floor)
 }

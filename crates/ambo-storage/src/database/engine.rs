@@ -7,6 +7,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::{
     checkpoint::CheckpointState,
+    deltas::Deltas,
     governor::Governor,
     lineage::Lineage,
     options::Options,
@@ -15,26 +16,19 @@ use super::{
 };
 use crate::{
     Error, Result,
-    delta::Delta,
     id::{TableId, Timestamp},
-    io::{Env, Lock},
+    io::Lock,
     page::PageStore,
     record::RecordKind,
     sync::{AtomicU64, Ordering},
     transaction::{latch::Latches, pipeline::Pipeline, row_lock::RowLocks, snapshots::Snapshots},
 };
 
-/// Address space reserved for a delta beyond its share of the budget; memory is taken only as it is used.
-const DELTA_SLACK: usize = 256 << 20;
-/// The reach of a delta's references.
-const DELTA_RESERVE_MAX: usize = 32 << 30;
-
 /// Reads at "now": no timestamp is greater.
 pub(super) const NEWEST: Timestamp = Timestamp(u64::MAX);
 
 /// An open database.
 pub struct Engine {
-    pub(super) env: Env,
     pub(super) options: Options,
     pub(super) store: Arc<PageStore>,
     pub(super) versions: ArcSwap<DatabaseVersion>,
@@ -42,6 +36,7 @@ pub struct Engine {
     pub(super) lineage: Mutex<Lineage>,
     /// Held by whoever replaces `versions`.
     pub(super) version_lock: Mutex<()>,
+    pub(super) deltas: Deltas,
     pub(super) pipeline: Pipeline,
     pub(super) snapshots: Snapshots,
     pub(super) latches: Latches,
@@ -85,10 +80,10 @@ impl Signals {
 
 /// The parts that opening a database prepares.
 pub(super) struct Parts {
-    pub env: Env,
     pub options: Options,
     pub store: Arc<PageStore>,
     pub version: DatabaseVersion,
+    pub deltas: Deltas,
     pub pipeline: Pipeline,
     pub checkpoint: CheckpointState,
     /// Tables of the checkpoint that the log drops.
@@ -103,13 +98,13 @@ impl Engine {
         let governor = Governor::new(parts.options.delta_bytes);
         let wants_freeze = governor.add(parts.delta_bytes);
         let engine = Self {
-            env: parts.env,
             governor,
             options: parts.options,
             store: parts.store,
             versions: ArcSwap::from_pointee(parts.version),
             lineage: Mutex::default(),
             version_lock: Mutex::new(()),
+            deltas: parts.deltas,
             pipeline: parts.pipeline,
             snapshots: Snapshots::default(),
             latches: Latches::new(),
@@ -158,12 +153,12 @@ impl Engine {
     pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
         let keeper = Keeper::Guard(self.versions.load());
         let value = Value::find(keeper, |version| version.table(table)?.find(key, NEWEST))?;
-        self.finish_newest(table, key, value)
+        self.finish_newest(table, value)
     }
 
     /// Waits for a commit that was found before it was published, drops tombstones and loads blobs.
     #[inline]
-    fn finish_newest(&self, table: TableId, key: &[u8], value: Option<Value>) -> Result<Option<Value>> {
+    fn finish_newest(&self, table: TableId, value: Option<Value>) -> Result<Option<Value>> {
         let Some(value) = value else { return Ok(None) };
         let kind = match value.found() {
             Some(found) => {
@@ -193,21 +188,11 @@ impl Engine {
         Ok(super::version::is_live(&found))
     }
 
-    /// An empty delta.
-    pub(super) fn new_delta(options: &Options) -> Result<Arc<Delta>> {
-        let reserve = options.delta_bytes.saturating_mul(2).saturating_add(options.transaction_bytes_max * 2);
-        Delta::new(reserve.saturating_add(DELTA_SLACK).min(DELTA_RESERVE_MAX)).map(Arc::new)
-    }
-
     /// An empty table.
-    pub(super) fn new_table(
-        options: &Options,
-        shared: TableShared,
-        floor: Timestamp,
-    ) -> Result<Arc<TableVersion>> {
+    pub(super) fn new_table(deltas: &Deltas, shared: TableShared, floor: Timestamp) -> Result<Arc<TableVersion>> {
         Ok(Arc::new(TableVersion {
             shared: Arc::new(shared),
-            active: Self::new_delta(options)?,
+            active: deltas.make()?,
             frozen: Vec::new(),
             retired: Vec::new(),
             history_floor: floor,

@@ -6,7 +6,7 @@
 //! | `version` | what a reader sees, as one immutable value |
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
-//! | `checkpoint`, `settle`, `bulk`, `compact`, `governor`, `workers` | from deltas to packed trees, at a pace |
+//! | `checkpoint`, `settle`, `bulk`, `compact`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `lineage` | how long replaced versions are read |
 //! | `check`, `info` | what is wrong, and what is there |
@@ -21,6 +21,7 @@ mod compact;
 mod count;
 mod cursor;
 mod ddl;
+mod deltas;
 mod engine;
 mod governor;
 mod info;

@@ -18,6 +18,7 @@ use super::{
     blobs::FreshBlob,
     checkpoint::CheckpointState,
     ddl::open_table,
+    deltas::Deltas,
     engine::{Engine, Parts},
     options::Options,
     table::RowFormat,
@@ -154,6 +155,7 @@ struct Opening {
     env: Env,
     options: Options,
     store: Arc<PageStore>,
+    deltas: Deltas,
     superblock: Superblock,
     other_superblock: Option<String>,
     version: DatabaseVersion,
@@ -189,6 +191,7 @@ impl Opening {
             .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
         let (catalog, mut roots) = read_catalog(&store, meta)?;
         let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
+        let deltas = Deltas::new(options);
         let mut version = DatabaseVersion {
             settled: superblock.timestamp,
             catalog: Arc::new(catalog),
@@ -196,7 +199,7 @@ impl Opening {
         };
         let mut numbered = std::collections::HashMap::new();
         for (id, definition) in version.catalog.clone().tables() {
-            let table = open_table(options, &store, id, &version.catalog, superblock.timestamp)?;
+            let table = open_table(&deltas, &store, id, &version.catalog, superblock.timestamp)?;
             let roots = roots.remove(&id).unwrap_or_default();
             version.tables.insert(id, with_roots(table, roots, definition.storage)?);
             note_numbered(&mut numbered, id, definition)?;
@@ -204,6 +207,7 @@ impl Opening {
         Ok(Self {
             checkpoint: CheckpointState::new(&superblock, catalog_pages),
             env: env.clone(),
+            deltas,
             options: options.clone(),
             store,
             last: superblock.timestamp,
@@ -252,7 +256,7 @@ impl Opening {
                 self.numbered.remove(&id);
             }
             Some(definition) if !self.version.tables.contains_key(&id) => {
-                let table = open_table(&self.options, &self.store, id, &self.version.catalog, at)?;
+                let table = open_table(&self.deltas, &self.store, id, &self.version.catalog, at)?;
                 self.version.tables.insert(id, table);
                 note_numbered(&mut self.numbered, id, &definition)?;
             }
@@ -317,10 +321,10 @@ impl Opening {
         });
         let pipeline = Pipeline::new(self.last, writer, self.store.clone());
         Ok(Engine::new(Parts {
-            env: self.env,
             options: self.options,
             store: self.store,
             version: self.version,
+            deltas: self.deltas,
             pipeline,
             checkpoint: self.checkpoint,
             dropped: self.dropped,

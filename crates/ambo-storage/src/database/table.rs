@@ -16,9 +16,6 @@ pub struct RowFormat {
     row_columns: Vec<usize>,
 }
 
-/// How the number that ends a key is chosen, where there is one.
-pub const ORDER_GAP: u64 = 1 << 32;
-
 impl RowFormat {
     /// The format of a validated definition.
     pub fn new(definition: Arc<TableDefinition>) -> Result<Self> {

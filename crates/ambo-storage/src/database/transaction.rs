@@ -5,9 +5,8 @@ use std::{cell::RefCell, collections::HashSet, sync::Arc};
 use super::{
     access::check_value,
     blobs::INLINE_BYTES_MAX,
-    commit::{Terms, check_size},
+    commit::{ReadCheck, Terms, check_size},
     count,
-    cursor::{Cover, MergedCursor, Seek},
     engine::Engine,
     options::Sync,
     snapshot::{Cursor, Snapshot},
@@ -35,12 +34,18 @@ pub enum Isolation {
     Serializable,
 }
 
+/// A range that was read: `lower <= key < upper`.
+struct ReadRange {
+    table: TableId,
+    lower: Box<[u8]>,
+    upper: Option<Box<[u8]>>,
+}
+
 /// What a serializable transaction has read.
 #[derive(Default)]
 struct Reads {
     keys: HashSet<(TableId, Box<[u8]>)>,
-    /// (table, lower inclusive, upper exclusive or none).
-    ranges: Vec<(TableId, Box<[u8]>, Option<Box<[u8]>>)>,
+    ranges: Vec<ReadRange>,
 }
 
 /// A transaction. Dropped without `commit`, it never was.
@@ -92,7 +97,7 @@ impl Transaction {
 
     fn note_range(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) {
         if let Some(reads) = &self.reads {
-            reads.borrow_mut().ranges.push((table, lower.into(), upper.map(Into::into)));
+            reads.borrow_mut().ranges.push(ReadRange { table, lower: lower.into(), upper: upper.map(Into::into) });
         }
     }
 
@@ -216,7 +221,7 @@ impl Transaction {
         let check = |now: &DatabaseVersion| self.check_reads(now);
         let terms = Terms {
             snapshot: Some(self.timestamp()),
-            reads: self.reads.as_ref().map(|_| &check as &dyn Fn(&DatabaseVersion) -> Result<()>),
+            reads: self.reads.as_ref().map(|_| &check as &ReadCheck<'_>),
             owner: Some(self.owner),
             sync: self.sync,
         };
@@ -257,7 +262,7 @@ impl Transaction {
         for (table, key) in &reads.keys {
             now.table(*table)?.check_unchanged(key, since)?;
         }
-        for (table, lower, upper) in &reads.ranges {
+        for ReadRange { table, lower, upper } in &reads.ranges {
             let table = now.table(*table)?;
             table.check_history(since)?;
             for delta in
@@ -276,13 +281,6 @@ impl Transaction {
             }
         }
         Ok(())
-    }
-
-    /// The first stored key at or behind `lower`, with own writes: for numbering.
-    pub(super) fn edge(&self, table: TableId, to: Seek<'_>) -> Result<Option<Vec<u8>>> {
-        let version = self.snapshot.version().table(table)?;
-        let mut cursor = MergedCursor::new(version, self.writes.table(table), self.timestamp(), Cover::Live);
-        Ok(cursor.seek(to)?.then(|| cursor.key().to_vec()))
     }
 }
 

@@ -70,7 +70,10 @@ impl Running {
         if self.engine.options().read_only {
             return Ok(());
         }
-        self.engine.flush()
+        let flushed = self.engine.flush();
+        // Without its threads it could take writes only until the deltas are full.
+        self.engine.pipeline.poison("it was closed");
+        flushed
     }
 }
 

@@ -186,11 +186,12 @@ impl TreeBuilder {
             let fits = self.current.push(key, record, value_bytes, blob_pages);
             assert!(fits, "an empty leaf takes any entry");
         }
-        self.meta.rows += 1;
-        self.meta.tombstones += u64::from(record.is_tombstone());
-        self.meta.key_bytes += key.len() as u64;
-        self.meta.value_bytes += value_bytes;
-        self.meta.blob_pages += blob_pages;
+        let meta = &mut self.meta;
+        meta.rows = meta.rows.saturating_add(1);
+        meta.tombstones = meta.tombstones.saturating_add(u64::from(record.is_tombstone()));
+        meta.key_bytes = meta.key_bytes.saturating_add(key.len() as u64);
+        meta.value_bytes = meta.value_bytes.saturating_add(value_bytes);
+        meta.blob_pages = meta.blob_pages.saturating_add(blob_pages);
         Ok(())
     }
 
@@ -300,11 +301,13 @@ impl TreeBuilder {
             Ceiling::End => Floor::Sealed,
         };
         let Adopted { ptr, entries, summary, .. } = *leaf;
-        self.meta.rows += entries;
-        self.meta.tombstones += u64::from(summary.tombstones);
-        self.meta.key_bytes += summary.key_bytes;
-        self.meta.value_bytes += summary.value_bytes;
-        self.meta.blob_pages += summary.blob_pages;
+        // These were read from a page: whatever they are, they do not stop the merge.
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.meta.rows, entries);
+        add(&mut self.meta.tombstones, u64::from(summary.tombstones));
+        add(&mut self.meta.key_bytes, summary.key_bytes);
+        add(&mut self.meta.value_bytes, summary.value_bytes);
+        add(&mut self.meta.blob_pages, summary.blob_pages);
         self.meta.leaf_pages += u64::from(ptr.units());
         self.add_child(0, separator, Child { ptr, entries, summary })
     }

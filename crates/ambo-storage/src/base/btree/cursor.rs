@@ -342,9 +342,9 @@ impl TreeCursor {
             None => Some(self.tree.root_slot()),
         };
         if let Some(node) = self.tree.hot(slot, ptr, level)? {
-            // SAFETY: the node is in the tree's memory, where it stays unmoved until the tree is dropped, and `self.tree` keeps the tree alive
-            // for longer than `self.path`, from which the reference is not lent for longer than `self` is
-            // borrowed.
+            // SAFETY: the node is in the tree's memory, where it stays unmoved until the tree is dropped;
+            // `self.tree` keeps the tree alive for longer than `self.path`, from which the reference is not
+            // lent for longer than `self` is borrowed.
             let node = unsafe { std::mem::transmute::<&HotNode, &'static HotNode>(node) };
             return Ok((StepPage::Hot(node), node.view));
         }

@@ -251,9 +251,9 @@ impl InnerDraft {
         let children_at = encoded.end;
         let ends_at = children_at + self.children.len() * 8;
         let summaries_at = ends_at + self.children.len() * 8;
-        let mut entries = 0;
+        let mut entries = 0u64;
         for (index, child) in self.children.iter().enumerate() {
-            entries += child.entries;
+            entries = entries.saturating_add(child.entries);
             page[children_at + index * 8..][..8].copy_from_slice(&child.ptr.0.to_le_bytes());
             page[ends_at + index * 8..][..8].copy_from_slice(&entries.to_le_bytes());
             if self.level == 1 {

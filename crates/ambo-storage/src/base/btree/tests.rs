@@ -190,6 +190,9 @@ fn merge_and_compare(
     let freed = numbers(&merged.freed);
     let gone: BTreeSet<u64> = before.difference(&after).copied().collect();
     assert_eq!(freed, gone, "freed are exactly the pages that the inputs had and the output has not");
+    let new: BTreeSet<u64> = after.difference(&before).copied().collect();
+    assert_eq!(numbers(&merged.written), new, "written are exactly the pages that only the output has");
+    assert_eq!(numbers(&tree.all_pages().unwrap()), after);
     (tree, merged)
 }
 
@@ -359,10 +362,11 @@ fn exercise(tree: &Arc<Tree>, keys: &[Vec<u8>]) {
     let _ = (tree.nth(0), tree.nth(tree.meta().rows / 2), tree.nth(tree.meta().rows.saturating_sub(1)));
     let _ = tree.check(&CheckOptions::default());
     let cancel = AtomicBool::new(false);
-    let _ = merge(
-        &[Arc::clone(tree), Arc::clone(tree)],
-        &MergeOptions { drop_tombstones: true, ..MergeOptions::new(&cancel) },
-    );
+    for drop_tombstones in [false, true] {
+        let options = MergeOptions { drop_tombstones, ..MergeOptions::new(&cancel) };
+        let _ = merge(&[Arc::clone(tree)], &options);
+        let _ = merge(&[Arc::clone(tree), Arc::clone(tree)], &options);
+    }
 }
 
 proptest! {

@@ -5,16 +5,15 @@ use std::{fmt, ops::Deref, ops::Range, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{
-    CheckOptions,
-    Found,
+    CheckOptions, Found,
     cursor::TreeCursor,
     damaged,
     hot::{self, HotNode, HotSlot},
     inner::InnerView,
     leaf::LeafView,
+    merge::coalesce,
     meta::TreeMeta,
     prefetch,
-    merge::coalesce,
     walk::LeafWalker,
 };
 use crate::{

@@ -254,6 +254,29 @@ fn a_full_delta_refuses_and_stays_whole() {
     assert_eq!(seen, rows);
 }
 
+// Memory that ends just when a split needs it: keys moved to a node that nothing leads to.
+#[test]
+fn running_full_within_a_split_loses_nothing() {
+    for filler in (0..5000).step_by(16) {
+        let delta = delta_of(8 << 10);
+        delta.insert(&[], Timestamp(1), Record::inline(&vec![0; filler]), START).expect("room");
+        let inserted = (1..=255u8)
+            .take_while(|i| {
+                delta.insert(&[i.wrapping_mul(77)], Timestamp(1), Record::inline(&[]), START).is_ok()
+            })
+            .count();
+        assert!((10..255).contains(&inserted), "{inserted}");
+        let mut cursor = delta.cursor();
+        let mut seen = 0;
+        let mut more = cursor.seek_first();
+        while more {
+            seen += 1;
+            more = cursor.next();
+        }
+        assert_eq!(seen, inserted + 1, "with a filler of {filler} bytes");
+    }
+}
+
 // An empty delta, where every edge is the same edge.
 #[test]
 fn an_empty_delta_has_nothing() {

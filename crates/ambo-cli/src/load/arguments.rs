@@ -1,0 +1,123 @@
+//! What a load's user can say, and what follows from saying nothing.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::records::{Dialect, Format};
+use crate::failure::{Failure, Result};
+use crate::text;
+
+/// What to do about a record that cannot be loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum OnError {
+    /// End there; batches before it stay.
+    Stop,
+    /// Go on without it, and say how many were skipped.
+    Skip,
+}
+
+/// What to load, and how.
+#[derive(Args, Clone, Debug)]
+pub struct LoadArguments {
+    /// The database's directory; made when there is none
+    pub dir: PathBuf,
+    /// The file, which may be compressed with gzip; - is standard input
+    pub file: PathBuf,
+    /// The table; made when there is none [default: the file's name]
+    #[arg(short, long)]
+    pub table: Option<String>,
+    /// The file's form [default: by its name, else csv]
+    #[arg(long)]
+    pub format: Option<Format>,
+    /// The key's columns, in the key's order; without them rows get a hidden number
+    #[arg(short, long, value_name = "COLUMN,…", value_delimiter = ',')]
+    pub key: Vec<String>,
+    /// The columns, as name:type with ? for nullable; without them they are inferred
+    #[arg(long, value_name = "NAME:TYPE,…")]
+    pub schema: Option<String>,
+    /// Make a key-value table of the columns `key` and `value`
+    #[arg(long, conflicts_with_all = ["schema", "key"])]
+    pub key_value: bool,
+    /// Infer the columns from the first N records instead of from all
+    #[arg(long, value_name = "N")]
+    pub sample: Option<u64>,
+    /// Between the fields of CSV; \t is a tab [default: , or a tab for .tsv]
+    #[arg(long, value_name = "CHARACTER")]
+    pub delimiter: Option<String>,
+    /// The first line of CSV holds no names
+    #[arg(long)]
+    pub no_header: bool,
+    /// Rows in a transaction
+    #[arg(long, value_name = "N", default_value_t = BATCH_ROWS, value_parser = clap::value_parser!(u64).range(1..))]
+    pub batch: u64,
+    /// Texts that stand for NULL [default: the empty text]
+    #[arg(long, value_name = "TEXT", num_args = 0..)]
+    pub null: Option<Vec<String>>,
+    /// What to do about a record that cannot be loaded
+    #[arg(long, value_name = "WHAT", default_value = "stop")]
+    pub on_error: OnError,
+    /// Overwrite rows that have the same key
+    #[arg(long)]
+    pub replace: bool,
+}
+
+const BATCH_ROWS: u64 = 10_000;
+
+impl Default for LoadArguments {
+    /// What the command line says when it says nothing.
+    fn default() -> Self {
+        Self {
+            dir: PathBuf::new(),
+            file: PathBuf::new(),
+            table: None,
+            format: None,
+            key: Vec::new(),
+            schema: None,
+            key_value: false,
+            sample: None,
+            delimiter: None,
+            no_header: false,
+            batch: BATCH_ROWS,
+            null: None,
+            on_error: OnError::Stop,
+            replace: false,
+        }
+    }
+}
+
+impl LoadArguments {
+    /// How to read the file.
+    pub fn dialect(&self) -> Result<Dialect> {
+        let format = self.format.unwrap_or_else(|| Format::of(&self.file));
+        let name = self.file.to_string_lossy();
+        let tabs = name.ends_with(".tsv") || name.ends_with(".tsv.gz");
+        let delimiter = match self.delimiter.as_deref() {
+            None if tabs => b'\t',
+            None => b',',
+            Some(text) => delimiter(text)?,
+        };
+        let nulls = self.null.clone().unwrap_or_else(|| vec![String::new()]);
+        Ok(Dialect { format, delimiter, header: !self.no_header, nulls })
+    }
+
+    /// The file's name without its endings.
+    pub fn table_name(&self) -> Result<String> {
+        if let Some(name) = &self.table {
+            return Ok(name.clone());
+        }
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        match name.split('.').next() {
+            Some(stem) if !stem.is_empty() && stem != "-" => Ok(stem.to_string()),
+            _ => Err(Failure::usage("into which table? say --table NAME")),
+        }
+    }
+}
+
+/// A delimiter is one byte, possibly as an escape.
+pub fn delimiter(text: &str) -> Result<u8> {
+    match text::unescape(text.as_bytes()).as_deref() {
+        Ok(&[byte]) => Ok(byte),
+        _ => Err(Failure::usage(format!("--delimiter takes one character, such as ; or \\t, not '{text}'"))),
+    }
+}

@@ -1,0 +1,39 @@
+//! Where deltas come from: address space for what the budget allows, and the memory of deltas that are gone.
+
+use std::sync::Arc;
+
+use super::options::Options;
+use crate::{
+    Result,
+    delta::{Delta, MemoryPool},
+};
+
+/// Address space reserved for a delta beyond its share of the budget; memory is taken only as it is used.
+const SLACK: usize = 256 << 20;
+/// The reach of a delta's references.
+const RESERVE_MAX: usize = 32 << 30;
+
+/// Makes the deltas of one database.
+#[derive(Clone)]
+pub(super) struct Deltas {
+    /// Memory that was touched once is kept for the next delta: the first touch costs more than all else of a put. At
+    /// most half of the budget is kept, and deltas take from it first, so that both together stay within the budget as
+    /// long as they do.
+    pool: Arc<MemoryPool>,
+    reserve: usize,
+}
+
+impl Deltas {
+    pub(super) fn new(options: &Options) -> Self {
+        let reserve = options.delta_bytes.saturating_mul(2).saturating_add(options.transaction_bytes_max * 2);
+        Self {
+            pool: MemoryPool::new(options.delta_bytes / 2),
+            reserve: reserve.saturating_add(SLACK).min(RESERVE_MAX),
+        }
+    }
+
+    /// An empty delta.
+    pub(super) fn make(&self) -> Result<Arc<Delta>> {
+        Delta::new_in(&self.pool, self.reserve).map(Arc::new)
+    }
+}
