@@ -302,8 +302,8 @@ impl Engine {
             Ok(()) => Ok((superblock, pages.commit())),
             Err(error) => {
                 // Which superblock the device has is not known: the pages of neither state may be touched.
-                self.pipeline.poison(&format!("publishing a checkpoint: {error}"));
-                Err(error)
+                // So "disk full" would say too much.
+                Err(self.pipeline.poisoned(&format!("publishing a checkpoint: {error}")))
             }
         }
     }
