@@ -42,6 +42,8 @@ pub struct CrashArguments {
     pub seed: u64,
 }
 
+const ROUNDS_PER_REMARK: u64 = 50;
+
 /// What happened in all rounds.
 #[derive(Debug, Default)]
 struct Tally {
@@ -67,6 +69,13 @@ pub fn run(arguments: &CrashArguments, out: &mut Output) -> Result<()> {
         crash_once(arguments, dice, &mut model)?;
         crashes += 1;
         tally.acknowledged += model.acknowledged_total() - before;
+        if (round + 1).is_multiple_of(ROUNDS_PER_REMARK) {
+            remark(&format!(
+                "{} crashes, {} acknowledged transactions",
+                round + 1,
+                output::count(tally.acknowledged)
+            ));
+        }
         let last = round + 1 == arguments.rounds || interrupt::raised();
         // One round in four is followed by the next crash before anybody has looked.
         if last || dice >> 60 >= 4 {

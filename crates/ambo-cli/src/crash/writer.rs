@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ambo::Table;
+use ambo::{Table, TableDefinition};
 use clap::Args;
 
 use super::CrashArguments;
@@ -28,9 +28,9 @@ pub struct WriterArguments {
     /// When a commit counts as done
     #[arg(long)]
     pub durability: Durability,
-    /// Settle in the background again and again
+    /// Flush, settle, compact, and make and drop tables all the while
     #[arg(long)]
-    pub settle: bool,
+    pub housekeep: bool,
 }
 
 impl WriterArguments {
@@ -43,7 +43,7 @@ impl WriterArguments {
             delta_bytes: if dice & 1 == 0 { 1 << 20 } else { 64 << 20 },
             // A killed process loses nothing even if it never waits for the disk.
             durability: if dice & 2 == 0 { Durability::Commit } else { Durability::Off },
-            settle: dice & 12 == 0,
+            housekeep: dice & 4 == 0,
         }
     }
 
@@ -60,8 +60,8 @@ impl WriterArguments {
             format!("--delta-bytes={}", self.delta_bytes),
             format!("--durability={durability}"),
         ];
-        if self.settle {
-            words.push("--settle".into());
+        if self.housekeep {
+            words.push("--housekeep".into());
         }
         words
     }
@@ -77,28 +77,60 @@ pub fn run(arguments: &WriterArguments) -> Result<()> {
     let tables = [a?, b?, c?];
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        if arguments.settle {
-            scope.spawn(|| settle_often(&store, &stop));
-        }
+        let housekeeper =
+            arguments.housekeep.then(|| scope.spawn(|| stopping(&stop, || housekeep(&store, &stop))));
         let write = |writer| {
             let (store, tables, stop) = (&store, &tables, &stop);
-            scope.spawn(move || {
-                let result = write(store, tables, writer, stop);
-                stop.store(true, Ordering::Relaxed);
-                result
-            })
+            scope.spawn(move || stopping(stop, || write(store, tables, writer, stop)))
         };
         let writers: Vec<_> = (0..arguments.threads).map(write).collect();
-        writers.into_iter().try_for_each(|writer| writer.join().expect("a writer does not panic"))
+        let mut threads = writers.into_iter().chain(housekeeper);
+        threads.try_for_each(|thread| thread.join().expect("no thread of the writer panics"))
     })
 }
 
-fn settle_often(store: &Store, stop: &AtomicBool) {
-    while !stop.load(Ordering::Relaxed) {
-        // A settle that fails makes the writers fail too, and they tell.
-        store.db.settle().ok();
-        std::thread::sleep(Duration::from_millis(20));
+/// When one thread ends, all do.
+fn stopping(stop: &AtomicBool, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let result = work();
+    stop.store(true, Ordering::Relaxed);
+    result
+}
+
+/// Everything that moves or drops pages, while the others write.
+fn housekeep(store: &Store, stop: &AtomicBool) -> Result<()> {
+    for turn in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        match turn % 4 {
+            0 => store.db.flush(),
+            1 => store.db.settle(),
+            2 => store.db.compact().map(drop),
+            _ => come_and_go(store),
+        }
+        .or_fail(&store.dir)?;
+        std::thread::sleep(Duration::from_millis(10));
     }
+    Ok(())
+}
+
+/// A table that is made, filled, emptied or renamed, and dropped. One that a crash left is dropped first.
+fn come_and_go(store: &Store) -> ambo::Result<()> {
+    const NAMES: [&str; 2] = ["scratch", "renamed"];
+    for name in NAMES {
+        match store.db.drop_table(name) {
+            Err(ambo::Error::NotFound(_)) | Ok(()) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let table = store.db.create_table(TableDefinition::key_value(NAMES[0]))?;
+    for number in 0..50u8 {
+        table.put(&[number], &vec![number; 400 * usize::from(number)])?;
+    }
+    store.db.rename_table(NAMES[0], NAMES[1])?;
+    store.db.truncate_table(NAMES[1])?;
+    store.db.table(NAMES[1])?.put(b"k", b"v")?;
+    store.db.drop_table(NAMES[1])
 }
 
 fn write(store: &Store, tables: &[Table; 3], writer: u32, stop: &AtomicBool) -> Result<()> {

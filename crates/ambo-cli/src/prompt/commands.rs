@@ -76,7 +76,7 @@ pub enum PromptCommand {
     Begin,
     /// Commit the transaction
     Commit,
-    /// Undo the transaction, or what came after a savepoint: rollback [NAME]
+    /// Undo the transaction, or what came after a savepoint: rollback, or rollback NAME
     Rollback {
         /// A savepoint of this transaction
         savepoint: Option<String>,
