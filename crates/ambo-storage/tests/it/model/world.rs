@@ -63,6 +63,7 @@ impl World {
             delta_bytes: *random.pick(&[64 << 10, 64 << 10, 256 << 10]),
             log_segment_bytes: *random.pick(&[4 << 10, 16 << 10, 128 << 10]),
             log_compression: random.one_in(3),
+            background_merge: random.one_in(2),
             sync: *random.pick(&[Sync::Commit, Sync::Commit, Sync::Off, Sync::Interval(std::time::Duration::from_secs(1))]),
             ..small_options()
         };
