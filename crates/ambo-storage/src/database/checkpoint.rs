@@ -347,10 +347,10 @@ impl Engine {
     /// Spills, and tells waiting writers what went wrong if something did.
     pub(super) fn spill_and_report(&self) {
         if let Err(error) = self.flush() {
-            self.governor.spill_failed(error.to_string());
             if !matches!(error, Error::DiskFull(_)) {
                 self.pipeline.poison(&format!("spilling: {error}"));
             }
+            self.governor.spill_failed(error.to_string());
         }
     }
 }
