@@ -357,7 +357,9 @@ impl Engine {
 
 /// Writes the newest version of each key of a frozen delta into a packed tree. At the bottom, tombstones hide nothing.
 fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool) -> Result<(TreeMeta, Vec<PageRange>)> {
-    let mut builder = TreeBuilder::new(store, BuildOptions::default());
+    // A run is soon merged; what of it is read before comes into the cache then. Filling the cache would slow the writers
+    // that wait for this spill.
+    let mut builder = TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..BuildOptions::default() });
     for_each_newest(
         delta,
         |key, record| {

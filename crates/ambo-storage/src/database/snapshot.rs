@@ -173,6 +173,19 @@ impl Cursor {
         Ok(self.merged.record().bytes)
     }
 
+    /// Key and value of the row.
+    ///
+    /// # Panics
+    /// If the cursor stands nowhere.
+    #[inline]
+    pub fn row(&mut self) -> Result<(&[u8], &[u8])> {
+        if self.merged.is_blob() {
+            self.blob_value()?;
+        }
+        let value = self.blob.as_deref().unwrap_or_else(|| self.merged.record().bytes);
+        Ok((self.merged.key(), value))
+    }
+
     #[cold]
     fn blob_value(&mut self) -> Result<&[u8]> {
         if self.blob.is_none() {

@@ -59,6 +59,9 @@ pub trait File: Send + Sync + Debug {
     fn sync(&self) -> io::Result<()>;
     /// Hints that `[offset, offset + len)` will be read soon.
     fn will_need(&self, offset: u64, len: u64);
+    /// Begins to write `[offset, offset + len)` to the device, without waiting: a later [`File::sync`] has less to do. A hint,
+    /// and no promise of durability.
+    fn start_writeback(&self, _offset: u64, _len: u64) {}
     /// Bytes that the file occupies on the device, holes left out.
     fn allocated_len(&self) -> io::Result<u64>;
     /// Whether the file has no bytes.

@@ -6,7 +6,10 @@
 
 use std::{
     fs, io,
-    os::unix::fs::{FileExt, MetadataExt},
+    os::{
+        fd::AsRawFd,
+        unix::fs::{FileExt, MetadataExt},
+    },
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -215,6 +218,13 @@ impl File for OsFile {
         if let Some(len) = std::num::NonZeroU64::new(len) {
             let _ = fadvise(&self.0, offset, Some(len), Advice::WillNeed);
         }
+    }
+
+    fn start_writeback(&self, offset: u64, len: u64) {
+        let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else { return };
+        // SAFETY: the descriptor is open as long as `self`; the call touches no memory of ours. A hint: what the system answers
+        // changes nothing.
+        unsafe { libc::sync_file_range(self.0.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
     }
 
     fn allocated_len(&self) -> io::Result<u64> {

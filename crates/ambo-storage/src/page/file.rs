@@ -12,6 +12,9 @@ use crate::{
     io::File,
 };
 
+/// Writes of so many bytes are begun at once; the system gathers smaller ones.
+const WRITEBACK_BYTES_MIN: usize = 256 << 10;
+
 /// The file and the pool before it.
 pub(super) struct FilePages {
     pub(super) file: Arc<dyn File>,
@@ -78,6 +81,9 @@ impl FilePages {
         self.file.write_at(bytes, offset).map_err(|error| {
             Error::io(format!("writing {} bytes at {offset} of {NAME}", bytes.len()), error)
         })?;
+        if bytes.len() >= WRITEBACK_BYTES_MIN {
+            self.file.start_writeback(offset, bytes.len() as u64);
+        }
         if keep && units == 1 {
             (first.0..)
                 .zip(bytes.chunks(page_len))

@@ -23,12 +23,20 @@ pub struct PageWriter {
     bytes: Vec<u8>,
     /// All pages given out by this writer.
     written: Vec<PageRange>,
+    keep: bool,
 }
 
 impl PageWriter {
     pub(super) fn new(store: Arc<PageStore>) -> Self {
         let run = PageRange::new(PageNo(0), 0);
-        Self { store, run, first: PageNo(0), units: 1, bytes: Vec::new(), written: Vec::new() }
+        Self { store, run, first: PageNo(0), units: 1, bytes: Vec::new(), written: Vec::new(), keep: true }
+    }
+
+    /// Whether the pages stay in the pool as far as it has room; else they are read from the file when they are wanted.
+    #[must_use]
+    pub fn keep_in_cache(mut self, keep: bool) -> Self {
+        self.keep = keep;
+        self
     }
 
     /// Adds a page of one or more whole units; number and checksum are filled in.
@@ -65,7 +73,7 @@ impl PageWriter {
     /// Writes what is batched, so that all pages given to this writer can be read.
     pub fn flush(&mut self) -> Result<()> {
         if !self.bytes.is_empty() {
-            self.store.write_pages(self.first, self.units, &mut self.bytes, true)?;
+            self.store.write_pages(self.first, self.units, &mut self.bytes, self.keep)?;
             self.bytes.clear();
         }
         Ok(())

@@ -5,7 +5,8 @@
 //! 1. Timestamps are given out, and transactions appended to the group, under the `sequencer` lock: the log's order is the
 //!    order of timestamps.
 //! 2. Groups are written one after the other under the `writer` lock. Whoever has it writes for all who were
-//!    sequenced before it took the group: the others find their timestamp at or below `written` (or `durable`).
+//!    sequenced before it took the group: the others find their timestamp at or below `written`. One thread at a time syncs, outside of that lock; the others find theirs at or below
+//!    `durable`.
 //! 3. When a group cannot be written for lack of space, exactly its transactions fail, and the log is as before.
 //! 4. After any other failed write, or a failed sync, the pipeline is poisoned: nothing is sequenced any more.
 //! 5. While a serializable commit validates its reads, nothing is sequenced, so what it saw is true at its timestamp.
@@ -20,11 +21,17 @@ use crate::{
     id::{Lsn, Timestamp},
     log::{GroupBuffer, LogWriter},
     page::PageStore,
-    sync::{AtomicU64, AtomicUsize, Ordering},
+    sync::{AtomicU64, AtomicUsize, Ordering, yield_now},
 };
 
 /// The memory that an empty group keeps for the next; a giant transaction's is given back.
 const GROUP_BYTES_KEPT: usize = 1 << 20;
+
+/// How often a commit looks for its group to be written by another: at first without giving up its core, then giving it up.
+const SPINS: u32 = 100;
+const YIELDS: u32 = 1000;
+/// The most yields before a sync.
+const GATHER_MAX: usize = 32;
 
 /// What a commit holds while it is given its place in the order.
 pub struct Sequencer {
@@ -58,6 +65,14 @@ struct Writer {
     failed: Vec<FailedGroup>,
 }
 
+/// Where durable commits wait for the one that syncs.
+#[derive(Default)]
+struct Gate {
+    is_syncing: bool,
+    /// How many commits the last group had.
+    companions: usize,
+}
+
 /// A group that was not written for lack of space.
 struct FailedGroup {
     first: Timestamp,
@@ -73,6 +88,8 @@ pub struct Pipeline {
     validated: Condvar,
     /// None when the database is read-only.
     writer: Mutex<Option<Writer>>,
+    gate: Mutex<Gate>,
+    synced: Condvar,
     /// Every logged commit at or before this is in the log, or failed.
     written: AtomicU64,
     /// Every logged commit at or before this is on the device.
@@ -103,6 +120,8 @@ impl Pipeline {
             }),
             validated: Condvar::new(),
             writer: Mutex::new(log.map(|log| Writer { log, group: GroupBuffer::new(), failed: Vec::new() })),
+            gate: Mutex::default(),
+            synced: Condvar::new(),
             written: AtomicU64::new(last.0),
             durable: AtomicU64::new(last.0),
             written_lsn: AtomicU64::new(lsn),
@@ -179,19 +198,96 @@ impl Pipeline {
     /// [`Error::DiskFull`] if its group could not be written; [`Error::Poisoned`] or the failure itself if the
     /// outcome is unknown until the database is reopened.
     pub fn flush(&self, at: Timestamp, durable: bool) -> Result<()> {
-        let done = if durable { &self.durable } else { &self.written };
-        if done.load(Ordering::Acquire) < at.0 {
-            let mut writer = self.writer.lock();
-            if done.load(Ordering::Acquire) < at.0 {
-                let writer = writer.as_mut().ok_or_else(read_only)?;
-                self.write_pending(writer, durable)?;
-            }
-        }
+        if durable { self.flush_durable(at)? } else { self.flush_written(at)? }
         if self.failures.load(Ordering::Acquire) > 0 { self.claim_failure(at) } else { Ok(()) }
     }
 
-    /// Writes what is pending, and syncs when `sync` is asked.
-    fn write_pending(&self, writer: &mut Writer, sync: bool) -> Result<()> {
+    /// A write takes a few microseconds, less than to park a thread and wake it: whoever finds the writer busy looks again
+    /// soon, and mostly finds its own commit written by then.
+    fn flush_written(&self, at: Timestamp) -> Result<()> {
+        let mut looks = 0;
+        while self.written.load(Ordering::Acquire) < at.0 {
+            let writer = match self.writer.try_lock() {
+                None if looks < SPINS => {
+                    std::hint::spin_loop();
+                    None
+                }
+                None if looks < SPINS + YIELDS => {
+                    yield_now();
+                    None
+                }
+                None => Some(self.writer.lock()),
+                free => free,
+            };
+            looks += 1;
+            if let Some(mut writer) = writer
+                && self.written.load(Ordering::Acquire) < at.0
+            {
+                self.write_pending(writer.as_mut().ok_or_else(read_only)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One thread writes and syncs, for all who come before it takes the group; the others wait for it, or for
+    /// the next.
+    fn flush_durable(&self, at: Timestamp) -> Result<()> {
+        let mut gate = self.gate.lock();
+        while self.durable.load(Ordering::Acquire) < at.0 {
+            self.check_poison()?;
+            if gate.is_syncing {
+                self.synced.wait(&mut gate);
+                continue;
+            }
+            gate.is_syncing = true;
+            let companions = gate.companions;
+            drop(gate);
+            self.gather(companions);
+            let result = self.write_and_sync();
+            gate = self.gate.lock();
+            gate.is_syncing = false;
+            self.synced.notify_all();
+            gate.companions = result?;
+        }
+        Ok(())
+    }
+
+    /// Lets the threads that were woken by the last sync come along: a sync costs far more than these few yields.
+    fn gather(&self, companions: usize) {
+        let mut yields = companions.min(GATHER_MAX);
+        while yields > 1 && self.sequencer.lock().group_count < companions {
+            yield_now();
+            yields -= 1;
+        }
+    }
+
+    /// Writes and syncs everything that was sequenced. Commits that need no sync are written meanwhile. Returns the size of the
+    /// group.
+    fn write_and_sync(&self) -> Result<usize> {
+        let mut writer = self.writer.lock();
+        let open = writer.as_mut().ok_or_else(read_only)?;
+        let (last, count) = self.write_pending(open)?;
+        let ticket = open.log.sync_ticket();
+        drop(writer);
+        let synced = ticket.sync();
+        let mut writer = self.writer.lock();
+        let log = &mut writer.as_mut().ok_or_else(read_only)?.log;
+        match synced {
+            Ok(()) => {
+                log.note_durable(ticket.end());
+                self.durable.fetch_max(last.0, Ordering::Release);
+                Ok(count)
+            }
+            Err(error) => {
+                log.poison(error.to_string());
+                self.poison(&error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes what is pending. Returns the newest timestamp that is written now, and how many transactions were.
+    fn write_pending(&self, writer: &mut Writer) -> Result<(Timestamp, usize)> {
         self.check_poison()?;
         let mut sequencer = self.sequencer.lock();
         let (last, count) = (sequencer.group_last, sequencer.group_count);
@@ -202,11 +298,7 @@ impl Pipeline {
         if count > 0 {
             self.write_group(writer, last, count, has_blobs)?;
         }
-        if sync {
-            writer.log.sync().inspect_err(|error| self.poison(&error.to_string()))?;
-            self.durable.fetch_max(last.0, Ordering::Release);
-        }
-        Ok(())
+        Ok((last, count))
     }
 
     fn write_group(&self, writer: &mut Writer, last: Timestamp, count: usize, has_blobs: bool) -> Result<()> {
@@ -252,10 +344,8 @@ impl Pipeline {
 
     /// Writes and syncs everything that was sequenced.
     pub fn sync_all(&self) -> Result<()> {
-        match self.writer.lock().as_mut() {
-            Some(writer) => self.write_pending(writer, true),
-            None => Ok(()),
-        }
+        let last = self.sequencer.lock().group_last;
+        self.flush_durable(last)
     }
 
     /// Runs `act` on the log between two groups.

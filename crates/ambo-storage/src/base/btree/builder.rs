@@ -24,11 +24,13 @@ pub struct BuildOptions {
     /// The most children of an inner page and entries of a leaf, at least 2. Unlimited but in tests, which
     /// make high trees of few entries with it.
     pub fanout_max: usize,
+    /// Whether pages stay in the cache as far as it has room.
+    pub keep_in_cache: bool,
 }
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        Self { fanout_max: usize::MAX }
+        Self { fanout_max: usize::MAX, keep_in_cache: true }
     }
 }
 
@@ -94,7 +96,7 @@ impl TreeBuilder {
         assert!(options.fanout_max >= 2, "a tree grows narrower towards its root");
         let page_size = store.page_size();
         Self {
-            writer: store.writer(),
+            writer: store.writer().keep_in_cache(options.keep_in_cache),
             blobs: Blobs::new(store),
             store: Arc::clone(store),
             options,

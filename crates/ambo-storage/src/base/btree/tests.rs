@@ -24,7 +24,7 @@ use crate::{
 const PAGE: usize = 4096;
 
 fn build(store: &Arc<PageStore>, model: &Model, fanout_max: usize) -> Arc<Tree> {
-    let mut builder = TreeBuilder::new(store, BuildOptions { fanout_max });
+    let mut builder = TreeBuilder::new(store, BuildOptions { fanout_max, ..BuildOptions::default() });
     for (key, value) in model {
         let record = value.as_ref().map_or(Record::TOMBSTONE, |value| Record::inline(value));
         builder.push(key, record).unwrap();
@@ -218,7 +218,7 @@ proptest! {
         let store = PageStore::memory(PAGE);
         let trees: Vec<_> = models.iter().map(|model| build(&store, model, fanout_max)).collect();
         let cancel = AtomicBool::new(false);
-        let build = BuildOptions { fanout_max };
+        let build = BuildOptions { fanout_max, ..BuildOptions::default() };
         let options = MergeOptions { drop_tombstones, build, ..MergeOptions::new(&cancel) };
         merge_and_compare(&store, &trees, &models, &options);
     }
