@@ -55,7 +55,7 @@ const TARGETS: [Target; 19] = [
     target("get before settling", "kekskv/get before settling", None, "throughput", Peer(Kind::RocksDb, 1.0)),
     target("full scan", "kekskv/full scan", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
     target("ranges of 10", "kekskv/ranges of 10", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
-    target("sorted bulk load", "bulk/sorted load and settle", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
+    target("sorted bulk load", "bulk/sorted load and close", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
     target("disk after settling", "kekskv/settled", Some(1), "disk / raw data", AtMost(1.1)),
     target("memory over budget", "kekskv/*", None, "memory over budget", AtMost(64.0)),
     target("memory over budget", "redbtable/*", None, "memory over budget", AtMost(64.0)),

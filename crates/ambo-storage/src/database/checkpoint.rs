@@ -302,8 +302,8 @@ impl Engine {
             Ok(()) => Ok((superblock, pages.commit())),
             Err(error) => {
                 // Which superblock the device has is not known: the pages of neither state may be touched.
-                self.pipeline.poison(&format!("publishing a checkpoint: {error}"));
-                Err(error)
+                // So "disk full" would say too much.
+                Err(self.pipeline.poisoned(&format!("publishing a checkpoint: {error}")))
             }
         }
     }
@@ -347,10 +347,10 @@ impl Engine {
     /// Spills, and tells waiting writers what went wrong if something did.
     pub(super) fn spill_and_report(&self) {
         if let Err(error) = self.flush() {
-            self.governor.spill_failed(error.to_string());
             if !matches!(error, Error::DiskFull(_)) {
                 self.pipeline.poison(&format!("spilling: {error}"));
             }
+            self.governor.spill_failed(error.to_string());
         }
     }
 }

@@ -57,14 +57,12 @@ impl Engine {
     /// Waits as long as the deltas' budget asks.
     #[inline]
     fn admit(&self, bytes: usize) -> Result<()> {
-        match self.governor.admit(bytes) {
-            // Without a background thread nobody else will find that there is space again.
-            Err(_) if !self.options.background_threads => {
-                self.spill_and_report();
-                self.governor.admit(bytes)
-            }
-            result => result,
+        if !self.options.background_threads && self.governor.is_used_up() {
+            // Nobody else makes room, or finds that there is space again.
+            self.spill_and_report();
         }
+        // A spill may have failed for another reason than space, and then nothing helps but reopening.
+        self.governor.admit(bytes).map_err(|error| self.pipeline.check_poison().err().unwrap_or(error))
     }
 
     /// Latches the keys while no other transaction holds a row lock on one of them.
@@ -144,6 +142,9 @@ impl Engine {
             self.signals.raise(|state| state.spill = true);
         } else {
             self.spill_and_report();
+            if self.options.background_merge {
+                self.merge_and_report();
+            }
         }
     }
 }

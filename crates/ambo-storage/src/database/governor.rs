@@ -56,6 +56,12 @@ impl Governor {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// Whether writers have to wait for a spill.
+    #[inline]
+    pub fn is_used_up(&self) -> bool {
+        self.used() >= self.budget
+    }
+
     /// Accounts for `bytes` installed in active deltas. True when it is time to freeze them.
     pub fn add(&self, bytes: usize) -> bool {
         self.used.fetch_add(bytes, Ordering::Relaxed);

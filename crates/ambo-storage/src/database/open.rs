@@ -6,6 +6,7 @@
 //! | no `pages` file, `create` not set, or read-only | [`Error::NotFound`] |
 //! | `pages.new` left by a crash while creating | removed |
 //! | `pages` with a valid superblock | its checkpoint is loaded, the log behind it is replayed into deltas |
+//! | a superblock chosen | it is written again and synced before anything builds on it: after a failed sync only the page cache may have it |
 //! | one superblock bad | the other counts; the report says so |
 //! | no valid superblock | [`Error::Damaged`], nothing is changed |
 //! | the log: see the case table of `log` | a torn tail is cut and reported; damage is an error |
@@ -177,6 +178,12 @@ impl Opening {
             .map_err(|error| Error::io(format!("opening {}", page::NAME), error))?;
         let opened = Superblock::open(&*file)?;
         let superblock = opened.superblock;
+        if !options.read_only {
+            // After a failed sync and a restart the page cache shows what the device does not have: before anything builds on this
+            // checkpoint it is written again.
+            superblock.write(&*file)?;
+            file.sync().map_err(|error| Error::io(format!("syncing {}", page::NAME), error))?;
+        }
         let page_options =
             PageStoreOptions { page_size: superblock.page_size as usize, cache_bytes: options.cache_bytes };
         let store = PageStore::open(file.clone(), &page_options, &superblock)?;

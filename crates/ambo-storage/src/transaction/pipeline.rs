@@ -120,6 +120,12 @@ impl Pipeline {
         self.poisoned.store(1, Ordering::Release);
     }
 
+    /// As [`Pipeline::poison`]; also gives the error for whoever was at it.
+    pub fn poisoned(&self, why: &str) -> Error {
+        self.poison(why);
+        self.poison_error()
+    }
+
     /// # Errors
     /// [`Error::Poisoned`] after a failed write or sync.
     #[inline]
@@ -204,8 +210,11 @@ impl Pipeline {
     }
 
     fn write_group(&self, writer: &mut Writer, last: Timestamp, count: usize, has_blobs: bool) -> Result<()> {
-        let result = if has_blobs { self.pages.sync() } else { Ok(()) };
-        let result = result.and_then(|()| writer.log.write_group(&mut writer.group));
+        if has_blobs {
+            // Even for lack of space: what a failed sync has lost, no later one brings back.
+            self.pages.sync().map_err(|error| self.poisoned(&error.to_string()))?;
+        }
+        let result = writer.log.write_group(&mut writer.group);
         let first = Timestamp(self.written.load(Ordering::Relaxed) + 1);
         match result {
             Ok(end) => self.written_lsn.store(end.0, Ordering::Release),

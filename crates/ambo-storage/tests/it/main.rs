@@ -1,5 +1,8 @@
 //! The engine as a whole, from outside: one binary, because each links everything again.
 
+mod formats;
+mod isolation;
 mod model;
 mod smoke;
 mod support;
+mod threads;

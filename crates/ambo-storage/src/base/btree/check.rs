@@ -10,6 +10,7 @@ use super::{
     value,
 };
 use crate::{
+    Error,
     Result,
     id::PagePtr,
     page::{Access, PageRange},
@@ -61,18 +62,25 @@ impl Tree {
     /// # Errors
     /// None for damage, which is reported.
     pub fn check(&self, options: &CheckOptions) -> Result<TreeReport> {
+        Ok(self.check_all(options).0)
+    }
+
+    /// As [`Tree::check`]; also gives the first error that is no damage. It is among the problems too: a page that the device does not
+    /// give is of no use.
+    pub(super) fn check_all(&self, options: &CheckOptions) -> (TreeReport, Option<Error>) {
         let mut check = Check {
             tree: self,
             options,
             report: TreeReport::default(),
             seen: BTreeMap::new(),
             last_key: None,
+            failure: None,
         };
         let meta = *self.meta();
         if !meta.root.is_null() {
             check.subtree(meta.root, meta.height, None, None);
         }
-        let mut report = check.report;
+        let (mut report, failure) = (check.report, check.failure);
         report.counted.root = meta.root;
         report.counted.height = meta.height;
         if report.problems.is_empty() && report.counted != meta {
@@ -81,7 +89,7 @@ impl Tree {
         }
         let pages = std::mem::take(&mut report.pages);
         report.pages = super::merge::coalesce(pages);
-        Ok(report)
+        (report, failure)
     }
 }
 
@@ -92,6 +100,7 @@ struct Check<'t> {
     /// Start and end of each range of pages that was reached.
     seen: BTreeMap<u64, u64>,
     last_key: Option<Vec<u8>>,
+    failure: Option<Error>,
 }
 
 impl Check<'_> {
@@ -136,6 +145,9 @@ impl Check<'_> {
             Ok(page) => page,
             Err(error) => {
                 self.problem(ptr, error.to_string());
+                if !matches!(error, Error::Damaged { .. }) {
+                    self.failure.get_or_insert(error);
+                }
                 return nothing;
             }
         };

@@ -95,7 +95,11 @@ impl Tree {
     pub fn all_pages(&self) -> Result<Vec<PageRange>> {
         if self.meta.blob_pages > 0 {
             // Blobs are known by the records that refer to them: every leaf has to be read.
-            let report = self.check(&CheckOptions { tombstones_allowed: true, problems_max: 1 })?;
+            let options = CheckOptions { tombstones_allowed: true, problems_max: 1 };
+            let (report, failure) = self.check_all(&options);
+            if let Some(error) = failure {
+                return Err(error);
+            }
             return match report.problems.first() {
                 Some(problem) => Err(self.damaged(problem.page, &problem.what)),
                 None => Ok(report.pages),

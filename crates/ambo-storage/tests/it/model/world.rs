@@ -63,6 +63,7 @@ impl World {
             delta_bytes: *random.pick(&[64 << 10, 64 << 10, 256 << 10]),
             log_segment_bytes: *random.pick(&[4 << 10, 16 << 10, 128 << 10]),
             log_compression: random.one_in(3),
+            background_merge: random.one_in(2),
             sync: *random.pick(&[Sync::Commit, Sync::Commit, Sync::Off, Sync::Interval(std::time::Duration::from_secs(1))]),
             ..small_options()
         };
@@ -419,6 +420,7 @@ impl World {
     fn reopen(&mut self, how: Reopen) {
         self.verify();
         self.snapshots.clear();
+        let used = self.used_at_rest(how);
         let end = match how {
             Reopen::Close => {
                 self.settle_down(|engine| engine.flush());
@@ -435,6 +437,18 @@ impl World {
         drop(engine);
         self.heal();
         self.open(end);
+        if let Some(used) = used {
+            assert_eq!(used, self.engine().info().expect("figures").pages.used_pages, "pages were lost until the reopening");
+        }
+    }
+
+    /// Pages in use when nothing is under way and nobody reads; a reopening finds as many.
+    fn used_at_rest(&mut self, how: Reopen) -> Option<u64> {
+        if how != Reopen::Close || self.disturbed || self.poisoned {
+            return None;
+        }
+        self.settle_down(|engine| engine.compact().map(drop));
+        Some(self.engine().info().expect("figures").pages.used_pages)
     }
 
     /// Opens, perhaps in spite of faults, and compares what is there.

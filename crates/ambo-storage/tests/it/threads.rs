@@ -1,0 +1,244 @@
+//! Many threads at once, with freezes, merges and checkpoints under way, on both disks; then a crash or a close, and a comparison.
+//!
+//! Not repeatable to the letter, as the scheduler decides; the invariants hold whatever it does.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use ambo_storage::{
+    Error,
+    catalog::TableDefinition,
+    database::{Engine, Isolation, Options, Running, Seek, Snapshot, Sync},
+    id::TableId,
+    io::{Env, sim::SimDisk},
+    log::Operation,
+    record::Record,
+};
+
+use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
+
+const ACCOUNTS: u64 = 24;
+const TOTAL: u64 = ACCOUNTS * 1000;
+const COUNTERS: u64 = 16;
+const WRITERS: u64 = 3;
+
+fn options(sync: Sync) -> Options {
+    Options {
+        background_threads: true,
+        background_merge: true,
+        lock_timeout: Duration::from_secs(5),
+        sync,
+        ..small_options()
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Tables {
+    bank: TableId,
+    counters: TableId,
+    filler: TableId,
+}
+
+fn key(n: u64) -> [u8; 8] {
+    n.to_be_bytes()
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes[..8].try_into().unwrap())
+}
+
+/// What threads have been promised, counter by counter.
+struct Promised {
+    counters: Vec<AtomicU64>,
+    transfers: AtomicU64,
+    conflicts: AtomicU64,
+}
+
+fn create(engine: &Arc<Engine>) -> Tables {
+    let table = |name| engine.create_table(TableDefinition::key_value(name)).unwrap();
+    let tables = Tables { bank: table("bank"), counters: table("counters"), filler: table("filler") };
+    let mut transaction = engine.begin(Isolation::Snapshot).unwrap();
+    for n in 0..ACCOUNTS {
+        transaction.put(tables.bank, &key(n), &1000u64.to_le_bytes()).unwrap();
+    }
+    transaction.commit().unwrap();
+    tables
+}
+
+/// Moves money between accounts; whoever fails tries again with others.
+fn transfer(engine: &Arc<Engine>, tables: Tables, random: &mut Random, promised: &Promised) -> Result<(), Error> {
+    let isolation = if random.one_in(3) { Isolation::Serializable } else { Isolation::Snapshot };
+    let mut transaction = engine.begin(isolation)?;
+    let (from, to) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
+    if from == to {
+        return Ok(());
+    }
+    if random.one_in(4) {
+        // In an order, so that waits do not cross.
+        transaction.lock(tables.bank, &key(from.min(to)))?;
+        transaction.lock(tables.bank, &key(from.max(to)))?;
+    }
+    let balance = |n| Ok::<_, Error>(number(&transaction.get(tables.bank, &key(n))?.expect("accounts stay")));
+    let (mine, yours) = (balance(from)?, balance(to)?);
+    let amount = random.below(50).min(mine);
+    transaction.put(tables.bank, &key(from), &(mine - amount).to_le_bytes())?;
+    transaction.put(tables.bank, &key(to), &(yours + amount).to_le_bytes())?;
+    transaction.commit()?;
+    promised.transfers.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+/// One thread's own counters go up by one at a time, in a batch with filling that keeps spills coming.
+fn count_up(engine: &Arc<Engine>, tables: Tables, random: &mut Random, me: u64, promised: &Promised) -> Result<(), Error> {
+    let n = random.below(COUNTERS) * WRITERS + me;
+    let next = promised.counters[n as usize].load(Ordering::Relaxed) + 1;
+    let filling = bytes(random.next(), random.below(900) as usize);
+    let (count, keys) = (next.to_le_bytes(), [key(n), key(random.below(500)), key(random.below(500))]);
+    let operations = [
+        Operation { table: tables.counters, key: &keys[0], record: Record::inline(&count) },
+        Operation { table: tables.filler, key: &keys[1], record: Record::inline(&filling) },
+        Operation { table: tables.filler, key: &keys[2], record: Record::TOMBSTONE },
+    ];
+    engine.write_batch(&operations, None)?;
+    promised.counters[n as usize].store(next, Ordering::Relaxed);
+    Ok(())
+}
+
+fn write(engine: &Arc<Engine>, tables: Tables, seed: u64, me: u64, promised: &Promised, stop: &AtomicBool) {
+    let mut random = Random::new(seed * 100 + me);
+    while !stop.load(Ordering::Relaxed) {
+        let result = match random.one_in(2) {
+            true => transfer(engine, tables, &mut random, promised),
+            false => count_up(engine, tables, &mut random, me, promised),
+        };
+        match result {
+            Ok(()) => {}
+            Err(error) if error.is_retryable() => {
+                promised.conflicts.fetch_add(1, Ordering::Relaxed);
+            }
+            // The power is gone.
+            Err(Error::Io { .. } | Error::Poisoned(_)) if stop.load(Ordering::Relaxed) => return,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn check_bank(snapshot: &Snapshot, tables: Tables) {
+    let accounts = rows(snapshot, tables.bank).unwrap();
+    assert_eq!(accounts.len() as u64, ACCOUNTS);
+    assert_eq!(accounts.iter().map(|(_, value)| number(value)).sum::<u64>(), TOTAL, "money was made or lost");
+    assert_eq!(snapshot.count(tables.bank, None, None).unwrap(), ACCOUNTS);
+}
+
+/// Reads while others write: the sum stays, counters never go back, a snapshot never changes.
+fn read(engine: &Arc<Engine>, tables: Tables, stop: &AtomicBool) -> u64 {
+    let mut seen = vec![0; (COUNTERS * WRITERS) as usize];
+    let mut rounds = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let snapshot = engine.snapshot();
+        check_bank(&snapshot, tables);
+        let filler = rows(&snapshot, tables.filler).unwrap();
+        for (key, value) in rows(&snapshot, tables.counters).unwrap() {
+            let n = u64::from_be_bytes(key[..].try_into().unwrap()) as usize;
+            assert!(number(&value) >= seen[n], "counter {n} went back from {} to {}", seen[n], number(&value));
+            seen[n] = number(&value);
+            let now = engine.get(tables.counters, &key).unwrap().expect("counters stay");
+            assert!(number(&now) >= seen[n], "a read is behind an earlier snapshot");
+        }
+        let mut cursor = snapshot.cursor(tables.filler).unwrap();
+        let mut there = cursor.seek(Seek::Last).unwrap();
+        for (key, value) in filler.iter().rev() {
+            assert!(there && cursor.key() == &key[..] && cursor.value().unwrap() == &value[..], "a snapshot has changed");
+            there = cursor.prev().unwrap();
+        }
+        assert!(!there);
+        rounds += 1;
+    }
+    rounds
+}
+
+/// Runs writers and readers for a while; `finish` is called while they are at it or after.
+fn run(engine: &Arc<Engine>, tables: Tables, seed: u64, time: Duration, promised: &Promised, power_off: impl FnOnce()) {
+    let stop = AtomicBool::new(false);
+    let reading = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for me in 0..WRITERS {
+            let stop = &stop;
+            scope.spawn(move || write(engine, tables, seed, me, promised, stop));
+        }
+        let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| read(engine, tables, &reading))).collect();
+        let started = Instant::now();
+        while started.elapsed() < time {
+            thread::sleep(Duration::from_millis(20));
+            engine.settle().unwrap();
+        }
+        reading.store(true, Ordering::Relaxed);
+        let rounds: u64 = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
+        assert!(rounds > 0);
+        stop.store(true, Ordering::Relaxed);
+        power_off();
+    });
+}
+
+fn promised() -> Promised {
+    Promised {
+        counters: (0..COUNTERS * WRITERS).map(|_| AtomicU64::new(0)).collect(),
+        transfers: AtomicU64::new(0),
+        conflicts: AtomicU64::new(0),
+    }
+}
+
+fn verify(env: &Env, tables: Tables, promised: &Promised, all: bool) {
+    let (engine, _) = open(env, &small_options()).unwrap();
+    assert_sound(&engine);
+    let snapshot = engine.snapshot();
+    check_bank(&snapshot, tables);
+    for (n, counter) in promised.counters.iter().enumerate() {
+        let found = snapshot.get(tables.counters, &key(n as u64)).unwrap().map_or(0, |value| number(&value));
+        let promised = counter.load(Ordering::Relaxed);
+        // One more may have been on its way.
+        assert!(found <= promised + 1, "counter {n}: {found} found, {promised} written");
+        assert!(!all || found >= promised, "counter {n}: {found} found, {promised} acknowledged");
+    }
+    assert!(promised.transfers.load(Ordering::Relaxed) > 0);
+}
+
+/// Keeps away: lost updates, torn transactions, readers that see time go back, and pages freed under a reader; then what an orderly end
+/// loses.
+#[test]
+fn bank_and_counters_on_a_real_disk() {
+    for (seed, sync) in [(1, Sync::Off), (2, Sync::Interval(Duration::from_millis(5))), (3, Sync::Commit)] {
+        let directory = tempfile::tempdir().unwrap();
+        let env = Env::os(directory.path(), true).unwrap();
+        let running = Running::start(Engine::open(env.clone(), options(sync)).unwrap().0).unwrap();
+        let tables = create(running.engine());
+        let promised = promised();
+        run(running.engine(), tables, seed, Duration::from_millis(700), &promised, || {});
+        running.close().unwrap();
+        drop(running);
+        verify(&env, tables, &promised, true);
+    }
+}
+
+/// Keeps away: what is lost when the power goes while everything is under way.
+#[test]
+fn bank_and_counters_and_the_power_goes() {
+    for seed in 0..6 {
+        let sync = if seed % 2 == 0 { Sync::Commit } else { Sync::Off };
+        let disk = SimDisk::new(seed);
+        let running = Running::start(Engine::open(disk.env(), options(sync)).unwrap().0).unwrap();
+        let tables = create(running.engine());
+        running.engine().flush().unwrap();
+        let promised = promised();
+        let mut after = None;
+        run(running.engine(), tables, seed, Duration::from_millis(250), &promised, || after = Some(disk.crash()));
+        drop(running);
+        verify(&after.unwrap().env(), tables, &promised, sync == Sync::Commit);
+    }
+}
