@@ -51,6 +51,7 @@ impl Failure {
             ambo::Error::Damaged { .. } => {
                 Self::Corrupt(format!("{place}: {error}; `ambo check {place}` tells how much is affected"))
             }
+            ambo::Error::InUse(_) => Self::Database(format!("{place}: {error}; close it there first")),
             _ => Self::Database(format!("{place}: {error}")),
         }
     }

@@ -104,7 +104,7 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
     line(
         "pages",
         format!(
-            "{} in pages of {}, {} free",
+            "{} on disk in pages of {}, {} more to be reused",
             output::bytes(info.file_bytes),
             output::bytes(info.page_size as u64),
             output::bytes(info.pages.free_pages * info.page_size as u64)

@@ -24,7 +24,12 @@ pub struct Output {
     to: Box<dyn Write>,
     /// How results are shown.
     pub form: Form,
+    /// Characters in a line, for a person.
+    width: usize,
 }
+
+/// A terminal that does not say how wide it is.
+const WIDTH_UNKNOWN: usize = 200;
 
 impl Output {
     /// Standard output; `json` when programs asked for it.
@@ -35,12 +40,13 @@ impl Output {
             (false, true) => Form::Human,
             (false, false) => Form::Plain,
         };
-        Self { to: Box::new(BufWriter::with_capacity(64 << 10, io::stdout())), form }
+        let width = terminal_size::terminal_size().map_or(WIDTH_UNKNOWN, |(width, _)| width.0.into());
+        Self { to: Box::new(BufWriter::with_capacity(64 << 10, io::stdout())), form, width }
     }
 
     /// Another place, such as a file.
     pub fn to(to: impl Write + 'static, form: Form) -> Self {
-        Self { to: Box::new(BufWriter::with_capacity(256 << 10, to)), form }
+        Self { to: Box::new(BufWriter::with_capacity(256 << 10, to)), form, width: WIDTH_UNKNOWN }
     }
 
     /// Whether programs read the output.
