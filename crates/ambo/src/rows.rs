@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo_storage::database::RowFormat;
 
-use crate::{Datum, Error, range::Bounds, Result, Scan, Table, Transaction, Type};
+use crate::{Datum, Error, Result, Scan, Table, Transaction, Type, range::Bounds};
 
 /// A row: a value for each column, in the order of the definition.
 pub type Row = Vec<Datum>;
@@ -168,10 +168,7 @@ impl Table {
         fit_key(self, key)
     }
 
-    pub(crate) fn prefix(
-        &self,
-        key: &[Datum],
-    ) -> Result<Bounds> {
+    pub(crate) fn prefix(&self, key: &[Datum]) -> Result<Bounds> {
         if key.len() > self.definition().key.len() {
             self.key_values(key)?;
         }

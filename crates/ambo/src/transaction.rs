@@ -75,11 +75,7 @@ impl Transaction {
         self.scan_bounds(table, prefix_bounds(prefix.as_ref()))
     }
 
-    fn scan_bounds(
-        &self,
-        table: &Table,
-        bounds: Bounds,
-    ) -> Result<Scan> {
+    fn scan_bounds(&self, table: &Table, bounds: Bounds) -> Result<Scan> {
         let (lower, upper) = half_open(bounds.clone());
         let cursor =
             self.inner.cursor_in(table.id(), lower.as_deref().unwrap_or_default(), upper.as_deref())?;

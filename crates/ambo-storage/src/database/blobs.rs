@@ -144,7 +144,10 @@ pub struct ValueReader {
 enum ReadSource {
     Memory(Value),
     /// The value keeps the version alive that the blob belongs to.
-    Blob { _keeper: Value, reader: BlobReader },
+    Blob {
+        _keeper: Value,
+        reader: BlobReader,
+    },
 }
 
 impl ValueReader {
@@ -190,7 +193,9 @@ impl Read for ValueReader {
                 buffer.copy_from_slice(&value[start..start + count]);
                 count
             }
-            ReadSource::Blob { reader, .. } => reader.read_at(self.position, buffer).map_err(io::Error::other)?,
+            ReadSource::Blob { reader, .. } => {
+                reader.read_at(self.position, buffer).map_err(io::Error::other)?
+            }
         };
         self.position += count as u64;
         Ok(count)

@@ -91,7 +91,6 @@ impl CheckpointState {
     pub(super) fn moment(&self) -> Moment {
         Moment { timestamp: self.superblock.timestamp, log_from: self.superblock.log_from }
     }
-
 }
 
 impl Engine {
@@ -359,7 +358,8 @@ impl Engine {
 fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool) -> Result<(TreeMeta, Vec<PageRange>)> {
     // A run is soon merged; what of it is read before comes into the cache then. Filling the cache would slow the writers
     // that wait for this spill.
-    let mut builder = TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..BuildOptions::default() });
+    let mut builder =
+        TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..BuildOptions::default() });
     for_each_newest(
         delta,
         |key, record| {

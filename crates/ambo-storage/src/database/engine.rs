@@ -189,7 +189,11 @@ impl Engine {
     }
 
     /// An empty table.
-    pub(super) fn new_table(deltas: &Deltas, shared: TableShared, floor: Timestamp) -> Result<Arc<TableVersion>> {
+    pub(super) fn new_table(
+        deltas: &Deltas,
+        shared: TableShared,
+        floor: Timestamp,
+    ) -> Result<Arc<TableVersion>> {
         Ok(Arc::new(TableVersion {
             shared: Arc::new(shared),
             active: deltas.make()?,

@@ -10,11 +10,7 @@
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use super::{
-    checkpoint::Garbage,
-    engine::Engine,
-    version::TableVersion,
-};
+use super::{checkpoint::Garbage, engine::Engine, version::TableVersion};
 use crate::{
     Error, Result,
     base::btree::{MergeOptions, Merged, Tree, merge},

@@ -97,7 +97,11 @@ impl Transaction {
 
     fn note_range(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) {
         if let Some(reads) = &self.reads {
-            reads.borrow_mut().ranges.push(ReadRange { table, lower: lower.into(), upper: upper.map(Into::into) });
+            reads.borrow_mut().ranges.push(ReadRange {
+                table,
+                lower: lower.into(),
+                upper: upper.map(Into::into),
+            });
         }
     }
 

@@ -198,7 +198,11 @@ impl Pipeline {
     /// [`Error::DiskFull`] if its group could not be written; [`Error::Poisoned`] or the failure itself if the
     /// outcome is unknown until the database is reopened.
     pub fn flush(&self, at: Timestamp, durable: bool) -> Result<()> {
-        if durable { self.flush_durable(at)? } else { self.flush_written(at)? }
+        if durable {
+            self.flush_durable(at)?
+        } else {
+            self.flush_written(at)?
+        }
         if self.failures.load(Ordering::Acquire) > 0 { self.claim_failure(at) } else { Ok(()) }
     }
 

@@ -48,18 +48,30 @@ fn logs(disk: &SimDisk) -> Vec<String> {
 /// Keeps away: a crash or failure while a database is created that leaves something that cannot be opened.
 #[test]
 fn creation_can_be_cut_short_anywhere() {
-    for op in [Op::Create, Op::Write, Op::SetLen, Op::Sync, Op::Rename, Op::SyncDirectory, Op::Read, Op::Open, Op::List] {
+    for op in [
+        Op::Create,
+        Op::Write,
+        Op::SetLen,
+        Op::Sync,
+        Op::Rename,
+        Op::SyncDirectory,
+        Op::Read,
+        Op::Open,
+        Op::List,
+    ] {
         for after in 0..12 {
             for crashed in [false, true] {
                 let mut disk = SimDisk::new(after);
                 disk.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: false });
                 let first = open(&disk.env(), &small_options());
-                let worked = first.and_then(|(engine, _)| engine.create_table(TableDefinition::key_value("t")));
+                let worked =
+                    first.and_then(|(engine, _)| engine.create_table(TableDefinition::key_value("t")));
                 disk.clear_faults();
                 if crashed {
                     disk = disk.crash();
                 }
-                let (engine, _) = open(&disk.env(), &small_options()).unwrap_or_else(|e| panic!("{op:?} {after}: {e}"));
+                let (engine, _) =
+                    open(&disk.env(), &small_options()).unwrap_or_else(|e| panic!("{op:?} {after}: {e}"));
                 if worked.is_ok() {
                     assert!(engine.current().catalog.find("t").is_ok(), "{op:?} {after}");
                 }
@@ -108,7 +120,8 @@ fn one_superblock_is_enough_where_it_is_the_newer() {
     let disk = SimDisk::new(3);
     let table = filled(&disk, true);
     let pages = disk.contents("pages").unwrap();
-    let sequence = |slot: usize| u64::from_le_bytes(pages[slot * 4096 + 32..slot * 4096 + 40].try_into().unwrap());
+    let sequence =
+        |slot: usize| u64::from_le_bytes(pages[slot * 4096 + 32..slot * 4096 + 40].try_into().unwrap());
     let older = if sequence(0) < sequence(1) { 0 } else { 1 };
     disk.corrupt("pages", older * 4096 + 100, &[0xFF; 8]).unwrap();
     let (engine, report) = open(&disk.env(), &small_options()).unwrap();
@@ -174,7 +187,8 @@ fn flipped_bytes_in_pages_are_named() {
     let source = SimDisk::new(6);
     let table = filled(&source, true);
     let pages = source.contents("pages").unwrap();
-    let used: Vec<usize> = (2..pages.len() / 4096).filter(|n| pages[n * 4096..][..4096].iter().any(|b| *b != 0)).collect();
+    let used: Vec<usize> =
+        (2..pages.len() / 4096).filter(|n| pages[n * 4096..][..4096].iter().any(|b| *b != 0)).collect();
     for page in used {
         let disk = SimDisk::new(6);
         filled(&disk, true);
@@ -192,7 +206,10 @@ fn flipped_bytes_in_pages_are_named() {
                     Err(Error::Damaged { file, offset, .. }) => {
                         assert_eq!((file.as_str(), offset as usize / 4096), ("pages", page));
                         assert!(!report.is_sound(), "page {page}");
-                        assert!(report.problems.iter().any(|what| what.contains(&format!("page {page}"))), "{report:?}");
+                        assert!(
+                            report.problems.iter().any(|what| what.contains(&format!("page {page}"))),
+                            "{report:?}"
+                        );
                     }
                     Err(error) => panic!("page {page}: {error}"),
                     // A page that was freed before.
@@ -245,7 +262,8 @@ fn read_only_reads_and_changes_nothing() {
     for flushed in [false, true] {
         let disk = SimDisk::new(8);
         let table = filled(&disk, flushed);
-        let before: Vec<_> = disk.list().unwrap().into_iter().map(|name| (disk.contents(&name).unwrap(), name)).collect();
+        let before: Vec<_> =
+            disk.list().unwrap().into_iter().map(|name| (disk.contents(&name).unwrap(), name)).collect();
         let options = Options { read_only: true, ..small_options() };
         let readers: Vec<Arc<Engine>> = (0..2).map(|_| open(&disk.env(), &options).unwrap().0).collect();
         for engine in &readers {
@@ -258,7 +276,8 @@ fn read_only_reads_and_changes_nothing() {
             engine.info().unwrap();
         }
         drop(readers);
-        let after: Vec<_> = disk.list().unwrap().into_iter().map(|name| (disk.contents(&name).unwrap(), name)).collect();
+        let after: Vec<_> =
+            disk.list().unwrap().into_iter().map(|name| (disk.contents(&name).unwrap(), name)).collect();
         assert!(before == after, "a reader has written");
     }
     let options = Options { read_only: true, ..small_options() };

@@ -339,7 +339,9 @@ fn serializable_ranges_are_exact() {
             let mut t1 = rows.begin(Isolation::Serializable);
             match counted {
                 true => assert_eq!(t1.count(rows.table, Some(b"b"), Some(b"d")).unwrap(), 0),
-                false => assert!(!t1.cursor_in(rows.table, b"b", Some(b"d")).unwrap().seek(Seek::Ge(b"b")).unwrap()),
+                false => assert!(
+                    !t1.cursor_in(rows.table, b"b", Some(b"d")).unwrap().seek(Seek::Ge(b"b")).unwrap()
+                ),
             }
             rows.engine.put(rows.table, key, b"1").unwrap();
             rows.put(&mut t1, b"9", b"9");

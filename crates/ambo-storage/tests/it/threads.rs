@@ -72,7 +72,12 @@ fn create(engine: &Arc<Engine>) -> Tables {
 }
 
 /// Moves money between accounts; whoever fails tries again with others.
-fn transfer(engine: &Arc<Engine>, tables: Tables, random: &mut Random, promised: &Promised) -> Result<(), Error> {
+fn transfer(
+    engine: &Arc<Engine>,
+    tables: Tables,
+    random: &mut Random,
+    promised: &Promised,
+) -> Result<(), Error> {
     let isolation = if random.one_in(3) { Isolation::Serializable } else { Isolation::Snapshot };
     let mut transaction = engine.begin(isolation)?;
     let (from, to) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
@@ -95,7 +100,13 @@ fn transfer(engine: &Arc<Engine>, tables: Tables, random: &mut Random, promised:
 }
 
 /// One thread's own counters go up by one at a time, in a batch with filling that keeps spills coming.
-fn count_up(engine: &Arc<Engine>, tables: Tables, random: &mut Random, me: u64, promised: &Promised) -> Result<(), Error> {
+fn count_up(
+    engine: &Arc<Engine>,
+    tables: Tables,
+    random: &mut Random,
+    me: u64,
+    promised: &Promised,
+) -> Result<(), Error> {
     let n = random.below(COUNTERS) * WRITERS + me;
     let next = promised.counters[n as usize].load(Ordering::Relaxed) + 1;
     let filling = bytes(random.next(), random.below(900) as usize);
@@ -146,7 +157,12 @@ fn read(engine: &Arc<Engine>, tables: Tables, stop: &AtomicBool) -> u64 {
         let filler = rows(&snapshot, tables.filler).unwrap();
         for (key, value) in rows(&snapshot, tables.counters).unwrap() {
             let n = u64::from_be_bytes(key[..].try_into().unwrap()) as usize;
-            assert!(number(&value) >= seen[n], "counter {n} went back from {} to {}", seen[n], number(&value));
+            assert!(
+                number(&value) >= seen[n],
+                "counter {n} went back from {} to {}",
+                seen[n],
+                number(&value)
+            );
             seen[n] = number(&value);
             let now = engine.get(tables.counters, &key).unwrap().expect("counters stay");
             assert!(number(&now) >= seen[n], "a read is behind an earlier snapshot");
@@ -154,7 +170,10 @@ fn read(engine: &Arc<Engine>, tables: Tables, stop: &AtomicBool) -> u64 {
         let mut cursor = snapshot.cursor(tables.filler).unwrap();
         let mut there = cursor.seek(Seek::Last).unwrap();
         for (key, value) in filler.iter().rev() {
-            assert!(there && cursor.key() == &key[..] && cursor.value().unwrap() == &value[..], "a snapshot has changed");
+            assert!(
+                there && cursor.key() == &key[..] && cursor.value().unwrap() == &value[..],
+                "a snapshot has changed"
+            );
             there = cursor.prev().unwrap();
         }
         assert!(!there);
@@ -164,7 +183,14 @@ fn read(engine: &Arc<Engine>, tables: Tables, stop: &AtomicBool) -> u64 {
 }
 
 /// Runs writers and readers for a while; `finish` is called while they are at it or after.
-fn run(engine: &Arc<Engine>, tables: Tables, seed: u64, time: Duration, promised: &Promised, power_off: impl FnOnce()) {
+fn run(
+    engine: &Arc<Engine>,
+    tables: Tables,
+    seed: u64,
+    time: Duration,
+    promised: &Promised,
+    power_off: impl FnOnce(),
+) {
     let stop = AtomicBool::new(false);
     let reading = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -237,7 +263,9 @@ fn bank_and_counters_and_the_power_goes() {
         running.engine().flush().unwrap();
         let promised = promised();
         let mut after = None;
-        run(running.engine(), tables, seed, Duration::from_millis(250), &promised, || after = Some(disk.crash()));
+        run(running.engine(), tables, seed, Duration::from_millis(250), &promised, || {
+            after = Some(disk.crash())
+        });
         drop(running);
         verify(&after.unwrap().env(), tables, &promised, sync == Sync::Commit);
     }

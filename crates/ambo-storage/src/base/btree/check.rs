@@ -10,8 +10,7 @@ use super::{
     value,
 };
 use crate::{
-    Error,
-    Result,
+    Error, Result,
     id::PagePtr,
     page::{Access, PageRange},
     record::{KEY_BYTES_MAX, RecordKind},

@@ -53,7 +53,9 @@ fn crashes_and_faults() {
                 failed.fetch_add(1, Ordering::Relaxed);
                 #[expect(clippy::print_stderr, reason = "a failing seed has to be known")]
                 {
-                    eprintln!("\nFAILED: AMBO_SEED={seed} cargo test -p ambo-storage --test it crashes_and_faults\n");
+                    eprintln!(
+                        "\nFAILED: AMBO_SEED={seed} cargo test -p ambo-storage --test it crashes_and_faults\n"
+                    );
                 }
             }
         }

@@ -25,8 +25,10 @@ impl Digest {
         // FNV-1a over words: fast, and not one that the engine uses.
         let fold = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01B3).rotate_left(23);
         let chunks = bytes.chunks_exact(8);
-        let rest = chunks.remainder().iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| fold(hash, u64::from(*byte)));
-        let hash = chunks.fold(rest, |hash, word| fold(hash, u64::from_le_bytes(word.try_into().expect("8 bytes"))));
+        let rest =
+            chunks.remainder().iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| fold(hash, u64::from(*byte)));
+        let hash =
+            chunks.fold(rest, |hash, word| fold(hash, u64::from_le_bytes(word.try_into().expect("8 bytes"))));
         Self { len: bytes.len(), hash }
     }
 }
@@ -58,7 +60,8 @@ pub fn apply(state: &mut State, changes: &[Change]) {
     for change in changes {
         match change.clone() {
             Change::Row { table, key, value } => {
-                let rows = &mut state.get_mut(&table).expect("the model writes to tables that are there").rows;
+                let rows =
+                    &mut state.get_mut(&table).expect("the model writes to tables that are there").rows;
                 match value {
                     Some(value) => rows.insert(key, value),
                     None => rows.remove(&key),
@@ -210,7 +213,12 @@ pub fn rows_difference(name: &str, expected: &Rows, found: &Rows) -> String {
         match found.get(key) {
             None => out += &format!("{name}[{}] of {} bytes is missing; ", show(key), value.len),
             Some(other) if other != value => {
-                out += &format!("{name}[{}] has {} bytes expected, other {} found; ", show(key), value.len, other.len);
+                out += &format!(
+                    "{name}[{}] has {} bytes expected, other {} found; ",
+                    show(key),
+                    value.len,
+                    other.len
+                );
             }
             Some(_) => {}
         }

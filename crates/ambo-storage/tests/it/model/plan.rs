@@ -29,12 +29,24 @@ pub struct Write {
 #[derive(Clone, Debug)]
 pub enum Step {
     Write(Write),
-    Read { table: u64, key: u64 },
-    Scan { table: u64 },
-    Count { table: u64, from: u64, to: u64 },
+    Read {
+        table: u64,
+        key: u64,
+    },
+    Scan {
+        table: u64,
+    },
+    Count {
+        table: u64,
+        from: u64,
+        to: u64,
+    },
     Savepoint,
     RollBack,
-    Lock { table: u64, key: u64 },
+    Lock {
+        table: u64,
+        key: u64,
+    },
     /// Somebody else commits this meanwhile.
     Interfere(Write),
     Flush,
@@ -60,17 +72,42 @@ pub enum Reopen {
 #[derive(Clone, Debug)]
 pub enum Operation {
     Write(Write),
-    Batch { writes: Vec<Write>, synced: bool },
-    Stream { table: u64, key: u64, value: ValuePlan },
-    Transaction { steps: Vec<Step>, serializable: bool, synced: bool, commit: bool },
-    Load { table: u64, first: u64, rows: u64, seed: u64 },
+    Batch {
+        writes: Vec<Write>,
+        synced: bool,
+    },
+    Stream {
+        table: u64,
+        key: u64,
+        value: ValuePlan,
+    },
+    Transaction {
+        steps: Vec<Step>,
+        serializable: bool,
+        synced: bool,
+        commit: bool,
+    },
+    Load {
+        table: u64,
+        first: u64,
+        rows: u64,
+        seed: u64,
+    },
     Flush,
     Settle,
     Compact,
-    Create { kind: Kind },
-    Drop { table: u64 },
-    Rename { table: u64 },
-    Truncate { table: u64 },
+    Create {
+        kind: Kind,
+    },
+    Drop {
+        table: u64,
+    },
+    Rename {
+        table: u64,
+    },
+    Truncate {
+        table: u64,
+    },
     Snapshot,
     DropSnapshot,
     Verify,
@@ -85,7 +122,10 @@ pub enum Operation {
 /// How often an operation is chosen, among `WEIGHTS` in all.
 const CHOICES: &[(u64, fn(&mut Random) -> Operation)] = &[
     (300, |r| Operation::Write(write(r))),
-    (60, |r| Operation::Batch { writes: (0..1 + r.below(12)).map(|_| write(r)).collect(), synced: r.one_in(4) }),
+    (60, |r| Operation::Batch {
+        writes: (0..1 + r.below(12)).map(|_| write(r)).collect(),
+        synced: r.one_in(4),
+    }),
     (25, |r| Operation::Stream { table: r.next(), key: r.below(KEYS), value: medium(r) }),
     (120, transaction),
     (15, |r| Operation::Load { table: r.next(), first: r.below(KEYS), rows: r.below(KEYS), seed: r.next() }),

@@ -52,9 +52,9 @@ impl Shadow {
                 *table == at.0 && *lower <= at.1 && upper.as_ref().is_none_or(|upper| at.1 < *upper)
             })
         };
-        self.interfered.iter().any(|at| {
-            written.contains(at) || serializable && (self.reads.contains(at) || is_in_range(at))
-        })
+        self.interfered
+            .iter()
+            .any(|at| written.contains(at) || serializable && (self.reads.contains(at) || is_in_range(at)))
     }
 }
 
@@ -194,7 +194,12 @@ impl World {
         }
     }
 
-    fn step_write(&mut self, transaction: &mut Transaction, shadow: &mut Shadow, write: Write) -> Result<bool> {
+    fn step_write(
+        &mut self,
+        transaction: &mut Transaction,
+        shadow: &mut Shadow,
+        write: Write,
+    ) -> Result<bool> {
         let Some((name, id)) = self.table(write.table) else { return Ok(true) };
         let key = key(write.key);
         let bytes = write.value.map(value);

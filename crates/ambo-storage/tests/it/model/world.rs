@@ -64,7 +64,12 @@ impl World {
             log_segment_bytes: *random.pick(&[4 << 10, 16 << 10, 128 << 10]),
             log_compression: random.one_in(3),
             background_merge: random.one_in(2),
-            sync: *random.pick(&[Sync::Commit, Sync::Commit, Sync::Off, Sync::Interval(std::time::Duration::from_secs(1))]),
+            sync: *random.pick(&[
+                Sync::Commit,
+                Sync::Commit,
+                Sync::Off,
+                Sync::Interval(std::time::Duration::from_secs(1)),
+            ]),
             ..small_options()
         };
         let disk = SimDisk::new(seed);
@@ -121,7 +126,11 @@ impl World {
             Operation::Truncate { table } => self.truncate(*table),
             Operation::Snapshot => {
                 if self.snapshots.len() < SNAPSHOTS_MAX {
-                    self.snapshots.push((self.engine().snapshot(), self.oracle.now.clone(), self.ids.clone()));
+                    self.snapshots.push((
+                        self.engine().snapshot(),
+                        self.oracle.now.clone(),
+                        self.ids.clone(),
+                    ));
                 }
             }
             Operation::DropSnapshot => {
@@ -286,7 +295,11 @@ impl World {
                 let len = if state % 9 == 0 { state >> 50 } else { state >> 57 };
                 let bytes = bytes(state, len as usize);
                 load.push(key, &bytes)?;
-                changes.push(Change::Row { table: name.clone(), key: key.clone(), value: Some(Digest::of(&bytes)) });
+                changes.push(Change::Row {
+                    table: name.clone(),
+                    key: key.clone(),
+                    value: Some(Digest::of(&bytes)),
+                });
             }
             load.finish()
         };
@@ -391,18 +404,33 @@ impl World {
         self.snapshots = snapshots;
     }
 
-    fn verify_snapshot(&mut self, snapshot: &Snapshot, state: &State, ids: &BTreeMap<String, TableId>) -> Result<()> {
+    fn verify_snapshot(
+        &mut self,
+        snapshot: &Snapshot,
+        state: &State,
+        ids: &BTreeMap<String, TableId>,
+    ) -> Result<()> {
         for (name, table) in state {
             let id = ids[name];
-            let found: Rows = rows(snapshot, id)?.into_iter().map(|(key, value)| (key, Digest::of(&value))).collect();
-            assert!(found == table.rows, "at {}: {}", snapshot.timestamp(), rows_difference(name, &table.rows, &found));
+            let found: Rows =
+                rows(snapshot, id)?.into_iter().map(|(key, value)| (key, Digest::of(&value))).collect();
+            assert!(
+                found == table.rows,
+                "at {}: {}",
+                snapshot.timestamp(),
+                rows_difference(name, &table.rows, &found)
+            );
             assert_eq!(snapshot.count(id, None, None)?, table.rows.len() as u64, "{name}");
             let (lower, upper) = (key(self.random.below(48)), key(self.random.below(48)));
             let expected = match lower < upper {
                 true => table.rows.range(lower.clone()..upper.clone()).count(),
                 false => 0,
             };
-            assert_eq!(snapshot.count(id, Some(&lower), Some(&upper))?, expected as u64, "{name} {lower:?} {upper:?}");
+            assert_eq!(
+                snapshot.count(id, Some(&lower), Some(&upper))?,
+                expected as u64,
+                "{name} {lower:?} {upper:?}"
+            );
             let found = snapshot.get(id, &lower)?.map(|value| Digest::of(&value));
             assert_eq!(found, table.rows.get(&lower).copied(), "{name} {lower:?}");
             let mut cursor = snapshot.cursor(id)?;
@@ -438,7 +466,11 @@ impl World {
         self.heal();
         self.open(end);
         if let Some(used) = used {
-            assert_eq!(used, self.engine().info().expect("figures").pages.used_pages, "pages were lost until the reopening");
+            assert_eq!(
+                used,
+                self.engine().info().expect("figures").pages.used_pages,
+                "pages were lost until the reopening"
+            );
         }
     }
 
@@ -454,7 +486,16 @@ impl World {
     /// Opens, perhaps in spite of faults, and compares what is there.
     fn open(&mut self, mut end: End) {
         if self.random.one_in(4) {
-            let op = *self.random.pick(&[Op::Read, Op::Write, Op::Sync, Op::Create, Op::Rename, Op::SetLen, Op::Remove, Op::SyncDirectory]);
+            let op = *self.random.pick(&[
+                Op::Read,
+                Op::Write,
+                Op::Sync,
+                Op::Create,
+                Op::Rename,
+                Op::SetLen,
+                Op::Remove,
+                Op::SyncDirectory,
+            ]);
             let after = self.random.below(6);
             self.disk.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: true });
             self.disturbed = true;
@@ -478,7 +519,8 @@ impl World {
         assert_sound(&engine);
         let (found, ids) = self.read_all(&engine).expect("nothing fails any more");
         self.trace(|| {
-            let sizes: Vec<_> = found.iter().map(|(name, table)| (name, table.kind, table.rows.len())).collect();
+            let sizes: Vec<_> =
+                found.iter().map(|(name, table)| (name, table.kind, table.rows.len())).collect();
             format!("found {sizes:?}")
         });
         self.oracle.reopened(end, &found).unwrap_or_else(|why| panic!("{why}"));
@@ -497,7 +539,8 @@ impl World {
                 (Storage::BTree, true) => Kind::Logged,
                 (Storage::BTree, false) => Kind::LogOff,
             };
-            let rows = rows(&snapshot, id)?.into_iter().map(|(key, value)| (key, Digest::of(&value))).collect();
+            let rows =
+                rows(&snapshot, id)?.into_iter().map(|(key, value)| (key, Digest::of(&value))).collect();
             ids.insert(name.clone(), id);
             state.insert(name, Table { birth: 0, kind, rows });
         }
