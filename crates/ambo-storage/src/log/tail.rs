@@ -112,9 +112,11 @@ impl Log {
     /// Makes what was read durable, and removes everything else, in the order of D5. What is before `durable` was durable
     /// already. Returns the length of the last segment that is kept.
     pub fn settle(&mut self, disk: &dyn Disk, from: Lsn, durable: Lsn, obsolete: &[u64]) -> Result<u64> {
+        let mut later = self.segments.split_off((self.at + 1).min(self.segments.len()));
+        later.extend(self.segments.extract_if(.., |segment| segment.header.is_none()));
         // Nothing is needed if nothing was read: everything is in the bases.
-        let mut gone = self.segments.split_off(if self.end > from { self.at + 1 } else { 0 });
-        gone.extend(self.segments.extract_if(.., |segment| segment.header.is_none()));
+        let read = if self.end > from { 0 } else { self.segments.len() };
+        let before: Vec<u64> = self.segments.drain(..read).map(|segment| segment.number).collect();
         let starts: Vec<Lsn> = self.segments.iter().filter_map(|s| s.header.map(|h| h.start)).collect();
         for (i, segment) in self.segments.iter_mut().enumerate() {
             let end = starts.get(i + 1).map_or(self.end, |next| (*next).min(self.end));
@@ -123,16 +125,11 @@ impl Log {
                 segment.make_durable(begin, end)?;
             }
         }
-        for number in obsolete.iter().copied().chain(gone.iter().map(|segment| segment.number)) {
-            let name = segment_name(number);
-            match disk.remove(&name) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::io(format!("removing {name}"), e));
-                }
-                _ => {}
-            }
+        if !later.is_empty() {
+            // First and durably: without the segment that they follow they would look like damage (R7).
+            remove(disk, later.iter().map(|segment| segment.number))?;
         }
-        disk.sync_directory().map_err(|e| Error::io("syncing the directory", e))?;
+        remove(disk, obsolete.iter().copied().chain(before))?;
         let Some(last) = self.segments.last() else { return Ok(0) };
         let offset = last.offset(self.end).expect("the end is in the segment");
         if last.len > offset {
@@ -141,4 +138,18 @@ impl Log {
         }
         Ok(offset)
     }
+}
+
+/// Removes segments, durably.
+fn remove(disk: &dyn Disk, numbers: impl Iterator<Item = u64>) -> Result<()> {
+    for number in numbers {
+        let name = segment_name(number);
+        match disk.remove(&name) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io(format!("removing {name}"), e));
+            }
+            _ => {}
+        }
+    }
+    disk.sync_directory().map_err(|e| Error::io("syncing the directory", e))
 }

@@ -97,6 +97,32 @@ fn r4_a_torn_tail_is_cut_and_reported() {
 }
 
 #[test]
+fn r4_a_cut_that_is_interrupted_can_be_made_again() {
+    // Keeps away later segments that outlive the one that they follow, and then look like damage.
+    for after in 0..12 {
+        for crashed in [false, true] {
+            let mut disk = SimDisk::new(after);
+            let mut log = writer(&disk, 4096, LogPosition::default());
+            for ts in 1..30 {
+                log.write_group(&mut group(&[put(ts, 400)])).unwrap();
+            }
+            drop(log);
+            flip(&disk, FIRST, 64 + 100);
+            let op = if after < 6 { IoOp::Remove } else { IoOp::SyncDirectory };
+            disk.inject(Fault { op, file_prefix: None, after: after % 6, kind: FaultKind::Io, once: true });
+            let interrupted = read_all(&disk);
+            assert!(interrupted.is_err() || after % 6 > 1);
+            disk.clear_faults();
+            if crashed {
+                disk = disk.crash();
+            }
+            let (read_back, _) = read_all(&disk).unwrap();
+            assert!(read_back.is_empty());
+        }
+    }
+}
+
+#[test]
 fn r4_a_tail_over_segments_is_cut_whole() {
     // Keeps away later segments that a crash before the cut's end leaves behind.
     let (disk, mut log, _) = written(0, 2, 400);
