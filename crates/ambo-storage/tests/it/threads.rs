@@ -182,6 +182,15 @@ fn read(engine: &Arc<Engine>, tables: Tables, stop: &AtomicBool) -> u64 {
     rounds
 }
 
+/// Lets the other threads end when one has failed.
+struct Stop<'a>([&'a AtomicBool; 2]);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
+    }
+}
+
 /// Runs writers and readers for a while; `finish` is called while they are at it or after.
 fn run(
     engine: &Arc<Engine>,
@@ -194,6 +203,7 @@ fn run(
     let stop = AtomicBool::new(false);
     let reading = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _stop = Stop([&stop, &reading]);
         for me in 0..WRITERS {
             let stop = &stop;
             scope.spawn(move || write(engine, tables, seed, me, promised, stop));

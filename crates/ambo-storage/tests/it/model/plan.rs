@@ -119,8 +119,10 @@ pub enum Operation {
     Reopen(Reopen),
 }
 
-/// How often an operation is chosen, among `WEIGHTS` in all.
-const CHOICES: &[(u64, fn(&mut Random) -> Operation)] = &[
+type Choose = fn(&mut Random) -> Operation;
+
+/// How often an operation is chosen, in relation to the others.
+const CHOICES: &[(u64, Choose)] = &[
     (300, |r| Operation::Write(write(r))),
     (60, |r| Operation::Batch {
         writes: (0..1 + r.below(12)).map(|_| write(r)).collect(),

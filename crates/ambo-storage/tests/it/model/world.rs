@@ -292,7 +292,7 @@ impl World {
             let mut load = engine.bulk_load(id)?;
             for key in &numbers {
                 state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
-                let len = if state % 9 == 0 { state >> 50 } else { state >> 57 };
+                let len = if state.is_multiple_of(9) { state >> 50 } else { state >> 57 };
                 let bytes = bytes(state, len as usize);
                 load.push(key, &bytes)?;
                 changes.push(Change::Row {
