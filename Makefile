@@ -12,7 +12,7 @@ demo:
 
 test: lint
 	$(CARGO) test --workspace --exclude ambo-bench
-	$(CARGO) test -p ambo-storage --features shuttle --lib
+	$(CARGO) test -p ambo-storage --features shuttle --lib -- schedules shuttle_tests
 
 lint:
 	$(CARGO) fmt --all -- --check

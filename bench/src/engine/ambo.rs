@@ -109,12 +109,9 @@ impl Session for AmboSession<'_> {
         };
         let mut there = cursor.seek(if start.is_empty() { Seek::First } else { Seek::Ge(start) })?;
         let mut seen = 0;
-        // A cursor lends its value only while nobody looks at its key.
-        let mut key = Vec::with_capacity(64);
         while there && seen < limit {
-            key.clear();
-            key.extend_from_slice(cursor.key());
-            sink(&key, cursor.value()?);
+            let (key, value) = cursor.row()?;
+            sink(key, value);
             seen += 1;
             there = seen < limit && cursor.next()?;
         }
