@@ -6,7 +6,11 @@
 
 use std::sync::Arc;
 
-use super::{access::check_value, checkpoint::Moment, engine::Engine};
+use super::{
+    access::check_value,
+    checkpoint::{Moment, Turnover},
+    engine::Engine,
+};
 use crate::{
     Error, Result,
     base::btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
@@ -111,7 +115,8 @@ impl Engine {
         if Arc::ptr_eq(&table.shared.store, &self.store) {
             // Deltas of other tables are not in the bases: the checkpoint's moment stays.
             let moment: Moment = checkpoint.moment();
-            self.publish(&mut checkpoint, moment, next, pages.to_vec(), Vec::new())?;
+            let pages = Turnover { born: pages.to_vec(), ..Turnover::default() };
+            self.publish(&mut checkpoint, moment, next, pages)?;
         } else {
             self.install_version(next);
         }

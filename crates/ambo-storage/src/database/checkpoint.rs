@@ -28,22 +28,28 @@ use crate::{
     sync::Ordering,
 };
 
-/// Pages that nothing new will read.
+/// The pages that come and go with a checkpoint.
 #[derive(Default)]
-pub(super) struct Garbage {
-    /// Pages of the last checkpoint.
+pub(super) struct Turnover {
+    /// Pages of trees that are new.
+    pub born: Vec<PageRange>,
+    /// Pages of blobs that deltas referred to before.
+    pub blobs: Vec<PageRange>,
+    /// Pages of the last checkpoint that nothing new reads.
     pub retired: Vec<PageRange>,
-    /// Pages that no checkpoint knows, with their store.
+    /// Pages that no checkpoint ever knew and nothing new reads, with their store.
     pub private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
 }
 
-/// Garbage whose checkpoint is durable, waiting for its last reader.
+/// Pages that nothing new reads, waiting for their last reader.
 struct Grave {
-    /// The pages that the checkpoint retired; free when this is dropped.
+    /// Pages that a checkpoint retired; free when this is dropped.
     retired: Option<RetiredPages>,
     private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
-    /// So many replaced versions must be gone.
-    after: u64,
+    /// No version from this number on …
+    from: u64,
+    /// … and before this one must be left.
+    before: u64,
 }
 
 /// A moment of the log: everything at or before the timestamp is in groups before the position.
@@ -67,13 +73,6 @@ struct Spilled {
     delta: Arc<Delta>,
     meta: TreeMeta,
     pages: Vec<PageRange>,
-}
-
-/// The blobs that a spill makes part of the base, and those that it leaves behind.
-#[derive(Default)]
-struct SettledBlobs {
-    live: Vec<PageRange>,
-    dead: Garbage,
 }
 
 impl CheckpointState {
@@ -108,13 +107,12 @@ impl Engine {
         let (kept, orphaned): (Vec<_>, Vec<_>) =
             spilled.into_iter().partition(|spill| next.tables.contains_key(&spill.table));
         self.abandon(&orphaned);
-        let blobs = self.settle_blobs(moment.timestamp, &kept);
-        let mut published: Vec<_> = self.pages_in_file(&kept).collect();
-        published.extend(blobs.live);
+        let mut pages = Turnover { born: self.pages_in_file(&kept).collect(), ..Turnover::default() };
+        self.settle_blobs(moment.timestamp, &kept, &mut pages);
         let oldest = self.snapshots.oldest();
         install_spilled(&mut next, &kept, moment.timestamp, oldest, self.options.delta_bytes / 4);
         next.settled = moment.timestamp;
-        if let Err(error) = self.publish(&mut checkpoint, moment, next, published, vec![blobs.dead]) {
+        if let Err(error) = self.publish(&mut checkpoint, moment, next, pages) {
             self.abandon(&kept);
             return Err(error);
         }
@@ -196,11 +194,10 @@ impl Engine {
 
     /// Sorts the blobs that commits up to `at` referred to: those that a spilled delta still refers to become part of the base; the
     /// others were replaced before they got there.
-    fn settle_blobs(&self, at: Timestamp, spilled: &[Spilled]) -> SettledBlobs {
-        let mut blobs = SettledBlobs::default();
+    fn settle_blobs(&self, at: Timestamp, spilled: &[Spilled], pages: &mut Turnover) {
         let fresh = self.fresh_blobs.lock();
         if fresh.iter().all(|blob| blob.at > at) {
-            return blobs;
+            return;
         }
         let mut live: HashSet<(TableId, Vec<u8>)> = HashSet::new();
         for spill in spilled {
@@ -214,12 +211,11 @@ impl Engine {
         }
         for fresh in fresh.iter().filter(|blob| blob.at <= at) {
             match live.contains(&(fresh.table, fresh.blob.encode())) {
-                true if Arc::ptr_eq(&fresh.store, &self.store) => blobs.live.extend(fresh.blob.pages()),
+                true if Arc::ptr_eq(&fresh.store, &self.store) => pages.blobs.extend(fresh.blob.pages()),
                 true => {}
-                false => blobs.dead.private.push((fresh.store.clone(), fresh.blob.pages().to_vec())),
+                false => pages.private.push((fresh.store.clone(), fresh.blob.pages().to_vec())),
             }
         }
-        blobs
     }
 
     /// Writes a checkpoint of `next` and installs it. The caller holds the lock of versions.
@@ -232,26 +228,33 @@ impl Engine {
         checkpoint: &mut CheckpointState,
         moment: Moment,
         next: DatabaseVersion,
-        mut published: Vec<PageRange>,
-        mut garbage: Vec<Garbage>,
+        pages: Turnover,
     ) -> Result<()> {
-        let dropped = self.dropped_tables()?;
+        let Turnover { mut born, blobs, mut retired, private } = pages;
+        retired.extend(self.dropped_tables()?);
         let (catalog, catalog_pages) = self.write_catalog(&next)?;
-        published.extend(catalog_pages.iter().copied());
-        garbage.extend(dropped);
-        let mut retired: Vec<PageRange> =
-            garbage.iter().flat_map(|garbage| garbage.retired.iter().copied()).collect();
+        born.extend(catalog_pages.iter().copied());
         retired.extend(checkpoint.catalog_pages.iter().copied());
+        let published: Vec<_> = born.iter().copied().chain(blobs).collect();
 
-        let flipped = self.flip(checkpoint, moment, &catalog, &published, retired);
-        let (superblock, retired) =
+        let flipped = self.flip(checkpoint, moment, &catalog, &published, retired.clone());
+        let (superblock, owner) =
             flipped.inspect_err(|_| self.give_back(&self.store, catalog_pages.iter().copied()))?;
         self.dropped.lock().clear();
         checkpoint.superblock = superblock;
         checkpoint.catalog_pages = catalog_pages;
-        let private = garbage.into_iter().flat_map(|garbage| garbage.private).collect();
         self.install_version(next);
-        self.bury(checkpoint, Some(retired), private);
+        let (parts, before) = {
+            let mut lineage = self.lineage.lock();
+            let parts = lineage.part(&retired);
+            lineage.born(born);
+            (parts, lineage.count())
+        };
+        for (from, pages) in parts {
+            let retired = Some(owner.split(&pages));
+            checkpoint.graveyard.push(Grave { retired, private: Vec::new(), from, before });
+        }
+        self.bury(checkpoint, private);
         Ok(())
     }
 
@@ -261,15 +264,14 @@ impl Engine {
         self.lineage.lock().replaced(&old);
     }
 
-    /// Lets pages wait for the readers of all versions replaced so far.
+    /// Lets pages that no checkpoint knows wait for the readers of all versions replaced so far.
     pub(super) fn bury(
         &self,
         checkpoint: &mut CheckpointState,
-        retired: Option<RetiredPages>,
         private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
     ) {
-        let after = self.lineage.lock().count();
-        checkpoint.graveyard.push(Grave { retired, private, after });
+        let before = self.lineage.lock().count();
+        checkpoint.graveyard.push(Grave { retired: None, private, from: 0, before });
         self.sweep(checkpoint);
     }
 
@@ -309,9 +311,10 @@ impl Engine {
 
     /// Frees the pages whose last reader is gone.
     pub(super) fn sweep(&self, checkpoint: &mut CheckpointState) {
-        let gone = self.lineage.lock().gone();
+        let read = self.lineage.lock().read();
         checkpoint.graveyard.retain_mut(|grave| {
-            if grave.after > gone {
+            let first = read.partition_point(|version| *version < grave.from);
+            if read.get(first).is_some_and(|version| *version < grave.before) {
                 return true;
             }
             grave.retired.take();
@@ -334,13 +337,14 @@ impl Engine {
     }
 
     /// The pages of tables that were dropped since the last checkpoint.
-    fn dropped_tables(&self) -> Result<Vec<Garbage>> {
+    fn dropped_tables(&self) -> Result<Vec<PageRange>> {
         let dropped = self.dropped.lock();
         let in_file = dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store));
-        in_file
-            .flat_map(|table| table.trees())
-            .map(|tree| Ok(Garbage { retired: tree.all_pages()?, private: Vec::new() }))
-            .collect()
+        let mut pages = Vec::new();
+        for tree in in_file.flat_map(|table| table.trees()) {
+            pages.extend(tree.all_pages()?);
+        }
+        Ok(pages)
     }
 
     /// Spills, and tells waiting writers what went wrong if something did.

@@ -1,6 +1,6 @@
 //! Giving space back to the file system while the database is in use.
 
-use super::{engine::Engine, settle::HOLE_PAGES_MIN};
+use super::{checkpoint::Turnover, engine::Engine, settle::HOLE_PAGES_MIN};
 use crate::{Result, id::PageNo};
 
 /// What compacting achieved, in bytes of the `pages` file.
@@ -47,7 +47,7 @@ impl Engine {
         self.sweep(&mut checkpoint);
         let moment = checkpoint.moment();
         let next = (*self.versions.load_full()).clone();
-        self.publish(&mut checkpoint, moment, next, Vec::new(), Vec::new())?;
+        self.publish(&mut checkpoint, moment, next, Turnover::default())?;
         self.store.truncate_tail().map(drop)
     }
 }

@@ -1,8 +1,8 @@
 //! Which replaced versions may still be read.
 //!
 //! A page that a checkpoint retires may be reached from any older version, not only from the trees that were merged: a leaf or a blob is
-//! handed on from tree to tree, and a delta refers to the blob that its run took over. So pages wait until every version that was
-//! replaced before them is gone.
+//! handed on from tree to tree, and a delta refers to the blob that its run took over. So pages wait until no version is left from the
+//! first that could reach them to the last. Versions are numbered in their order.
 
 use std::{
     collections::VecDeque,
@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::version::DatabaseVersion;
+use crate::page::{Extents, PageRange};
 
 /// The versions that were replaced, in their order.
 #[derive(Default)]
@@ -18,6 +19,13 @@ pub(super) struct Lineage {
     replaced: VecDeque<Weak<DatabaseVersion>>,
     /// How many came before these: nobody has them any more.
     gone: u64,
+    /// Pages of the file that no version before `at` reaches, as long as such versions may still be read.
+    born: Vec<Born>,
+}
+
+struct Born {
+    at: u64,
+    pages: Extents,
 }
 
 impl Lineage {
@@ -26,29 +34,65 @@ impl Lineage {
         self.replaced.push_back(Arc::downgrade(version));
     }
 
-    /// How many versions were replaced so far.
+    /// The number of the current version: how many were replaced so far.
     pub(super) fn count(&self) -> u64 {
         self.gone + self.replaced.len() as u64
     }
 
-    /// How many of the oldest are gone.
-    pub(super) fn gone(&mut self) -> u64 {
+    /// Notes pages that the current version is the first to reach.
+    pub(super) fn born(&mut self, pages: impl IntoIterator<Item = PageRange>) {
+        if !self.replaced.is_empty() {
+            self.born.push(Born { at: self.count(), pages: pages.into_iter().collect() });
+        }
+    }
+
+    /// Parts pages that nothing new reaches by the first version that does; what is not known counts as reached by all.
+    pub(super) fn part(&mut self, retired: &[PageRange]) -> Vec<(u64, Vec<PageRange>)> {
+        self.forget();
+        let mut rest: Extents = retired.iter().copied().collect();
+        let mut parts = Vec::new();
+        for born in &mut self.born {
+            let part: Vec<_> = retired.iter().flat_map(|range| born.pages.intersection(*range)).collect();
+            for range in &part {
+                born.pages.remove(*range);
+                rest.remove(*range);
+            }
+            if !part.is_empty() {
+                parts.push((born.at, part));
+            }
+        }
+        parts.push((0, rest.iter().collect()));
+        parts
+    }
+
+    /// The numbers of the replaced versions that may still be read, ascending.
+    pub(super) fn read(&mut self) -> Vec<u64> {
+        self.forget();
+        let live = self.replaced.iter().enumerate().filter(|(_, version)| version.strong_count() > 0);
+        live.map(|(index, _)| self.gone + index as u64).collect()
+    }
+
+    fn forget(&mut self) {
         while self.replaced.front().is_some_and(|version| version.strong_count() == 0) {
             self.replaced.pop_front();
             self.gone += 1;
         }
-        self.gone
+        // Whatever was born before all that are left may as well have been there always.
+        self.born.retain(|born| born.at > self.gone);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{catalog::Catalog, id::Timestamp};
+    use crate::{
+        catalog::Catalog,
+        id::{PageNo, Timestamp},
+    };
 
-    /// Keeps away: pages that are reused while an old snapshot reads them through a leaf or a blob that was handed on.
+    /// Keeps away: pages that are reused while an old snapshot reads them, and pages that it never saw kept for it.
     #[test]
-    fn an_old_reader_holds_everything_after_it() {
+    fn pages_are_parted_by_their_first_version() {
         let version = || {
             Arc::new(DatabaseVersion {
                 settled: Timestamp(0),
@@ -56,13 +100,20 @@ mod tests {
                 tables: Default::default(),
             })
         };
+        let pages = |start, count| PageRange::new(PageNo(start), count);
         let (old, new) = (version(), version());
         let mut lineage = Lineage::default();
         lineage.replaced(&old);
+        lineage.born([pages(10, 10)]);
         lineage.replaced(&new);
+        lineage.born([pages(30, 2)]);
+        assert_eq!((lineage.read(), lineage.count()), (vec![0, 1], 2));
         drop(new);
-        assert_eq!((lineage.gone(), lineage.count()), (0, 2));
+        assert_eq!(lineage.read(), [0]);
+        let parts = lineage.part(&[pages(5, 8), pages(31, 1)]);
+        assert_eq!(parts, [(1, vec![pages(10, 3)]), (2, vec![pages(31, 1)]), (0, vec![pages(5, 5)])]);
         drop(old);
-        assert_eq!((lineage.gone(), lineage.count()), (2, 2));
+        assert!(lineage.read().is_empty());
+        assert_eq!(lineage.part(&[pages(15, 1)]), [(0, vec![pages(15, 1)])]);
     }
 }

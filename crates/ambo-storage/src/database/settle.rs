@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use super::{checkpoint::Garbage, engine::Engine, version::TableVersion};
+use super::{checkpoint::Turnover, engine::Engine, version::TableVersion};
 use crate::{
     Error, Result,
     base::btree::{MergeOptions, Merged, Tree, merge},
@@ -145,12 +145,12 @@ impl Engine {
         if !Arc::ptr_eq(&store, &self.store) {
             // In memory there is nothing to publish.
             self.install_version(next);
-            self.bury(&mut checkpoint, None, vec![(store, merged.freed)]);
+            self.bury(&mut checkpoint, vec![(store, merged.freed)]);
             return Ok(());
         }
-        let garbage = Garbage { retired: merged.freed, ..Garbage::default() };
+        let pages = Turnover { born: merged.written.clone(), retired: merged.freed, ..Turnover::default() };
         let moment = checkpoint.moment();
-        let result = self.publish(&mut checkpoint, moment, next, merged.written.clone(), vec![garbage]);
+        let result = self.publish(&mut checkpoint, moment, next, pages);
         drop(versions);
         result.inspect_err(|_| self.give_back(&store, merged.written))
     }

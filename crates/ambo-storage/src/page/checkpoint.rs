@@ -153,6 +153,18 @@ pub struct RetiredPages {
     batch: u64,
 }
 
+impl RetiredPages {
+    /// Gives some of the pages an owner of their own.
+    ///
+    /// # Panics
+    /// If they are not all among these.
+    #[must_use = "they become free when it is dropped"]
+    pub fn split(&self, part: &[PageRange]) -> Self {
+        let batch = self.store.space.lock().split(self.batch, part);
+        Self { store: Arc::clone(&self.store), batch }
+    }
+}
+
 impl Drop for RetiredPages {
     fn drop(&mut self) {
         self.store.release_batch(self.batch);

@@ -38,7 +38,7 @@ const TRIES: usize = 32;
 
 /// A set of pages: ordered, runs never touch each other.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Extents {
+pub(crate) struct Extents {
     runs: BTreeMap<u64, u64>,
     classes: Option<Box<[BTreeSet<u64>; CLASSES]>>,
     pages: u64,
@@ -46,37 +46,37 @@ pub(super) struct Extents {
 
 impl Extents {
     /// An empty set.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// An empty set in which runs can be searched by length.
-    pub(super) fn searchable() -> Self {
+    pub(crate) fn searchable() -> Self {
         Self { classes: Some(Box::new(std::array::from_fn(|_| BTreeSet::new()))), ..Self::default() }
     }
 
     /// A copy in which runs cannot be searched by length.
-    pub(super) fn plain(&self) -> Self {
+    pub(crate) fn plain(&self) -> Self {
         Self { runs: self.runs.clone(), classes: None, pages: self.pages }
     }
 
     /// How many pages are in the set.
-    pub(super) fn pages(&self) -> u64 {
+    pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
     /// The runs in ascending order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = PageRange> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = PageRange> + '_ {
         self.runs.iter().map(|(&start, &pages)| PageRange::new(PageNo(start), pages))
     }
 
     /// The last run.
-    pub(super) fn last(&self) -> Option<PageRange> {
+    pub(crate) fn last(&self) -> Option<PageRange> {
         self.runs.last_key_value().map(|(&start, &pages)| PageRange::new(PageNo(start), pages))
     }
 
     /// The pages of `range` that are in the set, as runs.
-    pub(super) fn intersection(&self, range: PageRange) -> Vec<PageRange> {
+    pub(crate) fn intersection(&self, range: PageRange) -> Vec<PageRange> {
         let (start, end) = (range.start.0, range.end());
         let before = self.runs.range(..start).next_back();
         before
@@ -90,13 +90,13 @@ impl Extents {
     }
 
     /// Whether all pages of `range` are in the set.
-    pub(super) fn contains(&self, range: PageRange) -> bool {
+    pub(crate) fn contains(&self, range: PageRange) -> bool {
         let run = self.runs.range(..=range.start.0).next_back();
         range.pages == 0 || run.is_some_and(|(&start, &pages)| range.end() <= start + pages)
     }
 
     /// Adds pages; those that are in the set already stay. Returns how many are new.
-    pub(super) fn insert(&mut self, range: PageRange) -> u64 {
+    pub(crate) fn insert(&mut self, range: PageRange) -> u64 {
         if range.pages == 0 {
             return 0;
         }
@@ -117,7 +117,7 @@ impl Extents {
     }
 
     /// Removes pages; those that are not in the set are passed over. Returns how many were in it.
-    pub(super) fn remove(&mut self, range: PageRange) -> u64 {
+    pub(crate) fn remove(&mut self, range: PageRange) -> u64 {
         let mut removed = 0;
         for part in self.intersection(range) {
             let (&s, &n) = self.runs.range(..=part.start.0).next_back().expect("an intersecting run");
@@ -130,7 +130,7 @@ impl Extents {
     }
 
     /// Takes a run of at least `least` and at most `wanted` pages.
-    pub(super) fn take_run(&mut self, least: u64, wanted: u64) -> Option<PageRange> {
+    pub(crate) fn take_run(&mut self, least: u64, wanted: u64) -> Option<PageRange> {
         let start = self.find(least)?;
         let range = PageRange::new(PageNo(start), self.runs[&start].min(wanted));
         self.remove(range);

@@ -36,6 +36,7 @@ mod writer;
 
 pub use blob::{BlobReader, BlobRef, BlobWriter};
 pub use checkpoint::{PendingCheckpoint, RetiredPages};
+pub(crate) use extents::Extents;
 pub use extents::PageRange;
 pub use free_list::FreeListRoot;
 pub use header::{HEADER_BYTES, PageKind};

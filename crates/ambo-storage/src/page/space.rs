@@ -263,6 +263,19 @@ impl Space {
         self.retired.get(&batch).cloned().unwrap_or_default()
     }
 
+    /// Makes some pages of a batch a batch of their own.
+    pub(super) fn split(&mut self, batch: u64, part: &[PageRange]) -> u64 {
+        let whole = self.retired.get_mut(&batch).expect("its owner is there");
+        let mut rest: Extents = whole.iter().copied().collect();
+        for range in part {
+            assert_eq!(rest.remove(*range), range.pages, "{range:?} is not in the batch");
+        }
+        *whole = rest.iter().collect();
+        self.next_batch += 1;
+        self.retired.insert(self.next_batch, part.to_vec());
+        self.next_batch
+    }
+
     /// Makes the pages of a batch free.
     pub(super) fn release(&mut self, batch: u64) {
         for range in self.retired.remove(&batch).into_iter().flatten() {

@@ -307,3 +307,27 @@ fn the_report_says_how_it_was_left() {
         assert_eq!(engine.get(table, b"k").unwrap().unwrap(), b"w");
     }
 }
+
+/// Keeps away: a file that grows with every rewriting while somebody reads for long.
+#[test]
+fn a_long_reader_keeps_only_what_it_sees() {
+    let disk = SimDisk::new(12);
+    let table = filled(&disk, true);
+    let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+    let reader = engine.snapshot();
+    let used = || engine.info().unwrap().pages.used_pages;
+    let before = used();
+    for round in 1..20 {
+        for n in 0..ROWS {
+            engine.put(table, &key(n), &bytes(u64::from(n + round), 100)).unwrap();
+        }
+        engine.settle().unwrap();
+    }
+    assert!(used() < before * 5, "{} pages are in use, {before} were", used());
+    let expected: Vec<_> = (0..ROWS).map(|n| (key(n), bytes(u64::from(n), 100))).collect();
+    assert!(rows(&reader, table).unwrap() == expected);
+    drop(reader);
+    engine.compact().unwrap();
+    assert!(used() < before * 2, "{} pages are in use, {before} were", used());
+    assert_sound(&engine);
+}
