@@ -112,7 +112,7 @@ impl Engine {
         let mut published: Vec<_> = self.pages_in_file(&kept).collect();
         published.extend(blobs.live);
         let oldest = self.snapshots.oldest();
-        install_spilled(&mut next, &kept, moment.timestamp, oldest, self.options.delta_bytes / 4);
+        install_spilled(&mut next, &kept, moment.timestamp, oldest, self.options.delta_bytes / 2);
         next.settled = moment.timestamp;
         if let Err(error) = self.publish(&mut checkpoint, moment, next, published, vec![blobs.dead]) {
             self.abandon(&kept);
