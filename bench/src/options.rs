@@ -21,6 +21,7 @@ ambo-bench: key-value comparisons of Ambo with other engines
   --load-seconds N  limit of a timed load; the rest is loaded untimed (default: 180)
   --cache-mib N     cache of every engine (default: 1024, or 1.5 times the data if that is more)
   --buffer-mib N    write buffers of every engine (default: 512)
+  --warm-mib N      memory touched before each process, so that none pays for what the host took back (default: 4096)
   --timeout N       seconds after which a process is ended and reported (default: 1800)
   --wrap COMMAND    a command put before each measured process, such as one that limits its memory
   --dir DIR         where the stores go; a real disk, or durable commits mean nothing (default: target/bench-data)
@@ -50,6 +51,8 @@ pub struct Options {
     pub cache_mib: Option<usize>,
     /// Write buffers of every engine.
     pub buffer_mib: usize,
+    /// Memory that is touched before each process, in MiB.
+    pub warm_mib: usize,
     /// Seconds after which a process is ended.
     pub timeout: u64,
     /// A command before each measured process.
@@ -89,6 +92,7 @@ impl Default for Options {
             load_seconds: 180,
             cache_mib: None,
             buffer_mib: 512,
+            warm_mib: 4096,
             timeout: 1800,
             wrap: Vec::new(),
             dir: PathBuf::from("target/bench-data"),
@@ -126,6 +130,7 @@ impl Options {
             "--seconds" => self.seconds = number(value)?.max(1),
             "--load-seconds" => self.load_seconds = number(value)?.max(1),
             "--cache-mib" => self.cache_mib = Some(number(value)? as usize),
+            "--warm-mib" => self.warm_mib = number(value)? as usize,
             "--buffer-mib" => self.buffer_mib = number(value)?.max(64) as usize,
             "--timeout" => self.timeout = number(value)?,
             "--wrap" => self.wrap = value.split_whitespace().map(str::to_owned).collect(),

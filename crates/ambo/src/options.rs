@@ -95,6 +95,7 @@ impl Options {
     /// [`Error::InUse`](crate::Error::InUse) when another process has it, [`Error::Damaged`](crate::Error::Damaged) with file
     /// and offset, or what the operating system said.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        self.settings.validate()?;
         let create = self.settings.create && !self.settings.read_only;
         let env = Env::os(path, create)?;
         self.open_in(env)

@@ -36,7 +36,9 @@ impl Engine {
     pub fn bulk_load(self: &Arc<Self>, table: TableId) -> Result<BulkLoad> {
         self.check_writable()?;
         let store = self.versions.load().table(table)?.shared.store.clone();
-        let builder = TreeBuilder::new(&store, BuildOptions::default());
+        // As for a spill: what is read of it comes into the cache then.
+        let options = BuildOptions { keep_in_cache: store.is_memory(), ..BuildOptions::default() };
+        let builder = TreeBuilder::new(&store, options);
         Ok(BulkLoad { engine: self.clone(), table, builder, last_key: Vec::new(), rows: 0 })
     }
 }

@@ -110,7 +110,7 @@ impl Engine {
         let mut pages = Turnover { born: self.pages_in_file(&kept).collect(), ..Turnover::default() };
         self.settle_blobs(moment.timestamp, &kept, &mut pages);
         let oldest = self.snapshots.oldest();
-        install_spilled(&mut next, &kept, moment.timestamp, oldest, self.options.delta_bytes / 4);
+        install_spilled(&mut next, &kept, moment.timestamp, oldest, self.options.delta_bytes / 2);
         next.settled = moment.timestamp;
         if let Err(error) = self.publish(&mut checkpoint, moment, next, pages) {
             self.abandon(&kept);
