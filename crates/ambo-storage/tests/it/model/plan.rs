@@ -148,20 +148,24 @@ const CHOICES: &[(u64, Choose)] = &[
     (36, |r| Operation::Reopen(*r.pick(&[Reopen::Close, Reopen::Kill, Reopen::Crash, Reopen::Crash]))),
 ];
 
-/// The operations of a run.
+/// The operations of a run. Each run likes some operations and leaves others out (swarm testing: Groce et al. 2012), so that rare
+/// things meet each other.
 pub fn operations(random: &mut Random) -> Vec<Operation> {
-    let weights: u64 = CHOICES.iter().map(|(weight, _)| weight).sum();
+    let liking = [0, 1, 1, 1, 1, 4];
+    let choices: Vec<(u64, Choose)> =
+        CHOICES.iter().map(|(weight, choose)| (weight * random.pick(&liking), *choose)).collect();
+    let weights: u64 = choices.iter().map(|(weight, _)| weight).sum();
     let count = 20 + random.below(140);
     let mut out = vec![Operation::Create { kind: Kind::Logged }];
-    out.extend((0..count).map(|_| {
+    for _ in 0..count {
         let mut at = random.below(weights);
-        let choice = CHOICES.iter().find(|(weight, _)| {
+        let choice = choices.iter().find(|(weight, _)| {
             let found = at < *weight;
             at = at.saturating_sub(*weight);
             found
         });
-        choice.expect("the weights add up").1(random)
-    }));
+        out.push(choice.expect("the weights add up").1(random));
+    }
     out.push(Operation::Reopen(Reopen::Crash));
     out.push(Operation::Reopen(Reopen::Close));
     out
