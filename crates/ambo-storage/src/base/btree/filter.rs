@@ -31,7 +31,7 @@ impl KeyFilter {
     #[inline]
     fn place(&self, key: &[u8]) -> (usize, [u32; WORDS]) {
         let hash = rapidhash_v3(key);
-        let block = ((hash >> 32) * self.blocks.len() as u64 >> 32) as usize;
+        let block = (((hash >> 32) * self.blocks.len() as u64) >> 32) as usize;
         (block, SALTS.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 27)))
     }
 
