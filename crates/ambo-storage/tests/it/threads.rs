@@ -166,6 +166,8 @@ fn read(engine: &Arc<Engine>, tables: Tables, stop: &AtomicBool) -> u64 {
             seen[n] = number(&value);
             let now = engine.get(tables.counters, &key).unwrap().expect("counters stay");
             assert!(number(&now) >= seen[n], "a read is behind an earlier snapshot");
+            let later = engine.snapshot().get(tables.counters, &key).unwrap().expect("counters stay");
+            assert!(number(&later) >= number(&now), "a snapshot is behind an earlier read");
         }
         let mut cursor = snapshot.cursor(tables.filler).unwrap();
         let mut there = cursor.seek(Seek::Last).unwrap();
@@ -180,6 +182,47 @@ fn read(engine: &Arc<Engine>, tables: Tables, stop: &AtomicBool) -> u64 {
         rounds += 1;
     }
     rounds
+}
+
+/// Creates, fills, renames, truncates and drops tables while others work, and loads in bulk.
+fn define(engine: &Arc<Engine>, seed: u64, stop: &AtomicBool) {
+    let mut random = Random::new(seed);
+    let mut round = || -> Result<(), Error> {
+        let id = engine.create_table(TableDefinition::key_value("temporary"))?;
+        for n in 0..random.below(60) {
+            engine.put(id, &key(n), &bytes(n, random.below(3000) as usize))?;
+        }
+        let before = engine.snapshot();
+        let mut load = engine.bulk_load(id)?;
+        for n in 50..100 {
+            load.push(&key(n), b"loaded")?;
+        }
+        load.finish()?;
+        assert_eq!(engine.get(id, &key(70))?.expect("just loaded"), b"loaded");
+        assert!(before.get(id, &key(70))?.is_none(), "a snapshot sees a later load");
+        let id = match random.one_in(2) {
+            true => engine.truncate_table("temporary")?,
+            false => id,
+        };
+        engine.put(id, b"after", b"after")?;
+        engine.rename_table("temporary", "renamed")?;
+        assert_eq!(engine.get(id, b"after")?.expect("just written"), b"after");
+        let rows_before = before.count(id, None, None);
+        engine.drop_table("renamed")?;
+        assert!(matches!(engine.put(id, b"late", b""), Err(Error::NotFound(_))));
+        if let Ok(rows_before) = rows_before {
+            assert_eq!(before.count(id, None, None)?, rows_before, "a dropped table is there for a snapshot");
+            assert_eq!(rows(&before, id)?.len() as u64, rows_before);
+        }
+        Ok(())
+    };
+    while !stop.load(Ordering::Relaxed) {
+        match round() {
+            Ok(()) => {}
+            Err(Error::Io { .. } | Error::Poisoned(_)) if stop.load(Ordering::Relaxed) => return,
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 /// Lets the other threads end when one has failed.
@@ -208,11 +251,17 @@ fn run(
             let stop = &stop;
             scope.spawn(move || write(engine, tables, seed, me, promised, stop));
         }
+        let stopping = &stop;
+        scope.spawn(move || define(engine, seed, stopping));
         let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| read(engine, tables, &reading))).collect();
         let started = Instant::now();
         while started.elapsed() < time {
             thread::sleep(Duration::from_millis(20));
-            engine.settle().unwrap();
+            match started.elapsed().as_millis() % 3 {
+                0 => engine.settle().unwrap(),
+                1 => engine.flush().unwrap(),
+                _ => drop(engine.compact().unwrap()),
+            }
         }
         reading.store(true, Ordering::Relaxed);
         let rounds: u64 = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
@@ -278,5 +327,52 @@ fn bank_and_counters_and_the_power_goes() {
         });
         drop(running);
         verify(&after.unwrap().env(), tables, &promised, sync == Sync::Commit);
+    }
+}
+
+/// Keeps away: a full disk that stops the database for good, loses what was committed, or stops readers.
+#[test]
+fn a_full_disk_is_survived() {
+    for seed in 0..4 {
+        let disk = SimDisk::new(seed);
+        let sync = if seed % 2 == 0 { Sync::Commit } else { Sync::Off };
+        let running = Running::start(Engine::open(disk.env(), options(sync)).unwrap().0).unwrap();
+        let engine = running.engine();
+        let table = engine.create_table(TableDefinition::key_value("t")).unwrap();
+        let mut acknowledged = Vec::new();
+        let mut n = 0;
+        for room in [1 << 20, 1 << 17, 1 << 19] {
+            disk.set_capacity(Some(disk.used() + room));
+            // Until it is full, and a few times more.
+            let mut refused = 0;
+            while refused < 5 {
+                n += 1;
+                match engine.put(table, &key(n), &bytes(n, 3000)) {
+                    Ok(()) => acknowledged.push(n),
+                    Err(Error::DiskFull(_)) => refused += 1,
+                    Err(error) => panic!("{error}"),
+                }
+                assert!(n < 100_000, "it never gets full");
+            }
+            assert_eq!(
+                engine.get(table, &key(acknowledged[0])).unwrap().unwrap(),
+                bytes(acknowledged[0], 3000)
+            );
+            disk.set_capacity(None);
+            let started = Instant::now();
+            while engine.put(table, &key(0), b"works again").is_err() {
+                assert!(started.elapsed() < Duration::from_secs(20), "it stays refused");
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+        engine.settle().unwrap();
+        drop(running);
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        assert_sound(&engine);
+        let found = rows(&engine.snapshot(), table).unwrap();
+        let expected = [(key(0).to_vec(), b"works again".to_vec())]
+            .into_iter()
+            .chain(acknowledged.iter().map(|n| (key(*n).to_vec(), bytes(*n, 3000))));
+        assert!(found.into_iter().eq(expected));
     }
 }
