@@ -48,6 +48,13 @@ pub fn decode(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
+/// As [`decode`], and moves `bytes` behind the value.
+pub fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let (value, len) = decode(bytes)?;
+    *bytes = &bytes[len..];
+    Some(value)
+}
+
 /// The number of bytes that `value` takes, 1 to [`LEN_MAX`].
 pub const fn len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;

@@ -13,13 +13,15 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use parking_lot::Mutex;
+
 use super::{
     engine::Engine,
     version::{DatabaseVersion, TableVersion},
 };
 use crate::{
     Error, Result,
-    base::btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
+    base::btree::{BuildOptions, KeyFilter, Tree, TreeBuilder, TreeMeta},
     catalog::{Storage, roots::Roots},
     delta::Delta,
     id::{Lsn, TableId, Timestamp},
@@ -71,8 +73,15 @@ struct Spilled {
     table: TableId,
     store: Arc<PageStore>,
     delta: Arc<Delta>,
+    run: Run,
+}
+
+/// A run that is written and not yet part of a checkpoint.
+struct Run {
     meta: TreeMeta,
     pages: Vec<PageRange>,
+    /// Taken when the run is installed.
+    filter: Mutex<Option<KeyFilter>>,
 }
 
 impl CheckpointState {
@@ -151,12 +160,11 @@ impl Engine {
             for (age, delta) in table.frozen.iter().rev().enumerate() {
                 let bottom = age == 0 && table.runs.is_empty() && table.main.is_none();
                 match spill(&table.shared.store, delta, bottom) {
-                    Ok((meta, pages)) => spilled.push(Spilled {
+                    Ok(run) => spilled.push(Spilled {
                         table: *id,
                         store: table.shared.store.clone(),
                         delta: delta.clone(),
-                        meta,
-                        pages,
+                        run,
                     }),
                     Err(error) => {
                         self.abandon(&spilled);
@@ -171,7 +179,7 @@ impl Engine {
     /// Gives the pages of runs back that were not published.
     fn abandon(&self, spilled: &[Spilled]) {
         for spill in spilled {
-            self.give_back(&spill.store, spill.pages.iter().copied());
+            self.give_back(&spill.store, spill.run.pages.iter().copied());
         }
     }
 
@@ -189,7 +197,7 @@ impl Engine {
         spilled
             .iter()
             .filter(move |spill| Arc::ptr_eq(&spill.store, &file))
-            .flat_map(|spill| spill.pages.iter().copied())
+            .flat_map(|spill| spill.run.pages.iter().copied())
     }
 
     /// Sorts the blobs that commits up to `at` referred to: those that a spilled delta still refers to become part of the base; the
@@ -359,18 +367,24 @@ impl Engine {
 }
 
 /// Writes the newest version of each key of a frozen delta into a packed tree. At the bottom, tombstones hide nothing.
-fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool) -> Result<(TreeMeta, Vec<PageRange>)> {
+fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool) -> Result<Run> {
     // A run is soon merged; what of it is read before comes into the cache then. Filling the cache would slow the writers
     // that wait for this spill.
     let mut builder =
         TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..BuildOptions::default() });
-    for_each_newest(
-        delta,
-        |key, record| {
-            if bottom && record.is_tombstone() { Ok(()) } else { builder.push(key, record) }
-        },
-    )?;
-    builder.finish_with_pages()
+    // A look-up asks every run: all but one in a hundred of those that do not have the key say so at once.
+    let mut filter = if bottom { None } else { KeyFilter::new(delta.rows()) };
+    for_each_newest(delta, |key, record| {
+        if bottom && record.is_tombstone() {
+            return Ok(());
+        }
+        if let Some(filter) = &mut filter {
+            filter.insert(key);
+        }
+        builder.push(key, record)
+    })?;
+    let (meta, pages) = builder.finish_with_pages()?;
+    Ok(Run { meta, pages, filter: Mutex::new(filter) })
 }
 
 fn for_each_newest(delta: &Arc<Delta>, mut visit: impl FnMut(&[u8], Record<'_>) -> Result<()>) -> Result<()> {
@@ -408,11 +422,12 @@ fn install_spilled(
         let table = Arc::make_mut(table);
         table.frozen.retain(|delta| !Arc::ptr_eq(delta, &spill.delta));
         table.retired.insert(0, spill.delta.clone());
-        if spill.meta.is_empty() {
+        if spill.run.meta.is_empty() {
             continue;
         }
-        let tree = Tree::open(table.shared.store.clone(), spill.meta);
-        if table.runs.is_empty() && table.main.is_none() && spill.meta.tombstones == 0 {
+        let tree =
+            Tree::open_filtered(table.shared.store.clone(), spill.run.meta, spill.run.filter.lock().take());
+        if table.runs.is_empty() && table.main.is_none() && spill.run.meta.tombstones == 0 {
             table.main = Some(tree);
         } else {
             table.runs.insert(0, tree);

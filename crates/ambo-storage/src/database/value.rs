@@ -33,7 +33,7 @@ enum Bytes {
 
 /// The bytes of a value, without a copy where they lie in memory already. Derefs to `[u8]`.
 ///
-/// Holding it keeps the page in the cache, and the version of the table that it was read from; take [`Value::to_vec`]
+/// Holding it keeps the page in the cache, and the version of the table that it was read from; take `to_vec`
 /// to keep a value for long.
 pub struct Value {
     // Declared before `keeper`, so dropped before it.

@@ -61,7 +61,6 @@ pub mod recovery;
 mod segment;
 mod tail;
 pub mod transaction;
-mod varint;
 pub mod writer;
 
 pub use self::{

@@ -20,12 +20,12 @@
 //! | varint | value bytes; absent for a tombstone |
 //! | | value; absent for a tombstone |
 
-use super::varint;
 use crate::{
     error::{Error, Result},
     id::{TableId, Timestamp},
     record::{Record, RecordKind},
 };
+use ambo_codec::varint;
 
 /// Bytes before a transaction's operations.
 pub const TRANSACTION_HEADER_BYTES: usize = 16;
@@ -34,15 +34,15 @@ const _: () = assert!(TRANSACTION_HEADER_BYTES == 8 + 4 + 4);
 /// Appends an operation.
 #[inline]
 pub(super) fn put_operation(out: &mut Vec<u8>, table: TableId, key: &[u8], record: Record<'_>) {
-    out.reserve(3 * varint::BYTES_MAX + 1 + key.len() + record.bytes.len());
-    varint::put(out, u64::from(table.0));
+    out.reserve(3 * varint::LEN_MAX + 1 + key.len() + record.bytes.len());
+    varint::encode(u64::from(table.0), out);
     out.push(record.kind as u8);
-    varint::put(out, key.len() as u64);
+    varint::encode(key.len() as u64, out);
     out.extend_from_slice(key);
     if record.is_tombstone() {
         debug_assert!(record.bytes.is_empty(), "a tombstone has no value");
     } else {
-        varint::put(out, record.bytes.len() as u64);
+        varint::encode(record.bytes.len() as u64, out);
         out.extend_from_slice(record.bytes);
     }
 }

@@ -12,7 +12,9 @@
 //!
 //! A value of 40,000 bytes in 16 KiB pages 7, 8 and 300: `c0 b8 02  02  07 02  ac 02 01`.
 
-use super::{HEADER_BYTES, NAME, PageKind, PageRange, PageStore, header, table::PAGES_MAX, varint};
+use ambo_codec::varint;
+
+use super::{HEADER_BYTES, NAME, PageKind, PageRange, PageStore, header, table::PAGES_MAX};
 use crate::{Error, Result, id::PageNo, record::VALUE_BYTES_MAX};
 
 mod reader;
@@ -42,11 +44,11 @@ impl BlobRef {
     /// The encoding.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(16);
-        varint::put(&mut out, self.bytes);
-        varint::put(&mut out, self.extents.len() as u64);
+        varint::encode(self.bytes, &mut out);
+        varint::encode(self.extents.len() as u64, &mut out);
         for extent in &self.extents {
-            varint::put(&mut out, extent.start.0);
-            varint::put(&mut out, extent.pages);
+            varint::encode(extent.start.0, &mut out);
+            varint::encode(extent.pages, &mut out);
         }
         out
     }

@@ -12,10 +12,12 @@
 //! A run is its gap, the pages between the end of the run before it (across pages of the list; zero at the beginning) and its
 //! start, and its length in pages. Pages 3, 4 and 300 free: `03 02 a7 02 01`.
 
+use ambo_codec::varint;
+
 use super::{
     HEADER_BYTES, NAME, PageKind,
     extents::{Extents, PageRange},
-    header, varint,
+    header,
 };
 use crate::{Error, Result, id::PageNo};
 
@@ -67,7 +69,7 @@ impl FreeListRoot {
 }
 
 /// The most bytes that a run takes.
-const RUN_BYTES_MAX: usize = 2 * varint::BYTES_MAX;
+const RUN_BYTES_MAX: usize = 2 * varint::LEN_MAX;
 
 /// How many pages the list of a set takes.
 pub(super) fn pages_needed(free: &Extents, page_size: usize) -> u64 {
@@ -99,8 +101,8 @@ pub(super) fn encode(free: &Extents, list: &[PageNo], page_size: usize) -> Optio
         while data.len() + RUN_BYTES_MAX <= page_size - DATA_AT
             && let Some(run) = runs.next()
         {
-            varint::put(&mut data, run.start.0 - end);
-            varint::put(&mut data, run.pages);
+            varint::encode(run.start.0 - end, &mut data);
+            varint::encode(run.pages, &mut data);
             end = run.end();
             count += 1;
         }

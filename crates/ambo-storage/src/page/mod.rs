@@ -31,7 +31,6 @@ mod pool;
 mod space;
 pub mod superblock;
 mod table;
-mod varint;
 mod writer;
 
 pub use blob::{BlobReader, BlobRef, BlobWriter};

@@ -11,6 +11,7 @@
 mod builder;
 mod check;
 mod cursor;
+mod filter;
 mod hot;
 mod inner;
 mod key_list;
@@ -31,6 +32,7 @@ mod tests;
 pub use builder::{BuildOptions, RowStream, TreeBuilder};
 pub use check::{CheckOptions, TreeProblem, TreeReport};
 pub use cursor::TreeCursor;
+pub use filter::KeyFilter;
 pub use merge::{MergeOptions, Merged, merge};
 pub use meta::TreeMeta;
 pub use tree::{Tree, TreeRecord};

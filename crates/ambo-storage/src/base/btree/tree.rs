@@ -2,12 +2,11 @@
 
 use std::{fmt, ops::Deref, ops::Range, sync::Arc};
 
-use parking_lot::Mutex;
-
 use super::{
     CheckOptions, Found,
     cursor::TreeCursor,
     damaged,
+    filter::KeyFilter,
     hot::{self, HotNode, HotSlot},
     inner::InnerView,
     leaf::LeafView,
@@ -19,7 +18,7 @@ use super::{
 use crate::{
     Error, Result,
     id::PagePtr,
-    page::{Access, PageRange, PageRef, PageStore, RetiredPages},
+    page::{Access, PageRange, PageRef, PageStore},
     record::{Record, RecordKind},
 };
 
@@ -28,14 +27,19 @@ pub struct Tree {
     pub(super) store: Arc<PageStore>,
     meta: TreeMeta,
     root: HotSlot,
-    /// Pages that become free when the tree is dropped: behind `root`, so that none is pinned any more then.
-    garbage: Mutex<Vec<RetiredPages>>,
+    /// Denies most keys that are not there; runs have one.
+    filter: Option<KeyFilter>,
 }
 
 impl Tree {
     /// The tree with this description. Nothing is read yet.
     pub fn open(store: Arc<PageStore>, meta: TreeMeta) -> Arc<Self> {
-        Arc::new(Self { store, meta, root: HotSlot::new(), garbage: Mutex::default() })
+        Self::open_filtered(store, meta, None)
+    }
+
+    /// As [`Tree::open`], with a filter that has all its keys.
+    pub fn open_filtered(store: Arc<PageStore>, meta: TreeMeta, filter: Option<KeyFilter>) -> Arc<Self> {
+        Arc::new(Self { store, meta, root: HotSlot::new(), filter })
     }
 
     /// The tree's description.
@@ -50,6 +54,9 @@ impl Tree {
 
     /// The record of `key`. It stays pinned in memory until it is dropped.
     pub fn get<'a>(&'a self, key: &[u8]) -> Result<Option<TreeRecord<'a>>> {
+        if self.filter.as_ref().is_some_and(|filter| !filter.may_have(key)) {
+            return Ok(None);
+        }
         let Some((ptr, _)) = self.descend::<false>(key)? else { return Ok(None) };
         let page = self.store.read(ptr, Access::Point)?;
         prefetch::page_front(&page);
@@ -117,12 +124,6 @@ impl Tree {
     /// A cursor, on no entry yet.
     pub fn cursor(self: &Arc<Self>) -> TreeCursor {
         TreeCursor::new(Arc::clone(self))
-    }
-
-    /// Keeps pages that this tree refers to and the durable state no longer does, as a newer tree has
-    /// replaced this one: they become free when this one is dropped, after its last reader.
-    pub fn set_garbage(&self, pages: RetiredPages) {
-        self.garbage.lock().push(pages);
     }
 
     /// The leaf that would hold `key`, and if they are to be `COUNTED` how many entries are before it: that
