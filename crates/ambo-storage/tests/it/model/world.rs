@@ -35,15 +35,17 @@ pub struct World {
     /// Whether faults may be waiting, or space may be short.
     pub disturbed: bool,
     pub random: Random,
+    /// So many keys lie between two that are written one by one; loads write them all. Makes trees of several levels.
+    spread: u64,
     trace: bool,
 }
 
 /// The bytes of a key: short ones, some with a lot in common, some longer than a page.
-pub fn key(number: u64) -> Vec<u8> {
+fn key(number: u64) -> Vec<u8> {
     match number % 12 {
         0 => {
             let mut key = format!("long{:02}", number % 5).into_bytes();
-            key.resize(300 + 150 * number as usize, b'x');
+            key.resize(300 + 150 * (number % 48) as usize, b'x');
             key.extend_from_slice(&number.to_be_bytes());
             key
         }
@@ -83,6 +85,7 @@ impl World {
             births: 0,
             poisoned: false,
             disturbed: false,
+            spread: if random.one_in(16) { 40 } else { 1 },
             random,
             trace: std::env::var("AMBO_TRACE").is_ok(),
         };
@@ -92,6 +95,10 @@ impl World {
 
     pub fn engine(&self) -> Arc<Engine> {
         self.engine.clone().expect("it is open between operations")
+    }
+
+    pub fn key(&self, number: u64) -> Vec<u8> {
+        key(number * self.spread)
     }
 
     /// A number that tells whether two runs did the same to the disk.
@@ -219,7 +226,7 @@ impl World {
 
     pub fn write(&mut self, write: Write) -> bool {
         let Some((name, id)) = self.table(write.table) else { return false };
-        let key = key(write.key);
+        let key = self.key(write.key);
         let bytes = write.value.map(value);
         let engine = self.engine();
         let result = match &bytes {
@@ -235,7 +242,7 @@ impl World {
         for write in writes {
             let Some((name, id)) = self.table(write.table) else { return };
             let bytes = write.value.filter(|plan| plan.len <= 1 << 20).map(value);
-            rows.push((name, id, key(write.key), bytes));
+            rows.push((name, id, self.key(write.key), bytes));
         }
         let record = |bytes: &'_ Option<Vec<u8>>| bytes.is_some();
         let operations: Vec<_> = rows
@@ -262,7 +269,7 @@ impl World {
 
     fn stream(&mut self, table: u64, number: u64, plan: ValuePlan) {
         let Some((name, id)) = self.table(table) else { return };
-        let (key, bytes) = (key(number), value(plan));
+        let (key, bytes) = (self.key(number), value(plan));
         let engine = self.engine();
         let write = || {
             let mut stream = engine.put_stream(id, &key)?;
@@ -283,7 +290,7 @@ impl World {
 
     fn load(&mut self, table: u64, first: u64, count: u64, seed: u64) {
         let Some((name, id)) = self.table(table) else { return };
-        let mut numbers: Vec<_> = (first..first + count).map(key).collect();
+        let mut numbers: Vec<_> = (first * self.spread..(first + count) * self.spread).map(key).collect();
         numbers.sort();
         let engine = self.engine();
         let mut changes = Vec::new();
@@ -392,10 +399,10 @@ impl World {
         }
         for (name, id) in &self.ids {
             let number = self.random.below(super::plan::KEYS);
-            match self.engine().get(*id, &key(number)) {
+            match self.engine().get(*id, &self.key(number)) {
                 Ok(found) => assert_eq!(
                     found.map(|found| Digest::of(&found)),
-                    self.oracle.now[name].rows.get(&key(number)).copied(),
+                    self.oracle.now[name].rows.get(&self.key(number)).copied(),
                     "{name} {number}"
                 ),
                 Err(error) => self.excuse(&error),
@@ -421,7 +428,8 @@ impl World {
                 rows_difference(name, &table.rows, &found)
             );
             assert_eq!(snapshot.count(id, None, None)?, table.rows.len() as u64, "{name}");
-            let (lower, upper) = (key(self.random.below(48)), key(self.random.below(48)));
+            let (lower, upper) = (self.random.below(48), self.random.below(48));
+            let (lower, upper) = (self.key(lower), self.key(upper));
             let expected = match lower < upper {
                 true => table.rows.range(lower.clone()..upper.clone()).count(),
                 false => 0,
