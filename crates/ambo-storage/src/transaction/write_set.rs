@@ -1,10 +1,6 @@
 //! What a transaction has written and not yet committed.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    ops::Bound,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use crate::{
     id::TableId,
@@ -43,7 +39,8 @@ const OVERHEAD: usize = 64;
 /// The writes of one transaction, with what is needed to roll back to a savepoint.
 #[derive(Default)]
 pub struct WriteSet {
-    tables: HashMap<TableId, TableWrites>,
+    /// In an order, so that the same transaction gives the same log.
+    tables: BTreeMap<TableId, TableWrites>,
     undo: Vec<Undo>,
     /// Whether undo information is wanted: from the first savepoint on.
     savepoints: bool,
@@ -107,7 +104,7 @@ impl WriteSet {
         }
     }
 
-    /// All writes: tables in no order, keys ascending.
+    /// All writes: tables and keys ascending.
     pub fn iter(&self) -> impl Iterator<Item = (TableId, &[u8], Record<'_>)> {
         self.tables
             .iter()
