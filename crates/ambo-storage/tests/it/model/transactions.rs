@@ -108,6 +108,7 @@ impl World {
 
     fn commit(&mut self, transaction: Transaction, shadow: &Shadow, serializable: bool, synced: bool) {
         let written = shadow.written();
+        let before = self.engine().current();
         let result = transaction.commit();
         self.trace(|| format!("  commit: {result:?}"));
         if written.is_empty() {
@@ -116,8 +117,9 @@ impl World {
         }
         if let Err(error @ Error::Conflict(_)) = &result {
             assert!(error.is_retryable());
-            // What is no longer known may be a conflict: only after a flush.
-            let forgotten = shadow.flushed && error.to_string().contains("oldest change");
+            // What is no longer known may be a conflict: only after a flush, perhaps by this very commit to make room.
+            let flushed = shadow.flushed || !std::sync::Arc::ptr_eq(&before, &self.engine().current());
+            let forgotten = flushed && error.to_string().contains("oldest change");
             assert!(shadow.conflicts(serializable) || forgotten, "no reason for {error}");
             return;
         }
