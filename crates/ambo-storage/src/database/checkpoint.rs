@@ -61,8 +61,13 @@ pub(super) struct Moment {
     pub log_from: Lsn,
 }
 
+/// The most frozen deltas of a table: reads look into each.
+const FROZEN_MAX: usize = 8;
+
 /// What the last checkpoint leaves behind for the next.
 pub(super) struct CheckpointState {
+    /// The moment of the last freeze.
+    frozen: Option<Moment>,
     superblock: Superblock,
     catalog_pages: Vec<PageRange>,
     graveyard: Vec<Grave>,
@@ -87,7 +92,7 @@ struct Run {
 impl CheckpointState {
     /// The state after `superblock` was read.
     pub(super) fn new(superblock: &Superblock, catalog_pages: Vec<PageRange>) -> Self {
-        Self { superblock: superblock.clone(), catalog_pages, graveyard: Vec::new() }
+        Self { frozen: None, superblock: superblock.clone(), catalog_pages, graveyard: Vec::new() }
     }
 
     /// The superblock of the last checkpoint.
@@ -105,11 +110,25 @@ impl Engine {
     /// Spills all deltas and publishes a checkpoint. Commits go on meanwhile.
     pub fn flush(&self) -> Result<()> {
         self.check_writable()?;
+        self.limit_runs()?;
         let mut checkpoint = self.checkpoint.lock();
+        let most_frozen = self.versions.load().tables.values().map(|table| table.frozen.len()).max();
+        if let Some(frozen) = checkpoint.frozen
+            && most_frozen.is_some_and(|most| most >= FROZEN_MAX)
+        {
+            // Spills have failed again and again: before more is set aside, what is must go.
+            self.checkpoint_at(&mut checkpoint, frozen)?;
+        }
         let moment = self.freeze()?;
+        checkpoint.frozen = Some(moment);
         if moment == checkpoint.moment() && self.dropped.lock().is_empty() {
             return Ok(());
         }
+        self.checkpoint_at(&mut checkpoint, moment)
+    }
+
+    /// Spills all frozen deltas, which hold everything up to `moment` that is not in bases, and publishes it.
+    fn checkpoint_at(&self, checkpoint: &mut CheckpointState, moment: Moment) -> Result<()> {
         let spilled = self.spill_all()?;
         let versions = self.version_lock.lock();
         let mut next = (*self.versions.load_full()).clone();
@@ -121,7 +140,7 @@ impl Engine {
         let oldest = self.snapshots.oldest();
         install_spilled(&mut next, &kept, moment.timestamp, oldest, self.options.delta_bytes / 2);
         next.settled = moment.timestamp;
-        if let Err(error) = self.publish(&mut checkpoint, moment, next, pages) {
+        if let Err(error) = self.publish(checkpoint, moment, next, pages) {
             self.abandon(&kept);
             return Err(error);
         }

@@ -14,6 +14,7 @@ use super::{checkpoint::Turnover, engine::Engine, version::TableVersion};
 use crate::{
     Error, Result,
     base::btree::{MergeOptions, Merged, Tree, merge},
+    catalog::roots::TREES_MAX,
     id::{PageNo, TableId},
     sync::Ordering,
 };
@@ -29,6 +30,9 @@ const RECLAIM_PAGES_MIN: u64 = 64;
 pub(super) const HOLE_PAGES_MIN: u64 = 8;
 /// With so many runs everything is merged, whatever its size.
 const RUNS_MAX: usize = 16;
+/// With so many a spill waits until they are fewer.
+const RUNS_LIMIT: usize = 24;
+const _: () = assert!(RUNS_LIMIT < TREES_MAX && RUNS_MAX < RUNS_LIMIT);
 
 /// Which trees of a table to merge: the newest `runs` runs, and the main tree or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,6 +89,26 @@ impl Engine {
         }
         let choice = Choice { runs: table.runs.len(), main: true };
         self.merge_trees(table, choice, relocate_from)
+    }
+
+    /// Waits for merges, or merges itself, as long as a table has so many runs that reads would suffer: merging has to keep up with
+    /// spilling, whatever the options say.
+    pub(super) fn limit_runs(&self) -> Result<()> {
+        loop {
+            let crowded = |table: &&Arc<TableVersion>| table.runs.len() >= RUNS_LIMIT;
+            if !self.versions.load().tables.values().any(|table| crowded(&table)) {
+                return Ok(());
+            }
+            let _merging = self.merging.lock();
+            let version = self.versions.load_full();
+            if let Some(table) = version.tables.values().find(crowded) {
+                match self.merge_trees(table, Choice { runs: table.runs.len(), main: false }, None) {
+                    // The database is being closed, and its last spill is one more run.
+                    Err(Error::Cancelled) => return Ok(()),
+                    merged => merged?,
+                }
+            }
+        }
     }
 
     /// Merges what is due. Returns whether anything was.

@@ -7,6 +7,7 @@
 //! | `ambo-sync` | syncs the log every so often, with [`Sync::Interval`] |
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread::{Builder, JoinHandle},
     time::Duration,
@@ -47,7 +48,15 @@ impl Running {
 
     fn spawn(&self, name: &str, run: impl FnOnce(&Engine) + Send + 'static) -> Result<()> {
         let engine = self.engine.clone();
-        let thread = Builder::new().name(name.into()).spawn(move || run(&engine));
+        let what = name.to_owned();
+        let thread = Builder::new().name(name.into()).spawn(move || {
+            if catch_unwind(AssertUnwindSafe(|| run(&engine))).is_err() {
+                // Whoever waits for this thread must not wait for ever.
+                let why = format!("the thread {what} panicked");
+                engine.pipeline.poison(&why);
+                engine.governor.spill_failed(why);
+            }
+        });
         let thread = thread.map_err(|error| Error::io(format!("starting the thread {name}"), error))?;
         self.threads.lock().push(thread);
         Ok(())
@@ -63,9 +72,7 @@ impl Running {
         self.engine.stop();
         self.engine.cancel_merges();
         for thread in std::mem::take(&mut *self.threads.lock()) {
-            if thread.join().is_err() {
-                self.engine.pipeline.poison("a background thread panicked");
-            }
+            thread.join().expect("background threads catch their panics");
         }
         if self.engine.options().read_only {
             return Ok(());

@@ -144,3 +144,48 @@ fn a_long_value_whose_sync_failed() {
         }
     }
 }
+
+/// Keeps away: ever more runs, until no reader can look into all of them, when spills come faster than merges or nothing
+/// is merged in the background.
+#[test]
+fn runs_stay_few_without_background_merges() {
+    let disk = SimDisk::new(7);
+    let options = Options { background_merge: false, ..small_options() };
+    let (engine, table) = start(&disk, &options);
+    for number in 0..200u32 {
+        engine.put(table, &number.to_be_bytes(), b"row").unwrap();
+        engine.delete(table, &(number / 2).to_be_bytes()).unwrap();
+        engine.flush().unwrap();
+        assert!(engine.info().unwrap().tables[0].runs <= 24);
+    }
+    assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), 100);
+    assert_sound(&engine);
+}
+
+/// Keeps away: a frozen delta more for every spill that fails, until no reader can look into all of them.
+#[test]
+fn frozen_deltas_stay_few_while_the_disk_is_full() {
+    let disk = SimDisk::new(8);
+    let (engine, table) = start(&disk, &small_options());
+    engine.flush().unwrap();
+    disk.inject(Fault {
+        op: Op::Allocate,
+        file_prefix: Some("pages".into()),
+        after: 0,
+        kind: FaultKind::NoSpace,
+        once: false,
+    });
+    for number in 0..150u32 {
+        engine.put(table, &number.to_be_bytes(), &bytes(number.into(), 900)).unwrap();
+        if let Err(error) = engine.flush() {
+            assert!(matches!(error, Error::DiskFull(_)), "{error}");
+        }
+        if number % 50 == 49 {
+            assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), number as usize + 1);
+        }
+    }
+    disk.clear_faults();
+    engine.flush().unwrap();
+    assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), 150);
+    assert_sound(&engine);
+}
