@@ -168,15 +168,12 @@ fn frozen_deltas_stay_few_while_the_disk_is_full() {
     let disk = SimDisk::new(8);
     let (engine, table) = start(&disk, &small_options());
     engine.flush().unwrap();
-    disk.inject(Fault {
-        op: Op::Allocate,
-        file_prefix: Some("pages".into()),
-        after: 0,
-        kind: FaultKind::NoSpace,
-        once: false,
-    });
+    let full =
+        |op| Fault { op, file_prefix: Some("pages".into()), after: 0, kind: FaultKind::NoSpace, once: false };
+    disk.inject(full(Op::Write));
+    disk.inject(full(Op::Allocate));
     for number in 0..150u32 {
-        engine.put(table, &number.to_be_bytes(), &bytes(number.into(), 900)).unwrap();
+        engine.put(table, &number.to_be_bytes(), b"row").unwrap();
         if let Err(error) = engine.flush() {
             assert!(matches!(error, Error::DiskFull(_)), "{error}");
         }
