@@ -3,6 +3,8 @@ CARGO ?= cargo
 # CI keeps its target directory outside the checkout, so that the next run is incremental.
 SEEDS ?= 10000
 ROUNDS ?= 200
+# Flags for the benchmarks, such as --records 1M --suite kekskv.
+BENCH ?=
 
 .PHONY: demo test bench bench-quick lint crash fuzz doc install
 
@@ -28,7 +30,7 @@ crash:
 
 # All suites against RocksDB, LMDB, redb, fjall and SQLite: hours. See bench/README.md.
 bench:
-	$(CARGO) run --release -p ambo-bench -- run
+	$(CARGO) run --release -p ambo-bench -- run $(BENCH)
 
 bench-quick:
 	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1
