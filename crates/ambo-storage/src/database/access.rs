@@ -35,13 +35,7 @@ impl Engine {
         self.check_writable()?;
         check_value(value)?;
         let blob = self.write_blob(table, value)?;
-        let encoded = blob.encode();
-        let record = Record { kind: RecordKind::Blob, bytes: &encoded };
-        let result = self.commit(&[Operation { table, key, record }], Terms::default());
-        if result.is_err() && self.pipeline.check_poison().is_ok() {
-            self.discard_blob(table, &blob);
-        }
-        result.map(drop)
+        self.commit_blob(table, key, &blob)
     }
 
     /// Deletes `key`, whether or not it is there.

@@ -82,6 +82,17 @@ impl Engine {
         writer.finish()
     }
 
+    /// Maps `key` to a blob that was written for it. If that certainly fails, the blob's pages are given back.
+    pub(super) fn commit_blob(&self, table: TableId, key: &[u8], blob: &BlobRef) -> Result<()> {
+        let encoded = blob.encode();
+        let record = Record { kind: RecordKind::Blob, bytes: &encoded };
+        let result = self.commit(&[Operation { table, key, record }], Terms::default());
+        if result.is_err() && self.pipeline.check_poison().is_ok() {
+            self.discard_blob(table, blob);
+        }
+        result.map(drop)
+    }
+
     /// Gives the pages of a blob back that no commit refers to.
     pub(super) fn discard_blob(&self, table: TableId, blob: &BlobRef) {
         if let Ok(table) = self.versions.load().table(table) {
@@ -108,14 +119,7 @@ impl ValueWriter {
     /// Commits the value.
     pub fn finish(mut self) -> Result<()> {
         let blob = self.blob.take().expect("there until it is finished").finish()?;
-        let encoded = blob.encode();
-        let record = Record { kind: RecordKind::Blob, bytes: &encoded };
-        let operation = Operation { table: self.table, key: &self.key, record };
-        let result = self.engine.commit(&[operation], Terms::default());
-        if result.is_err() && self.engine.pipeline.check_poison().is_ok() {
-            self.engine.discard_blob(self.table, &blob);
-        }
-        result.map(drop)
+        self.engine.commit_blob(self.table, &self.key, &blob)
     }
 }
 

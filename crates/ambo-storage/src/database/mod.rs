@@ -46,7 +46,7 @@ pub use info::{Info, TableInfo};
 pub use open::RecoveryReport;
 pub use options::{Options, Sync};
 pub use snapshot::{Cursor, Snapshot};
-pub use table::{RowFormat, TableRef};
+pub use table::RowFormat;
 pub use transaction::{Isolation, Transaction};
 pub use value::Value;
 pub use workers::Running;

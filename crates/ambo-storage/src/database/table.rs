@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo_codec::{KeySpec, RowSpec, Value as Datum, ValueRef as DatumRef};
 
-use crate::{Error, Result, catalog::TableDefinition, id::TableId};
+use crate::{Error, Result, catalog::TableDefinition};
 
 /// How the rows of one table are stored; computed once from its definition.
 #[derive(Debug)]
@@ -156,13 +156,4 @@ impl RowFormat {
 
 fn invalid(error: ambo_codec::Error) -> Error {
     Error::Invalid(error.to_string())
-}
-
-/// A table's identity with the format of its rows.
-#[derive(Clone, Debug)]
-pub struct TableRef {
-    /// The table's id.
-    pub id: TableId,
-    /// How its rows are stored.
-    pub format: Arc<RowFormat>,
 }

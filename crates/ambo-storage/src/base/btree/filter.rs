@@ -47,11 +47,6 @@ impl KeyFilter {
         let (block, bits) = self.place(key);
         self.blocks[block].iter().zip(bits).all(|(word, bit)| word & bit != 0)
     }
-
-    /// Bytes of memory.
-    pub fn bytes(&self) -> usize {
-        size_of_val(&*self.blocks)
-    }
 }
 
 #[cfg(test)]
