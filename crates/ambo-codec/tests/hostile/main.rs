@@ -1,6 +1,11 @@
 //! The fuzz targets, for a moment, on bytes from a fixed seed: they need no nightly compiler here.
 
-#[path = "../fuzz/src/lib.rs"]
+mod bitmap;
+mod column;
+mod integer;
+mod record;
+mod rows;
+#[path = "../../fuzz/src/lib.rs"]
 mod targets;
 
 /// Bytes that look like rows and keys more often than noise does. The generator is SplitMix64.
@@ -25,18 +30,4 @@ impl Noise {
         };
         (0..len).map(|_| byte(self.next())).collect()
     }
-}
-
-// Keeps away a panic, or two readings of the same key, on bytes that nobody wrote.
-#[test]
-fn keys() {
-    let mut noise = Noise(1);
-    (0..300_000).for_each(|_| targets::key_decode(&noise.bytes()));
-}
-
-// Keeps away a panic, or two readings of the same row, on bytes that nobody wrote.
-#[test]
-fn rows() {
-    let mut noise = Noise(2);
-    (0..300_000).for_each(|_| targets::row_decode(&noise.bytes()));
 }

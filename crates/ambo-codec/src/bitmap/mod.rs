@@ -1,0 +1,1 @@
+//! Compressed sets of row positions.

@@ -1,0 +1,1 @@
+//! Sorted blocks of integers, compressed.

@@ -1,0 +1,1 @@
+//! Codecs for single records and other runs of bytes.

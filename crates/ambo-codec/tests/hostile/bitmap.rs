@@ -1,0 +1,1 @@
+//! Hostile bytes for `ambo_codec::bitmap`.
