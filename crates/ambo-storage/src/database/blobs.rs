@@ -69,7 +69,7 @@ impl Engine {
             engine: self.clone(),
             table,
             key: key.to_vec(),
-            blob: Some(BlobWriter::new(&store)),
+            blob: Some(BlobWriter::new(&store, None)),
             written: 0,
         })
     }
@@ -77,7 +77,7 @@ impl Engine {
     /// Writes a long value to pages, for a commit to refer to.
     pub(super) fn write_blob(&self, table: TableId, bytes: &[u8]) -> Result<BlobRef> {
         let store = self.versions.load().table(table)?.shared.store.clone();
-        let mut writer = BlobWriter::new(&store);
+        let mut writer = BlobWriter::new(&store, None);
         writer.write_all(bytes)?;
         writer.finish()
     }
