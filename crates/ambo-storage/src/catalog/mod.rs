@@ -23,7 +23,7 @@ use std::{
     sync::Arc,
 };
 
-pub use definition::{Column, Storage, TableDefinition};
+pub use definition::{Column, KeyWidth, Storage, TableDefinition};
 pub use names::{DEFAULT_SCHEMA, qualify};
 
 use crate::{
