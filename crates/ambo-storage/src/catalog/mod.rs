@@ -16,6 +16,7 @@
 
 pub mod definition;
 mod names;
+mod options;
 pub mod roots;
 
 use std::{
@@ -23,8 +24,9 @@ use std::{
     sync::Arc,
 };
 
-pub use definition::{Column, Storage, TableDefinition};
+pub use definition::{Column, KeyWidth, Storage, TableDefinition};
 pub use names::{DEFAULT_SCHEMA, qualify};
+pub use options::TableOptions;
 
 use crate::{
     Error, Result,
@@ -138,6 +140,19 @@ impl Catalog {
         self.remove_table(id);
         self.put_table(id, definition);
         Ok((id, change))
+    }
+
+    /// Changes the options of a table.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or what [`TableDefinition::validate`] says about the table with the options.
+    pub fn alter_table(&mut self, name: &str, options: &TableOptions) -> Result<CatalogChange> {
+        let (id, definition) = self.find(name)?;
+        let definition = options.apply((**definition).clone());
+        definition.validate()?;
+        let change = table_change(id, Some(&definition));
+        self.put_table(id, definition);
+        Ok(change)
     }
 
     /// Gives a table a new, empty identity: (old id, new id, changes).
@@ -287,6 +302,8 @@ fn table_change(id: TableId, definition: Option<&TableDefinition>) -> CatalogCha
 
 #[cfg(test)]
 mod tests {
+    use ambo_codec::record::RecordCodec;
+
     use super::*;
 
     fn catalog() -> Catalog {
@@ -316,11 +333,14 @@ mod tests {
         let mut changes = vec![catalog.rename_table("plain", "shop.plain").unwrap().1];
         let (_, new, more) = catalog.truncate_table("shop.orders").unwrap();
         changes.extend(more);
+        let lz4 = TableOptions::new().record_compression(RecordCodec::Lz4);
+        changes.push(catalog.alter_table("shop.plain", &lz4).unwrap());
         changes.push(catalog.drop_table("shop.orders").unwrap().1);
         for change in changes.iter().chain(&changes) {
             replayed.apply(&change.key, change.record()).unwrap();
         }
         assert_eq!(format!("{catalog:?}"), format!("{replayed:?}"));
+        assert_eq!(replayed.find("shop.plain").unwrap().1.record_compression, Some(RecordCodec::Lz4));
         let (id, _) = replayed.create_table(TableDefinition::key_value("next")).unwrap();
         assert!(id > new);
     }

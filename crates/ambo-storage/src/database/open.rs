@@ -260,7 +260,7 @@ impl Opening {
                 self.version.tables.insert(id, table);
                 note_numbered(&mut self.numbered, id, &definition)?;
             }
-            // Renamed.
+            // Renamed, or its options changed.
             Some(_) => {}
         }
         Ok(())
