@@ -486,6 +486,13 @@ impl World {
                 expected as u64,
                 "{name} {lower:?} {upper:?}"
             );
+            if table.keys != Keys::Any {
+                let sum = snapshot.sum_keys(id, Some(&lower), Some(&upper))?;
+                let mut expected = KeySum::default();
+                let within = table.rows.keys().filter(|key| (&lower..&upper).contains(key));
+                within.for_each(|key| expected.add(key));
+                assert_eq!(sum, expected, "{name} {lower:?} {upper:?}");
+            }
             let found = snapshot.get(id, &lower)?.map(|value| Digest::of(&value));
             assert_eq!(found, table.rows.get(&lower).copied(), "{name} {lower:?}");
             let mut cursor = snapshot.cursor(id)?;
