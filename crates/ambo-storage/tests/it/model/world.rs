@@ -6,7 +6,7 @@ use ambo_codec::Type;
 use ambo_storage::{
     Error, Result,
     catalog::{KeyWidth, Storage, TableDefinition, TableOptions},
-    database::{Engine, Isolation, Options, Seek, Snapshot, Sync},
+    database::{Engine, Isolation, KeySum, Options, Seek, Snapshot, Sync},
     id::TableId,
     io::sim::{Fault, FaultKind, Op, SimDisk},
     log::Operation as LogOperation,
