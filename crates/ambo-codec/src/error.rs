@@ -31,8 +31,3 @@ impl Error {
         Self::Invalid(what.into())
     }
 }
-
-/// Compressed bytes that no encoder wrote, and what is wrong with them. The caller knows where they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("damaged: {0}")]
-pub struct Damaged(pub &'static str);

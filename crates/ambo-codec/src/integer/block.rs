@@ -10,9 +10,9 @@ use super::{
     scalar,
 };
 
-/// Bytes that are no block.
+/// Encoded bytes that no encoder wrote, and what is wrong with them. The caller knows where they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("damaged block of integers: {0}")]
+#[error("damaged: {0}")]
 pub struct Damaged(pub &'static str);
 
 /// What a codec stores of each value behind the first.

@@ -168,36 +168,29 @@ fn put_header(kind: Kind, len: usize, out: &mut Vec<u8>) {
     }
 }
 
+/// Places looked at together; the compiler makes vectors of them.
+const STRIDE: usize = 32;
+/// How many bytes say whether a run begins at the first of them.
+const LOOK_AHEAD: usize = 4;
+
 /// Where the first run at or behind `at` begins that pays for ending a literal: three zeros, or four of another
-/// byte. Eight places are looked at together.
+/// byte.
 fn literal_end(raw: &[u8], mut at: usize) -> usize {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    // The lowest bit that is set is in the lowest byte that is zero; bits above it may be wrong.
-    let zero_bytes = |word: u64| word.wrapping_sub(LOW) & !word & (LOW << 7);
-    while let Some(window) = raw.get(at..).and_then(<[u8]>::first_chunk::<11>) {
-        let word = |from: usize| {
-            let bytes: [u8; 8] = std::array::from_fn(|index| window[from + index]);
-            u64::from_le_bytes(bytes)
+    while let Some(window) = raw.get(at..).and_then(<[u8]>::first_chunk::<{ STRIDE + LOOK_AHEAD - 1 }>) {
+        let begins = |place: usize| {
+            let [first, second, third, fourth] = std::array::from_fn(|ahead| window[place + ahead]);
+            (first == second) & (second == third) & ((third == fourth) | (first == 0))
         };
-        let (first, second, third, fourth) = (word(0), word(1), word(2), word(3));
-        let not_zeros = first | second | third;
-        let not_repeated = (first ^ second) | (second ^ third) | (third ^ fourth);
-        let found = zero_bytes(not_zeros) | zero_bytes(not_repeated);
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
+        if (0..STRIDE).fold(false, |found, place| found | begins(place)) {
+            return at + (0..STRIDE).position(begins).unwrap_or(STRIDE);
         }
-        at += 8;
+        at += STRIDE;
     }
-    while at < raw.len() {
-        let rest = &raw[at..];
-        let is_run =
-            rest.starts_with(&[0; 3]) || rest.first_chunk().is_some_and(|four| *four == [rest[0]; 4]);
-        if is_run {
-            break;
-        }
-        at += 1;
-    }
-    at
+    let begins = |rest: &[u8]| {
+        rest.starts_with(&[0; LOOK_AHEAD - 1])
+            || rest.first_chunk::<LOOK_AHEAD>().is_some_and(|bytes| *bytes == [bytes[0]; LOOK_AHEAD])
+    };
+    (at..raw.len()).find(|place| begins(&raw[*place..])).unwrap_or(raw.len())
 }
 
 /// Appends the `raw_len` bytes of the blocks in `bytes` to `out`. On an error some of them may be there.

@@ -20,6 +20,8 @@ const MATCH_MIN: usize = 3;
 const MATCH_LONG: usize = 9;
 const MATCH_MAX: usize = 264;
 const HASH_BITS: u32 = 12;
+/// The step grows by one for each 2^6 bytes without a match.
+const SKIP_SHIFT: u32 = 6;
 
 /// The most bytes that a record of `raw_len` bytes takes.
 pub(super) const fn encoded_len_max(raw_len: usize) -> usize {
@@ -57,7 +59,8 @@ impl Encoder {
             let seen = self.replace(*three, at);
             let Some(seen) = seen.filter(|seen| at - seen <= DISTANCE_MAX && raw[*seen..].starts_with(three))
             else {
-                at += 1;
+                // Bytes without matches are stepped over faster and faster.
+                at += 1 + ((at - literal) >> SKIP_SHIFT);
                 continue;
             };
             put_literals(&raw[literal..at], out);
