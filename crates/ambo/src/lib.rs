@@ -36,6 +36,7 @@ mod options;
 mod range;
 mod rows;
 mod scan;
+mod sum;
 mod table;
 mod transaction;
 mod typed;

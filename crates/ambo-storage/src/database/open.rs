@@ -17,6 +17,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     blobs::FreshBlob,
     checkpoint::CheckpointState,
+    compression::load_dictionaries,
     ddl::open_table,
     deltas::Deltas,
     engine::{Engine, Parts},
@@ -190,6 +191,7 @@ impl Opening {
         let meta = TreeMeta::decode(&superblock.catalog)
             .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
         let (catalog, mut roots) = read_catalog(&store, meta)?;
+        load_dictionaries(&store, &catalog)?;
         let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
         let deltas = Deltas::new(options);
         let mut version = DatabaseVersion {

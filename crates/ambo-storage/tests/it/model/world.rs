@@ -6,7 +6,7 @@ use ambo_codec::Type;
 use ambo_storage::{
     Error, Result,
     catalog::{KeyWidth, Storage, TableDefinition, TableOptions},
-    database::{Engine, Isolation, Options, Seek, Snapshot, Sync},
+    database::{Engine, Isolation, KeySum, Options, Seek, Snapshot, Sync},
     id::TableId,
     io::sim::{Fault, FaultKind, Op, SimDisk},
     log::Operation as LogOperation,
@@ -486,6 +486,13 @@ impl World {
                 expected as u64,
                 "{name} {lower:?} {upper:?}"
             );
+            if table.keys != Keys::Any {
+                let sum = snapshot.sum_keys(id, Some(&lower), Some(&upper))?;
+                let mut expected = KeySum::default();
+                let within = table.rows.keys().filter(|key| (&lower..&upper).contains(key));
+                within.for_each(|key| expected.add(key));
+                assert_eq!(sum, expected, "{name} {lower:?} {upper:?}");
+            }
             let found = snapshot.get(id, &lower)?.map(|value| Digest::of(&value));
             assert_eq!(found, table.rows.get(&lower).copied(), "{name} {lower:?}");
             let mut cursor = snapshot.cursor(id)?;
