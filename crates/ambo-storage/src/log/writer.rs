@@ -5,10 +5,8 @@ use std::{collections::VecDeque, io, sync::Arc};
 use super::{
     LogOptions, LogPosition, OldSegment,
     buffer::GroupBuffer,
-    format::{
-        FLAG_LZ4, GROUP_HEADER_BYTES, GroupHeader, SEGMENT_HEADER_BYTES, SegmentHeader, padded_len, salt,
-        segment_name,
-    },
+    compress::GroupCompressor,
+    format::{FLAG_LZ4, GroupHeader, SEGMENT_HEADER_BYTES, SegmentHeader, padded_len, salt, segment_name},
 };
 use crate::{
     error::{Error, Result},

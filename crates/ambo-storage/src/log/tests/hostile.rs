@@ -148,7 +148,8 @@ proptest! {
                 Err(error) => prop_assert!(false, "{error}"),
             }
         } else {
-            prop_assert!(matches!(found, Ok(_) | Err(Error::Damaged { .. })));
+            let refused = matches!(found, Ok(_) | Err(Error::Damaged { .. }));
+            prop_assert!(refused, "{:?}", found.err());
         }
     }
 }
