@@ -3,8 +3,9 @@
 //! Sizes are those of real pages: the sample is built into trees in memory, once for each codec. Times are those of the
 //! codec alone, the best of a few runs here and now.
 //!
-//! The recommendation takes the codec that needs the least space, but one of at most 15 % more space if it decodes in half the time; and
-//! none if less than a tenth of the keys' or records' bytes, or less than a fiftieth of both, would be saved.
+//! The recommendation takes the codec that needs the least space; one that needs little more, if it decodes in half the time; the one that
+//! the table has, if that needs little more. Little is 15 %, or a fiftieth of all that the table takes without compression. None
+//! is recommended if it would not save a tenth of the keys' or records' bytes, and a fiftieth of all.
 
 mod measure;
 mod sample;
@@ -112,18 +113,25 @@ impl Advice {
         }
         self.records.push(measured.plain_records()?);
         let strong = [RecordCodec::Zstd { level: 1 }, RecordCodec::Zstd { level: 9 }];
-        for codec in RecordCodec::ALL.into_iter().chain(strong) {
+        let common = || RecordCodec::ALL.into_iter().chain(strong);
+        let own = self.definition.record_compression;
+        for codec in common().chain(own.filter(|own| common().all(|codec| codec != *own))) {
             self.records.push(measured.records(codec)?);
         }
-        self.records.extend(measured.records_with_dictionary(RecordCodec::Zstd { level: 3 })?);
+        let usual = RecordCodec::Zstd { level: 3 };
+        let own = own.filter(|_| self.definition.record_dictionary && own != Some(usual));
+        for codec in [usual].into_iter().chain(own) {
+            self.records.extend(measured.records_with_dictionary(codec)?);
+        }
         Ok(())
     }
 
     fn recommend(&mut self) {
         let total = self.keys[0].bytes + self.records[0].bytes;
-        let keys = choose(&self.keys, total).codec;
-        let records = choose(&self.records, total).codec;
         let now = &self.definition;
+        let has = RecordChoice { codec: now.record_compression, dictionary: now.record_dictionary };
+        let keys = choose(&self.keys, now.key_compression, total);
+        let records = choose(&self.records, has, total);
         if keys != now.key_compression {
             self.recommended = self.recommended.key_compression(keys);
         }
@@ -136,16 +144,20 @@ impl Advice {
     }
 }
 
-/// The recommended one; the first is without compression.
-fn choose<C>(estimates: &[Estimate<C>], total: u64) -> &Estimate<C> {
+/// The recommended codec; the first is without compression, `has` is that of the table.
+fn choose<C: Copy + PartialEq>(estimates: &[Estimate<C>], has: C, total: u64) -> C {
     let (plain, coded) = estimates.split_first().expect("there is always the plain form");
-    let mut by_size: Vec<_> = coded.iter().collect();
-    by_size.sort_by_key(|estimate| estimate.bytes);
-    let Some(smallest) = by_size.first() else { return plain };
-    let best = by_size.iter().fold(*smallest, |best, estimate| {
-        let near = estimate.bytes * 100 <= smallest.bytes * 115;
-        if near && estimate.decode_ns * 2.0 <= best.decode_ns { estimate } else { best }
+    let Some(smallest) = coded.iter().min_by_key(|estimate| estimate.bytes) else { return plain.codec };
+    let bound = smallest.bytes + (smallest.bytes * 15 / 100).max(total / 50);
+    let near = || coded.iter().filter(|estimate| estimate.bytes <= bound);
+    let best = near().find(|estimate| estimate.codec == has).unwrap_or_else(|| {
+        near().fold(
+            smallest,
+            |best, estimate| {
+                if estimate.decode_ns * 2.0 <= best.decode_ns { estimate } else { best }
+            },
+        )
     });
     let saved = plain.bytes.saturating_sub(best.bytes);
-    if saved * 10 >= plain.bytes && saved * 50 >= total && saved > 0 { best } else { plain }
+    if saved > 0 && saved * 10 >= plain.bytes && saved * 50 >= total { best.codec } else { plain.codec }
 }

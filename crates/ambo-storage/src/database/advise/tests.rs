@@ -49,6 +49,7 @@ fn advice_comes_true() {
     assert_eq!((fresh.sampled, fresh.key_bytes), (4000, 16_000));
     assert_eq!(advice.keys.len(), 1 + IntegerCodec::ALL.len());
     assert!(advice.records.last().unwrap().codec.dictionary);
+    assert!(advice.recommended.parts().0.flatten().is_some());
     let sizes = |advice: &Advice| -> Vec<u64> {
         let keys = advice.keys.iter().map(|estimate| estimate.bytes);
         keys.chain(advice.records.iter().map(|estimate| estimate.bytes)).collect()
@@ -76,6 +77,21 @@ fn advice_comes_true() {
     engine.alter_table("n", &advice.recommended).unwrap();
     engine.compact().unwrap();
     assert!(engine.info().unwrap().tables[0].stored_bytes(16 << 10) * 2 < advice.rows * 70);
+}
+
+/// Keeps away: advice to give up compression, to change it for next to nothing, or to have it for nothing.
+#[test]
+fn little_gains_are_left_alone() {
+    let estimate = |codec, bytes, decode_ns| Estimate { codec, bytes, encode_ns: 1.0, decode_ns };
+    let estimates =
+        [estimate(0, 1000, 0.0), estimate(1, 500, 9.0), estimate(2, 560, 4.0), estimate(3, 900, 1.0)];
+    assert_eq!(choose(&estimates, 0, 1000), 2);
+    assert_eq!(choose(&estimates, 1, 1000), 1);
+    assert_eq!(choose(&estimates, 3, 1000), 2);
+    assert_eq!(choose(&estimates, 3, 100_000), 0);
+    assert_eq!(choose(&estimates[..1], 0, 1000), 0);
+    assert_eq!(choose(&[estimates[0], estimate(1, 950, 1.0)], 0, 1000), 0);
+    assert_eq!(choose(&[estimates[0], estimate(1, 1200, 1.0)], 1, 1000), 0);
 }
 
 /// Keeps away: a panic or advice about nothing, keys that cannot be compressed, values of any length in memory.
