@@ -74,6 +74,9 @@ pub struct ScanArguments {
     pub reverse: bool,
 }
 
+/// Rows of a sample for advice.
+pub const ADVISE_ROWS: u64 = 32_768;
+
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -148,6 +151,16 @@ pub enum Command {
         table: String,
         #[command(flatten)]
         compression: CompressionArguments,
+    },
+    /// Measure on a sample of a table what each codec would save and cost
+    Advise {
+        /// The database's directory
+        dir: PathBuf,
+        /// The table
+        table: String,
+        /// About so many rows
+        #[arg(long, value_name = "N", default_value_t = ADVISE_ROWS, value_parser = clap::value_parser!(u64).range(1..))]
+        rows: u64,
     },
     /// Measure puts, gets and scans on this machine
     Bench(bench::BenchArguments),

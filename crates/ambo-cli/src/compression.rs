@@ -72,6 +72,17 @@ pub fn records(table: &TableDefinition) -> String {
     if table.record_dictionary { codec + " + dictionary" } else { codec }
 }
 
+/// Options as they are given to `alter`.
+pub fn words(options: &TableOptions) -> String {
+    let codec = |codec: Option<String>| codec.unwrap_or_else(|| NONE.into());
+    let (keys, records, dictionary) = options.parts();
+    let keys = keys.map(|keys| format!("--key-compression {}", codec(keys.map(|codec| codec.to_string()))));
+    let records = records
+        .map(|records| format!("--record-compression {}", codec(records.map(|codec| codec.to_string()))));
+    let dictionary = dictionary.map(|on| format!("--record-dictionary {}", if on { "on" } else { "off" }));
+    [keys, records, dictionary].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
 /// Changes how a table is compressed, and says how it is now.
 pub fn alter(store: &Store, table: &str, arguments: &CompressionArguments, out: &mut Output) -> Result<()> {
     let options = arguments.options();
@@ -134,6 +145,8 @@ mod tests {
             .record_compression(RecordCodec::Zstd { level: 9 })
             .record_dictionary(true);
         assert_eq!(said.unwrap(), wanted);
+        let again = words(&wanted);
+        assert_eq!(options(&again.split(' ').collect::<Vec<_>>()).unwrap(), wanted);
         for bad in
             [["--key-compression", "lz4"], ["--record-compression", "zstd:0"], ["--record-dictionary", "2"]]
         {

@@ -192,7 +192,8 @@ fn look_at(dir: &Path) -> Result<Found> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(error) => return Err(Failure::file(dir, &error)),
         Ok(metadata) if !metadata.is_dir() => return Ok(Found::Other),
-        Ok(_) if dir.join("pages").exists() => return Ok(Found::Database),
+        // A lock file that is not empty names a database whose pages are lost: the engine says so.
+        Ok(_) if dir.join("pages").exists() || is_filled(&dir.join("lock")) => return Ok(Found::Database),
         Ok(_) => {}
     }
     // A crash in the middle of making a database leaves these behind; the engine knows what to do with them.
@@ -201,6 +202,10 @@ fn look_at(dir: &Path) -> Result<Found> {
     let only_ours =
         entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(ours)));
     Ok(if only_ours { Found::Nothing } else { Found::Other })
+}
+
+fn is_filled(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|metadata| metadata.len() > 0)
 }
 
 fn no_database(dir: &Path) -> Failure {

@@ -5,9 +5,10 @@ use std::io::Write;
 use ambo::{Info, TableInfo};
 use serde_json::{Value as Json, json};
 
+use crate::compression;
 use crate::engine::Store;
 use crate::failure::{Failure, Result};
-use crate::output::{self, Align, Output, Table};
+use crate::output::{self, Align, Form, Output, Table};
 use crate::schema::{self, short_name};
 
 /// Shows all tables, or one, and figures of the files, the cache and the log.
@@ -18,7 +19,7 @@ pub fn info(store: &Store, only: Option<&str>, out: &mut Output) -> Result<()> {
         info.tables.retain(|table| name(table) == short_name(only));
     }
     if out.is_json() {
-        let tables = info.tables.iter().map(table_json).collect();
+        let tables = info.tables.iter().map(|table| table_json(table, info.page_size)).collect();
         out.json(&database_json(store, &info, tables))?;
         return Ok(());
     }
@@ -37,9 +38,12 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
         ("table", Left),
         ("storage", Left),
         ("rows", Right),
-        ("bytes", Right),
+        ("keys", Left),
+        ("records", Left),
+        ("raw", Right),
+        ("stored", Right),
+        ("ratio", Right),
         ("unsettled", Right),
-        ("pages", Right),
         ("height", Right),
         ("runs", Right),
     ]);
@@ -48,9 +52,12 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
             name(t).to_string(),
             t.definition.storage.name().to_string(),
             output::count(t.rows),
-            output::bytes(bytes(t)),
+            compression::keys(&t.definition),
+            compression::records(&t.definition),
+            output::bytes(t.raw_bytes()),
+            output::bytes(t.stored_bytes(info.page_size)),
+            ratio(t, info.page_size).map_or(String::new(), |ratio| format!("{ratio:.2}")),
             output::bytes(t.delta_bytes),
-            output::count(t.leaf_pages + t.inner_pages + t.blob_pages),
             t.height.to_string(),
             t.runs.to_string(),
         ]);
@@ -59,6 +66,15 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
         writeln!(out, "no tables")?;
     }
     table.write(out, true)?;
+    let outdated = |table: &&TableInfo| table.outdated;
+    let told = if out.form == Form::Human { usize::MAX } else { 0 };
+    for table in info.tables.iter().filter(outdated).take(told) {
+        writeln!(
+            out,
+            "{} has pages from before its compression was changed; `ambo compact` rewrites them",
+            name(table)
+        )?;
+    }
     Ok(())
 }
 
@@ -66,9 +82,10 @@ fn name(table: &TableInfo) -> &str {
     short_name(&table.definition.name)
 }
 
-/// In trees and, roughly, in deltas.
-fn bytes(table: &TableInfo) -> u64 {
-    table.key_bytes + table.value_bytes + table.delta_bytes
+/// How many times as long as its pages the settled part of a table is.
+fn ratio(table: &TableInfo, page_size: usize) -> Option<f64> {
+    let stored = table.stored_bytes(page_size);
+    (stored > 0).then(|| table.raw_bytes() as f64 / stored as f64)
 }
 
 fn columns(info: &Info, out: &mut Output) -> Result<()> {
@@ -86,6 +103,25 @@ fn columns(info: &Info, out: &mut Output) -> Result<()> {
             list.row(vec![column.name, column.ty.to_string(), note]);
         }
         list.write(out, true)?;
+        if table.rows > 0 {
+            writeln!(out)?;
+            let mut list = Table::new([
+                ("settled", Align::Left),
+                ("codec", Align::Left),
+                ("raw", Align::Right),
+                ("stored", Align::Right),
+            ]);
+            let line = |what: &str, codec: String, raw: u64, stored: u64| {
+                vec![what.into(), codec, output::bytes(raw), output::bytes(stored)]
+            };
+            let definition = &table.definition;
+            list.row(line("keys", compression::keys(definition), table.key_bytes, table.space.keys));
+            let blobs = table.blob_pages * info.page_size as u64;
+            let records = table.space.records + blobs;
+            list.row(line("records", compression::records(definition), table.value_bytes, records));
+            list.row(line("pages", String::new(), table.raw_bytes(), table.stored_bytes(info.page_size)));
+            list.write(out, true)?;
+        }
     }
     Ok(())
 }
@@ -141,7 +177,7 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
     Ok(())
 }
 
-fn table_json(table: &TableInfo) -> Json {
+fn table_json(table: &TableInfo, page_size: usize) -> Json {
     let definition = &table.definition;
     json!({
         "name": name(table),
@@ -150,11 +186,19 @@ fn table_json(table: &TableInfo) -> Json {
         "schema": schema::show(&schema::of(definition)),
         "key": schema::key_of(definition),
         "rows": table.rows,
+        "key_compression": compression::keys(definition),
+        "record_compression": compression::records(definition),
+        "outdated": table.outdated,
         "key_bytes": table.key_bytes,
         "value_bytes": table.value_bytes,
         "leaf_pages": table.leaf_pages,
         "inner_pages": table.inner_pages,
         "blob_pages": table.blob_pages,
+        "raw_bytes": table.raw_bytes(),
+        "stored_bytes": table.stored_bytes(page_size),
+        "stored_key_bytes": table.space.keys,
+        "stored_record_bytes": table.space.records,
+        "ratio": ratio(table, page_size),
         "height": table.height,
         "runs": table.runs,
         "delta_rows": table.delta_rows,

@@ -1,5 +1,6 @@
 //! The commands that both the shell and the prompt have.
 
+pub mod advise;
 pub mod check;
 pub mod info;
 pub mod record;
@@ -52,6 +53,10 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
             let store = Store::open(&dir, Access::Write, tuning)?;
             compression::alter(&store, &table, &compression, out)?;
             store.close()
+        }
+        Command::Advise { dir, table, rows } => {
+            let store = Store::open(&dir, Access::Read, tuning)?;
+            advise::advise(&store, &table, rows, out)
         }
         Command::Load(arguments) => load::run(&arguments, tuning, out),
         Command::Dump(arguments) => dump::run(&arguments, tuning, out),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use crate::arguments::{RangeArguments, ScanArguments};
+use crate::arguments::{ADVISE_ROWS, RangeArguments, ScanArguments};
 use crate::compression::CompressionArguments;
 
 /// One line at the prompt.
@@ -100,6 +100,14 @@ pub enum PromptCommand {
     Info {
         /// Only this table, and its columns
         table: Option<String>,
+    },
+    /// Measure what each codec would save and cost: advise NAME [--rows N]
+    Advise {
+        /// The table's name
+        table: String,
+        /// About so many rows
+        #[arg(long, default_value_t = ADVISE_ROWS)]
+        rows: u64,
     },
     /// Verify the whole database
     Check,

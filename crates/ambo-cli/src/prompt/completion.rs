@@ -15,7 +15,7 @@ pub struct Completion {
 }
 
 /// Commands whose next word is a table.
-const TAKES_TABLE: [&str; 6] = ["use", "alter", "drop", "rename", "truncate", "info"];
+const TAKES_TABLE: [&str; 7] = ["use", "advise", "alter", "drop", "rename", "truncate", "info"];
 const RANGE_OPTIONS: [&str; 3] = ["--from", "--to", "--prefix"];
 const COMPRESSION_OPTIONS: [&str; 3] = ["--key-compression", "--record-compression", "--record-dictionary"];
 

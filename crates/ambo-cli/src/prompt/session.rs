@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser};
 
 use super::commands::{Line, PromptCommand};
 use crate::arguments::ScanArguments;
-use crate::command::{check, info, record};
+use crate::command::{advise, check, info, record};
 use crate::compression;
 use crate::engine::{DEFAULT_TABLE, OrFail, Store};
 use crate::failure::{Failure, Result};
@@ -97,9 +97,10 @@ impl Session {
             PromptCommand::Begin | PromptCommand::Commit => self.begin_or_commit(&command)?,
             PromptCommand::Rollback { savepoint } => self.rollback(savepoint.as_deref())?,
             PromptCommand::Savepoint { name } => self.savepoint(name)?,
-            PromptCommand::Tables | PromptCommand::Info { .. } | PromptCommand::Check => {
-                self.inspect(&command, out)?
-            }
+            PromptCommand::Tables
+            | PromptCommand::Info { .. }
+            | PromptCommand::Advise { .. }
+            | PromptCommand::Check => self.inspect(&command, out)?,
             other => self.administer(other, out)?,
         }
         Ok(Next::Stay)
@@ -182,6 +183,7 @@ impl Session {
             PromptCommand::Tables if !out.is_json() => {
                 info::tables(&self.store.db.info().or_fail(&self.store.dir)?, out)
             }
+            PromptCommand::Advise { table, rows } => advise::advise(&self.store, table, *rows, out),
             PromptCommand::Info { table } => info::info(&self.store, table.as_deref(), out),
             _ => info::info(&self.store, None, out),
         }

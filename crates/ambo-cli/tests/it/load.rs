@@ -155,3 +155,40 @@ fn existing_tables_keep_their_columns() {
     ambo(&["load", db, &scratch.file("n.csv", "a,b\n1,2\n,3\n"), "--key", "a"])
         .fails(2, &["line 3", "column a"]);
 }
+
+// Keeps away: options that do not arrive at the table, figures that do not show them, and advice that cannot be followed.
+#[test]
+fn compression_is_chosen_changed_shown_and_advised() {
+    let scratch = Scratch::new();
+    let db = &scratch.db();
+    let rows: String = (0..3000).map(|n| format!("{n},delivered by the clerk {}\n", n % 7)).collect();
+    let file = scratch.file("orders.csv", format!("id,note\n{rows}"));
+    ambo(&["load", db, &file, "--key", "id", "--key-compression", "bp128"]).ok();
+    let table = || ambo(&["info", db, "--json"]).json()["tables"][0].clone();
+    let before = table();
+    assert_eq!((&before["key_compression"], &before["record_compression"]), (&"bp128".into(), &"none".into()));
+    assert!(before["stored_key_bytes"].as_u64().unwrap() * 10 < before["key_bytes"].as_u64().unwrap());
+
+    let advice = ambo(&["advise", db, "orders", "--rows", "1000", "--json"]).json();
+    let command = advice["recommended"].as_str().unwrap();
+    assert!(command.contains("--record-compression") && !command.contains("--key-compression"), "{command}");
+    assert!(ambo(&["advise", db, "orders"]).ok().contains("recommended: ambo alter"));
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    ambo(&words).ok();
+    assert_eq!(table()["outdated"], true);
+    ambo(&["compact", db]).ok();
+    let after = table();
+    assert_eq!(after["outdated"], false);
+    assert!(after["stored_bytes"].as_u64() < before["stored_bytes"].as_u64(), "{before} {after}");
+    assert!(ambo(&["advise", db, "orders"]).ok().contains("leave it as it is"));
+    assert_eq!(rows.lines().count() as u64, crate::program::rows(db, "orders"));
+    assert_sound(db);
+
+    ambo(&["alter", db, "orders"]).fails(2, &["--key-compression"]);
+    ambo(&["alter", db, "order", "--record-compression", "none"]).fails(1, &["orders"]);
+    ambo(&["load", db, &file, "-t", "orders", "--record-compression", "lz4"]).fails(2, &["ambo alter"]);
+    ambo(&["put", db, "-t", "plain", "k", "v"]).ok();
+    ambo(&["alter", db, "plain", "--key-compression", "for"]).fails(2, &["u32 or u64"]);
+    ambo(&["-c", "alter plain --record-compression zstd:19", db]).ok();
+    assert!(ambo(&["info", db, "-t", "plain"]).ok().contains("zstd:19"));
+}

@@ -43,6 +43,12 @@ impl TableOptions {
         self
     }
 
+    /// What was named: the codec of keys, of records, and whether there is a dictionary.
+    #[allow(clippy::type_complexity, reason = "two are switches that may be left alone")]
+    pub fn parts(&self) -> (Option<Option<IntegerCodec>>, Option<Option<RecordCodec>>, Option<bool>) {
+        (self.key_compression, self.record_compression, self.record_dictionary)
+    }
+
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{count, engine::Engine};
+use super::{compression::is_outdated, count, engine::Engine};
 use crate::{
     Error, Result,
     base::btree::TreeSpace,
@@ -38,8 +38,22 @@ pub struct TableInfo {
     pub key_bytes: u64,
     /// Bytes of values in the trees.
     pub value_bytes: u64,
+    /// Whether some pages are compressed otherwise than the definition says: they are from before its options were changed.
+    pub outdated: bool,
     /// What leaves use their pages for; of large trees taken from a part of the leaves.
     pub space: TreeSpace,
+}
+
+impl TableInfo {
+    /// Bytes of keys and values in the trees, as they were given.
+    pub fn raw_bytes(&self) -> u64 {
+        self.key_bytes + self.value_bytes
+    }
+
+    /// Bytes of the pages that hold them.
+    pub fn stored_bytes(&self, page_size: usize) -> u64 {
+        (self.leaf_pages + self.inner_pages + self.blob_pages) * page_size as u64
+    }
 }
 
 /// So many leaves of a tree are read to tell what they use their pages for.
@@ -99,6 +113,7 @@ impl Engine {
                 blob_pages: sum(|meta| meta.blob_pages),
                 key_bytes: sum(|meta| meta.key_bytes),
                 value_bytes: sum(|meta| meta.value_bytes),
+                outdated: is_outdated(table, definition),
                 space: table.trees().try_fold(TreeSpace::default(), |space, tree| {
                     Ok::<_, Error>(space.plus(tree.space(LEAVES_READ_MAX)?))
                 })?,

@@ -9,9 +9,10 @@
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `lineage` | how long replaced versions are read |
-//! | `check`, `info` | what is wrong, and what is there |
+//! | `check`, `info`, `advise` | what is wrong, what is there, and what codecs would make of it |
 
 mod access;
+mod advise;
 mod blobs;
 mod bulk;
 mod check;
@@ -38,6 +39,7 @@ mod version;
 mod workers;
 
 pub use crate::base::btree::{KeySum, TreeSpace};
+pub use advise::{Advice, Estimate, RecordChoice};
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
 pub use check::CheckReport;

@@ -3,6 +3,7 @@
 //! | found | done |
 //! |---|---|
 //! | no `pages` file, `create` set | a new database: `pages` is written under another name, synced, renamed |
+//! | no `pages` file, but segments of a log, or a lock file that names a database | [`Error::Damaged`]: it was lost, and nothing new takes its place |
 //! | no `pages` file, `create` not set, or read-only | [`Error::NotFound`] |
 //! | `pages.new` left by a crash while creating | removed |
 //! | `pages` with a valid superblock | its checkpoint is loaded, the log behind it is replayed into deltas |
@@ -39,6 +40,8 @@ use crate::{
 };
 
 const LOCK_FILE: &str = "lock";
+/// Digits of a database's id.
+const ID_DIGITS: usize = 32;
 const NEW_PAGES_FILE: &str = "pages.new";
 
 /// What opening found and did.
@@ -73,6 +76,9 @@ impl Engine {
         let lock = take_lock(&env, &options)?;
         let created = create_if_absent(&env, &options)?;
         let mut opening = Opening::checkpoint(&env, &options)?;
+        if lock.is_some() && !options.read_only {
+            mark(&env, opening.superblock.database_id);
+        }
         let recovery = opening.replay_log()?;
         let clock = env.clock.clone();
         let mut report = RecoveryReport {
@@ -112,6 +118,15 @@ fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
     if names.iter().any(|name| name == page::NAME) {
         return Ok(false);
     }
+    if let Some(database) = marked(env, &names) {
+        return Err(Error::damaged(
+            page::NAME,
+            0,
+            format!(
+                "the file is missing, but the database {database} was here; put it back from a copy, or remove {LOCK_FILE} to begin anew"
+            ),
+        ));
+    }
     if options.read_only || !options.create {
         return Err(Error::NotFound("a database in this directory (it has no file \"pages\")".into()));
     }
@@ -149,6 +164,35 @@ fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
     let renamed = env.disk.rename(NEW_PAGES_FILE, page::NAME).and_then(|()| env.disk.sync_directory());
     renamed.map_err(|error| Error::io(format!("renaming {NEW_PAGES_FILE} to {}", page::NAME), error))?;
     Ok(true)
+}
+
+/// The database that the lock file says is here: its id in hexadecimal digits.
+fn marked(env: &Env, names: &[String]) -> Option<String> {
+    names.iter().find(|name| *name == LOCK_FILE)?;
+    let file = env.disk.open(LOCK_FILE, OpenMode::Read).ok()?;
+    let mut digits = [0; ID_DIGITS];
+    file.read_at(&mut digits, 0).ok()?;
+    let digits = std::str::from_utf8(&digits).ok()?;
+    digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then(|| digits.to_owned())
+}
+
+/// Writes the database's id into the lock file, if it is not there, so that lost pages are told from a directory that never had
+/// any. A help and no promise: a failure, such as a full disk, keeps nobody from opening.
+fn mark(env: &Env, database: u128) {
+    let mark = || -> std::io::Result<()> {
+        if marked(env, &env.disk.list()?).is_none() {
+            let file = match env.disk.open(LOCK_FILE, OpenMode::ReadWrite) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    env.disk.open(LOCK_FILE, OpenMode::Create)?
+                }
+                file => file?,
+            };
+            file.write_at(format!("{database:0ID_DIGITS$x}").as_bytes(), 0)?;
+            file.sync()?;
+        }
+        Ok(())
+    };
+    let _ = mark();
 }
 
 /// A database that is being opened.

@@ -90,6 +90,20 @@ fn lost_pages_are_not_replaced() {
     disk.remove("pages").unwrap();
     let error = error_of(&disk);
     assert!(matches!(&error, Error::Damaged { file, .. } if file == "pages"), "{error}");
+
+    // Closed in order, it has no log either.
+    let disk = SimDisk::new(1);
+    let (engine, _) = Engine::open(disk.env(), small_options()).unwrap();
+    drop(Running::start(engine).unwrap());
+    for name in disk.list().unwrap().iter().filter(|name| *name != "lock") {
+        disk.remove(name).unwrap();
+    }
+    for options in [small_options(), Options { read_only: true, ..small_options() }] {
+        let error = open(&disk.env(), &options).err().expect("there is nothing to open");
+        assert!(error.to_string().contains("was here"), "{error}");
+    }
+    disk.remove("lock").unwrap();
+    open(&disk.env(), &small_options()).unwrap();
 }
 
 /// Keeps away: files of others or of later versions that are opened, or overwritten.
