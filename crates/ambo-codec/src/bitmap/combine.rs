@@ -202,7 +202,7 @@ fn sweep(sink: &mut Sink, key: u64, a: &[Run], b: &[Run], op: impl Fn(bool, bool
     let out = sink.room::<4>(a.len() + b.len() + 1);
     let bounds = |runs: &[Run], at: usize| match runs.get(at / 2) {
         None => SPAN,
-        Some(&run) if at % 2 == 0 => u32::from(run_bounds(run).0),
+        Some(&run) if at.is_multiple_of(2) => u32::from(run_bounds(run).0),
         Some(&run) => u32::from(run_bounds(run).1) + 1,
     };
     let (mut at_a, mut at_b) = (0, 0);

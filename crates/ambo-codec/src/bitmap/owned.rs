@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, fmt, ops::RangeBounds};
 
 use super::{
     combine::{Op, combine},
-    container::{Container, Kind, LIST_MAX, Low, SPAN, WORDS, Words, clear, find, set},
+    container::{
+        Container, Kind, LIST_MAX, Low, SPAN, WORDS, Words, clear, find, run_bounds, set, set_range,
+    },
     kernel,
     positions::{Containers, Positions, copy, inclusive, split},
     store::{Collector, Sink, Store, run},
@@ -259,28 +261,26 @@ fn unite<'a>(sink: &mut Sink, key: u64, containers: impl Iterator<Item = Contain
         room.iter_mut().zip(&lows).for_each(|(out, low)| *out = low.to_le_bytes());
         return sink.keep_list(key, false, lows.len());
     }
-    let mut united = [[0; 8]; WORDS];
-    let mut or = |words: &Words| {
-        let both = united.iter_mut().zip(words);
-        both.for_each(|(a, b)| *a = (u64::from_le_bytes(*a) | u64::from_le_bytes(*b)).to_le_bytes());
-    };
-    let mut words = [[0; 8]; WORDS];
-    for container in containers.clone() {
-        match container {
-            Container::Array(_) => {}
-            Container::Bits(words) => or(words),
-            _ => {
-                container.expand(&mut words);
-                or(&words);
-            }
-        }
-    }
+    let mut united = [0u64; WORDS];
     for container in containers {
-        if let Container::Array(list) = container {
-            list.iter().for_each(|&low| set(&mut united, u16::from_le_bytes(low)));
+        match container {
+            Container::Array(list) => list.iter().for_each(|&low| {
+                let low = usize::from(u16::from_le_bytes(low));
+                united[low / 64] |= 1 << (low % 64);
+            }),
+            Container::Runs(runs) => runs.iter().for_each(|&run| {
+                let (first, last) = run_bounds(run);
+                set_range(&mut united, first.into(), last.into());
+            }),
+            Container::Bits(words) => {
+                united.iter_mut().zip(words).for_each(|(united, word)| *united |= u64::from_le_bytes(*word));
+            }
+            Container::Inverted(_) | Container::Full => unreachable!("these are united above"),
         }
     }
-    sink.push_words(key, &united, kernel::count(&united));
+    let mut words = [[0; 8]; WORDS];
+    words.iter_mut().zip(united).for_each(|(word, united)| *word = united.to_le_bytes());
+    sink.push_words(key, &words, kernel::count(&words));
 }
 
 /// Up to this many elements of several lists are sorted rather than set as bits.

@@ -2,6 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 
+type Keep<'a> = dyn Fn(&[Low], &[Low], bool, &mut [Low]) -> usize + 'a;
+type Unite<'a> = dyn Fn(&[Low], &[Low], &mut [Low]) -> usize + 'a;
+
 fn list() -> impl Strategy<Value = Vec<Low>> {
     (prop::collection::btree_set(0u16..2000, 0..300), any::<bool>()).prop_map(|(set, wide)| {
         let lows = set.into_iter().map(|low| if wide { (low * 32).to_le_bytes() } else { low.to_le_bytes() });
@@ -34,7 +37,7 @@ proptest! {
     // lists are what damaged bytes give: no form may leave its slices.
     #[test]
     fn keep_forms(x in list(), y in list(), wanted: bool, damage in prop::collection::vec(any::<u16>(), 0..100)) {
-        let run = |form: &dyn Fn(&[Low], &[Low], bool, &mut [Low]) -> usize, x: &[Low], y: &[Low]| {
+        let run = |form: &Keep<'_>, x: &[Low], y: &[Low]| {
             let mut out = vec![[0; 2]; x.len() + SLACK];
             let len = form(x, y, wanted, &mut out);
             out[..len].to_vec()
@@ -43,7 +46,7 @@ proptest! {
         prop_assert_eq!(&run(&scalar::keep, &x, &y), &expected);
         prop_assert_eq!(&run(&scalar::keep_few, &x, &y), &expected);
         prop_assert_eq!(&run(&keep, &x, &y), &expected);
-        let both = |form: &dyn Fn(&[Low], &[Low], &mut [Low]) -> usize, x: &[Low], y: &[Low]| {
+        let both = |form: &Unite<'_>, x: &[Low], y: &[Low]| {
             let mut out = vec![[0; 2]; x.len() + y.len() + SLACK];
             let len = form(x, y, &mut out);
             out[..len].to_vec()

@@ -91,7 +91,7 @@ pub(super) fn decode(words: &[Word], base: u16, flip: bool, out: &mut [Low]) -> 
 /// a processor makes fewer in a cycle.
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2,avx512f,avx512bw,avx512vl,avx512vbmi2")]
 #[inline]
-fn equal_to_any(lows: __m512i, few: &[Low]) -> u32 {
+fn equal_to_any<'a>(lows: __m512i, few: impl IntoIterator<Item = &'a Low>) -> u32 {
     let halves = [_mm512_castsi512_si256(lows), _mm512_extracti64x4_epi64(lows, 1)];
     let mut found = [_mm256_setzero_si256(); 2];
     for low in few {
