@@ -3,6 +3,8 @@
 //! An array and an inverted array are the same list with another sign, and every operation but xor is an and of operands
 //! that may be complemented: `x | y` is `!(!x & !y)`, `x \ y` is `x & !y`. So there is one case for each pair of list, words and runs.
 
+use std::cmp::Ordering;
+
 use super::{
     container::{Container, Kind, LIST_MAX, Low, Run, SPAN, WORDS, Words, bit, clear, flip, run_bounds, set},
     kernel::{self, And},
@@ -90,8 +92,7 @@ fn and(sink: &mut Sink, key: u64, x: Operand<'_>, y: Operand<'_>, flipped: bool)
             sink.keep_words(key, count);
         }
         (Core::Runs(a), Core::Runs(b)) => {
-            let both = move |in_x: bool, in_y: bool| ((in_x != x.flip) && (in_y != y.flip)) != flipped;
-            sweep(sink, key, a, b, both);
+            runs_and(sink, key, &bounds(a, x.flip), &bounds(b, y.flip), flipped);
         }
         (Core::Runs(runs), Core::Words(_)) => {
             and(sink, key, Operand { core: Core::Words(&expand(runs)), flip: x.flip }, y, flipped);
@@ -121,7 +122,7 @@ fn copy(sink: &mut Sink, key: u64, x: Operand<'_>) {
             let count = kernel::and(words, words, how, sink.words_room());
             sink.keep_words(key, count);
         }
-        Core::Runs(runs) => sweep(sink, key, runs, &[], move |in_x, _| in_x != x.flip),
+        Core::Runs(runs) => keep_bounds(sink, key, &bounds(runs, false), x.flip),
         Core::List(list) => {
             sink.room(list.len())[..list.len()].copy_from_slice(list);
             sink.keep_list(key, x.flip, list.len());
@@ -177,7 +178,7 @@ fn filter(list: &[Low], out: &mut [Low], mut wanted: impl FnMut(u16) -> bool) ->
 fn merge(sink: &mut Sink, key: u64, a: &[Low], b: &[Low], inverted: bool, with_both: bool) {
     let total = a.len() + b.len();
     if total <= LIST_MAX as usize {
-        let out = sink.room(total);
+        let out = sink.room(total + 2 * kernel::SLACK);
         let len = if with_both { kernel::union(a, b, out) } else { kernel::difference(a, b, out) };
         return sink.keep_list(key, inverted, len);
     }
@@ -197,43 +198,76 @@ fn merge(sink: &mut Sink, key: u64, a: &[Low], b: &[Low], inverted: bool, with_b
     sink.push_words(key, &words, count);
 }
 
-/// Writes what `op` says of two lists of runs, as runs where they are smaller than words or a list.
-fn sweep(sink: &mut Sink, key: u64, a: &[Run], b: &[Run], op: impl Fn(bool, bool) -> bool) {
-    let out = sink.room::<4>(a.len() + b.len() + 1);
-    let bounds = |runs: &[Run], at: usize| match runs.get(at / 2) {
-        None => SPAN,
-        Some(&run) if at.is_multiple_of(2) => u32::from(run_bounds(run).0),
-        Some(&run) => u32::from(run_bounds(run).1) + 1,
-    };
-    let (mut at_a, mut at_b) = (0, 0);
-    let (mut next_a, mut next_b) = (bounds(a, 0), bounds(b, 0));
-    let (mut len, mut count) = (0, 0);
-    let mut from = None;
-    let mut position: u32 = 0;
+/// Where runs begin and end (behind the last position) in turn, ascending even of damaged runs. Complemented, what begins ends.
+fn bounds(runs: &[Run], flip: bool) -> Vec<u32> {
+    let mut bounds = Vec::with_capacity(2 * runs.len() + 2);
+    bounds.extend(flip.then_some(0));
+    let mut least = 0;
+    for &run in runs {
+        let (first, last) = run_bounds(run);
+        let first = u32::from(first).max(least);
+        least = first.max(u32::from(last) + 1);
+        bounds.extend_from_slice(&[first, least]);
+    }
+    bounds.extend(flip.then_some(SPAN));
+    bounds
+}
+
+/// Writes `x & y`, complemented if `flipped`.
+fn runs_and(sink: &mut Sink, key: u64, x: &[u32], y: &[u32], flipped: bool) {
+    let (x, y) = (x.as_chunks::<2>().0, y.as_chunks::<2>().0);
+    let mut both = vec![0; 2 * (x.len() + y.len() + 1)];
+    let (mut at_x, mut at_y, mut len) = (0, 0, 0);
+    // No branch depends on the runs.
+    while let (Some(&[first_x, end_x]), Some(&[first_y, end_y])) = (x.get(at_x), y.get(at_y)) {
+        let (first, end) = (first_x.max(first_y), end_x.min(end_y));
+        both[len..len + 2].copy_from_slice(&[first, end]);
+        len += 2 * usize::from(first < end);
+        at_x += usize::from(end_x <= end_y);
+        at_y += usize::from(end_y <= end_x);
+    }
+    keep_bounds(sink, key, &both[..len], flipped);
+}
+
+/// Writes what is in exactly one of `x` and `y`, or, if `flipped`, what is in both or none: the bounds of either that are not
+/// bounds of the other.
+fn runs_xor(sink: &mut Sink, key: u64, x: &[u32], y: &[u32], flipped: bool) {
+    let mut one = Vec::with_capacity(x.len() + y.len());
+    let (mut at_x, mut at_y) = (0, 0);
     loop {
-        while at_a < 2 * a.len() && next_a <= position {
-            at_a += 1;
-            next_a = bounds(a, at_a);
+        let next_x = x.get(at_x).copied().unwrap_or(u32::MAX);
+        let next_y = y.get(at_y).copied().unwrap_or(u32::MAX);
+        match next_x.cmp(&next_y) {
+            Ordering::Equal if next_x == u32::MAX => break,
+            Ordering::Equal => {}
+            _ => one.push(next_x.min(next_y)),
         }
-        while at_b < 2 * b.len() && next_b <= position {
-            at_b += 1;
-            next_b = bounds(b, at_b);
+        at_x += usize::from(next_x <= next_y);
+        at_y += usize::from(next_y <= next_x);
+    }
+    keep_bounds(sink, key, &one, flipped);
+}
+
+/// Writes runs between bounds, or, if `flipped`, what is around them; as runs where they are smaller than words or a list.
+fn keep_bounds(sink: &mut Sink, key: u64, bounds: &[u32], flipped: bool) {
+    let out = sink.room::<4>(bounds.len() / 2 + 1);
+    let (mut len, mut count) = (0, 0);
+    let mut push = |first: u32, end: u32| {
+        if first < end {
+            out[len] = run(first as u16, (end - 1) as u16);
+            len += 1;
+            count += end - first;
         }
-        let inside = position < SPAN && op(at_a % 2 == 1, at_b % 2 == 1);
-        match from {
-            None if inside => from = Some(position),
-            Some(first) if !inside => {
-                out[len] = run(first as u16, (position - 1) as u16);
-                len += 1;
-                count += position - first;
-                from = None;
-            }
-            _ => {}
+    };
+    if flipped {
+        let mut behind = 0;
+        for &[first, end] in bounds.as_chunks().0 {
+            push(behind, first);
+            behind = end;
         }
-        if position == SPAN {
-            break;
-        }
-        position = next_a.min(next_b);
+        push(behind, SPAN);
+    } else {
+        bounds.as_chunks().0.iter().for_each(|&[first, end]| push(first, end));
     }
     sink.keep_runs(key, len, count);
 }
@@ -250,7 +284,9 @@ fn xor(sink: &mut Sink, key: u64, x: Operand<'_>, y: Operand<'_>) {
     match (x.core, y.core) {
         (Core::List([]), core) | (core, Core::List([])) => copy(sink, key, Operand { core, flip: flipped }),
         (Core::List(a), Core::List(b)) => merge(sink, key, a, b, flipped, false),
-        (Core::Runs(a), Core::Runs(b)) => sweep(sink, key, a, b, move |x, y| (x != y) != flipped),
+        (Core::Runs(a), Core::Runs(b)) => {
+            runs_xor(sink, key, &bounds(a, false), &bounds(b, false), flipped);
+        }
         (Core::Words(a), Core::Words(b)) => {
             let count = kernel::xor(a, b, flipped, sink.words_room());
             sink.keep_words(key, count);

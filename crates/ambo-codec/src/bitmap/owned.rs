@@ -1,6 +1,6 @@
 //! A bitmap in memory, which can be changed.
 
-use std::{collections::BTreeMap, fmt, ops::RangeBounds};
+use std::{fmt, ops::RangeBounds};
 
 use super::{
     combine::{Op, combine},
@@ -92,21 +92,18 @@ impl Bitmap {
 
     /// What is in any of `sets`.
     pub fn union<'a, P: Positions + 'a>(sets: impl IntoIterator<Item = &'a P>) -> Self {
-        let mut by_key: BTreeMap<u64, Vec<(&P, usize)>> = BTreeMap::new();
-        for set in sets {
-            for index in 0..set.len() {
-                by_key.entry(set.key(index)).or_default().push((set, index));
-            }
-        }
-        let mut sink = Sink::with_capacity(by_key.len());
-        for (key, parts) in by_key {
-            match parts[..] {
-                [(set, index)] => copy(&mut sink, set, index..index + 1),
-                [(a, in_a), (b, in_b)] => {
-                    let (a, b) = (a.container(in_a), b.container(in_b));
-                    combine(&mut sink, key, Op::Or, a, b);
-                }
-                _ => unite(&mut sink, key, parts.iter().map(|&(set, index)| set.container(index))),
+        let sets: Vec<_> = sets.into_iter().collect();
+        let containers = |(number, set): (usize, &&P)| (0..set.len()).map(move |index| (number, index));
+        let mut parts: Vec<_> = sets.iter().enumerate().flat_map(containers).collect();
+        parts.sort_by_cached_key(|&(number, index)| sets[number].key(index));
+        let mut sink = Sink::default();
+        for parts in parts.chunk_by(|a, b| sets[a.0].key(a.1) == sets[b.0].key(b.1)) {
+            let key = sets[parts[0].0].key(parts[0].1);
+            let container = |&(number, index): &(usize, usize)| sets[number].container(index);
+            match parts {
+                [(number, index)] => copy(&mut sink, sets[*number], *index..*index + 1),
+                [a, b] => combine(&mut sink, key, Op::Or, container(a), container(b)),
+                _ => unite(&mut sink, key, parts.iter().map(container)),
             }
         }
         Self { store: sink.finish() }
@@ -272,9 +269,7 @@ fn unite<'a>(sink: &mut Sink, key: u64, containers: impl Iterator<Item = Contain
                 let (first, last) = run_bounds(run);
                 set_range(&mut united, first.into(), last.into());
             }),
-            Container::Bits(words) => {
-                united.iter_mut().zip(words).for_each(|(united, word)| *united |= u64::from_le_bytes(*word));
-            }
+            Container::Bits(words) => kernel::or(words, &mut united),
             Container::Inverted(_) | Container::Full => unreachable!("these are united above"),
         }
     }

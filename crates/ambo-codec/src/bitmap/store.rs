@@ -227,12 +227,12 @@ pub(super) struct Collector {
     /// The positions, as long as they fit.
     list: Vec<Low>,
     /// All positions, from the first that the list had no room for.
-    words: Box<Words>,
+    words: Option<Box<Words>>,
 }
 
 impl Collector {
     pub(super) fn new() -> Self {
-        Self { count: 0, runs: 0, last: 0, list: Vec::new(), words: Box::new([[0; 8]; WORDS]) }
+        Self { count: 0, runs: 0, last: 0, list: Vec::new(), words: None }
     }
 
     /// REQUIRES: `low` is above all positions before.
@@ -243,35 +243,38 @@ impl Collector {
         if self.count < LIST_MAX {
             self.list.push(low.to_le_bytes());
         } else {
+            let words = self.words.get_or_insert_with(|| Box::new([[0; 8]; WORDS]));
             if self.count == LIST_MAX {
-                self.list.iter().for_each(|&low| set(&mut self.words, u16::from_le_bytes(low)));
+                self.list.iter().for_each(|&low| set(words, u16::from_le_bytes(low)));
             }
-            set(&mut self.words, low);
+            set(words, low);
         }
         self.count += 1;
     }
 
     /// Writes the container and begins anew.
     pub(super) fn flush(&mut self, key: u64, sink: &mut Sink) {
-        let kind = Kind::of(self.count);
-        let by_runs = 4 * self.runs as usize;
-        if kind.bytes(self.count).is_some_and(|bytes| by_runs < bytes) {
-            let room = sink.room(self.runs as usize);
-            if kind == Kind::Array {
-                runs_of_list(&self.list, room);
-            } else {
-                runs_of_words(&self.words, room);
+        let (count, runs) = (self.count, self.runs as usize);
+        let by_runs = Kind::of(count).bytes(count).is_some_and(|bytes| 4 * runs < bytes);
+        match &mut self.words {
+            Some(words) if count > LIST_MAX => {
+                if by_runs {
+                    runs_of_words(words, sink.room(runs));
+                    sink.keep(key, Kind::Runs, count, 4 * runs);
+                } else {
+                    sink.push_words(key, words, count);
+                }
+                words.fill([0; 8]);
             }
-            sink.keep(key, Kind::Runs, self.count, by_runs);
-        } else if kind == Kind::Array {
-            let len = self.list.len();
-            sink.room(len)[..len].copy_from_slice(&self.list);
-            sink.keep(key, Kind::Array, self.count, 2 * len);
-        } else {
-            sink.push_words(key, &self.words, self.count);
-        }
-        if self.count > LIST_MAX {
-            self.words.fill([0; 8]);
+            _ if by_runs => {
+                runs_of_list(&self.list, sink.room(runs));
+                sink.keep(key, Kind::Runs, count, 4 * runs);
+            }
+            _ => {
+                let len = self.list.len();
+                sink.room(len)[..len].copy_from_slice(&self.list);
+                sink.keep(key, Kind::Array, count, 2 * len);
+            }
         }
         self.list.clear();
         (self.count, self.runs) = (0, 0);

@@ -8,7 +8,7 @@ mod x86;
 #[cfg(test)]
 mod tests;
 
-use super::container::{Low, Word, Words};
+use super::container::{Low, WORDS, Word, Words};
 
 /// By how many elements the kernels may write past the last element of their result.
 pub(super) const SLACK: usize = 32;
@@ -42,6 +42,11 @@ pub(super) fn xor(x: &Words, y: &Words, flip: bool, out: &mut Words) -> u32 {
     dispatch!(xor(x, y, flip, out))
 }
 
+/// Sets in `united` the bits that are set in `words`.
+pub(super) fn or(words: &Words, united: &mut [u64; WORDS]) {
+    dispatch!(or(words, united))
+}
+
 /// How many bits are set.
 pub(super) fn count(words: &Words) -> u32 {
     dispatch!(count(words))
@@ -70,9 +75,9 @@ pub(super) fn count_steps(list: &[Low]) -> usize {
 
 /// Writes the elements of `a` and `b` to `out`, those in both once, and returns how many.
 ///
-/// REQUIRES: `out` is [`SLACK`] elements longer than `a` and `b` together.
+/// REQUIRES: `out` is three times [`SLACK`] longer than `a` and `b` together.
 pub(super) fn union(a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
-    assert!(out.len() >= a.len() + b.len() + SLACK, "room for the kernel's last store");
+    assert!(out.len() >= a.len() + b.len() + 3 * SLACK, "room for the kernel's last store");
     dispatch!(union(a, b, out))
 }
 

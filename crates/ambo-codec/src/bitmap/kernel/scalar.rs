@@ -2,7 +2,7 @@
 //! vectors are as good as hand-written ones.
 
 use super::{
-    super::container::{Low, Word, Words, lower_bound},
+    super::container::{Low, WORDS, Word, Words, lower_bound},
     And, SLACK,
 };
 
@@ -33,6 +33,11 @@ pub(super) fn and(x: &Words, y: &Words, how: And, out: &mut Words) -> u32 {
 pub(super) fn xor(x: &Words, y: &Words, flip: bool, out: &mut Words) -> u32 {
     let flip = mask(flip);
     combine(x, y, out, |x, y| x ^ y ^ flip)
+}
+
+#[inline(always)]
+pub(super) fn or(words: &Words, united: &mut [u64; WORDS]) {
+    united.iter_mut().zip(words).for_each(|(united, word)| *united |= u64::from_le_bytes(*word));
 }
 
 #[inline(always)]

@@ -7,8 +7,12 @@ type Unite<'a> = dyn Fn(&[Low], &[Low], &mut [Low]) -> usize + 'a;
 
 fn list() -> impl Strategy<Value = Vec<Low>> {
     (prop::collection::btree_set(0u16..2000, 0..300), any::<bool>()).prop_map(|(set, wide)| {
-        let lows = set.into_iter().map(|low| if wide { (low * 32).to_le_bytes() } else { low.to_le_bytes() });
-        lows.collect()
+        let lows = set
+            .into_iter()
+            .map(|low| if wide { (65_535 - low * 32).to_le_bytes() } else { low.to_le_bytes() });
+        let mut lows: Vec<Low> = lows.collect();
+        lows.sort_unstable_by_key(|low| u16::from_le_bytes(*low));
+        lows
     })
 }
 
@@ -47,7 +51,7 @@ proptest! {
         prop_assert_eq!(&run(&scalar::keep_few, &x, &y), &expected);
         prop_assert_eq!(&run(&keep, &x, &y), &expected);
         let both = |form: &Unite<'_>, x: &[Low], y: &[Low]| {
-            let mut out = vec![[0; 2]; x.len() + y.len() + SLACK];
+            let mut out = vec![[0; 2]; x.len() + y.len() + 3 * SLACK];
             let len = form(x, y, &mut out);
             out[..len].to_vec()
         };
@@ -57,7 +61,7 @@ proptest! {
         prop_assert_eq!(&both(&scalar::union, &x, &y), &in_either);
         prop_assert_eq!(&both(&union, &x, &y), &in_either);
         prop_assert_eq!(&both(&difference, &x, &y), &in_one);
-        let steps = x.windows(2).filter(|pair| u16::from_le_bytes(pair[0]) + 1 != u16::from_le_bytes(pair[1])).count();
+        let steps = x.windows(2).filter(|pair| u16::from_le_bytes(pair[0]).wrapping_add(1) != u16::from_le_bytes(pair[1])).count();
         prop_assert_eq!(count_steps(&x), steps);
         let damage: Vec<Low> = damage.into_iter().map(u16::to_le_bytes).collect();
         prop_assert!(both(&union, &damage, &y).len() <= damage.len() + y.len());

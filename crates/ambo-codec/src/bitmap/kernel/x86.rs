@@ -2,10 +2,10 @@
 //! AVX2, not AVX-512).
 #![allow(unsafe_code, reason = "SIMD")]
 
-use std::{arch::x86_64::*, sync::LazyLock};
+use std::{arch::x86_64::*, hint::select_unpredictable, sync::LazyLock};
 
 use super::{
-    super::container::{Low, Word, Words},
+    super::container::{Low, WORDS, Word, Words},
     And, SLACK, scalar,
 };
 
@@ -61,6 +61,7 @@ macro_rules! compiled_for {
 
 compiled_for!(and, and_avx2, and_avx512, (x: &Words, y: &Words, how: And, out: &mut Words) -> u32);
 compiled_for!(xor, xor_avx2, xor_avx512, (x: &Words, y: &Words, flip: bool, out: &mut Words) -> u32);
+compiled_for!(or, or_avx2, or_avx512, (words: &Words, united: &mut [u64; WORDS]) -> ());
 compiled_for!(count, count_avx2, count_avx512, (words: &Words) -> u32);
 compiled_for!(count_steps, count_steps_avx2, count_steps_avx512, (list: &[Low]) -> usize);
 compiled_for!(count_runs, count_runs_avx2, count_runs_avx512, (words: &Words) -> u32);
@@ -117,10 +118,10 @@ pub(super) fn keep_avx512(x: &[Low], y: &[Low], wanted: bool, out: &mut [Low]) -
         let done = last_x <= last_y;
         let kept = if wanted { found } else { !found };
         store_kept(kept, lows, &mut out[len..]);
-        len += if done { kept.count_ones() as usize } else { 0 };
-        found = if done { 0 } else { found };
-        in_x += if done { 32 } else { 0 };
-        at += if last_y <= last_x { 8 } else { 0 };
+        len += select_unpredictable(done, kept.count_ones() as usize, 0);
+        found = select_unpredictable(done, 0, found);
+        in_x += 32 * usize::from(done);
+        at += 8 * usize::from(last_y <= last_x);
     }
     for block in x[in_x..].chunks(32) {
         let lanes = u32::MAX >> (32 - block.len());
@@ -186,53 +187,52 @@ pub(super) fn keep_avx2(x: &[Low], y: &[Low], wanted: bool, out: &mut [Low]) -> 
     len
 }
 
-/// Merges two lists, each in blocks of 32, by a bitonic network; the tails as the scalar form does. After Inoue, Taura,
-/// "SIMD- and cache-friendly algorithm for sorting an array of structures" (2015), as Roaring does with blocks of 8.
+/// Merges two lists in blocks of 32 by a bitonic network, the last blocks filled up with the highest number. After Inoue, Taura,
+/// "SIMD- and cache-friendly algorithm for sorting an array of structures" (2015).
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2,avx512f,avx512bw,avx512vl,avx512vbmi2")]
-pub(super) fn union_avx512(a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
-    let (Some(first_a), Some(first_b)) = (a.first_chunk::<32>(), b.first_chunk::<32>()) else {
+pub(super) fn union_avx512(mut a: &[Low], mut b: &[Low], out: &mut [Low]) -> usize {
+    let total = a.len() + b.len();
+    let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
         return scalar::union(a, b, out);
     };
-    // SAFETY: a chunk is the 64 bytes that are loaded.
-    let load = |chunk: &[Low; 32]| unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
-    let (mut rest_a, mut rest_b) = (&a[32..], &b[32..]);
-    let (mut low, mut high) = merge_blocks(load(first_a), load(first_b));
     // Below the first element there is none: anything but it.
-    let first = u16::from_le_bytes(a[0]).min(u16::from_le_bytes(b[0]));
+    let first = u16::from_le_bytes(*first_a).min(u16::from_le_bytes(*first_b));
     let mut before = _mm512_set1_epi16(!first as i16);
+    let highest = [a, b].iter().any(|list| list.last() == Some(&[0xff; 2]));
     let mut len = 0;
+    let mut carried = take_block(&mut a);
     loop {
+        // An empty list is never before the other.
+        let head = |list: &[Low]| list.first().map_or(u32::MAX, |low| u16::from_le_bytes(*low).into());
+        let (head_a, head_b) = (head(a), head(b));
+        let block = match (head_a <= head_b, head_a.min(head_b)) {
+            (_, u32::MAX) => break,
+            (true, _) => take_block(&mut a),
+            (false, _) => take_block(&mut b),
+        };
+        let (low, high) = merge_blocks(carried, block);
         let kept = new_lanes(before, low);
         store_kept(kept, low, &mut out[len..]);
         len += kept.count_ones() as usize;
-        before = low;
-        let a_next = match (rest_a.first(), rest_b.first()) {
-            (Some(a), Some(b)) => u16::from_le_bytes(*a) <= u16::from_le_bytes(*b),
-            _ => break,
-        };
-        let rest = if a_next { &mut rest_a } else { &mut rest_b };
-        let Some((block, behind)) = rest.split_first_chunk::<32>() else { break };
-        *rest = behind;
-        (low, high) = merge_blocks(high, load(block));
+        (before, carried) = (low, high);
     }
-    let mut carried = [[0; 2]; 32];
-    let kept = new_lanes(before, high);
-    store_kept(kept, high, &mut carried);
-    let carried = &carried[..kept.count_ones() as usize];
-    // What was last written may be the next of either list.
-    let last = out[len - 1];
-    let skip = |rest: &mut &[Low]| *rest = &rest[usize::from(rest.first() == Some(&last))..];
-    skip(&mut rest_a);
-    skip(&mut rest_b);
-    let (short, long) = if rest_a.len() < rest_b.len() { (rest_a, rest_b) } else { (rest_b, rest_a) };
-    let mut merged = [[0; 2]; 64];
-    if short.len() < 32 {
-        let both = scalar::union(carried, short, &mut merged);
-        len + scalar::union(&merged[..both], long, &mut out[len..])
-    } else {
-        // Only where neither list is out of order is one of them nearly at its end.
-        len
-    }
+    let kept = new_lanes(before, carried);
+    store_kept(kept, carried, &mut out[len..]);
+    len += kept.count_ones() as usize;
+    // The filling, of which one is left, and of damaged lists any number.
+    let filled = !highest && out[len - 1] == [0xff; 2];
+    (len - usize::from(filled)).min(total)
+}
+
+/// The next block of a list that is not empty, filled up with the highest number.
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+#[inline]
+fn take_block(list: &mut &[Low]) -> __m512i {
+    let (block, rest) = list.split_at(list.len().min(32));
+    *list = rest;
+    let lanes = u32::MAX >> (32 - block.len());
+    // SAFETY: the mask leaves out the lanes that are not in the block.
+    unsafe { _mm512_mask_loadu_epi16(_mm512_set1_epi16(-1), lanes, block.as_ptr().cast()) }
 }
 
 /// The lower and the upper half of two sorted blocks, sorted.
