@@ -93,15 +93,17 @@ impl Bitmap {
     /// What is in any of `sets`.
     pub fn union<'a, P: Positions + 'a>(sets: impl IntoIterator<Item = &'a P>) -> Self {
         let sets: Vec<_> = sets.into_iter().collect();
-        let containers = |(number, set): (usize, &&P)| (0..set.len()).map(move |index| (number, index));
-        let mut parts: Vec<_> = sets.iter().enumerate().flat_map(containers).collect();
-        parts.sort_by_cached_key(|&(number, index)| sets[number].key(index));
+        let mut parts = Vec::new();
+        for (number, set) in sets.iter().enumerate() {
+            parts.extend((0..set.len()).map(|index| (set.key(index), number, index)));
+        }
+        parts.sort_unstable();
         let mut sink = Sink::default();
-        for parts in parts.chunk_by(|a, b| sets[a.0].key(a.1) == sets[b.0].key(b.1)) {
-            let key = sets[parts[0].0].key(parts[0].1);
-            let container = |&(number, index): &(usize, usize)| sets[number].container(index);
+        for parts in parts.chunk_by(|a, b| a.0 == b.0) {
+            let key = parts[0].0;
+            let container = |&(_, number, index): &(u64, usize, usize)| sets[number].container(index);
             match parts {
-                [(number, index)] => copy(&mut sink, sets[*number], *index..*index + 1),
+                [(_, number, index)] => copy(&mut sink, sets[*number], *index..*index + 1),
                 [a, b] => combine(&mut sink, key, Op::Or, container(a), container(b)),
                 _ => unite(&mut sink, key, parts.iter().map(container)),
             }
