@@ -47,6 +47,9 @@ impl Packing {
     ) -> Self {
         let without = Self { step: 0, width: width(plain) };
         let with = Self { step, width: width(stepped) };
+        if step == 0 || with.width == without.width {
+            return without;
+        }
         if with.size::<W>(codec, count) < without.size::<W>(codec, count) { with } else { without }
     }
 

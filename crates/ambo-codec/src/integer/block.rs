@@ -33,6 +33,19 @@ pub(super) enum Stored {
     FrameLanes(Packing),
 }
 
+impl Stored {
+    /// How the block is packed, if that is without any bits: its values are on a line.
+    #[inline(always)]
+    pub(super) fn is_line(self) -> Option<Packing> {
+        match self {
+            Self::GapRow(packing) | Self::FrameRow(packing) | Self::FrameLanes(packing) => {
+                (packing.width == 0).then_some(packing)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A block of values, borrowed. Made by [`IntegerCodec::block`], which checks what can be checked in constant time.
 ///
 /// Bytes that are not what [`IntegerCodec::encode`] writes, but have the right shape, give values that wrap around or do not increase:
@@ -132,13 +145,13 @@ impl<'b, W: Word> Block<'b, W> {
         if used > self.data.len() { Err(CUT_OFF) } else { Ok(self.header + used) }
     }
 
-    /// All values. `out` has the length of the block.
+    /// All values. `out` has the length of the block; panics if not.
     pub fn decode(&self, out: &mut [W]) -> Result<(), Damaged> {
         assert_eq!(out.len(), self.count, "room for the values of the block");
         simd::decode(Level::best(), self, out)
     }
 
-    /// The values at `range`. `out` has the length of the range.
+    /// The values at `range`, which is one of the block. `out` has the length of the range; panics if not.
     pub fn decode_range(&self, range: Range<usize>, out: &mut [W]) -> Result<(), Damaged> {
         assert!(range.end <= self.count, "a range of the block");
         assert_eq!(out.len(), range.len(), "room for the values of the range");
@@ -155,7 +168,7 @@ impl<'b, W: Word> Block<'b, W> {
         Ok(())
     }
 
-    /// The value at `index`.
+    /// The value at `index`; panics if the block has fewer.
     #[inline]
     pub fn select(&self, index: usize) -> Result<W, Damaged> {
         assert!(index < self.count, "a value of the block");

@@ -10,15 +10,15 @@ pub enum IntegerCodec {
     VByte = 1,
     /// The bytes of [`IntegerCodec::VByte`], decoded several at a time.
     MaskedVByte = 2,
-    /// Differences in groups of four with one byte of lengths before each group.
+    /// Differences in groups of 64 bytes, four bytes of lengths before each group.
     GroupVarint = 3,
     /// Differences, all lengths before all bytes.
     StreamVByte = 4,
-    /// Differences from the first value, bit-packed at one width, one after the other.
+    /// Differences from a line through the first value, bit-packed at one width, one after the other.
     For = 5,
     /// As [`IntegerCodec::For`], laid out for vectors of lanes.
     SimdFor = 6,
-    /// Differences of neighbours, bit-packed at one width, laid out for vectors of lanes.
+    /// Differences of neighbours, bit-packed at one width, one after the other.
     Bp128 = 7,
 }
 

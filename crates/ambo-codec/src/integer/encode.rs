@@ -37,12 +37,8 @@ impl IntegerCodec {
         }
         match self {
             Self::VByte | Self::MaskedVByte => vbyte(integers, out),
-            Self::GroupVarint => {
-                for group in integers.chunks(per_group::<W>()) {
-                    controlled::<W>(LengthCode::of::<W>(self), group, out);
-                }
-            }
-            Self::StreamVByte => controlled::<W>(LengthCode::of::<W>(self), integers, out),
+            Self::GroupVarint => controlled::<W>(LengthCode::of::<W>(self), integers, per_group::<W>(), out),
+            Self::StreamVByte => controlled::<W>(LengthCode::of::<W>(self), integers, BLOCK_MAX, out),
             Self::For | Self::SimdFor | Self::Bp128 => packed::<W>(self, values, integers, out),
         }
     }
@@ -101,26 +97,48 @@ impl IntegerCodec {
 
 /// Seven bits a byte, the lowest first, bit 7 in all but the last byte of an integer.
 fn vbyte(integers: &[u64], out: &mut Vec<u8>) {
+    let mut bytes = [0; BLOCK_MAX * varint::LEN_MAX];
+    let mut end = 0;
     for &integer in integers {
         if integer < 0x80 {
-            out.push(integer as u8);
-        } else {
-            varint::encode(integer, out);
+            bytes[end] = integer as u8;
+            end += 1;
+            continue;
         }
+        let length = varint::len(integer);
+        if length > 8 {
+            end += varint::encode_to(integer, &mut bytes[end..]);
+            continue;
+        }
+        // Fourteen times four bits apart, then seven times two, then one: each seven in its byte.
+        let apart = (integer & 0x0fff_ffff) | (integer & 0x00ff_ffff_f000_0000) << 4;
+        let apart = (apart & 0x0000_3fff_0000_3fff) | (apart & 0x0fff_c000_0fff_c000) << 2;
+        let apart = (apart & 0x007f_007f_007f_007f) | (apart & 0x3f80_3f80_3f80_3f80) << 1;
+        let go_on = 0x8080_8080_8080_8080 & ((1 << (8 * (length - 1))) - 1);
+        // Eight bytes always; the next integer overwrites those that are too many.
+        bytes[end..end + 8].copy_from_slice(&(apart | go_on).to_le_bytes());
+        end += length;
     }
+    out.extend_from_slice(&bytes[..end]);
 }
 
-/// The control bytes of `integers`, and then their bytes.
-fn controlled<W: Word>(lengths: LengthCode, integers: &[u64], out: &mut Vec<u8>) {
+/// `integers` in groups: the control bytes of a group, and then its bytes.
+fn controlled<W: Word>(lengths: LengthCode, integers: &[u64], group: usize, out: &mut Vec<u8>) {
     let mut bytes = [0; BLOCK_MAX * 8 + BLOCK_MAX + 8];
-    let mut end = integers.len().div_ceil(per_control::<W>());
-    for (control, integers) in integers.chunks(per_control::<W>()).enumerate() {
-        for (index, &integer) in integers.iter().enumerate() {
-            let code = lengths.code(integer);
-            bytes[control] |= code << (index * code_bits::<W>());
-            // Eight bytes always; the next integer overwrites those that are too many.
-            bytes[end..end + 8].copy_from_slice(&integer.to_le_bytes());
-            end += lengths.bytes(code);
+    let mut end = 0;
+    for integers in integers.chunks(group) {
+        let begin = end;
+        end += integers.len().div_ceil(per_control::<W>());
+        for (at, integers) in integers.chunks(per_control::<W>()).enumerate() {
+            let mut control = 0;
+            for (index, &integer) in integers.iter().enumerate() {
+                let code = lengths.code(integer);
+                control |= code << (index * code_bits::<W>());
+                // Eight bytes always; the next integer overwrites those that are too many.
+                bytes[end..end + 8].copy_from_slice(&integer.to_le_bytes());
+                end += lengths.bytes(code);
+            }
+            bytes[begin + at] = control;
         }
     }
     out.extend_from_slice(&bytes[..end]);

@@ -40,19 +40,21 @@ impl<W: Word> BlockMeasure<W> {
     /// The block with `value`, which is larger than its last.
     #[inline]
     #[must_use]
-    pub fn with(mut self, value: W) -> Self {
+    pub fn with(&self, value: W) -> Self {
         if self.len == 0 {
-            self.first = value;
-        } else {
-            debug_assert!(value > self.last, "values of a block are strictly increasing");
-            let gap = W::from_u64(value.to_u64().wrapping_sub(self.last.to_u64()).wrapping_sub(1));
-            self.gap_min = self.gap_min.min(gap);
-            self.gap_max = self.gap_max.max(gap);
-            self.data += gap_bytes::<W>(self.codec, gap.to_u64()) as u32;
+            return Self { len: 1, first: value, last: value, ..*self };
         }
-        self.len += 1;
-        self.last = value;
-        self
+        debug_assert!(value > self.last, "values of a block are strictly increasing");
+        let gap = W::from_u64(value.to_u64().wrapping_sub(self.last.to_u64()).wrapping_sub(1));
+        Self {
+            codec: self.codec,
+            len: self.len + 1,
+            data: self.data + gap_bytes::<W>(self.codec, gap.to_u64()) as u32,
+            first: self.first,
+            last: value,
+            gap_min: self.gap_min.min(gap),
+            gap_max: self.gap_max.max(gap),
+        }
     }
 
     /// Values so far.

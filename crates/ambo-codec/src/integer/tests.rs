@@ -204,3 +204,84 @@ proptest! {
         }
     }
 }
+
+/// A whole block on each level, whose distances are `width` bits wide.
+fn check_width<W: Word>(width: u32, random: &mut impl FnMut() -> u64) {
+    // Room for the line below the distances, at the largest widths.
+    let max = (u64::MAX >> (64 - width)).min(W::from_u64(u64::MAX).to_u64() - 300);
+    for codec in IntegerCodec::ALL {
+        let count = codec.block_len();
+        let mut distances: Vec<u64> = (0..count).map(|_| random() % (max / 2 + 1)).collect();
+        (distances[0], distances[count - 1]) = (0, max);
+        distances.sort_unstable();
+        let value = |(index, distance): (usize, &u64)| W::from_u64(3 + index as u64 + distance);
+        let values: Vec<W> = distances.iter().enumerate().map(value).collect();
+        let probes = [random(), random(), random(), count as u64 - 1];
+        check_codec(codec, &values, &probes).unwrap();
+    }
+}
+
+// Keeps away a width whose constants are wrong: random blocks are seldom whole.
+#[test]
+fn whole_blocks_of_every_width() {
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 32 | state << 32
+    };
+    for _ in 0..4 {
+        (1..=32).for_each(|width| check_width::<u32>(width, &mut random));
+        (1..=64).for_each(|width| check_width::<u64>(width, &mut random));
+    }
+}
+
+/// The block of `values`.
+fn encoded<W: Word>(codec: IntegerCodec, values: &[W]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    codec.encode(values, &mut bytes);
+    bytes
+}
+
+// Keeps away drift from the documented bytes (docs/formats/integers.md).
+#[test]
+fn worked_examples() {
+    use IntegerCodec::*;
+    let (narrow, wide) = ([1000u32, 1001, 1005, 1300], [1000u64, 1001, 1005, 1300]);
+    for codec in [VByte, MaskedVByte] {
+        assert_eq!(encoded(codec, &narrow), [0x00, 0x03, 0xa6, 0x02]);
+        assert_eq!(encoded(codec, &wide), [0x00, 0x03, 0xa6, 0x02]);
+    }
+    assert_eq!(encoded(GroupVarint, &narrow), [0x10, 0x00, 0x03, 0x26, 0x01]);
+    assert_eq!(encoded(StreamVByte, &narrow), [0x24, 0x03, 0x26, 0x01]);
+    for codec in [GroupVarint, StreamVByte] {
+        assert_eq!(encoded(codec, &wide), [0x10, 0x02, 0x03, 0x26, 0x01]);
+    }
+    assert_eq!(encoded(For, &narrow), [0x09, 0x00, 0x06, 0xa4, 0x04]);
+    assert_eq!(encoded(For, &wide), [0x09, 0x00, 0x06, 0xa4, 0x04]);
+    let mut lanes = vec![0x09, 0, 0, 0, 0, 0x03, 0, 0, 0, 0x29, 0x01, 0, 0];
+    lanes.resize(33, 0);
+    assert_eq!(encoded(SimdFor, &narrow), lanes);
+    assert_eq!(encoded(Bp128, &narrow), [0x09, 0x00, 0x06, 0x98, 0x04]);
+    assert_eq!(encoded(Bp128, &wide), [0x09, 0x00, 0x06, 0x98, 0x04]);
+    for codec in [For, SimdFor, Bp128] {
+        assert_eq!(encoded(codec, &[10u32, 20, 30, 40]), [0x80, 0x09]);
+        assert_eq!(encoded(codec, &[7u64, 8, 9, 10]), [0x00]);
+    }
+    for codec in IntegerCodec::ALL {
+        assert_eq!(encoded(codec, &[u64::MAX]), []);
+    }
+}
+
+// Keeps away a full or disordered block that loses values in silence.
+#[test]
+fn append_refuses() {
+    for codec in IntegerCodec::ALL {
+        let values: Vec<u32> = (5..5 + codec.block_len() as u32).collect();
+        let mut bytes = encoded(codec, &values);
+        let before = bytes.clone();
+        assert!(codec.append(&mut bytes, 5, values.len(), 9000u32).is_err());
+        let last = *values.last().unwrap();
+        assert!(codec.append(&mut bytes, 5, values.len() - 1, last - 1).is_err());
+        assert_eq!(bytes, before);
+    }
+}

@@ -5,10 +5,11 @@ use std::arch::x86_64::*;
 use super::{
     lanes::Lanes,
     tables::{Controls, Spread},
+    unrolled,
 };
 use crate::integer::{
     Word,
-    bits::{ROW, get_row, mask},
+    bits::{Packing, ROW, get_row, mask},
     lengths::per_control,
     scalar,
 };
@@ -103,18 +104,6 @@ macro_rules! common {
 
         #[inline]
         #[target_feature(enable = "avx2")]
-        unsafe fn keep_first(self, count: usize) -> Self {
-            let mut words = [Self::Word::default(); Self::LEN];
-            // SAFETY: The array has as many words as there are lanes.
-            unsafe {
-                self.store(words.as_mut_ptr());
-                words[count..].fill(0);
-                Self::load(words.as_ptr())
-            }
-        }
-
-        #[inline]
-        #[target_feature(enable = "avx2")]
         unsafe fn add_wide(self, other: Self) -> Self {
             Self(_mm256_add_epi64(self.0, other.0))
         }
@@ -156,6 +145,20 @@ impl Lanes for Words32 {
     const LEN: usize = 8;
     type Row = Plan;
 
+    #[inline(always)]
+    unsafe fn decode_lanes(first: u32, packing: Packing, data: &[u8], out: &mut [u32]) -> bool {
+        let Ok(out) = out.try_into() else { return false };
+        // SAFETY: The caller's.
+        unsafe { unrolled::decode(first, packing, data, out) };
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn sum_lanes(width: u8, data: &[u8], count: usize) -> Option<u64> {
+        // SAFETY: The caller's.
+        (count == 255).then(|| unsafe { unrolled::sum(width, data) })
+    }
+
     common!();
 
     #[inline]
@@ -166,8 +169,35 @@ impl Lanes for Words32 {
 
     #[inline]
     #[target_feature(enable = "avx2")]
+    unsafe fn store_first(self, to: *mut u32, count: usize) {
+        let first =
+            _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        // SAFETY: Lanes that are masked are not written; for the others `to` has room.
+        unsafe { _mm256_maskstore_epi32(to.cast::<i32>(), first, self.0) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn keep_first(self, count: usize) -> Self {
+        Self(_mm256_and_si256(
+            self.0,
+            _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
+        ))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
     unsafe fn add(self, other: Self) -> Self {
         Self(_mm256_add_epi32(self.0, other.0))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn total(self) -> u32 {
+        let mut words = [0u32; 8];
+        // SAFETY: The array has 8 words.
+        unsafe { self.store(words.as_mut_ptr()) };
+        words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
     }
 
     #[inline]
@@ -275,8 +305,34 @@ impl Lanes for Words64 {
 
     #[inline]
     #[target_feature(enable = "avx2")]
+    unsafe fn store_first(self, to: *mut u64, count: usize) {
+        let first = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3));
+        // SAFETY: Lanes that are masked are not written; for the others `to` has room.
+        unsafe { _mm256_maskstore_epi64(to.cast::<i64>(), first, self.0) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn keep_first(self, count: usize) -> Self {
+        Self(_mm256_and_si256(
+            self.0,
+            _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3)),
+        ))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
     unsafe fn add(self, other: Self) -> Self {
         Self(_mm256_add_epi64(self.0, other.0))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn total(self) -> u64 {
+        let mut words = [0u64; 4];
+        // SAFETY: The array has 4 words.
+        unsafe { self.store(words.as_mut_ptr()) };
+        words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
     }
 
     #[inline]

@@ -5,9 +5,10 @@ use std::arch::x86_64::*;
 use super::{
     lanes::Lanes,
     tables::{Controls, Spread},
+    unrolled,
 };
 use crate::integer::{
-    bits::{ROW, mask},
+    bits::{Packing, ROW, mask},
     scalar,
 };
 
@@ -152,7 +153,87 @@ fn vbytes_slow<W: super::Word>(data: &[u8], count: usize) -> Option<([W; 16], us
     Some((words, data.len() - rest.len()))
 }
 
-/// The methods that are the same for both words, and the loop over the bytes of integers of seven bits a byte.
+/// The `count` integers of seven bits a byte that `data` begins with, if each is one byte.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+fn small(data: &[u8], count: usize) -> Option<__m128i> {
+    let wanted = first_bytes(count) as u16;
+    let from = data.as_ptr().cast();
+    let bytes = if data.len() >= 16 {
+        // SAFETY: 16 bytes are there.
+        unsafe { _mm_maskz_mov_epi8(wanted, _mm_loadu_si128(from)) }
+    } else if data.len() >= count {
+        // SAFETY: Bytes that are masked are not read; the others are in `data`.
+        unsafe { _mm_maskz_loadu_epi8(wanted, from.cast()) }
+    } else {
+        return None;
+    };
+    (_mm_movepi8_mask(bytes) == 0).then_some(bytes)
+}
+
+/// Sixteen integers of seven bits a byte. Those of at most four bytes are spread to four bytes each, whose
+/// sevens are multiplied together.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn vbyte_32(data: &[u8], count: usize) -> Option<(__m512i, usize)> {
+    if let Some(VBytes { bytes, go_on, used }) = vbytes(data, count) {
+        // The bytes at each place of their integers, and which integers have one there.
+        let first = (!go_on << 1 | 1) & first_bytes(used);
+        let second = (first & go_on) << 1;
+        let third = (second & go_on) << 1;
+        let fourth = (third & go_on) << 1;
+        if fourth & go_on == 0 {
+            let has_first = first_bytes(count);
+            let has_second = _pext_u64(go_on, first);
+            let has_third = _pdep_u64(_pext_u64(go_on, second), has_second);
+            let has_fourth = _pdep_u64(_pext_u64(go_on, third), has_third);
+            let slots = _pdep_u64(has_first, 0x1111_1111_1111_1111)
+                | _pdep_u64(has_second, 0x2222_2222_2222_2222)
+                | _pdep_u64(has_third, 0x4444_4444_4444_4444)
+                | _pdep_u64(has_fourth, 0x8888_8888_8888_8888);
+            let spread = _mm512_maskz_expand_epi8(slots, _mm512_and_si512(bytes, _mm512_set1_epi8(0x7f)));
+            // 128 is a factor without sign, so the factors are the first argument.
+            let pairs = _mm512_maddubs_epi16(_mm512_set1_epi16(0x8001u16 as i16), spread);
+            return Some((_mm512_madd_epi16(pairs, _mm512_set1_epi32(0x4000_0001)), used));
+        }
+    }
+    let (words, used) = vbytes_slow::<u32>(data, count)?;
+    // SAFETY: The array has 16 words.
+    Some((unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }, used))
+}
+
+/// Eight integers of seven bits a byte. The sevens of those of at most eight bytes are extracted one by one, but
+/// where they end is found at once.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn vbyte_64(data: &[u8], count: usize) -> Option<(__m512i, usize)> {
+    const SEVENS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    if data.len() >= 64 + 8 {
+        // SAFETY: 64 bytes are there.
+        let go_on = _mm512_movepi8_mask(unsafe { _mm512_loadu_epi8(data.as_ptr().cast()) });
+        let mut ends = !go_on;
+        let (mut words, mut begin, mut short) = ([0u64; 8], 0, ends.count_ones() as usize >= count);
+        for word in words.iter_mut().take(count) {
+            let end = ends.trailing_zeros() as usize + 1;
+            ends &= ends.wrapping_sub(1);
+            let length = end.wrapping_sub(begin);
+            short &= length <= 8;
+            // SAFETY: `begin` is at most 64 and 8 more bytes are there.
+            let bytes = unsafe { data.as_ptr().add(begin.min(64)).cast::<u64>().read_unaligned() };
+            *word = _pext_u64(bytes, _bzhi_u64(SEVENS, 8 * length as u32));
+            begin = end;
+        }
+        if short {
+            // SAFETY: The array has 8 words.
+            return Some((unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }, begin));
+        }
+    }
+    let (words, used) = vbytes_slow::<u64>(data, count)?;
+    // SAFETY: The array has 16 words.
+    Some((unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }, used))
+}
+
+/// The methods that are the same for both words.
 macro_rules! common {
     () => {
         #[inline]
@@ -211,6 +292,20 @@ impl Lanes for Words32 {
     const LEN: usize = 16;
     type Row = Plan;
 
+    #[inline(always)]
+    unsafe fn decode_lanes(first: u32, packing: Packing, data: &[u8], out: &mut [u32]) -> bool {
+        let Ok(out) = out.try_into() else { return false };
+        // SAFETY: The caller's.
+        unsafe { unrolled::decode(first, packing, data, out) };
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn sum_lanes(width: u8, data: &[u8], count: usize) -> Option<u64> {
+        // SAFETY: The caller's.
+        (count == 255).then(|| unsafe { unrolled::sum(width, data) })
+    }
+
     common!();
 
     #[inline]
@@ -227,8 +322,21 @@ impl Lanes for Words32 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+    unsafe fn store_first(self, to: *mut u32, count: usize) {
+        // SAFETY: Lanes that are masked are not written; for the others `to` has room.
+        unsafe { _mm512_mask_storeu_epi32(to.cast(), first_bytes(count) as u16, self.0) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
     unsafe fn add(self, other: Self) -> Self {
         Self(_mm512_add_epi32(self.0, other.0))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+    unsafe fn total(self) -> u32 {
+        _mm512_reduce_add_epi32(self.0) as u32
     }
 
     #[inline]
@@ -306,33 +414,10 @@ impl Lanes for Words32 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
     unsafe fn vbyte(data: &[u8], count: usize) -> Option<(Self, usize)> {
-        let Some(found) = vbytes(data, count) else {
-            let (words, used) = vbytes_slow::<u32>(data, count)?;
-            // SAFETY: The array has 16 words.
-            return Some((unsafe { Self::load(words.as_ptr()) }, used));
-        };
-        if found.go_on == 0 {
-            let bytes = _mm_maskz_mov_epi8(first_bytes(count) as u16, _mm512_castsi512_si128(found.bytes));
-            return Some((Self(_mm512_cvtepu8_epi32(bytes)), found.used));
+        if let Some(bytes) = small(data, count) {
+            return Some((Self(_mm512_cvtepu8_epi32(bytes)), count));
         }
-        let bytes = _mm512_and_si512(found.bytes, _mm512_set1_epi8(0x7f));
-        // The bytes of the integers at one place of them, and the integers that have such a byte.
-        let mut places = (!found.go_on << 1 | 1) & first_bytes(found.used);
-        let mut having = first_bytes(count);
-        let (mut integers, mut shift) = (_mm512_setzero_si512(), 0);
-        while places != 0 {
-            if shift > 28 {
-                return None;
-            }
-            let packed = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(places, bytes));
-            let spread = _mm_maskz_expand_epi8(having as u16, packed);
-            let part = _mm512_sllv_epi32(_mm512_cvtepu8_epi32(spread), _mm512_set1_epi32(shift));
-            integers = _mm512_or_si512(integers, part);
-            having = _pdep_u64(_pext_u64(found.go_on, places), having);
-            places = (places & found.go_on) << 1;
-            shift += 7;
-        }
-        Some((Self(integers), found.used))
+        vbyte_32(data, count).map(|(integers, used)| (Self(integers), used))
     }
 }
 
@@ -357,8 +442,21 @@ impl Lanes for Words64 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+    unsafe fn store_first(self, to: *mut u64, count: usize) {
+        // SAFETY: Lanes that are masked are not written; for the others `to` has room.
+        unsafe { _mm512_mask_storeu_epi64(to.cast(), first_bytes(count) as u8, self.0) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
     unsafe fn add(self, other: Self) -> Self {
         Self(_mm512_add_epi64(self.0, other.0))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+    unsafe fn total(self) -> u64 {
+        _mm512_reduce_add_epi64(self.0) as u64
     }
 
     #[inline]
@@ -416,32 +514,9 @@ impl Lanes for Words64 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
     unsafe fn vbyte(data: &[u8], count: usize) -> Option<(Self, usize)> {
-        let Some(found) = vbytes(data, count) else {
-            let (words, used) = vbytes_slow::<u64>(data, count)?;
-            // SAFETY: The array has 16 words.
-            return Some((unsafe { Self::load(words.as_ptr()) }, used));
-        };
-        if found.go_on == 0 {
-            let bytes = _mm_maskz_mov_epi8(first_bytes(count) as u16, _mm512_castsi512_si128(found.bytes));
-            return Some((Self(_mm512_cvtepu8_epi64(bytes)), found.used));
+        if let Some(bytes) = small(data, count) {
+            return Some((Self(_mm512_cvtepu8_epi64(bytes)), count));
         }
-        let bytes = _mm512_and_si512(found.bytes, _mm512_set1_epi8(0x7f));
-        // The bytes of the integers at one place of them, and the integers that have such a byte.
-        let mut places = (!found.go_on << 1 | 1) & first_bytes(found.used);
-        let mut having = first_bytes(count);
-        let (mut integers, mut shift) = (_mm512_setzero_si512(), 0);
-        while places != 0 {
-            if shift > 63 {
-                return None;
-            }
-            let packed = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(places, bytes));
-            let spread = _mm_maskz_expand_epi8(having as u16, packed);
-            let part = _mm512_sllv_epi64(_mm512_cvtepu8_epi64(spread), _mm512_set1_epi64(shift));
-            integers = _mm512_or_si512(integers, part);
-            having = _pdep_u64(_pext_u64(found.go_on, places), having);
-            places = (places & found.go_on) << 1;
-            shift += 7;
-        }
-        Some((Self(integers), found.used))
+        vbyte_64(data, count).map(|(integers, used)| (Self(integers), used))
     }
 }

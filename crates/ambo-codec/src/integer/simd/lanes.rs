@@ -1,7 +1,7 @@
 //! What the operations need of a vector of lanes.
 
 use super::tables::Controls;
-use crate::integer::Word;
+use crate::integer::{Word, bits::Packing};
 
 /// A vector of words. Each instruction set has one of `u32` and one of `u64`.
 ///
@@ -21,6 +21,8 @@ pub(super) trait Lanes: Copy {
     unsafe fn load(from: *const Self::Word) -> Self;
     /// Writes all lanes to `to`, which has room.
     unsafe fn store(self, to: *mut Self::Word);
+    /// Writes the first `count` lanes to `to`, which has room for them.
+    unsafe fn store_first(self, to: *mut Self::Word, count: usize);
     /// The first `count` lanes, and zeros.
     unsafe fn keep_first(self, count: usize) -> Self;
     /// Sums, wrapping.
@@ -29,6 +31,8 @@ pub(super) trait Lanes: Copy {
     unsafe fn add_wide(self, other: Self) -> Self;
     /// The low and the high halves of lanes of 64 bits, whatever the word is, each in a lane of 64 bits.
     unsafe fn halves(self) -> (Self, Self);
+    /// The sum of all lanes, wrapping.
+    unsafe fn total(self) -> Self::Word;
     /// Each lane and all before it, wrapping.
     unsafe fn prefix_sum(self) -> Self;
     /// The last lane in all.
@@ -44,6 +48,16 @@ pub(super) trait Lanes: Copy {
     unsafe fn row(plan: Self::Row, data: &[u8], group: usize) -> Self;
     /// `LEN` integers of bits in lanes, the `group`-th so many. Those that are not in `data` are any.
     unsafe fn lanes(data: &[u8], width: u8, group: usize) -> Self;
+    /// The values behind the first of a whole block of bits in lanes. `false` if there is no special code for it.
+    #[inline(always)]
+    unsafe fn decode_lanes(_: Self::Word, _: Packing, _: &[u8], _: &mut [Self::Word]) -> bool {
+        false
+    }
+    /// The sum of the integers of a whole block of bits in lanes, if there is special code for it.
+    #[inline(always)]
+    unsafe fn sum_lanes(_: u8, _: &[u8], _: usize) -> Option<u64> {
+        None
+    }
     /// `count` integers, at most `LEN`, whose lengths `controls` has in its lowest bytes, and zeros; and their bytes.
     /// `None` if `data` has fewer.
     unsafe fn controlled(

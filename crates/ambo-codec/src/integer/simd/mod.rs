@@ -10,6 +10,7 @@ mod lanes;
 mod ops;
 mod source;
 mod tables;
+mod unrolled;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

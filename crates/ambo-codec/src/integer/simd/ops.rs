@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::{
     lanes::Lanes,
-    source::{GroupSource, LaneSource, RowSource, Source, StreamSource, VByteSource},
+    source::{GroupSource, LaneSource, RowSource, Source, StreamSource, VByteSource, Zeros},
 };
 use crate::integer::{
     Block, Damaged, Word,
@@ -51,15 +51,6 @@ macro_rules! with_source {
     };
 }
 
-/// The lanes as an array; those beyond `L::LEN` are zero.
-#[inline(always)]
-unsafe fn array<L: Lanes>(lanes: L) -> [L::Word; 16] {
-    let mut words = [L::Word::default(); 16];
-    // SAFETY: There are at most 16 lanes; the rest is the caller's.
-    unsafe { lanes.store(words.as_mut_ptr()) };
-    words
-}
-
 /// `first + least * position` for the positions `begin ..`.
 #[inline(always)]
 unsafe fn line<L: Lanes>(first: L::Word, packing: Packing, begin: usize) -> L {
@@ -84,6 +75,14 @@ pub(super) unsafe fn decode<L: Lanes>(
     *head = block.first;
     // SAFETY: The caller's.
     unsafe {
+        if let Some(packing) = block.stored.is_line() {
+            return decode_frame::<L>(block.first, packing, Zeros, out);
+        }
+        if let Stored::FrameLanes(packing) = block.stored
+            && L::decode_lanes(block.first, packing, block.data, out)
+        {
+            return Ok(());
+        }
         with_source!(
             L,
             block,
@@ -101,7 +100,7 @@ unsafe fn put<L: Lanes>(lanes: L, out: &mut [L::Word]) {
         if out.len() >= L::LEN {
             lanes.store(out.as_mut_ptr());
         } else {
-            out.copy_from_slice(&array(lanes)[..out.len()]);
+            lanes.store_first(out.as_mut_ptr(), out.len());
         }
     }
 }
@@ -118,9 +117,9 @@ unsafe fn decode_gaps<L: Lanes>(
         let least = L::splat(L::Word::from_u64(least));
         let mut last = L::splat(first);
         for out in out.chunks_mut(L::LEN) {
-            let values = source.next(out.len()).ok_or(CUT_OFF)?.add(least).prefix_sum().add(last);
-            last = values.last();
-            put(values, out);
+            let sums = source.next(out.len()).ok_or(CUT_OFF)?.add(least).prefix_sum();
+            put(sums.add(last), out);
+            last = last.add(sums.last());
         }
     }
     Ok(())
@@ -170,7 +169,7 @@ pub(super) unsafe fn select<L: Lanes>(block: &Block<'_, L::Word>, index: usize) 
 #[inline(always)]
 unsafe fn total<L: Lanes>(mut source: impl Source<L>, count: usize) -> Result<L::Word, Damaged> {
     // SAFETY: The caller's.
-    let sums = unsafe {
+    let sum = unsafe {
         let mut sums = L::splat(L::Word::default());
         let mut left = count;
         while left >= L::LEN {
@@ -180,10 +179,9 @@ unsafe fn total<L: Lanes>(mut source: impl Source<L>, count: usize) -> Result<L:
         if left > 0 {
             sums = sums.add(source.next(left).ok_or(CUT_OFF)?.keep_first(left));
         }
-        array(sums)
+        sums.total()
     };
-    let sum = sums[..L::LEN].iter().fold(0u64, |sum, word| sum.wrapping_add(word.to_u64()));
-    Ok(L::Word::from_u64(sum))
+    Ok(sum)
 }
 
 /// See [`Block::lower_bound`].
@@ -215,6 +213,7 @@ unsafe fn find<L: Lanes>(values: L, key: L, begin: usize, count: usize) -> Optio
     (index < count).then(|| (begin + index, equal >> index & 1 != 0))
 }
 
+/// Adds up four vectors at once and compares the last value of them; only those that may have the key are looked into.
 #[inline(always)]
 unsafe fn lower_bound_gaps<L: Lanes>(
     block: &Block<'_, L::Word>,
@@ -222,19 +221,42 @@ unsafe fn lower_bound_gaps<L: Lanes>(
     least: u64,
     mut source: impl Source<L>,
 ) -> Result<(usize, bool), Damaged> {
+    const SKIP: usize = 4;
+    // SAFETY: The caller's.
+    let (keys, leasts) = unsafe { (L::splat(key), L::splat(L::Word::from_u64(least))) };
+    let mut last = block.first;
+    let mut begin = 1;
     // SAFETY: The caller's.
     unsafe {
-        let key = L::splat(key);
-        let least = L::splat(L::Word::from_u64(least));
-        let mut last = L::splat(block.first);
-        let mut begin = 1;
+        while begin + SKIP * L::LEN <= block.count {
+            let mut vectors = [L::splat(L::Word::default()); SKIP];
+            for vector in &mut vectors {
+                *vector = source.next(L::LEN).ok_or(CUT_OFF)?;
+            }
+            let total = vectors[0].add(vectors[1]).add(vectors[2].add(vectors[3])).total().to_u64();
+            let gaps = total.wrapping_add(least.wrapping_mul((SKIP * L::LEN) as u64));
+            let end = L::Word::from_u64(last.to_u64().wrapping_add(gaps));
+            if end >= key {
+                let mut last = L::splat(last);
+                for (index, vector) in vectors.into_iter().enumerate() {
+                    let sums = vector.add(leasts).prefix_sum();
+                    if let Some(found) = find(sums.add(last), keys, begin + index * L::LEN, L::LEN) {
+                        return Ok(found);
+                    }
+                    last = last.add(sums.last());
+                }
+            }
+            last = end;
+            begin += SKIP * L::LEN;
+        }
+        let mut last = L::splat(last);
         while begin < block.count {
             let count = (block.count - begin).min(L::LEN);
-            let values = source.next(count).ok_or(CUT_OFF)?.add(least).prefix_sum().add(last);
-            if let Some(found) = find(values, key, begin, count) {
+            let sums = source.next(count).ok_or(CUT_OFF)?.add(leasts).prefix_sum();
+            if let Some(found) = find(sums.add(last), keys, begin, count) {
                 return Ok(found);
             }
-            last = values.last();
+            last = last.add(sums.last());
             begin += L::LEN;
         }
     }
@@ -342,16 +364,6 @@ impl<L: Lanes> Wide<L> {
         let (low, high) = (low.iter().sum::<u64>(), high.iter().sum::<u64>());
         if L::Word::BITS == 32 { u128::from(low + high) } else { u128::from(low) + (u128::from(high) << 32) }
     }
-
-    /// The sum of a lane.
-    #[inline(always)]
-    fn lane((low, high): &([u64; 8], [u64; 8]), lane: usize) -> u128 {
-        if L::Word::BITS == 32 {
-            u128::from(if lane.is_multiple_of(2) { low[lane / 2] } else { high[lane / 2] })
-        } else {
-            u128::from(low[lane]) + (u128::from(high[lane]) << 32)
-        }
-    }
 }
 
 /// See [`Block::sum`].
@@ -373,6 +385,11 @@ pub(super) unsafe fn sum<L: Lanes>(block: &Block<'_, L::Word>) -> Result<u128, D
     }
     // SAFETY: The caller's.
     unsafe {
+        if let Stored::FrameLanes(packing) = block.stored
+            && let Some(sum) = L::sum_lanes(packing.width, block.data, gaps)
+        {
+            return Ok(firsts + line(packing.step.wrapping_add(1)) + u128::from(sum));
+        }
         with_source!(
             L,
             block,
@@ -422,13 +439,19 @@ unsafe fn sum_gaps<L: Lanes>(mut source: impl Source<L>, count: usize) -> Result
             running = running.add(lanes);
             left -= taken;
         }
-        (array(lanes), running.arrays())
+        (Wide::zero().add(lanes).arrays(), running.arrays())
     };
-    // Wrapping only on damaged bytes, whose sum may be anything.
-    let sum = (0..L::LEN).fold(0u128, |sum, lane| {
-        let often = Wide::<L>::lane(&running, lane) * L::LEN as u128;
-        let too_often = u128::from(lanes[lane].to_u64()) * (vectors * L::LEN - count + lane) as u128;
-        sum.wrapping_add(often).wrapping_sub(too_often)
-    });
-    Ok(sum)
+    let beyond = vectors * L::LEN - count;
+    // The low halves are of the even lanes and the high ones of the odd lanes, or both of the same lanes.
+    let words = 64 / L::Word::BITS;
+    let weigh = |running: &[u64; 8], lanes: &[u64; 8], odd: usize| {
+        (0..8).fold(0i64, |sum, at| {
+            let too_often = lanes[at].wrapping_mul((beyond + words * at + odd) as u64);
+            sum.wrapping_add((running[at].wrapping_mul(L::LEN as u64)).wrapping_sub(too_often) as i64)
+        })
+    };
+    let low = i128::from(weigh(&running.0, &lanes.0, 0));
+    let high = i128::from(weigh(&running.1, &lanes.1, words - 1));
+    // Negative only on damaged bytes, whose sum may be anything.
+    Ok((if words == 2 { low + high } else { low + (high << 32) }) as u128)
 }

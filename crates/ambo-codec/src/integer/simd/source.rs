@@ -13,6 +13,17 @@ pub(super) trait Source<L> {
     unsafe fn next(&mut self, count: usize) -> Option<L>;
 }
 
+/// Nothing but zeros.
+pub(super) struct Zeros;
+
+impl<L: Lanes> Source<L> for Zeros {
+    #[inline(always)]
+    unsafe fn next(&mut self, _: usize) -> Option<L> {
+        // SAFETY: The caller's.
+        Some(unsafe { L::splat(L::Word::default()) })
+    }
+}
+
 /// Bits in a row.
 pub(super) struct RowSource<'b, L: Lanes> {
     pub data: &'b [u8],
