@@ -8,6 +8,7 @@ mod input;
 mod kind;
 mod mask;
 mod simd;
+pub mod text;
 
 pub use code::Code;
 pub use input::{BytesView, ColumnSlice};

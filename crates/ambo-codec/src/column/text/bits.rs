@@ -54,11 +54,6 @@ impl<'a> Packed<'a> {
         Some(Self { bytes: bytes.get(..packed_len(len, width))?, width, len })
     }
 
-    /// How many values.
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
     /// Value `index`.
     ///
     /// # Panics

@@ -111,11 +111,6 @@ impl<'a> Bounds<'a> {
         self.total
     }
 
-    /// The length of all strings, if they have one.
-    pub(super) fn fixed(&self) -> Option<usize> {
-        self.lengths.is_none().then_some(self.shortest)
-    }
-
     /// Where string `index` begins; `index` may be the number of strings.
     #[inline]
     pub(super) fn start(&self, index: usize) -> Result<usize> {

@@ -12,7 +12,7 @@
 
 use std::{cell::RefCell, ops::Range};
 
-use super::{bounds, bounds::Bounds, reader::Reader, view::BytesView};
+use super::{bounds, bounds::Bounds, reader::Reader, BytesView};
 use crate::{Error, Result};
 
 /// A general compressor. The numbers are on disk.

@@ -8,22 +8,25 @@
 //! | length | varint | bytes of the next part |
 //! | entries | length | the different strings, as a text block that is no dictionary |
 //! | width | 1 | bits of a code |
-//! | codes | packed | the number of each row's string |
+//! | codes | packed | the number of each row's string, see [`crate::column::bits`] |
 //!
 //! # Format of a block over the shared dictionary
 //! | part | size | meaning |
 //! |---|---|---|
 //! | lowest | varint | the lowest code |
 //! | width | 1 | bits of a code |
-//! | codes | packed | the number of each row's string in the shared dictionary, less the lowest |
+//! | codes | packed | the number of each row's string in the shared dictionary, less the lowest; packed as above |
 
 use std::{
     ops::Range,
     sync::{Arc, OnceLock},
 };
 
-use super::{BytesView, SharedTable, TextBlock, bits::Packed, reader::Reader, strings::Strings};
-use crate::{Error, Result};
+use super::{BytesView, SharedTable, TextBlock, reader::Reader, strings::Strings};
+use crate::{
+    Error, Result,
+    column::bits::{Packed, packed_len},
+};
 
 /// Where the different strings are.
 #[derive(Clone, Debug)]
@@ -45,6 +48,15 @@ fn foreign() -> Error {
     Error::malformed(0, "a code is in no dictionary")
 }
 
+/// The width and the codes.
+fn codes<'a>(reader: &mut Reader<'a>, rows: usize) -> Result<Packed<'a>> {
+    let width = u32::from(reader.byte()?);
+    if width > u32::BITS {
+        return Err(reader.damaged("a width of more than 32 bits"));
+    }
+    Packed::parse(reader.take(packed_len(rows, width))?, width, rows)
+}
+
 impl<'a> Dictionary<'a> {
     /// Reads a block with a dictionary of its own; `entries` reads that.
     pub(super) fn parse(
@@ -54,8 +66,7 @@ impl<'a> Dictionary<'a> {
     ) -> Result<Self> {
         let (count, len) = (reader.length()?, reader.length()?);
         let block = entries(reader.take(len)?, count)?;
-        let width = reader.byte()?;
-        let codes = reader.packed(rows, width)?;
+        let codes = codes(reader, rows)?;
         Ok(Self { entries: Entries::Own(Box::new(block), OnceLock::new()), lowest: 0, codes })
     }
 
@@ -69,8 +80,7 @@ impl<'a> Dictionary<'a> {
             return Err(reader.damaged("a block needs the shared dictionary"));
         };
         let lowest = reader.length()? as u32;
-        let width = reader.byte()?;
-        let codes = reader.packed(rows, width)?;
+        let codes = codes(reader, rows)?;
         Ok(Self { entries: Entries::Shared(Arc::clone(strings)), lowest, codes })
     }
 
@@ -94,11 +104,13 @@ impl<'a> Dictionary<'a> {
     /// The code of `row`.
     #[inline]
     pub(super) fn code(&self, row: usize) -> u32 {
-        self.lowest.wrapping_add(self.codes.get(row))
+        self.lowest.wrapping_add(self.codes.get(row) as u32)
     }
 
     /// Puts the codes of `rows` into `codes`, in place of what was there.
     pub(super) fn codes(&self, rows: Range<usize>, codes: &mut Vec<u32>) {
+        codes.clear();
+        codes.resize(rows.len(), 0);
         self.codes.unpack(rows, codes);
         if self.lowest > 0 {
             codes.iter_mut().for_each(|code| *code = code.wrapping_add(self.lowest));

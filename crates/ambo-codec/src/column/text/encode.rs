@@ -3,10 +3,10 @@
 //! Every encoding that may stand at a place proposes its size: exactly where that costs one pass, from a sample where it
 //! means compressing. The smallest proposal wins, each size weighed by what decoding it costs.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    BLOCK_ROWS_MAX, BytesView, DECODED_MAX, Goal, TextEncoding, TextSummary, TextTable,
+    BLOCK_ROWS_MAX, BytesView, DECODED_MAX, Goal, TextEncoding, TextTable,
     bits::{pack, packed_len, width_of},
     block::Place,
     bounds,
@@ -15,7 +15,7 @@ use super::{
     strings::Strings,
     symbols::SymbolEncoder,
 };
-use crate::{Error, Result, varint};
+use crate::{Error, Result, column::bits, varint};
 
 /// Bytes of strings that are compressed to guess how all of them would be.
 const SAMPLE: usize = 32 << 10;
@@ -26,19 +26,34 @@ const PROBES: usize = 512;
 /// Below this many bytes symbols of their own do not pay.
 const OWN_SYMBOLS_MIN: usize = 2 << 10;
 
+/// What [`encode`] wrote.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextSummary {
+    /// The chosen encoding.
+    pub encoding: TextEncoding,
+    /// Bytes of the block.
+    pub bytes: usize,
+    /// Bytes of all strings.
+    pub decoded: usize,
+    /// The smallest string; empty when there is none. Rows that are NULL count as empty strings.
+    pub min: Vec<u8>,
+    /// The largest string; empty when there is none.
+    pub max: Vec<u8>,
+}
+
 /// What an encoding would write.
-enum Proposal<'s> {
+enum Proposal {
     Constant,
     Dictionary { codes: Vec<u32>, count: usize, entries: Vec<u8> },
     SharedDictionary { codes: Vec<u32> },
     Raw,
-    Fsst { symbols: Cow<'s, SymbolEncoder>, shared: bool },
+    Fsst { symbols: Arc<SymbolEncoder>, shared: bool },
     Front { prefixes: Vec<u32>, suffixes: Vec<u8> },
     Positional(positional::Plan),
     Compressed(Compressor),
 }
 
-impl Proposal<'_> {
+impl Proposal {
     fn encoding(&self) -> TextEncoding {
         match self {
             Self::Constant => TextEncoding::Constant,
@@ -103,7 +118,7 @@ pub fn encode_as(
     out: &mut Vec<u8>,
 ) -> Result<bool> {
     check(strings)?;
-    let proposals = Proposals { strings, goal, shared, place: Place::Column };
+    let proposals = Proposals { strings, goal, shared };
     let Some((proposal, _)) = proposals.propose(encoding) else { return Ok(false) };
     write(&proposal, strings, out)?;
     Ok(true)
@@ -118,7 +133,7 @@ pub(super) fn encode_at(
     out: &mut Vec<u8>,
 ) -> Result<TextEncoding> {
     check(strings)?;
-    let proposals = Proposals { strings, goal, shared, place };
+    let proposals = Proposals { strings, goal, shared };
     let best = TextEncoding::ALL
         .into_iter()
         .filter(|encoding| place.allows(*encoding))
@@ -161,7 +176,7 @@ fn raw_len(strings: &BytesView<'_>) -> usize {
     1 + varint::len(total as u64) + bounds::encoded_len_of(lengths(strings)) + total
 }
 
-fn write(proposal: &Proposal<'_>, strings: &BytesView<'_>, out: &mut Vec<u8>) -> Result<()> {
+fn write(proposal: &Proposal, strings: &BytesView<'_>, out: &mut Vec<u8>) -> Result<()> {
     out.push(proposal.encoding() as u8);
     varint::encode(total(strings) as u64, out);
     match proposal {
@@ -170,15 +185,16 @@ fn write(proposal: &Proposal<'_>, strings: &BytesView<'_>, out: &mut Vec<u8>) ->
             varint::encode(*count as u64, out);
             varint::encode(entries.len() as u64, out);
             out.extend_from_slice(entries);
-            let width = width_of(count.saturating_sub(1) as u32);
-            out.push(width);
-            pack(codes.iter().copied(), width, out);
+            let width = bits::width_of(count.saturating_sub(1) as u64);
+            out.push(width as u8);
+            bits::pack(codes, width, out);
         }
         Proposal::SharedDictionary { codes } => {
             let (lowest, width) = code_range(codes);
+            let above: Vec<u32> = codes.iter().map(|code| code - lowest).collect();
             varint::encode(u64::from(lowest), out);
-            out.push(width);
-            pack(codes.iter().map(|code| code - lowest), width, out);
+            out.push(width as u8);
+            bits::pack(&above, width, out);
         }
         Proposal::Raw => {
             bounds::encode(lengths(strings), out);
@@ -213,9 +229,9 @@ fn lengths_of(ends: &[u64]) -> impl ExactSizeIterator<Item = u32> + Clone + '_ {
 }
 
 /// The lowest code, and the bits of what the others are more.
-fn code_range(codes: &[u32]) -> (u32, u8) {
+fn code_range(codes: &[u32]) -> (u32, u32) {
     let lowest = codes.iter().copied().min().unwrap_or(0);
-    (lowest, width_of(codes.iter().copied().max().unwrap_or(0) - lowest))
+    (lowest, bits::width_of(u64::from(codes.iter().copied().max().unwrap_or(0) - lowest)))
 }
 
 /// The strings, and what every encoding proposes for them.
@@ -223,23 +239,22 @@ struct Proposals<'s> {
     strings: &'s BytesView<'s>,
     goal: Goal,
     shared: Option<&'s TextTable>,
-    place: Place,
 }
 
 impl<'s> Proposals<'s> {
     /// What this encoding would write, and its bytes; `None` when it does not suit.
-    fn propose(&self, encoding: TextEncoding) -> Option<(Proposal<'s>, usize)> {
+    fn propose(&self, encoding: TextEncoding) -> Option<(Proposal, usize)> {
         let strings = self.strings;
         match encoding {
             TextEncoding::Constant => {
                 let first = strings.iter().next().unwrap_or_default();
-                strings.iter().all(|string| string == first).then_some((Proposal::Constant, 6 + first.len()))
+                strings.iter().all(|string| string == first).then_some((Proposal::Constant, 1 + first.len()))
             }
             TextEncoding::Raw => Some((Proposal::Raw, raw_len(strings))),
             TextEncoding::Dictionary => self.dictionary(),
             TextEncoding::SharedDictionary => {
                 let codes = self.shared?.codes(strings)?;
-                let bytes = 8 + packed_len(codes.len(), code_range(&codes).1);
+                let bytes = 8 + bits::packed_len(codes.len(), code_range(&codes).1);
                 Some((Proposal::SharedDictionary { codes }, bytes))
             }
             TextEncoding::Fsst => self.fsst(),
@@ -272,7 +287,7 @@ impl<'s> Proposals<'s> {
         (encoded as u64 * total(self.strings) as u64 / sampled as u64) as usize
     }
 
-    fn dictionary(&self) -> Option<(Proposal<'s>, usize)> {
+    fn dictionary(&self) -> Option<(Proposal, usize)> {
         let strings = self.strings;
         if strings.is_empty() || !self.repeats() {
             return None;
@@ -295,7 +310,7 @@ impl<'s> Proposals<'s> {
         let entries = Strings::collect(entries.into_iter().map(|(string, _)| string));
         let mut bytes = Vec::new();
         encode_at(&entries.view(), self.goal, self.shared, Place::Entries, &mut bytes).ok()?;
-        let total = 13 + bytes.len() + packed_len(codes.len(), width_of(count as u32 - 1));
+        let total = 13 + bytes.len() + bits::packed_len(codes.len(), bits::width_of(count as u64 - 1));
         Some((Proposal::Dictionary { codes, count, entries: bytes }, total))
     }
 
@@ -319,17 +334,17 @@ impl<'s> Proposals<'s> {
     }
 
     /// Symbols that are shared, or trained for these strings.
-    fn symbols(&self) -> Option<(Cow<'s, SymbolEncoder>, bool)> {
+    fn symbols(&self) -> Option<(Arc<SymbolEncoder>, bool)> {
         if let Some(symbols) = self.shared.and_then(TextTable::symbols) {
-            return Some((Cow::Borrowed(symbols), true));
+            return Some((Arc::clone(symbols), true));
         }
         if total(self.strings) < OWN_SYMBOLS_MIN {
             return None;
         }
-        Some((Cow::Owned(SymbolEncoder::train(self.strings)?), false))
+        Some((Arc::new(SymbolEncoder::train(self.strings)?), false))
     }
 
-    fn fsst(&self) -> Option<(Proposal<'s>, usize)> {
+    fn fsst(&self) -> Option<(Proposal, usize)> {
         let (symbols, shared) = self.symbols()?;
         let sample = self.sample();
         let (mut codes, mut ends) = (Vec::new(), Vec::new());
@@ -340,7 +355,7 @@ impl<'s> Proposals<'s> {
         Some((Proposal::Fsst { symbols, shared }, bytes))
     }
 
-    fn front(&self) -> Option<(Proposal<'s>, usize)> {
+    fn front(&self) -> Option<(Proposal, usize)> {
         let strings = self.strings;
         let prefixes = front::prefixes(strings.iter());
         let common: usize = prefixes.iter().map(|prefix| *prefix as usize).sum();
@@ -358,10 +373,9 @@ impl<'s> Proposals<'s> {
     }
 
     /// The better general compressor, when the goal allows one.
-    fn compressed(&self) -> Option<(Proposal<'s>, usize)> {
+    fn compressed(&self) -> Option<(Proposal, usize)> {
         let compressors: &[Compressor] = match self.goal {
             Goal::Speed => return None,
-            Goal::Balanced => &[Compressor::Lz4],
             Goal::Size => &[Compressor::Zstd, Compressor::Lz4],
         };
         let strings = self.strings;

@@ -19,7 +19,7 @@ use super::{
     bits::{packed_len, width_of},
     copy::SLACK,
     reader::Reader,
-    view::BytesView,
+    BytesView,
 };
 use crate::{Error, Result, varint};
 

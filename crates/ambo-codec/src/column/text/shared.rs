@@ -81,7 +81,7 @@ impl SharedTable {
 
 /// A shared table that encodes. It is trained once for a column chunk; its bytes are stored beside the blocks.
 pub struct TextTable {
-    symbols: Option<SymbolEncoder>,
+    symbols: Option<Arc<SymbolEncoder>>,
     codes: HashMap<Box<[u8]>, u32>,
     table: SharedTable,
     bytes: Vec<u8>,
@@ -92,7 +92,7 @@ impl TextTable {
     /// blocks whose strings were all seen here.
     pub fn train(strings: &BytesView<'_>, goal: Goal) -> Self {
         let mut table = Self {
-            symbols: SymbolEncoder::train(strings),
+            symbols: SymbolEncoder::train(strings).map(Arc::new),
             codes: HashMap::new(),
             table: SharedTable::default(),
             bytes: vec![VERSION, 0],
@@ -126,7 +126,7 @@ impl TextTable {
         &self.table
     }
 
-    pub(super) fn symbols(&self) -> Option<&SymbolEncoder> {
+    pub(super) fn symbols(&self) -> Option<&Arc<SymbolEncoder>> {
         self.symbols.as_ref()
     }
 

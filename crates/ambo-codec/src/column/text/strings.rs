@@ -2,7 +2,7 @@
 
 use super::{
     copy::{self, SLACK},
-    view::BytesView,
+    BytesView,
 };
 
 /// Strings one after the other, followed by [`SLACK`] bytes so that they can be copied by [`copy::copy`].
