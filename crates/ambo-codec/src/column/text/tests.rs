@@ -264,10 +264,24 @@ fn symbols_worked_example() {
 // Keeps away a byte of one string that is taken for the escaped one of the string before.
 #[test]
 fn escape_without_its_byte() {
-    let block = [3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 255, b'a'];
+    let block = [3, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 255, b'a'];
     let block = TextBlock::parse(&block, 2, None).unwrap();
     assert!(block.get(0, &mut Vec::new()).is_err());
     assert!(block.decode(0..2, &mut Vec::new(), &mut Vec::new()).is_err());
+}
+
+// Keeps away bytes of other strings in one whose prefix is longer than the string before, or that begins anew.
+#[test]
+fn prefix_of_nothing() {
+    let suffixes = [2, 3, 3, 1, 1, 1, b'a', b'b', b'c'];
+    let decode = |decoded, prefixes| {
+        let block = [&[4, decoded, 2, prefixes][..], &suffixes].concat();
+        let (mut offsets, mut data) = (Vec::new(), Vec::new());
+        TextBlock::parse(&block, 2, None)?.decode(0..2, &mut offsets, &mut data).map(|()| data)
+    };
+    assert_eq!(decode(5, 0b1000), Ok(b"ababc".to_vec()), "two bytes of the string before");
+    assert!(decode(6, 0b1100).is_err(), "three bytes of two");
+    assert!(decode(4, 0b0001).is_err(), "one byte of none");
 }
 
 // Keeps away allocation that the bytes cannot stand for.
