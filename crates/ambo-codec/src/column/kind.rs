@@ -84,3 +84,54 @@ impl Kind {
         found.ok_or(Error::malformed(1, "unknown kind of values"))
     }
 }
+
+/// How the values of a block are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// One value for all rows.
+    Constant = 1,
+    /// Frames of reference: bit-packed differences from the least value of each vector.
+    Frames = 2,
+    /// Frames of reference of the differences of neighbours.
+    Delta = 3,
+    /// Run lengths.
+    Runs = 4,
+    /// Distinct values in order, and bit-packed numbers of them.
+    Dictionary = 5,
+    /// The values as they are.
+    Raw = 6,
+    /// Floats that are decimal numbers, as integers.
+    Alp = 7,
+    /// 128-bit integers as 64-bit differences from the least, which are encoded in turn.
+    Offset = 8,
+    /// Booleans.
+    Bits = 9,
+}
+
+impl Encoding {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Constant,
+        Self::Frames,
+        Self::Delta,
+        Self::Runs,
+        Self::Dictionary,
+        Self::Raw,
+        Self::Alp,
+        Self::Offset,
+        Self::Bits,
+    ];
+
+    /// The number on disk.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The encoding of a number on disk.
+    pub fn from_code(code: u8) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|encoding| encoding.code() == code);
+        found.ok_or(Error::malformed(2, "unknown encoding of a column block"))
+    }
+}
