@@ -94,7 +94,7 @@ impl<C: Code + Point, T, F: Map<C, T>> Kernel for Decode<'_, '_, C, T, F> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, _: Level) {
+    fn run(self, level: Level) {
         let Self { deltas, range, mut out, map } = self;
         let mut lanes = Lanes::new();
         let mut codes = [C::default(); VECTOR];
@@ -102,7 +102,7 @@ impl<C: Code + Point, T, F: Map<C, T>> Kernel for Decode<'_, '_, C, T, F> {
             let (now, later) = out.split_at_mut(part.len());
             out = later;
             let (base, width, packed) = deltas.steps.frame(part.vector);
-            bits::unpack_vector(packed, width, part.end, &mut lanes);
+            bits::unpack_vector(packed, width, part.end, &mut lanes, level);
             lanes.write(width, base.sub(C::SIGN), &mut codes[..part.end], |step| step);
             codes[0] = C::read(&deltas.starts[part.vector * C::SIZE..]);
             running_sum(&mut codes[..part.end]);

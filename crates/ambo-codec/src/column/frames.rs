@@ -173,14 +173,14 @@ impl<C: Code + Point, T, F: Map<C, T>> Kernel for Decode<'_, '_, C, T, F> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, _: Level) {
+    fn run(self, level: Level) {
         let Self { frames, range, mut out, map } = self;
         let mut lanes = Lanes::new();
         for part in bits::vectors(range) {
             let (now, later) = out.split_at_mut(part.len());
             out = later;
             let (base, width, packed) = frames.frame(part.vector);
-            bits::unpack_vector(packed, width, part.end, &mut lanes);
+            bits::unpack_vector(packed, width, part.end, &mut lanes, level);
             if part.start == 0 {
                 lanes.write(width, base, now, |code| map.map(code));
             } else {
@@ -221,7 +221,7 @@ impl<C: Code + Point> Kernel for Filter<'_, '_, C> {
                 }
                 Verdict::Some => {}
             }
-            bits::unpack_vector(packed, width, part.end, &mut lanes);
+            bits::unpack_vector(packed, width, part.end, &mut lanes, level);
             let clipped = set.clip(base, last, |code| code.sub(base).widen());
             select_lanes(&lanes, width, part.end, clipped.as_slice(), mask, level);
         }
@@ -266,14 +266,14 @@ impl<C: Code + Point> Kernel for Sum<'_, C> {
     type Output = u128;
 
     #[inline(always)]
-    fn run(self, _: Level) -> u128 {
+    fn run(self, level: Level) -> u128 {
         let mut lanes = Lanes::new();
         let mut sum = 0;
         for part in bits::vectors(0..self.frames.count) {
             let (base, width, packed) = self.frames.frame(part.vector);
             sum += u128::from(base.widen()) * part.end as u128;
             if width > 0 {
-                bits::unpack_vector(packed, width, part.end, &mut lanes);
+                bits::unpack_vector(packed, width, part.end, &mut lanes, level);
                 sum += sum_lanes(&lanes, width, part.end);
             }
         }
