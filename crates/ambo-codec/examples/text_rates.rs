@@ -40,27 +40,73 @@ impl Random {
 
     /// A word of syllables, `count` of them.
     fn word(&mut self, count: usize) -> String {
-        let onsets = ["b", "br", "c", "ch", "d", "f", "g", "h", "l", "m", "n", "p", "pr", "r", "s", "st", "t", "th", "v", "w"];
-        let rimes = ["a", "an", "e", "er", "ing", "i", "in", "o", "on", "ou", "u", "al", "ent", "ate", "ion", "y", "le"];
+        let onsets = [
+            "b", "br", "c", "ch", "d", "f", "g", "h", "l", "m", "n", "p", "pr", "r", "s", "st", "t", "th",
+            "v", "w",
+        ];
+        let rimes = [
+            "a", "an", "e", "er", "ing", "i", "in", "o", "on", "ou", "u", "al", "ent", "ate", "ion", "y",
+            "le",
+        ];
         (0..count).map(|_| format!("{}{}", self.pick(&onsets), self.pick(&rimes))).collect()
     }
 }
 
 const NOUNS: [&str; 18] = [
-    "packages", "requests", "accounts", "deposits", "foxes", "ideas", "theodolites", "pinto beans", "instructions",
-    "dependencies", "excuses", "platelets", "asymptotes", "courts", "dolphins", "multipliers", "sauternes", "warthogs",
+    "packages",
+    "requests",
+    "accounts",
+    "deposits",
+    "foxes",
+    "ideas",
+    "theodolites",
+    "pinto beans",
+    "instructions",
+    "dependencies",
+    "excuses",
+    "platelets",
+    "asymptotes",
+    "courts",
+    "dolphins",
+    "multipliers",
+    "sauternes",
+    "warthogs",
 ];
 const VERBS: [&str; 16] = [
-    "sleep", "wake", "are", "cajole", "haggle", "nag", "use", "boost", "affix", "detect", "integrate", "maintain",
-    "nod", "was", "lose", "solve",
+    "sleep",
+    "wake",
+    "are",
+    "cajole",
+    "haggle",
+    "nag",
+    "use",
+    "boost",
+    "affix",
+    "detect",
+    "integrate",
+    "maintain",
+    "nod",
+    "was",
+    "lose",
+    "solve",
 ];
 const ADJECTIVES: [&str; 14] = [
-    "furious", "sly", "careful", "blithe", "quick", "fluffy", "slow", "quiet", "ruthless", "thin", "close", "final",
-    "ironic", "regular",
+    "furious", "sly", "careful", "blithe", "quick", "fluffy", "slow", "quiet", "ruthless", "thin", "close",
+    "final", "ironic", "regular",
 ];
 const ADVERBS: [&str; 12] = [
-    "sometimes", "always", "never", "furiously", "slyly", "carefully", "blithely", "quickly", "fluffily", "slowly",
-    "quietly", "express",
+    "sometimes",
+    "always",
+    "never",
+    "furiously",
+    "slyly",
+    "carefully",
+    "blithely",
+    "quickly",
+    "fluffily",
+    "slowly",
+    "quietly",
+    "express",
 ];
 const PREPOSITIONS: [&str; 10] =
     ["about", "above", "according to", "across", "after", "against", "along", "among", "around", "at the"];
@@ -112,8 +158,9 @@ fn datasets() -> Vec<(&'static str, Strings)> {
         let (len, at) = (short + random.below(long - short + 1), random.below(pool.len() - 100));
         pool[at..at + len].to_owned()
     };
-    let hosts: Strings =
-        (0..300).map(|_| format!("{}.{}", random.word(3), random.pick(&["com", "org", "net", "de"]))).collect();
+    let hosts: Strings = (0..300)
+        .map(|_| format!("{}.{}", random.word(3), random.pick(&["com", "org", "net", "de"])))
+        .collect();
     let words: Strings = (0..3000).map(|index| random.word(1 + index % 4)).collect();
     let distinct: BTreeSet<String> = (0..rows * 2).map(|index| random.word(2 + index % 4)).collect();
     let modes = ["REG AIR", "AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FOB"];
@@ -132,7 +179,9 @@ fn datasets() -> Vec<(&'static str, Strings)> {
         make("l_shipmode", &mut |random, _| random.pick(&modes).into()),
         make("l_shipinstruct", &mut |random, _| random.pick(&instructions).into()),
         make("l_returnflag", &mut |random, _| random.pick(&["A", "N", "R"]).into()),
-        make("l_linestatus", &mut |random, row| if row < 60_000 { "F" } else { random.pick(&["O", "O", "F"]) }.into()),
+        make("l_linestatus", &mut |random, row| {
+            if row < 60_000 { "F" } else { random.pick(&["O", "O", "F"]) }.into()
+        }),
         make("p_type", &mut |random, _| parts.map(|words| random.pick(words)).join(" ")),
         make("o_clerk", &mut |random, _| format!("Clerk#{:09}", random.below(1000))),
         make("c_name", &mut |_, row| format!("Customer#{row:09}")),
@@ -184,7 +233,8 @@ impl Data {
     }
 
     fn blocks(&self) -> impl Iterator<Item = BytesView<'_>> {
-        (0..BLOCKS).map(|block| BytesView::new(&self.offsets[block * BLOCK..=(block + 1) * BLOCK], &self.bytes))
+        (0..BLOCKS)
+            .map(|block| BytesView::new(&self.offsets[block * BLOCK..=(block + 1) * BLOCK], &self.bytes))
     }
 }
 
@@ -193,6 +243,10 @@ fn line(name: &str, size: usize, data: &Data, encode: f64, decode: f64, get: Opt
     let get = get.map_or(String::new(), |get| format!("{get:8.1}"));
     let (encode, decode) = (raw / encode / 1e9, raw / decode / 1e9);
     println!("  {name:26} {size:10} {:7.2} {encode:8.3} {decode:8.2} {get}", raw / size as f64);
+}
+
+fn parse<'b>(bytes: &'b [u8], shared: Option<&SharedTable>) -> TextBlock<'b> {
+    TextBlock::parse(bytes, BLOCK, shared).expect("just encoded")
 }
 
 /// Measures blocks that `encode` makes; nothing is printed when it makes none. Returns all bytes.
@@ -219,22 +273,18 @@ fn blocks(
     });
     let table_bytes = table.map_or(&[][..], TextTable::bytes);
     let shared = table.map(|table| SharedTable::parse(table.bytes()).expect("just made"));
-    let parse = |bytes: &'_ [u8]| -> TextBlock<'_> {
-        // The block lives no longer than its bytes here, which is all that is asked.
-        TextBlock::parse(bytes, BLOCK, shared.as_ref()).expect("just encoded").clone()
-    };
     let (mut offsets, mut out) = (Vec::new(), Vec::new());
     let decode_time = least(|| {
         for bytes in &encoded {
             offsets.clear();
             out.clear();
-            parse(bytes).decode(0..BLOCK, &mut offsets, &mut out).expect("just encoded");
+            parse(bytes, shared.as_ref()).decode(0..BLOCK, &mut offsets, &mut out).expect("just encoded");
             black_box(&out);
         }
     });
     let mut random = Random(7);
     let rows: Vec<usize> = (0..2000).map(|_| random.below(BLOCK)).collect();
-    let parsed: Vec<TextBlock<'_>> = encoded.iter().map(|bytes| parse(bytes)).collect();
+    let parsed: Vec<TextBlock<'_>> = encoded.iter().map(|bytes| parse(bytes, shared.as_ref())).collect();
     let gets = if name.contains("compressed") { 50 } else { rows.len() };
     let get_time = least(|| {
         for (index, row) in rows.iter().take(gets).enumerate() {
@@ -328,7 +378,11 @@ fn main() {
             continue;
         }
         let data = Data::new(&strings);
-        println!("{name}: {} strings, {} bytes; size, ratio, encode and decode GB/s, ns a get", strings.len(), data.bytes.len());
+        println!(
+            "{name}: {} strings, {} bytes; size, ratio, encode and decode GB/s, ns a get",
+            strings.len(),
+            data.bytes.len()
+        );
         let mut add = |name, size| *totals.entry(name).or_insert(0) += size;
         add("text", data.bytes.len());
         let start = Instant::now();
@@ -349,15 +403,32 @@ fn main() {
             });
         }
         println!("  (training {training:.1} ms, table {} bytes)", table.bytes().len());
-        add("snappy", general("snappy", &data, |bytes| snap::raw::Encoder::new().compress_vec(bytes).expect("fits"), |bytes, out| {
-            snap::raw::Decoder::new().decompress(bytes, out).map(drop).expect("just compressed")
-        }));
-        add("lz4", general("lz4", &data, lz4_flex::block::compress, |bytes, out| {
-            lz4_flex::block::decompress_into(bytes, out).map(drop).expect("just compressed")
-        }));
-        add("zstd", general("zstd -1", &data, |bytes| zstd::bulk::compress(bytes, 1).expect("fits"), |bytes, out| {
-            zstd::bulk::decompress_to_buffer(bytes, out).map(drop).expect("just compressed")
-        }));
+        add(
+            "snappy",
+            general(
+                "snappy",
+                &data,
+                |bytes| snap::raw::Encoder::new().compress_vec(bytes).expect("fits"),
+                |bytes, out| {
+                    snap::raw::Decoder::new().decompress(bytes, out).map(drop).expect("just compressed")
+                },
+            ),
+        );
+        add(
+            "lz4",
+            general("lz4", &data, lz4_flex::block::compress, |bytes, out| {
+                lz4_flex::block::decompress_into(bytes, out).map(drop).expect("just compressed")
+            }),
+        );
+        add(
+            "zstd",
+            general(
+                "zstd -1",
+                &data,
+                |bytes| zstd::bulk::compress(bytes, 1).expect("fits"),
+                |bytes, out| zstd::bulk::decompress_to_buffer(bytes, out).map(drop).expect("just compressed"),
+            ),
+        );
     }
     println!("all: {totals:?}");
 }

@@ -2,7 +2,8 @@ use crate::{Noise, targets::column_text};
 
 /// Bytes that begin like a block more often than noise does.
 fn block(noise: &mut Noise) -> Vec<u8> {
-    let header = [noise.next() as u8 % 40, noise.next() as u8 % 4, noise.next() as u8 % 9, noise.next() as u8 % 99];
+    let header =
+        [noise.next() as u8 % 40, noise.next() as u8 % 4, noise.next() as u8 % 9, noise.next() as u8 % 99];
     [&header[..], &noise.bytes(), &noise.bytes()].concat()
 }
 

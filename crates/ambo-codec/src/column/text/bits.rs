@@ -88,12 +88,6 @@ impl<'a> Packed<'a> {
         assert!(range.start <= range.end && range.end <= self.len, "values {range:?} of {}", self.len);
         range.map(|index| self.at(index))
     }
-
-    /// Puts the values of `range` into `out`, in place of what was there.
-    pub(super) fn unpack(&self, range: Range<usize>, out: &mut Vec<u32>) {
-        out.clear();
-        out.extend(self.iter(range));
-    }
 }
 
 #[cfg(test)]
@@ -119,8 +113,7 @@ mod tests {
             pack(values.iter().copied(), width, &mut bytes);
             prop_assert_eq!(bytes.len(), packed_len(values.len(), width));
             let packed = Packed::new(&bytes, values.len(), width).unwrap();
-            let mut again = Vec::new();
-            packed.unpack(0..values.len(), &mut again);
+            let again: Vec<u32> = packed.iter(0..values.len()).collect();
             prop_assert_eq!(&again, &values);
             prop_assert!(values.iter().enumerate().all(|(index, value)| packed.get(index) == *value));
             prop_assert!(bytes.is_empty() || Packed::new(&bytes[1..], values.len(), width).is_none());

@@ -94,9 +94,11 @@ impl<'a> TextBlock<'a> {
                 }
                 Body::Constant(string)
             }
-            TextEncoding::Dictionary => Body::Dictionary(Dictionary::parse(&mut reader, rows, |bytes, count| {
-                nested(bytes, count, Place::Entries)
-            })?),
+            TextEncoding::Dictionary => {
+                Body::Dictionary(Dictionary::parse(&mut reader, rows, decoded, |bytes, count| {
+                    nested(bytes, count, Place::Entries)
+                })?)
+            }
             TextEncoding::SharedDictionary => {
                 Body::Dictionary(Dictionary::parse_shared(&mut reader, rows, shared)?)
             }

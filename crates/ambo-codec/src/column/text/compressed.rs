@@ -12,7 +12,7 @@
 
 use std::{cell::RefCell, ops::Range};
 
-use super::{bounds, bounds::Bounds, reader::Reader, BytesView};
+use super::{BytesView, bounds, bounds::Bounds, reader::Reader};
 use crate::{Error, Result};
 
 /// A general compressor. The numbers are on disk.
@@ -68,7 +68,11 @@ impl Compressor {
                 zstd.as_mut()?.decompress_to_buffer(bytes, out).ok()
             }),
         };
-        if len == Some(out.len()) { Ok(()) } else { Err(Error::malformed(0, "a sub-block cannot be decompressed")) }
+        if len == Some(out.len()) {
+            Ok(())
+        } else {
+            Err(Error::malformed(0, "a sub-block cannot be decompressed"))
+        }
     }
 }
 
@@ -134,7 +138,8 @@ impl<'a> Compressed<'a> {
         let start = self.strings.start(first)?;
         let end = self.strings.start((first + (1 << self.shift)).min(self.rows))?;
         let compressed = &self.bytes[self.sub_blocks.get(index)?];
-        let len = end.checked_sub(start).filter(|len| *len <= self.compressor.expansion_max(compressed.len()));
+        let len =
+            end.checked_sub(start).filter(|len| *len <= self.compressor.expansion_max(compressed.len()));
         let len = len.ok_or(Error::malformed(0, "the size of a sub-block is wrong"))?;
         let at = data.len();
         data.resize(at + len, 0);
@@ -148,7 +153,12 @@ impl<'a> Compressed<'a> {
     }
 
     /// Appends the strings of `rows`.
-    pub(super) fn decode(&self, rows: Range<usize>, offsets: &mut Vec<u32>, data: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn decode(
+        &self,
+        rows: Range<usize>,
+        offsets: &mut Vec<u32>,
+        data: &mut Vec<u8>,
+    ) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -192,7 +202,8 @@ impl<'a> Compressed<'a> {
             };
             current = Some((index, first));
             let bounds = self.bounds(row)?;
-            let string = bounds.start.checked_sub(first).and_then(|start| bytes.get(start..bounds.end - first));
+            let string =
+                bounds.start.checked_sub(first).and_then(|start| bytes.get(start..bounds.end - first));
             let string = string.ok_or(Error::malformed(0, "a string lies outside its sub-block"))?;
             data.extend_from_slice(string);
             if data.len() > super::DECODED_MAX {

@@ -62,10 +62,14 @@ impl<'a> Dictionary<'a> {
     pub(super) fn parse(
         reader: &mut Reader<'a>,
         rows: usize,
+        decoded: usize,
         entries: impl FnOnce(&'a [u8], usize) -> Result<TextBlock<'a>>,
     ) -> Result<Self> {
         let (count, len) = (reader.length()?, reader.length()?);
         let block = entries(reader.take(len)?, count)?;
+        if decoded > rows.saturating_mul(block.decoded_len()) {
+            return Err(reader.damaged("more bytes than the entries can stand for"));
+        }
         let codes = codes(reader, rows)?;
         Ok(Self { entries: Entries::Own(Box::new(block), OnceLock::new()), lowest: 0, codes })
     }

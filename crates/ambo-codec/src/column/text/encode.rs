@@ -13,7 +13,7 @@ use super::{
     compressed::{self, Compressor},
     front, fsst, positional,
     strings::Strings,
-    symbols::SymbolEncoder,
+    symbols::{EXPANSION_MAX, SymbolEncoder},
 };
 use crate::{Error, Result, column::bits, varint};
 
@@ -25,6 +25,18 @@ const SAMPLE_RUN: usize = 64;
 const PROBES: usize = 512;
 /// Below this many bytes symbols of their own do not pay.
 const OWN_SYMBOLS_MIN: usize = 2 << 10;
+
+/// The encodings, those first whose size is known at the least cost.
+const BY_COST: [TextEncoding; 8] = [
+    TextEncoding::Constant,
+    TextEncoding::Raw,
+    TextEncoding::SharedDictionary,
+    TextEncoding::Dictionary,
+    TextEncoding::Positional,
+    TextEncoding::Fsst,
+    TextEncoding::Front,
+    TextEncoding::Compressed,
+];
 
 /// What [`encode`] wrote.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -134,11 +146,17 @@ pub(super) fn encode_at(
 ) -> Result<TextEncoding> {
     check(strings)?;
     let proposals = Proposals { strings, goal, shared };
-    let best = TextEncoding::ALL
-        .into_iter()
-        .filter(|encoding| place.allows(*encoding))
-        .filter_map(|encoding| proposals.propose(encoding))
-        .min_by_key(|(proposal, bytes)| bytes * proposal.weight(goal));
+    let mut best: Option<(Proposal, usize)> = None;
+    for encoding in BY_COST.into_iter().filter(|encoding| place.allows(*encoding)) {
+        if best.as_ref().is_some_and(|(_, bytes)| proposals.least(encoding) >= *bytes) {
+            continue;
+        }
+        let Some((proposal, bytes)) = proposals.propose(encoding) else { continue };
+        let score = |proposal: &Proposal, bytes| bytes * proposal.weight(goal);
+        if best.as_ref().is_none_or(|(other, least)| score(&proposal, bytes) < score(other, *least)) {
+            best = Some((proposal, bytes));
+        }
+    }
     let (proposal, _) = best.expect("any strings can be raw");
     let before = out.len();
     write(&proposal, strings, out)?;
@@ -242,6 +260,20 @@ struct Proposals<'s> {
 }
 
 impl<'s> Proposals<'s> {
+    /// Bytes that this encoding takes at the least, as far as that can be said before trying it.
+    fn least(&self, encoding: TextEncoding) -> usize {
+        let strings = self.strings.iter().filter(|string| !string.is_empty()).count();
+        match encoding {
+            // At least a code for a string, and for eight bytes.
+            TextEncoding::Fsst => strings.max(total(self.strings) / EXPANSION_MAX),
+            // No bound, but what is an eighth already is seldom much less.
+            TextEncoding::Front | TextEncoding::Compressed if self.goal == Goal::Speed => {
+                total(self.strings) / EXPANSION_MAX
+            }
+            _ => 0,
+        }
+    }
+
     /// What this encoding would write, and its bytes; `None` when it does not suit.
     fn propose(&self, encoding: TextEncoding) -> Option<(Proposal, usize)> {
         let strings = self.strings;

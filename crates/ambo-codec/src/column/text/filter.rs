@@ -60,7 +60,7 @@ enum Prepared<'p> {
     Between(Constant, Constant),
     /// In ascending order.
     In(Vec<Constant>),
-    Contains(Finder<'p>),
+    Contains(Box<Finder<'p>>),
 }
 
 impl<'p> Prepared<'p> {
@@ -81,7 +81,7 @@ impl<'p> Prepared<'p> {
                 strings.dedup();
                 Self::In(strings.into_iter().map(Constant::new).collect())
             }
-            TextPredicate::Contains(bytes) => Self::Contains(Finder::new(bytes)),
+            TextPredicate::Contains(bytes) => Self::Contains(Box::new(Finder::new(bytes))),
         }
     }
 

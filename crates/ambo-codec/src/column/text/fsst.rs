@@ -65,7 +65,12 @@ impl<'a> Fsst<'a> {
     }
 
     /// Appends the strings of `rows`.
-    pub(super) fn decode(&self, rows: Range<usize>, offsets: &mut Vec<u32>, data: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn decode(
+        &self,
+        rows: Range<usize>,
+        offsets: &mut Vec<u32>,
+        data: &mut Vec<u8>,
+    ) -> Result<()> {
         let mut at = data.len();
         let mut room = rows.start;
         let mut outcome = Ok(());

@@ -16,10 +16,9 @@
 use std::ops::Range;
 
 use super::{
-    bits::{packed_len, width_of},
-    copy::SLACK,
-    reader::Reader,
     BytesView,
+    bits::{packed_len, width_of},
+    reader::Reader,
 };
 use crate::{Error, Result, varint};
 
@@ -30,6 +29,8 @@ const STEP_BITS: u8 = 8;
 /// Places that are decoded at once; the byte above them says that a code is in no alphabet.
 const STEP_PLACES: usize = 7;
 const INVALID: u64 = 0xff << 56;
+/// Strings that are decoded step by step: few enough to stay in the nearest cache.
+const RUN: usize = 128;
 
 /// A set of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -151,23 +152,22 @@ impl Plan {
     }
 }
 
-/// Some places of a string that are decoded at once.
-#[derive(Clone, Debug)]
+/// Some places next to each other, which are decoded at once.
 struct Step {
-    /// Bits of their codes.
-    width: u8,
+    /// The first of them.
+    place: usize,
     /// How many.
     places: usize,
+    /// Where their codes begin in those of a string.
+    bit: usize,
+    /// The bits of their codes, as ones.
+    mask: u64,
     /// Which table.
     table: usize,
 }
 
-/// What decodes whole strings: made once for many of them.
-struct Steps {
-    steps: Vec<Step>,
-    /// The bytes for every value of the codes, the first place lowest, [`INVALID`] above them.
-    tables: Vec<Vec<u64>>,
-}
+/// For every value of some places' codes their bytes, the first place lowest, or [`INVALID`].
+type Table = [u64; 1 << STEP_BITS];
 
 #[derive(Clone, Debug)]
 pub(super) struct Positional<'a> {
@@ -228,33 +228,35 @@ impl<'a> Positional<'a> {
     }
 
     /// Puts places together for decoding, at most [`STEP_BITS`] and [`STEP_PLACES`] at once.
-    fn steps(&self) -> Steps {
-        let mut steps: Vec<Step> = Vec::new();
-        let mut tables: Vec<(Vec<u8>, Vec<u64>)> = Vec::new();
-        let mut rest = self.places;
-        while !rest.is_empty() {
-            let (mut width_sum, mut count) = (0, 0);
-            for place in rest.iter().take(STEP_PLACES) {
-                let width = width(self.alphabet(*place));
-                if width_sum + width > STEP_BITS {
+    fn steps(&self) -> (Vec<Step>, Vec<Table>) {
+        let (mut steps, mut tables) = (Vec::new(), Vec::new());
+        let mut known: Vec<&[u8]> = Vec::new();
+        let (mut place, mut bit) = (0, 0);
+        while place < self.places.len() {
+            let (mut bits, mut count) = (0, 0);
+            for alphabet in self.places[place..].iter().take(STEP_PLACES) {
+                let width = width(self.alphabet(*alphabet));
+                if bits + width > STEP_BITS {
                     break;
                 }
-                width_sum += width;
+                bits += width;
                 count += 1;
             }
-            let (places, behind) = rest.split_at(count);
-            let table = tables.iter().position(|(known, _)| known == places).unwrap_or_else(|| {
-                tables.push((places.to_vec(), self.table(places, width_sum)));
+            let places = &self.places[place..place + count];
+            let table = known.iter().position(|other| *other == places).unwrap_or_else(|| {
+                known.push(places);
+                tables.push(self.table(places, bits));
                 tables.len() - 1
             });
-            steps.push(Step { width: width_sum, places: count, table });
-            rest = behind;
+            steps.push(Step { place, places: count, bit, mask: (1 << bits) - 1, table });
+            place += count;
+            bit += usize::from(bits);
         }
-        Steps { steps, tables: tables.into_iter().map(|(_, table)| table).collect() }
+        (steps, tables)
     }
 
     /// The bytes of `places` for every value of their codes.
-    fn table(&self, places: &[u8], width_sum: u8) -> Vec<u64> {
+    fn table(&self, places: &[u8], bits: u8) -> Table {
         let bytes = |mut codes: usize| {
             let mut word = 0;
             for (index, place) in places.iter().enumerate() {
@@ -266,32 +268,53 @@ impl<'a> Positional<'a> {
             }
             word
         };
-        (0..1 << width_sum).map(bytes).collect()
+        std::array::from_fn(|codes| if codes >> bits == 0 { bytes(codes) } else { INVALID })
+    }
+
+    /// Puts the bytes of one step into strings, the first of which is `row`; returns all words, or-ed.
+    fn step<const PLACES: usize>(&self, step: &Step, table: &Table, row: usize, out: &mut [u8]) -> u64 {
+        let mut bit = row * self.bits + step.bit;
+        let mut all = 0;
+        for string in out.chunks_exact_mut(self.length()) {
+            let word = table[(self.load(bit) & step.mask) as usize & (table.len() - 1)];
+            all |= word;
+            string[step.place..][..PLACES].copy_from_slice(&word.to_le_bytes()[..PLACES]);
+            bit += self.bits;
+        }
+        all
     }
 
     /// Appends the strings of `rows`.
-    pub(super) fn decode(&self, rows: Range<usize>, offsets: &mut Vec<u32>, data: &mut Vec<u8>) -> Result<()> {
-        let steps = self.steps();
-        let mut at = data.len();
-        data.resize(at + rows.len() * self.length() + SLACK, 0);
-        let mut invalid = 0;
-        for row in rows {
-            let mut bit = row * self.bits;
-            for step in &steps.steps {
-                let table = &steps.tables[step.table];
-                let code = self.load(bit) as usize & (table.len() - 1);
-                let word = table[code];
-                invalid |= word;
-                data[at..][..8].copy_from_slice(&word.to_le_bytes());
-                at += step.places;
-                bit += usize::from(step.width);
+    pub(super) fn decode(
+        &self,
+        rows: Range<usize>,
+        offsets: &mut Vec<u32>,
+        data: &mut Vec<u8>,
+    ) -> Result<()> {
+        let length = self.length();
+        let base = data.len();
+        let (steps, tables) = self.steps();
+        data.resize(base + rows.len() * length, 0);
+        let mut all = 0;
+        for (index, out) in data[base..].chunks_mut(RUN * length).enumerate() {
+            let row = rows.start + index * RUN;
+            for step in &steps {
+                let table = &tables[step.table];
+                all |= match step.places {
+                    1 => self.step::<1>(step, table, row, out),
+                    2 => self.step::<2>(step, table, row, out),
+                    3 => self.step::<3>(step, table, row, out),
+                    4 => self.step::<4>(step, table, row, out),
+                    5 => self.step::<5>(step, table, row, out),
+                    6 => self.step::<6>(step, table, row, out),
+                    _ => self.step::<STEP_PLACES>(step, table, row, out),
+                };
             }
-            offsets.push(at as u32);
         }
-        data.truncate(at);
-        if invalid & INVALID != 0 {
+        if all & INVALID != 0 {
             return Err(Error::malformed(0, "a code is in no alphabet"));
         }
+        offsets.extend((1..=rows.len()).map(|count| (base + count * length) as u32));
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! Byte strings that are owned.
 
 use super::{
-    copy::{self, SLACK},
     BytesView,
+    copy::{self, SLACK},
 };
 
 /// Strings one after the other, followed by [`SLACK`] bytes so that they can be copied by [`copy::copy`].

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 
 use fsst::{Compressor, ESCAPE_CODE};
 
-use super::{copy::SLACK, reader::Reader, BytesView};
+use super::{BytesView, copy::SLACK, reader::Reader};
 use crate::{Error, Result};
 
 /// The lengths of symbols in the order of their codes.

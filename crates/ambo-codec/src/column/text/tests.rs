@@ -35,7 +35,8 @@ fn encoded(strings: &[&str], encoding: TextEncoding) -> Vec<u8> {
 /// Strings of many kinds: few or many different ones, one length or many, sorted or not, with zeros and escapes.
 fn strings() -> impl Strategy<Value = Sample> {
     let letters = |len: usize| prop::collection::vec(prop::sample::select(&b"ab\0\xff"[..]), 0..len);
-    let words = prop::sample::select(vec!["", "furiously ", "the ", "deposits ", "x", "www.example.org/", "\0"]);
+    let words =
+        prop::sample::select(vec!["", "furiously ", "the ", "deposits ", "x", "www.example.org/", "\0"]);
     let text = prop::collection::vec(words, 0..8).prop_map(|words| words.concat().into_bytes());
     let digits = (0u32..100_000).prop_map(|number| format!("Clerk#{number:05}").into_bytes());
     let one = prop_oneof![
@@ -48,7 +49,9 @@ fn strings() -> impl Strategy<Value = Sample> {
     let several = |one: BoxedStrategy<Vec<u8>>| prop::collection::vec(one, 0..150);
     let rows = prop_oneof![
         several(one.boxed()),
-        several((0u32..100_000).prop_map(|number| format!("{number:05}-{}", number % 7).into_bytes()).boxed()),
+        several(
+            (0u32..100_000).prop_map(|number| format!("{number:05}-{}", number % 7).into_bytes()).boxed()
+        ),
         several(prop::sample::select(vec![b"R".to_vec(), b"A".to_vec(), b"".to_vec()]).boxed()),
         several(Just(b"same".to_vec()).boxed()),
     ];
@@ -266,6 +269,10 @@ fn stated_sizes_are_bounded() {
     assert!(TextBlock::parse(&fsst, 1, None).is_err());
     assert!(TextBlock::parse(&[1, 0], BLOCK_ROWS_MAX + 1, None).is_err());
     assert!(TextBlock::parse(&[1, 0], BLOCK_ROWS_MAX, None).is_ok());
+    let mut dictionary = encoded(&["ab", "cd", "ab", "cd"], TextEncoding::Dictionary);
+    assert_eq!(dictionary[1], 8, "the bytes of the rows");
+    dictionary[1] = 17;
+    assert!(TextBlock::parse(&dictionary, 4, None).is_err(), "more than four times both entries");
 }
 
 // Keeps away codes that differ between blocks over one table, and a block read without it.
@@ -282,7 +289,10 @@ fn shared_dictionary() {
     assert!(codes.is_shared());
     assert_eq!(codes.entries().unwrap().len(), 100);
     let foreign = Sample::new(["Clerk#000000000", "Clerk of none"]);
-    assert!(!encode_as(TextEncoding::SharedDictionary, &foreign.view(), Goal::Speed, Some(&table), &mut bytes).unwrap());
+    assert!(
+        !encode_as(TextEncoding::SharedDictionary, &foreign.view(), Goal::Speed, Some(&table), &mut bytes)
+            .unwrap()
+    );
 }
 
 // Keeps away a chooser that misses the encoding that was made for the strings.
@@ -292,15 +302,18 @@ fn choices() {
         let sample = Sample::new(strings);
         encode(&sample.view(), goal, None, &mut Vec::new()).unwrap().encoding
     };
-    let mix = |row: u64| row.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ row.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 29;
-    let uuid = |row: u64| format!("{:08x}-{:04x}-4{:03x}", mix(row) as u32, mix(row) >> 48, mix(row + 9000) & 0xfff);
+    let mix =
+        |row: u64| row.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ row.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 29;
+    let uuid =
+        |row: u64| format!("{:08x}-{:04x}-4{:03x}", mix(row) as u32, mix(row) >> 48, mix(row + 9000) & 0xfff);
     assert_eq!(choose((0..4096).map(uuid).collect(), Goal::Speed), TextEncoding::Positional);
     let flag = |row: u64| ["A", "N", "R"][mix(row) as usize % 3].to_owned();
     assert_eq!(choose((0..4096).map(flag).collect(), Goal::Speed), TextEncoding::Dictionary);
     let words = ["quickly ", "bold ", "the ", "accounts ", "sleep ", "deposits "];
-    let comment = |row: u64| (0..4 + mix(row) % 5).map(|word| words[mix(row * 9 + word) as usize % 6]).collect();
+    let comment =
+        |row: u64| (0..4 + mix(row) % 5).map(|word| words[mix(row * 9 + word) as usize % 6]).collect();
     assert_eq!(choose((0..4096).map(comment).collect(), Goal::Speed), TextEncoding::Fsst);
-    let key = |row: u64| format!("customer/{:07}/order", row * 3 + u64::from(row % 7 == 0));
+    let key = |row: u64| format!("customer/{:07}/order", row * 3 + u64::from(row.is_multiple_of(7)));
     let path = |row: u64| format!("{}/{}", key(row), "x".repeat(row as usize % 9));
     assert_eq!(choose((0..4096).map(path).collect(), Goal::Speed), TextEncoding::Front);
     assert_eq!(choose(vec![String::new(); 4096], Goal::Speed), TextEncoding::Constant);
