@@ -84,7 +84,7 @@ impl Report {
             .iter()
             .map(|chunk| {
                 let mut bytes = Vec::new();
-                encode(slice(chunk), None, Goal::Speed, &mut bytes);
+                encode(slice(chunk), None, Goal::Speed, &mut bytes).expect("few rows");
                 bytes
             })
             .collect();
@@ -94,7 +94,7 @@ impl Report {
         let encode_time = best(|| {
             for chunk in &chunks {
                 out.clear();
-                encode(slice(chunk), None, Goal::Speed, &mut out);
+                encode(slice(chunk), None, Goal::Speed, &mut out).expect("few rows");
             }
         });
         let mut decoded = vec![E::default(); values.len()];
@@ -141,7 +141,7 @@ impl Report {
         let bytes: usize = blocks.iter().map(Vec::len).sum();
         let size = size_of::<E>();
         let per_cycle = |seconds: f64| values.len() as f64 / seconds / self.clock;
-        let encoding = parsed[0].encoding().map_or("-".into(), |encoding| format!("{encoding:?}").to_lowercase());
+        let encoding = parsed[0].encoding_name();
         println!(
             "| {name} | {encoding} | {:.2} | {:.1} | {:.2} | {:.1} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} |",
             bytes as f64 / values.len() as f64,

@@ -134,33 +134,29 @@ impl Lanes {
         self.bytes.as_chunks().0.first_chunk().expect("8,192 bytes")
     }
 
-    /// Fills the lanes for codes of `width` bits with `codes` minus `base`, and zero behind them.
+    /// The bytes of lanes `64 * index` to `64 * index + 63`, of `lane` bits each.
     #[inline(always)]
-    fn fill<C: Code>(&mut self, codes: &[C], base: C, width: u32) {
+    pub(crate) fn word(&self, index: usize, lane: u32) -> &[u8] {
+        let bytes = lane as usize * 8;
+        &self.bytes[index * bytes..][..bytes]
+    }
+
+    /// Fills the lanes for codes of `width` bits with the codes of `values`, and zero behind them.
+    #[inline(always)]
+    pub(crate) fn fill<T: Copy>(&mut self, values: &[T], width: u32, code: impl Fn(T) -> u64) {
+        macro_rules! fill {
+            ($int:ty) => {{
+                let lanes = &mut self.bytes.as_chunks_mut().0[..VECTOR];
+                let pairs = lanes.iter_mut().zip(values);
+                pairs.for_each(|(lane, &value)| *lane = (code(value) as $int).to_le_bytes());
+                lanes[values.len()..].fill([0; size_of::<$int>()]);
+            }};
+        }
         match lane_bits(width) {
-            8 => {
-                let lanes: &mut [u8; VECTOR] = self.bytes.first_chunk_mut().expect("8,192 bytes");
-                lanes.iter_mut().zip(codes).for_each(|(lane, code)| *lane = code.sub(base).widen() as u8);
-                lanes[codes.len()..].fill(0);
-            }
-            16 => {
-                let lanes = &mut self.bytes.as_chunks_mut().0[..VECTOR];
-                let pairs = lanes.iter_mut().zip(codes);
-                pairs.for_each(|(lane, code)| *lane = (code.sub(base).widen() as u16).to_le_bytes());
-                lanes[codes.len()..].fill([0; 2]);
-            }
-            32 => {
-                let lanes = &mut self.bytes.as_chunks_mut().0[..VECTOR];
-                let pairs = lanes.iter_mut().zip(codes);
-                pairs.for_each(|(lane, code)| *lane = (code.sub(base).widen() as u32).to_le_bytes());
-                lanes[codes.len()..].fill([0; 4]);
-            }
-            _ => {
-                let lanes = self.bytes.as_chunks_mut().0;
-                let pairs = lanes.iter_mut().zip(codes);
-                pairs.for_each(|(lane, code)| *lane = code.sub(base).widen().to_le_bytes());
-                lanes[codes.len()..].fill([0; 8]);
-            }
+            8 => fill!(u8),
+            16 => fill!(u16),
+            32 => fill!(u32),
+            _ => fill!(u64),
         }
     }
 
@@ -235,7 +231,7 @@ impl<C: Code> Kernel for Pack<'_, C> {
         let mut lanes = Lanes::new();
         let full = self.width as usize * ROW;
         for (vector, codes) in self.codes.chunks(VECTOR).enumerate() {
-            lanes.fill(codes, self.base, self.width);
+            lanes.fill(codes, self.width, |code| code.sub(self.base).widen());
             pack_vector(&lanes, self.width, codes.len(), &mut self.out[vector * full..], level);
         }
     }

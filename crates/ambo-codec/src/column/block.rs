@@ -23,6 +23,7 @@ use super::{
     numbers::{Numbers, Sum},
     predicate::{self, Comparable, Predicate},
     ranges::Ranges,
+    text::{SharedTable, TextBlock},
     wide::Wide,
 };
 use crate::{Error, Result, Value};
@@ -31,7 +32,7 @@ use crate::{Error, Result, Value};
 pub(crate) const FORM_PLAIN: u8 = 1;
 
 /// A parsed block; it borrows the bytes that it was parsed from, and nothing is decoded yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Block<'a> {
     kind: Kind,
     encoding: Option<Encoding>,
@@ -40,7 +41,7 @@ pub struct Block<'a> {
     body: Body<'a>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Body<'a> {
     /// No row has a value.
     Nothing,
@@ -56,12 +57,13 @@ pub(crate) enum Body<'a> {
     F32(Numbers<'a, f32>),
     F64(Numbers<'a, f64>),
     I128(Wide<'a>),
+    Bytes(TextBlock<'a>),
 }
 
 /// `$body` for whichever [`Numbers`] the block has; `$native` is their type.
 macro_rules! with_numbers {
     ($block:expr, $numbers:ident: $native:ident => $body:expr; $($other:tt)*) => {
-        match $block.body {
+        match &$block.body {
             Body::I8($numbers) => { #[allow(dead_code)] type $native = i8; $body }
             Body::I16($numbers) => { #[allow(dead_code)] type $native = i16; $body }
             Body::I32($numbers) => { #[allow(dead_code)] type $native = i32; $body }
@@ -85,6 +87,16 @@ impl<'a> Block<'a> {
     /// ([`super::envelope::expand`]). What is only seen by reading all values is left to [`Block::verify`];
     /// until then damage there yields wrong values, never a panic.
     pub fn parse(bytes: &'a [u8], kind: Kind, rows: usize) -> Result<Self> {
+        Self::parse_shared(bytes, kind, rows, None)
+    }
+
+    /// As [`Block::parse`], of strings that may have been encoded with a table ([`super::encode_text`]).
+    pub fn parse_shared(
+        bytes: &'a [u8],
+        kind: Kind,
+        rows: usize,
+        shared: Option<&SharedTable>,
+    ) -> Result<Self> {
         let Some((&[form, code, encoding, validity, r0, r1, r2, r3], mut rest)) = bytes.split_first_chunk()
         else {
             return Err(Error::malformed(0, "the header of a column block is cut off"));
@@ -105,7 +117,7 @@ impl<'a> Block<'a> {
         }
         let body = match encoding {
             None => Body::Nothing,
-            Some(encoding) => Self::parse_body(kind, encoding, &mut rest, rows)?,
+            Some(encoding) => Self::parse_body(kind, encoding, &mut rest, rows, shared)?,
         };
         if !rest.is_empty() {
             return Err(Error::malformed(bytes.len() - rest.len(), "bytes behind the end of a column block"));
@@ -113,7 +125,13 @@ impl<'a> Block<'a> {
         Ok(Self { kind, encoding, rows, validity, body })
     }
 
-    fn parse_body(kind: Kind, encoding: Encoding, bytes: &mut &'a [u8], rows: usize) -> Result<Body<'a>> {
+    fn parse_body(
+        kind: Kind,
+        encoding: Encoding,
+        bytes: &mut &'a [u8],
+        rows: usize,
+        shared: Option<&SharedTable>,
+    ) -> Result<Body<'a>> {
         Ok(match kind {
             Kind::Bool if encoding == Encoding::Bits => {
                 let form = super::section::take(bytes, 1)?[0];
@@ -130,6 +148,9 @@ impl<'a> Block<'a> {
             Kind::F32 => Body::F32(Numbers::parse(encoding, bytes, rows)?),
             Kind::F64 => Body::F64(Numbers::parse(encoding, bytes, rows)?),
             Kind::I128 => Body::I128(Wide::parse(encoding, bytes, rows)?),
+            Kind::Bytes if encoding == Encoding::Text => {
+                Body::Bytes(TextBlock::parse(std::mem::take(bytes), rows, shared)?)
+            }
             Kind::Bool | Kind::Bytes => {
                 return Err(Error::malformed(2, "an encoding that this kind of values has not"));
             }
@@ -143,6 +164,7 @@ impl<'a> Block<'a> {
             Body::Nothing => Ok(()),
             Body::Bool(bits) => bits.verify(),
             Body::I128(wide) => wide.verify(),
+            Body::Bytes(text) => text.decode(0..self.rows, &mut Vec::new(), &mut Vec::new()),
         )
     }
 
@@ -154,6 +176,24 @@ impl<'a> Block<'a> {
     /// How the values are encoded; `None` when no row has one.
     pub fn encoding(&self) -> Option<Encoding> {
         self.encoding
+    }
+
+    /// The name of the encoding, for reports: that of the strings when the block holds strings.
+    pub fn encoding_name(&self) -> &'static str {
+        match (&self.body, self.encoding) {
+            (Body::Bytes(text), _) => text.encoding().name(),
+            (_, Some(encoding)) => encoding.name(),
+            (_, None) => "nothing",
+        }
+    }
+
+    /// The strings, when the block holds strings: to be decoded and gathered in Arrow's layout, and read by codes. NULLs are
+    /// empty there, or any string. `None` also when no row has a value.
+    pub fn text(&self) -> Option<&TextBlock<'a>> {
+        match &self.body {
+            Body::Bytes(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// How many rows, NULLs among them.
@@ -179,17 +219,23 @@ impl<'a> Block<'a> {
         self.validity.get(index)
     }
 
-    /// The value of row `index`, in the type of the block's kind. Panics when there is no such row.
-    pub fn get(&self, index: usize) -> Value {
+    /// The value of row `index`, in the type of the block's kind; a string as [`Value::Binary`]. An error when a
+    /// string is damaged. Panics when there is no such row.
+    pub fn get(&self, index: usize) -> Result<Value> {
         assert!(index < self.rows, "no such row");
         if !self.is_valid(index) {
-            return Value::Null;
+            return Ok(Value::Null);
         }
-        with_numbers!(self, numbers: N => Value::from(numbers.get(index));
+        Ok(with_numbers!(self, numbers: N => Value::from(numbers.get(index));
             Body::Nothing => Value::Null,
             Body::Bool(bits) => Value::Bool(bits.get(index)),
             Body::I128(wide) => decimal(wide.get(index)),
-        )
+            Body::Bytes(text) => {
+                let mut bytes = Vec::new();
+                text.get(index, &mut bytes)?;
+                Value::Binary(bytes)
+            },
+        ))
     }
 
     /// As [`Block::get`], typed. An error when `E` is of another kind.
@@ -230,8 +276,8 @@ impl<'a> Block<'a> {
     }
 
     /// Takes out of `mask` the rows that answer `predicate` with no. Rows that are out already are not looked at, and
-    /// whole vectors of them cost nothing. An error when a constant cannot be compared with this kind. Panics
-    /// when the mask is of another length.
+    /// whole vectors of them cost nothing. An error when a constant cannot be compared with this kind, or strings are
+    /// damaged. Panics when the mask is of another length.
     pub fn filter(&self, predicate: Predicate<'_>, mask: &mut Mask) -> Result<()> {
         assert_eq!(mask.len(), self.rows, "a mask of as many rows");
         match predicate {
@@ -239,7 +285,14 @@ impl<'a> Block<'a> {
             Predicate::IsNotNull => self.validity.keep(true, mask),
             _ => {
                 self.validity.keep(true, mask);
-                match self.body {
+                match &self.body {
+                    Body::Bytes(text) => predicate.with_text(|predicate| match predicate {
+                        Some(predicate) => text.filter(&predicate, mask),
+                        None => {
+                            mask.clear();
+                            Ok(())
+                        }
+                    })??,
                     Body::Bool(bits) => {
                         let set = value_ranges::<bool>(predicate)?;
                         [false, true].into_iter().filter(|&bit| !set.contains(bit.into())).for_each(|bit| {
@@ -285,13 +338,12 @@ impl<'a> Block<'a> {
     }
 
     /// The least and the largest value of `rows`, or of all, that are not NULL, in the order of [`Value`]: NaN is the
-    /// largest. `None` when there is none. Panics when the mask is of another length.
-    pub fn min_max(&self, rows: Option<&Mask>) -> Option<(Value, Value)> {
+    /// largest. `None` when there is none. An error when strings are damaged. Panics when the mask is of another length.
+    pub fn min_max(&self, rows: Option<&Mask>) -> Result<Option<(Value, Value)>> {
         self.present(rows, |present| {
-            with_numbers!(self, numbers: N => {
-                let (low, high) = numbers.bounds(present)?;
-                Some((N::from_code(low).into(), N::from_code(high).into()))
-            };
+            Ok(with_numbers!(self, numbers: N => numbers.bounds(present).map(|(low, high)| {
+                (N::from_code(low).into(), N::from_code(high).into())
+            });
                 Body::I128(wide) => wide.bounds(present).map(|(low, high)| (decimal(low), decimal(high))),
                 Body::Bool(bits) => {
                     let has = |bit: bool| {
@@ -304,8 +356,12 @@ impl<'a> Block<'a> {
                         (low, high) => Some((Value::Bool(!low), Value::Bool(high))),
                     }
                 },
+                Body::Bytes(text) => {
+                    let bounds = text_bounds(text, present)?;
+                    bounds.map(|(low, high)| (Value::Binary(low), Value::Binary(high)))
+                },
                 Body::Nothing => None,
-            )
+            ))
         })
     }
 
@@ -325,7 +381,7 @@ impl<'a> Block<'a> {
     /// The numbers of the dictionary's entries and the entries, when the block has a dictionary.
     pub fn codes(&self) -> Option<Codes<'a>> {
         with_numbers!(self, numbers: N => match numbers {
-            Numbers::Dictionary(dictionary) => Some(Codes::new(dictionary)),
+            Numbers::Dictionary(dictionary) => Some(Codes::new(*dictionary)),
             _ => None,
         }; _ => None)
     }
@@ -333,6 +389,28 @@ impl<'a> Block<'a> {
     pub(crate) fn body(&self) -> &Body<'a> {
         &self.body
     }
+}
+
+/// The least and the largest string of `rows`, or of all.
+fn text_bounds(text: &TextBlock<'_>, rows: Option<BitsView<'_>>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let Some(rows) = rows else { return text.min_max() };
+    let rows: Vec<u32> = Mask::from_bits(rows).iter().map(|row| row as u32).collect();
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    if let Some(codes) = text.codes() {
+        let mut numbers = Vec::new();
+        codes.read(0..text.len(), &mut numbers)?;
+        let numbers = rows.iter().map(|&row| numbers[row as usize] as usize);
+        let (low, high) = numbers.fold((usize::MAX, 0), |(low, high), code| (low.min(code), high.max(code)));
+        let entries = codes.entries()?;
+        return Ok(Some((entries.get(low).to_vec(), entries.get(high).to_vec())));
+    }
+    let (mut offsets, mut data) = (Vec::new(), Vec::new());
+    text.gather(&rows, &mut offsets, &mut data)?;
+    let strings = super::BytesView::new(&offsets, &data);
+    let (low, high) = (strings.iter().min(), strings.iter().max());
+    Ok(low.zip(high).map(|(low, high)| (low.to_vec(), high.to_vec())))
 }
 
 /// The codes that answer a question about values.

@@ -2,102 +2,109 @@
 
 #![allow(unsafe_code)]
 
-use super::{Code, simd::Level};
+use super::{
+    bits::Lanes,
+    ranges::{self, FEW},
+    simd::Level,
+};
 
-/// More ranges than this are looked up code by code.
-const RANGES_MAX: usize = 16;
-
-/// ANDs into `mask` the bits of the `values` that lie in one of `ranges` (inclusive, in order). Bits of words behind the
-/// last value are left alone, those of its own word cleared.
+/// ANDs into `mask` the bits of the codes in `lanes`, of `lane` bits each, that lie in one of `ranges` (inclusive, in order,
+/// no end above the lanes' largest). Word `i` of the mask belongs to lanes `64 i` to `64 i + 63`; words of no bits are not
+/// looked at.
 ///
-/// REQUIRES: `mask` has a word for every 64 values.
+/// REQUIRES: `mask` has at most 16 words.
 #[inline(always)]
-pub(crate) fn select<C: Code>(values: &[C], ranges: &[(C, C)], mask: &mut [u64], level: Level) {
-    let chunks = values.chunks(64);
-    for (values, word) in chunks.zip(mask) {
-        if *word == 0 {
-            continue;
-        }
-        let bits = match <&[C; 64]>::try_from(values) {
-            Ok(values) => in_ranges(values, ranges, level),
-            Err(_) => {
-                let mut padded = [C::default(); 64];
-                padded[..values.len()].copy_from_slice(values);
-                in_ranges(&padded, ranges, level) & ((1 << values.len()) - 1)
-            }
-        };
-        *word &= bits;
+pub(crate) fn select(lanes: &Lanes, lane: u32, ranges: &[(u64, u64)], mask: &mut [u64], level: Level) {
+    if ranges.len() > FEW {
+        return look_up(lanes, lane, ranges, mask);
     }
-}
-
-#[inline(always)]
-fn in_ranges<C: Code>(values: &[C; 64], ranges: &[(C, C)], level: Level) -> u64 {
-    if ranges.len() > RANGES_MAX {
-        let bit = |(index, &value): (usize, &C)| u64::from(super::ranges::contains(ranges, value)) << index;
-        return values.iter().enumerate().map(bit).fold(0, |word, bit| word | bit);
-    }
-    ranges.iter().fold(0, |word, &(low, high)| word | in_range(values, low, high, level))
-}
-
-/// Bit `i` says whether `low <= values[i] <= high`.
-#[inline(always)]
-fn in_range<C: Code>(values: &[C; 64], low: C, high: C, level: Level) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if level == Level::Avx512 {
         // SAFETY: the level says that the processor has AVX-512F and AVX-512BW.
-        return unsafe { in_range_avx512(values, low, high) };
+        return unsafe { select_avx512(lanes, lane, ranges, mask) };
     }
     let _ = level;
-    in_range_base(values, low, high)
+    match lane {
+        8 => select_base::<1>(lanes, ranges, mask),
+        16 => select_base::<2>(lanes, ranges, mask),
+        32 => select_base::<4>(lanes, ranges, mask),
+        _ => select_base::<8>(lanes, ranges, mask),
+    }
 }
 
-/// The twin of the others, for any processor.
+/// A code at a time: for many ranges.
+fn look_up(lanes: &Lanes, lane: u32, ranges: &[(u64, u64)], mask: &mut [u64]) {
+    for (index, word) in mask.iter_mut().enumerate() {
+        for bit in super::mask::ones(*word) {
+            if !ranges::contains(ranges, lanes.get(lane, index * 64 + bit)) {
+                *word &= !(1 << bit);
+            }
+        }
+    }
+}
+
+/// The twin of the others, for any processor, of codes of `BYTES` bytes.
 #[inline(always)]
-fn in_range_base<C: Code>(values: &[C; 64], low: C, high: C) -> u64 {
-    // One comparison: below `low` the difference wraps round to more than the span.
-    let span = high.sub(low);
-    let mut flags = [0u8; 64];
-    flags.iter_mut().zip(values).for_each(|(flag, value)| *flag = u8::from(value.sub(low) <= span));
-    // The product has the lowest bits of its eight bytes side by side in the highest byte.
-    let gather = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    flags.as_chunks().0.iter().enumerate().fold(0, |word, (index, bytes)| word | gather(bytes) << (8 * index))
+fn select_base<const BYTES: usize>(lanes: &Lanes, ranges: &[(u64, u64)], mask: &mut [u64]) {
+    let all = u64::MAX >> (64 - BYTES * 8);
+    for (index, word) in mask.iter_mut().enumerate().filter(|(_, word)| **word != 0) {
+        let codes: &[[u8; BYTES]] = lanes.word(index, BYTES as u32 * 8).as_chunks().0;
+        let mut flags = [0u8; 64];
+        for &(low, high) in ranges {
+            // One comparison: below `low` the difference wraps round to more than the span.
+            let span = high - low;
+            for (flag, code) in flags.iter_mut().zip(codes) {
+                let mut wide = [0; 8];
+                wide[..BYTES].copy_from_slice(code);
+                *flag |= u8::from(u64::from_le_bytes(wide).wrapping_sub(low) & all <= span);
+            }
+        }
+        // The product has the lowest bits of its eight bytes side by side in the highest byte.
+        let gather = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let bytes = flags.as_chunks().0.iter().enumerate();
+        *word &= bytes.fold(0, |bits, (index, bytes)| bits | gather(bytes) << (8 * index));
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn in_range_avx512<C: Code>(values: &[C; 64], low: C, high: C) -> u64 {
+fn select_avx512(lanes: &Lanes, lane: u32, ranges: &[(u64, u64)], mask: &mut [u64]) {
     use std::arch::x86_64::*;
 
-    let span = high.sub(low).widen();
-    let low = low.widen();
-    let at = values.as_ptr().cast::<u8>();
-    // Vector `index` of the values.
-    let load = |index: usize| {
-        assert!((index + 1) * 64 <= size_of_val(values));
-        // SAFETY: the 64 bytes lie inside `values`, as just checked; the load needs no alignment.
-        unsafe { _mm512_loadu_si512(at.add(index * 64).cast()) }
-    };
-    match C::BITS {
-        8 => {
-            let (low, span) = (_mm512_set1_epi8(low as i8), _mm512_set1_epi8(span as i8));
-            _mm512_cmple_epu8_mask(_mm512_sub_epi8(load(0), low), span)
-        }
-        16 => {
-            let (low, span) = (_mm512_set1_epi16(low as i16), _mm512_set1_epi16(span as i16));
-            let word = |index| u64::from(_mm512_cmple_epu16_mask(_mm512_sub_epi16(load(index), low), span));
-            word(0) | word(1) << 32
-        }
-        32 => {
-            let (low, span) = (_mm512_set1_epi32(low as i32), _mm512_set1_epi32(span as i32));
-            let word = |index| u64::from(_mm512_cmple_epu32_mask(_mm512_sub_epi32(load(index), low), span));
-            (0..4).fold(0, |all, index| all | word(index) << (16 * index))
-        }
-        _ => {
-            let (low, span) = (_mm512_set1_epi64(low as i64), _mm512_set1_epi64(span as i64));
-            let word = |index| u64::from(_mm512_cmple_epu64_mask(_mm512_sub_epi64(load(index), low), span));
-            (0..8).fold(0, |all, index| all | word(index) << (8 * index))
-        }
+    /// Vector `index` of the codes.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn load(codes: &[u8], index: usize) -> __m512i {
+        let codes = &codes[index * 64..index * 64 + 64];
+        // SAFETY: 64 bytes, as just checked; the load needs no alignment.
+        unsafe { _mm512_loadu_si512(codes.as_ptr().cast()) }
+    }
+
+    // One comparison: below `low` the difference wraps round to more than the span.
+    macro_rules! select {
+        ($int:ty, $vectors:literal, $splat:ident, $subtract:ident, $compare:ident) => {
+            for (index, word) in mask.iter_mut().enumerate() {
+                if *word == 0 {
+                    continue;
+                }
+                let codes = lanes.word(index, <$int>::BITS);
+                let mut bits = 0;
+                for &(low, high) in ranges {
+                    let (low, span) = ($splat(low as $int), $splat((high - low) as $int));
+                    for vector in 0..$vectors {
+                        let below = $compare($subtract(load(codes, vector), low), span);
+                        bits |= u64::from(below) << (vector * 64 / $vectors);
+                    }
+                }
+                *word &= bits;
+            }
+        };
+    }
+    match lane {
+        8 => select!(i8, 1, _mm512_set1_epi8, _mm512_sub_epi8, _mm512_cmple_epu8_mask),
+        16 => select!(i16, 2, _mm512_set1_epi16, _mm512_sub_epi16, _mm512_cmple_epu16_mask),
+        32 => select!(i32, 4, _mm512_set1_epi32, _mm512_sub_epi32, _mm512_cmple_epu32_mask),
+        _ => select!(i64, 8, _mm512_set1_epi64, _mm512_sub_epi64, _mm512_cmple_epu64_mask),
     }
 }
 
@@ -106,37 +113,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::column::simd::{self, Kernel};
-
-    struct Select<'a, C>(&'a [C], &'a [(C, C)], &'a mut [u64]);
-
-    impl<C: Code> Kernel for Select<'_, C> {
-        type Output = ();
-        #[inline(always)]
-        fn run(self, level: Level) {
-            select(self.0, self.1, self.2, level);
-        }
-    }
-
-    fn agree<C: Code>(values: &[C], mut ends: Vec<C>) {
-        ends.sort_unstable();
-        ends.dedup();
-        let ranges: Vec<_> = ends.as_chunks::<2>().0.iter().map(|ends| (ends[0], ends[1])).collect();
-        let words = values.len().div_ceil(64);
-        let mut expected = vec![0; words];
-        for (index, value) in values.iter().enumerate() {
-            let inside = ranges.iter().any(|(low, high)| low <= value && value <= high);
-            expected[index / 64] |= u64::from(inside && index % 3 != 0) << (index % 64);
-        }
-        let before: Vec<u64> = (0..words)
-            .map(|word| (0..64).fold(0, |all, bit| all | u64::from((word * 64 + bit) % 3 != 0) << bit))
-            .collect();
-        let (mut fast, mut base) = (before.clone(), before);
-        simd::run(Select(values, &ranges, &mut fast));
-        Select(values, &ranges, &mut base).run(Level::Base);
-        assert_eq!(fast, expected);
-        assert_eq!(base, expected);
-    }
+    use crate::column::simd;
 
     proptest! {
         // Keeps away a level that selects other rows than the plain comparison.
@@ -144,14 +121,29 @@ mod tests {
         fn levels_agree(
             values in prop::collection::vec(any::<u64>(), 0..300),
             ends in prop::collection::vec(any::<u64>(), 0..60),
+            few in any::<bool>(),
         ) {
-            macro_rules! narrow {
-                ($($int:ty),*) => {$(
-                    let narrow = |values: &[u64]| values.iter().map(|&value| value as $int).collect::<Vec<_>>();
-                    agree(&narrow(&values), narrow(&ends));
-                )*};
+            for lane in [8, 16, 32, 64] {
+                let cut = |value: u64| value & u64::MAX >> (64 - lane);
+                let mut ends: Vec<u64> = ends.iter().map(|&end| cut(end)).take(if few { 6 } else { 60 }).collect();
+                ends.sort_unstable();
+                ends.dedup();
+                let ranges: Vec<_> = ends.as_chunks::<2>().0.iter().map(|ends| (ends[0], ends[1])).collect();
+                let mut lanes = Lanes::new();
+                lanes.fill(&values, lane, cut);
+                let mut expected = vec![0; values.len().div_ceil(64)];
+                let mut before = expected.clone();
+                for (index, &value) in values.iter().enumerate() {
+                    let inside = ranges.iter().any(|&(low, high)| low <= cut(value) && cut(value) <= high);
+                    before[index / 64] |= u64::from(index % 3 != 0) << (index % 64);
+                    expected[index / 64] |= u64::from(inside && index % 3 != 0) << (index % 64);
+                }
+                for level in [simd::level(), Level::Base] {
+                    let mut mask = before.clone();
+                    select(&lanes, lane, &ranges, &mut mask, level);
+                    prop_assert_eq!(&mask, &expected, "{:?}, lanes of {}", level, lane);
+                }
             }
-            narrow!(u8, u16, u32, u64);
         }
     }
 }

@@ -18,6 +18,7 @@ use super::{
     bits::{self, Lanes},
     frames::{self, Frames, Map},
     ranges::Point,
+    scan,
     section::take,
     simd::{self, Kernel, Level},
 };
@@ -105,19 +106,9 @@ impl<C: Code + Point, T, F: Map<C, T>> Kernel for Decode<'_, '_, C, T, F> {
             bits::unpack_vector(packed, width, part.end, &mut lanes, level);
             lanes.write(width, base.sub(C::SIGN), &mut codes[..part.end], |step| step);
             codes[0] = C::read(&deltas.starts[part.vector * C::SIZE..]);
-            running_sum(&mut codes[..part.end]);
+            scan::running_sum(&mut codes[..part.end], level);
             let pairs = now.iter_mut().zip(&codes[part.start..part.end]);
             pairs.for_each(|(out, &code)| *out = map.map(code));
         }
-    }
-}
-
-/// Replaces each value by the sum of all up to it.
-#[inline(always)]
-fn running_sum<C: Code>(values: &mut [C]) {
-    let mut sum = C::default();
-    for value in values {
-        sum = sum.add(*value);
-        *value = sum;
     }
 }

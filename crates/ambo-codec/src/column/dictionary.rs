@@ -12,8 +12,8 @@
 use std::{marker::PhantomData, ops::Range};
 
 use super::{
-    Code, Native,
-    frames::{self, Frames, Map},
+    Code, Native, VECTOR,
+    frames::{self, Frames, Same},
     ranges::{Point, Ranges},
     section::{put_count, take, take_count},
 };
@@ -125,7 +125,20 @@ impl<'a, N: Native<Code: Point>> Dictionary<'a, N> {
 
     /// Writes the values of `range` to `out`, of the same length.
     pub(crate) fn decode(&self, range: Range<usize>, out: &mut [N]) {
-        self.numbers.decode(range, out, Look(*self));
+        if range.len() < self.entries() / 4 {
+            out.iter_mut().zip(range).for_each(|(out, index)| *out = self.get(index));
+            return;
+        }
+        let entries: Vec<N> = (0..self.entries()).map(|index| self.entry(index)).collect();
+        let last = entries.len() - 1;
+        let mut numbers = [0; VECTOR];
+        let mut from = range.start;
+        for out in out.chunks_mut(VECTOR) {
+            let numbers = &mut numbers[..out.len()];
+            self.numbers.decode(from..from + numbers.len(), numbers, Same);
+            out.iter_mut().zip(&*numbers).for_each(|(out, &number)| *out = entries[last.min(number.into())]);
+            from += numbers.len();
+        }
     }
 
     /// Clears the bits of `mask` whose values are not in `set`.
@@ -133,15 +146,5 @@ impl<'a, N: Native<Code: Point>> Dictionary<'a, N> {
         let positions = set.positions(self.entries(), |index| self.entry(index).to_code());
         let numbers = positions.into_iter().map(|(from, to)| (from as u16, to as u16)).collect();
         self.numbers.filter(&Ranges::union(numbers), mask);
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Look<'a, N>(Dictionary<'a, N>);
-
-impl<N: Native<Code: Point>> Map<u16, N> for Look<'_, N> {
-    #[inline(always)]
-    fn map(self, number: u16) -> N {
-        self.0.entry(number.into())
     }
 }

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use super::{
-    BLOCK_ROWS_MAX, BitsView, ColumnSlice, Encoding, Goal, Kind, Mask, Native, bitset,
+    BLOCK_ROWS_MAX, BitsView, BytesView, ColumnSlice, Encoding, Goal, Kind, Mask, Native, bitset,
     block::{FORM_PLAIN, decimal, encode_validity},
     envelope, numbers,
     ranges::Point,
+    text::{self, TextTable},
     wide,
 };
-use crate::Value;
+use crate::{Error, Result, Value};
 
 /// What became of the values.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,16 +35,43 @@ pub struct BlockSummary {
 /// than it is. With [`Goal::Size`] only size counts, and the block is compressed as a whole when that saves an eighth;
 /// such a block is expanded before it is parsed ([`envelope::expand`]).
 ///
-/// Panics when there are more than [`BLOCK_ROWS_MAX`] values, or `validity` is of another length.
+/// An error when there are more than [`BLOCK_ROWS_MAX`] values, `validity` is of another length, or strings have more than
+/// 2^31 - 1 bytes; `out` is then as it was.
 pub fn encode(
     values: ColumnSlice<'_>,
     validity: Option<BitsView<'_>>,
     goal: Goal,
     out: &mut Vec<u8>,
-) -> BlockSummary {
+) -> Result<BlockSummary> {
+    encode_shared(values, validity, goal, None, out)
+}
+
+/// As [`encode`], of strings, with a table that was trained for the column chunk. What decodes the table is needed to
+/// parse the block ([`super::Block::parse_shared`]).
+pub fn encode_text(
+    strings: BytesView<'_>,
+    validity: Option<BitsView<'_>>,
+    goal: Goal,
+    shared: &TextTable,
+    out: &mut Vec<u8>,
+) -> Result<BlockSummary> {
+    encode_shared(ColumnSlice::Bytes(strings), validity, goal, Some(shared), out)
+}
+
+fn encode_shared(
+    values: ColumnSlice<'_>,
+    validity: Option<BitsView<'_>>,
+    goal: Goal,
+    shared: Option<&TextTable>,
+    out: &mut Vec<u8>,
+) -> Result<BlockSummary> {
     let rows = values.len();
-    assert!(rows <= BLOCK_ROWS_MAX, "more rows than a block holds");
-    assert!(validity.is_none_or(|validity| validity.len() == rows), "validity of another length");
+    if rows > BLOCK_ROWS_MAX {
+        return Err(Error::invalid("more rows than a block holds"));
+    }
+    if validity.is_some_and(|validity| validity.len() != rows) {
+        return Err(Error::invalid("validity of another length"));
+    }
     let start = out.len();
     let nulls = validity.map_or(0, |validity| rows - validity.count());
     out.extend([FORM_PLAIN, values.kind().code(), 0, 0]);
@@ -51,15 +79,26 @@ pub fn encode(
     out[start + 3] = encode_validity(validity, out);
     let mut summary = BlockSummary { encoding: None, rows, nulls, min: None, max: None, bytes: 0 };
     if nulls < rows {
-        let (encoding, min, max) = encode_values(values, validity.filter(|_| nulls > 0), goal, out);
+        let validity = validity.filter(|_| nulls > 0);
+        let (encoding, min, max) = match values {
+            ColumnSlice::Bytes(strings) => match text(strings, validity, goal, shared, out) {
+                Ok(encoded) => encoded,
+                Err(error) => {
+                    out.truncate(start);
+                    return Err(error);
+                }
+            },
+            values => encode_values(values, validity, goal, out),
+        };
         out[start + 2] = encoding.code();
         (summary.encoding, summary.min, summary.max) = (Some(encoding), Some(min), Some(max));
     }
-    if goal == Goal::Size {
+    // Strings see to their compression themselves.
+    if goal == Goal::Size && values.kind() != Kind::Bytes {
         envelope::shrink(start, out);
     }
     summary.bytes = out.len() - start;
-    summary
+    Ok(summary)
 }
 
 fn encode_values(
@@ -93,8 +132,34 @@ fn encode_values(
             let (encoding, low, high) = wide::encode(&filled(values, validity), goal, out);
             (encoding, decimal(low), decimal(high))
         }
-        ColumnSlice::Bytes(_) => unimplemented!(),
+        ColumnSlice::Bytes(_) => unreachable!("strings are encoded elsewhere"),
     }
+}
+
+fn text(
+    strings: BytesView<'_>,
+    validity: Option<BitsView<'_>>,
+    goal: Goal,
+    shared: Option<&TextTable>,
+    out: &mut Vec<u8>,
+) -> Result<(Encoding, Value, Value)> {
+    let Some(validity) = validity else {
+        let summary = text::encode(&strings, goal, shared, out)?;
+        return Ok((Encoding::Text, Value::Binary(summary.min), Value::Binary(summary.max)));
+    };
+    let present = (0..strings.len()).filter(|&row| validity.get(row)).map(|row| strings.get(row));
+    let (low, high) = (present.clone().min(), present.max());
+    let (low, high) = low.zip(high).expect("a string that is not NULL");
+    // NULLs are empty strings, unless all others are equal.
+    let null = if low == high { low } else { &[] };
+    let (mut offsets, mut data) = (vec![0], Vec::with_capacity(strings.data().len()));
+    for row in 0..strings.len() {
+        data.extend_from_slice(if validity.get(row) { strings.get(row) } else { null });
+        let end = u32::try_from(data.len()).map_err(|_| Error::invalid("strings of more than 2^31 - 1 bytes"))?;
+        offsets.push(end);
+    }
+    text::encode(&BytesView::new(&offsets, &data), goal, shared, out)?;
+    Ok((Encoding::Text, Value::Binary(low.to_vec()), Value::Binary(high.to_vec())))
 }
 
 fn boolean(
@@ -128,18 +193,4 @@ fn filled<'v, N: Copy>(values: &'v [N], validity: Option<BitsView<'_>>) -> Cow<'
         before
     };
     Cow::Owned(values.iter().enumerate().map(fill).collect())
-}
-
-impl Kind {
-    /// The bytes of a value in memory; `None` when they differ.
-    pub const fn size(self) -> Option<usize> {
-        match self {
-            Self::Bool | Self::I8 | Self::U8 => Some(1),
-            Self::I16 | Self::U16 => Some(2),
-            Self::I32 | Self::U32 | Self::F32 => Some(4),
-            Self::I64 | Self::U64 | Self::F64 => Some(8),
-            Self::I128 => Some(16),
-            Self::Bytes => None,
-        }
-    }
 }

@@ -21,7 +21,7 @@ use super::{
     Code, VECTOR,
     bits::{self, Lanes, ROW, low_bits, packed_len, width_of},
     compare,
-    ranges::{Point, Ranges, Verdict},
+    ranges::{self, Point, Ranges, Verdict},
     simd::{self, Kernel, Level},
 };
 use crate::{Error, Result};
@@ -222,39 +222,11 @@ impl<C: Code + Point> Kernel for Filter<'_, '_, C> {
                 Verdict::Some => {}
             }
             bits::unpack_vector(packed, width, part.end, &mut lanes, level);
-            let clipped = set.clip(base, last, |code| code.sub(base).widen());
-            select_lanes(&lanes, width, part.end, clipped.as_slice(), mask, level);
+            let lane = bits::lane_bits(width);
+            ranges::relative(set.overlapping(base, last), base, last, |ranges| {
+                compare::select(&lanes, lane, ranges, mask, level);
+            });
         }
-    }
-}
-
-/// [`compare::select`] on lanes of any width.
-#[inline(always)]
-fn select_lanes(
-    lanes: &Lanes,
-    width: u32,
-    count: usize,
-    ranges: &[(u64, u64)],
-    mask: &mut [u64],
-    level: Level,
-) {
-    macro_rules! select {
-        ($int:ty, $values:expr) => {{
-            let mut narrow = [(0 as $int, 0 as $int); 16];
-            if ranges.len() <= narrow.len() {
-                narrow.iter_mut().zip(ranges).for_each(|(to, from)| *to = (from.0 as $int, from.1 as $int));
-                compare::select(&$values[..count], &narrow[..ranges.len()], mask, level);
-            } else {
-                let narrow: Vec<_> = ranges.iter().map(|from| (from.0 as $int, from.1 as $int)).collect();
-                compare::select(&$values[..count], &narrow, mask, level);
-            }
-        }};
-    }
-    match bits::lane_bits(width) {
-        8 => select!(u8, lanes.as_u8()),
-        16 => select!(u16, lanes.as_u16().map(u16::from_le_bytes)),
-        32 => select!(u32, lanes.as_u32().map(u32::from_le_bytes)),
-        _ => select!(u64, lanes.as_u64().map(u64::from_le_bytes)),
     }
 }
 

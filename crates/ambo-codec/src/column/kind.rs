@@ -78,6 +78,18 @@ impl Kind {
         self as u8
     }
 
+    /// The bytes of a value in memory; `None` when they differ.
+    pub const fn size(self) -> Option<usize> {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => Some(1),
+            Self::I16 | Self::U16 => Some(2),
+            Self::I32 | Self::U32 | Self::F32 => Some(4),
+            Self::I64 | Self::U64 | Self::F64 => Some(8),
+            Self::I128 => Some(16),
+            Self::Bytes => None,
+        }
+    }
+
     /// The kind of a number on disk.
     pub fn from_code(code: u8) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|kind| kind.code() == code);
@@ -108,11 +120,13 @@ pub enum Encoding {
     Offset = 8,
     /// Booleans.
     Bits = 9,
+    /// Strings, which have encodings of their own: [`super::text::TextEncoding`].
+    Text = 10,
 }
 
 impl Encoding {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Constant,
         Self::Frames,
         Self::Delta,
@@ -122,11 +136,28 @@ impl Encoding {
         Self::Alp,
         Self::Offset,
         Self::Bits,
+        Self::Text,
     ];
 
     /// The number on disk.
     pub const fn code(self) -> u8 {
         self as u8
+    }
+
+    /// The name for reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Frames => "frames",
+            Self::Delta => "delta",
+            Self::Runs => "runs",
+            Self::Dictionary => "dictionary",
+            Self::Raw => "raw",
+            Self::Alp => "alp",
+            Self::Offset => "offset",
+            Self::Bits => "bits",
+            Self::Text => "text",
+        }
     }
 
     /// The encoding of a number on disk.

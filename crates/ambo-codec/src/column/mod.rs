@@ -10,7 +10,7 @@
 //!
 //! let prices: Vec<f64> = (0..5000).map(|i| f64::from(i % 700) / 100.0).collect();
 //! let mut bytes = Vec::new();
-//! let summary = encode(ColumnSlice::F64(&prices), None, Goal::Speed, &mut bytes);
+//! let summary = encode(ColumnSlice::F64(&prices), None, Goal::Speed, &mut bytes)?;
 //! assert!(summary.bytes < 5000 * 8 / 5);
 //!
 //! let block = Block::parse(&bytes, Kind::F64, 5000)?;
@@ -21,7 +21,7 @@
 //! let mut mask = Mask::all(5000);
 //! block.filter(Predicate::Compare(Compare::Less, ValueRef::F64(0.05)), &mut mask)?;
 //! assert_eq!(mask.count(), 40);
-//! assert_eq!(block.min_max(Some(&mask)).unwrap().1.as_ref().as_f64(), Some(0.04));
+//! assert_eq!(block.min_max(Some(&mask))?.unwrap().1.as_ref().as_f64(), Some(0.04));
 //! # Ok::<(), ambo_codec::Error>(())
 //! ```
 //!
@@ -48,6 +48,7 @@ mod numbers;
 mod predicate;
 mod ranges;
 mod runs;
+mod scan;
 mod section;
 mod simd;
 pub mod text;
@@ -55,7 +56,7 @@ mod wide;
 
 pub use block::{Block, Codes, Element};
 pub use code::Code;
-pub use encode::{BlockSummary, encode};
+pub use encode::{BlockSummary, encode, encode_text};
 pub use input::{BytesView, ColumnSlice};
 pub use kind::{Encoding, Kind};
 pub use mask::{BitsView, Mask};

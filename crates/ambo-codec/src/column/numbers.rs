@@ -17,12 +17,13 @@ use std::ops::Range;
 use super::{
     BitsView, Code, Encoding, Goal, Mask, Native, VECTOR,
     alp::{self, Alp},
-    bits, compare,
+    bits::{self, Lanes},
+    compare,
     delta::{self, Deltas},
     dictionary::{self, Dictionary},
     frames::{self, Frames, Map},
     mask::word_mask,
-    ranges::{Point, Ranges},
+    ranges::{self, Point, Ranges},
     runs::{self, Runs},
     section::take,
     simd::{self, Kernel, Level},
@@ -325,9 +326,11 @@ impl<N: Native> Kernel for Select<'_, N> {
 
     #[inline(always)]
     fn run(self, level: Level) {
-        let mut codes = [N::Code::default(); VECTOR];
-        codes.iter_mut().zip(self.values).for_each(|(code, value)| *code = value.to_code());
-        compare::select(&codes[..self.values.len()], self.set, self.mask, level);
+        let mut lanes = Lanes::new();
+        lanes.fill(self.values, N::Code::BITS, |value| value.to_code().widen());
+        ranges::relative(self.set, N::Code::default(), N::Code::MAX, |ranges| {
+            compare::select(&lanes, N::Code::BITS, ranges, self.mask, level);
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     Native,
     ranges::{Point, Ranges},
+    text::TextPredicate,
 };
 use crate::{Error, Result, ValueRef};
 
@@ -38,10 +39,46 @@ pub enum Predicate<'a> {
     Between(ValueRef<'a>, ValueRef<'a>),
     /// Equal to one of the constants.
     In(&'a [ValueRef<'a>]),
+    /// Text or bytes that begin so.
+    Prefix(&'a [u8]),
+    /// Text or bytes with these in them.
+    Contains(&'a [u8]),
     /// NULL.
     IsNull,
     /// Not NULL.
     IsNotNull,
+}
+
+impl<'a> Predicate<'a> {
+    /// Calls `then` with the same question about strings; with `None` when a constant is NULL, so that all answer no.
+    pub(crate) fn with_text<R>(&self, then: impl FnOnce(Option<TextPredicate<'_>>) -> R) -> Result<R> {
+        let bytes = |constant: ValueRef<'a>| match constant {
+            ValueRef::Null => Ok(None),
+            constant => constant.as_bytes().map(Some).ok_or_else(mismatch),
+        };
+        Ok(match *self {
+            Self::IsNull | Self::IsNotNull => return Err(mismatch()),
+            Self::Prefix(prefix) => then(Some(TextPredicate::Prefix(prefix))),
+            Self::Contains(part) => then(Some(TextPredicate::Contains(part))),
+            Self::Between(low, high) => {
+                let pair = bytes(low)?.zip(bytes(high)?);
+                then(pair.map(|(low, high)| TextPredicate::Between(low, high)))
+            }
+            Self::In(list) => {
+                let list: Vec<Option<&[u8]>> = list.iter().map(|&constant| bytes(constant)).collect::<Result<_>>()?;
+                let list: Vec<&[u8]> = list.into_iter().flatten().collect();
+                then(Some(TextPredicate::In(&list)))
+            }
+            Self::Compare(compare, constant) => then(bytes(constant)?.map(|constant| match compare {
+                Compare::Equal => TextPredicate::Eq(constant),
+                Compare::NotEqual => TextPredicate::Ne(constant),
+                Compare::Less => TextPredicate::Lt(constant),
+                Compare::LessEqual => TextPredicate::Le(constant),
+                Compare::Greater => TextPredicate::Gt(constant),
+                Compare::GreaterEqual => TextPredicate::Ge(constant),
+            })),
+        })
+    }
 }
 
 /// A constant as a number.
@@ -97,6 +134,7 @@ pub(crate) fn ranges<V: Comparable>(predicate: Predicate<'_>) -> Result<Option<R
     };
     Ok(Some(match predicate {
         Predicate::IsNull | Predicate::IsNotNull => return Ok(None),
+        Predicate::Prefix(_) | Predicate::Contains(_) => return Err(mismatch()),
         Predicate::Compare(_, constant) if constant.is_null() => Ranges::none(),
         Predicate::Between(low, high) => one(between(low, high)?),
         Predicate::In(list) => {

@@ -130,6 +130,28 @@ pub(crate) fn contains<C: Copy + Ord>(ranges: &[(C, C)], code: C) -> bool {
     ranges.get(index).is_some_and(|range| range.0 <= code)
 }
 
+/// Up to this many ranges are compared one by one, and need no memory.
+pub(crate) const FEW: usize = 16;
+
+/// Calls `then` with ranges as 64-bit codes that are relative to `base`, cut to what is from `base` to `last`.
+#[inline(always)]
+pub(crate) fn relative<C: Code, R>(
+    ranges: &[(C, C)],
+    base: C,
+    last: C,
+    then: impl FnOnce(&[(u64, u64)]) -> R,
+) -> R {
+    let cut = |&(low, high): &(C, C)| (low.max(base).sub(base).widen(), high.min(last).sub(base).widen());
+    if ranges.len() <= FEW {
+        let mut few = [(0, 0); FEW];
+        few.iter_mut().zip(ranges).for_each(|(to, range)| *to = cut(range));
+        then(&few[..ranges.len()])
+    } else {
+        let many: Vec<(u64, u64)> = ranges.iter().map(cut).collect();
+        then(&many)
+    }
+}
+
 impl<C: Point + Code> Ranges<C> {
     /// The set of `map(code)` for a monotone `map` from positions below `count` to codes: the positions whose
     /// code is in the set.
