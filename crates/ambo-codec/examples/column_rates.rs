@@ -11,8 +11,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ambo_codec::column::{Block, ColumnSlice, Compare, Element, Goal, Mask, Predicate, encode};
 use ambo_codec::Value;
+use ambo_codec::column::{Block, ColumnSlice, Compare, Element, Goal, Mask, Predicate, encode};
 
 const ROWS: usize = 8192;
 const BLOCKS: usize = 8;
@@ -162,7 +162,9 @@ fn main() {
     let report = Report { clock: clock(), only: std::env::args().nth(1) };
     println!("clock {:.2} GHz; v/c: values per cycle; ns: nanoseconds", report.clock / 1e9);
     println!();
-    println!("| data | encoding | bytes a value | ratio | encode v/c | decode GB/s | / copy | decode v/c | filter v/c | sum v/c | get ns | parse + get ns |");
+    println!(
+        "| data | encoding | bytes a value | ratio | encode v/c | decode GB/s | / copy | decode v/c | filter v/c | sum v/c | get ns | parse + get ns |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     let rows = ROWS * BLOCKS;
     let mut random = Random(1);
@@ -176,7 +178,8 @@ fn main() {
         report.column(&format!("i64 {bits} bits"), &values, |values| ColumnSlice::I64(values));
     }
     for bits in [4, 12, 20] {
-        let values: Vec<i32> = longs(&mut |_, random| random.below(1 << bits) as i64).iter().map(|&v| v as i32).collect();
+        let values: Vec<i32> =
+            longs(&mut |_, random| random.below(1 << bits) as i64).iter().map(|&v| v as i32).collect();
         report.column(&format!("i32 {bits} bits"), &values, |values| ColumnSlice::I32(values));
     }
     let random_longs = longs(&mut |_, random| random.next() as i64);

@@ -12,7 +12,7 @@
 use std::{marker::PhantomData, ops::Range};
 
 use super::{
-    Code, Native, VECTOR,
+    BitsView, Code, Native, VECTOR,
     frames::{self, Frames, Same},
     ranges::{Point, Ranges},
     section::{put_count, take, take_count},
@@ -131,14 +131,41 @@ impl<'a, N: Native<Code: Point>> Dictionary<'a, N> {
         }
         let entries: Vec<N> = (0..self.entries()).map(|index| self.entry(index)).collect();
         let last = entries.len() - 1;
+        // A table that every byte has a place in needs no check.
+        let mut small = [entries[last]; 256];
+        let is_small = entries.len() <= small.len();
+        if is_small {
+            small[..entries.len()].copy_from_slice(&entries);
+        }
         let mut numbers = [0; VECTOR];
         let mut from = range.start;
         for out in out.chunks_mut(VECTOR) {
             let numbers = &mut numbers[..out.len()];
             self.numbers.decode(from..from + numbers.len(), numbers, Same);
-            out.iter_mut().zip(&*numbers).for_each(|(out, &number)| *out = entries[last.min(number.into())]);
             from += numbers.len();
+            let pairs = out.iter_mut().zip(&*numbers);
+            match is_small {
+                true => pairs.for_each(|(out, &number)| *out = small[usize::from(number as u8)]),
+                false => pairs.for_each(|(out, &number)| *out = entries[last.min(number.into())]),
+            }
         }
+    }
+
+    /// Calls `each` with every value of `rows`, or of all, and how many rows have it.
+    pub(crate) fn weigh(&self, rows: Option<BitsView<'_>>, mut each: impl FnMut(N, usize)) {
+        let mut counts = vec![0usize; self.entries()];
+        let last = counts.len() - 1;
+        let mut numbers = [0; VECTOR];
+        for from in (0..self.len()).step_by(VECTOR) {
+            let numbers = &mut numbers[..VECTOR.min(self.len() - from)];
+            self.numbers.decode(from..from + numbers.len(), numbers, Same);
+            for (index, &number) in numbers.iter().enumerate() {
+                let counted = rows.is_none_or(|rows| rows.get(from + index));
+                counts[last.min(number.into())] += usize::from(counted);
+            }
+        }
+        let present = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        present.for_each(|(index, &count)| each(self.entry(index), count));
     }
 
     /// Clears the bits of `mask` whose values are not in `set`.

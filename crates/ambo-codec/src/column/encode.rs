@@ -155,7 +155,8 @@ fn text(
     let (mut offsets, mut data) = (vec![0], Vec::with_capacity(strings.data().len()));
     for row in 0..strings.len() {
         data.extend_from_slice(if validity.get(row) { strings.get(row) } else { null });
-        let end = u32::try_from(data.len()).map_err(|_| Error::invalid("strings of more than 2^31 - 1 bytes"))?;
+        let end =
+            u32::try_from(data.len()).map_err(|_| Error::invalid("strings of more than 2^31 - 1 bytes"))?;
         offsets.push(end);
     }
     text::encode(&BytesView::new(&offsets, &data), goal, shared, out)?;

@@ -48,7 +48,6 @@ mod numbers;
 mod predicate;
 mod ranges;
 mod runs;
-mod scan;
 mod section;
 mod simd;
 pub mod text;

@@ -181,6 +181,7 @@ impl<'a, N: Native<Code: Point>> Numbers<'a, N> {
     /// As [`Numbers::filter`], of values that have to be decoded first.
     fn filter_decoded(&self, set: &Ranges<N::Code>, mask: &mut [u64]) {
         let mut buffer = [N::default(); VECTOR];
+        let mut lanes = Lanes::new();
         for (part, mask) in bits::vectors(0..self.len()).zip(mask.chunks_mut(VECTOR / 64)) {
             if mask.iter().all(|&word| word == 0) {
                 continue;
@@ -188,7 +189,7 @@ impl<'a, N: Native<Code: Point>> Numbers<'a, N> {
             let values = &mut buffer[..part.end];
             let start = part.vector * VECTOR;
             self.decode(start..start + part.end, values);
-            simd::run(Select { values, set: set.as_slice(), mask });
+            simd::run(Select { values, lanes: &mut lanes, set: set.as_slice(), mask });
         }
     }
 
@@ -260,6 +261,13 @@ impl<'a, N: Native<Code: Point>> Numbers<'a, N> {
                 runs.weigh(rows, |code, weight| sum += u128::from(code.widen()) * weight as u128);
                 sum
             }
+            Self::Dictionary(dictionary) => {
+                let mut sum = 0;
+                dictionary.weigh(rows, |value, weight| {
+                    sum += u128::from(value.to_code().widen()) * weight as u128;
+                });
+                sum
+            }
             _ => {
                 let mut sum = 0;
                 self.each_vector(rows, |values, words| sum += simd::run(SumCodes { values, words }));
@@ -278,6 +286,10 @@ impl<'a, N: Native<Code: Point>> Numbers<'a, N> {
             Self::Alp(alp) if count == self.len() && N::Code::BITS == 64 => alp.sum(),
             Self::Runs(runs) => {
                 runs.weigh(rows, |code, weight| sum += N::from_code(code).to_f64() * weight as f64);
+                sum
+            }
+            Self::Dictionary(dictionary) => {
+                dictionary.weigh(rows, |value, weight| sum += value.to_f64() * weight as f64);
                 sum
             }
             _ => {
@@ -317,6 +329,7 @@ impl<C: Code> Bounds<C> {
 
 struct Select<'a, N: Native> {
     values: &'a [N],
+    lanes: &'a mut Lanes,
     set: &'a [(N::Code, N::Code)],
     mask: &'a mut [u64],
 }
@@ -326,10 +339,9 @@ impl<N: Native> Kernel for Select<'_, N> {
 
     #[inline(always)]
     fn run(self, level: Level) {
-        let mut lanes = Lanes::new();
-        lanes.fill(self.values, N::Code::BITS, |value| value.to_code().widen());
+        self.lanes.fill(self.values, N::Code::BITS, |value| value.to_code().widen());
         ranges::relative(self.set, N::Code::default(), N::Code::MAX, |ranges| {
-            compare::select(&lanes, N::Code::BITS, ranges, self.mask, level);
+            compare::select(self.lanes, N::Code::BITS, ranges, self.mask, level);
         });
     }
 }

@@ -65,7 +65,8 @@ impl<'a> Predicate<'a> {
                 then(pair.map(|(low, high)| TextPredicate::Between(low, high)))
             }
             Self::In(list) => {
-                let list: Vec<Option<&[u8]>> = list.iter().map(|&constant| bytes(constant)).collect::<Result<_>>()?;
+                let list: Vec<Option<&[u8]>> =
+                    list.iter().map(|&constant| bytes(constant)).collect::<Result<_>>()?;
                 let list: Vec<&[u8]> = list.into_iter().flatten().collect();
                 then(Some(TextPredicate::In(&list)))
             }

@@ -226,11 +226,31 @@ macro_rules! x86 {
 }
 
 #[cfg(target_arch = "x86_64")]
-x86!(avx2, "avx2", __m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi64x, _mm256_srl_epi64,
-    _mm256_sll_epi64, _mm256_and_si256, _mm256_or_si256);
+x86!(
+    avx2,
+    "avx2",
+    __m256i,
+    _mm256_loadu_si256,
+    _mm256_storeu_si256,
+    _mm256_set1_epi64x,
+    _mm256_srl_epi64,
+    _mm256_sll_epi64,
+    _mm256_and_si256,
+    _mm256_or_si256
+);
 #[cfg(target_arch = "x86_64")]
-x86!(avx512, "avx512f", __m512i, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_set1_epi64, _mm512_srl_epi64,
-    _mm512_sll_epi64, _mm512_and_si512, _mm512_or_si512);
+x86!(
+    avx512,
+    "avx512f",
+    __m512i,
+    _mm512_loadu_si512,
+    _mm512_storeu_si512,
+    _mm512_set1_epi64,
+    _mm512_srl_epi64,
+    _mm512_sll_epi64,
+    _mm512_and_si512,
+    _mm512_or_si512
+);
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
