@@ -15,15 +15,15 @@ use super::{
     bounds::Bounds,
     copy::SLACK,
     reader::Reader,
-    symbols::{EXPANSION_MAX, Symbols},
+    symbols::{EXPANSION_MAX, INSIDE_ESCAPE, Symbols},
 };
-use crate::Result;
+use crate::{Error, Result};
 
 pub(super) const OWN: u8 = 1;
 pub(super) const SHARED: u8 = 2;
 
-/// Strings for which room is made at once.
-const ROOM_ROWS: usize = 32;
+/// Strings that are decoded as one.
+const RUN: usize = 128;
 
 #[derive(Clone, Debug)]
 pub(super) struct Fsst<'a> {
@@ -72,29 +72,38 @@ impl<'a> Fsst<'a> {
         data: &mut Vec<u8>,
     ) -> Result<()> {
         let mut at = data.len();
-        let mut room = rows.start;
-        let mut outcome = Ok(());
-        self.bounds.each(rows.clone(), |row, bounds| {
-            if outcome.is_err() {
-                return;
-            }
-            if row == room {
-                // Room for whatever the codes of the next rows stand for: their decoding cannot run out of it.
-                room = (row + ROOM_ROWS).min(rows.end);
-                let end = self.bounds.start(room).unwrap_or(self.codes.len());
-                let most = at + end.saturating_sub(bounds.start) * EXPANSION_MAX + SLACK;
-                data.resize(most.max(data.len()), 0);
-            }
-            match self.symbols.decode(&self.codes[bounds], data, at) {
-                Ok(end) => {
-                    at = end;
-                    offsets.push(end as u32);
+        let mut places = Vec::new();
+        let mut start = self.bounds.start(rows.start)?;
+        for first in rows.clone().step_by(RUN) {
+            let run = first..(first + RUN).min(rows.end);
+            let end = self.bounds.start(run.end)?;
+            let Some(codes) = self.codes.get(start..end) else {
+                return Err(Error::malformed(0, "the strings are not in order"));
+            };
+            // Room for whatever the codes stand for: decoding cannot run out of it.
+            data.resize(at + codes.len() * EXPANSION_MAX + SLACK, 0);
+            places.resize(places.len().max(codes.len() + 1), 0);
+            places[0] = at as u32;
+            let mut slots = places[1..].iter_mut();
+            at = self.symbols.decode(codes, data, at, |place| {
+                if let Some(slot) = slots.next() {
+                    *slot = place;
                 }
-                Err(error) => outcome = Err(error),
+            })?;
+            let mut inside = false;
+            self.bounds.each(run, |_, bounds| {
+                let place = bounds.end.checked_sub(start).and_then(|end| places.get(end));
+                let place = place.copied().unwrap_or(INSIDE_ESCAPE);
+                inside |= place == INSIDE_ESCAPE;
+                offsets.push(place);
+            })?;
+            if inside || offsets.last().is_none_or(|last| *last as usize != at) {
+                return Err(Error::malformed(0, "a string ends inside an escape"));
             }
-        })?;
+            start = end;
+        }
         data.truncate(at);
-        outcome
+        Ok(())
     }
 
     /// Appends string `row`.
@@ -102,7 +111,7 @@ impl<'a> Fsst<'a> {
         let codes = &self.codes[self.bounds.get(row)?];
         let at = data.len();
         data.resize(at + codes.len() * EXPANSION_MAX + SLACK, 0);
-        let end = self.symbols.decode(codes, data, at)?;
+        let end = self.symbols.decode(codes, data, at, |_| ())?;
         data.truncate(end);
         Ok(())
     }

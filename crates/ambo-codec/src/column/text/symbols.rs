@@ -27,6 +27,9 @@ const LENGTHS: [u8; 8] = [2, 3, 4, 5, 6, 7, 8, 1];
 /// The most bytes that a byte of codes stands for.
 pub(super) const EXPANSION_MAX: usize = 8;
 
+/// The place between an escape and its byte, where no string ends.
+pub(super) const INSIDE_ESCAPE: u32 = u32::MAX;
+
 /// A table that decodes.
 #[derive(Clone)]
 pub(super) struct Symbols {
@@ -98,10 +101,17 @@ impl Symbols {
         Ok(table)
     }
 
-    /// Decodes one string to `out`, from `at` on, and returns where it ends. Up to [`SLACK`] bytes after the string
-    /// are overwritten.
+    /// Decodes the codes of one string or of several to `out`, from `at` on, and returns where the last one ends. Up to
+    /// [`SLACK`] bytes behind that are overwritten. `place` is called once for each code, in order: with the end of what is
+    /// decoded, or with [`INSIDE_ESCAPE`]. Not to stop at the end of every string saves a mispredicted branch for each.
     #[inline]
-    pub(super) fn decode(&self, codes: &[u8], out: &mut [u8], mut at: usize) -> Result<usize> {
+    pub(super) fn decode(
+        &self,
+        codes: &[u8],
+        out: &mut [u8],
+        mut at: usize,
+        mut place: impl FnMut(u32),
+    ) -> Result<usize> {
         const FULL: &str = "a string decodes to more than its block";
         let mut rest = codes;
         while let Some((&code, behind)) = rest.split_first() {
@@ -115,10 +125,12 @@ impl Symbols {
                 rest = behind;
                 room[0] = byte;
                 at += 1;
-                continue;
+                place(INSIDE_ESCAPE);
+            } else {
+                *room = self.symbols[usize::from(code)].to_le_bytes();
+                at += usize::from(length);
             }
-            *room = self.symbols[usize::from(code)].to_le_bytes();
-            at += usize::from(length);
+            place(at as u32);
         }
         if at + SLACK > out.len() {
             return Err(damaged(FULL));

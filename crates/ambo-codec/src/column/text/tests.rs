@@ -251,12 +251,23 @@ fn symbols_worked_example() {
     let symbols = symbols::Symbols::parse(&mut reader::Reader::new(&bytes)).unwrap();
     let codes = [0, 1, 255, b'd'];
     let mut out = vec![0; 4 + copy::SLACK];
-    assert_eq!(symbols.decode(&codes, &mut out, 0), Ok(4));
+    let mut places = Vec::new();
+    assert_eq!(symbols.decode(&codes, &mut out, 0, |place| places.push(place)), Ok(4));
     assert_eq!(&out[..4], b"abcd");
+    assert_eq!(places, [2, 3, symbols::INSIDE_ESCAPE, 4]);
     assert!(symbols.compare(&codes, &Constant::new(b"abc")).unwrap().prefix);
-    assert!(symbols.decode(&[2], &mut out, 0).is_err(), "a code without a symbol");
-    assert!(symbols.decode(&[255], &mut out, 0).is_err(), "an escape without a byte");
-    assert!(symbols.decode(&[0; 99], &mut out, 0).is_err(), "more than there is room for");
+    assert!(symbols.decode(&[2], &mut out, 0, |_| ()).is_err(), "a code without a symbol");
+    assert!(symbols.decode(&[255], &mut out, 0, |_| ()).is_err(), "an escape without a byte");
+    assert!(symbols.decode(&[0; 99], &mut out, 0, |_| ()).is_err(), "more than there is room for");
+}
+
+// Keeps away a byte of one string that is taken for the escaped one of the string before.
+#[test]
+fn escape_without_its_byte() {
+    let block = [3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 255, b'a'];
+    let block = TextBlock::parse(&block, 2, None).unwrap();
+    assert!(block.get(0, &mut Vec::new()).is_err());
+    assert!(block.decode(0..2, &mut Vec::new(), &mut Vec::new()).is_err());
 }
 
 // Keeps away allocation that the bytes cannot stand for.
