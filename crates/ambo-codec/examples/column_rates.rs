@@ -139,15 +139,15 @@ impl Report {
             }
         });
         let bytes: usize = blocks.iter().map(Vec::len).sum();
-        let size = size_of::<E>();
+        let decoded_bytes = size_of_val(values) as f64;
         let per_cycle = |seconds: f64| values.len() as f64 / seconds / self.clock;
         let encoding = parsed[0].encoding_name();
         println!(
             "| {name} | {encoding} | {:.2} | {:.1} | {:.2} | {:.1} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} |",
             bytes as f64 / values.len() as f64,
-            (values.len() * size) as f64 / bytes as f64,
+            decoded_bytes / bytes as f64,
             per_cycle(encode_time),
-            (values.len() * size) as f64 / decode_time / 1e9,
+            decoded_bytes / decode_time / 1e9,
             copy_time / decode_time,
             per_cycle(decode_time),
             per_cycle(filter_time),

@@ -15,7 +15,8 @@
 //! | values | x × size | of the exceptions, little-endian |
 //! | integers | any | [`super::frames`] of the integers plus 2^63, 8-byte codes; any at an exception |
 //!
-//! Example: 1.5, 0.25, 3.0 have e = 14 and f = 12 (or any other pair two apart that brings them back), integers 150, 25, 300.
+//! Example: 1.5, 0.25, 3.0 with e = 14 and f = 12 have the integers 150, 25, 300: `0E 0C`, `00 00 00 00`, width `09`, base
+//! `19 00 00 00 00 00 00 80`, and a row `7D 00 00 00 13 01 00 … 00`.
 //!
 //! The way back is monotone: two roundings and a conversion, none of which changes an order. So a range of
 //! floats is a range of integers, found by binary search for its ends.
@@ -48,8 +49,8 @@ const ROUND: f64 = 6_755_399_441_055_744.0;
 /// The pair of exponents of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exponents {
-    e: u8,
-    f: u8,
+    pub(crate) e: u8,
+    pub(crate) f: u8,
 }
 
 impl Exponents {

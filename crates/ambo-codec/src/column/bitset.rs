@@ -9,6 +9,9 @@
 //! | 2 zeros | 0 | no bit is set |
 //! | 3 plain | ceil(count / 8) | bit `i` is bit `i % 8` of byte `i / 8`; those behind the end are zero |
 //! | 4 runs | any | a byte, 0 or 1: the first run's bit; 4 bytes: how many runs; [`super::frames`] of the positions behind each run, 4-byte codes. The bits of the runs alternate. |
+//!
+//! Example: 3 bits, all but the second set, are form 3, `05`. 10,000 bits of which the first 600 are set are form 4: `01`,
+//! `02 00 00 00`, ends `0E 58 02 00 00` and a row `00 00 B8 24 00 … 00`.
 
 use std::ops::Range;
 

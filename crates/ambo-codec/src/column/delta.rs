@@ -8,6 +8,9 @@
 //! | starts | v × s | the first code of each vector |
 //! | steps | any | [`super::frames`] of `count` codes: each code minus the one before, modulo 2^(8 s), plus 2^(8 s - 1) |
 //!
+//! Example: the codes 10, 13, 16 of 2 bytes are `0A 00`, width `00`, base `03 80`: five bytes for any number of such steps up to
+//! 1,024.
+//!
 //! The step of a vector's first code is not read; the encoder repeats the second. Every vector is decoded
 //! on its own, so one code costs one vector at most, and nothing at all when all steps are equal.
 

@@ -7,6 +7,8 @@
 //! | values | entries × size | little-endian, in strict order of their codes |
 //! | numbers | any | [`super::frames`] of a number for each row, 2-byte codes |
 //!
+//! Example: 5, 200, 5 as `u8` are `02 00 00 00`, `05 C8`, and the numbers `01 00 00` and a row `00 01 00 … 00`.
+//!
 //! The order of the numbers is the order of the values, so a range of values is a range of numbers.
 
 use std::{marker::PhantomData, ops::Range};

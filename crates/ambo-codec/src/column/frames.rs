@@ -12,8 +12,7 @@
 //!
 //! The length follows from the widths, so it is not stored. An outlier widens one vector alone.
 //!
-//! Example: the codes 1000, 1003, 1001 of 2 bytes: `02`, `E8 03`, then one row of 64 bytes'… lanes of 8 bits:
-//! `00 03 01 00 … 00`, 128 bytes.
+//! Example: the codes 1000, 1003, 1001 of 2 bytes are `02`, `E8 03` and a row of 128 bytes, `00 03 01 00 … 00`.
 
 use std::{marker::PhantomData, ops::Range};
 

@@ -7,6 +7,9 @@
 //! | values | any | [`super::frames`] of the runs' codes |
 //! | ends | any | [`super::frames`] of the positions behind each run, 4-byte codes, rising to the count of the block |
 //!
+//! Example: the codes 7, 7, 9 of 1 byte are `02 00 00 00`, values `02 07` and a row `00 02 00 … 00`, ends `01 02 00 00 00` and a row
+//! `00 01 00 … 00`.
+//!
 //! A position is found by binary search in the ends. A reader takes ends that do not rise, or end elsewhere, for
 //! damage when it verifies a block; else it reads some value of the block there.
 

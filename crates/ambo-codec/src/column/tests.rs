@@ -608,6 +608,75 @@ fn worked_examples() {
     assert_eq!(bytes, [1, 4, 1, 3, 3, 0, 0, 0, 0b101, 5, 0, 0, 0x80]);
 }
 
+/// `head`, then a row of packed codes that begins with `row`.
+fn with_row(head: &[u8], row: &[u8]) -> Vec<u8> {
+    let mut bytes = [head, row].concat();
+    bytes.resize(head.len() + 128, 0);
+    bytes
+}
+
+// Keeps away drift from the documented bytes of the parts.
+#[test]
+fn worked_examples_of_encodings() {
+    let mut bytes = Vec::new();
+    frames::encode(&[1000u16, 1003, 1001], &mut bytes);
+    assert_eq!(bytes, with_row(&[2, 0xe8, 3], &[0, 3, 1]));
+
+    bytes.clear();
+    let codes = [10u16, 13, 16];
+    delta::encode(&codes, &delta::steps(&codes), &mut bytes);
+    assert_eq!(bytes, [10, 0, 0, 3, 0x80]);
+
+    bytes.clear();
+    let (values, ends) = runs::split(&[7u8, 7, 9]);
+    runs::encode(&values, &ends, &mut bytes);
+    let (values, ends) = (with_row(&[2, 7], &[0, 2]), with_row(&[1, 2, 0, 0, 0], &[0, 1]));
+    assert_eq!(bytes, [&[2, 0, 0, 0], &values[..], &ends[..]].concat());
+
+    bytes.clear();
+    let (entries, numbers) = dictionary::split(&[5u8, 200, 5], 2).unwrap();
+    dictionary::encode::<u8>(&entries, &numbers, &mut bytes);
+    assert_eq!(bytes, with_row(&[2, 0, 0, 0, 5, 0xc8, 1, 0, 0], &[0, 1]));
+
+    bytes.clear();
+    alp::split(&[1.5, 0.25, 3.0], alp::Exponents { e: 14, f: 12 }).encode(&mut bytes);
+    let head = [0x0e, 0x0c, 0, 0, 0, 0, 9, 0x19, 0, 0, 0, 0, 0, 0, 0x80];
+    assert_eq!(bytes, with_row(&head, &[0x7d, 0, 0, 0, 0x13, 1]));
+
+    bytes.clear();
+    assert_eq!(bitset::encode(to_mask(&[true, false, true]).view(), &mut bytes), bitset::PLAIN);
+    assert_eq!(bytes, [5]);
+
+    bytes.clear();
+    let mut first = Mask::none(10_000);
+    first.set_range(0..600);
+    assert_eq!(bitset::encode(first.view(), &mut bytes), bitset::RUNS);
+    assert_eq!(bytes, with_row(&[1, 2, 0, 0, 0, 14, 0x58, 2, 0, 0], &[0, 0, 0xb8, 0x24]));
+
+    bytes.clear();
+    let wide: Vec<i128> =
+        (0..500).map(|index| 0x1234_5678_9abc_def0_1234_5678_9abc_def0 * (index % 3)).collect();
+    let summary = encode(ColumnSlice::I128(&wide), None, Goal::Size, &mut bytes).unwrap();
+    assert_eq!((summary.encoding, bytes[1..4].to_vec()), (Some(Encoding::Raw), vec![0; 3]));
+    assert!([2, 3].contains(&bytes[0]) && bytes[4..8] == (8 + 500 * 16u32).to_le_bytes());
+}
+
+// Keeps away a compressed block that is taken for a plain one, or takes more memory than its reader allows.
+#[test]
+fn compressed_blocks_are_bounded() {
+    let mut bytes = Vec::new();
+    let values: Vec<i128> = (0..500).map(|index| i128::MAX / (index % 3 + 1)).collect();
+    encode(ColumnSlice::I128(&values), None, Goal::Size, &mut bytes).unwrap();
+    assert!(envelope::is_compressed(&bytes));
+    assert!(Block::parse(&bytes, Kind::I128, 500).is_err());
+    assert!(envelope::expand(&bytes, 8007).is_err());
+    let plain = envelope::expand(&bytes, 8008).unwrap();
+    assert!(Block::parse(&plain, Kind::I128, 500).is_ok());
+    // A stated size that is not that of what comes out.
+    bytes[4] ^= 1;
+    assert!(envelope::expand(&bytes, 1 << 20).is_err());
+}
+
 // Keeps away a number compared with a constant of another type by anything but the exact numbers.
 #[test]
 fn constants_of_other_types() {
