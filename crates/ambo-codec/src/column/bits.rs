@@ -45,6 +45,8 @@
 //! one instruction; and the codes come out in their order. The idea of interleaved lanes is that of FastLanes (Afroozeh
 //! and Boncz, "The FastLanes Compression Layout", VLDB 2023); the lanes by width and the order are ours.
 
+mod rows;
+
 use std::ops::Range;
 
 use super::{
@@ -55,11 +57,6 @@ use crate::{Error, Result};
 
 /// The bytes of a row.
 pub(crate) const ROW: usize = 128;
-/// The 64-bit words of a row.
-const WORDS: usize = ROW / 8;
-
-type Row = [[u8; 8]; WORDS];
-
 /// The bits that `largest` takes: 0 for 0, 64 for the largest code.
 #[inline]
 pub const fn width_of(largest: u64) -> u32 {
@@ -93,17 +90,6 @@ const fn vector_rows(count: usize, width: u32) -> usize {
 #[inline]
 pub const fn packed_len(count: usize, width: u32) -> usize {
     (count / VECTOR * width as usize + vector_rows(count % VECTOR, width)) * ROW
-}
-
-/// `lane`, which has `lane_bits(width)` bits, in every lane of a 64-bit word.
-#[inline(always)]
-const fn replicate(lane: u64, bits: u32) -> u64 {
-    match bits {
-        8 => lane * 0x0101_0101_0101_0101,
-        16 => lane * 0x0001_0001_0001_0001,
-        32 => lane * 0x0000_0001_0000_0001,
-        _ => lane,
-    }
 }
 
 /// A word with the low `bits` bits set.
@@ -148,33 +134,29 @@ impl Lanes {
         self.bytes.as_chunks().0.first_chunk().expect("8,192 bytes")
     }
 
-    /// Fills the lanes for codes of `width` bits with `codes` minus `base`, and zero behind them.
+    /// The bytes of lanes `64 * index` to `64 * index + 63`, of `lane` bits each.
     #[inline(always)]
-    fn fill<C: Code>(&mut self, codes: &[C], base: C, width: u32) {
+    pub(crate) fn word(&self, index: usize, lane: u32) -> &[u8] {
+        let bytes = lane as usize * 8;
+        &self.bytes[index * bytes..][..bytes]
+    }
+
+    /// Fills the lanes for codes of `width` bits with the codes of `values`, and zero behind them.
+    #[inline(always)]
+    pub(crate) fn fill<T: Copy>(&mut self, values: &[T], width: u32, code: impl Fn(T) -> u64) {
+        macro_rules! fill {
+            ($int:ty) => {{
+                let lanes = &mut self.bytes.as_chunks_mut().0[..VECTOR];
+                let pairs = lanes.iter_mut().zip(values);
+                pairs.for_each(|(lane, &value)| *lane = (code(value) as $int).to_le_bytes());
+                lanes[values.len()..].fill([0; size_of::<$int>()]);
+            }};
+        }
         match lane_bits(width) {
-            8 => {
-                let lanes: &mut [u8; VECTOR] = self.bytes.first_chunk_mut().expect("8,192 bytes");
-                lanes.iter_mut().zip(codes).for_each(|(lane, code)| *lane = code.sub(base).widen() as u8);
-                lanes[codes.len()..].fill(0);
-            }
-            16 => {
-                let lanes = &mut self.bytes.as_chunks_mut().0[..VECTOR];
-                let pairs = lanes.iter_mut().zip(codes);
-                pairs.for_each(|(lane, code)| *lane = (code.sub(base).widen() as u16).to_le_bytes());
-                lanes[codes.len()..].fill([0; 2]);
-            }
-            32 => {
-                let lanes = &mut self.bytes.as_chunks_mut().0[..VECTOR];
-                let pairs = lanes.iter_mut().zip(codes);
-                pairs.for_each(|(lane, code)| *lane = (code.sub(base).widen() as u32).to_le_bytes());
-                lanes[codes.len()..].fill([0; 4]);
-            }
-            _ => {
-                let lanes = self.bytes.as_chunks_mut().0;
-                let pairs = lanes.iter_mut().zip(codes);
-                pairs.for_each(|(lane, code)| *lane = code.sub(base).widen().to_le_bytes());
-                lanes[codes.len()..].fill([0; 8]);
-            }
+            8 => fill!(u8),
+            16 => fill!(u16),
+            32 => fill!(u32),
+            _ => fill!(u64),
         }
     }
 
@@ -215,63 +197,23 @@ impl Lanes {
 ///
 /// REQUIRES: `packed` holds them.
 #[inline(always)]
-pub(crate) fn unpack_vector(packed: &[u8], width: u32, count: usize, out: &mut Lanes) {
+pub(crate) fn unpack_vector(packed: &[u8], width: u32, count: usize, out: &mut Lanes, level: Level) {
     let lane = lane_bits(width);
     let numbers = count.div_ceil(lanes(width)).min(lane as usize);
-    let out: &mut [Row] = out.bytes.as_chunks_mut().0.as_chunks_mut().0;
+    let out = &mut out.bytes.as_chunks_mut().0[..numbers];
     if width == 0 {
-        out[..numbers].fill([[0; 8]; WORDS]);
-        return;
-    }
-    let packed: &[Row] = packed.as_chunks().0.as_chunks().0;
-    let mask = replicate(low_bits(width), lane);
-    let mut bit = 0;
-    for out in &mut out[..numbers] {
-        let (row, shift) = ((bit / lane) as usize, bit % lane);
-        let low = &packed[row];
-        if shift + width <= lane {
-            for (out, low) in out.iter_mut().zip(low) {
-                *out = (u64::from_le_bytes(*low) >> shift & mask).to_le_bytes();
-            }
-        } else {
-            let high = &packed[row + 1];
-            let taken = lane - shift;
-            let low_mask = replicate(low_bits(taken), lane);
-            let high_mask = mask & !low_mask;
-            for ((out, low), high) in out.iter_mut().zip(low).zip(high) {
-                let low = u64::from_le_bytes(*low) >> shift & low_mask;
-                let high = u64::from_le_bytes(*high) << taken & high_mask;
-                *out = (low | high).to_le_bytes();
-            }
-        }
-        bit += width;
+        out.fill([0; ROW]);
+    } else {
+        rows::unpack(packed.as_chunks().0, width, lane, out, level);
     }
 }
 
 /// The inverse of [`unpack_vector`]; `packed` is zero before.
 #[inline(always)]
-fn pack_vector(lanes_in: &Lanes, width: u32, count: usize, packed: &mut [u8]) {
-    let lane = lane_bits(width);
+fn pack_vector(lanes_in: &Lanes, width: u32, count: usize, packed: &mut [u8], level: Level) {
     let numbers = count.div_ceil(lanes(width));
-    let values: &[Row] = lanes_in.bytes.as_chunks().0.as_chunks().0;
-    let packed: &mut [Row] = packed.as_chunks_mut().0.as_chunks_mut().0;
-    let mut bit = 0;
-    for values in &values[..numbers] {
-        let (row, shift) = ((bit / lane) as usize, bit % lane);
-        let taken = lane - shift;
-        let low_mask = replicate(low_bits(taken.min(width)), lane);
-        for (out, value) in packed[row].iter_mut().zip(values) {
-            let low = (u64::from_le_bytes(*value) & low_mask) << shift;
-            *out = (u64::from_le_bytes(*out) | low).to_le_bytes();
-        }
-        if taken < width {
-            let high_mask = replicate(low_bits(width - taken), lane);
-            for (out, value) in packed[row + 1].iter_mut().zip(values) {
-                *out = (u64::from_le_bytes(*value) >> taken & high_mask).to_le_bytes();
-            }
-        }
-        bit += width;
-    }
+    let values = &lanes_in.bytes.as_chunks().0[..numbers];
+    rows::pack(values, width, lane_bits(width), packed.as_chunks_mut().0, level);
 }
 
 struct Pack<'a, C> {
@@ -285,12 +227,12 @@ impl<C: Code> Kernel for Pack<'_, C> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, _: Level) {
+    fn run(self, level: Level) {
         let mut lanes = Lanes::new();
         let full = self.width as usize * ROW;
         for (vector, codes) in self.codes.chunks(VECTOR).enumerate() {
-            lanes.fill(codes, self.base, self.width);
-            pack_vector(&lanes, self.width, codes.len(), &mut self.out[vector * full..]);
+            lanes.fill(codes, self.width, |code| code.sub(self.base).widen());
+            pack_vector(&lanes, self.width, codes.len(), &mut self.out[vector * full..], level);
         }
     }
 }
@@ -409,14 +351,14 @@ impl<C: Code> Kernel for Unpack<'_, C> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, _: Level) {
+    fn run(self, level: Level) {
         let Self { packed, range, mut out } = self;
         let mut lanes = Lanes::new();
         for part in vectors(range) {
             let (now, later) = out.split_at_mut(part.len());
             out = later;
             let bytes = packed.vector(part.vector);
-            unpack_vector(bytes, packed.width, part.end, &mut lanes);
+            unpack_vector(bytes, packed.width, part.end, &mut lanes, level);
             if part.start == 0 {
                 lanes.write(packed.width, C::default(), now, |code| code);
             } else {

@@ -8,6 +8,10 @@ pub trait Code: Copy + Ord + Default + Debug + Send + Sync + 'static + sealed::S
     const BITS: u32;
     /// The largest code.
     const MAX: Self;
+    /// The highest bit alone: the code of a signed zero.
+    const SIGN: Self;
+    /// Bytes.
+    const SIZE: usize = Self::BITS as usize / 8;
 
     /// The low bits of `value`.
     fn truncate(value: u64) -> Self;
@@ -17,6 +21,8 @@ pub trait Code: Copy + Ord + Default + Debug + Send + Sync + 'static + sealed::S
     fn add(self, other: Self) -> Self;
     /// Difference modulo 2^BITS.
     fn sub(self, other: Self) -> Self;
+    /// Product modulo 2^BITS.
+    fn mul(self, other: Self) -> Self;
     /// Appends the code, little-endian.
     fn write(self, out: &mut Vec<u8>);
     /// The code at the beginning of `bytes`. Panics when it is cut off.
@@ -33,6 +39,7 @@ macro_rules! codes {
         impl Code for $int {
             const BITS: u32 = <$int>::BITS;
             const MAX: Self = <$int>::MAX;
+            const SIGN: Self = 1 << (<$int>::BITS - 1);
 
             #[inline(always)]
             fn truncate(value: u64) -> Self {
@@ -49,6 +56,10 @@ macro_rules! codes {
             #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 self.wrapping_sub(other)
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                self.wrapping_mul(other)
             }
             #[inline]
             fn write(self, out: &mut Vec<u8>) {

@@ -78,9 +78,91 @@ impl Kind {
         self as u8
     }
 
+    /// The bytes of a value in memory; `None` when they differ.
+    pub const fn size(self) -> Option<usize> {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => Some(1),
+            Self::I16 | Self::U16 => Some(2),
+            Self::I32 | Self::U32 | Self::F32 => Some(4),
+            Self::I64 | Self::U64 | Self::F64 => Some(8),
+            Self::I128 => Some(16),
+            Self::Bytes => None,
+        }
+    }
+
     /// The kind of a number on disk.
     pub fn from_code(code: u8) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|kind| kind.code() == code);
         found.ok_or(Error::malformed(1, "unknown kind of values"))
+    }
+}
+
+/// How the values of a block are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// One value for all rows.
+    Constant = 1,
+    /// Frames of reference: bit-packed differences from the least value of each vector.
+    Frames = 2,
+    /// Frames of reference of the differences of neighbours.
+    Delta = 3,
+    /// Run lengths.
+    Runs = 4,
+    /// Distinct values in order, and bit-packed numbers of them.
+    Dictionary = 5,
+    /// The values as they are.
+    Raw = 6,
+    /// Floats that are decimal numbers, as integers.
+    Alp = 7,
+    /// 128-bit integers as 64-bit differences from the least, which are encoded in turn.
+    Offset = 8,
+    /// Booleans.
+    Bits = 9,
+    /// Strings, which have encodings of their own: [`super::text::TextEncoding`].
+    Text = 10,
+}
+
+impl Encoding {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Constant,
+        Self::Frames,
+        Self::Delta,
+        Self::Runs,
+        Self::Dictionary,
+        Self::Raw,
+        Self::Alp,
+        Self::Offset,
+        Self::Bits,
+        Self::Text,
+    ];
+
+    /// The number on disk.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The name for reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Frames => "frames",
+            Self::Delta => "delta",
+            Self::Runs => "runs",
+            Self::Dictionary => "dictionary",
+            Self::Raw => "raw",
+            Self::Alp => "alp",
+            Self::Offset => "offset",
+            Self::Bits => "bits",
+            Self::Text => "text",
+        }
+    }
+
+    /// The encoding of a number on disk.
+    pub fn from_code(code: u8) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|encoding| encoding.code() == code);
+        found.ok_or(Error::malformed(2, "unknown encoding of a column block"))
     }
 }

@@ -50,6 +50,13 @@ impl<'a> BitsView<'a> {
     pub fn count(&self) -> usize {
         (0..self.words.len()).map(|index| self.word(index).count_ones() as usize).sum()
     }
+
+    /// How many bits of `range` are set. Panics when it reaches behind the end.
+    pub fn count_range(&self, range: Range<usize>) -> usize {
+        let mut count = 0;
+        for_words(range, self.len, |index, bits| count += (self.words[index] & bits).count_ones() as usize);
+        count
+    }
 }
 
 /// The bits of word `index` that lie in front of `len`.
@@ -170,7 +177,7 @@ impl Mask {
     }
 
     /// The rows in the set, in increasing order.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.words.iter().enumerate().flat_map(|(index, &word)| ones(word).map(move |bit| index * 64 + bit))
     }
 }
@@ -188,7 +195,7 @@ fn for_words(range: Range<usize>, len: usize, mut each: impl FnMut(usize, u64)) 
 
 /// The positions of the set bits of a word, lowest first.
 #[inline]
-pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros() as usize;
         word &= word.wrapping_sub(1);
