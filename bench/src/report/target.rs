@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::Kind;
+use crate::contender::AMBO;
 use crate::statistics::Summary;
 
 /// What a figure of Ambo is held against.
 #[derive(Debug, Clone, Copy)]
 enum Against {
     /// At least so many times as good as a named peer.
-    Peer(Kind, f64),
+    Peer(&'static str, f64),
     /// At least so many times as good as the best peer.
     Best(f64),
     /// At most this, in the metric's unit.
@@ -40,22 +40,22 @@ use Against::{AtMost, Best, Peer};
 
 /// The targets of the key-value half.
 const TARGETS: [Target; 19] = [
-    target("put, log off", "kekskv/put, log off", Some(1), "throughput", Peer(Kind::RocksDb, 1.5)),
-    target("put, log off", "kekskv/put, log off", Some(16), "throughput", Peer(Kind::RocksDb, 1.5)),
+    target("put, log off", "kekskv/put, log off", Some(1), "throughput", Peer("rocksdb", 1.5)),
+    target("put, log off", "kekskv/put, log off", Some(16), "throughput", Peer("rocksdb", 1.5)),
     target(
         "put, log on, no sync",
         "kekskv/put, log on, no sync",
         None,
         "throughput",
-        Peer(Kind::RocksDb, 1.2),
+        Peer("rocksdb", 1.2),
     ),
     target("durable commits", "durable/commit", Some(8), "throughput", Best(1.0)),
-    target("get settled", "kekskv/get settled", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
-    target("get settled", "kekskv/get settled", Some(1), "throughput", Peer(Kind::RocksDb, 2.0)),
-    target("get before settling", "kekskv/get before settling", None, "throughput", Peer(Kind::RocksDb, 1.0)),
-    target("full scan", "kekskv/full scan", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
-    target("ranges of 10", "kekskv/ranges of 10", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
-    target("sorted bulk load", "bulk/sorted load and close", Some(1), "throughput", Peer(Kind::Lmdb, 1.0)),
+    target("get settled", "kekskv/get settled", Some(1), "throughput", Peer("lmdb", 1.0)),
+    target("get settled", "kekskv/get settled", Some(1), "throughput", Peer("rocksdb", 2.0)),
+    target("get before settling", "kekskv/get before settling", None, "throughput", Peer("rocksdb", 1.0)),
+    target("full scan", "kekskv/full scan", Some(1), "throughput", Peer("lmdb", 1.0)),
+    target("ranges of 10", "kekskv/ranges of 10", Some(1), "throughput", Peer("lmdb", 1.0)),
+    target("sorted bulk load", "bulk/sorted load and close", Some(1), "throughput", Peer("lmdb", 1.0)),
     target("disk after settling", "kekskv/settled", Some(1), "disk / raw data", AtMost(1.1)),
     target("memory over budget", "kekskv/*", None, "memory over budget", AtMost(64.0)),
     target("memory over budget", "redbtable/*", None, "memory over budget", AtMost(64.0)),
@@ -90,15 +90,15 @@ impl Target {
 
     /// What was reached, in words, and whether it is enough. None if something was not measured.
     fn judge(&self, row: &Summary) -> Option<(String, bool)> {
-        let against_peer = |peer: Kind, asked: f64| {
+        let against_peer = |peer: &str, asked: f64| {
             let reached = row.ratio_to(peer)?;
-            Some((format!("{reached:.2} × {}", peer.name()), reached >= asked))
+            Some((format!("{reached:.2} × {peer}"), reached >= asked))
         };
         match self.against {
             Peer(peer, asked) => against_peer(peer, asked),
-            Best(asked) => against_peer(row.best_peer()?.0, asked),
+            Best(asked) => against_peer(row.best_peer()?.0.name(), asked),
             AtMost(most) => {
-                let value = *row.medians.get(&Kind::Ambo)?;
+                let value = row.median(AMBO)?;
                 Some((format!("{value:.3} {}", row.unit), value <= most))
             }
         }
@@ -106,7 +106,7 @@ impl Target {
 
     fn asked(&self, row: &Summary) -> String {
         match self.against {
-            Peer(peer, asked) => format!("≥ {asked} × {}", peer.name()),
+            Peer(peer, asked) => format!("≥ {asked} × {peer}"),
             Best(asked) => format!("≥ {asked} × the best peer"),
             AtMost(most) => format!("≤ {most} {}", row.unit),
         }
@@ -145,9 +145,9 @@ mod tests {
         // Keeps away: a target that passes whatever was measured.
         let put = |ambo: f64| {
             let figures = [
-                example("kekskv/put, log off", Kind::Ambo, "throughput", ambo, 1),
-                example("kekskv/put, log off", Kind::RocksDb, "throughput", 100.0, 1),
-                example("kekskv/put, log off", Kind::Lmdb, "throughput", 500.0, 1),
+                example("kekskv/put, log off", "ambo", "throughput", ambo, 1),
+                example("kekskv/put, log off", "rocksdb", "throughput", 100.0, 1),
+                example("kekskv/put, log off", "lmdb", "throughput", 500.0, 1),
             ];
             table(&summarise(&figures))
         };
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_does_not_pass() {
         // Keeps away: an engine left out that turns a target into a pass.
-        let figures = [example("kekskv/full scan", Kind::Lmdb, "throughput", 1.0, 1)];
+        let figures = [example("kekskv/full scan", "lmdb", "throughput", 1.0, 1)];
         let text = table(&summarise(&figures));
         assert!(text.contains("not measured") && !text.contains("pass"), "{text}");
     }
@@ -168,7 +168,7 @@ mod tests {
         // Keeps away: a memory limit checked for one workload only.
         let mut figures = Vec::new();
         for (name, value) in [("kekskv/log-off whole process", 65.0), ("kekskv/log-on whole process", -3.0)] {
-            let mut figure = example(name, Kind::Ambo, "memory over budget", value, 1);
+            let mut figure = example(name, "ambo", "memory over budget", value, 1);
             figure.unit = "MiB".into();
             figures.push(figure);
         }
