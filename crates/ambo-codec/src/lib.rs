@@ -38,6 +38,7 @@ mod value;
 pub mod varint;
 
 pub use error::{Error, Result};
+pub use integer::Damaged;
 pub use key::{KeyColumn, KeyRange, KeySpec, Order, successor};
 pub use row::{Fields, Projection, RowColumn, RowSpec};
 pub use types::Type;

@@ -1,0 +1,135 @@
+//! Every codec, word and operation against a plain vector.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Gaps of many shapes: dense runs, strides, small, mixed, wide; the first value anywhere.
+fn values<W: Word>(len_max: usize) -> impl Strategy<Value = Vec<W>> {
+    let bits = W::BITS as u32;
+    let gaps = (0..=bits, any::<bool>(), 0u64..20, prop::collection::vec(any::<(u64, u8)>(), 0..len_max))
+        .prop_map(move |(bits, mixed, step, random)| {
+            let shifted = |(value, spread): &(u64, u8)| {
+                let bits = if mixed { u32::from(*spread) % (bits + 1) } else { bits };
+                (u128::from(*value) >> (64 - bits)) as u64
+            };
+            (step, random.iter().map(shifted).collect::<Vec<_>>())
+        });
+    (any::<u64>(), gaps).prop_map(move |(first, (step, gaps))| {
+        let max = W::from_u64(u64::MAX).to_u64();
+        let mut value = W::from_u64(first).to_u64();
+        let needed = gaps.iter().map(|&gap| u128::from(gap) + u128::from(step) + 1).sum::<u128>();
+        if u128::from(value) + needed > u128::from(max) {
+            value = (u128::from(max).saturating_sub(needed)) as u64;
+        }
+        let mut values = vec![W::from_u64(value)];
+        for gap in gaps {
+            let Some(next) =
+                value.checked_add(gap).and_then(|v| v.checked_add(step + 1)).filter(|v| *v <= max)
+            else {
+                break;
+            };
+            value = next;
+            values.push(W::from_u64(value));
+        }
+        values
+    })
+}
+
+/// All operations of a block that is read from `bytes`.
+fn check_block<W: Word>(
+    codec: IntegerCodec,
+    values: &[W],
+    bytes: &[u8],
+    probes: &[u64],
+) -> Result<(), TestCaseError> {
+    let block = codec.block(bytes, values[0], values.len()).unwrap();
+    prop_assert_eq!(block.len(), values.len());
+    let mut decoded = vec![W::default(); values.len()];
+    block.decode(&mut decoded).unwrap();
+    prop_assert_eq!(&decoded, values);
+    prop_assert_eq!(block.sum().unwrap(), values.iter().map(|v| u128::from(v.to_u64())).sum::<u128>());
+    prop_assert_eq!(block.last().unwrap(), *values.last().unwrap());
+    for &probe in probes {
+        let index = probe as usize % values.len();
+        prop_assert_eq!(block.select(index).unwrap(), values[index]);
+        let near = values[index].to_u64();
+        for key in [near.wrapping_sub(1), near, near.wrapping_add(1), probe] {
+            let key = W::from_u64(key);
+            let below = values.partition_point(|value| *value < key);
+            let expected = (below, values.get(below) == Some(&key));
+            prop_assert_eq!(block.lower_bound(key).unwrap(), expected);
+            prop_assert_eq!(block.count_below(key).unwrap(), below);
+        }
+        let end = index + (probe >> 32) as usize % (values.len() - index + 1);
+        let mut part = vec![W::default(); end - index];
+        block.decode_range(index..end, &mut part).unwrap();
+        prop_assert_eq!(&part[..], &values[index..end]);
+    }
+    Ok(())
+}
+
+/// Encodes, reads with and without slack, measures, appends.
+fn check_codec<W: Word>(codec: IntegerCodec, values: &[W], probes: &[u64]) -> Result<(), TestCaseError> {
+    let values = &values[..values.len().min(codec.block_len())];
+    let mut bytes = vec![0xee];
+    codec.encode(values, &mut bytes);
+    let bytes = &bytes[1..];
+    prop_assert_eq!(codec.encoded_size(values), bytes.len());
+    let exact: Box<[u8]> = bytes.into();
+    check_block(codec, values, &exact, probes)?;
+    let mut slack = bytes.to_vec();
+    slack.extend_from_slice(&[0xa5; 80]);
+    check_block(codec, values, &slack, probes)?;
+    let block = codec.block(&slack, values[0], values.len()).unwrap();
+    prop_assert_eq!(block.bytes_used().unwrap(), bytes.len());
+    prop_assert!(block.check().is_ok());
+    if let Some(short) = bytes.len().checked_sub(1) {
+        let read = codec.block(&bytes[..short], values[0], values.len());
+        prop_assert!(read.and_then(|block| block.bytes_used()).is_err());
+        let read = codec.block(&bytes[..short], values[0], values.len());
+        prop_assert!(read.and_then(|block| block.sum()).is_err());
+    }
+    let (last, head) = values.split_last().unwrap();
+    if !head.is_empty() {
+        let mut appended = Vec::new();
+        codec.encode(head, &mut appended);
+        codec.append(&mut appended, head[0], head.len(), *last).unwrap();
+        prop_assert_eq!(&appended[..], bytes);
+    }
+    Ok(())
+}
+
+proptest! {
+    // Keeps away any codec that loses a value, finds another, or takes more bytes than it said, for both words.
+    #[test]
+    fn every_operation_u32(values in values::<u32>(257), probes in any::<[u64; 6]>()) {
+        for codec in IntegerCodec::ALL {
+            check_codec(codec, &values, &probes)?;
+        }
+    }
+
+    #[test]
+    fn every_operation_u64(values in values::<u64>(257), probes in any::<[u64; 6]>()) {
+        for codec in IntegerCodec::ALL {
+            check_codec(codec, &values, &probes)?;
+        }
+    }
+
+    // Keeps away a page builder that overfills a page because the measure is not what is written.
+    #[test]
+    fn measure_is_exact_at_every_length(values in values::<u64>(257)) {
+        for codec in IntegerCodec::ALL {
+            let mut measure = BlockMeasure::new(codec);
+            prop_assert_eq!(measure.bytes(), 0);
+            for end in 1..=values.len().min(codec.block_len()) {
+                measure = measure.with(values[end - 1]);
+                if end % 7 == 0 || end < 20 {
+                    let mut bytes = Vec::new();
+                    codec.encode(&values[..end], &mut bytes);
+                    prop_assert_eq!((measure.len(), measure.bytes()), (end, bytes.len()));
+                }
+            }
+        }
+    }
+}
