@@ -135,6 +135,10 @@ fn row_cases() -> Vec<(&'static str, Vec<RowColumn>, Vec<Value>)> {
     add("date", several(Type::Date32, vec![Value::Date32(20_777), Value::Null, Value::Date32(-1)]));
     add("time", several(Type::Time64, times.map(Value::Time64).to_vec()));
     add("timestamp", several(Type::Timestamp, instants.map(Value::Timestamp).to_vec()));
+    let digits = [12.345, -52.37021, 4.89516789, 1_234_567.890_12, -1_234_567_890.125];
+    add("double_digits", several(Type::F64, digits.map(Value::from).to_vec()));
+    let midnights = [1_794_960_000_000_000, -86_400_000_000];
+    add("timestamp_midnight", several(Type::Timestamp, midnights.map(Value::Timestamp).to_vec()));
     add("text", several(Type::Utf8, texts.map(Value::from).to_vec()));
     add("binary", several(Type::Binary, vec![vec![255].into(), vec![1, 2, 3, 4, 5].into()]));
     cases

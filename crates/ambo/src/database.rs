@@ -6,7 +6,7 @@ use ambo_storage::database::{Engine, Isolation, Running};
 
 use crate::{
     Batch, CheckReport, CompactReport, Error, Info, Native, Options, RecoveryReport, Result, Snapshot, Table,
-    TableDefinition, Transaction, TypedTable,
+    TableDefinition, TableOptions, Transaction, TypedTable,
 };
 
 /// An open database. Clones share it; the last handle to go closes it.
@@ -86,7 +86,24 @@ impl Database {
     /// # Ok::<(), ambo::Error>(())
     /// ```
     pub fn typed<K: Native, V: Native>(&self, name: &str) -> Result<TypedTable<K, V>> {
-        TypedTable::open(self, name)
+        self.typed_with(name, TableOptions::new())
+    }
+
+    /// As [`Database::typed`]; if the table is created, it is with these options.
+    ///
+    /// ```
+    /// use ambo::{IntegerCodec, TableOptions};
+    /// let db = ambo::Database::in_memory()?;
+    /// let compressed = TableOptions::new().key_compression(IntegerCodec::Bp128);
+    /// db.typed_with::<u32, u64>("counts", compressed)?.put(7, 1)?;
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn typed_with<K: Native, V: Native>(
+        &self,
+        name: &str,
+        options: TableOptions,
+    ) -> Result<TypedTable<K, V>> {
+        TypedTable::open(self, name, &options)
     }
 
     /// Creates a table.
@@ -152,6 +169,24 @@ impl Database {
     /// Renames a table; the new name may be in another schema.
     pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
         self.engine().rename_table(from, to)
+    }
+
+    /// Changes options of a table that may have rows. What is settled from now on is stored that way; [`Database::compact`] rewrites the
+    /// rest.
+    ///
+    /// ```
+    /// use ambo::{RecordCodec, TableOptions};
+    /// let db = ambo::Database::in_memory()?;
+    /// let notes = db.key_value("notes")?;
+    /// db.alter_table("notes", TableOptions::new().record_compression(RecordCodec::Zstd { level: 9 }))?;
+    /// db.compact()?;
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or [`Error::Invalid`] if the table cannot have them.
+    pub fn alter_table(&self, name: &str, options: TableOptions) -> Result<()> {
+        self.engine().alter_table(name, &options)
     }
 
     /// Removes all rows of a table at once. Open handles of it see an error from then on; get a new one.

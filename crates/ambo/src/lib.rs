@@ -36,14 +36,17 @@ mod options;
 mod range;
 mod rows;
 mod scan;
+mod sum;
 mod table;
 mod transaction;
 mod typed;
 
-pub use ambo_codec::{Type, Value as Datum, ValueRef as DatumRef};
+pub use ambo_codec::{
+    Type, Value as Datum, ValueRef as DatumRef, integer::IntegerCodec, record::RecordCodec,
+};
 pub use ambo_storage::{
     Error, Result,
-    catalog::{Column, Storage, TableDefinition},
+    catalog::{Column, Storage, TableDefinition, TableOptions},
     database::{
         BulkLoad, CheckReport, CompactReport, Cursor, Info, RecoveryReport, Seek, Sync, TableInfo, Value,
         ValueReader, ValueWriter,

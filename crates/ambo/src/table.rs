@@ -7,6 +7,7 @@ use ambo_storage::{catalog::TableDefinition, database::RowFormat, id::TableId};
 use crate::{
     BulkLoad, Cursor, Database, KeyRange, Result, Scan, Value, ValueReader, ValueWriter,
     range::{Bounds, half_open, prefix_bounds},
+    sum::sum_of_keys,
 };
 
 /// A table of an open database. Clones are cheap.
@@ -148,6 +149,29 @@ impl Table {
     pub fn count(&self, range: impl KeyRange) -> Result<u64> {
         let (lower, upper) = half_open(range.into_bounds());
         self.db.engine().snapshot().count(self.id, lower.as_deref(), upper.as_deref())
+    }
+
+    /// The sum of the keys of a range. The key is one integer. Records are not read, and keys that are compressed are summed
+    /// as they are.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let db = ambo::Database::open(dir.path())?;
+    /// let squares = db.typed::<u32, u64>("squares")?;
+    /// for n in 1..=100 {
+    ///     squares.put(n, u64::from(n * n))?;
+    /// }
+    /// assert_eq!(squares.table().sum_keys(..)?, 5050);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) if the key is something else.
+    pub fn sum_keys(&self, range: impl KeyRange) -> Result<i128> {
+        let (lower, upper) = half_open(range.into_bounds());
+        sum_of_keys(&self.definition(), || {
+            self.db.engine().snapshot().sum_keys(self.id, lower.as_deref(), upper.as_deref())
+        })
     }
 
     /// How many rows there are.

@@ -5,6 +5,7 @@ use ambo_storage::{database, id::Timestamp};
 use crate::{
     Cursor, KeyRange, Result, Savepoint, Scan, Sync, Table, Value,
     range::{Bounds, half_open, prefix_bounds},
+    sum::sum_of_keys,
 };
 
 /// A transaction: what it reads is of one moment, what it writes is committed together or not at all.
@@ -93,6 +94,14 @@ impl Transaction {
         self.inner.count(table.id(), lower.as_deref(), upper.as_deref())
     }
 
+    /// The sum of the keys of a range. See [`Table::sum_keys`].
+    pub fn sum_keys(&self, table: &Table, range: impl KeyRange) -> Result<i128> {
+        let (lower, upper) = half_open(range.into_bounds());
+        sum_of_keys(&table.definition(), || {
+            self.inner.sum_keys(table.id(), lower.as_deref(), upper.as_deref())
+        })
+    }
+
     /// Marks this moment, for [`Transaction::rollback_to`].
     pub fn savepoint(&mut self) -> Savepoint {
         self.inner.savepoint()
@@ -172,5 +181,13 @@ impl Snapshot {
     pub fn count(&self, table: &Table, range: impl KeyRange) -> Result<u64> {
         let (lower, upper) = half_open(range.into_bounds());
         self.inner.count(table.id(), lower.as_deref(), upper.as_deref())
+    }
+
+    /// The sum of the keys of a range. See [`Table::sum_keys`].
+    pub fn sum_keys(&self, table: &Table, range: impl KeyRange) -> Result<i128> {
+        let (lower, upper) = half_open(range.into_bounds());
+        sum_of_keys(&table.definition(), || {
+            self.inner.sum_keys(table.id(), lower.as_deref(), upper.as_deref())
+        })
     }
 }

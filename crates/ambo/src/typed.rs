@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::{Database, Datum, Error, Result, Rows, Table, TableDefinition, Type};
+use crate::{Database, Datum, Error, Result, Rows, Table, TableDefinition, TableOptions, Type};
 
 /// A Rust type that a column holds as it is.
 pub trait Native: Sized {
@@ -43,10 +43,10 @@ pub struct TypedTable<K, V> {
 }
 
 impl<K: Native, V: Native> TypedTable<K, V> {
-    pub(crate) fn open(db: &Database, name: &str) -> Result<Self> {
+    pub(crate) fn open(db: &Database, name: &str, options: &TableOptions) -> Result<Self> {
         let wanted =
             TableDefinition::new(name).column("key", K::TYPE).column("value", V::TYPE).primary_key(&["key"]);
-        let table = match db.create_table(wanted.clone()) {
+        let table = match db.create_table(options.apply(wanted.clone())) {
             Err(Error::Exists(_)) => db.table(name)?,
             Err(error) => {
                 return db.table(name).map_err(|_| error).and_then(|table| Self::checked(table, &wanted));

@@ -9,26 +9,28 @@
 //! | 4 DEFAULT | 0 | the column's default | ″ | ″ | ″ | ″ | ″ | ″ | ″ |
 //! | 5 W1 | 1 | integer | ns | µs | integer | integer | integer | 1 byte | |
 //! | 6 W2 | 2 | integer | ns | µs | integer | integer | integer | 2 bytes | |
-//! | 7 W2B | 2 | | | | hundredths | hundredths | | repeated byte | |
+//! | 7 W2B | 2 | | | days | hundredths | hundredths | | repeated byte | |
 //! | 8 W3 | 3 | integer | whole s | µs | hundredths | hundredths | integer | 3 bytes | |
 //! | 9 W4 | 4 | integer | ns | µs | bits of a single | bits | integer | 4 bytes | |
 //! | 10 W4B | 4 | | | whole s | hundredths | | | | |
 //! | 11 W6 | 6 | integer | ns | whole ms | integer | | integer | 6 bytes | |
 //! | 12 W8 | 8 | integer | ns | µs | bits | | integer | 8 bytes | |
 //! | 13 W16 | 16 | | | | | | 128 bits | 16 bytes | |
-//! | 14 SHORT | 1 + n | | | | | | | n in one byte, n bytes | |
+//! | 14 SHORT | 1 + n | | | | digits | | | n in one byte, n bytes | |
 //! | 15 LONG | any | | | | | | | n in LEB128, n bytes | |
 //!
 //! Integers are unsigned in unsigned columns and in "whole s" of a time, zigzag everywhere else. The 128 bits
 //! of a decimal are two's complement. Hundredths are the float times 100, stored only if dividing by 100
-//! gives the float back to the bit. A repeated byte is the byte (below `80`) and its count (1 to 255).
+//! gives the float back to the bit. Digits are a length of 1 to 6 and so many bytes: the zigzag of all decimal
+//! digits of the float, times 8, plus how many of them are behind the point less 2. So 52.37021 is 5,237,021 with
+//! 3: `04 D3 91 FE 04`. A repeated byte is the byte (below `80`) and its count (1 to 255).
 //! An empty cell is malformed.
 //!
 //! Why these: NULL, zero, false, empty and the default are the commonest values of wide tables, then true
-//! and 1; measures in doubles are mostly counts or amounts with two digits behind the point; timestamps are
-//! mostly whole seconds or milliseconds, which take 4 or 6 bytes instead of 8; codes, flags and hashes are
-//! texts of 1 to 16 bytes of one length, which need no length byte; a column of fixed-width text that was
-//! padded is mostly blanks.
+//! and 1; measures in doubles are mostly counts or amounts with two digits behind the point, then positions and
+//! readings with up to nine; timestamps are mostly days, whole seconds or milliseconds, which take 2, 4 or 6
+//! bytes instead of 8; codes, flags and hashes are texts of 1 to 16 bytes of one length, which need no length
+//! byte; a column of fixed-width text that nobody filled is all blanks.
 
 pub(super) const PADDING: u8 = 0;
 pub(super) const NULL: u8 = 1;

@@ -85,7 +85,11 @@ impl Writer<'_> {
     }
 
     fn number(&mut self, column: &RowColumn, value: ValueRef<'_>, (code, payload): Packed) -> u8 {
-        let width = usize::from(WIDTH[usize::from(code)]);
+        let width = match code {
+            // The digits of a double, behind their length.
+            SHORT => 1 + (payload & 0xff) as usize,
+            _ => WIDTH[usize::from(code)].into(),
+        };
         if width > 0 && is_default(column, value) {
             return DEFAULT;
         }

@@ -5,7 +5,8 @@ use std::str;
 use super::RowColumn;
 use super::code::*;
 use super::number::{
-    unpack_double, unpack_signed, unpack_single, unpack_time, unpack_timestamp, unpack_unsigned,
+    unpack_digits, unpack_double, unpack_signed, unpack_single, unpack_time, unpack_timestamp,
+    unpack_unsigned,
 };
 use crate::value::fits_precision;
 use crate::{Error, Result, Type, ValueRef, varint};
@@ -93,6 +94,9 @@ pub(super) fn read<'a>(
     }
     let width = usize::from(WIDTH[usize::from(code)]);
     if width > 8 {
+        if code == SHORT && column.ty == Type::F64 {
+            return digits(row, at);
+        }
         return Err(Error::malformed(at, "a code that its column's type does not use"));
     }
     let payload = load(row, at, width)?;
@@ -138,6 +142,15 @@ fn number(ty: Type, code: u8, payload: u64) -> Option<ValueRef<'static>> {
         Type::Timestamp => unpack_timestamp(code, payload).map(ValueRef::Timestamp),
         Type::Decimal128 { .. } | Type::Utf8 | Type::Binary => None,
     }
+}
+
+/// A double of few digits.
+fn digits(row: &[u8], at: usize) -> Result<(ValueRef<'_>, usize)> {
+    const WRONG: &str = "a double of more digits than it has";
+    let (len, used) = text_len(row, at, SHORT)?;
+    let width = usize::try_from(len).ok().filter(|width| *width <= 8).ok_or(Error::malformed(at, WRONG))?;
+    let value = unpack_digits(load(row, at + used, width)?, width).ok_or(Error::malformed(at, WRONG))?;
+    Ok((ValueRef::F64(value), at + used + width))
 }
 
 fn decimal(precision: u8, scale: i8, code: u8, row: &[u8], at: usize) -> Result<(ValueRef<'_>, usize)> {

@@ -1,12 +1,13 @@
 //! Numbers as a code and up to eight bytes, and back.
 //!
 //! `pack_*` gives the code and the payload; `unpack_*` gives the number, or `None` for a code that the type does
-//! not use or a payload out of its range.
+//! not use or a payload out of its range. The payload of code SHORT begins with its length, in the lowest byte.
 
 use super::code::*;
 use crate::calendar::NANOS_PER_SECOND;
 use crate::varint::{unzigzag, zigzag};
 
+const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_MILLI: i64 = 1_000;
 
@@ -68,15 +69,21 @@ pub(super) fn unpack_time(code: u8, payload: u64) -> Option<i64> {
     }
 }
 
-/// Microseconds; whole seconds take four bytes, whole milliseconds six.
+/// Microseconds; midnights take two bytes, whole seconds four, whole milliseconds six.
 pub(super) fn pack_timestamp(micros: i64) -> Packed {
     let packed = pack_signed(micros);
     if !matches!(packed.0, W6 | W8) {
         return packed;
     }
-    let seconds = micros / MICROS_PER_SECOND;
-    if micros % MICROS_PER_SECOND == 0 && i32::try_from(seconds).is_ok() {
-        return (W4B, zigzag(seconds));
+    if micros % MICROS_PER_SECOND == 0 {
+        let seconds = micros / MICROS_PER_SECOND;
+        let days = zigzag(seconds / SECONDS_PER_DAY);
+        if seconds % SECONDS_PER_DAY == 0 && bytes_of(days) <= 2 {
+            return (W2B, days);
+        }
+        if bytes_of(zigzag(seconds)) <= 4 {
+            return (W4B, zigzag(seconds));
+        }
     }
     let millis = zigzag(micros / MICROS_PER_MILLI);
     if micros % MICROS_PER_MILLI == 0 && bytes_of(millis) <= 6 {
@@ -87,6 +94,7 @@ pub(super) fn pack_timestamp(micros: i64) -> Packed {
 
 pub(super) fn unpack_timestamp(code: u8, payload: u64) -> Option<i64> {
     match code {
+        W2B => Some(unzigzag(payload) * SECONDS_PER_DAY * MICROS_PER_SECOND),
         W4B => Some(unzigzag(payload) * MICROS_PER_SECOND),
         W6 => Some(unzigzag(payload) * MICROS_PER_MILLI),
         _ => unpack_signed(code, payload),
@@ -145,8 +153,45 @@ pub(super) fn pack_double(value: f64) -> Packed {
     }
     match integer {
         Some(integer) if (-INTEGER_W6..INTEGER_W6).contains(&integer) => (W6, zigzag(integer)),
-        _ => (W8, value.to_bits()),
+        _ => pack_digits(value).unwrap_or((W8, value.to_bits())),
     }
+}
+
+/// The fewest digits behind the point that a float with code SHORT has; the low three bits say how many more.
+const DIGITS_MIN: usize = 2;
+const DIGITS_MAX: usize = DIGITS_MIN + 7;
+const TEN_TO: [f64; DIGITS_MAX + 1] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+/// The longest digits that are shorter than the float, in bytes.
+const DIGITS_BYTES: usize = 6;
+
+/// A float of few decimal digits, as the digits and how many of them are behind the point.
+///
+/// One test finds all of them up to two millions: the float times 10^9, rounded, is exact to a quarter, and its quotient
+/// by 10^9 is the nearest float to those digits, however many zeros they end with. Larger floats are tested with five
+/// digits behind the point.
+fn pack_digits(value: f64) -> Option<Packed> {
+    let magnitude = value.abs();
+    let mut behind = if magnitude < 2e6 { DIGITS_MAX } else { 5 };
+    if magnitude >= 2e10 {
+        return None;
+    }
+    let mut digits = (value * TEN_TO[behind] + 0.5f64.copysign(value)) as i64;
+    if (digits as f64 / TEN_TO[behind]).to_bits() != value.to_bits() {
+        return None;
+    }
+    while behind > DIGITS_MIN && digits % 10 == 0 {
+        digits /= 10;
+        behind -= 1;
+    }
+    let packed = zigzag(digits).checked_mul(8)? | (behind - DIGITS_MIN) as u64;
+    let bytes = bytes_of(packed);
+    (bytes <= DIGITS_BYTES).then_some((SHORT, packed << 8 | bytes as u64))
+}
+
+/// The float of digits without their length, `bytes` of them.
+pub(super) fn unpack_digits(packed: u64, bytes: usize) -> Option<f64> {
+    let behind = DIGITS_MIN + (packed & 7) as usize;
+    (1..=DIGITS_BYTES).contains(&bytes).then(|| unzigzag(packed >> 3) as f64 / TEN_TO[behind])
 }
 
 pub(super) fn unpack_double(code: u8, payload: u64) -> Option<f64> {

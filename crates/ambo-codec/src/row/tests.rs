@@ -66,6 +66,18 @@ proptest! {
         prop_assert_eq!(spec.decode_values(&bytes[2..]).unwrap(), values);
     }
 
+    // Keeps away a double of few digits that is read as its neighbour, and one that takes all eight bytes.
+    #[test]
+    fn doubles_of_few_digits(digits in -(1i64 << 44)..1 << 44, shift in 0u32..44, behind in 0i32..12, ulps in 0u64..2) {
+        let decimal = format!("{}e-{behind}", digits >> shift).parse::<f64>().unwrap();
+        let value = f64::from_bits(decimal.to_bits() + ulps);
+        let spec = RowSpec::new(vec![RowColumn::new(Type::F64)]).unwrap();
+        let row = encoded(&spec, &[value.into()]);
+        let read = decoded(&spec, &row).unwrap();
+        prop_assert!(is_identical(read[0], value.into()), "{value} is not {}", read[0]);
+        prop_assert!(ulps > 0 || behind > 5 || decimal.abs() > 2e6 || row.len() < 10, "{value}");
+    }
+
     // Keeps away a projection or a single read that sees another value than the full decode.
     #[test]
     fn projection_equals_full((spec, values) in any_row(), picks in prop::collection::vec(any::<u8>(), 0..6)) {
@@ -175,10 +187,20 @@ fn payload_sizes() {
         (Type::F64, Value::F64(-0.0), 4),
         (Type::F64, Value::F64(1_234_567.89), 4),
         (Type::F64, Value::F64(12_345_678_901.0), 6),
+        (Type::F64, Value::F64(12.345), 4),
+        (Type::F64, Value::F64(-52.37021), 5),
+        (Type::F64, Value::F64(4.89516789), 6),
+        (Type::F64, Value::F64(1_234_567.890_12), 7),
+        (Type::F64, Value::F64(1_234_567_890.125), 7),
+        (Type::F64, Value::F64(123_456.123_456_789), 8),
         (Type::F64, Value::F64(std::f64::consts::PI), 8),
         (Type::F32, Value::F32(99.95), 2),
         (Type::Time64, Value::Time64(86_399_000_000_000), 3),
         (Type::Time64, Value::Time64(86_399_000_000_001), 6),
+        (Type::Timestamp, Value::Timestamp(1_794_960_000_000_000), 2),
+        (Type::Timestamp, Value::Timestamp(-86_400_000_000), 2),
+        (Type::Timestamp, Value::Timestamp(32_767 * 86_400_000_000), 2),
+        (Type::Timestamp, Value::Timestamp(32_768 * 86_400_000_000), 6),
         (Type::Timestamp, Value::Timestamp(1_795_000_000_000_000), 4),
         (Type::Timestamp, Value::Timestamp(1_795_000_000_123_000), 6),
         (Type::Timestamp, Value::Timestamp(1_795_000_000_123_456), 8),
@@ -259,4 +281,19 @@ fn refuses_damage() {
         assert!(decoded(&spec, bytes).is_err(), "{bytes:02x?}");
     }
     assert_eq!(decoded(&spec, &[0x01, 0x02]).unwrap(), [0i32.into(), ValueRef::Null]);
+    let doubles = RowSpec::new(vec![RowColumn::new(Type::F64)]).unwrap();
+    for bytes in [
+        &[0x01, 0x0e][..],
+        &[0x01, 0x0e, 0],
+        &[0x01, 0x0e, 2, 1],
+        &[0x01, 0x0e, 7, 0, 0, 0, 0, 0, 0, 0],
+        &[0x01, 0x0e, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        &[0x01, 0x0f, 1, 1],
+        &[0x01, 0x0d],
+    ] {
+        assert!(decoded(&doubles, bytes).is_err(), "{bytes:02x?}");
+    }
+    let example = [0x01, 0x0e, 0x04, 0xd3, 0x91, 0xfe, 0x04];
+    assert_eq!(decoded(&doubles, &example).unwrap(), [52.37021.into()]);
+    assert_eq!(encoded(&doubles, &[52.37021.into()]), example);
 }

@@ -1,28 +1,13 @@
 //! The definition of a table.
-//!
-//! # Format (version 1)
-//!
-//! | part | encoding |
-//! |---|---|
-//! | version | u8 = 1 |
-//! | storage | u8: 1 `btree`, 2 `memory` |
-//! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates |
-//! | name | varint length, UTF-8 `schema.table` |
-//! | columns | varint count; each: varint length and UTF-8 name, type (`ambo_codec::Type`), u8 1 = nullable, then u8 1 and the default as a one-column row, or u8 0 |
-//! | key | varint count, then a varint column index each; 0 columns: a hidden row number |
-//!
-//! `key_value("t")` is `01 01 03 06 "main.t" 02 03 "key" 11 00 00 05 "value" 11 00 00 01 00`.
 
-use ambo_codec::{KeyColumn, KeySpec, RowColumn, RowSpec, Type, Value, ValueRef, varint};
+mod format;
+
+use ambo_codec::{
+    KeyColumn, KeySpec, RowColumn, RowSpec, Type, Value, integer::IntegerCodec, record::RecordCodec,
+};
 
 use super::names;
 use crate::{Error, Result};
-
-const VERSION: u8 = 1;
-const LOGGED: u8 = 1;
-const RAW: u8 = 2;
-const AUTO_INCREMENT: u8 = 4;
-const DUPLICATES: u8 = 8;
 
 /// The most columns of a table.
 pub const COLUMNS_MAX: usize = 4096;
@@ -43,6 +28,25 @@ impl Storage {
         match self {
             Self::BTree => "btree",
             Self::Memory => "memory",
+        }
+    }
+}
+
+/// The width of a table's stored keys, where all have one that can be compressed as integers: the keys' bytes, big-endian.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyWidth {
+    /// 4 bytes: a `u32`.
+    Four,
+    /// 8 bytes: a `u64`.
+    Eight,
+}
+
+impl KeyWidth {
+    /// In bytes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Four => 4,
+            Self::Eight => 8,
         }
     }
 }
@@ -88,6 +92,12 @@ pub struct TableDefinition {
     pub auto_increment: bool,
     /// Whether several rows may have the same key, in an order that the writer chooses.
     pub duplicates: bool,
+    /// How the keys of settled rows are compressed.
+    pub key_compression: Option<IntegerCodec>,
+    /// How settled records, long ones too, are compressed where that makes them smaller.
+    pub record_compression: Option<RecordCodec>,
+    /// Whether records are compressed with a dictionary that is trained as they settle; for `zstd`.
+    pub record_dictionary: bool,
     /// Whether key and value are stored as the user's bytes.
     raw: bool,
     /// Names given to `primary_key` that are no column, kept for the error message.
@@ -105,6 +115,9 @@ impl TableDefinition {
             log: true,
             auto_increment: false,
             duplicates: false,
+            key_compression: None,
+            record_compression: None,
+            record_dictionary: false,
             raw: false,
             unknown_key: None,
         }
@@ -183,6 +196,28 @@ impl TableDefinition {
         self
     }
 
+    /// Compresses the keys of settled rows, which must be 4 or 8 bytes long ([`TableDefinition::key_width`]).
+    #[must_use]
+    pub fn key_compression(mut self, codec: impl Into<Option<IntegerCodec>>) -> Self {
+        self.key_compression = codec.into();
+        self
+    }
+
+    /// Compresses settled records.
+    #[must_use]
+    pub fn record_compression(mut self, codec: impl Into<Option<RecordCodec>>) -> Self {
+        self.record_compression = codec.into();
+        self
+    }
+
+    /// Compresses records with a dictionary that is trained as they settle. Small records that are alike gain from it; only `zstd`
+    /// can use one.
+    #[must_use]
+    pub fn record_dictionary(mut self, on: bool) -> Self {
+        self.record_dictionary = on;
+        self
+    }
+
     /// Whether key and value are stored as the user's bytes.
     pub fn is_raw(&self) -> bool {
         self.raw
@@ -251,9 +286,38 @@ impl TableDefinition {
                 "a plain key-value table is (key BINARY, value BINARY) with the first as its key".into(),
             );
         }
+        self.check_compression().or_else(invalid)?;
         let wrap = |error: ambo_codec::Error| Error::Invalid(format!("table \"{table}\": {error}"));
         self.key_spec().map_err(wrap)?;
         self.row_spec().map_err(wrap)?;
+        Ok(())
+    }
+
+    /// What is wrong with the compression, if anything.
+    fn check_compression(&self) -> Result<(), String> {
+        if let Some(codec) = self.key_compression
+            && self.key_width().is_none()
+        {
+            let found = match self.key_spec().map(|spec| spec.fixed_width()) {
+                _ if self.raw => "those of a plain key-value table have any length; make a table with a u32 or u64 key column".into(),
+                Ok(Some(width)) => format!("its keys have {width}{}", if self.duplicates { ", the order number of duplicates included" } else { "" }),
+                _ => "its keys have a column of any length".to_owned(),
+            };
+            return Err(format!("key compression \"{codec}\" needs keys of 4 or 8 bytes; {found}"));
+        }
+        if let Some(codec) = self.record_compression
+            && RecordCodec::from_parts(codec.number(), codec.level()) != Some(codec)
+        {
+            let levels = if matches!(codec, RecordCodec::Zstd { .. }) { "1 to 22" } else { "1 to 9" };
+            return Err(format!(
+                "record compression {} has levels {levels}, not {}",
+                codec.name(),
+                codec.level()
+            ));
+        }
+        if self.record_dictionary && !matches!(self.record_compression, Some(RecordCodec::Zstd { .. })) {
+            return Err("a record dictionary needs record compression zstd".into());
+        }
         Ok(())
     }
 
@@ -281,6 +345,16 @@ impl TableDefinition {
         KeySpec::new(columns)
     }
 
+    /// The width of stored keys, if all have the same and it is that of an integer: what key compression needs. Composite keys whose
+    /// columns sum up to it have one, too.
+    pub fn key_width(&self) -> Option<KeyWidth> {
+        match self.key_spec().ok()?.fixed_width()? {
+            4 => Some(KeyWidth::Four),
+            8 => Some(KeyWidth::Eight),
+            _ => None,
+        }
+    }
+
     /// Indexes of the columns that are stored in the row: those that are not in the key.
     pub fn row_columns(&self) -> Vec<usize> {
         (0..self.columns.len()).filter(|index| !self.key.contains(index)).collect()
@@ -289,84 +363,6 @@ impl TableDefinition {
     /// How rows are stored: the columns that are not in the key.
     pub fn row_spec(&self) -> ambo_codec::Result<RowSpec> {
         RowSpec::new(self.row_columns().into_iter().map(|index| row_column(&self.columns[index])).collect())
-    }
-
-    /// The definition as bytes.
-    pub fn encode(&self) -> Vec<u8> {
-        let flag = |on: bool, bit: u8| if on { bit } else { 0 };
-        let flags = flag(self.log, LOGGED)
-            | flag(self.raw, RAW)
-            | flag(self.auto_increment, AUTO_INCREMENT)
-            | flag(self.duplicates, DUPLICATES);
-        let mut out = vec![VERSION, self.storage as u8, flags];
-        put_text(&mut out, &self.name);
-        varint::encode(self.columns.len() as u64, &mut out);
-        for column in &self.columns {
-            put_text(&mut out, &column.name);
-            column.kind.encode(&mut out);
-            out.push(u8::from(column.nullable));
-            match &column.default {
-                None => out.push(0),
-                Some(value) => {
-                    out.push(1);
-                    let mut row = Vec::new();
-                    default_spec(column.kind)
-                        .and_then(|spec| spec.encode(&[ValueRef::from(value)], &mut row))
-                        .expect("validated when the table was created");
-                    varint::encode(row.len() as u64, &mut out);
-                    out.extend_from_slice(&row);
-                }
-            }
-        }
-        varint::encode(self.key.len() as u64, &mut out);
-        for &index in &self.key {
-            varint::encode(index as u64, &mut out);
-        }
-        out
-    }
-
-    /// The definition in `bytes`.
-    ///
-    /// # Errors
-    /// What is wrong with them, in words.
-    pub fn decode(bytes: &[u8]) -> Result<Self, String> {
-        let mut input = Input(bytes);
-        if input.byte()? != VERSION {
-            return Err("a table definition of an unknown version".into());
-        }
-        let storage = match input.byte()? {
-            1 => Storage::BTree,
-            2 => Storage::Memory,
-            other => return Err(format!("unknown storage {other}")),
-        };
-        let flags = input.byte()?;
-        let mut table = Self::new(input.text()?);
-        table.storage = storage;
-        table.log = flags & LOGGED != 0;
-        table.raw = flags & RAW != 0;
-        table.auto_increment = flags & AUTO_INCREMENT != 0;
-        table.duplicates = flags & DUPLICATES != 0;
-        for _ in 0..input.count(COLUMNS_MAX)? {
-            let name = input.text()?;
-            let (kind, len) = Type::decode(input.0).map_err(|error| error.to_string())?;
-            input.take(len)?;
-            let nullable = input.byte()? != 0;
-            let default = match input.byte()? {
-                0 => None,
-                _ => {
-                    let len = input.count(usize::MAX)?;
-                    let row = input.take(len)?;
-                    let spec = default_spec(kind).map_err(|error| error.to_string())?;
-                    Some(spec.decode_column(row, 0).map_err(|error| error.to_string())?.to_value())
-                }
-            };
-            table.columns.push(Column { name, kind, nullable, default });
-        }
-        for _ in 0..input.count(COLUMNS_MAX)? {
-            table.key.push(input.count(COLUMNS_MAX)?);
-        }
-        table.validate().map_err(|error| error.to_string())?;
-        Ok(table)
     }
 }
 
@@ -381,103 +377,5 @@ fn row_column(column: &Column) -> RowColumn {
     }
 }
 
-fn default_spec(kind: Type) -> ambo_codec::Result<RowSpec> {
-    RowSpec::new(vec![RowColumn::new(kind).nullable()])
-}
-
-fn put_text(out: &mut Vec<u8>, text: &str) {
-    varint::encode(text.len() as u64, out);
-    out.extend_from_slice(text.as_bytes());
-}
-
-/// Bytes being decoded.
-struct Input<'a>(&'a [u8]);
-
-impl<'a> Input<'a> {
-    fn take(&mut self, len: usize) -> Result<&'a [u8], String> {
-        let (head, rest) = self.0.split_at_checked(len).ok_or("a table definition that is cut off")?;
-        self.0 = rest;
-        Ok(head)
-    }
-    fn byte(&mut self) -> Result<u8, String> {
-        Ok(self.take(1)?[0])
-    }
-    fn count(&mut self, max: usize) -> Result<usize, String> {
-        let (value, len) = varint::decode(self.0).ok_or("a bad varint in a table definition")?;
-        self.take(len)?;
-        usize::try_from(value)
-            .ok()
-            .filter(|value| *value <= max)
-            .ok_or_else(|| format!("{value} is too many"))
-    }
-    fn text(&mut self) -> Result<String, String> {
-        let len = self.count(usize::MAX)?;
-        String::from_utf8(self.take(len)?.to_vec()).map_err(|_| "a name that is not UTF-8".into())
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn flights() -> TableDefinition {
-        TableDefinition::new("air.flights")
-            .column("day", Type::Date32)
-            .column("carrier", Type::Utf8)
-            .column_nullable("delay", Type::F64)
-            .column("seats", Type::I32)
-            .default_value(Value::from(180i32))
-            .primary_key(&["day", "carrier"])
-    }
-
-    /// Keeps away: a definition that changes when it is written and read.
-    #[test]
-    fn encoding_round_trips() {
-        for table in [
-            flights(),
-            flights().duplicates().log(false),
-            TableDefinition::key_value("main.t").storage(Storage::Memory),
-            TableDefinition::new("main.n").column("id", Type::U64).primary_key(&["id"]).auto_increment(),
-            TableDefinition::new("main.h").column("x", Type::Bool),
-        ] {
-            assert_eq!(TableDefinition::decode(&table.encode()).unwrap(), table);
-        }
-    }
-
-    /// Keeps away: a changed format under the same version number.
-    #[test]
-    fn the_example_of_the_format_holds() {
-        let expected = b"\x01\x01\x03\x06main.t\x02\x03key\x11\x00\x00\x05value\x11\x00\x00\x01\x00";
-        assert_eq!(TableDefinition::key_value("main.t").encode(), expected);
-    }
-
-    /// Keeps away: a panic on damaged catalog rows.
-    #[test]
-    fn cut_and_flipped_bytes_are_errors_or_other_definitions() {
-        let bytes = flights().encode();
-        for len in 0..bytes.len() {
-            assert!(TableDefinition::decode(&bytes[..len]).is_err());
-        }
-        for at in 0..bytes.len() {
-            let mut bytes = bytes.clone();
-            bytes[at] ^= 0x41;
-            let _ = TableDefinition::decode(&bytes);
-        }
-    }
-
-    /// Keeps away: tables that could not hold a row.
-    #[test]
-    fn impossible_tables_are_refused() {
-        for (table, part) in [
-            (TableDefinition::new("t"), "0 columns"),
-            (flights().primary_key(&["dya"]), "\"dya\""),
-            (flights().primary_key(&["delay"]), "cannot be NULL"),
-            (flights().column("day", Type::I8), "two columns"),
-            (flights().auto_increment(), "auto-increment"),
-            (flights().primary_key(&[]).duplicates(), "duplicate"),
-        ] {
-            let error = table.validate().unwrap_err().to_string();
-            assert!(error.contains(part), "{error}");
-        }
-    }
-}
+mod tests;

@@ -10,12 +10,15 @@
 //! | `02`, table id (u32, big-endian) | the definition ([`definition`]) |
 //! | `03`, table id (u32, big-endian) | the roots of its base ([`roots`]); only in checkpoints |
 //! | `04` | the next table id (u32, big-endian); only in checkpoints |
+//! | `05`, table id, number (u32 each, big-endian) | a dictionary that records of the table are compressed with; only in checkpoints |
+//! | `06` | the next number of a dictionary (u32, big-endian); only in checkpoints |
 //!
 //! A change is a put or delete of a row of kind 1 or 2 that describes the new state, so replaying it over a
 //! checkpoint that has it already changes nothing.
 
 pub mod definition;
 mod names;
+mod options;
 pub mod roots;
 
 use std::{
@@ -23,8 +26,9 @@ use std::{
     sync::Arc,
 };
 
-pub use definition::{Column, Storage, TableDefinition};
+pub use definition::{Column, KeyWidth, Storage, TableDefinition};
 pub use names::{DEFAULT_SCHEMA, qualify};
+pub use options::TableOptions;
 
 use crate::{
     Error, Result,
@@ -39,6 +43,8 @@ const SCHEMA_ROW: u8 = 1;
 const TABLE_ROW: u8 = 2;
 const ROOTS_ROW: u8 = 3;
 const NEXT_ID_ROW: u8 = 4;
+const DICTIONARY_ROW: u8 = 5;
+const NEXT_DICTIONARY_ROW: u8 = 6;
 
 /// A change to the catalog, as the log carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +69,9 @@ pub struct Catalog {
     tables: BTreeMap<TableId, Arc<TableDefinition>>,
     by_name: BTreeMap<String, TableId>,
     next_id: u32,
+    /// By table and number; the greatest number of a table is its newest.
+    dictionaries: BTreeMap<(TableId, u32), Arc<[u8]>>,
+    next_dictionary: u32,
 }
 
 impl Default for Catalog {
@@ -72,6 +81,8 @@ impl Default for Catalog {
             tables: BTreeMap::new(),
             by_name: BTreeMap::new(),
             next_id: CATALOG_TABLE.0 + 1,
+            dictionaries: BTreeMap::new(),
+            next_dictionary: 1,
         }
     }
 }
@@ -123,6 +134,7 @@ impl Catalog {
     pub fn drop_table(&mut self, name: &str) -> Result<(TableId, CatalogChange)> {
         let (id, _) = self.find(name)?;
         self.remove_table(id);
+        self.forget_dictionaries(id);
         Ok((id, table_change(id, None)))
     }
 
@@ -140,11 +152,25 @@ impl Catalog {
         Ok((id, change))
     }
 
+    /// Changes the options of a table.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or what [`TableDefinition::validate`] says about the table with the options.
+    pub fn alter_table(&mut self, name: &str, options: &TableOptions) -> Result<CatalogChange> {
+        let (id, definition) = self.find(name)?;
+        let definition = options.apply((**definition).clone());
+        definition.validate()?;
+        let change = table_change(id, Some(&definition));
+        self.put_table(id, definition);
+        Ok(change)
+    }
+
     /// Gives a table a new, empty identity: (old id, new id, changes).
     pub fn truncate_table(&mut self, name: &str) -> Result<(TableId, TableId, Vec<CatalogChange>)> {
         let (old, definition) = self.find(name)?;
         let definition = (**definition).clone();
         self.remove_table(old);
+        self.forget_dictionaries(old);
         let new = TableId(self.next_id);
         let changes = vec![table_change(old, None), table_change(new, Some(&definition))];
         self.put_table(new, definition);
@@ -208,6 +234,27 @@ impl Catalog {
         self.next_id = self.next_id.max(id.0 + 1);
     }
 
+    /// The dictionaries that records of a table may be compressed with, with their numbers, the newest last.
+    pub fn dictionaries(&self, id: TableId) -> impl DoubleEndedIterator<Item = (u32, &Arc<[u8]>)> {
+        self.dictionaries.range((id, 0)..=(id, u32::MAX)).map(|((_, number), bytes)| (*number, bytes))
+    }
+
+    /// Adds a dictionary of a table.
+    pub fn put_dictionary(&mut self, id: TableId, number: u32, bytes: Arc<[u8]>) {
+        self.dictionaries.insert((id, number), bytes);
+        self.next_dictionary = self.next_dictionary.max(number.saturating_add(1));
+    }
+
+    /// Removes the dictionaries of a table: no page needs them any more.
+    pub fn forget_dictionaries(&mut self, id: TableId) {
+        self.dictionaries.retain(|(table, _), _| *table != id);
+    }
+
+    /// A number that no dictionary has had.
+    pub fn next_dictionary(&self) -> u32 {
+        self.next_dictionary
+    }
+
     /// Whether `id` was given out once.
     pub fn was_used(&self, id: TableId) -> bool {
         id.0 < self.next_id
@@ -232,11 +279,23 @@ impl Catalog {
                 let id = TableId(u32_key(rest)?);
                 match value {
                     Some(bytes) => self.put_table(id, TableDefinition::decode(bytes)?),
-                    None => self.remove_table(id),
+                    None => {
+                        self.remove_table(id);
+                        self.forget_dictionaries(id);
+                    }
                 }
             }
             NEXT_ID_ROW => {
                 self.next_id = self.next_id.max(u32_key(value.ok_or("no next table id")?)?);
+            }
+            DICTIONARY_ROW => {
+                let (table, number) = rest.split_at_checked(4).ok_or("a dictionary of no table")?;
+                let bytes = value.ok_or("a dictionary without bytes")?;
+                self.put_dictionary(TableId(u32_key(table)?), u32_key(number)?, bytes.into());
+            }
+            NEXT_DICTIONARY_ROW => {
+                let next = u32_key(value.ok_or("no next number of a dictionary")?)?;
+                self.next_dictionary = self.next_dictionary.max(next);
             }
             ROOTS_ROW => {}
             other => return Err(format!("a catalog row of unknown kind {other}")),
@@ -252,6 +311,12 @@ impl Catalog {
         );
         rows.extend(self.tables.keys().map(|id| (table_key(ROOTS_ROW, *id), roots(*id))));
         rows.push((vec![NEXT_ID_ROW], self.next_id.to_be_bytes().to_vec()));
+        rows.extend(self.dictionaries.iter().map(|((id, number), bytes)| {
+            ([&table_key(DICTIONARY_ROW, *id)[..], &number.to_be_bytes()].concat(), bytes.to_vec())
+        }));
+        if self.next_dictionary > 1 {
+            rows.push((vec![NEXT_DICTIONARY_ROW], self.next_dictionary.to_be_bytes().to_vec()));
+        }
         rows
     }
 }
@@ -287,6 +352,8 @@ fn table_change(id: TableId, definition: Option<&TableDefinition>) -> CatalogCha
 
 #[cfg(test)]
 mod tests {
+    use ambo_codec::record::RecordCodec;
+
     use super::*;
 
     fn catalog() -> Catalog {
@@ -316,11 +383,14 @@ mod tests {
         let mut changes = vec![catalog.rename_table("plain", "shop.plain").unwrap().1];
         let (_, new, more) = catalog.truncate_table("shop.orders").unwrap();
         changes.extend(more);
+        let lz4 = TableOptions::new().record_compression(RecordCodec::Lz4);
+        changes.push(catalog.alter_table("shop.plain", &lz4).unwrap());
         changes.push(catalog.drop_table("shop.orders").unwrap().1);
         for change in changes.iter().chain(&changes) {
             replayed.apply(&change.key, change.record()).unwrap();
         }
         assert_eq!(format!("{catalog:?}"), format!("{replayed:?}"));
+        assert_eq!(replayed.find("shop.plain").unwrap().1.record_compression, Some(RecordCodec::Lz4));
         let (id, _) = replayed.create_table(TableDefinition::key_value("next")).unwrap();
         assert!(id > new);
     }

@@ -64,20 +64,21 @@ impl Engine {
     pub fn put_stream(self: &Arc<Self>, table: TableId, key: &[u8]) -> Result<ValueWriter> {
         self.check_writable()?;
         Self::check_key(key)?;
-        let store = self.versions.load().table(table)?.shared.store.clone();
+        let version = self.versions.load();
+        let store = &version.table(table)?.shared.store;
         Ok(ValueWriter {
             engine: self.clone(),
             table,
             key: key.to_vec(),
-            blob: Some(BlobWriter::new(&store)),
+            blob: Some(BlobWriter::new(store, version.blob_codec(table))),
             written: 0,
         })
     }
 
     /// Writes a long value to pages, for a commit to refer to.
     pub(super) fn write_blob(&self, table: TableId, bytes: &[u8]) -> Result<BlobRef> {
-        let store = self.versions.load().table(table)?.shared.store.clone();
-        let mut writer = BlobWriter::new(&store);
+        let version = self.versions.load();
+        let mut writer = BlobWriter::new(&version.table(table)?.shared.store, version.blob_codec(table));
         writer.write_all(bytes)?;
         writer.finish()
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::{
     access::check_value,
     checkpoint::{Moment, Turnover},
+    compression::keep_dictionary,
     engine::Engine,
 };
 use crate::{
@@ -27,6 +28,7 @@ pub struct BulkLoad {
     engine: Arc<Engine>,
     table: TableId,
     builder: TreeBuilder,
+    options: BuildOptions,
     last_key: Vec<u8>,
     rows: u64,
 }
@@ -35,11 +37,13 @@ impl Engine {
     /// Begins a bulk load.
     pub fn bulk_load(self: &Arc<Self>, table: TableId) -> Result<BulkLoad> {
         self.check_writable()?;
-        let store = self.versions.load().table(table)?.shared.store.clone();
+        let version = self.versions.load_full();
+        let store = version.table(table)?.shared.store.clone();
         // As for a spill: what is read of it comes into the cache then.
-        let options = BuildOptions { keep_in_cache: store.is_memory(), ..BuildOptions::default() };
-        let builder = TreeBuilder::new(&store, options);
-        Ok(BulkLoad { engine: self.clone(), table, builder, last_key: Vec::new(), rows: 0 })
+        let options =
+            BuildOptions { keep_in_cache: store.is_memory(), ..version.build_options(table, &store) };
+        let builder = TreeBuilder::new(&store, options.clone());
+        Ok(BulkLoad { engine: self.clone(), table, builder, options, last_key: Vec::new(), rows: 0 })
     }
 }
 
@@ -74,10 +78,10 @@ impl BulkLoad {
     /// # Errors
     /// [`Error::Conflict`] if others kept writing to the table.
     pub fn finish(self) -> Result<u64> {
-        let Self { engine, table, builder, rows, .. } = self;
+        let Self { engine, table, builder, options, rows, .. } = self;
         let store = engine.versions.load().table(table)?.shared.store.clone();
         let (meta, pages) = builder.finish_with_pages()?;
-        let result = (0..ATTEMPTS).find_map(|_| engine.try_install_loaded(table, meta, &pages).transpose());
+        let result = (0..ATTEMPTS).find_map(|_| engine.try_install_loaded(table, meta, &pages, &options).transpose());
         let result = result.unwrap_or_else(|| {
             Err(Error::Conflict(
                 "others kept writing to the table while the bulk load was to be published".into(),
@@ -92,7 +96,13 @@ impl BulkLoad {
 
 impl Engine {
     /// Installs a loaded tree as the newest run; `None` if somebody wrote to the table since its deltas were spilled.
-    fn try_install_loaded(&self, id: TableId, meta: TreeMeta, pages: &[PageRange]) -> Result<Option<()>> {
+    fn try_install_loaded(
+        &self,
+        id: TableId,
+        meta: TreeMeta,
+        pages: &[PageRange],
+        options: &BuildOptions,
+    ) -> Result<Option<()>> {
         self.flush()?;
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
@@ -114,7 +124,9 @@ impl Engine {
                 false => table.runs.insert(0, tree),
             }
         }
-        if Arc::ptr_eq(&table.shared.store, &self.store) {
+        let in_file = Arc::ptr_eq(&table.shared.store, &self.store);
+        keep_dictionary(&mut next.catalog, id, options);
+        if in_file {
             // Deltas of other tables are not in the bases: the checkpoint's moment stays.
             let moment: Moment = checkpoint.moment();
             let pages = Turnover { born: pages.to_vec(), ..Turnover::default() };

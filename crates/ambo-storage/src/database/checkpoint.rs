@@ -178,7 +178,8 @@ impl Engine {
             // Oldest first, so that runs are installed in order.
             for (age, delta) in table.frozen.iter().rev().enumerate() {
                 let bottom = age == 0 && table.runs.is_empty() && table.main.is_none();
-                match spill(&table.shared.store, delta, bottom) {
+                let options = version.build_options(*id, &table.shared.store);
+                match spill(&table.shared.store, delta, bottom, options) {
                     Ok(run) => spilled.push(Spilled {
                         table: *id,
                         store: table.shared.store.clone(),
@@ -386,11 +387,11 @@ impl Engine {
 }
 
 /// Writes the newest version of each key of a frozen delta into a packed tree. At the bottom, tombstones hide nothing.
-fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool) -> Result<Run> {
+fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool, options: BuildOptions) -> Result<Run> {
     // A run is soon merged; what of it is read before comes into the cache then. Filling the cache would slow the writers
     // that wait for this spill.
     let mut builder =
-        TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..BuildOptions::default() });
+        TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..options });
     // A look-up asks every run: all but one in a hundred of those that do not have the key say so at once.
     let mut filter = if bottom { None } else { KeyFilter::new(delta.rows()) };
     for_each_newest(delta, |key, record| {

@@ -16,11 +16,12 @@ pub struct CompactReport {
 const ROUNDS: usize = 4;
 
 impl Engine {
-    /// Settles everything, moves pages from the file's end into free space, and cuts the end off. Free space that readers of old
+    /// Settles everything, writes tables anew that are not compressed as their definitions say, moves pages from the file's end into free space, and cuts the end off. Free space that readers of old
     /// snapshots still hold stays.
     pub fn compact(&self) -> Result<CompactReport> {
         let bytes_before = self.store.file_bytes()?;
         self.settle()?;
+        self.rewrite_all_outdated()?;
         for _ in 0..ROUNDS {
             let stats = self.store.stats();
             // A little room, so that what is rewritten finds a place below.
@@ -38,6 +39,13 @@ impl Engine {
         self.cut()?;
         self.store.punch_free(HOLE_PAGES_MIN)?;
         Ok(CompactReport { bytes_before, bytes_after: self.store.file_bytes()? })
+    }
+
+    /// Tables whose options were changed get what they say.
+    fn rewrite_all_outdated(&self) -> Result<()> {
+        let _merging = self.merging.lock();
+        let ids: Vec<_> = self.versions.load().tables.keys().copied().collect();
+        ids.into_iter().try_for_each(|id| self.rewrite_outdated(id))
     }
 
     /// Publishes a checkpoint that has nothing new, so that what was retired last is free in it, and cuts the file's end.

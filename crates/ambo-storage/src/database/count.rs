@@ -1,6 +1,6 @@
-//! Counting a range without reading its records.
+//! Counting a range, and summing its keys, without reading its records.
 //!
-//! The main tree counts its part by position (its inner pages hold the entries below them). What is newer, deltas and runs, is
+//! The main tree counts its part by position (its inner pages hold the entries below them), and sums it by whole blocks. What is newer, deltas and runs, is
 //! walked key by key: a key that the main tree has not adds one, a tombstone on one that it has takes one away. Where
 //! much is newer, walking everything is cheaper than a look-up each.
 
@@ -8,10 +8,41 @@ use super::{
     cursor::{Cover, MergedCursor, Seek},
     version::TableVersion,
 };
-use crate::{Result, id::Timestamp, transaction::write_set::TableWrites};
+use crate::{Result, base::btree::KeySum, id::Timestamp, transaction::write_set::TableWrites};
 
 /// A look-up in the main tree costs about as much as so many steps of a scan.
 const LOOK_UP_STEPS: u64 = 8;
+
+/// What is told of a range of keys.
+trait Tally: Default {
+    fn add(&mut self, key: &[u8]);
+    fn remove(&mut self, key: &[u8]);
+    fn count(&self) -> u64;
+}
+
+impl Tally for u64 {
+    fn add(&mut self, _: &[u8]) {
+        *self += 1;
+    }
+    fn remove(&mut self, _: &[u8]) {
+        *self -= 1;
+    }
+    fn count(&self) -> u64 {
+        *self
+    }
+}
+
+impl Tally for KeySum {
+    fn add(&mut self, key: &[u8]) {
+        KeySum::add(self, key);
+    }
+    fn remove(&mut self, key: &[u8]) {
+        KeySum::remove(self, key);
+    }
+    fn count(&self) -> u64 {
+        self.count
+    }
+}
 
 /// Rows of `table` at `at` with `lower <= key < upper`.
 pub(super) fn count(
@@ -21,35 +52,68 @@ pub(super) fn count(
     lower: Option<&[u8]>,
     upper: Option<&[u8]>,
 ) -> Result<u64> {
-    if lower.zip(upper).is_some_and(|(lower, upper)| lower >= upper) {
+    if is_empty(lower, upper) {
         return Ok(0);
     }
-    let settled = settled_count(table, lower, upper)?;
+    newest(table, own, at, (lower, upper), settled_count(table, lower, upper)?)
+}
+
+/// How many rows of `table` there are at `at` with `lower <= key < upper`, and the sum of their keys, which all have one
+/// length of up to 8 bytes.
+pub(super) fn sum_keys(
+    table: &TableVersion,
+    own: Option<TableWrites>,
+    at: Timestamp,
+    lower: Option<&[u8]>,
+    upper: Option<&[u8]>,
+) -> Result<KeySum> {
+    if is_empty(lower, upper) {
+        return Ok(KeySum::default());
+    }
+    let settled = table.main.as_ref().map_or(Ok(KeySum::default()), |main| main.sum_keys(lower, upper))?;
+    newest(table, own, at, (lower, upper), settled)
+}
+
+fn is_empty(lower: Option<&[u8]>, upper: Option<&[u8]>) -> bool {
+    lower.zip(upper).is_some_and(|(lower, upper)| lower >= upper)
+}
+
+/// From what is told of the main tree alone to what is told of the table.
+fn newest<T: Tally>(
+    table: &TableVersion,
+    own: Option<TableWrites>,
+    at: Timestamp,
+    (lower, upper): (Option<&[u8]>, Option<&[u8]>),
+    settled: T,
+) -> Result<T> {
     let newer = newer_rows(table) + own.as_ref().map_or(0, |own| own.len() as u64);
     if newer == 0 {
         return Ok(settled);
     }
-    if newer.saturating_mul(LOOK_UP_STEPS) > settled {
+    if newer.saturating_mul(LOOK_UP_STEPS) > settled.count() {
         let mut cursor = MergedCursor::new(table, own, at, Cover::Live);
-        let mut rows = 0;
-        walk(&mut cursor, lower, upper, |_| {
-            rows += 1;
+        let mut tally = T::default();
+        walk(&mut cursor, lower, upper, |cursor| {
+            tally.add(cursor.key());
             Ok(())
         })?;
-        return Ok(rows);
+        return Ok(tally);
     }
-    let mut rows = settled;
+    let mut tally = settled;
     let mut cursor = MergedCursor::new(table, own, at, Cover::AboveMain);
     walk(&mut cursor, lower, upper, |cursor| {
         let was_there = match &table.main {
             Some(main) => main.get(cursor.key())?.is_some(),
             None => false,
         };
-        let is_there = !cursor.record().is_tombstone();
-        rows = rows + u64::from(is_there) - u64::from(was_there);
+        match (was_there, !cursor.record().is_tombstone()) {
+            (false, true) => tally.add(cursor.key()),
+            (true, false) => tally.remove(cursor.key()),
+            _ => (),
+        }
         Ok(())
     })?;
-    Ok(rows)
+    Ok(tally)
 }
 
 fn settled_count(table: &TableVersion, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {

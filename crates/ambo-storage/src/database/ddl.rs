@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Result,
-    catalog::{CATALOG_TABLE, Catalog, CatalogChange, Storage, TableDefinition},
+    catalog::{CATALOG_TABLE, Catalog, CatalogChange, Storage, TableDefinition, TableOptions},
     id::{TableId, Timestamp},
     page::PageStore,
     sync::AtomicU64,
@@ -44,6 +44,15 @@ impl Engine {
     pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
         self.change_catalog(|catalog| {
             let (_, change) = catalog.rename_table(from, to)?;
+            Ok((Effect { changes: vec![change], ..Effect::default() }, ()))
+        })
+    }
+
+    /// Changes options of a table. Rows are rewritten as they settle and are merged, all of them by [`Engine::compact`]; a merge that is
+    /// under way ends with the options that it began with.
+    pub fn alter_table(&self, name: &str, options: &TableOptions) -> Result<()> {
+        self.change_catalog(|catalog| {
+            let change = catalog.alter_table(name, options)?;
             Ok((Effect { changes: vec![change], ..Effect::default() }, ()))
         })
     }

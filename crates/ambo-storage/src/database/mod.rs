@@ -18,6 +18,7 @@ mod check;
 mod checkpoint;
 mod commit;
 mod compact;
+mod compression;
 mod count;
 mod cursor;
 mod ddl;
@@ -36,6 +37,7 @@ mod value;
 mod version;
 mod workers;
 
+pub use crate::base::btree::KeySum;
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
 pub use check::CheckReport;

@@ -15,6 +15,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
+    compression::load_dictionaries,
     blobs::FreshBlob,
     checkpoint::CheckpointState,
     ddl::open_table,
@@ -190,6 +191,7 @@ impl Opening {
         let meta = TreeMeta::decode(&superblock.catalog)
             .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
         let (catalog, mut roots) = read_catalog(&store, meta)?;
+        load_dictionaries(&store, &catalog)?;
         let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
         let deltas = Deltas::new(options);
         let mut version = DatabaseVersion {
@@ -260,7 +262,7 @@ impl Opening {
                 self.version.tables.insert(id, table);
                 note_numbered(&mut self.numbered, id, &definition)?;
             }
-            // Renamed.
+            // Renamed, or its options changed.
             Some(_) => {}
         }
         Ok(())

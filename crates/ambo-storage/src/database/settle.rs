@@ -10,7 +10,12 @@
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use super::{checkpoint::Turnover, engine::Engine, version::TableVersion};
+use super::{
+    checkpoint::Turnover,
+    compression::{is_outdated, keep_dictionary},
+    engine::Engine,
+    version::{DatabaseVersion, TableVersion},
+};
 use crate::{
     Error, Result,
     base::btree::{MergeOptions, Merged, Tree, merge},
@@ -39,6 +44,15 @@ const _: () = assert!(RUNS_LIMIT < TREES_MAX && RUNS_MAX < RUNS_LIMIT);
 struct Choice {
     runs: usize,
     main: bool,
+}
+
+/// What a merge writes anew although nothing in it changes.
+#[derive(Clone, Copy, Default, Debug)]
+struct Rewrite {
+    /// What lies in the file from this page on.
+    relocate_from: Option<PageNo>,
+    /// Everything.
+    all: bool,
 }
 
 fn choose(runs: &[u64], main: u64) -> Option<Choice> {
@@ -88,7 +102,19 @@ impl Engine {
             return Ok(());
         }
         let choice = Choice { runs: table.runs.len(), main: true };
-        self.merge_trees(table, choice, relocate_from)
+        self.merge_trees(&version, table, choice, Rewrite { relocate_from, all: false })
+    }
+
+    /// Writes all of a table anew that is not compressed as its definition says.
+    pub(super) fn rewrite_outdated(&self, id: TableId) -> Result<()> {
+        let version = self.versions.load_full();
+        let Some(definition) = version.catalog.table(id) else { return Ok(()) };
+        let Ok(table) = version.table(id) else { return Ok(()) };
+        if !is_outdated(table, definition) {
+            return Ok(());
+        }
+        let choice = Choice { runs: table.runs.len(), main: true };
+        self.merge_trees(&version, table, choice, Rewrite { relocate_from: None, all: true })
     }
 
     /// Waits for merges, or merges itself, as long as a table has so many runs that reads would suffer: merging has to keep up with
@@ -102,7 +128,8 @@ impl Engine {
             let _merging = self.merging.lock();
             let version = self.versions.load_full();
             if let Some(table) = version.tables.values().find(crowded) {
-                match self.merge_trees(table, Choice { runs: table.runs.len(), main: false }, None) {
+                let choice = Choice { runs: table.runs.len(), main: false };
+                match self.merge_trees(&version, table, choice, Rewrite::default()) {
                     // The database is being closed, and its last spill is one more run.
                     Err(Error::Cancelled) => return Ok(()),
                     merged => merged?,
@@ -120,7 +147,7 @@ impl Engine {
             let sizes: Vec<_> = table.runs.iter().map(|run| run.meta().pages()).collect();
             let main = table.main.as_ref().map_or(0, |main| main.meta().pages());
             if let Some(choice) = choose(&sizes, main) {
-                self.merge_trees(table, choice, None)?;
+                self.merge_trees(&version, table, choice, Rewrite::default())?;
                 any = true;
             }
         }
@@ -128,23 +155,46 @@ impl Engine {
     }
 
     /// Merges what was chosen of this very version of a table: newer runs may have come, none may have gone.
-    fn merge_trees(&self, table: &TableVersion, choice: Choice, relocate_from: Option<PageNo>) -> Result<()> {
+    fn merge_trees(
+        &self,
+        version: &DatabaseVersion,
+        table: &TableVersion,
+        choice: Choice,
+        rewrite: Rewrite,
+    ) -> Result<()> {
         let main = table.main.iter().filter(|_| choice.main);
         let inputs: Vec<_> = table.runs.iter().take(choice.runs).chain(main).cloned().collect();
         if inputs.is_empty() {
             return Ok(());
         }
+        let id = table.shared.id;
+        let mut build = version.build_options(id, &table.shared.store);
+        if choice.main
+            && let Some(records) = &mut build.records
+            && let Some(dictionary) = self.train_dictionary(version, id, &inputs, rewrite.all)?
+        {
+            records.dictionary = Some(dictionary);
+        }
         let options = MergeOptions {
             drop_tombstones: choice.main || (table.main.is_none() && choice.runs == table.runs.len()),
-            relocate_from,
+            relocate_from: rewrite.relocate_from,
+            rewrite: rewrite.all,
+            build,
             ..MergeOptions::new(&self.cancel_merge)
         };
         let merged = merge(&inputs, &options)?;
-        self.install_merged(table.shared.id, &inputs, choice.main, merged)
+        self.install_merged(id, &inputs, choice.main, merged, &options)
     }
 
     /// Publishes a merged tree in the place of its inputs.
-    fn install_merged(&self, id: TableId, inputs: &[Arc<Tree>], to_main: bool, merged: Merged) -> Result<()> {
+    fn install_merged(
+        &self,
+        id: TableId,
+        inputs: &[Arc<Tree>],
+        to_main: bool,
+        merged: Merged,
+        options: &MergeOptions<'_>,
+    ) -> Result<()> {
         let mut checkpoint = self.checkpoint.lock();
         let versions = self.version_lock.lock();
         let mut next = (*self.versions.load_full()).clone();
@@ -166,6 +216,11 @@ impl Engine {
         } else if let Some(tree) = tree {
             table.runs.insert(place, tree);
         }
+        if options.rewrite && table.runs.is_empty() {
+            // No page is left that was compressed with an older dictionary.
+            Arc::make_mut(&mut next.catalog).forget_dictionaries(id);
+        }
+        keep_dictionary(&mut next.catalog, id, &options.build);
         if !Arc::ptr_eq(&store, &self.store) {
             // In memory there is nothing to publish.
             self.install_version(next);

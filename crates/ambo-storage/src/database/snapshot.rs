@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Result,
+    base::btree::KeySum,
     id::{TableId, Timestamp},
     record::RecordKind,
     transaction::write_set::TableWrites,
@@ -79,6 +80,12 @@ impl Snapshot {
     /// How many rows have keys from `lower` on and below `upper`. `None` is unbounded.
     pub fn count(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
         count::count(self.version.table(table)?, None, self.at, lower, upper)
+    }
+
+    /// The sum of the keys from `lower` on and below `upper`, as big-endian numbers, and how many there are. REQUIRES: all keys of the
+    /// table have one length of up to 8 bytes.
+    pub fn sum_keys(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<KeySum> {
+        count::sum_keys(self.version.table(table)?, None, self.at, lower, upper)
     }
 }
 

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::btree::KeySum,
     id::{TableId, Timestamp},
     log::Operation,
     page::blob::BlobRef,
@@ -194,6 +195,13 @@ impl Transaction {
         self.note_range(table, lower.unwrap_or_default(), upper);
         let own = self.writes.table(table);
         count::count(self.snapshot.version().table(table)?, own, self.timestamp(), lower, upper)
+    }
+
+    /// The sum of the keys from `lower` on and below `upper`, and how many there are. See [`Snapshot::sum_keys`].
+    pub fn sum_keys(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<KeySum> {
+        self.note_range(table, lower.unwrap_or_default(), upper);
+        let own = self.writes.table(table);
+        count::sum_keys(self.snapshot.version().table(table)?, own, self.timestamp(), lower, upper)
     }
 
     /// Marks this moment, to roll back to.

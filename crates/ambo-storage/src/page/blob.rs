@@ -9,24 +9,44 @@
 //! | LEB128 | number of extents |
 //! | for each extent: LEB128 | number of its first page |
 //! | LEB128 | pages |
+//! | compressed only: 1 | the codec's number ([`ambo_codec::record::RecordCodec`]) |
+//! | LEB128 | bytes that are stored |
 //!
-//! A value of 40,000 bytes in 16 KiB pages 7, 8 and 300: `c0 b8 02  02  07 02  ac 02 01`.
+//! A value of 40,000 bytes in 16 KiB pages 7, 8 and 300: `c0 b8 02  02  07 02  ac 02 01`. If LZ4 makes 20,000 of it, in pages 7
+//! and 8: `c0 b8 02  01  07 02  03  a0 9c 01`.
+//!
+//! What is stored of a compressed value is its chunks of [`CHUNK_BYTES`] bytes (the last may be shorter), one after the other, and then an
+//! index: for each chunk its stored length as a u32, with bit 31 set where the chunk is stored as it is. So a part of a
+//! value is read without what is before it.
 
 use ambo_codec::varint;
 
 use super::{HEADER_BYTES, NAME, PageKind, PageRange, PageStore, header, table::PAGES_MAX};
 use crate::{Error, Result, id::PageNo, record::VALUE_BYTES_MAX};
 
+mod pages_reader;
+mod pages_writer;
 mod reader;
 mod writer;
 
 pub use reader::BlobReader;
 pub use writer::BlobWriter;
 
+/// Bytes of a value that are compressed together.
+const CHUNK_BYTES: usize = 128 << 10;
+/// In the index: the chunk is stored as it is.
+const CHUNK_RAW: u32 = 1 << 31;
+const _: () = assert!(CHUNK_BYTES < CHUNK_RAW as usize);
+
 /// Where a blob is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BlobRef {
+    /// Bytes of the value.
     bytes: u64,
+    /// Bytes in the pages.
+    stored: u64,
+    /// The number of the codec, if it is compressed.
+    codec: Option<u8>,
     extents: Vec<PageRange>,
 }
 
@@ -34,6 +54,11 @@ impl BlobRef {
     /// Bytes of the value.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The number of the codec, if the value is compressed.
+    pub fn codec(&self) -> Option<u8> {
+        self.codec
     }
 
     /// The pages of the blob, each once: for freeing, publishing, retiring and reserving them.
@@ -49,6 +74,10 @@ impl BlobRef {
         for extent in &self.extents {
             varint::encode(extent.start.0, &mut out);
             varint::encode(extent.pages, &mut out);
+        }
+        if let Some(codec) = self.codec {
+            out.push(codec);
+            varint::encode(self.stored, &mut out);
         }
         out
     }
@@ -70,16 +99,22 @@ impl BlobRef {
             let pages = varint::take(&mut bytes).filter(|pages| (1..=PAGES_MAX - start).contains(pages))?;
             extents.push(PageRange::new(PageNo(start), pages));
         }
-        (bytes.is_empty() && (len == 0) == extents.is_empty()).then_some(Self { bytes: len, extents })
+        let (mut codec, mut stored) = (None, len);
+        if let Some((&number, mut rest)) = bytes.split_first() {
+            (codec, stored) = (Some(number), varint::take(&mut rest).filter(|stored| *stored > 0)?);
+            bytes = rest;
+        }
+        let whole = bytes.is_empty() && (len == 0) == extents.is_empty() && codec != Some(0);
+        whole.then_some(Self { bytes: len, stored, codec, extents })
     }
 
     /// Checks that the blob has the pages that its length needs.
     fn check(&self, store: &PageStore) -> Result<()> {
-        let needed = self.bytes.div_ceil(payload_bytes(store) as u64);
+        let needed = self.stored.div_ceil(payload_bytes(store) as u64);
         let pages = self.extents.iter().try_fold(0u64, |sum, extent| sum.checked_add(extent.pages));
         if pages != Some(needed) {
             let first = self.extents.first().map_or(0, |extent| extent.start.0);
-            let what = format!("a blob of {} bytes needs {needed} pages and has {pages:?}", self.bytes);
+            let what = format!("{} bytes of a blob need {needed} pages and have {pages:?}", self.stored);
             return Err(Error::damaged(NAME, first * store.page_size() as u64, what));
         }
         Ok(())

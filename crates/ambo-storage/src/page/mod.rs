@@ -20,6 +20,7 @@ mod arena;
 pub mod blob;
 pub mod checkpoint;
 mod counter;
+mod dictionaries;
 mod extents;
 mod file;
 mod frame;
@@ -34,6 +35,7 @@ mod table;
 mod writer;
 
 pub use blob::{BlobReader, BlobRef, BlobWriter};
+pub use dictionaries::Dictionaries;
 pub use checkpoint::{PendingCheckpoint, RetiredPages};
 pub(crate) use extents::Extents;
 pub use extents::PageRange;
@@ -133,9 +135,15 @@ pub struct PageStore {
     /// Bytes pinned by [`HotPage`]s, and how many there may be.
     hot_bytes: AtomicU64,
     hot_bytes_max: u64,
+    dictionaries: Dictionaries,
 }
 
 impl PageStore {
+    /// The dictionaries that records in this store's pages are compressed with.
+    pub fn dictionaries(&self) -> &Dictionaries {
+        &self.dictionaries
+    }
+
     /// A store in a new, empty file. It can be opened again once a [`Superblock`] is durable in it.
     pub fn create(file: Arc<dyn File>, options: &PageStoreOptions) -> Result<Arc<Self>> {
         check_page_size(options.page_size)?;
@@ -172,6 +180,7 @@ impl PageStore {
             bytes_written: AtomicU64::new(0),
             hot_bytes: AtomicU64::new(0),
             hot_bytes_max,
+            dictionaries: Dictionaries::default(),
         }))
     }
 
@@ -190,6 +199,7 @@ impl PageStore {
             bytes_written: AtomicU64::new(0),
             hot_bytes: AtomicU64::new(0),
             hot_bytes_max: u64::MAX,
+            dictionaries: Dictionaries::default(),
         })
     }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use ambo_codec::{Type, integer::IntegerCodec, record::RecordCodec};
 use ambo_storage::{
     Error,
-    catalog::TableDefinition,
+    catalog::{TableDefinition, TableOptions},
     database::{Engine, Options, Running, Sync},
     id::TableId,
     io::{
@@ -330,4 +331,37 @@ fn a_long_reader_keeps_only_what_it_sees() {
     engine.compact().unwrap();
     assert!(used() < before * 2, "{} pages are in use, {before} were", used());
     assert_sound(&engine);
+}
+
+/// Keeps away: options that are lost with the log or with the checkpoint, and a change of what cannot be.
+#[test]
+fn changed_options_are_there_after_a_crash() {
+    let of = |engine: &Engine| {
+        let catalog = engine.current().catalog.clone();
+        let (_, table) = catalog.find("n").unwrap();
+        (table.key_compression, table.record_compression, table.record_dictionary)
+    };
+    let zstd = Some(RecordCodec::Zstd { level: 9 });
+    for flushed in [false, true] {
+        let disk = SimDisk::new(13);
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        let numbers = TableDefinition::new("n").column("k", Type::U32).primary_key(&["k"]);
+        engine.create_table(numbers.key_compression(IntegerCodec::Bp128)).unwrap();
+        let change = TableOptions::new().record_compression(zstd).record_dictionary(true);
+        engine.alter_table("n", &change).unwrap();
+        if flushed {
+            engine.flush().unwrap();
+        }
+        drop(engine);
+        let disk = disk.crash();
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        assert_eq!(of(&engine), (Some(IntegerCodec::Bp128), zstd, true));
+        engine.alter_table("n", &TableOptions::new().record_compression(RecordCodec::Lz4)).unwrap();
+        assert_eq!(of(&engine), (Some(IntegerCodec::Bp128), Some(RecordCodec::Lz4), false));
+        engine.create_table(TableDefinition::key_value("t")).unwrap();
+        let error = engine.alter_table("t", &TableOptions::new().key_compression(IntegerCodec::For));
+        assert!(matches!(error, Err(Error::Invalid(_))), "{error:?}");
+        let error = engine.alter_table("m", &TableOptions::new());
+        assert!(matches!(error, Err(Error::NotFound(_))), "{error:?}");
+    }
 }

@@ -5,32 +5,52 @@
 
 use std::sync::Arc;
 
+use ambo_codec::integer::IntegerCodec;
+
 use super::{
+    draft::{Entry, LeafDraft},
     inner::{Child, InnerDraft, Separator},
-    leaf::{LeafDraft, LeafSummary},
-    meta::TreeMeta,
-    value::{self, Blobs},
+    leaf::{LeafSummary, Stored},
+    meta::{TreeCompression, TreeMeta},
+    packed::{self, Packer, RecordCompression},
+    value::{self, Blobs, Written},
 };
 use crate::{
     Error, Result,
     id::PagePtr,
-    page::{PageRange, PageStore, PageWriter},
+    page::{NAME, PageRange, PageStore, PageWriter},
     record::{KEY_BYTES_MAX, Record, RecordKind},
 };
 
 /// How trees are built.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BuildOptions {
     /// The most children of an inner page and entries of a leaf, at least 2. Unlimited but in tests, which
     /// make high trees of few entries with it.
     pub fanout_max: usize,
     /// Whether pages stay in the cache as far as it has room.
     pub keep_in_cache: bool,
+    /// The codec of keys, and the 4 or 8 bytes that each has.
+    pub keys: Option<(IntegerCodec, usize)>,
+    /// How records are compressed.
+    pub records: Option<RecordCompression>,
 }
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        Self { fanout_max: usize::MAX, keep_in_cache: true }
+        Self { fanout_max: usize::MAX, keep_in_cache: true, keys: None, records: None }
+    }
+}
+
+impl BuildOptions {
+    /// As a tree's description has it.
+    pub(super) fn compression(&self) -> TreeCompression {
+        TreeCompression {
+            keys: self.keys.map(|(codec, _)| codec),
+            records: self.records.as_ref().map(|records| records.codec),
+            dictionary: self.records.as_ref().is_some_and(|records| records.dictionary.is_some()),
+            mixed: false,
+        }
     }
 }
 
@@ -72,6 +92,8 @@ pub(super) struct Adopted<'k> {
     /// At or below its first key and above all before.
     pub lower: &'k [u8],
     pub ceiling: Ceiling<'k>,
+    /// How the tree that it comes from is compressed.
+    pub compression: TreeCompression,
 }
 
 /// Builds one tree. What was written is freed again unless [`TreeBuilder::finish`] succeeds.
@@ -87,6 +109,9 @@ pub struct TreeBuilder {
     levels: Vec<InnerDraft>,
     scratch: Vec<u8>,
     inline_max: usize,
+    packer: Option<Packer>,
+    /// A buffer for records that are compressed otherwise.
+    value: Vec<u8>,
     meta: TreeMeta,
 }
 
@@ -97,21 +122,23 @@ impl TreeBuilder {
         let page_size = store.page_size();
         Self {
             writer: store.writer().keep_in_cache(options.keep_in_cache),
-            blobs: Blobs::new(store),
+            blobs: Blobs::new(store, options.records.as_ref().map(|records| records.codec)),
             store: Arc::clone(store),
-            options,
-            current: LeafDraft::new(page_size),
-            previous: LeafDraft::new(page_size),
+            current: LeafDraft::new(page_size, options.keys),
+            previous: LeafDraft::new(page_size, options.keys),
             floor: Floor::Start,
             levels: Vec::new(),
             scratch: Vec::new(),
             inline_max: page_size / 4,
-            meta: TreeMeta::default(),
+            packer: options.records.as_ref().map(Packer::new),
+            value: Vec::new(),
+            meta: TreeMeta { compression: options.compression(), ..TreeMeta::default() },
+            options,
         }
     }
 
-    /// Adds an entry behind all others. An inline record longer than a quarter of a page becomes a blob; a
-    /// blob is kept as it is, and belongs to this tree from then on.
+    /// Adds an entry behind all others. An inline record is compressed, if the options say so and it becomes smaller; one that is
+    /// longer than a quarter of a page then becomes a blob. A blob is kept as it is, and belongs to this tree from then on.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a key that is too long; [`Error::Damaged`] for a blob reference that is none;
@@ -128,25 +155,63 @@ impl TreeBuilder {
         }
         self.assert_next(key);
         match record.kind {
-            RecordKind::Inline if record.bytes.len() > self.inline_max => {
-                let reference = self.blobs.write(record.bytes)?;
-                let record = Record { kind: RecordKind::Blob, bytes: &reference.encoded };
-                self.push_sized(key, record, reference.bytes, reference.pages)
-            }
+            RecordKind::Inline if self.packer.is_some() => self.push_inline_packed(key, record.bytes),
+            RecordKind::Inline => self.push_inline(key, record.bytes),
             RecordKind::Blob => {
                 let (bytes, pages) = value::blob_size(record.bytes)?;
-                self.push_sized(key, record, bytes, pages)
+                self.push_entry(&Entry::plain(key, record, bytes, pages))
             }
-            _ => self.push_sized(key, record, record.bytes.len() as u64, 0),
+            RecordKind::Tombstone => self.push_entry(&Entry::plain(key, record, 0, 0)),
         }
+    }
+
+    fn push_inline(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if value.len() > self.inline_max {
+            let reference = self.blobs.write(value)?;
+            return self.push_blob(key, &reference);
+        }
+        self.push_entry(&Entry::plain(key, Record::inline(value), value.len() as u64, 0))
+    }
+
+    fn push_inline_packed(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let mut packer = self.packer.take().expect("records are compressed");
+        let pushed = match packer.pack(value) {
+            Some(bytes) if bytes.len() <= self.inline_max => {
+                let value_bytes = value.len() as u64;
+                self.push_entry(&Entry { key, stored: Stored::Packed, bytes, value_bytes, blob_pages: 0 })
+            }
+            _ => self.push_inline(key, value),
+        };
+        self.packer = Some(packer);
+        pushed
+    }
+
+    fn push_blob(&mut self, key: &[u8], reference: &Written) -> Result<()> {
+        let record = Record { kind: RecordKind::Blob, bytes: &reference.encoded };
+        self.push_entry(&Entry::plain(key, record, reference.bytes, reference.pages))
     }
 
     /// As [`TreeBuilder::push`] for a blob that is to be written anew, as its pages should be elsewhere.
     pub(super) fn push_copied_blob(&mut self, key: &[u8], reference: &[u8]) -> Result<()> {
         self.assert_next(key);
         let copy = self.blobs.copy(reference)?;
-        let record = Record { kind: RecordKind::Blob, bytes: &copy.encoded };
-        self.push_sized(key, record, copy.bytes, copy.pages)
+        self.push_blob(key, &copy)
+    }
+
+    /// As [`TreeBuilder::push`] for a record that another tree has compressed; it stays as it is if this tree would compress
+    /// it likewise.
+    pub(super) fn push_packed(&mut self, key: &[u8], bytes: &[u8]) -> Result<()> {
+        if self.packer.as_ref().is_some_and(|packer| packer.made(bytes)) && bytes.len() <= self.inline_max {
+            self.assert_next(key);
+            let (value_bytes, blob_pages) = value::sizes(Stored::Packed, bytes)?;
+            return self.push_entry(&Entry { key, stored: Stored::Packed, bytes, value_bytes, blob_pages });
+        }
+        let mut value = std::mem::take(&mut self.value);
+        let pushed = packed::unpack(&self.store, bytes, &mut value)
+            .map_err(|what| Error::damaged(NAME, 0, what))
+            .and_then(|()| self.push(key, Record::inline(&value)));
+        self.value = value;
+        pushed
     }
 
     /// Adds all entries of a stream.
@@ -174,26 +239,19 @@ impl TreeBuilder {
         assert!(after, "keys are pushed in strictly increasing order");
     }
 
-    fn push_sized(
-        &mut self,
-        key: &[u8],
-        record: Record<'_>,
-        value_bytes: u64,
-        blob_pages: u64,
-    ) -> Result<()> {
-        if self.current.len() >= self.options.fanout_max
-            || !self.current.push(key, record, value_bytes, blob_pages)
-        {
+    fn push_entry(&mut self, entry: &Entry<'_>) -> Result<()> {
+        if self.current.len() >= self.options.fanout_max || !self.current.push(entry) {
             self.hold_back()?;
-            let fits = self.current.push(key, record, value_bytes, blob_pages);
+            let fits = self.current.push(entry);
             assert!(fits, "an empty leaf takes any entry");
         }
         let meta = &mut self.meta;
+        let tombstone = entry.stored == Stored::Plain(RecordKind::Tombstone);
         meta.rows = meta.rows.saturating_add(1);
-        meta.tombstones = meta.tombstones.saturating_add(u64::from(record.is_tombstone()));
-        meta.key_bytes = meta.key_bytes.saturating_add(key.len() as u64);
-        meta.value_bytes = meta.value_bytes.saturating_add(value_bytes);
-        meta.blob_pages = meta.blob_pages.saturating_add(blob_pages);
+        meta.tombstones = meta.tombstones.saturating_add(u64::from(tombstone));
+        meta.key_bytes = meta.key_bytes.saturating_add(entry.key.len() as u64);
+        meta.value_bytes = meta.value_bytes.saturating_add(entry.value_bytes);
+        meta.blob_pages = meta.blob_pages.saturating_add(entry.blob_pages);
         Ok(())
     }
 
@@ -220,16 +278,15 @@ impl TreeBuilder {
     fn balance(&mut self) -> Result<()> {
         let page_size = self.store.page_size();
         let half = (self.previous.used() + self.current.used()) / 2;
-        let (mut left, mut right) = (LeafDraft::new(page_size), LeafDraft::new(page_size));
+        let draft = || LeafDraft::new(page_size, self.options.keys);
+        let (mut left, mut right) = (draft(), draft());
         for draft in [&self.previous, &self.current] {
             for index in 0..draft.len() {
-                let (key, record) = (draft.key(index), draft.record(index));
-                let (bytes, pages) = match record.kind {
-                    RecordKind::Blob => value::blob_size(record.bytes)?,
-                    _ => (record.bytes.len() as u64, 0),
-                };
+                let (stored, bytes) = draft.record(index);
+                let (value_bytes, blob_pages) = value::sizes(stored, bytes)?;
+                let entry = Entry { key: draft.key(index), stored, bytes, value_bytes, blob_pages };
                 let side = if right.is_empty() && left.used() < half { &mut left } else { &mut right };
-                if !side.push(key, record, bytes, pages) || side.units() > 1 {
+                if !side.push(&entry) || side.units() > 1 {
                     return Ok(());
                 }
             }
@@ -311,6 +368,7 @@ impl TreeBuilder {
         add(&mut self.meta.value_bytes, summary.value_bytes);
         add(&mut self.meta.blob_pages, summary.blob_pages);
         self.meta.leaf_pages += u64::from(ptr.units());
+        self.meta.compression.mixed |= leaf.compression != self.options.compression();
         self.add_child(0, separator, Child { ptr, entries, summary })
     }
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{
     inner::InnerView,
-    leaf::{LeafSummary, LeafView},
+    key_reader::KeyReader,
+    leaf::{LeafSummary, LeafView, Stored},
     meta::TreeMeta,
+    packed,
     tree::Tree,
     value,
 };
@@ -73,6 +75,7 @@ impl Tree {
             report: TreeReport::default(),
             seen: BTreeMap::new(),
             last_key: None,
+            unpacked: Vec::new(),
             failure: None,
         };
         let meta = *self.meta();
@@ -82,6 +85,7 @@ impl Tree {
         let (mut report, failure) = (check.report, check.failure);
         report.counted.root = meta.root;
         report.counted.height = meta.height;
+        report.counted.compression = meta.compression;
         if report.problems.is_empty() && report.counted != meta {
             let what = format!("the tree's description says {meta:?}, counted {:?}", report.counted);
             report.problems.push(TreeProblem { page: meta.root, what });
@@ -99,6 +103,8 @@ struct Check<'t> {
     /// Start and end of each range of pages that was reached.
     seen: BTreeMap<u64, u64>,
     last_key: Option<Vec<u8>>,
+    /// A buffer for compressed records.
+    unpacked: Vec<u8>,
     failure: Option<Error>,
 }
 
@@ -251,9 +257,9 @@ impl Check<'_> {
     ) -> (u64, LeafSummary) {
         self.report.counted.leaf_pages += u64::from(ptr.units());
         let mut summary = LeafSummary { used: view.used(), ..LeafSummary::default() };
-        let mut key = Vec::new();
+        let (mut key, mut keys) = (Vec::new(), KeyReader::default());
         for index in 0..view.len() {
-            if let Err(what) = view.keys.key_into(page, index, &mut key) {
+            if let Err(what) = keys.key_into(page, &view.keys, index, &mut key) {
                 self.problem(ptr, format!("key {index}: {what}"));
                 break;
             }
@@ -298,11 +304,20 @@ impl Check<'_> {
         index: usize,
         summary: &mut LeafSummary,
     ) {
-        let (kind, range) = match view.record(page, index) {
+        let (stored, range) = match view.record(page, index) {
             Ok(record) => record,
             Err(what) => return self.problem(ptr, format!("record {index}: {what}")),
         };
         let bytes = &page[range];
+        let kind = match stored {
+            Stored::Plain(kind) => kind,
+            Stored::Packed => {
+                return match packed::unpack(&self.tree.store, bytes, &mut self.unpacked) {
+                    Ok(()) => summary.value_bytes += self.unpacked.len() as u64,
+                    Err(what) => self.problem(ptr, format!("record {index}: {what}")),
+                };
+            }
+        };
         match kind {
             RecordKind::Inline => summary.value_bytes += bytes.len() as u64,
             RecordKind::Tombstone => {

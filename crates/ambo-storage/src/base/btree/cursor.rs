@@ -13,8 +13,9 @@ use std::{
 use super::{
     hot::{HotNode, HotSlot},
     inner::InnerView,
-    leaf::LeafView,
-    prefetch,
+    key_reader::KeyReader,
+    leaf::{LeafView, Stored},
+    packed, prefetch,
     tree::Tree,
 };
 use crate::{
@@ -91,8 +92,12 @@ pub struct TreeCursor {
     /// The current key; its first `prefix` bytes are the leaf's.
     key: Vec<u8>,
     prefix: usize,
+    keys: KeyReader,
     kind: RecordKind,
     record: Range<usize>,
+    /// Whether the leaf has the current record compressed; then `unpacked` is the record.
+    packed: bool,
+    unpacked: Vec<u8>,
 }
 
 /// Which child or entry a descent takes.
@@ -113,8 +118,11 @@ impl TreeCursor {
             index: 0,
             key: Vec::new(),
             prefix: 0,
+            keys: KeyReader::default(),
             kind: RecordKind::Tombstone,
             record: 0..0,
+            packed: false,
+            unpacked: Vec::new(),
         }
     }
 
@@ -152,6 +160,9 @@ impl TreeCursor {
     #[inline]
     pub fn record(&self) -> Record<'_> {
         assert!(self.is_valid(), "the cursor is on an entry");
+        if self.packed {
+            return Record::inline(&self.unpacked);
+        }
         let leaf = self.leaf.as_ref().expect("an entry is in a leaf");
         Record { kind: self.kind, bytes: &leaf.page[self.record.clone()] }
     }
@@ -275,15 +286,23 @@ impl TreeCursor {
     fn settle(&mut self, index: usize) -> Result<bool> {
         let leaf = self.leaf.as_ref().expect("an entry is in a leaf");
         let page: &[u8] = &leaf.page;
-        let found = leaf.view.keys.suffix(page, index).and_then(|suffix| {
-            let record = leaf.view.record(page, index)?;
+        let found = self.keys.suffix(page, &leaf.view.keys, index).and_then(|suffix| {
+            let (stored, record) = leaf.view.record(page, index)?;
+            self.packed = stored == Stored::Packed;
+            self.kind = match stored {
+                Stored::Plain(kind) => kind,
+                Stored::Packed => {
+                    packed::unpack(&self.tree.store, &page[record.clone()], &mut self.unpacked)?;
+                    RecordKind::Inline
+                }
+            };
             Ok((suffix, record))
         });
         match found {
-            Ok((suffix, (kind, record))) => {
+            Ok((suffix, record)) => {
                 self.key.truncate(self.prefix);
                 self.key.extend_from_slice(suffix);
-                (self.kind, self.record, self.index, self.place) = (kind, record, index, Place::On);
+                (self.record, self.index, self.place) = (record, index, Place::On);
                 Ok(true)
             }
             Err(what) => {
@@ -367,13 +386,27 @@ impl TreeCursor {
         let view = LeafView::parse(&page).map_err(|what| self.tree.damaged(ptr, what))?;
         let prefix = view.keys.prefix(&page);
         self.prefix = prefix.len();
+        self.keys.reset();
         self.key.clear();
         self.key.extend_from_slice(prefix);
         self.leaf = Some(Leaf { page, ptr, view });
         Ok(())
     }
 
-    fn next_leaf(&mut self) -> Result<bool> {
+    /// The current leaf, and which of its entries is the current one.
+    pub(super) fn leaf_from_here(&self) -> (&[u8], &LeafView, usize) {
+        let leaf = self.leaf.as_ref().expect("an entry is in a leaf");
+        (&leaf.page, &leaf.view, self.index)
+    }
+
+    /// That `what` is wrong with the current leaf.
+    #[cold]
+    pub(super) fn damaged(&self, what: &str) -> crate::Error {
+        self.tree.damaged(self.leaf.as_ref().map_or(PagePtr::NULL, |leaf| leaf.ptr), what)
+    }
+
+    /// Steps to the first entry of the next leaf.
+    pub(super) fn next_leaf(&mut self) -> Result<bool> {
         while let Some(step) = self.path.last_mut() {
             step.index += 1;
             if step.index < step.view.children() {

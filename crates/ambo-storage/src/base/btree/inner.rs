@@ -53,6 +53,9 @@ impl InnerView {
             return Err("an inner page is not of the level that its place demands");
         }
         let keys = KeyList::parse(page, &header)?;
+        if keys.blocks().is_some() {
+            return Err("separators are never compressed");
+        }
         let children_at = keys.end();
         let ends_at = node::section_end(page, children_at, keys.len() + 1, 8)?;
         let summaries_at = node::section_end(page, ends_at, keys.len() + 1, 8)?;

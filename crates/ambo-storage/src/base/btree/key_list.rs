@@ -11,14 +11,15 @@
 //! Example: the keys `abc1`, `abc2` are encoding 1, prefix `61 62 63`, width 1, `31 32`. The keys `ab`,
 //! `abc` are encoding 2, prefix `61 62`, offsets `00 00, 00 00, 01 00`, heap `63`.
 //!
-//! Keys are strictly increasing as byte strings, so the suffixes are too. An encoding with compressed
-//! integers takes the next free number.
+//! Keys are strictly increasing as byte strings, so the suffixes are too. Encoding 3, compressed integers, is
+//! [`super::key_blocks`]; a leaf has it where it is smaller.
 
 use std::{cmp::Ordering, hint::select_unpredictable, ops::Range};
 
 use super::{
     Found,
-    node::{BODY, NodeHeader, TAIL, offset, section_end, write_offset},
+    key_blocks::{BLOCKS, KeyBlocks},
+    node::{BODY, FLAG_KEYS_64, NodeHeader, TAIL, offset, section_end, write_offset},
 };
 
 /// Suffixes of one width.
@@ -44,12 +45,20 @@ pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     at
 }
 
+/// How the keys are stored.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Fixed,
+    Variable,
+    Blocks(KeyBlocks),
+}
+
 /// Where the parts of a key list are. Made by [`KeyList::parse`], which checks that they lie inside the
 /// page; it is only meaningful with the page that it was parsed from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyList {
     count: usize,
-    fixed: bool,
+    shape: Shape,
     offset_bytes: usize,
     prefix_at: usize,
     prefix_len: usize,
@@ -66,28 +75,51 @@ impl KeyList {
     /// Finds the parts and checks that they lie inside the page.
     #[inline]
     pub(super) fn parse(page: &[u8], header: &NodeHeader) -> Found<Self> {
-        let count = header.keys as usize;
         let prefix_at = header.key_list as usize;
+        if header.key_encoding == BLOCKS {
+            return Self::parse_blocks(page, header, prefix_at);
+        }
+        let count = header.keys as usize;
         let prefix_len = header.prefix as usize;
         let suffix = header.suffix as usize;
         let offset_bytes = header.offset_bytes();
         if prefix_at < BODY {
             return Err("the key list begins inside the header");
         }
+        if header.key_codec != 0 || header.flags & FLAG_KEYS_64 != 0 {
+            return Err("a codec of keys that are not compressed");
+        }
         if count > page.len() {
             return Err("more keys than the page has bytes");
         }
         let suffixes_at = section_end(page, prefix_at, prefix_len, 1)?;
-        let fixed = header.key_encoding == FIXED;
-        let (heap_at, end) = if fixed {
-            (suffixes_at, section_end(page, suffixes_at, count, suffix)?)
+        let (shape, heap_at, end) = if header.key_encoding == FIXED {
+            (Shape::Fixed, suffixes_at, section_end(page, suffixes_at, count, suffix)?)
         } else if header.key_encoding == VARIABLE {
             let heap_at = section_end(page, suffixes_at, count + 1, offset_bytes)?;
-            (heap_at, section_end(page, heap_at, suffix, 1)?)
+            (Shape::Variable, heap_at, section_end(page, heap_at, suffix, 1)?)
         } else {
             return Err("unknown key encoding");
         };
-        Ok(Self { count, fixed, offset_bytes, prefix_at, prefix_len, suffixes_at, suffix, heap_at, end })
+        Ok(Self { count, shape, offset_bytes, prefix_at, prefix_len, suffixes_at, suffix, heap_at, end })
+    }
+
+    fn parse_blocks(page: &[u8], header: &NodeHeader, at: usize) -> Found<Self> {
+        if at < BODY || header.prefix != 0 {
+            return Err("compressed keys with a prefix, or inside the header");
+        }
+        let blocks = KeyBlocks::parse(page, header, at)?;
+        Ok(Self {
+            count: header.keys as usize,
+            shape: Shape::Blocks(blocks),
+            offset_bytes: header.offset_bytes(),
+            prefix_at: at,
+            prefix_len: 0,
+            suffixes_at: at,
+            suffix: blocks.width(),
+            heap_at: at,
+            end: blocks.end(),
+        })
     }
 
     /// How many keys.
@@ -108,13 +140,22 @@ impl KeyList {
         &page[self.prefix_at..self.prefix_at + self.prefix_len]
     }
 
-    /// Where the suffix of key `index` lies in the page.
+    /// The blocks, if the keys are compressed.
     #[inline]
-    pub(super) fn suffix_range(&self, page: &[u8], index: usize) -> Found<Range<usize>> {
+    pub(super) fn blocks(&self) -> Option<&KeyBlocks> {
+        match &self.shape {
+            Shape::Blocks(blocks) => Some(blocks),
+            Shape::Fixed | Shape::Variable => None,
+        }
+    }
+
+    /// Where the suffix of key `index` lies in the page. REQUIRES: the keys are not compressed.
+    #[inline]
+    fn suffix_range(&self, page: &[u8], index: usize) -> Found<Range<usize>> {
         if index >= self.count {
             return Err("an entry lies beyond the key list");
         }
-        if self.fixed {
+        if let Shape::Fixed = self.shape {
             let at = self.suffixes_at + index * self.suffix;
             return Ok(at..at + self.suffix);
         }
@@ -126,7 +167,7 @@ impl KeyList {
         Ok(self.heap_at + start..self.heap_at + end)
     }
 
-    /// The suffix of key `index`.
+    /// The suffix of key `index`. REQUIRES: the keys are not compressed; see [`super::key_reader`] for any.
     #[inline]
     pub(super) fn suffix<'p>(&self, page: &'p [u8], index: usize) -> Found<&'p [u8]> {
         let range = self.suffix_range(page, index)?;
@@ -135,6 +176,12 @@ impl KeyList {
 
     /// Puts key `index` into `key`, in place of what was there.
     pub(super) fn key_into(&self, page: &[u8], index: usize, key: &mut Vec<u8>) -> Found<()> {
+        if let Shape::Blocks(blocks) = &self.shape {
+            if index >= self.count {
+                return Err("an entry lies beyond the key list");
+            }
+            return blocks.key_into(page, index, key);
+        }
         let suffix = self.suffix(page, index)?;
         key.clear();
         key.extend_from_slice(self.prefix(page));
@@ -145,11 +192,14 @@ impl KeyList {
     /// The number of keys smaller than `key`, and whether the next one is `key` itself.
     #[inline]
     pub(super) fn search(&self, page: &[u8], key: &[u8]) -> Found<(usize, bool)> {
+        if let Shape::Blocks(blocks) = &self.shape {
+            return blocks.search(page, key);
+        }
         let prefix = self.prefix(page);
         let Some(rest) = key.strip_prefix(prefix) else {
             return Ok(if key < prefix { (0, false) } else { (self.count, false) });
         };
-        if self.fixed { self.search_fixed(page, rest) } else { self.search_variable(page, rest) }
+        if let Shape::Fixed = self.shape { self.search_fixed(page, rest) } else { self.search_variable(page, rest) }
     }
 
     /// Compares the first 8 bytes as numbers, without a branch that depends on them, and whole suffixes only
@@ -186,6 +236,33 @@ impl KeyList {
         Ok((low, false))
     }
 
+    /// The sum of keys `from..to`, read as big-endian numbers of up to 8 bytes.
+    pub(super) fn sum(&self, page: &[u8], from: usize, to: usize) -> Found<u128> {
+        match &self.shape {
+            _ if from > to || to > self.count => Err("an entry lies beyond the key list"),
+            Shape::Blocks(blocks) => blocks.sum(page, from, to),
+            Shape::Fixed if self.prefix_len + self.suffix <= 8 => Ok(self.sum_fixed(page, from, to)),
+            Shape::Fixed | Shape::Variable => Err("the keys are no integers"),
+        }
+    }
+
+    fn sum_fixed(&self, page: &[u8], from: usize, to: usize) -> u128 {
+        let array = &page[self.suffixes_at + from * self.suffix..self.suffixes_at + to * self.suffix];
+        let suffixes = match self.suffix {
+            0 => 0,
+            1 => sum_words::<1>(array),
+            2 => sum_words::<2>(array),
+            3 => sum_words::<3>(array),
+            4 => sum_words::<4>(array),
+            5 => sum_words::<5>(array),
+            6 => sum_words::<6>(array),
+            7 => sum_words::<7>(array),
+            _ => sum_words::<8>(array),
+        };
+        let prefix = self.prefix(page).iter().fold(0u128, |number, byte| number << 8 | u128::from(*byte));
+        suffixes + (prefix << (8 * self.suffix)) * (to - from) as u128
+    }
+
     fn search_variable(&self, page: &[u8], rest: &[u8]) -> Found<(usize, bool)> {
         let (mut low, mut high) = (0, self.count);
         while low < high {
@@ -198,6 +275,24 @@ impl KeyList {
         }
         Ok((low, false))
     }
+}
+
+/// The sum of big-endian numbers of `WIDTH` bytes each.
+fn sum_words<const WIDTH: usize>(array: &[u8]) -> u128 {
+    let (words, _) = array.as_chunks::<WIDTH>();
+    // So many 32-bit halves fit 64 bits; halves are summed as vectors.
+    let sums = words.chunks(1 << 16).map(|words| {
+        let (mut high, mut low) = (0u64, 0u64);
+        for word in words {
+            let mut bytes = [0; 8];
+            bytes[8 - WIDTH..].copy_from_slice(word);
+            let number = u64::from_be_bytes(bytes);
+            high += number >> 32;
+            low += number & u64::from(u32::MAX);
+        }
+        (u128::from(high) << 32) + u128::from(low)
+    });
+    sums.sum()
 }
 
 /// The first 8 bytes as a big-endian number, zeros where there are fewer. Where two differ, they order as
@@ -215,7 +310,7 @@ fn head_of(bytes: &[u8]) -> u64 {
 /// The first index in `low..high` for which `below` is false; it is true for all before and false for all
 /// after.
 #[inline]
-fn partition(low: usize, high: usize, below: impl Fn(usize) -> bool) -> usize {
+pub(super) fn partition(low: usize, high: usize, below: impl Fn(usize) -> bool) -> usize {
     if low == high {
         return low;
     }

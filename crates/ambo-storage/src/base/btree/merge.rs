@@ -20,7 +20,8 @@ use std::{
 
 use super::{
     builder::{Adopted, BuildOptions, Ceiling, TreeBuilder},
-    leaf::{LeafSummary, LeafView},
+    key_reader::KeyReader,
+    leaf::{LeafSummary, LeafView, Stored},
     meta::TreeMeta,
     tree::Tree,
     value,
@@ -39,6 +40,8 @@ pub struct MergeOptions<'a> {
     pub drop_tombstones: bool,
     /// Write anew all leaves and blobs that reach to or beyond this page, so that the file can be cut there.
     pub relocate_from: Option<PageNo>,
+    /// Write anew all leaves and blobs, so that all are compressed as [`MergeOptions::build`] says.
+    pub rewrite: bool,
     /// Stops the merge with [`Error::Cancelled`] soon after it is set.
     pub cancel: &'a AtomicBool,
     /// Called with the bytes of entries merged since the last call, about every
@@ -56,6 +59,7 @@ impl<'a> MergeOptions<'a> {
         Self {
             drop_tombstones: false,
             relocate_from: None,
+            rewrite: false,
             cancel,
             throttle: None,
             throttle_bytes: 1 << 20,
@@ -102,7 +106,7 @@ pub fn merge(inputs: &[Arc<Tree>], options: &MergeOptions<'_>) -> Result<Merged>
         sources.push(Source::start(tree)?);
     }
     let mut merge = Merge {
-        builder: TreeBuilder::new(&first.store, options.build),
+        builder: TreeBuilder::new(&first.store, options.build.clone()),
         page_size: first.store.page_size(),
         sources,
         options,
@@ -126,12 +130,15 @@ struct Open<'t> {
 }
 
 impl Open<'_> {
-    fn record(&self, tree: &Tree, walker: &LeafWalker<'_>) -> Result<Record<'_>> {
+    fn record(&self, tree: &Tree, walker: &LeafWalker<'_>) -> Result<(Stored, &[u8])> {
         let found = self.view.record(&self.page, self.index);
-        let (kind, range) = found.map_err(|what| tree.damaged(walker.leaf(), what))?;
-        Ok(Record { kind, bytes: &self.page[range] })
+        let (stored, range) = found.map_err(|what| tree.damaged(walker.leaf(), what))?;
+        Ok((stored, &self.page[range]))
     }
 }
+
+const BLOB: Stored = Stored::Plain(RecordKind::Blob);
+const TOMBSTONE: Stored = Stored::Plain(RecordKind::Tombstone);
 
 /// One input.
 struct Source<'t> {
@@ -142,12 +149,19 @@ struct Source<'t> {
     done: bool,
     /// The buffer of a closed leaf's key.
     spare: Vec<u8>,
+    keys: KeyReader,
 }
 
 impl<'t> Source<'t> {
     fn start(tree: &'t Tree) -> Result<Self> {
-        let mut source =
-            Self { tree, walker: LeafWalker::new(tree), open: None, done: false, spare: Vec::new() };
+        let mut source = Self {
+            tree,
+            walker: LeafWalker::new(tree),
+            open: None,
+            done: false,
+            spare: Vec::new(),
+            keys: KeyReader::default(),
+        };
         source.next_leaf()?;
         Ok(source)
     }
@@ -169,13 +183,14 @@ impl<'t> Source<'t> {
     fn open(&mut self) -> Result<()> {
         let (page, view) = self.walker.read()?;
         let key = std::mem::take(&mut self.spare);
+        self.keys.reset();
         self.open = Some(Open { page, view, index: 0, key });
         self.load_key()
     }
 
     fn load_key(&mut self) -> Result<()> {
         let open = self.open.as_mut().expect("an open leaf");
-        let loaded = open.view.keys.key_into(&open.page, open.index, &mut open.key);
+        let loaded = self.keys.key_into(&open.page, &open.view.keys, open.index, &mut open.key);
         loaded.map_err(|what| self.tree.damaged(self.walker.leaf(), what))
     }
 
@@ -239,7 +254,8 @@ impl Merge<'_, '_> {
     fn is_adoptable(&self, turn: usize, summary: Option<LeafSummary>) -> bool {
         let leaf = self.sources[turn].walker.leaf();
         let Some(summary) = summary else { return false };
-        let relocated = self
+        let relocated = self.options.rewrite
+            || self
             .options
             .relocate_from
             .is_some_and(|from| leaf.number().0 + u64::from(leaf.units()) > from.0 || summary.blob_pages > 0);
@@ -269,6 +285,7 @@ impl Merge<'_, '_> {
             summary: summary.unwrap_or_default(),
             lower: source.walker.lower(),
             ceiling,
+            compression: source.tree.meta().compression,
         })?;
         self.merged.adopted_leaves += 1;
         self.sources[turn].next_leaf()?;
@@ -298,6 +315,7 @@ impl Merge<'_, '_> {
             summary: summary.unwrap_or_default(),
             lower: &open.key,
             ceiling: Ceiling::Last(&self.key),
+            compression: source.tree.meta().compression,
         })?;
         self.merged.adopted_leaves += 1;
         self.sources[turn].next_leaf()?;
@@ -318,9 +336,9 @@ impl Merge<'_, '_> {
             }
             assert!(index > turn, "of equal keys the newest has its turn");
             let open = source.open.as_ref().expect("checked above");
-            let record = open.record(source.tree, &source.walker)?;
-            if record.kind == RecordKind::Blob {
-                value::add_blob_pages(record.bytes, &mut self.merged.freed)?;
+            let (stored, bytes) = open.record(source.tree, &source.walker)?;
+            if stored == BLOB {
+                value::add_blob_pages(bytes, &mut self.merged.freed)?;
             }
             self.sources[index].next_row()?;
             any = true;
@@ -354,20 +372,22 @@ impl Merge<'_, '_> {
     fn take_row(&mut self, turn: usize) -> Result<()> {
         let source = &self.sources[turn];
         let open = source.open.as_ref().expect("an open leaf");
-        let record = open.record(source.tree, &source.walker)?;
+        let (stored, bytes) = open.record(source.tree, &source.walker)?;
         self.merged.merged_rows += 1;
-        self.unreported += (open.key.len() + record.bytes.len()) as u64;
-        if record.is_tombstone() && self.options.drop_tombstones {
+        self.unreported += (open.key.len() + bytes.len()) as u64;
+        if !self.builder.is_behind_all(&open.key) {
+            return Err(source.tree.damaged(source.walker.leaf(), "keys out of order"));
+        }
+        match stored {
             // Nothing is left of it.
-        } else if record.kind == RecordKind::Blob && self.is_relocated(record.bytes)? {
-            self.unreported += value::blob_size(record.bytes)?.0;
-            self.builder.push_copied_blob(&open.key, record.bytes)?;
-            value::add_blob_pages(record.bytes, &mut self.merged.freed)?;
-        } else {
-            if !self.builder.is_behind_all(&open.key) {
-                return Err(source.tree.damaged(source.walker.leaf(), "keys out of order"));
+            TOMBSTONE if self.options.drop_tombstones => (),
+            BLOB if self.is_relocated(bytes)? => {
+                self.unreported += value::blob_size(bytes)?.0;
+                self.builder.push_copied_blob(&open.key, bytes)?;
+                value::add_blob_pages(bytes, &mut self.merged.freed)?;
             }
-            self.builder.push(&open.key, record)?;
+            Stored::Plain(kind) => self.builder.push(&open.key, Record { kind, bytes })?,
+            Stored::Packed => self.builder.push_packed(&open.key, bytes)?,
         }
         self.sources[turn].next_row()?;
         if self.unreported >= self.options.throttle_bytes {
@@ -380,6 +400,9 @@ impl Merge<'_, '_> {
     }
 
     fn is_relocated(&self, reference: &[u8]) -> Result<bool> {
+        if self.options.rewrite {
+            return Ok(true);
+        }
         let Some(from) = self.options.relocate_from else { return Ok(false) };
         let mut pages = Vec::new();
         value::add_blob_pages(reference, &mut pages)?;

@@ -1,5 +1,7 @@
 //! What a tree's owner stores to find the tree again.
 
+use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
+
 use super::Found;
 use crate::id::PagePtr;
 
@@ -19,7 +21,10 @@ use crate::id::PagePtr;
 /// | 48 | 8 | bytes of all keys, whole |
 /// | 56 | 8 | bytes of all values, those in blobs included |
 /// | 64 | 1 | height: 0 empty, 1 the root is a leaf |
-/// | 65 | 7 | zero |
+/// | 65 | 1 | the codec of keys, or zero |
+/// | 66 | 2 | number and level of the codec of records, or zeros |
+/// | 68 | 1 | bit 0: records have a dictionary; bit 1: leaves of older trees are compressed otherwise |
+/// | 69 | 3 | zero |
 ///
 /// A tree of the one leaf 9 with the entry `k` → `abc`: `0900000000000100`, `01…`, `00…`, `01…`, `00…`,
 /// `00…`, `01…`, `03…`, `01`, `00…`.
@@ -43,6 +48,46 @@ pub struct TreeMeta {
     pub key_bytes: u64,
     /// Bytes of all values, those in blobs included.
     pub value_bytes: u64,
+    /// How leaves are compressed.
+    pub compression: TreeCompression,
+}
+
+/// How the leaves of a tree are compressed. Each leaf says it of itself; this is to know without reading them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TreeCompression {
+    /// The codec of keys.
+    pub keys: Option<IntegerCodec>,
+    /// The codec of records.
+    pub records: Option<RecordCodec>,
+    /// Whether records have a dictionary.
+    pub dictionary: bool,
+    /// Whether there are leaves of older trees that are compressed otherwise.
+    pub mixed: bool,
+}
+
+impl TreeCompression {
+    const DICTIONARY: u8 = 1;
+    const MIXED: u8 = 2;
+
+    fn encode(&self) -> [u8; 4] {
+        let (number, level) = self.records.map_or((0, 0), |codec| (codec.number(), codec.level()));
+        let flags = if self.dictionary { Self::DICTIONARY } else { 0 } | if self.mixed { Self::MIXED } else { 0 };
+        [self.keys.map_or(0, |codec| codec as u8), number, level, flags]
+    }
+
+    fn decode([keys, number, level, flags]: [u8; 4]) -> Option<Self> {
+        Some(Self {
+            keys: if keys == 0 { None } else { Some(IntegerCodec::from_u8(keys)?) },
+            records: if number == 0 && level == 0 {
+                None
+            } else {
+                Some(RecordCodec::from_parts(number, level)?)
+            },
+            dictionary: flags & Self::DICTIONARY != 0,
+            mixed: flags & Self::MIXED != 0,
+        })
+        .filter(|_| flags & !(Self::DICTIONARY | Self::MIXED) == 0)
+    }
 }
 
 impl TreeMeta {
@@ -57,6 +102,7 @@ impl TreeMeta {
             slot.copy_from_slice(&value.to_le_bytes());
         }
         bytes[Self::HEIGHT] = self.height;
+        bytes[Self::HEIGHT + 1..Self::HEIGHT + 5].copy_from_slice(&self.compression.encode());
         bytes
     }
 
@@ -70,6 +116,8 @@ impl TreeMeta {
         let word = |index: usize| {
             bytes[index * 8..].first_chunk().map_or(0, |bytes: &[u8; 8]| u64::from_le_bytes(*bytes))
         };
+        let compression = bytes[Self::HEIGHT + 1..].first_chunk().and_then(|bytes| TreeCompression::decode(*bytes));
+        let compression = compression.ok_or("a tree is compressed in a way that is not known")?;
         let meta = Self {
             root: PagePtr(word(0)),
             height: bytes[Self::HEIGHT],
@@ -80,9 +128,10 @@ impl TreeMeta {
             blob_pages: word(5),
             key_bytes: word(6),
             value_bytes: word(7),
+            compression,
         };
         let empty = meta.rows == 0;
-        if bytes[Self::HEIGHT + 1..].iter().any(|byte| *byte != 0)
+        if bytes[Self::HEIGHT + 5..].iter().any(|byte| *byte != 0)
             || meta.tombstones > meta.rows
             || (meta.root.units() == 0) != empty
             || (meta.root.is_null()) != empty
@@ -149,7 +198,7 @@ mod tests {
         let meta = TreeMeta { root: PagePtr::new(PageNo(9), 1), height: 1, rows: 1, ..TreeMeta::default() };
         let good = meta.encode();
         assert_eq!(TreeMeta::decode(&good), Some(meta));
-        for (at, value) in [(6, 0), (8, 0), (16, 2), (64, 0), (65, 1), (71, 9)] {
+        for (at, value) in [(6, 0), (8, 0), (16, 2), (64, 0), (65, 8), (66, 8), (67, 1), (68, 4), (69, 1), (71, 9)] {
             let mut bytes = good;
             bytes[at] = value;
             assert_eq!(TreeMeta::decode(&bytes), None, "byte {at}");

@@ -11,19 +11,26 @@
 mod builder;
 mod check;
 mod cursor;
+mod draft;
 mod filter;
 mod hot;
 mod inner;
+mod key_blocks;
 mod key_list;
+mod key_reader;
 mod leaf;
 mod merge;
 mod meta;
 mod node;
+mod packed;
 mod prefetch;
+mod sum;
 mod tree;
 mod value;
 mod walk;
 
+#[cfg(test)]
+mod compressed_tests;
 #[cfg(test)]
 mod measure;
 #[cfg(test)]
@@ -34,7 +41,9 @@ pub use check::{CheckOptions, TreeProblem, TreeReport};
 pub use cursor::TreeCursor;
 pub use filter::KeyFilter;
 pub use merge::{MergeOptions, Merged, merge};
-pub use meta::TreeMeta;
+pub use meta::{TreeCompression, TreeMeta};
+pub use packed::RecordCompression;
+pub use sum::KeySum;
 pub use tree::{Tree, TreeRecord};
 
 use crate::{Error, id::PagePtr, page::PageStore};

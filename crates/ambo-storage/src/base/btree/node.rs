@@ -6,13 +6,13 @@
 //! | offset | size | meaning |
 //! |---|---|---|
 //! | 16 | 4 | number of keys (a leaf: entries; an inner page: separators, one less than children) |
-//! | 20 | 1 | key encoding: 1 fixed-width suffixes, 2 suffixes with offsets (see [`super::key_list`]) |
+//! | 20 | 1 | key encoding: 1 fixed-width suffixes, 2 suffixes with offsets, 3 compressed integers (see [`super::key_list`]) |
 //! | 21 | 1 | leaf: record encoding, 1 fixed width, 2 offsets; inner: level, 1 if the children are leaves |
-//! | 22 | 1 | flags: bit 0, offsets are u32 (else u16); bit 1, a kinds array follows (leaf only) |
-//! | 23 | 1 | zero |
+//! | 22 | 1 | flags: bit 0, offsets are u32 (else u16); bit 1, a kinds array follows (leaf only); bit 2, key encoding 3 has keys of 8 bytes (else 4) |
+//! | 23 | 1 | key encoding 3: the codec; else zero |
 //! | 24 | 4 | bytes of the common prefix of all keys |
 //! | 28 | 4 | offset in the page of the key list |
-//! | 32 | 4 | key encoding 1: bytes of each suffix; 2: bytes of all suffixes |
+//! | 32 | 4 | key encoding 1: bytes of each suffix; 2: bytes of all suffixes; 3: bytes of all blocks |
 //! | 36 | 4 | leaf: record encoding 1: bytes of each record; 2: bytes of all records; inner: zero |
 //! | 40 | 4 | leaf: tombstones; inner: zero |
 //! | 44 | 4 | bytes used, this header and the page's included |
@@ -32,19 +32,21 @@ pub(super) const TAIL: usize = 8;
 pub(super) const FLAG_WIDE: u8 = 1;
 /// Flag: a leaf has a kinds array.
 pub(super) const FLAG_KINDS: u8 = 2;
+/// Flag: compressed keys have 8 bytes.
+pub(super) const FLAG_KEYS_64: u8 = 4;
 
 const KEYS: usize = 16;
 const KEY_ENCODING: usize = 20;
 const DETAIL: usize = 21;
 const FLAGS: usize = 22;
-const ZERO: usize = 23;
+const KEY_CODEC: usize = 23;
 const PREFIX: usize = 24;
 const KEY_LIST: usize = 28;
 const SUFFIX: usize = 32;
 const RECORDS: usize = 36;
 const TOMBSTONES: usize = 40;
 const USED: usize = 44;
-const _: () = assert!(KEYS == HEADER_BYTES && USED + 4 == BODY && ZERO + 1 == PREFIX);
+const _: () = assert!(KEYS == HEADER_BYTES && USED + 4 == BODY && KEY_CODEC + 1 == PREFIX);
 
 /// The header's fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,6 +56,8 @@ pub(super) struct NodeHeader {
     /// A leaf's record encoding or an inner page's level.
     pub detail: u8,
     pub flags: u8,
+    /// The codec of compressed keys, or zero.
+    pub key_codec: u8,
     pub prefix: u32,
     pub key_list: u32,
     pub suffix: u32,
@@ -71,7 +75,7 @@ impl NodeHeader {
         };
         let word =
             |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        if header[ZERO] != 0 || header[FLAGS] & !(FLAG_WIDE | FLAG_KINDS) != 0 {
+        if header[FLAGS] & !(FLAG_WIDE | FLAG_KINDS | FLAG_KEYS_64) != 0 {
             return Err("unknown flags in the page header");
         }
         Ok(Self {
@@ -79,6 +83,7 @@ impl NodeHeader {
             key_encoding: header[KEY_ENCODING],
             detail: header[DETAIL],
             flags: header[FLAGS],
+            key_codec: header[KEY_CODEC],
             prefix: word(PREFIX),
             key_list: word(KEY_LIST),
             suffix: word(SUFFIX),
@@ -94,7 +99,7 @@ impl NodeHeader {
         page[KEY_ENCODING] = self.key_encoding;
         page[DETAIL] = self.detail;
         page[FLAGS] = self.flags;
-        page[ZERO] = 0;
+        page[KEY_CODEC] = self.key_codec;
         for (at, value) in [
             (PREFIX, self.prefix),
             (KEY_LIST, self.key_list),

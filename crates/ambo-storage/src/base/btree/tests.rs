@@ -21,7 +21,7 @@ use crate::{
     record::{Record, RecordKind},
 };
 
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 
 fn build(store: &Arc<PageStore>, model: &Model, fanout_max: usize) -> Arc<Tree> {
     let mut builder = TreeBuilder::new(store, BuildOptions { fanout_max, ..BuildOptions::default() });
@@ -41,7 +41,7 @@ fn value(store: &Arc<PageStore>, record: Record<'_>) -> Value {
 }
 
 /// A tree that owns its store.
-struct TreeSubject(Arc<Tree>);
+pub(super) struct TreeSubject(pub(super) Arc<Tree>);
 
 impl Subject for TreeSubject {
     fn get(&self, key: &[u8]) -> Option<Value> {
@@ -95,7 +95,7 @@ impl SubjectCursor for TreeCursor {
 }
 
 /// The pages of a tree, after checking it.
-fn check(tree: &Tree, tombstones_allowed: bool) -> BTreeSet<u64> {
+pub(super) fn check(tree: &Tree, tombstones_allowed: bool) -> BTreeSet<u64> {
     let report = tree.check(&CheckOptions { tombstones_allowed, problems_max: 10 }).unwrap();
     assert_eq!(report.problems, []);
     numbers(&report.pages)
@@ -582,9 +582,9 @@ proptest! {
             0 => keys,
             width => keys.into_iter().map(|mut key| { key.resize(width, 0); key }).collect(),
         };
-        let mut draft = leaf::LeafDraft::new(PAGE);
+        let mut draft = draft::LeafDraft::new(PAGE, None);
         for key in &keys {
-            prop_assert!(draft.push(key, Record::inline(b""), 0, 0));
+            prop_assert!(draft.push(&draft::Entry::plain(key, Record::inline(b""), 0, 0)));
         }
         let (page, _) = draft.encode();
         let view = leaf::LeafView::parse(page).unwrap();

@@ -9,10 +9,10 @@ use super::{
     filter::KeyFilter,
     hot::{self, HotNode, HotSlot},
     inner::InnerView,
-    leaf::LeafView,
+    leaf::{LeafView, Stored},
     merge::coalesce,
     meta::TreeMeta,
-    prefetch,
+    packed, prefetch,
     walk::LeafWalker,
 };
 use crate::{
@@ -61,10 +61,19 @@ impl Tree {
         let page = self.store.read(ptr, Access::Point)?;
         prefetch::page_front(&page);
         match find(&page, key) {
-            Ok(Some((kind, range))) => Ok(Some(TreeRecord { page, kind, range })),
+            Ok(Some((Stored::Plain(kind), range))) => Ok(Some(TreeRecord { page, kind, range, unpacked: None })),
+            Ok(Some((Stored::Packed, range))) => self.unpacked(ptr, page, range).map(Some),
             Ok(None) => Ok(None),
             Err(what) => Err(self.damaged(ptr, what)),
         }
+    }
+
+    /// A compressed record, as it was before.
+    #[cold]
+    fn unpacked<'a>(&'a self, ptr: PagePtr, page: PageRef<'a>, range: Range<usize>) -> Result<TreeRecord<'a>> {
+        let mut value = Vec::new();
+        packed::unpack(&self.store, &page[range.clone()], &mut value).map_err(|what| self.damaged(ptr, what))?;
+        Ok(TreeRecord { page, kind: RecordKind::Inline, range, unpacked: Some(value) })
     }
 
     /// How many entries, tombstones included, have smaller keys.
@@ -205,7 +214,7 @@ fn step<const COUNTED: bool>(page: &[u8], view: &InnerView, key: &[u8]) -> Found
 
 /// The record of `key` in a leaf.
 #[inline]
-fn find(page: &[u8], key: &[u8]) -> Found<Option<(RecordKind, Range<usize>)>> {
+fn find(page: &[u8], key: &[u8]) -> Found<Option<(Stored, Range<usize>)>> {
     let leaf = LeafView::parse(page)?;
     let (index, equal) = leaf.keys.search(page, key)?;
     if equal { leaf.record(page, index).map(Some) } else { Ok(None) }
@@ -222,6 +231,8 @@ pub struct TreeRecord<'a> {
     page: PageRef<'a>,
     kind: RecordKind,
     range: Range<usize>,
+    /// The bytes, if the page has them compressed.
+    unpacked: Option<Vec<u8>>,
 }
 
 impl TreeRecord<'_> {
@@ -239,7 +250,10 @@ impl TreeRecord<'_> {
 impl Deref for TreeRecord<'_> {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        &self.page[self.range.clone()]
+        match &self.unpacked {
+            None => &self.page[self.range.clone()],
+            Some(value) => value,
+        }
     }
 }
 

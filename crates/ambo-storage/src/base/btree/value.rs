@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use ambo_codec::record::RecordCodec;
+
+use super::{leaf::Stored, packed};
 use crate::{
     Error, Result,
     page::{BlobReader, BlobRef, BlobWriter, NAME, PageRange, PageStore},
+    record::RecordKind,
 };
 
 /// How much of a blob is copied at a time.
@@ -21,17 +25,19 @@ pub(super) struct Written {
 /// Writes blobs; frees them again when dropped before [`Blobs::keep`].
 pub(super) struct Blobs {
     store: Arc<PageStore>,
+    codec: Option<RecordCodec>,
     written: Vec<PageRange>,
 }
 
 impl Blobs {
-    pub(super) fn new(store: &Arc<PageStore>) -> Self {
-        Self { store: Arc::clone(store), written: Vec::new() }
+    /// Blobs of this store, compressed with the codec if there is one.
+    pub(super) fn new(store: &Arc<PageStore>, codec: Option<RecordCodec>) -> Self {
+        Self { store: Arc::clone(store), codec, written: Vec::new() }
     }
 
     /// Writes a blob.
     pub(super) fn write(&mut self, value: &[u8]) -> Result<Written> {
-        let mut writer = BlobWriter::new(&self.store);
+        let mut writer = BlobWriter::new(&self.store, self.codec);
         writer.write_all(value)?;
         self.finish(writer)
     }
@@ -39,7 +45,7 @@ impl Blobs {
     /// Writes a blob with the contents of another.
     pub(super) fn copy(&mut self, reference: &[u8]) -> Result<Written> {
         let mut reader = BlobReader::new(&self.store, decode(reference)?)?;
-        let mut writer = BlobWriter::new(&self.store);
+        let mut writer = BlobWriter::new(&self.store, self.codec);
         let mut buffer = vec![0; COPY_BYTES.min(usize::try_from(reader.len()).unwrap_or(COPY_BYTES))];
         let mut offset = 0;
         while offset < reader.len() {
@@ -74,6 +80,18 @@ fn decode(reference: &[u8]) -> Result<BlobRef> {
 
 fn page_count(blob: &BlobRef) -> u64 {
     blob.pages().iter().fold(0, |sum, range| sum.saturating_add(range.pages))
+}
+
+/// Bytes of a value, and pages of its blob if it is one, by what is stored of it.
+pub(super) fn sizes(stored: Stored, bytes: &[u8]) -> Result<(u64, u64)> {
+    match stored {
+        Stored::Plain(RecordKind::Blob) => blob_size(bytes),
+        Stored::Plain(RecordKind::Inline | RecordKind::Tombstone) => Ok((bytes.len() as u64, 0)),
+        Stored::Packed => match packed::unpacked_len(bytes) {
+            Ok(len) => Ok((len as u64, 0)),
+            Err(what) => Err(Error::damaged(NAME, 0, what)),
+        },
+    }
 }
 
 /// Bytes and pages of the blob with this reference.

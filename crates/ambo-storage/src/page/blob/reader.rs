@@ -1,73 +1,71 @@
-//! Reading a value, at any position, straight from the file: a long value does not push out what others need.
+//! Reading a value, at any position.
 
 use std::{
     io::{self, Read, Seek, SeekFrom},
     sync::Arc,
 };
 
-use super::{BlobRef, check_kind, payload_bytes};
+use ambo_codec::record::RecordCodec;
+
+use super::{BlobRef, CHUNK_BYTES, CHUNK_RAW, pages_reader::PagesReader};
 use crate::{
     Error, Result,
-    id::PageNo,
-    page::{HEADER_BYTES, PageRange, PageStore},
+    page::{NAME, PageStore},
 };
-
-/// Bytes that are read ahead.
-const BUFFER_BYTES: usize = 256 << 10;
 
 /// Reads one blob. REQUIRES: the blob's pages are not freed meanwhile; whoever hands out readers keeps the version that
 /// refers to the blob.
 pub struct BlobReader {
-    store: Arc<PageStore>,
-    blob: BlobRef,
-    /// For each extent, how many pages of the blob come before it.
-    before: Vec<u64>,
+    pages: PagesReader,
+    bytes: u64,
     position: u64,
-    /// Verified pages `buffered` of the blob, headers included.
-    buffer: Vec<u8>,
-    buffered: std::ops::Range<u64>,
+    chunks: Option<Chunks>,
+}
+
+/// The decompressing half of a reader.
+struct Chunks {
+    codec: RecordCodec,
+    /// Where each chunk begins among the stored bytes, and where the last ends.
+    starts: Vec<u64>,
+    /// Whether a chunk is stored as it is.
+    raw: Vec<bool>,
+    packed: Vec<u8>,
+    /// The chunk that was read last, and its number.
+    chunk: Vec<u8>,
+    number: Option<usize>,
 }
 
 impl BlobReader {
-    /// A reader at the beginning of a blob.
+    /// A reader at the beginning of a blob. Of a compressed one it reads the index.
     pub fn new(store: &Arc<PageStore>, blob: BlobRef) -> Result<Self> {
-        blob.check(store)?;
-        let mut pages = 0;
-        let before = blob.extents.iter().map(|extent| {
-            pages += extent.pages;
-            pages - extent.pages
-        });
-        let before = before.collect();
-        let store = Arc::clone(store);
-        Ok(Self { store, blob, before, position: 0, buffer: Vec::new(), buffered: 0..0 })
+        let (bytes, stored, codec) = (blob.bytes, blob.stored, blob.codec);
+        let mut pages = PagesReader::new(store, blob)?;
+        let chunks = codec.map(|codec| Chunks::load(&mut pages, codec, bytes, stored)).transpose()?;
+        Ok(Self { pages, bytes, position: 0, chunks })
     }
 
     /// Bytes of the value.
     pub fn len(&self) -> u64 {
-        self.blob.bytes
+        self.bytes
     }
 
     /// Whether the value has no bytes.
     pub fn is_empty(&self) -> bool {
-        self.blob.bytes == 0
+        self.bytes == 0
     }
 
     /// Reads from `offset` into `out`, as much as there is: less than asked for only at the end of the value.
     pub fn read_at(&mut self, offset: u64, out: &mut [u8]) -> Result<usize> {
-        let left = self.blob.bytes.saturating_sub(offset);
+        let Some(chunks) = &mut self.chunks else { return self.pages.read_at(offset, out) };
+        let left = self.bytes.saturating_sub(offset);
         let len = out.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let payload = payload_bytes(&self.store);
         let mut done = 0;
         while done < len {
             let at = offset + done as u64;
-            let (page, within) = (at / payload as u64, (at % payload as u64) as usize);
-            if !self.buffered.contains(&page) {
-                self.fill(page, (within + len - done).div_ceil(payload) as u64)?;
-            }
-            let start =
-                (page - self.buffered.start) as usize * self.store.page_size() + HEADER_BYTES + within;
-            let now = (len - done).min(payload - within);
-            out[done..done + now].copy_from_slice(&self.buffer[start..start + now]);
+            let (number, within) = ((at / CHUNK_BYTES as u64) as usize, (at % CHUNK_BYTES as u64) as usize);
+            let chunk = chunks.read(&mut self.pages, number, self.bytes)?;
+            let now = (len - done).min(chunk.len() - within);
+            out[done..done + now].copy_from_slice(&chunk[within..within + now]);
             done += now;
         }
         Ok(len)
@@ -75,45 +73,68 @@ impl BlobReader {
 
     /// Reads the whole value.
     pub fn read_all(&mut self) -> Result<Vec<u8>> {
-        let mut value = vec![0; usize::try_from(self.blob.bytes).expect("at most 4 GiB on a 64-bit machine")];
+        let mut value = vec![0; usize::try_from(self.bytes).expect("at most 4 GiB on a 64-bit machine")];
         self.read_at(0, &mut value)?;
         Ok(value)
     }
+}
 
-    /// Buffers page `page` of the blob and some after it: a whole buffer if the reader goes on where it was, or else
-    /// the `wanted` ones.
-    fn fill(&mut self, page: u64, wanted: u64) -> Result<()> {
-        let most = (BUFFER_BYTES / self.store.page_size()) as u64;
-        let ahead = if page == self.buffered.end { most } else { wanted.min(most) };
-        let (number, left) = self.locate(page);
-        match self.load(page, number, ahead.min(left)) {
-            // The damage may be in what is only read ahead.
-            Err(Error::Damaged { .. }) if ahead.min(left) > 1 => self.load(page, number, 1),
-            result => result,
+impl Chunks {
+    /// Reads the index and checks that it covers what is stored.
+    fn load(pages: &mut PagesReader, codec: u8, bytes: u64, stored: u64) -> Result<Self> {
+        let codec = RecordCodec::from_parts(codec, 0).ok_or_else(|| damaged("is compressed with an unknown codec"))?;
+        let count = bytes.div_ceil(CHUNK_BYTES as u64) as usize;
+        let Some(index_at) = stored.checked_sub(count as u64 * 4) else {
+            return Err(damaged("is shorter than its index"));
+        };
+        let mut index = vec![0; count * 4];
+        pages.read_at(index_at, &mut index)?;
+        let mut starts = vec![0];
+        let mut raw = Vec::with_capacity(count);
+        let mut end = 0u64;
+        for entry in index.chunks_exact(4) {
+            let entry = entry.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+            let len = entry & !CHUNK_RAW;
+            if len as usize > CHUNK_BYTES {
+                return Err(damaged("has a chunk that is too long"));
+            }
+            end += u64::from(len);
+            starts.push(end);
+            raw.push(entry & CHUNK_RAW != 0);
         }
-    }
-
-    /// Buffers `pages` pages from page `page` of the blob, which is page `number` of the file.
-    fn load(&mut self, page: u64, number: PageNo, pages: u64) -> Result<()> {
-        let page_size = self.store.page_size();
-        // Until all is verified the buffer holds nothing.
-        self.buffered = 0..0;
-        self.buffer.resize(pages as usize * page_size, 0);
-        self.store.read_direct(number, &mut self.buffer)?;
-        for (number, page) in (number.0..).zip(self.buffer.chunks(page_size)) {
-            check_kind(page, number, page_size)?;
+        if end != index_at {
+            return Err(damaged("has an index that contradicts its length"));
         }
-        self.buffered = page..page + pages;
-        Ok(())
+        Ok(Self { codec, starts, raw, packed: Vec::new(), chunk: Vec::new(), number: None })
     }
 
-    /// Where page `page` of the blob is, and how many pages its extent has from there.
-    fn locate(&self, page: u64) -> (PageNo, u64) {
-        let extent = self.before.partition_point(|before| *before <= page) - 1;
-        let within = page - self.before[extent];
-        let PageRange { start, pages } = self.blob.extents[extent];
-        (PageNo(start.0 + within), pages - within)
+    /// Chunk `number` of a value of `bytes` bytes.
+    fn read(&mut self, pages: &mut PagesReader, number: usize, bytes: u64) -> Result<&[u8]> {
+        if self.number != Some(number) {
+            self.number = None;
+            let raw_len = (bytes - (number * CHUNK_BYTES) as u64).min(CHUNK_BYTES as u64) as usize;
+            let (start, end) = (self.starts[number], self.starts[number + 1]);
+            self.packed.resize((end - start) as usize, 0);
+            pages.read_at(start, &mut self.packed)?;
+            self.chunk.clear();
+            if self.raw[number] {
+                std::mem::swap(&mut self.chunk, &mut self.packed);
+            } else {
+                let unpacked = self.codec.decompress_into(None, &self.packed, raw_len, &mut self.chunk);
+                unpacked.map_err(|damage| damaged(damage.0))?;
+            }
+            if self.chunk.len() != raw_len {
+                return Err(damaged("has a chunk of another length than it should have"));
+            }
+            self.number = Some(number);
+        }
+        Ok(&self.chunk)
     }
+}
+
+#[cold]
+fn damaged(what: &str) -> Error {
+    Error::damaged(NAME, 0, format!("a compressed blob {what}"))
 }
 
 impl Read for BlobReader {
@@ -128,7 +149,7 @@ impl Seek for BlobReader {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let target = match to {
             SeekFrom::Start(offset) => Some(offset),
-            SeekFrom::End(offset) => self.blob.bytes.checked_add_signed(offset),
+            SeekFrom::End(offset) => self.bytes.checked_add_signed(offset),
             SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
         };
         self.position =

@@ -28,7 +28,7 @@ fn value(len: usize, seed: u64) -> Vec<u8> {
 }
 
 fn write(store: &Arc<PageStore>, value: &[u8], chunk: usize) -> BlobRef {
-    let mut writer = BlobWriter::new(store);
+    let mut writer = BlobWriter::new(store, None);
     for part in value.chunks(chunk) {
         writer.write_all(part).unwrap();
     }
@@ -39,7 +39,7 @@ fn write(store: &Arc<PageStore>, value: &[u8], chunk: usize) -> BlobRef {
 #[test]
 fn the_worked_example_holds() {
     let extents = vec![PageRange::new(PageNo(7), 2), PageRange::new(PageNo(300), 1)];
-    let blob = BlobRef { bytes: 40_000, extents };
+    let blob = BlobRef { bytes: 40_000, stored: 40_000, codec: None, extents };
     let bytes = [0xc0, 0xb8, 0x02, 0x02, 0x07, 0x02, 0xac, 0x02, 0x01];
     assert_eq!(blob.encode(), bytes);
     assert_eq!(BlobRef::decode(&bytes), Some(blob));
@@ -75,7 +75,7 @@ fn values_of_many_lengths_come_back() {
 fn a_long_value_takes_several_extents() {
     let store = PageStore::memory(PAGE);
     let piece = value(1 << 20, 5);
-    let mut writer = BlobWriter::new(&store);
+    let mut writer = BlobWriter::new(&store, None);
     for number in 0..150u8 {
         writer.write_all(&[number]).unwrap();
         writer.write_all(&piece).unwrap();
@@ -131,7 +131,7 @@ proptest! {
     #[test]
     fn references_come_back(extents in proptest::collection::vec((1u64..PAGES_MAX / 2, 1u64..PAGES_MAX / 2), 1..30), bytes in 1..VALUE_BYTES_MAX) {
         let extents = extents.into_iter().map(|(start, pages)| PageRange::new(PageNo(start), pages)).collect();
-        let blob = BlobRef { bytes, extents };
+        let blob = BlobRef { bytes, stored: bytes, codec: None, extents };
         let mut encoded = blob.encode();
         prop_assert_eq!(BlobRef::decode(&encoded), Some(blob));
         encoded.push(0);
@@ -165,7 +165,7 @@ fn only_blob_pages_are_read() {
     let mut writer = store.writer();
     let ptr = writer.write(&page).unwrap();
     writer.finish().unwrap();
-    let mut reader = BlobReader::new(&store, BlobRef { bytes: 10, extents: vec![ptr.into()] }).unwrap();
+    let mut reader = BlobReader::new(&store, BlobRef { bytes: 10, stored: 10, codec: None, extents: vec![ptr.into()] }).unwrap();
     assert!(reader.read_all().unwrap_err().to_string().contains("should be of a blob"));
 }
 
@@ -174,7 +174,7 @@ fn only_blob_pages_are_read() {
 fn a_dropped_writer_frees_its_pages() {
     for store in both() {
         let used = store.stats().used_pages;
-        let mut writer = BlobWriter::new(&store);
+        let mut writer = BlobWriter::new(&store, None);
         Write::write_all(&mut writer, &value(5_000_000, 1)).unwrap();
         drop(writer);
         assert_eq!(store.stats().used_pages, used);

@@ -1,132 +1,94 @@
 //! Streaming a value in, of a length that is not known before.
 
-use std::{io, sync::Arc};
+use std::{fmt, io, sync::Arc};
 
-use super::{BlobRef, payload_bytes};
-use crate::{
-    Error, Result,
-    id::PageNo,
-    page::{HEADER_BYTES, PageKind, PageRange, PageStore, header},
-    record::VALUE_BYTES_MAX,
-};
+use ambo_codec::record::{Compressor, RecordCodec};
 
-/// Bytes of the first extent that is asked for, and of the largest; each is twice the one before.
-const EXTENT_BYTES_MIN: u64 = 1 << 20;
-const EXTENT_BYTES_MAX: u64 = 64 << 20;
-/// The most bytes that are written at once.
-const BATCH_BYTES: usize = 1 << 20;
+use super::{BlobRef, CHUNK_BYTES, CHUNK_RAW, pages_writer::PagesWriter};
+use crate::{Error, Result, page::PageStore, record::VALUE_BYTES_MAX};
 
 /// Writes one blob. Until [`BlobWriter::finish`] the pages belong to the writer: dropping it frees them.
 pub struct BlobWriter {
-    store: Arc<PageStore>,
+    pages: PagesWriter,
+    /// Bytes of the value so far.
     bytes: u64,
-    /// Pages written, and pages in `batch`.
-    extents: Vec<PageRange>,
-    /// Pages allocated and not yet used.
-    run: PageRange,
-    next_extent_bytes: u64,
-    /// Pages filled, or being filled, and not yet written.
-    batch: Vec<u8>,
-    /// The number of the first page of the batch.
-    first: PageNo,
-    /// Room in the last page of the batch.
-    room: usize,
-    failed: bool,
+    chunks: Option<Chunks>,
+}
+
+/// The compressing half of a writer.
+struct Chunks {
+    codec: RecordCodec,
+    compressor: Compressor,
+    /// The chunk that is being filled.
+    raw: Vec<u8>,
+    packed: Vec<u8>,
+    /// The index so far.
+    lens: Vec<u32>,
 }
 
 impl BlobWriter {
-    /// A writer of a new blob.
-    pub fn new(store: &Arc<PageStore>) -> Self {
-        Self {
-            store: Arc::clone(store),
-            bytes: 0,
-            extents: Vec::new(),
-            run: PageRange::new(PageNo(0), 0),
-            next_extent_bytes: EXTENT_BYTES_MIN,
-            batch: Vec::new(),
-            first: PageNo(0),
-            room: 0,
-            failed: false,
-        }
+    /// A writer of a new blob, compressed if there is a codec.
+    pub fn new(store: &Arc<PageStore>, codec: Option<RecordCodec>) -> Self {
+        let chunks = codec.map(|codec| Chunks {
+            codec,
+            compressor: Compressor::new(codec, None),
+            raw: Vec::new(),
+            packed: Vec::new(),
+            lens: Vec::new(),
+        });
+        Self { pages: PagesWriter::new(store), bytes: 0, chunks }
     }
 
     /// Appends to the value. After an error the writer is of no more use: drop it.
-    pub fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
-        assert!(!self.failed, "the writer is used after an error");
+    pub fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
         if self.bytes + bytes.len() as u64 > VALUE_BYTES_MAX {
-            self.failed = true;
             return Err(Error::Invalid(format!("a value of more than {VALUE_BYTES_MAX} bytes")));
         }
-        let result = self.append(bytes);
-        self.failed = result.is_err();
-        result
-    }
-
-    fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+        self.bytes += bytes.len() as u64;
+        let Some(chunks) = &mut self.chunks else { return self.pages.write_all(bytes) };
         while !bytes.is_empty() {
-            if self.room == 0 {
-                self.next_page()?;
-            }
-            let (now, later) = bytes.split_at(bytes.len().min(self.room));
-            let at = self.batch.len() - self.room;
-            self.batch[at..at + now.len()].copy_from_slice(now);
-            self.room -= now.len();
-            self.bytes += now.len() as u64;
+            let (now, later) = bytes.split_at(bytes.len().min(CHUNK_BYTES - chunks.raw.len()));
+            chunks.raw.extend_from_slice(now);
             bytes = later;
+            if chunks.raw.len() == CHUNK_BYTES {
+                chunks.write(&mut self.pages)?;
+            }
         }
         Ok(())
     }
 
-    /// Begins a page, in the batch or in a new one.
-    fn next_page(&mut self) -> Result<()> {
-        let page_size = self.store.page_size();
-        if self.run.pages == 0 || self.batch.len() + page_size > BATCH_BYTES {
-            self.flush()?;
-        }
-        if self.run.pages == 0 {
-            let wanted = self.next_extent_bytes / page_size as u64;
-            self.run = self.store.allocate_run(1, wanted)?;
-            self.next_extent_bytes = (self.next_extent_bytes * 2).min(EXTENT_BYTES_MAX);
-        }
-        let number = self.run.start;
-        self.run = PageRange::new(PageNo(number.0 + 1), self.run.pages - 1);
-        match self.extents.last_mut() {
-            Some(last) if last.end() == number.0 => last.pages += 1,
-            _ => self.extents.push(PageRange::new(number, 1)),
-        }
-        if self.batch.is_empty() {
-            self.first = number;
-        }
-        let start = self.batch.len();
-        self.batch.resize(start + page_size, 0);
-        header::set_header(&mut self.batch[start..], PageKind::Blob, 0);
-        self.room = payload_bytes(&self.store);
-        debug_assert_eq!(self.room, page_size - HEADER_BYTES);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        if !self.batch.is_empty() {
-            self.store.write_pages(self.first, 1, &mut self.batch, false)?;
-            self.batch.clear();
-        }
-        Ok(())
-    }
-
-    /// Writes the rest; the blob's pages belong to the caller, what was allocated beyond them is free again.
+    /// Writes the rest; the blob's pages belong to the caller.
     pub fn finish(mut self) -> Result<BlobRef> {
-        assert!(!self.failed, "the writer is used after an error");
-        self.flush()?;
-        Ok(BlobRef { bytes: self.bytes, extents: std::mem::take(&mut self.extents) })
+        let mut codec = None;
+        if let Some(chunks) = self.chunks.as_mut().filter(|_| self.bytes > 0) {
+            chunks.finish(&mut self.pages)?;
+            codec = Some(chunks.codec.number());
+        }
+        let stored = self.pages.bytes();
+        Ok(BlobRef { bytes: self.bytes, stored, codec, extents: self.pages.finish()? })
     }
 }
 
-impl Drop for BlobWriter {
-    fn drop(&mut self) {
-        if self.run.pages > 0 {
-            self.store.free([self.run]);
+impl Chunks {
+    /// Writes the chunk that is there, compressed if that is smaller.
+    fn write(&mut self, pages: &mut PagesWriter) -> Result<()> {
+        self.packed.clear();
+        self.compressor.compress(&self.raw, &mut self.packed);
+        let raw = self.packed.len() >= self.raw.len();
+        let chunk = if raw { &self.raw } else { &self.packed };
+        self.lens.push(chunk.len() as u32 | if raw { CHUNK_RAW } else { 0 });
+        pages.write_all(chunk)?;
+        self.raw.clear();
+        Ok(())
+    }
+
+    /// Writes the last chunk, and the index.
+    fn finish(&mut self, pages: &mut PagesWriter) -> Result<()> {
+        if !self.raw.is_empty() {
+            self.write(pages)?;
         }
-        self.store.free(std::mem::take(&mut self.extents));
+        let index: Vec<u8> = self.lens.iter().flat_map(|len| len.to_le_bytes()).collect();
+        pages.write_all(&index)
     }
 }
 
@@ -139,5 +101,11 @@ impl io::Write for BlobWriter {
     /// Does nothing: a blob is whole once it is finished.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl fmt::Debug for BlobWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlobWriter").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }

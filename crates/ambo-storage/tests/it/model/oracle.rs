@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::Kind;
+use super::plan::{Compression, Keys, Kind};
 
 /// A value by length and hash: states are compared and copied often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +40,8 @@ pub struct Table {
     /// Tells a table from others that had its name.
     pub birth: u64,
     pub kind: Kind,
+    pub keys: Keys,
+    pub compression: Compression,
     pub rows: Rows,
 }
 
@@ -50,9 +52,10 @@ pub type State = BTreeMap<String, Table>;
 #[derive(Clone, Debug)]
 pub enum Change {
     Row { table: String, key: Vec<u8>, value: Option<Digest> },
-    Create { name: String, birth: u64, kind: Kind },
+    Create { name: String, table: Table },
     Drop { name: String },
     Rename { from: String, to: String },
+    Alter { name: String, compression: Compression },
     Truncate { name: String, birth: u64 },
 }
 
@@ -67,8 +70,8 @@ pub fn apply(state: &mut State, changes: &[Change]) {
                     None => rows.remove(&key),
                 };
             }
-            Change::Create { name, birth, kind } => {
-                assert!(state.insert(name, Table { birth, kind, rows: Rows::new() }).is_none());
+            Change::Create { name, table } => {
+                assert!(state.insert(name, table).is_none());
             }
             Change::Drop { name } => {
                 state.remove(&name).expect("it was there");
@@ -76,6 +79,9 @@ pub fn apply(state: &mut State, changes: &[Change]) {
             Change::Rename { from, to } => {
                 let table = state.remove(&from).expect("it was there");
                 assert!(state.insert(to, table).is_none());
+            }
+            Change::Alter { name, compression } => {
+                state.get_mut(&name).expect("it was there").compression = compression;
             }
             Change::Truncate { name, birth } => {
                 let table = state.get_mut(&name).expect("it was there");
@@ -169,7 +175,8 @@ impl Oracle {
 fn is_same(expected: &State, found: &State) -> bool {
     expected.len() == found.len()
         && expected.iter().zip(found).all(|((name, table), (other_name, other))| {
-            name == other_name && table.kind == other.kind && table.rows == other.rows
+            let options = |table: &Table| (table.kind, table.keys, table.compression);
+            name == other_name && options(table) == options(other) && table.rows == other.rows
         })
 }
 
@@ -200,6 +207,9 @@ pub fn difference(expected: &State, found: &State) -> String {
         let other = &found[name];
         if table.kind != other.kind {
             out += &format!("{name}: {:?} expected, {:?} found; ", table.kind, other.kind);
+        }
+        if table.compression != other.compression {
+            out += &format!("{name}: {:?} expected, {:?} found; ", table.compression, other.compression);
         }
         out += &rows_difference(name, &table.rows, &other.rows);
     }

@@ -1,5 +1,6 @@
 //! What a run does: operations from a seed, without a look at the engine.
 
+use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
 use ambo_storage::io::sim::{Fault, FaultKind, Op};
 
 use crate::support::Random;
@@ -59,6 +60,26 @@ pub enum Kind {
     Memory,
 }
 
+/// What the keys of a table look like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keys {
+    /// Of any length.
+    Any,
+    /// 4 bytes.
+    Four,
+    /// 8 bytes.
+    Eight,
+}
+
+/// How a table is compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Compression {
+    /// Only where keys are 4 or 8 bytes.
+    pub keys: Option<IntegerCodec>,
+    pub records: Option<RecordCodec>,
+    pub dictionary: bool,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reopen {
     /// Flushed and dropped.
@@ -98,12 +119,18 @@ pub enum Operation {
     Compact,
     Create {
         kind: Kind,
+        keys: Keys,
+        compression: Compression,
     },
     Drop {
         table: u64,
     },
     Rename {
         table: u64,
+    },
+    Alter {
+        table: u64,
+        compression: Compression,
     },
     Truncate {
         table: u64,
@@ -134,10 +161,15 @@ const CHOICES: &[(u64, Choose)] = &[
     (30, |_| Operation::Flush),
     (20, |_| Operation::Settle),
     (10, |_| Operation::Compact),
-    (20, |r| Operation::Create { kind: *r.pick(&[Kind::Logged, Kind::Logged, Kind::LogOff, Kind::Memory]) }),
+    (20, |r| Operation::Create {
+        kind: *r.pick(&[Kind::Logged, Kind::Logged, Kind::LogOff, Kind::Memory]),
+        keys: *r.pick(&[Keys::Any, Keys::Four, Keys::Eight]),
+        compression: compression(r),
+    }),
     (8, |r| Operation::Drop { table: r.next() }),
     (8, |r| Operation::Rename { table: r.next() }),
     (8, |r| Operation::Truncate { table: r.next() }),
+    (20, |r| Operation::Alter { table: r.next(), compression: compression(r) }),
     (30, |_| Operation::Snapshot),
     (20, |_| Operation::DropSnapshot),
     (30, |_| Operation::Verify),
@@ -156,7 +188,8 @@ pub fn operations(random: &mut Random) -> Vec<Operation> {
         CHOICES.iter().map(|(weight, choose)| (weight * random.pick(&liking), *choose)).collect();
     let weights: u64 = choices.iter().map(|(weight, _)| weight).sum();
     let count = 20 + random.below(140);
-    let mut out = vec![Operation::Create { kind: Kind::Logged }];
+    let keys = *random.pick(&[Keys::Any, Keys::Eight]);
+    let mut out = vec![Operation::Create { kind: Kind::Logged, keys, compression: compression(random) }];
     for _ in 0..count {
         let mut at = random.below(weights);
         let choice = choices.iter().find(|(weight, _)| {
@@ -169,6 +202,14 @@ pub fn operations(random: &mut Random) -> Vec<Operation> {
     out.push(Operation::Reopen(Reopen::Crash));
     out.push(Operation::Reopen(Reopen::Close));
     out
+}
+
+/// Half of the time none.
+fn compression(random: &mut Random) -> Compression {
+    let keys = random.one_in(2).then(|| *random.pick(&IntegerCodec::ALL));
+    let records = random.one_in(2).then(|| *random.pick(&RecordCodec::ALL));
+    let dictionary = matches!(records, Some(RecordCodec::Zstd { .. })) && random.one_in(2);
+    Compression { keys, records, dictionary }
 }
 
 fn write(random: &mut Random) -> Write {

@@ -136,7 +136,7 @@ impl World {
             Step::Write(write) => self.step_write(transaction, shadow, *write),
             Step::Read { table, key: number } => {
                 let Some((name, id)) = self.table(*table) else { return Ok(true) };
-                let key = self.key(*number);
+                let key = self.key(&name, *number);
                 let found = transaction.get(id, &key)?.map(|value| Digest::of(&value));
                 assert_eq!(found, shadow.rows(&name).get(&key).copied(), "{name} {number}");
                 if !shadow.written().contains(&(name.clone(), key.clone())) {
@@ -160,7 +160,7 @@ impl World {
             }
             Step::Count { table, from, to } => {
                 let Some((name, id)) = self.table(*table) else { return Ok(true) };
-                let (lower, upper) = (self.key(*from), self.key(*to));
+                let (lower, upper) = (self.key(&name, *from), self.key(&name, *to));
                 let expected = match lower < upper {
                     true => shadow.rows(&name).range(lower.clone()..upper.clone()).count() as u64,
                     false => 0,
@@ -171,7 +171,8 @@ impl World {
             }
             Step::Lock { table, key: number } => {
                 let Some((name, id)) = self.table(*table) else { return Ok(true) };
-                let at = (name, self.key(*number));
+                let key = self.key(&name, *number);
+                let at = (name, key);
                 match transaction.lock(id, &at.1) {
                     Ok(()) => assert!(!shadow.interfered.contains(&at), "a change is not seen"),
                     Err(Error::Conflict(why)) => {
@@ -203,7 +204,7 @@ impl World {
         write: Write,
     ) -> Result<bool> {
         let Some((name, id)) = self.table(write.table) else { return Ok(true) };
-        let key = self.key(write.key);
+        let key = self.key(&name, write.key);
         let bytes = write.value.map(value);
         match &bytes {
             Some(bytes) => transaction.put(id, &key, bytes)?,
@@ -218,7 +219,8 @@ impl World {
     /// Somebody else writes; refused where the transaction holds the row's lock.
     fn interfere(&mut self, shadow: &mut Shadow, write: Write) {
         let Some((name, id)) = self.table(write.table) else { return };
-        let at = (name, self.key(write.key));
+        let key = self.key(&name, write.key);
+        let at = (name, key);
         if shadow.locked.contains(&at) {
             if !self.poisoned && !self.disturbed {
                 let refused = self.engine().put(id, &at.1, b"behind a lock");

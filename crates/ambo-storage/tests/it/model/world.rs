@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, io::Write as _, sync::Arc};
 
+use ambo_codec::Type;
 use ambo_storage::{
     Error, Result,
-    catalog::{Storage, TableDefinition},
-    database::{Engine, Isolation, Options, Seek, Snapshot, Sync},
+    catalog::{KeyWidth, Storage, TableDefinition, TableOptions},
+    database::{Engine, Isolation, KeySum, Options, Seek, Snapshot, Sync},
     id::TableId,
     io::sim::{Fault, FaultKind, Op, SimDisk},
     log::Operation as LogOperation,
@@ -14,7 +15,7 @@ use ambo_storage::{
 
 use super::{
     oracle::{Change, Digest, End, Oracle, Rows, State, Table, difference, rows_difference},
-    plan::{Kind, Operation, Reopen, TABLES_MAX, ValuePlan, Write},
+    plan::{Compression, Keys, Kind, Operation, Reopen, TABLES_MAX, ValuePlan, Write},
 };
 use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
 
@@ -40,8 +41,13 @@ pub struct World {
     trace: bool,
 }
 
-/// The bytes of a key: short ones, some with a lot in common, some longer than a page.
-fn key(number: u64) -> Vec<u8> {
+/// The bytes of a key: integers with gaps, or short ones, some with a lot in common, some longer than a page.
+fn key(keys: Keys, number: u64) -> Vec<u8> {
+    match keys {
+        Keys::Four => return (number as u32 + (number as u32 % 7 << 9)).to_be_bytes().to_vec(),
+        Keys::Eight => return (number + (number % 5 << 40)).to_be_bytes().to_vec(),
+        Keys::Any => {}
+    }
     match number % 12 {
         0 => {
             let mut key = format!("long{:02}", number % 5).into_bytes();
@@ -52,6 +58,21 @@ fn key(number: u64) -> Vec<u8> {
         1 => number.to_be_bytes().to_vec(),
         _ => format!("k{number:03}").into_bytes(),
     }
+}
+
+/// What a table with such keys can have of it.
+fn possible(compression: Compression, keys: Keys) -> Compression {
+    match keys {
+        Keys::Any => Compression { keys: None, ..compression },
+        Keys::Four | Keys::Eight => compression,
+    }
+}
+
+fn options(compression: Compression) -> TableOptions {
+    TableOptions::new()
+        .key_compression(compression.keys)
+        .record_compression(compression.records)
+        .record_dictionary(compression.dictionary)
 }
 
 pub fn value(plan: ValuePlan) -> Vec<u8> {
@@ -97,8 +118,9 @@ impl World {
         self.engine.clone().expect("it is open between operations")
     }
 
-    pub fn key(&self, number: u64) -> Vec<u8> {
-        key(number * self.spread)
+    /// The key of a number in the table of that name.
+    pub fn key(&self, table: &str, number: u64) -> Vec<u8> {
+        key(self.oracle.now[table].keys, number * self.spread)
     }
 
     /// A number that tells whether two runs did the same to the disk.
@@ -127,9 +149,10 @@ impl World {
             Operation::Flush => self.settle_down(|engine| engine.flush()),
             Operation::Settle => self.settle_down(|engine| engine.settle()),
             Operation::Compact => self.settle_down(|engine| engine.compact().map(drop)),
-            Operation::Create { kind } => self.create(*kind),
+            Operation::Create { kind, keys, compression } => self.create(*kind, *keys, *compression),
             Operation::Drop { table } => self.drop_table(*table),
             Operation::Rename { table } => self.rename(*table),
+            Operation::Alter { table, compression } => self.alter(*table, *compression),
             Operation::Truncate { table } => self.truncate(*table),
             Operation::Snapshot => {
                 if self.snapshots.len() < SNAPSHOTS_MAX {
@@ -226,7 +249,7 @@ impl World {
 
     pub fn write(&mut self, write: Write) -> bool {
         let Some((name, id)) = self.table(write.table) else { return false };
-        let key = self.key(write.key);
+        let key = self.key(&name, write.key);
         let bytes = write.value.map(value);
         let engine = self.engine();
         let result = match &bytes {
@@ -242,7 +265,8 @@ impl World {
         for write in writes {
             let Some((name, id)) = self.table(write.table) else { return };
             let bytes = write.value.filter(|plan| plan.len <= 1 << 20).map(value);
-            rows.push((name, id, self.key(write.key), bytes));
+            let key = self.key(&name, write.key);
+            rows.push((name, id, key, bytes));
         }
         let record = |bytes: &'_ Option<Vec<u8>>| bytes.is_some();
         let operations: Vec<_> = rows
@@ -269,7 +293,7 @@ impl World {
 
     fn stream(&mut self, table: u64, number: u64, plan: ValuePlan) {
         let Some((name, id)) = self.table(table) else { return };
-        let (key, bytes) = (self.key(number), value(plan));
+        let (key, bytes) = (self.key(&name, number), value(plan));
         let engine = self.engine();
         let write = || {
             let mut stream = engine.put_stream(id, &key)?;
@@ -290,7 +314,9 @@ impl World {
 
     fn load(&mut self, table: u64, first: u64, count: u64, seed: u64) {
         let Some((name, id)) = self.table(table) else { return };
-        let mut numbers: Vec<_> = (first * self.spread..(first + count) * self.spread).map(key).collect();
+        let table = self.oracle.now[&name].keys;
+        let numbers = first * self.spread..(first + count) * self.spread;
+        let mut numbers: Vec<_> = numbers.map(|number| key(table, number)).collect();
         numbers.sort();
         let engine = self.engine();
         let mut changes = Vec::new();
@@ -339,12 +365,24 @@ impl World {
         self.births
     }
 
-    fn create(&mut self, kind: Kind) {
+    fn create(&mut self, kind: Kind, keys: Keys, compression: Compression) {
         if self.ids.len() >= TABLES_MAX {
             return;
         }
         let name = self.free_name();
-        let definition = TableDefinition::key_value(&name);
+        let typed = |kind| {
+            TableDefinition::new(&name)
+                .column("key", kind)
+                .column("value", Type::Binary)
+                .primary_key(&["key"])
+        };
+        let definition = match keys {
+            Keys::Any => TableDefinition::key_value(&name),
+            Keys::Four => typed(Type::U32),
+            Keys::Eight => typed(Type::U64),
+        };
+        let compression = possible(compression, keys);
+        let definition = options(compression).apply(definition);
         let definition = match kind {
             Kind::Logged => definition,
             Kind::LogOff => definition.log(false),
@@ -355,7 +393,8 @@ impl World {
             self.ids.insert(name.clone(), *id);
         }
         let birth = self.birth();
-        self.note(result, vec![Change::Create { name, birth, kind }], self.is_synced());
+        let table = Table { birth, kind, keys, compression, rows: Rows::new() };
+        self.note(result, vec![Change::Create { name, table }], self.is_synced());
     }
 
     fn drop_table(&mut self, table: u64) {
@@ -376,6 +415,13 @@ impl World {
             self.ids.insert(to.clone(), id);
         }
         self.note(result, vec![Change::Rename { from, to }], self.is_synced());
+    }
+
+    fn alter(&mut self, table: u64, compression: Compression) {
+        let Some((name, _)) = self.table(table) else { return };
+        let compression = possible(compression, self.oracle.now[&name].keys);
+        let result = self.engine().alter_table(&name, &options(compression));
+        self.note(result, vec![Change::Alter { name, compression }], self.is_synced());
     }
 
     fn truncate(&mut self, table: u64) {
@@ -399,10 +445,10 @@ impl World {
         }
         for (name, id) in &self.ids {
             let number = self.random.below(super::plan::KEYS);
-            match self.engine().get(*id, &self.key(number)) {
+            match self.engine().get(*id, &self.key(name, number)) {
                 Ok(found) => assert_eq!(
                     found.map(|found| Digest::of(&found)),
-                    self.oracle.now[name].rows.get(&self.key(number)).copied(),
+                    self.oracle.now[name].rows.get(&self.key(name, number)).copied(),
                     "{name} {number}"
                 ),
                 Err(error) => self.excuse(&error),
@@ -429,7 +475,8 @@ impl World {
             );
             assert_eq!(snapshot.count(id, None, None)?, table.rows.len() as u64, "{name}");
             let (lower, upper) = (self.random.below(48), self.random.below(48));
-            let (lower, upper) = (self.key(lower), self.key(upper));
+            let bound = |number| key(table.keys, number * self.spread);
+            let (lower, upper) = (bound(lower), bound(upper));
             let expected = match lower < upper {
                 true => table.rows.range(lower.clone()..upper.clone()).count(),
                 false => 0,
@@ -439,6 +486,13 @@ impl World {
                 expected as u64,
                 "{name} {lower:?} {upper:?}"
             );
+            if table.keys != Keys::Any {
+                let sum = snapshot.sum_keys(id, Some(&lower), Some(&upper))?;
+                let mut expected = KeySum::default();
+                let within = table.rows.keys().filter(|key| (&lower..&upper).contains(key));
+                within.for_each(|key| expected.add(key));
+                assert_eq!(sum, expected, "{name} {lower:?} {upper:?}");
+            }
             let found = snapshot.get(id, &lower)?.map(|value| Digest::of(&value));
             assert_eq!(found, table.rows.get(&lower).copied(), "{name} {lower:?}");
             let mut cursor = snapshot.cursor(id)?;
@@ -549,8 +603,18 @@ impl World {
             };
             let rows =
                 rows(&snapshot, id)?.into_iter().map(|(key, value)| (key, Digest::of(&value))).collect();
+            let keys = match definition.key_width() {
+                None => Keys::Any,
+                Some(KeyWidth::Four) => Keys::Four,
+                Some(KeyWidth::Eight) => Keys::Eight,
+            };
+            let compression = Compression {
+                keys: definition.key_compression,
+                records: definition.record_compression,
+                dictionary: definition.record_dictionary,
+            };
             ids.insert(name.clone(), id);
-            state.insert(name, Table { birth: 0, kind, rows });
+            state.insert(name, Table { birth: 0, kind, keys, compression, rows });
         }
         Ok((state, ids))
     }

@@ -1,0 +1,175 @@
+//! Tests of trees with compressed keys and records.
+
+use std::sync::{Arc, atomic::AtomicBool};
+
+use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
+use proptest::prelude::*;
+
+use super::{tests::*, *};
+use crate::{
+    base::conformance::{self, Model},
+    page::{BlobReader, BlobRef, PageStore},
+    record::Record,
+};
+
+fn options(keys: Option<(IntegerCodec, usize)>, records: Option<RecordCodec>) -> BuildOptions {
+    let records = records.map(|codec| RecordCompression { codec, dictionary: None });
+    BuildOptions { keys, records, ..BuildOptions::default() }
+}
+
+fn build_with(store: &Arc<PageStore>, model: &Model, options: BuildOptions) -> Arc<Tree> {
+    let mut builder = TreeBuilder::new(store, options);
+    for (key, value) in model {
+        let record = value.as_ref().map_or(Record::TOMBSTONE, |value| Record::inline(value));
+        builder.push(key, record).unwrap();
+    }
+    Tree::open(Arc::clone(store), builder.finish().unwrap())
+}
+
+/// Numbers as they are in real tables: dense, with holes, clustered, anywhere, at the ends.
+fn numbers(wide: bool) -> impl Strategy<Value = Vec<u64>> {
+    let max = if wide { u64::MAX } else { u64::from(u32::MAX) };
+    let dense = (0..max / 2, 1u64..5, 1usize..2000)
+        .prop_map(|(from, step, len)| (0..len as u64).map(|n| from + n * step).collect::<Vec<_>>());
+    let anywhere = proptest::collection::vec(0..=max, 1..400);
+    let ends = proptest::collection::vec(prop_oneof![0u64..3, (max - 2)..=max], 1..4);
+    (dense, anywhere, ends).prop_map(|(mut all, more, ends)| {
+        all.extend(more);
+        all.extend(ends);
+        all
+    })
+}
+
+fn values() -> impl Strategy<Value = Option<Vec<u8>>> {
+    prop_oneof![
+        1 => Just(None),
+        4 => Just(Some(vec![7; 8])),
+        4 => (0usize..600, any::<u8>()).prop_map(|(len, byte)| Some(vec![byte; len])),
+        2 => proptest::collection::vec(any::<u8>(), 0..40).prop_map(Some),
+        1 => (1000usize..9000).prop_map(|len| Some((0..len).map(|n| (n / 9) as u8).collect())),
+    ]
+}
+
+fn model(wide: bool) -> impl Strategy<Value = Model> {
+    (numbers(wide), proptest::collection::vec(values(), 1..40), any::<bool>()).prop_map(
+        move |(numbers, values, alike)| {
+            let key = |number: u64| {
+                if wide { number.to_be_bytes().to_vec() } else { (number as u32).to_be_bytes().to_vec() }
+            };
+            let value = |index: usize| values[if alike { 0 } else { index % values.len() }].clone();
+            numbers.into_iter().enumerate().map(|(index, number)| (key(number), value(index))).collect()
+        },
+    )
+}
+
+fn key_codec() -> impl Strategy<Value = Option<IntegerCodec>> {
+    prop_oneof![
+        1 => Just(None),
+        6 => proptest::sample::select(IntegerCodec::ALL.to_vec()).prop_map(Some),
+    ]
+}
+
+fn record_codec() -> impl Strategy<Value = Option<RecordCodec>> {
+    prop_oneof![
+        1 => Just(None),
+        2 => proptest::sample::select(RecordCodec::ALL.to_vec()).prop_map(Some),
+    ]
+}
+
+fn sum(model: &Model) -> KeySum {
+    let mut sum = KeySum::default();
+    model.keys().for_each(|key| sum.add(key));
+    sum
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    // Keeps away: keys or records that come back otherwise once they are compressed, by any way of reading; sums of blocks that are
+    // not the sums of their keys.
+    #[test]
+    fn compressed_trees_conform(
+        (wide, model) in any::<bool>().prop_flat_map(|wide| (Just(wide), model(wide))),
+        keys in key_codec(),
+        records in record_codec(),
+    ) {
+        let store = PageStore::memory(PAGE);
+        let width = if wide { 8 } else { 4 };
+        let tree = build_with(&store, &model, options(keys.map(|codec| (codec, width)), records));
+        check(&tree, true);
+        conformance::compare(&TreeSubject(Arc::clone(&tree)), &model);
+        prop_assert_eq!(tree.sum_keys(None, None).unwrap(), sum(&model));
+        let keys: Vec<_> = model.keys().cloned().collect();
+        let (lower, upper) = (&keys[keys.len() / 3], &keys[keys.len() * 2 / 3]);
+        let range = model.range(lower.clone()..upper.clone()).map(|(key, value)| (key.clone(), value.clone()));
+        prop_assert_eq!(tree.sum_keys(Some(lower), Some(upper)).unwrap(), sum(&range.collect()));
+    }
+
+    // Keeps away: keys of other lengths that lose entries in a tree that compresses keys, and merges that take a leaf or a record
+    // for one of the codec that the new tree has.
+    #[test]
+    fn codecs_change_with_merges(
+        (older, newer) in any::<bool>().prop_flat_map(|wide| (model(wide), model(wide))),
+        (first, second, third) in (key_codec(), key_codec(), key_codec()),
+        (fourth, fifth, sixth) in (record_codec(), record_codec(), record_codec()),
+        width in prop_oneof![Just(4usize), Just(8)],
+        rewrite in any::<bool>(),
+    ) {
+        let store = PageStore::memory(PAGE);
+        let with = |keys: Option<IntegerCodec>, records| options(keys.map(|codec| (codec, width)), records);
+        let inputs =
+            [build_with(&store, &newer, with(first, fourth)), build_with(&store, &older, with(second, fifth))];
+        let cancel = AtomicBool::new(false);
+        let mut options = MergeOptions { drop_tombstones: true, rewrite, ..MergeOptions::new(&cancel) };
+        options.build = with(third, sixth);
+        let merged = merge(&inputs, &options).unwrap();
+        if rewrite {
+            prop_assert_eq!(merged.adopted_leaves, 0);
+            prop_assert!(!merged.meta.compression.mixed);
+        }
+        let mut model = older;
+        model.extend(newer);
+        model.retain(|_, value| value.is_some());
+        let tree = Tree::open(Arc::clone(&store), merged.meta);
+        check(&tree, false);
+        conformance::compare(&TreeSubject(tree), &model);
+    }
+}
+
+// Keeps away: compression that does not compress.
+#[test]
+fn dense_keys_take_next_to_nothing() {
+    let store = PageStore::memory(16 << 10);
+    let model: Model = (0..1_000_000u32).map(|n| (n.to_be_bytes().to_vec(), Some(Vec::new()))).collect();
+    let pages = |keys| build_with(&store, &model, options(keys, None)).meta().leaf_pages;
+    let plain = pages(None);
+    for codec in IntegerCodec::ALL {
+        let packed = pages(Some((codec, 4)));
+        assert!(packed * 3 < plain * 2, "{codec}: {packed} pages, without {plain}");
+    }
+    let packed = pages(Some((IntegerCodec::Bp128, 4)));
+    assert!(packed * 10 < plain, "bp128: {packed} pages, without {plain}");
+}
+
+// Keeps away: long values that are not compressed, or that cannot be read in part.
+#[test]
+fn blobs_are_compressed() {
+    let store = PageStore::memory(PAGE);
+    let value: Vec<u8> = (0..1_000_003u32).map(|n| (n / 1000 + n % 7) as u8).collect();
+    let model: Model = [(b"key".to_vec(), Some(value.clone()))].into();
+    for codec in RecordCodec::ALL {
+        let tree = build_with(&store, &model, options(None, Some(codec)));
+        check(&tree, false);
+        if codec != RecordCodec::FirebirdRle && codec != RecordCodec::ElektRle {
+            assert!(tree.meta().blob_pages * 2 < (value.len() / PAGE) as u64, "{codec}");
+        }
+        let record = tree.get(b"key").unwrap().unwrap();
+        let mut reader = BlobReader::new(&store, BlobRef::decode(&record).unwrap()).unwrap();
+        assert_eq!(reader.read_all().unwrap(), value);
+        let mut part = [0; 1000];
+        for offset in [999_500, 131_000, 0, 262_144] {
+            let len = reader.read_at(offset, &mut part).unwrap();
+            assert_eq!(part[..len], value[offset as usize..][..len]);
+        }
+    }
+}
