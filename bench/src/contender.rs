@@ -16,12 +16,12 @@ pub struct Contender(String);
 pub const AMBO: &str = "ambo";
 /// Tables without a codec, which those with one are held against.
 pub const UNCOMPRESSED: &str = "none";
-/// What a codec can at best be as fast as.
-pub const COPY: &str = "copy";
+/// Arrays without a codec: a copy of the bytes, a binary search, …
+pub const PLAIN: &str = "plain";
 
 /// The order of the columns of tables, and colours that stay apart for people who see few of them (after Okabe and
 /// Ito, 2008). Names that are not here come last, by the alphabet.
-const KNOWN: [(&str, &str); 26] = [
+const KNOWN: [(&str, &str); 29] = [
     (AMBO, "#d55e00"),
     ("rocksdb", "#0072b2"),
     ("lmdb", "#009e73"),
@@ -30,12 +30,13 @@ const KNOWN: [(&str, &str); 26] = [
     ("sqlite", "#7f7f7f"),
     ("bitpacking", "#0072b2"),
     ("stream-vbyte crate", "#009e73"),
+    ("stream-vbyte crate, differences only", "#56b4e9"),
     ("roaring", "#0072b2"),
     ("croaring", "#009e73"),
     ("parquet-snappy", "#0072b2"),
     ("parquet-zstd", "#009e73"),
     ("duckdb", "#e69f00"),
-    (COPY, "#7f7f7f"),
+    (PLAIN, "#7f7f7f"),
     (UNCOMPRESSED, "#7f7f7f"),
     ("vbyte", "#e69f00"),
     ("masked-vbyte", "#cc79a7"),
@@ -48,6 +49,8 @@ const KNOWN: [(&str, &str); 26] = [
     ("elekt-rle", "#d55e00"),
     ("lz4", "#009e73"),
     ("zstd", "#e69f00"),
+    ("snappy", "#cc79a7"),
+    ("zlib", "#56b4e9"),
 ];
 const OTHER_COLOUR: &str = "#333333";
 
@@ -62,9 +65,9 @@ impl Contender {
         self.0 == AMBO
     }
 
-    /// Whether others compete with it; a copy of the bytes is there for scale only.
+    /// Whether others compete with it; plain arrays are there for scale only.
     pub fn is_peer(&self) -> bool {
-        !self.is_ambo() && self.0 != COPY
+        !self.is_ambo() && self.0 != PLAIN
     }
 
     /// The colour of its bars.

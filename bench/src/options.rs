@@ -17,7 +17,7 @@ ambo-bench: comparisons of Ambo with other engines, codecs and formats
   --case NAME       only this case of the suites (default: all)
   --engines LIST    of ambo, rocksdb, lmdb, redb, fjall, sqlite (default: all)
   --threads LIST    only cases with these numbers of threads (default: all)
-  --records N       records in the data set; k and M are understood (default: 5M; compressed-tables: 10M; codecs: 1M)
+  --records N       records in the data set; k and M are understood (default: 5M; compressed-tables: 10M; codecs: 128k; space: 1M)
   --scale N         scale factor of TPC-H in space (default: 1)
   --runs N          repetitions; tables show medians (default: 3)
   --seconds N       limit of a timed phase that only reads or mixes (default: 10)

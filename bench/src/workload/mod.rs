@@ -6,6 +6,8 @@ mod bulk;
 mod codecs;
 mod durable;
 mod kekskv;
+#[cfg(feature = "codecs")]
+mod keys;
 mod lab;
 mod open;
 mod redbtable;
@@ -15,6 +17,8 @@ mod sheet;
 mod space;
 #[cfg(feature = "codecs")]
 mod tables;
+#[cfg(feature = "codecs")]
+mod texts;
 mod ycsb;
 
 use crate::engine::{Kind, Result};
@@ -136,7 +140,8 @@ impl Suite {
     pub fn records(self) -> u64 {
         match self {
             Suite::CompressedTables => 10_000_000,
-            Suite::Codecs | Suite::Space => 1_000_000,
+            Suite::Codecs => 131_072,
+            Suite::Space => 1_000_000,
             _ => 5_000_000,
         }
     }
@@ -152,7 +157,9 @@ impl Suite {
             Suite::Bulk => &[("sorted", &[1])],
             Suite::Open => &[("clean", &[1]), ("killed", &[1])],
             Suite::Codecs => &[("integers", &[1]), ("records", &[1]), ("columns", &[1]), ("bitmaps", &[1])],
-            Suite::CompressedTables => &[("keys", &[1]), ("texts", &[1]), ("sparse", &[1])],
+            Suite::CompressedTables => {
+                &[("dense", &[1]), ("clustered", &[1]), ("random", &[1]), ("texts", &[1]), ("sparse", &[1])]
+            }
             Suite::Space => {
                 &[("lineitem", &[1]), ("orders", &[1]), ("flights", &[1]), ("doubles", &[1]), ("words", &[1])]
             }

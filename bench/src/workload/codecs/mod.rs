@@ -1,8 +1,17 @@
-//! Codecs in memory, each beside the crates that do the same.
+//! Codecs in memory, each beside the crates that do the same: same data, same run, minimum of several repetitions.
+
+mod bitmaps;
+mod integers;
+mod records;
 
 use super::sheet::Sheet;
 use crate::engine::Result;
 
-pub(super) fn run(_: &mut Sheet) -> Result<()> {
-    Ok(())
+pub(super) fn run(sheet: &mut Sheet) -> Result<()> {
+    match sheet.case.name {
+        "bitmaps" => bitmaps::run(sheet),
+        "integers" => integers::run(sheet),
+        "records" => records::run(sheet),
+        name => Err(format!("no case {name}").into()),
+    }
 }
