@@ -8,6 +8,7 @@ use super::{
     encode::BLOCK_MAX,
     lengths::{LengthCode, code_at, per_control, per_group},
     scalar,
+    simd::{self, Level},
 };
 
 /// Encoded bytes that no encoder wrote, and what is wrong with them. The caller knows where they are.
@@ -134,7 +135,7 @@ impl<'b, W: Word> Block<'b, W> {
     /// All values. `out` has the length of the block.
     pub fn decode(&self, out: &mut [W]) -> Result<(), Damaged> {
         assert_eq!(out.len(), self.count, "room for the values of the block");
-        scalar::decode(self, out)
+        simd::decode(Level::best(), self, out)
     }
 
     /// The values at `range`. `out` has the length of the range.
@@ -144,14 +145,24 @@ impl<'b, W: Word> Block<'b, W> {
         if out.len() == self.count {
             return self.decode(out);
         }
-        scalar::decode_range(self, range, out)
+        if let Some(value) = scalar::frame(self) {
+            out.iter_mut().zip(range).for_each(|(slot, position)| *slot = value(position));
+            return Ok(());
+        }
+        let mut values = [W::default(); BLOCK_MAX];
+        simd::decode(Level::best(), self, &mut values[..range.end])?;
+        out.copy_from_slice(&values[range]);
+        Ok(())
     }
 
     /// The value at `index`.
     #[inline]
     pub fn select(&self, index: usize) -> Result<W, Damaged> {
         assert!(index < self.count, "a value of the block");
-        scalar::select(self, index)
+        match scalar::frame(self) {
+            Some(value) => Ok(value(index)),
+            None => simd::select(Level::best(), self, index),
+        }
     }
 
     /// The number of values smaller than `key`, and whether the next one is `key`.
@@ -160,7 +171,7 @@ impl<'b, W: Word> Block<'b, W> {
         if key <= self.first {
             return Ok((0, key == self.first));
         }
-        scalar::lower_bound(self, key)
+        simd::lower_bound(Level::best(), self, key)
     }
 
     /// The number of values smaller than `key`.
@@ -172,7 +183,7 @@ impl<'b, W: Word> Block<'b, W> {
     /// The sum of the values.
     #[inline]
     pub fn sum(&self) -> Result<u128, Damaged> {
-        scalar::sum(self)
+        simd::sum(Level::best(), self)
     }
 
     /// The last value.

@@ -28,6 +28,11 @@ mod encode;
 mod lengths;
 mod measure;
 mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod simd;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "portable.rs"]
+mod simd;
 #[cfg(test)]
 mod tests;
 mod word;

@@ -1,7 +1,5 @@
 //! Reading blocks without vectors: what every machine can do, and what the vectors are held equal to.
 
-use std::ops::Range;
-
 use super::{
     Block, Damaged, Word,
     bits::{Packing, get_lanes, get_row},
@@ -30,7 +28,7 @@ pub(super) fn vbyte_size(data: &[u8], count: usize) -> Result<usize, Damaged> {
 
 /// The integer at the beginning of `data`, moved behind it. Bits beyond those of a word are dropped.
 #[inline(always)]
-fn vbyte<W: Word>(data: &mut &[u8]) -> Result<u64, Damaged> {
+pub(super) fn vbyte<W: Word>(data: &mut &[u8]) -> Result<u64, Damaged> {
     let (&first, rest) = data.split_first().ok_or(CUT_OFF)?;
     if first < 0x80 {
         *data = rest;
@@ -116,7 +114,7 @@ fn controlled<'b, W: Word>(
 
 /// Whether the block stores distances from the first value, and then how to get one by its position in the block.
 #[inline(always)]
-fn frame<'b, W: Word>(block: &Block<'b, W>) -> Option<impl Fn(usize) -> W + use<'b, W>> {
+pub(super) fn frame<'b, W: Word>(block: &Block<'b, W>) -> Option<impl Fn(usize) -> W + use<'b, W>> {
     let (packing, lanes) = match block.stored {
         Stored::FrameRow(packing) => (packing, false),
         Stored::FrameLanes(packing) => (packing, true),
@@ -161,41 +159,18 @@ fn values<W: Word>(block: &Block<'_, W>, mut visit: impl FnMut(W) -> bool) -> Re
     })
 }
 
-/// See [`Block::decode`].
+/// The first `out.len()` values. See [`Block::decode`].
 pub(super) fn decode<W: Word>(block: &Block<'_, W>, out: &mut [W]) -> Result<(), Damaged> {
-    out[0] = block.first;
-    let mut slots = out[1..].iter_mut();
-    values(block, |value| {
-        if let Some(slot) = slots.next() {
-            *slot = value;
-        }
-        true
-    })
-}
-
-/// See [`Block::decode_range`].
-pub(super) fn decode_range<W: Word>(
-    block: &Block<'_, W>,
-    range: Range<usize>,
-    out: &mut [W],
-) -> Result<(), Damaged> {
-    if let Some(value) = frame(block) {
-        out.iter_mut().zip(range).for_each(|(slot, position)| *slot = value(position));
+    let Some((head, out)) = out.split_first_mut() else { return Ok(()) };
+    *head = block.first;
+    if out.is_empty() {
         return Ok(());
     }
-    if range.is_empty() {
-        return Ok(());
-    }
-    if range.start == 0 {
-        out[0] = block.first;
-    }
-    let mut position = 0;
+    let (len, mut at) = (out.len(), 0);
     values(block, |value| {
-        position += 1;
-        if position >= range.start && position < range.end {
-            out[position - range.start] = value;
-        }
-        position + 1 < range.end
+        out[at] = value;
+        at += 1;
+        at < len
     })
 }
 

@@ -3,6 +3,10 @@
 use std::{fmt::Debug, hash::Hash};
 
 mod sealed {
+    #[cfg(target_arch = "x86_64")]
+    #[allow(private_bounds, reason = "the vectors of a word are nobody's business")]
+    pub trait Sealed: super::super::simd::Vectors {}
+    #[cfg(not(target_arch = "x86_64"))]
     pub trait Sealed {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
