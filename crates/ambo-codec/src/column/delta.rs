@@ -1,0 +1,123 @@
+//! Differences of neighbours, for codes that rise or fall slowly.
+//!
+//! # Format
+//! With `v = ceil(count / 1024)` vectors and codes of `s` bytes:
+//!
+//! | part | bytes | meaning |
+//! |---|---|---|
+//! | starts | v × s | the first code of each vector |
+//! | steps | any | [`super::frames`] of `count` codes: each code minus the one before, modulo 2^(8 s), plus 2^(8 s - 1) |
+//!
+//! The step of a vector's first code is not read; the encoder repeats the second. Every vector is decoded
+//! on its own, so one code costs one vector at most, and nothing at all when all steps are equal.
+
+use std::ops::Range;
+
+use super::{
+    Code, VECTOR,
+    bits::{self, Lanes},
+    frames::{self, Frames, Map},
+    ranges::Point,
+    section::take,
+    simd::{self, Kernel, Level},
+};
+use crate::Result;
+
+/// Codes as steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deltas<'a, C> {
+    starts: &'a [u8],
+    steps: Frames<'a, C>,
+}
+
+/// The steps of `codes`, as they are stored.
+pub(crate) fn steps<C: Code>(codes: &[C]) -> Vec<C> {
+    let mut steps = Vec::with_capacity(codes.len());
+    for codes in codes.chunks(VECTOR) {
+        let step = |pair: &[C]| pair[1].sub(pair[0]).add(C::SIGN);
+        steps.push(codes.get(..2).map_or(C::SIGN, step));
+        steps.extend(codes.windows(2).map(step));
+    }
+    steps
+}
+
+/// The bytes that [`encode`] appends.
+pub(crate) fn encoded_len<C: Code>(steps: &[C]) -> usize {
+    steps.len().div_ceil(VECTOR) * C::SIZE + frames::encoded_len(steps)
+}
+
+/// Appends `codes`, of which `steps` are the [`steps`].
+pub(crate) fn encode<C: Code>(codes: &[C], steps: &[C], out: &mut Vec<u8>) {
+    codes.iter().step_by(VECTOR).for_each(|code| code.write(out));
+    frames::encode(steps, out);
+}
+
+impl<'a, C: Code + Point> Deltas<'a, C> {
+    pub(crate) fn parse(bytes: &mut &'a [u8], count: usize) -> Result<Self> {
+        let starts = take(bytes, count.div_ceil(VECTOR) * C::SIZE)?;
+        Ok(Self { starts, steps: Frames::parse(bytes, count)? })
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Code `index`. Panics when there is none.
+    pub(crate) fn get(&self, index: usize) -> C {
+        let (vector, within) = (index / VECTOR, index % VECTOR);
+        let start = C::read(&self.starts[vector * C::SIZE..]);
+        if let Some(step) = self.steps.constant(vector) {
+            return start.add(C::truncate(within as u64).mul(step.sub(C::SIGN)));
+        }
+        let mut codes = [C::default(); VECTOR];
+        let from = vector * VECTOR;
+        self.decode(from..index + 1, &mut codes[..=within], frames::Same);
+        codes[within]
+    }
+
+    /// Writes `map(code)` for the codes of `range` to `out`, of the same length.
+    pub(crate) fn decode<T, F: Map<C, T>>(&self, range: Range<usize>, out: &mut [T], map: F) {
+        assert!(range.start <= range.end && range.end <= self.len() && range.len() == out.len());
+        simd::run(Decode { deltas: *self, range, out, map });
+    }
+}
+
+struct Decode<'a, 'o, C, T, F> {
+    deltas: Deltas<'a, C>,
+    range: Range<usize>,
+    out: &'o mut [T],
+    map: F,
+}
+
+impl<C: Code + Point, T, F: Map<C, T>> Kernel for Decode<'_, '_, C, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: Level) {
+        let Self { deltas, range, mut out, map } = self;
+        let mut lanes = Lanes::new();
+        let mut codes = [C::default(); VECTOR];
+        for part in bits::vectors(range) {
+            let (now, later) = out.split_at_mut(part.len());
+            out = later;
+            let (base, width, packed) = deltas.steps.frame(part.vector);
+            bits::unpack_vector(packed, width, part.end, &mut lanes);
+            lanes.write(width, base.sub(C::SIGN), &mut codes[..part.end], |step| step);
+            codes[0] = C::read(&deltas.starts[part.vector * C::SIZE..]);
+            running_sum(&mut codes[..part.end]);
+            let pairs = now.iter_mut().zip(&codes[part.start..part.end]);
+            pairs.for_each(|(out, &code)| *out = map.map(code));
+        }
+    }
+}
+
+/// Replaces each value by the sum of all up to it.
+#[inline(always)]
+fn running_sum<C: Code>(values: &mut [C]) {
+    let mut sum = C::default();
+    for value in values {
+        sum = sum.add(*value);
+        *value = sum;
+    }
+}

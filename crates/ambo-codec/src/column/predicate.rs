@@ -1,0 +1,232 @@
+//! What a filter asks of each value, and its translation into codes.
+
+use super::{
+    Native,
+    ranges::{Point, Ranges},
+};
+use crate::{Error, Result, ValueRef};
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// `=`
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+/// A question that each value of a block answers with yes or no.
+///
+/// NULL answers no to all but [`Predicate::IsNull`], and a constant that is NULL is answered by no to every value, as in
+/// SQL's WHERE. The order is that of [`crate::Value`]: NaN equals NaN and is above +∞, -0.0 equals 0.0.
+/// Integers of any type may be compared with each other and with floats; the comparison is of the exact
+/// numbers. A decimal is compared by its unscaled integer with decimals only; the caller sees to equal scales.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Predicate<'a> {
+    /// How the value compares with a constant.
+    Compare(Compare, ValueRef<'a>),
+    /// At least the first and at most the second constant.
+    Between(ValueRef<'a>, ValueRef<'a>),
+    /// Equal to one of the constants.
+    In(&'a [ValueRef<'a>]),
+    /// NULL.
+    IsNull,
+    /// Not NULL.
+    IsNotNull,
+}
+
+/// A constant as a number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Number {
+    Integer(i128),
+    Float(f64),
+    Decimal(i128),
+    Bool(bool),
+}
+
+impl Number {
+    /// The number of a constant that is not NULL.
+    fn of(value: ValueRef<'_>) -> Result<Self> {
+        Ok(match value {
+            ValueRef::Bool(value) => Self::Bool(value),
+            ValueRef::F32(value) => Self::Float(value.into()),
+            ValueRef::F64(value) => Self::Float(value),
+            ValueRef::Decimal128 { unscaled, .. } => Self::Decimal(unscaled),
+            ValueRef::Date32(value) => Self::Integer(value.into()),
+            ValueRef::Time64(value) | ValueRef::Timestamp(value) => Self::Integer(value.into()),
+            _ => Self::Integer(value.as_integer().ok_or_else(mismatch)?),
+        })
+    }
+}
+
+fn mismatch() -> Error {
+    Error::invalid("a constant that cannot be compared with the values of this block")
+}
+
+/// Values with codes that numbers can be compared with.
+pub(crate) trait Comparable {
+    type Code: Point;
+
+    /// The first code whose value is at least `number`; `None` when there is none.
+    fn first_at_least(number: Number) -> Result<Option<Self::Code>>;
+    /// The last code whose value is at most `number`; `None` when there is none.
+    fn last_at_most(number: Number) -> Result<Option<Self::Code>>;
+}
+
+/// The codes that answer yes; `None` for the two questions about NULL.
+pub(crate) fn ranges<V: Comparable>(predicate: Predicate<'_>) -> Result<Option<Ranges<V::Code>>> {
+    let between = |low: ValueRef<'_>, high: ValueRef<'_>| -> Result<Option<(V::Code, V::Code)>> {
+        if low.is_null() || high.is_null() {
+            return Ok(None);
+        }
+        let low = V::first_at_least(Number::of(low)?)?;
+        Ok(low.zip(V::last_at_most(Number::of(high)?)?).filter(|(low, high)| low <= high))
+    };
+    let one = |range: Option<(V::Code, V::Code)>| match range {
+        Some((low, high)) => Ranges::one(low, high),
+        None => Ranges::none(),
+    };
+    Ok(Some(match predicate {
+        Predicate::IsNull | Predicate::IsNotNull => return Ok(None),
+        Predicate::Compare(_, constant) if constant.is_null() => Ranges::none(),
+        Predicate::Between(low, high) => one(between(low, high)?),
+        Predicate::In(list) => {
+            let parts = list.iter().map(|&constant| between(constant, constant));
+            Ranges::union(parts.filter_map(Result::transpose).collect::<Result<_>>()?)
+        }
+        Predicate::Compare(compare, constant) => {
+            let number = Number::of(constant)?;
+            let at_least = || -> Result<_> {
+                let low = V::first_at_least(number)?;
+                Ok(low.map_or(Ranges::none(), |low| Ranges::one(low, V::Code::LAST)))
+            };
+            let at_most = || -> Result<_> {
+                let high = V::last_at_most(number)?;
+                Ok(high.map_or(Ranges::none(), |high| Ranges::one(V::Code::FIRST, high)))
+            };
+            match compare {
+                Compare::Equal => one(between(constant, constant)?),
+                Compare::NotEqual => one(between(constant, constant)?).complement(),
+                Compare::Less => at_least()?.complement(),
+                Compare::LessEqual => at_most()?,
+                Compare::Greater => at_most()?.complement(),
+                Compare::GreaterEqual => at_least()?,
+            }
+        }
+    }))
+}
+
+macro_rules! integers {
+    ($($int:ty),*) => {$(
+        impl Comparable for $int {
+            type Code = <$int as Native>::Code;
+
+            fn first_at_least(number: Number) -> Result<Option<Self::Code>> {
+                let low = match number {
+                    Number::Integer(value) => value,
+                    // NaN is above all integers.
+                    Number::Float(value) if value.is_nan() => return Ok(None),
+                    Number::Float(value) => value.ceil() as i128,
+                    Number::Decimal(_) | Number::Bool(_) => return Err(mismatch()),
+                };
+                let fits = low <= i128::from(<$int>::MAX);
+                Ok(fits.then(|| (low.max(<$int>::MIN.into()) as $int).to_code()))
+            }
+
+            fn last_at_most(number: Number) -> Result<Option<Self::Code>> {
+                let high = match number {
+                    Number::Integer(value) => value,
+                    Number::Float(value) if value.is_nan() => i128::MAX,
+                    Number::Float(value) => value.floor() as i128,
+                    Number::Decimal(_) | Number::Bool(_) => return Err(mismatch()),
+                };
+                let fits = high >= i128::from(<$int>::MIN);
+                Ok(fits.then(|| (high.min(<$int>::MAX.into()) as $int).to_code()))
+            }
+        }
+    )*};
+}
+
+integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+macro_rules! floats {
+    ($($float:ty),*) => {$(
+        impl Comparable for $float {
+            type Code = <$float as Native>::Code;
+
+            fn first_at_least(number: Number) -> Result<Option<Self::Code>> {
+                let low = match number {
+                    Number::Integer(value) => {
+                        let near = value as $float;
+                        // Infinity saturates, which only a nearest value above all of 128 bits would do.
+                        if (near as i128) < value { near.next_up() } else { near }
+                    }
+                    Number::Float(value) => {
+                        let near = value as $float;
+                        if f64::from(near) < value { near.next_up() } else { near }
+                    }
+                    Number::Decimal(_) | Number::Bool(_) => return Err(mismatch()),
+                };
+                Ok(Some(low.low_code()))
+            }
+
+            fn last_at_most(number: Number) -> Result<Option<Self::Code>> {
+                let high = match number {
+                    Number::Integer(value) => {
+                        let near = value as $float;
+                        if near as i128 > value { near.next_down() } else { near }
+                    }
+                    Number::Float(value) => {
+                        let near = value as $float;
+                        if f64::from(near) > value { near.next_down() } else { near }
+                    }
+                    Number::Decimal(_) | Number::Bool(_) => return Err(mismatch()),
+                };
+                Ok(Some(high.high_code()))
+            }
+        }
+    )*};
+}
+
+floats!(f32, f64);
+
+impl Comparable for bool {
+    type Code = u8;
+
+    fn first_at_least(number: Number) -> Result<Option<u8>> {
+        let Number::Bool(value) = number else { return Err(mismatch()) };
+        Ok(Some(value.into()))
+    }
+
+    fn last_at_most(number: Number) -> Result<Option<u8>> {
+        Self::first_at_least(number)
+    }
+}
+
+/// The code of 128 bits: shifted to begin at zero.
+#[inline(always)]
+pub(crate) fn wide_code(value: i128) -> u128 {
+    value as u128 ^ 1 << 127
+}
+
+impl Comparable for i128 {
+    type Code = u128;
+
+    fn first_at_least(number: Number) -> Result<Option<u128>> {
+        let Number::Decimal(value) = number else { return Err(mismatch()) };
+        Ok(Some(wide_code(value)))
+    }
+
+    fn last_at_most(number: Number) -> Result<Option<u128>> {
+        Self::first_at_least(number)
+    }
+}
