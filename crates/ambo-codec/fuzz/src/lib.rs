@@ -3,6 +3,7 @@
 
 pub mod bitmap;
 pub mod column;
+pub mod column_text;
 pub mod integer;
 pub mod record;
 pub mod rows;

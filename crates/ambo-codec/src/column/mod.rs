@@ -50,6 +50,7 @@ mod ranges;
 mod runs;
 mod section;
 mod simd;
+pub mod text;
 mod wide;
 
 pub use block::{Block, Codes, Element};

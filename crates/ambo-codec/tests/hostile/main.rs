@@ -2,6 +2,7 @@
 
 mod bitmap;
 mod column;
+mod column_text;
 mod integer;
 mod record;
 mod rows;
