@@ -1,6 +1,6 @@
 //! Row bytes to values: all of them, one, or a projection. The bytes may be hostile.
 
-use super::code::{ODD, PADDING, PAIR_WIDTH};
+use super::code::{NULL, ODD, PADDING, PAIR_WIDTH};
 use super::{RowSpec, field};
 use crate::{Error, Result, Value, ValueRef, varint};
 
@@ -40,9 +40,21 @@ impl RowSpec {
 
     /// Appends the values of all columns to `out`. On an error `out` may hold a part.
     pub fn decode<'a>(&'a self, row: &'a [u8], out: &mut Vec<ValueRef<'a>>) -> Result<()> {
+        let mut cursor = Cursor::open(self, row)?;
         out.reserve(self.columns.len());
-        for value in self.fields(row)? {
-            out.push(value?);
+        let (stored, missing) = self.columns.split_at(cursor.count);
+        for (index, column) in stored.iter().enumerate() {
+            cursor.index = index;
+            // The commonest field of a sparse row, and the shortest way.
+            if cursor.code() == NULL && column.nullable {
+                out.push(ValueRef::Null);
+                continue;
+            }
+            cursor.at = field::read_to(column, cursor.code(), row, cursor.at, |value| out.push(value))?;
+        }
+        cursor.expect_end()?;
+        for index in 0..missing.len() {
+            out.push(self.missing_value(stored.len() + index, row.len())?);
         }
         Ok(())
     }
@@ -56,7 +68,7 @@ impl RowSpec {
     pub fn fields<'a>(&'a self, row: &'a [u8]) -> Result<Fields<'a>> {
         let fields = Fields { spec: self, cursor: Cursor::open(self, row)?, done: false };
         if fields.cursor.count == 0 {
-            fields.expect_end()?;
+            fields.cursor.expect_end()?;
         }
         Ok(fields)
     }
@@ -162,6 +174,14 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
+    /// That the fields that were read are all of the row.
+    fn expect_end(&self) -> Result<()> {
+        if self.at == self.row.len() {
+            return Ok(());
+        }
+        Err(Error::malformed(self.at, "bytes behind the last field of a row"))
+    }
+
     fn value_of(&mut self, spec: &'a RowSpec, column: usize) -> Result<ValueRef<'a>> {
         if column >= self.count {
             return spec.missing_value(column, self.row.len());
@@ -189,16 +209,9 @@ impl<'a> Fields<'a> {
         }
         let value = cursor.next(self.spec)?;
         if cursor.index == cursor.count {
-            self.expect_end()?;
+            cursor.expect_end()?;
         }
         Ok(value)
-    }
-
-    fn expect_end(&self) -> Result<()> {
-        if self.cursor.at == self.cursor.row.len() {
-            return Ok(());
-        }
-        Err(Error::malformed(self.cursor.at, "bytes behind the last field of a row"))
     }
 }
 

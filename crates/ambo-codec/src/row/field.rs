@@ -75,33 +75,58 @@ pub(super) fn read<'a>(
     row: &'a [u8],
     at: usize,
 ) -> Result<(ValueRef<'a>, usize)> {
+    let mut value = ValueRef::Null;
+    let end = read_to(column, code, row, at, |read| value = read)?;
+    Ok((value, end))
+}
+
+/// Gives the value of a field whose payload begins at `at` to `put`, and returns where the payload ends.
+///
+/// Each type calls `put` by itself: where the variant is known, a value is written once, tag and payload. A value
+/// that is returned is copied in pieces that were just written in others, which stalls.
+#[inline]
+pub(super) fn read_to<'a>(
+    column: &'a RowColumn,
+    code: u8,
+    row: &'a [u8],
+    at: usize,
+    put: impl FnOnce(ValueRef<'a>),
+) -> Result<usize> {
     if matches!(code, PADDING | NULL | DEFAULT) {
-        return Ok((special(column, code, at)?, at));
+        put(special(column, code, at)?);
+        return Ok(at);
     }
     match column.ty {
         Type::Utf8 => {
             let (bytes, end) = read_bytes(row, at, code)?;
             let text = str::from_utf8(bytes);
-            let text = text.map_err(|_| Error::malformed(at, "a text that is not UTF-8"))?;
-            return Ok((ValueRef::Utf8(text), end));
+            put(ValueRef::Utf8(text.map_err(|_| Error::malformed(at, "a text that is not UTF-8"))?));
+            return Ok(end);
         }
         Type::Binary => {
             let (bytes, end) = read_bytes(row, at, code)?;
-            return Ok((ValueRef::Binary(bytes), end));
+            put(ValueRef::Binary(bytes));
+            return Ok(end);
         }
-        Type::Decimal128 { precision, scale } => return decimal(precision, scale, code, row, at),
+        Type::Decimal128 { precision, scale } => {
+            let (value, end) = decimal(precision, scale, code, row, at)?;
+            put(value);
+            return Ok(end);
+        }
+        Type::F64 if code == SHORT => {
+            let (value, end) = digits(row, at)?;
+            put(ValueRef::F64(value));
+            return Ok(end);
+        }
         _ => {}
     }
     let width = usize::from(WIDTH[usize::from(code)]);
     if width > 8 {
-        if code == SHORT && column.ty == Type::F64 {
-            return digits(row, at);
-        }
         return Err(Error::malformed(at, "a code that its column's type does not use"));
     }
     let payload = load(row, at, width)?;
-    match number(column.ty, code, payload) {
-        Some(value) => Ok((value, at + width)),
+    match number(column.ty, code, payload, put) {
+        Some(()) => Ok(at + width),
         None => Err(Error::malformed(at, "a code or number that its column's type does not have")),
     }
 }
@@ -117,40 +142,42 @@ fn special(column: &RowColumn, code: u8, at: usize) -> Result<ValueRef<'_>> {
     }
 }
 
+/// Gives a number to `put`, unless the type does not have it.
 #[inline]
-fn number(ty: Type, code: u8, payload: u64) -> Option<ValueRef<'static>> {
+fn number<'a>(ty: Type, code: u8, payload: u64, put: impl FnOnce(ValueRef<'a>)) -> Option<()> {
     let signed = || unpack_signed(code, payload);
     let unsigned = || unpack_unsigned(code, payload);
     match ty {
-        Type::Bool => match code {
-            ZERO => Some(ValueRef::Bool(false)),
-            ONE => Some(ValueRef::Bool(true)),
-            _ => None,
-        },
-        Type::I8 => signed()?.try_into().ok().map(ValueRef::I8),
-        Type::I16 => signed()?.try_into().ok().map(ValueRef::I16),
-        Type::I32 => signed()?.try_into().ok().map(ValueRef::I32),
-        Type::I64 => signed().map(ValueRef::I64),
-        Type::U8 => unsigned()?.try_into().ok().map(ValueRef::U8),
-        Type::U16 => unsigned()?.try_into().ok().map(ValueRef::U16),
-        Type::U32 => unsigned()?.try_into().ok().map(ValueRef::U32),
-        Type::U64 => unsigned().map(ValueRef::U64),
-        Type::F32 => unpack_single(code, payload).map(ValueRef::F32),
-        Type::F64 => unpack_double(code, payload).map(ValueRef::F64),
-        Type::Date32 => signed()?.try_into().ok().map(ValueRef::Date32),
-        Type::Time64 => unpack_time(code, payload).map(ValueRef::Time64),
-        Type::Timestamp => unpack_timestamp(code, payload).map(ValueRef::Timestamp),
-        Type::Decimal128 { .. } | Type::Utf8 | Type::Binary => None,
+        Type::Bool => put(ValueRef::Bool(match code {
+            ZERO => false,
+            ONE => true,
+            _ => return None,
+        })),
+        Type::I8 => put(ValueRef::I8(signed()?.try_into().ok()?)),
+        Type::I16 => put(ValueRef::I16(signed()?.try_into().ok()?)),
+        Type::I32 => put(ValueRef::I32(signed()?.try_into().ok()?)),
+        Type::I64 => put(ValueRef::I64(signed()?)),
+        Type::U8 => put(ValueRef::U8(unsigned()?.try_into().ok()?)),
+        Type::U16 => put(ValueRef::U16(unsigned()?.try_into().ok()?)),
+        Type::U32 => put(ValueRef::U32(unsigned()?.try_into().ok()?)),
+        Type::U64 => put(ValueRef::U64(unsigned()?)),
+        Type::F32 => put(ValueRef::F32(unpack_single(code, payload)?)),
+        Type::F64 => put(ValueRef::F64(unpack_double(code, payload)?)),
+        Type::Date32 => put(ValueRef::Date32(signed()?.try_into().ok()?)),
+        Type::Time64 => put(ValueRef::Time64(unpack_time(code, payload)?)),
+        Type::Timestamp => put(ValueRef::Timestamp(unpack_timestamp(code, payload)?)),
+        Type::Decimal128 { .. } | Type::Utf8 | Type::Binary => return None,
     }
+    Some(())
 }
 
 /// A double of few digits.
-fn digits(row: &[u8], at: usize) -> Result<(ValueRef<'_>, usize)> {
+fn digits(row: &[u8], at: usize) -> Result<(f64, usize)> {
     const WRONG: &str = "a double of more digits than it has";
     let (len, used) = text_len(row, at, SHORT)?;
     let width = usize::try_from(len).ok().filter(|width| *width <= 8).ok_or(Error::malformed(at, WRONG))?;
     let value = unpack_digits(load(row, at + used, width)?, width).ok_or(Error::malformed(at, WRONG))?;
-    Ok((ValueRef::F64(value), at + used + width))
+    Ok((value, at + used + width))
 }
 
 fn decimal(precision: u8, scale: i8, code: u8, row: &[u8], at: usize) -> Result<(ValueRef<'_>, usize)> {
