@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::compression::CompressionArguments;
 use crate::engine::Tuning;
 use crate::{bench, crash, demo, dump, load};
 
@@ -134,10 +135,19 @@ pub enum Command {
         /// The database's directory
         dir: PathBuf,
     },
-    /// Settle everything and give free space back to the file system
+    /// Settle everything, in the form that the tables' options ask for, and give free space back to the file system
     Compact {
         /// The database's directory
         dir: PathBuf,
+    },
+    /// Change how a table is compressed
+    Alter {
+        /// The database's directory
+        dir: PathBuf,
+        /// The table
+        table: String,
+        #[command(flatten)]
+        compression: CompressionArguments,
     },
     /// Measure puts, gets and scans on this machine
     Bench(bench::BenchArguments),

@@ -53,6 +53,9 @@ pub struct Tuning {
     /// When a commit counts as done
     #[arg(long, value_name = "WHEN", global = true, help_heading = "Tuning")]
     pub sync: Option<Durability>,
+    /// Compress the log (LZ4) where that makes it smaller
+    #[arg(long, global = true, help_heading = "Tuning")]
+    pub log_compression: bool,
 }
 
 impl Tuning {
@@ -68,7 +71,7 @@ impl Tuning {
         if let Some(sync) = self.sync {
             options = options.sync(sync.into());
         }
-        options
+        options.log_compression(self.log_compression)
     }
 }
 

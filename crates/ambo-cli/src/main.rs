@@ -3,6 +3,7 @@
 mod arguments;
 mod bench;
 mod command;
+mod compression;
 mod crash;
 mod datum;
 mod demo;

@@ -169,7 +169,7 @@ impl Table {
     /// [`Error::Invalid`](crate::Error::Invalid) if the key is something else.
     pub fn sum_keys(&self, range: impl KeyRange) -> Result<i128> {
         let (lower, upper) = half_open(range.into_bounds());
-        sum_of_keys(&self.definition(), || {
+        sum_of_keys(self.definition(), || {
             self.db.engine().snapshot().sum_keys(self.id, lower.as_deref(), upper.as_deref())
         })
     }

@@ -97,7 +97,7 @@ impl Transaction {
     /// The sum of the keys of a range. See [`Table::sum_keys`].
     pub fn sum_keys(&self, table: &Table, range: impl KeyRange) -> Result<i128> {
         let (lower, upper) = half_open(range.into_bounds());
-        sum_of_keys(&table.definition(), || {
+        sum_of_keys(table.definition(), || {
             self.inner.sum_keys(table.id(), lower.as_deref(), upper.as_deref())
         })
     }
@@ -186,7 +186,7 @@ impl Snapshot {
     /// The sum of the keys of a range. See [`Table::sum_keys`].
     pub fn sum_keys(&self, table: &Table, range: impl KeyRange) -> Result<i128> {
         let (lower, upper) = half_open(range.into_bounds());
-        sum_of_keys(&table.definition(), || {
+        sum_of_keys(table.definition(), || {
             self.inner.sum_keys(table.id(), lower.as_deref(), upper.as_deref())
         })
     }

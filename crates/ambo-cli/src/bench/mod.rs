@@ -13,6 +13,7 @@ use ambo::{Seek, Table, TableDefinition};
 use clap::Args;
 use serde_json::json;
 
+use crate::compression::CompressionArguments;
 use crate::engine::{Access, OrFail, Store, Tuning};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
@@ -39,6 +40,9 @@ pub struct BenchArguments {
     /// Bytes of a value
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(0..=1 << 26))]
     pub value_bytes: u32,
+    /// How the table is compressed.
+    #[command(flatten)]
+    pub compression: CompressionArguments,
     /// Keep the table `bench` afterwards
     #[arg(long)]
     pub keep: bool,
@@ -57,7 +61,8 @@ pub fn run(arguments: &BenchArguments, tuning: &Tuning, out: &mut Output) -> Res
             store.dir.display()
         )));
     }
-    let table = store.db.create_table(TableDefinition::key_value(TABLE)).or_fail(&store.dir)?;
+    let definition = arguments.compression.options().apply(TableDefinition::key_value(TABLE));
+    let table = store.db.create_table(definition).or_fail(&store.dir)?;
     let measured = phases(arguments, &store, &table);
     if !arguments.keep {
         drop(table);

@@ -10,7 +10,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::view::View;
 use crate::word::Spelling;
-use crate::{bench, crash, demo, dump, load};
+use crate::{bench, compression, crash, demo, dump, load};
 
 /// Runs a command of the shell.
 pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
@@ -46,6 +46,11 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
         Command::Compact { dir } => {
             let store = Store::open(&dir, Access::Write, tuning)?;
             check::compact(&store, out)?;
+            store.close()
+        }
+        Command::Alter { dir, table, compression } => {
+            let store = Store::open(&dir, Access::Write, tuning)?;
+            compression::alter(&store, &table, &compression, out)?;
             store.close()
         }
         Command::Load(arguments) => load::run(&arguments, tuning, out),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::records::{Dialect, Format};
+use crate::compression::CompressionArguments;
 use crate::failure::{Failure, Result};
 use crate::text;
 
@@ -60,6 +61,9 @@ pub struct LoadArguments {
     /// Overwrite rows that have the same key
     #[arg(long)]
     pub replace: bool,
+    /// How the new table is compressed.
+    #[command(flatten)]
+    pub compression: CompressionArguments,
 }
 
 const BATCH_ROWS: u64 = 10_000;
@@ -82,6 +86,7 @@ impl Default for LoadArguments {
             null: None,
             on_error: OnError::Stop,
             replace: false,
+            compression: CompressionArguments::default(),
         }
     }
 }

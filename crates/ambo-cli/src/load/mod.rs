@@ -65,6 +65,12 @@ pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Resu
 }
 
 fn refuse_schema(arguments: &LoadArguments, name: &str) -> Result<()> {
+    if !arguments.compression.options().is_empty() {
+        return Err(Failure::usage(format!(
+            "table {name} is there already; `ambo alter {} {name}` changes how it is compressed",
+            arguments.dir.display()
+        )));
+    }
     let given = arguments.schema.is_some() || !arguments.key.is_empty();
     match given {
         true => Err(Failure::usage(format!(
@@ -83,15 +89,17 @@ fn create(
     source: &Source,
     dialect: &Dialect,
 ) -> Result<Table> {
+    let options = arguments.compression.options();
     if arguments.key_value {
-        return store.db.create_table(ambo::TableDefinition::key_value(name)).or_fail(&store.dir);
+        let definition = options.apply(ambo::TableDefinition::key_value(name));
+        return store.db.create_table(definition).or_fail(&store.dir);
     }
     let columns = match &arguments.schema {
         Some(text) => schema::parse(text).map_err(Failure::Usage)?,
         None => infer_columns(arguments, source, dialect)?,
     };
     let definition = schema::definition(name, &columns, &arguments.key).map_err(Failure::Usage)?;
-    store.db.create_table(definition).or_fail(&store.dir)
+    store.db.create_table(options.apply(definition)).or_fail(&store.dir)
 }
 
 fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) -> Result<Vec<Column>> {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::arguments::{RangeArguments, ScanArguments};
+use crate::compression::CompressionArguments;
 
 /// One line at the prompt.
 #[derive(Parser, Debug)]
@@ -54,6 +55,15 @@ pub enum PromptCommand {
         /// The key's columns
         #[arg(short, long, value_delimiter = ',')]
         key: Vec<String>,
+        #[command(flatten)]
+        compression: CompressionArguments,
+    },
+    /// Change how a table is compressed: alter NAME --record-compression zstd
+    Alter {
+        /// The table's name
+        table: String,
+        #[command(flatten)]
+        compression: CompressionArguments,
     },
     /// Remove a table and all that is in it: drop NAME
     Drop {

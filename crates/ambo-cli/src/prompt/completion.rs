@@ -15,8 +15,9 @@ pub struct Completion {
 }
 
 /// Commands whose next word is a table.
-const TAKES_TABLE: [&str; 5] = ["use", "drop", "rename", "truncate", "info"];
+const TAKES_TABLE: [&str; 6] = ["use", "alter", "drop", "rename", "truncate", "info"];
 const RANGE_OPTIONS: [&str; 3] = ["--from", "--to", "--prefix"];
+const COMPRESSION_OPTIONS: [&str; 3] = ["--key-compression", "--record-compression", "--record-dictionary"];
 
 impl Completion {
     /// For the tables of this database.
@@ -33,6 +34,7 @@ impl Completion {
             [command] if TAKES_TABLE.contains(command) => self.store.table_names(),
             ["scan", ..] => [owned(&RANGE_OPTIONS), owned(&["--limit", "--reverse"])].concat(),
             ["count", ..] => owned(&RANGE_OPTIONS),
+            ["alter", _, ..] => owned(&COMPRESSION_OPTIONS),
             _ => Vec::new(),
         }
     }

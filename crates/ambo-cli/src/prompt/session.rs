@@ -8,6 +8,7 @@ use clap::{CommandFactory, Parser};
 use super::commands::{Line, PromptCommand};
 use crate::arguments::ScanArguments;
 use crate::command::{check, info, record};
+use crate::compression;
 use crate::engine::{DEFAULT_TABLE, OrFail, Store};
 use crate::failure::{Failure, Result};
 use crate::output::{Form, Output, remark};
@@ -199,7 +200,7 @@ impl Session {
             ));
         }
         match command {
-            PromptCommand::Create { table, columns, key } => {
+            PromptCommand::Create { table, columns, key, compression } => {
                 let definition = match columns {
                     None if key.is_empty() => Ok(TableDefinition::key_value(&table)),
                     None => Err("a key needs columns: create NAME id:bigint,note:text? --key id".to_string()),
@@ -207,8 +208,14 @@ impl Session {
                         schema::parse(&columns).and_then(|c| schema::definition(&table, &c, &key))
                     }
                 };
-                self.table =
-                    Some(self.store.db.create_table(definition.map_err(Failure::Usage)?).or_fail(&dir)?);
+                let definition = compression.options().apply(definition.map_err(Failure::Usage)?);
+                self.table = Some(self.store.db.create_table(definition).or_fail(&dir)?);
+            }
+            PromptCommand::Alter { table, compression } => {
+                compression::alter(&self.store, &table, &compression, out)?;
+                if self.table.as_ref().is_some_and(|used| schema::name_of(used) == short_name(&table)) {
+                    self.table = Some(self.store.table(&table)?);
+                }
             }
             PromptCommand::Drop { table } => {
                 self.store.db.drop_table(&table).or_fail(&dir)?;

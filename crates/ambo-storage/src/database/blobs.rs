@@ -151,7 +151,7 @@ enum ReadSource {
     /// The value keeps the version alive that the blob belongs to.
     Blob {
         _keeper: Value,
-        reader: BlobReader,
+        reader: Box<BlobReader>,
     },
 }
 
@@ -161,7 +161,7 @@ impl ValueReader {
         let source = if is_blob {
             let blob = Engine::decode_blob(&value, table)?;
             let store = value.version().table(table)?.shared.store.clone();
-            ReadSource::Blob { _keeper: value, reader: BlobReader::new(&store, blob)? }
+            ReadSource::Blob { _keeper: value, reader: Box::new(BlobReader::new(&store, blob)?) }
         } else {
             ReadSource::Memory(value)
         };

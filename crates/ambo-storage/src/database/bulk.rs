@@ -81,7 +81,8 @@ impl BulkLoad {
         let Self { engine, table, builder, options, rows, .. } = self;
         let store = engine.versions.load().table(table)?.shared.store.clone();
         let (meta, pages) = builder.finish_with_pages()?;
-        let result = (0..ATTEMPTS).find_map(|_| engine.try_install_loaded(table, meta, &pages, &options).transpose());
+        let result =
+            (0..ATTEMPTS).find_map(|_| engine.try_install_loaded(table, meta, &pages, &options).transpose());
         let result = result.unwrap_or_else(|| {
             Err(Error::Conflict(
                 "others kept writing to the table while the bulk load was to be published".into(),

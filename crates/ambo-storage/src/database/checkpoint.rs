@@ -390,8 +390,7 @@ impl Engine {
 fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool, options: BuildOptions) -> Result<Run> {
     // A run is soon merged; what of it is read before comes into the cache then. Filling the cache would slow the writers
     // that wait for this spill.
-    let mut builder =
-        TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..options });
+    let mut builder = TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..options });
     // A look-up asks every run: all but one in a hundred of those that do not have the key say so at once.
     let mut filter = if bottom { None } else { KeyFilter::new(delta.rows()) };
     for_each_newest(delta, |key, record| {

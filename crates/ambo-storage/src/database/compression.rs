@@ -34,7 +34,7 @@ impl DatabaseVersion {
     /// How new pages of a table are built.
     pub(super) fn build_options(&self, id: TableId, store: &PageStore) -> BuildOptions {
         let Some(definition) = self.catalog.table(id) else { return BuildOptions::default() };
-        let number = self.catalog.dictionaries(id).map(|(number, _)| number).last();
+        let number = self.catalog.dictionaries(id).next_back().map(|(number, _)| number);
         let number = number.filter(|_| definition.record_dictionary);
         let dictionary = number.and_then(|number| Some((number, store.dictionaries().get(number)?)));
         BuildOptions {
@@ -55,7 +55,8 @@ pub(super) fn is_outdated(table: &TableVersion, definition: &TableDefinition) ->
     table.trees().any(|tree| {
         let TreeCompression { keys, records, dictionary, mixed } = tree.meta().compression;
         // A small tree may be without the dictionary that is wanted.
-        let trained = dictionary == definition.record_dictionary || tree.meta().value_bytes < TRAINING_BYTES_MIN;
+        let trained =
+            dictionary == definition.record_dictionary || tree.meta().value_bytes < TRAINING_BYTES_MIN;
         mixed || !trained || keys != definition.key_compression || records != definition.record_compression
     })
 }

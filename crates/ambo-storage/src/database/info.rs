@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{count, engine::Engine};
 use crate::{
-    Result,
+    Error, Result,
+    base::btree::TreeSpace,
     catalog::TableDefinition,
     id::{TableId, Timestamp},
     page::PageStats,
@@ -37,7 +38,12 @@ pub struct TableInfo {
     pub key_bytes: u64,
     /// Bytes of values in the trees.
     pub value_bytes: u64,
+    /// What leaves use their pages for; of large trees taken from a part of the leaves.
+    pub space: TreeSpace,
 }
+
+/// So many leaves of a tree are read to tell what they use their pages for.
+const LEAVES_READ_MAX: u64 = 64;
 
 /// Figures of a database.
 #[derive(Clone, Debug)]
@@ -93,6 +99,9 @@ impl Engine {
                 blob_pages: sum(|meta| meta.blob_pages),
                 key_bytes: sum(|meta| meta.key_bytes),
                 value_bytes: sum(|meta| meta.value_bytes),
+                space: table.trees().try_fold(TreeSpace::default(), |space, tree| {
+                    Ok::<_, Error>(space.plus(tree.space(LEAVES_READ_MAX)?))
+                })?,
             });
         }
         let log = |of: fn(&mut crate::log::LogWriter) -> u64| match self.options.read_only {

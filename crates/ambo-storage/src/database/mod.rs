@@ -37,7 +37,7 @@ mod value;
 mod version;
 mod workers;
 
-pub use crate::base::btree::KeySum;
+pub use crate::base::btree::{KeySum, TreeSpace};
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
 pub use check::CheckReport;

@@ -15,9 +15,9 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    compression::load_dictionaries,
     blobs::FreshBlob,
     checkpoint::CheckpointState,
+    compression::load_dictionaries,
     ddl::open_table,
     deltas::Deltas,
     engine::{Engine, Parts},

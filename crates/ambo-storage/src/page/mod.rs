@@ -35,8 +35,8 @@ mod table;
 mod writer;
 
 pub use blob::{BlobReader, BlobRef, BlobWriter};
-pub use dictionaries::Dictionaries;
 pub use checkpoint::{PendingCheckpoint, RetiredPages};
+pub use dictionaries::Dictionaries;
 pub(crate) use extents::Extents;
 pub use extents::PageRange;
 pub use free_list::FreeListRoot;

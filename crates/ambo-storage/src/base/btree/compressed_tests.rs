@@ -2,13 +2,16 @@
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
+use ambo_codec::{
+    integer::IntegerCodec,
+    record::{Compressor, RecordCodec},
+};
 use proptest::prelude::*;
 
 use super::{tests::*, *};
 use crate::{
     base::conformance::{self, Model},
-    page::{BlobReader, BlobRef, PageStore},
+    page::{Access, BlobReader, BlobRef, PageStore},
     record::Record,
 };
 
@@ -136,6 +139,68 @@ proptest! {
     }
 }
 
+// Keeps away: a change of the formats that nobody noticed.
+#[test]
+fn the_worked_examples_hold() {
+    let mut draft = draft::LeafDraft::new(PAGE, Some((IntegerCodec::VByte, 4)));
+    let mut model = Model::new();
+    for number in [10u32, 11, 15].into_iter().chain((0..250).map(|n| 0x0100_0000 + n * 0x0001_0000)) {
+        let key = number.to_be_bytes();
+        assert!(draft.push(&draft::Entry::plain(&key, Record::inline(b""), 0, 0)));
+        model.insert(key.to_vec(), Some(Vec::new()));
+    }
+    let (page, _) = draft.encode();
+    // 253 keys are one block of up to 256.
+    assert_eq!(page[20], 3, "key encoding");
+    assert_eq!(page[23], IntegerCodec::VByte as u8);
+    assert_eq!(page[48..52], [10, 0, 0, 0], "the first key");
+    assert_eq!(page[52..54], [0, 0], "where its block begins");
+    assert_eq!(page[54..56], [0, 3], "the gaps, less one each");
+
+    let zeros = RecordCompression { codec: RecordCodec::ElektRle, dictionary: None };
+    let mut packer = packed::Packer::new(&zeros);
+    let packed = packer.pack(&[0; 40]).unwrap().to_vec();
+    assert_eq!(packed[..2], [1, 40]);
+    let mut alone = Vec::new();
+    Compressor::new(RecordCodec::ElektRle, None).compress(&[0; 40], &mut alone);
+    assert_eq!(packed[2..], alone);
+    let store = PageStore::memory(PAGE);
+    let mut value = Vec::new();
+    assert_eq!(packed::unpack(&store, &packed, &mut value), Ok(()));
+    assert_eq!(value, [0; 40]);
+}
+
+// Keeps away: a panic, or a read outside of the page, on compressed pages that are damaged or hostile.
+#[test]
+fn damaged_compressed_pages_never_panic() {
+    let store = PageStore::memory(PAGE);
+    let mut runner = proptest::test_runner::TestRunner::default();
+    let damage = proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..3), 1..5);
+    let inputs =
+        (any::<bool>().prop_flat_map(|wide| (Just(wide), model(wide))), key_codec(), record_codec(), damage);
+    runner
+        .run(&inputs, |((wide, model), keys, records, damage)| {
+            let width = if wide { 8 } else { 4 };
+            let tree = build_with(&store, &model, options(keys.map(|codec| (codec, width)), records));
+            let mut walker = walk::LeafWalker::new(&tree);
+            walker.advance().unwrap();
+            let leaf = walker.leaf();
+            let mut page = store.read(leaf, Access::Point).unwrap().to_vec();
+            for (at, byte, place) in &damage {
+                let range = 16..[54, 400, page.len()][usize::from(*place)];
+                page[range.start + at.index(range.len())] = *byte;
+            }
+            let meta = TreeMeta { root: write_page(&store, &page), height: 1, ..*tree.meta() };
+            let keys: Vec<_> = model.keys().cloned().collect();
+            let damaged = Tree::open(Arc::clone(&store), meta);
+            exercise(&damaged, &keys);
+            let _ = damaged.sum_keys(None, None);
+            let _ = damaged.sum_keys(keys.first().map(Vec::as_slice), keys.last().map(Vec::as_slice));
+            Ok(())
+        })
+        .unwrap();
+}
+
 // Keeps away: compression that does not compress.
 #[test]
 fn dense_keys_take_next_to_nothing() {
@@ -147,8 +212,17 @@ fn dense_keys_take_next_to_nothing() {
         let packed = pages(Some((codec, 4)));
         assert!(packed * 3 < plain * 2, "{codec}: {packed} pages, without {plain}");
     }
-    let packed = pages(Some((IntegerCodec::Bp128, 4)));
-    assert!(packed * 10 < plain, "bp128: {packed} pages, without {plain}");
+    let packed = build_with(&store, &model, options(Some((IntegerCodec::Bp128, 4)), None));
+    assert!(
+        packed.meta().leaf_pages * 10 < plain,
+        "bp128: {} pages, without {plain}",
+        packed.meta().leaf_pages
+    );
+    let (all, some) = (packed.space(u64::MAX).unwrap(), packed.space(2).unwrap());
+    assert!(all.keys * 10 < packed.meta().key_bytes, "{all:?}");
+    assert_eq!(all.records, 0);
+    assert_eq!(all.used, some.used);
+    assert!(some.keys.abs_diff(all.keys) * 20 < all.keys, "{some:?}, {all:?}");
 }
 
 // Keeps away: long values that are not compressed, or that cannot be read in part.

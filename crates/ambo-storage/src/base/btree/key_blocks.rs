@@ -309,7 +309,7 @@ fn grow<W: KeyWord>(
         *full += last.bytes();
         *last = BlockMeasure::new(codec);
     }
-    *blocks += usize::from(last.len() == 0);
+    *blocks += usize::from(last.is_empty());
     *last = last.with(W::from_key(key));
 }
 

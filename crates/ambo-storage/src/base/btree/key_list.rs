@@ -199,7 +199,11 @@ impl KeyList {
         let Some(rest) = key.strip_prefix(prefix) else {
             return Ok(if key < prefix { (0, false) } else { (self.count, false) });
         };
-        if let Shape::Fixed = self.shape { self.search_fixed(page, rest) } else { self.search_variable(page, rest) }
+        if let Shape::Fixed = self.shape {
+            self.search_fixed(page, rest)
+        } else {
+            self.search_variable(page, rest)
+        }
     }
 
     /// Compares the first 8 bytes as numbers, without a branch that depends on them, and whole suffixes only

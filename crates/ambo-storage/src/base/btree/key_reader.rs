@@ -21,12 +21,7 @@ impl KeyReader {
 
     /// The suffix of key `index` of the page's list.
     #[inline]
-    pub(super) fn suffix<'s>(
-        &'s mut self,
-        page: &'s [u8],
-        list: &KeyList,
-        index: usize,
-    ) -> Found<&'s [u8]> {
+    pub(super) fn suffix<'s>(&'s mut self, page: &'s [u8], list: &KeyList, index: usize) -> Found<&'s [u8]> {
         let Some(blocks) = list.blocks() else { return list.suffix(page, index) };
         if index >= list.len() {
             return Err("an entry lies beyond the key list");

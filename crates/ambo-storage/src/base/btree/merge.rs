@@ -255,10 +255,9 @@ impl Merge<'_, '_> {
         let leaf = self.sources[turn].walker.leaf();
         let Some(summary) = summary else { return false };
         let relocated = self.options.rewrite
-            || self
-            .options
-            .relocate_from
-            .is_some_and(|from| leaf.number().0 + u64::from(leaf.units()) > from.0 || summary.blob_pages > 0);
+            || self.options.relocate_from.is_some_and(|from| {
+                leaf.number().0 + u64::from(leaf.units()) > from.0 || summary.blob_pages > 0
+            });
         let full = summary.used as usize * 2 >= usize::from(leaf.units()) * self.page_size;
         full && !relocated
             && !(self.options.drop_tombstones && summary.tombstones > 0)

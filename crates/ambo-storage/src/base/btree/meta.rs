@@ -71,7 +71,8 @@ impl TreeCompression {
 
     fn encode(&self) -> [u8; 4] {
         let (number, level) = self.records.map_or((0, 0), |codec| (codec.number(), codec.level()));
-        let flags = if self.dictionary { Self::DICTIONARY } else { 0 } | if self.mixed { Self::MIXED } else { 0 };
+        let flags =
+            if self.dictionary { Self::DICTIONARY } else { 0 } | if self.mixed { Self::MIXED } else { 0 };
         [self.keys.map_or(0, |codec| codec as u8), number, level, flags]
     }
 
@@ -116,7 +117,8 @@ impl TreeMeta {
         let word = |index: usize| {
             bytes[index * 8..].first_chunk().map_or(0, |bytes: &[u8; 8]| u64::from_le_bytes(*bytes))
         };
-        let compression = bytes[Self::HEIGHT + 1..].first_chunk().and_then(|bytes| TreeCompression::decode(*bytes));
+        let compression =
+            bytes[Self::HEIGHT + 1..].first_chunk().and_then(|bytes| TreeCompression::decode(*bytes));
         let compression = compression.ok_or("a tree is compressed in a way that is not known")?;
         let meta = Self {
             root: PagePtr(word(0)),
@@ -198,7 +200,9 @@ mod tests {
         let meta = TreeMeta { root: PagePtr::new(PageNo(9), 1), height: 1, rows: 1, ..TreeMeta::default() };
         let good = meta.encode();
         assert_eq!(TreeMeta::decode(&good), Some(meta));
-        for (at, value) in [(6, 0), (8, 0), (16, 2), (64, 0), (65, 8), (66, 8), (67, 1), (68, 4), (69, 1), (71, 9)] {
+        for (at, value) in
+            [(6, 0), (8, 0), (16, 2), (64, 0), (65, 8), (66, 8), (67, 1), (68, 4), (69, 1), (71, 9)]
+        {
             let mut bytes = good;
             bytes[at] = value;
             assert_eq!(TreeMeta::decode(&bytes), None, "byte {at}");

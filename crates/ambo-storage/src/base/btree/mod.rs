@@ -24,6 +24,7 @@ mod meta;
 mod node;
 mod packed;
 mod prefetch;
+mod space;
 mod sum;
 mod tree;
 mod value;
@@ -43,6 +44,7 @@ pub use filter::KeyFilter;
 pub use merge::{MergeOptions, Merged, merge};
 pub use meta::{TreeCompression, TreeMeta};
 pub use packed::RecordCompression;
+pub use space::TreeSpace;
 pub use sum::KeySum;
 pub use tree::{Tree, TreeRecord};
 

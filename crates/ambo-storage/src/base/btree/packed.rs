@@ -99,7 +99,8 @@ impl<'p> Packed<'p> {
         let Some((&first, mut rest)) = packed.split_first() else {
             return Err("a compressed record without bytes");
         };
-        let codec = RecordCodec::from_parts(first & !WITH_DICTIONARY, 0).ok_or("unknown codec of a record")?;
+        let codec =
+            RecordCodec::from_parts(first & !WITH_DICTIONARY, 0).ok_or("unknown codec of a record")?;
         let mut dictionary = None;
         if first & WITH_DICTIONARY != 0 {
             let id = varint::take(&mut rest).and_then(|id| u32::try_from(id).ok());

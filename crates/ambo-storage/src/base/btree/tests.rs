@@ -333,7 +333,7 @@ fn wrong_pushes_are_refused() {
 }
 
 /// Writes `page` where nothing was.
-fn write_page(store: &Arc<PageStore>, page: &[u8]) -> crate::id::PagePtr {
+pub(super) fn write_page(store: &Arc<PageStore>, page: &[u8]) -> crate::id::PagePtr {
     let mut writer = store.writer();
     let ptr = writer.write(page).unwrap();
     writer.finish().unwrap();
@@ -341,7 +341,7 @@ fn write_page(store: &Arc<PageStore>, page: &[u8]) -> crate::id::PagePtr {
 }
 
 /// Does everything that reads a tree; errors are fine, panics are not.
-fn exercise(tree: &Arc<Tree>, keys: &[Vec<u8>]) {
+pub(super) fn exercise(tree: &Arc<Tree>, keys: &[Vec<u8>]) {
     let scan = |forward: bool| -> Result<()> {
         let mut cursor = tree.cursor();
         let mut any = if forward { cursor.seek_first()? } else { cursor.seek_last()? };

@@ -61,7 +61,9 @@ impl Tree {
         let page = self.store.read(ptr, Access::Point)?;
         prefetch::page_front(&page);
         match find(&page, key) {
-            Ok(Some((Stored::Plain(kind), range))) => Ok(Some(TreeRecord { page, kind, range, unpacked: None })),
+            Ok(Some((Stored::Plain(kind), range))) => {
+                Ok(Some(TreeRecord { page, kind, range, unpacked: None }))
+            }
             Ok(Some((Stored::Packed, range))) => self.unpacked(ptr, page, range).map(Some),
             Ok(None) => Ok(None),
             Err(what) => Err(self.damaged(ptr, what)),
@@ -70,9 +72,15 @@ impl Tree {
 
     /// A compressed record, as it was before.
     #[cold]
-    fn unpacked<'a>(&'a self, ptr: PagePtr, page: PageRef<'a>, range: Range<usize>) -> Result<TreeRecord<'a>> {
+    fn unpacked<'a>(
+        &'a self,
+        ptr: PagePtr,
+        page: PageRef<'a>,
+        range: Range<usize>,
+    ) -> Result<TreeRecord<'a>> {
         let mut value = Vec::new();
-        packed::unpack(&self.store, &page[range.clone()], &mut value).map_err(|what| self.damaged(ptr, what))?;
+        packed::unpack(&self.store, &page[range.clone()], &mut value)
+            .map_err(|what| self.damaged(ptr, what))?;
         Ok(TreeRecord { page, kind: RecordKind::Inline, range, unpacked: Some(value) })
     }
 

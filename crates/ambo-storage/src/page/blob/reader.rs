@@ -82,7 +82,8 @@ impl BlobReader {
 impl Chunks {
     /// Reads the index and checks that it covers what is stored.
     fn load(pages: &mut PagesReader, codec: u8, bytes: u64, stored: u64) -> Result<Self> {
-        let codec = RecordCodec::from_parts(codec, 0).ok_or_else(|| damaged("is compressed with an unknown codec"))?;
+        let codec = RecordCodec::from_parts(codec, 0)
+            .ok_or_else(|| damaged("is compressed with an unknown codec"))?;
         let count = bytes.div_ceil(CHUNK_BYTES as u64) as usize;
         let Some(index_at) = stored.checked_sub(count as u64 * 4) else {
             return Err(damaged("is shorter than its index"));

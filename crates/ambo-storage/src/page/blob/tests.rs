@@ -165,7 +165,9 @@ fn only_blob_pages_are_read() {
     let mut writer = store.writer();
     let ptr = writer.write(&page).unwrap();
     writer.finish().unwrap();
-    let mut reader = BlobReader::new(&store, BlobRef { bytes: 10, stored: 10, codec: None, extents: vec![ptr.into()] }).unwrap();
+    let mut reader =
+        BlobReader::new(&store, BlobRef { bytes: 10, stored: 10, codec: None, extents: vec![ptr.into()] })
+            .unwrap();
     assert!(reader.read_all().unwrap_err().to_string().contains("should be of a blob"));
 }
 

@@ -1,0 +1,151 @@
+//! How a table is compressed: as options of commands, and as they are shown.
+
+use std::io::Write;
+use std::str::FromStr;
+
+use ambo::{IntegerCodec, RecordCodec, TableDefinition, TableOptions};
+use clap::Args;
+use clap::builder::BoolishValueParser;
+use serde_json::json;
+
+use crate::engine::{OrFail, Store};
+use crate::failure::{Failure, Result};
+use crate::output::Output;
+use crate::schema::short_name;
+
+/// What is said where nothing is compressed.
+const NONE: &str = "none";
+
+/// How a table is to be compressed; what is not said stays as it is.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct CompressionArguments {
+    /// Compress keys of 4 or 8 bytes: vbyte, masked-vbyte, group-varint, stream-vbyte, for, simd-for, bp128 or none
+    #[arg(long, value_name = "CODEC", value_parser = OrNone::<IntegerCodec>::from_str)]
+    key_compression: Option<OrNone<IntegerCodec>>,
+    /// Compress records: elekt-rle, firebird-rle, lz4, zstd, snappy, zlib, lzf or none; zstd and zlib with a level, as in zstd:9
+    #[arg(long, value_name = "CODEC", value_parser = OrNone::<RecordCodec>::from_str)]
+    record_compression: Option<OrNone<RecordCodec>>,
+    /// Compress records with a dictionary that is trained as they settle: on or off, with zstd only
+    #[arg(long, value_name = "SWITCH", value_parser = BoolishValueParser::new())]
+    record_dictionary: Option<bool>,
+}
+
+/// A codec, or `none`.
+#[derive(Clone, Copy, Debug)]
+struct OrNone<T>(Option<T>);
+
+impl<T: FromStr<Err: ToString>> FromStr for OrNone<T> {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            NONE => Ok(Self(None)),
+            name => name.parse().map(|codec| Self(Some(codec))).map_err(|error: T::Err| error.to_string()),
+        }
+    }
+}
+
+impl CompressionArguments {
+    /// For the engine.
+    pub fn options(&self) -> TableOptions {
+        let mut options = TableOptions::new();
+        if let Some(OrNone(codec)) = self.key_compression {
+            options = options.key_compression(codec);
+        }
+        if let Some(OrNone(codec)) = self.record_compression {
+            options = options.record_compression(codec);
+        }
+        if let Some(on) = self.record_dictionary {
+            options = options.record_dictionary(on);
+        }
+        options
+    }
+}
+
+/// The codec of keys by name, or `none`.
+pub fn keys(table: &TableDefinition) -> String {
+    table.key_compression.map_or(NONE.into(), |codec| codec.to_string())
+}
+
+/// The codec of records by name, and whether there is a dictionary, or `none`.
+pub fn records(table: &TableDefinition) -> String {
+    let codec = table.record_compression.map_or(NONE.into(), |codec| codec.to_string());
+    if table.record_dictionary { codec + " + dictionary" } else { codec }
+}
+
+/// Changes how a table is compressed, and says how it is now.
+pub fn alter(store: &Store, table: &str, arguments: &CompressionArguments, out: &mut Output) -> Result<()> {
+    let options = arguments.options();
+    if options.is_empty() {
+        return Err(Failure::usage(
+            "change what? say --key-compression, --record-compression or --record-dictionary",
+        ));
+    }
+    store.db.alter_table(table, options).or_fail(&store.dir)?;
+    let table = store.table(table)?;
+    let table = table.definition();
+    if out.is_json() {
+        out.json(&json!({
+            "table": short_name(&table.name),
+            "key_compression": keys(table),
+            "record_compression": table.record_compression.map_or(NONE.into(), |codec| codec.to_string()),
+            "record_dictionary": table.record_dictionary,
+        }))?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "table {}: keys {}, records {}; what is settled from now on is stored so, `ambo compact {}` rewrites the rest",
+        short_name(&table.name),
+        keys(table),
+        records(table),
+        store.dir.display()
+    )?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: CompressionArguments,
+    }
+
+    // Keeps away: options that say something else to the engine than the user said, and names that are not known to the help.
+    #[test]
+    fn options_are_what_was_said() {
+        let options = |words: &[&str]| {
+            Line::try_parse_from([&["ambo"], words].concat()).map(|line| line.arguments.options())
+        };
+        assert!(options(&[]).unwrap().is_empty());
+        let said = options(&[
+            "--key-compression",
+            "none",
+            "--record-compression=zstd:9",
+            "--record-dictionary",
+            "on",
+        ]);
+        let wanted = TableOptions::new()
+            .key_compression(None)
+            .record_compression(RecordCodec::Zstd { level: 9 })
+            .record_dictionary(true);
+        assert_eq!(said.unwrap(), wanted);
+        for bad in
+            [["--key-compression", "lz4"], ["--record-compression", "zstd:0"], ["--record-dictionary", "2"]]
+        {
+            assert!(options(&bad).is_err(), "{bad:?}");
+        }
+        let help = <Line as clap::CommandFactory>::command().render_long_help().to_string();
+        for name in IntegerCodec::ALL
+            .map(IntegerCodec::name)
+            .into_iter()
+            .chain(RecordCodec::ALL.map(RecordCodec::name))
+        {
+            assert!(help.contains(name), "{name}");
+        }
+    }
+}
