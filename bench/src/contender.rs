@@ -14,6 +14,8 @@ pub struct Contender(String);
 
 /// This project, everywhere but in `compressed-tables`, where its codecs stand side by side.
 pub const AMBO: &str = "ambo";
+/// This project, where size goes before speed.
+pub const AMBO_SIZE: &str = "ambo-size";
 /// Tables without a codec, which those with one are held against.
 pub const UNCOMPRESSED: &str = "none";
 /// Arrays without a codec: a copy of the bytes, a binary search, …
@@ -21,8 +23,9 @@ pub const PLAIN: &str = "plain";
 
 /// The order of the columns of tables, and colours that stay apart for people who see few of them (after Okabe and
 /// Ito, 2008). Names that are not here come last, by the alphabet.
-const KNOWN: [(&str, &str); 29] = [
+const KNOWN: [(&str, &str); 30] = [
     (AMBO, "#d55e00"),
+    (AMBO_SIZE, "#cc79a7"),
     ("rocksdb", "#0072b2"),
     ("lmdb", "#009e73"),
     ("redb", "#cc79a7"),
@@ -67,7 +70,7 @@ impl Contender {
 
     /// Whether others compete with it; plain arrays are there for scale only.
     pub fn is_peer(&self) -> bool {
-        !self.is_ambo() && self.0 != PLAIN
+        !self.is_ambo() && self.0 != AMBO_SIZE && self.0 != PLAIN
     }
 
     /// The colour of its bars.

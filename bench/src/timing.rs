@@ -5,6 +5,8 @@ use std::time::Duration;
 
 /// A measurement repeats until it took this long altogether.
 const BUDGET: Duration = Duration::from_millis(150);
+/// What lies between two readings of the clock takes at least about so long.
+const STRETCH: Duration = Duration::from_micros(50);
 /// Repetitions at least, however long one takes.
 const REPETITIONS_MIN: usize = 5;
 /// Steps of the chain that the clock's rate is read from, and the cycles of one: an exclusive or and a 64-bit
@@ -19,18 +21,27 @@ pub fn thread_time() -> Duration {
 }
 
 /// The shortest of several repetitions of several pieces of work, in seconds. They take turns, so that a disturbance
-/// of the machine falls on all. The first round is not counted: it touches the memory.
+/// of the machine falls on all. The first round is not counted: it touches the memory, and shows how often short work
+/// has to be done for the clock's own cost not to matter.
 pub fn fastest(works: &mut [&mut dyn FnMut()]) -> Vec<f64> {
     let mut best = vec![f64::INFINITY; works.len()];
-    works.iter_mut().for_each(|work| work());
+    let times: Vec<u32> = works
+        .iter_mut()
+        .map(|work| {
+            let before = thread_time();
+            work();
+            let took = (thread_time() - before).max(Duration::from_nanos(100));
+            (STRETCH.as_nanos() / took.as_nanos() + 1) as u32
+        })
+        .collect();
     let start = thread_time();
     let budget = BUDGET * works.len() as u32;
     let mut round = 0;
     while round < REPETITIONS_MIN || thread_time() - start < budget {
-        for (work, best) in works.iter_mut().zip(&mut best) {
+        for ((work, best), &times) in works.iter_mut().zip(&mut best).zip(&times) {
             let before = thread_time();
-            work();
-            *best = best.min((thread_time() - before).as_secs_f64());
+            (0..times).for_each(|_| work());
+            *best = best.min((thread_time() - before).as_secs_f64() / f64::from(times));
         }
         round += 1;
     }

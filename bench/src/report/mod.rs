@@ -1,6 +1,7 @@
 //! Tables, targets and plots from the results files.
 
 mod plot;
+mod quoted;
 mod table;
 mod target;
 
@@ -83,6 +84,7 @@ fn section(suite: Suite, figures: &[Figure], docs: &Path) -> Result<String> {
         text.push_str(&format!("![{}](plots/{})\n\n", plot.title, plot.file));
     }
     if !suite.has_engines() {
+        text.push_str(&quoted::table(&rows));
         text.push_str(&table::metrics(&rows));
         return Ok(text);
     }

@@ -71,22 +71,30 @@ pub fn costs(rows: &[Summary]) -> String {
     })
 }
 
-/// One table for each metric, for suites whose rows are data and whose columns are ways to store them.
+/// What stands before the colon in the name of a row's data: rows of one group are of one table.
+fn group(row: &Summary) -> String {
+    phase(row).split_once(": ").map_or(String::new(), |(group, _)| group.to_owned())
+}
+
+/// One table for each group and metric, for suites whose rows are data and whose columns are ways to store them.
 pub fn metrics(rows: &[Summary]) -> String {
-    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut groups: Vec<(String, &str, Vec<&Summary>)> = Vec::new();
     for row in rows {
-        let metric = (row.key.metric.as_str(), row.unit.as_str());
-        if !seen.contains(&metric) {
-            seen.push(metric);
+        let (group, metric) = (group(row), row.key.metric.as_str());
+        match groups.iter_mut().find(|(g, m, _)| (g.as_str(), *m) == (group.as_str(), metric)) {
+            Some((_, _, rows)) => rows.push(row),
+            None => groups.push((group, metric, vec![row])),
         }
     }
     let mut text = String::new();
-    for (metric, unit) in seen {
-        let rows: Vec<&Summary> =
-            rows.iter().filter(|row| row.key.metric == metric && row.unit == unit).collect();
+    for (group, metric, rows) in groups {
+        let unit = &rows[0].unit;
         let better = if larger_is_better(unit) { "more" } else { "less" };
-        text.push_str(&table(&format!("{metric}, {unit} ({better} is better)"), &["data"], &rows, |row| {
-            vec![phase(row)]
+        let before = if group.is_empty() { String::new() } else { format!("{group}: ") };
+        let title = format!("**{before}{metric}**, {unit} ({better} is better)");
+        text.push_str(&table(&title, &["data"], &rows, |row| {
+            let phase = phase(row);
+            vec![phase.strip_prefix(&before).unwrap_or(&phase).to_owned()]
         }));
     }
     text

@@ -229,6 +229,7 @@ impl<S: Set> Sets<S> {
 }
 
 fn one(sheet: &mut Sheet, name: &str, positions: &[Vec<u32>; MANY]) -> Result<()> {
+    let name = &format!("bitmaps: {name}");
     let ours = Sets::<Bitmap>::new(positions)?;
     let roaring = Sets::<RoaringBitmap>::new(positions)?;
     let croaring = Sets::<croaring::Bitmap>::new(positions)?;

@@ -186,7 +186,7 @@ impl<W: Integer> Blocks<W> {
 fn one<W: Integer>(sheet: &mut Sheet, keys: Keys, codec: IntegerCodec, values: &[W], width: &str) -> Result<()> {
     let blocks = Blocks::new(codec, values);
     check(&blocks, codec, values)?;
-    let name = format!("{} {width}: {codec}", keys.name());
+    let name = format!("integers: {codec}, {} {width}", keys.name());
     let raw_bytes = size_of_val(values) as f64;
     let count = values.len() as f64;
     let bits = (blocks.bytes.len() * 8) as f64 / count;
@@ -226,7 +226,7 @@ fn one<W: Integer>(sheet: &mut Sheet, keys: Keys, codec: IntegerCodec, values: &
     drop(works);
     for ((whose, seconds), count) in names.iter().zip(&seconds).zip(&decoded) {
         sheet.figure(&name, whose, "decode", "GB/s", count * size_of::<W>() as f64 / seconds / 1e9);
-        sheet.figure(&name, whose, "decode", "values/cycle", count / seconds / hertz);
+        sheet.figure(&name, whose, "decode per cycle", "values/cycle", count / seconds / hertz);
     }
     search(sheet, &name, codec, &blocks, values);
 

@@ -50,6 +50,7 @@ fn document(random: &mut Random) -> Vec<u8> {
 }
 
 fn one(sheet: &mut Sheet, name: &str, records: &[Vec<u8>]) -> Result<()> {
+    let name = &format!("records: {name}");
     let raw_bytes: usize = records.iter().map(Vec::len).sum();
     let longest = records.iter().map(Vec::len).max().unwrap_or(0);
     let mut copy = vec![0; longest];

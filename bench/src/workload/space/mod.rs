@@ -4,6 +4,7 @@
 //! those of a database file with that column alone. Decoding is from memory into arrays of the column's type: no file
 //! is read, so that what is compared is the formats.
 
+mod ambo;
 mod column;
 mod duckdb;
 mod flights;
@@ -12,13 +13,17 @@ mod parquet;
 mod tpch;
 
 use std::cell::RefCell;
+use std::hint::black_box;
 use std::path::Path;
 
 use super::sheet::Sheet;
-use crate::engine::Result;
+use crate::contender::{AMBO, AMBO_SIZE};
+use crate::engine::{Failure, Result};
 use crate::timing::fastest;
+use ambo::{Arrays, Encoded};
+use ambo_codec::column::Goal;
 use column::Table;
-use parquet::Pages;
+use parquet::{File, Pages};
 
 /// The row of a table's sums.
 const TOTAL: &str = "total";
@@ -52,41 +57,61 @@ struct Sums {
 
 /// Encodes and decodes every column, and adds the figures of the columns and of their sums.
 fn measure(sheet: &mut Sheet, table: &Table, rows: usize) -> Result<()> {
-    let files = [Pages::Snappy, Pages::Zstd].map(|pages| Ok((pages.name(), parquet::write(table, pages)?)));
-    let files = files.into_iter().collect::<Result<Vec<_>>>()?;
-    let mut sums = vec![Sums::default(); files.len()];
+    let files = [parquet::write(table, Pages::Snappy)?, parquet::write(table, Pages::Zstd)?];
+    let names = [AMBO, AMBO_SIZE, Pages::Snappy.name(), Pages::Zstd.name()];
+    let mut sums = [Sums::default(); 4];
     let mut raw_bytes = 0;
     for (at, column) in table.columns.iter().enumerate() {
-        let failure = RefCell::new(None);
-        let checked = |found: Result<usize>| match found {
-            Ok(found) if found == rows => {}
-            Ok(found) => *failure.borrow_mut() = Some(format!("{found} of {rows} rows").into()),
-            Err(error) => *failure.borrow_mut() = Some(error),
-        };
-        let mut decoders: Vec<Box<dyn FnMut() + '_>> = Vec::new();
-        for (_, file) in &files {
-            decoders.push(Box::new(|| checked(file.decode(at))));
-        }
-        let mut works: Vec<&mut dyn FnMut()> = decoders.iter_mut().map(|work| &mut **work as _).collect();
-        let seconds = fastest(&mut works);
-        drop(works);
-        drop(decoders);
-        if let Some(error) = failure.into_inner() {
-            return Err(error);
-        }
+        let blocks = [Goal::Speed, Goal::Size].map(|goal| ambo::encode_column(column, goal));
+        let [speed, size] = blocks;
+        let blocks = [speed?, size?];
+        blocks.iter().try_for_each(|blocks| blocks.check(column))?;
+        let seconds = decode(&blocks, &files, at, rows)?;
+        let bytes = [
+            blocks[0].bytes(),
+            blocks[1].bytes(),
+            files[0].column_bytes(at),
+            files[1].column_bytes(at),
+        ];
         let name = label(table, &column.name);
-        for (i, (whose, file)) in files.iter().enumerate() {
-            let one = Sums { bytes: file.column_bytes(at), seconds: seconds[i] };
+        for (i, whose) in names.into_iter().enumerate() {
+            let one = Sums { bytes: bytes[i], seconds: seconds[i] };
             add_figures(sheet, &name, whose, rows, column.values.raw_bytes(), one);
             sums[i].bytes += one.bytes;
             sums[i].seconds += one.seconds;
         }
         raw_bytes += column.values.raw_bytes();
+        sheet.note(&format!("{}: {}", column.name, blocks[0].encodings()));
     }
-    for ((whose, _), sums) in files.iter().zip(sums) {
+    for (whose, sums) in names.into_iter().zip(sums) {
         add_figures(sheet, &label(table, TOTAL), whose, rows, raw_bytes, sums);
     }
     Ok(())
+}
+
+/// Seconds in which each decodes a column.
+fn decode(blocks: &[Encoded; 2], files: &[File; 2], column: usize, rows: usize) -> Result<Vec<f64>> {
+    let failure: RefCell<Option<Failure>> = RefCell::new(None);
+    let checked = |found: Result<usize>| match found {
+        Ok(found) if found == rows => {}
+        Ok(found) => *failure.borrow_mut() = Some(format!("{found} of {rows} rows").into()),
+        Err(error) => *failure.borrow_mut() = Some(error),
+    };
+    let mut arrays = [Arrays::default(), Arrays::default()];
+    let mut works: Vec<Box<dyn FnMut() + '_>> = Vec::new();
+    for (blocks, arrays) in blocks.iter().zip(&mut arrays) {
+        works.push(Box::new(|| {
+            checked(blocks.decode(arrays, &mut |arrays, _| {
+                black_box(arrays);
+            }));
+        }));
+    }
+    for file in files {
+        works.push(Box::new(|| checked(file.decode(column))));
+    }
+    let seconds = fastest(&mut works.iter_mut().map(|work| &mut **work as _).collect::<Vec<_>>());
+    drop(works);
+    failure.into_inner().map_or(Ok(seconds), Err)
 }
 
 fn add_figures(sheet: &mut Sheet, name: &str, whose: &str, rows: usize, raw_bytes: usize, sums: Sums) {
