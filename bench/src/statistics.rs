@@ -37,7 +37,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// Whether a larger value of a metric in that unit is the better one.
 pub fn larger_is_better(unit: &str) -> bool {
-    unit.ends_with("/s") || unit == "values/cycle"
+    unit.ends_with("/s") || matches!(unit, "values/cycle" | "% saved")
 }
 
 /// Groups figures into rows, in the order in which their workloads first appear, then by threads.
@@ -82,7 +82,8 @@ impl Summary {
 
     /// The peer with the best median, and that median.
     pub fn best_peer(&self) -> Option<(&Contender, f64)> {
-        let peers = self.medians.iter().filter(|(whose, _)| whose.is_peer()).map(|(whose, &value)| (whose, value));
+        let peers =
+            self.medians.iter().filter(|(whose, _)| whose.is_peer()).map(|(whose, &value)| (whose, value));
         if larger_is_better(&self.unit) {
             peers.max_by(|a, b| a.1.total_cmp(&b.1))
         } else {
@@ -129,8 +130,7 @@ mod tests {
         let mut failed = example("k/get", "sqlite", "throughput", 0.0, 1);
         failed.failure = Some("killed".into());
         figures.push(failed);
-        let mut p99 =
-            [example("k/get", "ambo", "p99", 2.0, 1), example("k/get", "lmdb", "p99", 8.0, 1)];
+        let mut p99 = [example("k/get", "ambo", "p99", 2.0, 1), example("k/get", "lmdb", "p99", 8.0, 1)];
         p99.iter_mut().for_each(|figure| figure.unit = "µs".into());
         figures.extend(p99);
 

@@ -56,7 +56,8 @@ fn section(suite: Suite, figures: &[Figure], docs: &Path) -> Result<String> {
         let machine = &figure.machine;
         let runs = figures.iter().map(|figure| figure.run).max().unwrap_or(1);
         // Cases of suites without engines have data of their own.
-        let records = suite.has_engines().then(|| format!("{} records, median", table::grouped(figure.records as f64)));
+        let records =
+            suite.has_engines().then(|| format!("{} records, median", table::grouped(figure.records as f64)));
         text.push_str(&format!(
             "{} of {runs}; {}, {} cores, {} GiB, Linux {}, {}, {}.\n\n",
             records.unwrap_or("Median".into()),

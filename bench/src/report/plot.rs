@@ -46,7 +46,8 @@ pub fn draw(suite: Suite, rows: &[Summary]) -> Vec<Plot> {
     metrics
         .into_iter()
         .flat_map(|(metric, unit)| {
-            let file = format!("{}-{}", suite.name(), metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+            let file =
+                format!("{}-{}", suite.name(), metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
             draw_metric(&file, &format!("{}: {metric}, {unit}", suite.title()), metric, &rows)
         })
         .collect()
@@ -61,7 +62,11 @@ fn draw_metric(file: &str, title: &str, metric: &str, rows: &[Summary]) -> Vec<P
         .map(|(i, sheet)| {
             let kinds = engines(sheet.iter().flat_map(|row| row.medians.keys()));
             let number = if many { format!("-{}", i + 1) } else { String::new() };
-            Plot { file: format!("{file}{number}.svg"), svg: picture(title, &kinds, sheet), title: title.into() }
+            Plot {
+                file: format!("{file}{number}.svg"),
+                svg: picture(title, &kinds, sheet),
+                title: title.into(),
+            }
         })
         .collect()
 }
@@ -97,7 +102,9 @@ fn group(svg: &mut String, kinds: &[Contender], row: &Summary, y: f64) {
     let middle = y + kinds.len() as f64 * (BAR + BAR_GAP) / 2.0;
     let second_line = match row.key.threads {
         // `data: part` on two lines; suites without engines have one thread.
-        1 if row.key.metric != "throughput" => phase.split_once(": ").map_or(String::new(), |(_, part)| part.into()),
+        1 if row.key.metric != "throughput" => {
+            phase.split_once(": ").map_or(String::new(), |(_, part)| part.into())
+        }
         1 => "1 thread".into(),
         threads => format!("{threads} threads"),
     };

@@ -21,9 +21,9 @@ const fn rate(keys: f64, seconds: f64) -> f64 {
 }
 
 const TEN: f64 = 10e6;
-const RANDOM: &str = "compressed-tables/random keys";
-const LOGGED: &str = "compressed-tables/random keys, log on";
-const DENSE: &str = "compressed-tables/dense keys, no records";
+const RANDOM: &str = "compressed-tables/keys: random";
+const LOGGED: &str = "compressed-tables/keys: random, log on";
+const DENSE: &str = "compressed-tables/keys: dense, no records";
 
 const QUOTED: [Quoted; 9] = [
     Quoted {
@@ -64,8 +64,18 @@ const QUOTED: [Quoted; 9] = [
         asked: 1.0,
     },
     // One million keys.
-    Quoted { workload: LOGGED, metric: "a transaction each", figures: &[("none", rate(1e6, 11.2))], asked: 5.0 },
-    Quoted { workload: LOGGED, metric: "1,000 a transaction", figures: &[("none", rate(1e6, 3.0))], asked: 5.0 },
+    Quoted {
+        workload: LOGGED,
+        metric: "a transaction each",
+        figures: &[("none", rate(1e6, 11.2))],
+        asked: 5.0,
+    },
+    Quoted {
+        workload: LOGGED,
+        metric: "1,000 a transaction",
+        figures: &[("none", rate(1e6, 3.0))],
+        asked: 5.0,
+    },
     Quoted {
         workload: DENSE,
         metric: "insert, settled",

@@ -205,9 +205,9 @@ pub fn grouped(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::example;
     use crate::contender::Contender;
-use crate::statistics::summarise;
+    use crate::results::example;
+    use crate::statistics::summarise;
 
     #[test]
     fn numbers_can_be_read() {

@@ -50,13 +50,7 @@ use Against::{AtLeast, AtMost, Best, Each, NotBelow, Peer, Within};
 const TARGETS: [Target; 33] = [
     target("put, log off", "kekskv/put, log off", Some(1), "throughput", Peer("rocksdb", 1.5)),
     target("put, log off", "kekskv/put, log off", Some(16), "throughput", Peer("rocksdb", 1.5)),
-    target(
-        "put, log on, no sync",
-        "kekskv/put, log on, no sync",
-        None,
-        "throughput",
-        Peer("rocksdb", 1.2),
-    ),
+    target("put, log on, no sync", "kekskv/put, log on, no sync", None, "throughput", Peer("rocksdb", 1.2)),
     target("durable commits", "durable/commit", Some(8), "throughput", Best(1.0)),
     target("get settled", "kekskv/get settled", Some(1), "throughput", Peer("lmdb", 1.0)),
     target("get settled", "kekskv/get settled", Some(1), "throughput", Peer("rocksdb", 2.0)),
@@ -98,17 +92,29 @@ const TARGETS: [Target; 33] = [
         Each(&["elekt-rle"], "firebird-rle", 10.0),
     ),
     target("size", "codecs/records: VARCHAR(8000)*", None, "stored / raw", Within("elekt-rle", 100.1)),
-    target("insert, settled", "compressed-tables/* keys", None, "insert, settled", Each(&[], UNCOMPRESSED, 1.0 / 1.1)),
-    target("look-up", "compressed-tables/* keys", None, "look-up", Each(&[], UNCOMPRESSED, 1.0 / 1.25)),
-    target("sum", "compressed-tables/* keys", None, "sum", Each(&["simd-for", "bp128"], UNCOMPRESSED, 1.0)),
+    target(
+        "insert, settled",
+        "compressed-tables/keys: *",
+        None,
+        "insert, settled",
+        Each(&[], UNCOMPRESSED, 1.0 / 1.1),
+    ),
+    target("look-up", "compressed-tables/keys: *", None, "look-up", Each(&[], UNCOMPRESSED, 1.0 / 1.25)),
+    target("sum", "compressed-tables/keys: *", None, "sum", Each(&["simd-for", "bp128"], UNCOMPRESSED, 1.0)),
     target(
         "pages for keys",
-        "compressed-tables/dense keys, no records",
+        "compressed-tables/keys: dense, no records",
         None,
         "pages less records",
         Each(&["bp128"], UNCOMPRESSED, 10.0),
     ),
-    target("memory saved", "compressed-tables/300 doubles*", None, "memory saved", NotBelow("sparse rows", 53.0)),
+    target(
+        "memory saved",
+        "compressed-tables/300 doubles: *",
+        None,
+        "memory saved",
+        NotBelow("sparse rows", 53.0),
+    ),
     target("size", "space/*: total", None, "size", Peer("parquet-snappy", 1.0)),
     target("decode", "space/*: total", None, "decode", Peer("parquet-zstd", 3.0)),
 ];
@@ -222,7 +228,7 @@ mod tests {
     fn the_worst_codec_decides() {
         // Keeps away: a target for every codec that the best codec reaches.
         let tables = |bp128: f64| {
-            let workload = "compressed-tables/random keys";
+            let workload = "compressed-tables/keys: random";
             let figures = [
                 example(workload, "none", "look-up", 100.0, 1),
                 example(workload, "vbyte", "look-up", 300.0, 1),
@@ -232,7 +238,7 @@ mod tests {
         };
         assert!(tables(81.0).contains("0.81 × none (bp128) | pass"), "{}", tables(81.0));
         assert!(tables(79.0).contains("0.79 × none (bp128) | **short**"), "{}", tables(79.0));
-        let alone = [example("compressed-tables/random keys", "none", "look-up", 1.0, 1)];
+        let alone = [example("compressed-tables/keys: random", "none", "look-up", 1.0, 1)];
         assert!(table(&summarise(&alone)).contains("not measured"));
     }
 

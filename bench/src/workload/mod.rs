@@ -127,6 +127,7 @@ impl Suite {
         match self {
             Suite::Space => row.key.workload.ends_with(": total"),
             Suite::Codecs => row.key.metric == "decode",
+            Suite::CompressedTables => row.key.workload.starts_with("compressed-tables/keys:"),
             _ => true,
         }
     }

@@ -8,8 +8,30 @@ const CHARACTERS: usize = 8000;
 const SHORT: u64 = 60;
 
 const WORDS: [&str; 24] = [
-    "faktura", "zákazník", "zboží", "sklad", "objednávka", "dodávka", "Praha", "Brno", "kus", "cena", "Kč", "bez",
-    "DPH", "na", "od", "do", "splatnost", "číslo", "řada", "účet", "platba", "převodem", "hotově", "poznámka",
+    "faktura",
+    "zákazník",
+    "zboží",
+    "sklad",
+    "objednávka",
+    "dodávka",
+    "Praha",
+    "Brno",
+    "kus",
+    "cena",
+    "Kč",
+    "bez",
+    "DPH",
+    "na",
+    "od",
+    "do",
+    "splatnost",
+    "číslo",
+    "řada",
+    "účet",
+    "platba",
+    "převodem",
+    "hotově",
+    "poznámka",
 ];
 
 /// What the rows hold.

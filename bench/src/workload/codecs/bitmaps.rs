@@ -234,9 +234,11 @@ fn one(sheet: &mut Sheet, name: &str, positions: &[Vec<u32>; MANY]) -> Result<()
     let roaring = Sets::<RoaringBitmap>::new(positions)?;
     let croaring = Sets::<croaring::Bitmap>::new(positions)?;
     let count = positions[0].len() as f64;
-    for (whose, bytes) in
-        [(AMBO, ours.sets[0].bytes()), ("roaring", roaring.sets[0].bytes()), ("croaring", croaring.sets[0].bytes())]
-    {
+    for (whose, bytes) in [
+        (AMBO, ours.sets[0].bytes()),
+        ("roaring", roaring.sets[0].bytes()),
+        ("croaring", croaring.sets[0].bytes()),
+    ] {
         sheet.figure(name, whose, "size", "bits/position", (bytes * 8) as f64 / count);
     }
     for (operation, metric) in OPERATIONS.into_iter().enumerate() {

@@ -72,7 +72,8 @@ fn one<E: Element + Native + Default + Clone>(
         &mut || {
             for (bytes, rows) in &blocks {
                 // What could fail has been tried above.
-                let _ = Block::parse(bytes, kind, *rows).map(|block| block.decode(0..*rows, &mut out[..*rows]));
+                let _ =
+                    Block::parse(bytes, kind, *rows).map(|block| block.decode(0..*rows, &mut out[..*rows]));
                 black_box(&out);
             }
         },
@@ -92,7 +93,8 @@ fn one<E: Element + Native + Default + Clone>(
     let raw = size_of_val(values) as f64;
     let bytes: usize = blocks.iter().map(|(bytes, _)| bytes.len()).sum();
     sheet.figure(&name, AMBO, "size", "bits/value", (bytes * 8) as f64 / count);
-    for (whose, metric, seconds) in [(AMBO, "decode", seconds[0]), (PLAIN, "decode", seconds[1]), (AMBO, "sum", seconds[2])]
+    for (whose, metric, seconds) in
+        [(AMBO, "decode", seconds[0]), (PLAIN, "decode", seconds[1]), (AMBO, "sum", seconds[2])]
     {
         sheet.figure(&name, whose, metric, "GB/s", raw / seconds / 1e9);
         let per_cycle = format!("{metric} per cycle");

@@ -64,10 +64,13 @@ impl Integer for u32 {
             IntegerCodec::Bp128 => vec![("bitpacking", packed_differences(values))],
             IntegerCodec::SimdFor => vec![("bitpacking", packed_offsets(values))],
             IntegerCodec::StreamVByte => vec![
-                ("stream-vbyte crate", stream_vbyte(values, |block, out| {
-                    stream_vbyte_decode(block, out);
-                    sums(block.first, &mut out[..block.count]);
-                })),
+                (
+                    "stream-vbyte crate",
+                    stream_vbyte(values, |block, out| {
+                        stream_vbyte_decode(block, out);
+                        sums(block.first, &mut out[..block.count]);
+                    }),
+                ),
                 ("stream-vbyte crate, differences only", stream_vbyte(values, stream_vbyte_decode)),
             ],
             _ => Vec::new(),
@@ -173,7 +176,10 @@ impl<W: Integer> Blocks<W> {
     fn each(
         &self,
         codec: IntegerCodec,
-        mut work: impl FnMut(usize, ambo_codec::integer::Block<'_, W>) -> std::result::Result<(), ambo_codec::Damaged>,
+        mut work: impl FnMut(
+            usize,
+            ambo_codec::integer::Block<'_, W>,
+        ) -> std::result::Result<(), ambo_codec::Damaged>,
     ) {
         for (i, &(start, first, count)) in self.places.iter().enumerate() {
             let block = codec.block(&self.bytes[start..], first, count);
@@ -183,7 +189,13 @@ impl<W: Integer> Blocks<W> {
     }
 }
 
-fn one<W: Integer>(sheet: &mut Sheet, keys: Keys, codec: IntegerCodec, values: &[W], width: &str) -> Result<()> {
+fn one<W: Integer>(
+    sheet: &mut Sheet,
+    keys: Keys,
+    codec: IntegerCodec,
+    values: &[W],
+    width: &str,
+) -> Result<()> {
     let blocks = Blocks::new(codec, values);
     check(&blocks, codec, values)?;
     let name = format!("integers: {codec}, {} {width}", keys.name());
@@ -244,7 +256,8 @@ fn one<W: Integer>(sheet: &mut Sheet, keys: Keys, codec: IntegerCodec, values: &
 fn search<W: Integer>(sheet: &mut Sheet, name: &str, codec: IntegerCodec, blocks: &Blocks<W>, values: &[W]) {
     let mut random = Random::new(9);
     let at: Vec<usize> = blocks.places.iter().map(|place| random.below(place.2 as u64) as usize).collect();
-    let probes: Vec<W> = at.iter().zip(values.chunks(codec.block_len())).map(|(&at, block)| block[at]).collect();
+    let probes: Vec<W> =
+        at.iter().zip(values.chunks(codec.block_len())).map(|(&at, block)| block[at]).collect();
     let mut works: Vec<Box<dyn FnMut() + '_>> = vec![
         Box::new(|| blocks.each(codec, |_, block| block.sum().map(|sum| keep(&sum)))),
         Box::new(|| {

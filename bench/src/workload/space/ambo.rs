@@ -167,7 +167,11 @@ impl Encoded {
             });
             at += rows;
         })?;
-        if same && decoded == self.rows { Ok(()) } else { Err(format!("{}: other values", column.name).into()) }
+        if same && decoded == self.rows {
+            Ok(())
+        } else {
+            Err(format!("{}: other values", column.name).into())
+        }
     }
 }
 

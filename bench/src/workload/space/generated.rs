@@ -61,8 +61,8 @@ pub fn words(list: &Path, rows: u64) -> Result<Table> {
 
 fn syllables(count: usize) -> Vec<String> {
     const SYLLABLES: [&str; 24] = [
-        "an", "ber", "cor", "del", "en", "for", "gra", "hel", "in", "jo", "ka", "lo", "man", "ner", "or", "per",
-        "que", "ra", "ster", "ti", "un", "ver", "wal", "zo",
+        "an", "ber", "cor", "del", "en", "for", "gra", "hel", "in", "jo", "ka", "lo", "man", "ner", "or",
+        "per", "que", "ra", "ster", "ti", "un", "ver", "wal", "zo",
     ];
     let mut random = Random::new(0x5711);
     let mut words: Vec<String> = (0..count)

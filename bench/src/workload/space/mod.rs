@@ -67,12 +67,8 @@ fn measure(sheet: &mut Sheet, table: &Table, rows: usize) -> Result<()> {
         let blocks = [speed?, size?];
         blocks.iter().try_for_each(|blocks| blocks.check(column))?;
         let seconds = decode(&blocks, &files, at, rows)?;
-        let bytes = [
-            blocks[0].bytes(),
-            blocks[1].bytes(),
-            files[0].column_bytes(at),
-            files[1].column_bytes(at),
-        ];
+        let bytes =
+            [blocks[0].bytes(), blocks[1].bytes(), files[0].column_bytes(at), files[1].column_bytes(at)];
         let name = label(table, &column.name);
         for (i, whose) in names.into_iter().enumerate() {
             let one = Sums { bytes: bytes[i], seconds: seconds[i] };

@@ -69,18 +69,18 @@ pub fn write(table: &Table, pages: Pages) -> Result<File> {
 fn array(column: &Column) -> ArrayRef {
     let valid = |at: usize| column.valid.as_ref().is_none_or(|valid| valid[at]);
     match &column.values {
-        Values::I32(values) => Arc::new(
-            values.iter().enumerate().map(|(i, &v)| valid(i).then_some(v)).collect::<Int32Array>(),
-        ),
-        Values::Date(values) => Arc::new(
-            values.iter().enumerate().map(|(i, &v)| valid(i).then_some(v)).collect::<Date32Array>(),
-        ),
-        Values::I64(values) => Arc::new(
-            values.iter().enumerate().map(|(i, &v)| valid(i).then_some(v)).collect::<Int64Array>(),
-        ),
-        Values::F64(values) => Arc::new(
-            values.iter().enumerate().map(|(i, &v)| valid(i).then_some(v)).collect::<Float64Array>(),
-        ),
+        Values::I32(values) => {
+            Arc::new(values.iter().enumerate().map(|(i, &v)| valid(i).then_some(v)).collect::<Int32Array>())
+        }
+        Values::Date(values) => {
+            Arc::new(values.iter().enumerate().map(|(i, &v)| valid(i).then_some(v)).collect::<Date32Array>())
+        }
+        Values::I64(values) => {
+            Arc::new(values.iter().enumerate().map(|(i, &v)| valid(i).then_some(v)).collect::<Int64Array>())
+        }
+        Values::F64(values) => {
+            Arc::new(values.iter().enumerate().map(|(i, &v)| valid(i).then_some(v)).collect::<Float64Array>())
+        }
         Values::Text(texts) => {
             let text = |i| std::str::from_utf8(texts.get(i)).unwrap_or_default();
             Arc::new((0..texts.len()).map(|i| valid(i).then(|| text(i))).collect::<StringArray>())

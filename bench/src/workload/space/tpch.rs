@@ -17,17 +17,13 @@ pub fn lineitem(scale: f64) -> Table {
         let hundredths = [row.l_extendedprice, row.l_discount, row.l_tax].map(|decimal| decimal.0);
         push(&mut amounts, [row.l_quantity * 100, hundredths[0], hundredths[1], hundredths[2]]);
         push(&mut dates, [row.l_shipdate, row.l_commitdate, row.l_receiptdate].map(|d| d.to_unix_epoch()));
-        let words =
-            [row.l_returnflag, row.l_linestatus, row.l_shipinstruct, row.l_shipmode, row.l_comment];
+        let words = [row.l_returnflag, row.l_linestatus, row.l_shipinstruct, row.l_shipmode, row.l_comment];
         texts.iter_mut().zip(words).for_each(|(texts, word)| texts.push(word));
     }
     let mut columns = Vec::new();
     columns.extend(named(["l_orderkey", "l_partkey", "l_suppkey"], keys.map(Values::I64)));
     columns.push(Column::new("l_linenumber", Values::I32(line_numbers)));
-    columns.extend(named(
-        ["l_quantity", "l_extendedprice", "l_discount", "l_tax"],
-        amounts.map(Values::I64),
-    ));
+    columns.extend(named(["l_quantity", "l_extendedprice", "l_discount", "l_tax"], amounts.map(Values::I64)));
     columns.extend(named(["l_shipdate", "l_commitdate", "l_receiptdate"], dates.map(Values::Date)));
     columns.extend(named(
         ["l_returnflag", "l_linestatus", "l_shipinstruct", "l_shipmode", "l_comment"],
@@ -55,10 +51,8 @@ pub fn orders(scale: f64) -> Table {
     columns.extend(named(["o_orderkey", "o_custkey", "o_totalprice"], numbers.map(Values::I64)));
     columns.push(Column::new("o_orderdate", Values::Date(dates)));
     columns.push(Column::new("o_shippriority", Values::I32(priorities)));
-    columns.extend(named(
-        ["o_orderstatus", "o_orderpriority", "o_clerk", "o_comment"],
-        texts.map(Values::Text),
-    ));
+    columns
+        .extend(named(["o_orderstatus", "o_orderpriority", "o_clerk", "o_comment"], texts.map(Values::Text)));
     table("orders", scale, columns)
 }
 

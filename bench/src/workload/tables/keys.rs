@@ -3,7 +3,7 @@
 use ambo::{Database, IntegerCodec, Seek, Table, TableDefinition, Type};
 use ambo_codec::{RowColumn, RowSpec, ValueRef};
 
-use super::{Compression, open, timed, turns};
+use super::{Compression, open, processor_timed as timed, turns};
 use crate::engine::Result;
 use crate::measure::disk_bytes;
 use crate::random::{Random, mix};
@@ -127,8 +127,8 @@ fn one(
     let table = database.create_table(compression.of(records.definition()).log(false))?;
     let count = order.len() as f64;
     let name = match records {
-        Records::Eight => format!("{} keys", keys.name()),
-        Records::None => format!("{} keys, no records", keys.name()),
+        Records::Eight => format!("keys: {}", keys.name()),
+        Records::None => format!("keys: {}, no records", keys.name()),
     };
     let mut figure =
         |metric: &str, unit: &str, value: f64| sheet.figure(&name, compression.name(), metric, unit, value);
@@ -240,7 +240,7 @@ fn logged(sheet: &mut Sheet, order: &[u32], compression: Compression) -> Result<
         })?;
         drop(table);
         database.close()?;
-        let name = "random keys, log on";
+        let name = "keys: random, log on";
         sheet.figure(name, compression.name(), metric, "keys/s", order.len() as f64 / seconds);
     }
     Ok(())

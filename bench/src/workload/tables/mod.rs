@@ -13,6 +13,7 @@ use ambo::{Database, IntegerCodec, Options, RecordCodec, TableDefinition};
 use super::sheet::Sheet;
 use crate::contender::UNCOMPRESSED;
 use crate::engine::Result;
+use crate::measure::processor_time;
 
 /// Cache of a database, unless the user says otherwise: everything that is settled fits.
 const CACHE_MIB: usize = 2048;
@@ -78,6 +79,14 @@ fn open(sheet: &Sheet, dir: &Path) -> Result<Database> {
 fn turns<T: Clone>(contenders: &[T], run: usize) -> impl Iterator<Item = T> {
     let first = run.saturating_sub(1) % contenders.len();
     contenders.iter().cloned().cycle().skip(first).take(contenders.len()).collect::<Vec<_>>().into_iter()
+}
+
+/// Seconds on processors that some work takes in all threads, and what it returns: what other processes do meanwhile
+/// does not count, and it is what upscaledb's figures are.
+fn processor_timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
+    let start = processor_time();
+    let result = work()?;
+    Ok(((processor_time() - start).as_secs_f64(), result))
 }
 
 /// Seconds that some work takes, and what it returns.

@@ -59,7 +59,7 @@ fn one(sheet: &mut Sheet, texts: Texts, records: &[Vec<u8>], compression: Compre
     }
     drop(table);
     database.close()?;
-    let name = format!("VARCHAR(8000), {}", texts.name());
+    let name = format!("VARCHAR(8000): {}", texts.name());
     let mut figure =
         |metric: &str, unit: &str, value: f64| sheet.figure(&name, compression.name(), metric, unit, value);
     figure("insert, settled", "s", insert);
