@@ -105,6 +105,7 @@ pub struct Config {
     /// The largest number of sessions open at once.
     pub threads: usize,
     /// Bytes of a value, for engines whose documentation chooses the page size by it.
+    #[cfg_attr(not(feature = "stores"), expect(dead_code, reason = "no engine that is built asks"))]
     pub value_bytes: usize,
     /// Bytes of all keys and values that the workload will store, for engines that reserve address space.
     pub data_bytes: u64,
