@@ -205,7 +205,6 @@ pub fn grouped(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contender::Contender;
     use crate::results::example;
     use crate::statistics::summarise;
 

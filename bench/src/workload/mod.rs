@@ -134,6 +134,7 @@ impl Suite {
 
     /// Whether this program was built with what the suite compares.
     pub fn is_built(self) -> bool {
+        #[allow(clippy::needless_bool, reason = "the branches are constants of the features that are built")]
         if self.has_engines() { cfg!(feature = "stores") } else { cfg!(feature = "codecs") }
     }
 

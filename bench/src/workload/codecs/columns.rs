@@ -24,7 +24,7 @@ pub(super) fn run(sheet: &mut Sheet) -> Result<()> {
     let prices: Vec<f64> = (0..rows).map(|_| random.below(1_000_000) as f64 / 100.0).collect();
     one(sheet, "ALP f64, two decimals", &prices, |v| ColumnSlice::F64(v), Kind::F64)?;
     let mut spoilt = prices.clone();
-    spoilt.iter_mut().step_by(100).for_each(|value| *value = std::f64::consts::PI * *value);
+    spoilt.iter_mut().step_by(100).for_each(|value| *value *= std::f64::consts::PI);
     one(sheet, "ALP f64, one in a hundred an exception", &spoilt, |v| ColumnSlice::F64(v), Kind::F64)?;
     let bits: Vec<f64> = (0..rows).map(|_| f64::from_bits(random.next_u64() >> 2)).collect();
     one(sheet, "random bits f64", &bits, |v| ColumnSlice::F64(v), Kind::F64)?;

@@ -42,7 +42,7 @@ pub fn words(list: &Path, rows: u64) -> Result<Table> {
     let mut sorted = Texts::default();
     words.iter().cycle().take(rows as usize).for_each(|word| sorted.push(word));
     let zipfian = Zipfian::new(words.len() as u64, Zipfian::THETA);
-    let mut random = Random::new(0x0770_1d5);
+    let mut random = Random::new(0x0077_01d5);
     let mut word = || words[zipfian.scrambled(&mut random) as usize].as_str();
     let mut frequent = Texts::default();
     let mut addresses = Texts::default();
