@@ -93,10 +93,12 @@ fn run(workload: Workload, log_compression: bool) -> Measured {
         background_threads: false,
         ..Options::default()
     };
-    let open = || Engine::open(Env::os(dir.path(), true).expect("a directory"), options.clone()).expect("opens");
+    let open =
+        || Engine::open(Env::os(dir.path(), true).expect("a directory"), options.clone()).expect("opens");
     let engine = Arc::new(open().0);
     let table = engine.create_table(TableDefinition::key_value("t")).expect("a table");
-    let rows: Vec<_> = (0..workload.rows).map(|row| (row.to_be_bytes(), workload.values.value(row))).collect();
+    let rows: Vec<_> =
+        (0..workload.rows).map(|row| (row.to_be_bytes(), workload.values.value(row))).collect();
     let share = rows.len() / workload.threads as usize;
     let (start, cpu) = (Instant::now(), cpu_time());
     thread::scope(|scope| {
@@ -128,7 +130,9 @@ fn cpu_time() -> Duration {
 
 fn main() {
     let rows: u64 = std::env::args().nth(1).map_or(400_000, |rows| rows.parse().expect("a number of rows"));
-    println!("| values | sync | threads | rows a commit | log bytes a row, raw / LZ4 | rows/s, raw / LZ4 | µs of processor a row, raw / LZ4 |");
+    println!(
+        "| values | sync | threads | rows a commit | log bytes a row, raw / LZ4 | rows/s, raw / LZ4 | µs of processor a row, raw / LZ4 |"
+    );
     println!("|---|---|--:|--:|--:|--:|--:|");
     for values in [Values::Json, Values::Random, Values::Short] {
         for (sync, threads, batch, part) in [

@@ -192,6 +192,12 @@ impl GroupBuffer {
         mem::replace(self, spare)
     }
 
+    /// All transactions.
+    pub(super) fn raw(&self) -> &[u8] {
+        assert!(self.open.is_none(), "a group is whole transactions");
+        &self.bytes[GROUP_HEADER_BYTES..]
+    }
+
     /// Header room and transactions.
     pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
         assert!(self.open.is_none(), "a group is whole transactions");

@@ -13,7 +13,7 @@ const GAIN_MIN: usize = 8;
 /// Memory beyond this is given back.
 const BYTES_KEPT: usize = 4 << 20;
 /// Groups of fewer raw bytes need only the small table.
-const SMALL_BYTES: usize = 1 << 16;
+const SMALL_BYTES: usize = (1 << 16) - 1;
 
 /// Compresses groups as LZ4 blocks and keeps its memory for the next.
 pub(super) struct GroupCompressor {
@@ -35,18 +35,28 @@ impl GroupCompressor {
         Self { small: CompressTable::small(), large: CompressTable::large(), group: Vec::new() }
     }
 
-    /// The compressed form of `raw` behind room for a header, if it is worth it.
-    pub(super) fn compress(&mut self, raw: &[u8]) -> Option<&mut Vec<u8>> {
+    /// Compresses `raw`; whether it is worth it.
+    pub(super) fn compress(&mut self, raw: &[u8]) -> bool {
         if raw.len() < RAW_BYTES_MIN {
-            return None;
+            return false;
         }
-        let len = GROUP_HEADER_BYTES + get_maximum_output_size(raw.len());
-        // Not cleared before: only growth costs.
-        self.group.resize(len, 0);
+        self.group.resize(GROUP_HEADER_BYTES + get_maximum_output_size(raw.len()), 0);
         let table = if raw.len() < SMALL_BYTES { &mut self.small } else { &mut self.large };
-        let stored = compress_into_with_table(raw, &mut self.group[GROUP_HEADER_BYTES..], table).ok()?;
+        let stored = compress_into_with_table(raw, &mut self.group[GROUP_HEADER_BYTES..], table);
+        // It has room for the worst.
+        let stored = stored.unwrap_or(raw.len());
         self.group.truncate(GROUP_HEADER_BYTES + stored);
-        (stored <= raw.len() - raw.len() / GAIN_MIN).then_some(&mut self.group)
+        stored <= raw.len() - raw.len() / GAIN_MIN
+    }
+
+    /// The length of what was compressed last.
+    pub(super) fn stored_len(&self) -> usize {
+        self.group.len() - GROUP_HEADER_BYTES
+    }
+
+    /// Header room and what was compressed last.
+    pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.group
     }
 
     /// Gives back what a giant group took.

@@ -56,6 +56,7 @@
 use crate::id::{Lsn, Timestamp};
 
 pub mod buffer;
+mod compress;
 pub mod format;
 pub mod recovery;
 mod segment;

@@ -5,10 +5,8 @@ use std::{collections::VecDeque, io, sync::Arc};
 use super::{
     LogOptions, LogPosition, OldSegment,
     buffer::GroupBuffer,
-    format::{
-        FLAG_LZ4, GROUP_HEADER_BYTES, GroupHeader, SEGMENT_HEADER_BYTES, SegmentHeader, padded_len, salt,
-        segment_name,
-    },
+    compress::GroupCompressor,
+    format::{FLAG_LZ4, GroupHeader, SEGMENT_HEADER_BYTES, SegmentHeader, padded_len, salt, segment_name},
 };
 use crate::{
     error::{Error, Result},
@@ -16,12 +14,6 @@ use crate::{
     io::{Disk, File, OpenMode},
 };
 
-/// Groups with fewer raw bytes are never compressed: there is little to gain.
-const COMPRESS_BYTES_MIN: usize = 256;
-/// Compression must save one part in so many, or the group is stored as it is.
-const COMPRESS_GAIN_MIN: usize = 8;
-/// Memory for compressed groups beyond this is given back.
-const SCRATCH_BYTES_KEPT: usize = 4 << 20;
 /// How many positions a segment is divided into for [`LogWriter::position_after`].
 const MARKS_PER_SEGMENT: u64 = 64;
 
@@ -44,7 +36,8 @@ pub struct LogWriter {
     marks: VecDeque<(Lsn, Timestamp)>,
     /// The checkpoint's position: what is before may be gone.
     from: Lsn,
-    scratch: Vec<u8>,
+    /// None when groups are stored as they are.
+    compressor: Option<GroupCompressor>,
     failure: Option<String>,
 }
 
@@ -112,6 +105,7 @@ impl LogWriter {
         let marks = position.segments.iter().map(|s| (s.end, s.last_ts)).collect();
         Self {
             disk,
+            compressor: options.compress.then(GroupCompressor::new),
             options,
             database,
             current: None,
@@ -123,7 +117,6 @@ impl LogWriter {
             unsynced: Vec::new(),
             marks,
             from: position.from,
-            scratch: Vec::new(),
             failure: None,
         }
     }
@@ -141,14 +134,17 @@ impl LogWriter {
             return Ok(self.next_lsn);
         }
         assert!(group.first_ts() > self.last_ts, "groups are written in the order of their timestamps");
-        let compressed = self.compress(group);
-        let stored = compressed.unwrap_or(group.raw_len());
+        let compressed = self.compressor.as_mut().is_some_and(|compressor| compressor.compress(group.raw()));
+        let stored = match (&self.compressor, compressed) {
+            (Some(compressor), true) => compressor.stored_len(),
+            _ => group.raw_len(),
+        };
         let len = padded_len(stored);
         self.ensure_room(len)?;
         let header = GroupHeader {
             stored: stored as u32,
             raw: group.raw_len() as u32,
-            flags: if compressed.is_some() { FLAG_LZ4 } else { 0 },
+            flags: if compressed { FLAG_LZ4 } else { 0 },
             transactions: group.transactions(),
             lsn: self.next_lsn,
             durable: self.durable,
@@ -156,13 +152,18 @@ impl LogWriter {
             last_ts: group.last_ts(),
         };
         let current = self.current.as_ref().expect("a segment with room");
-        let bytes = if compressed.is_some() { &mut self.scratch } else { group.bytes_mut() };
+        let bytes = match &mut self.compressor {
+            Some(compressor) if compressed => compressor.bytes_mut(),
+            _ => group.bytes_mut(),
+        };
         header.seal(bytes, current.salt);
         let unpadded = bytes.len();
         bytes.resize(len as usize, 0);
         let written = current.file.write_at(bytes, current.offset(self.next_lsn));
         bytes.truncate(unpadded);
-        self.scratch.shrink_to(SCRATCH_BYTES_KEPT);
+        if let Some(compressor) = &mut self.compressor {
+            compressor.trim();
+        }
         match written {
             Ok(()) => Ok(self.wrote(&header)),
             Err(e) => Err(self.refused(e)),
@@ -210,20 +211,6 @@ impl LogWriter {
             current.file.sync()?;
         }
         Ok(())
-    }
-
-    /// Compresses into the scratch memory if asked to and worth it; returns the compressed bytes' length.
-    fn compress(&mut self, group: &mut GroupBuffer) -> Option<usize> {
-        let raw_len = group.raw_len();
-        if !self.options.compress || raw_len < COMPRESS_BYTES_MIN {
-            return None;
-        }
-        let raw = &group.bytes_mut()[GROUP_HEADER_BYTES..];
-        self.scratch.clear();
-        self.scratch.resize(GROUP_HEADER_BYTES + lz4_flex::block::get_maximum_output_size(raw_len), 0);
-        let stored = lz4_flex::block::compress_into(raw, &mut self.scratch[GROUP_HEADER_BYTES..]).ok()?;
-        self.scratch.truncate(GROUP_HEADER_BYTES + stored);
-        (stored <= raw_len - raw_len / COMPRESS_GAIN_MIN).then_some(stored)
     }
 
     /// Makes the current segment one that has room for a group of `len` bytes.

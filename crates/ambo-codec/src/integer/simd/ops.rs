@@ -88,7 +88,7 @@ pub(super) unsafe fn decode<L: Lanes>(
             L,
             block,
             |source, least| decode_gaps::<L>(block.first, least, source, out),
-            |source, packing| { decode_frame::<L>(block.first, packing, source, out) }
+            |source, packing| decode_frame::<L>(block.first, packing, source, out)
         )
     }
 }
@@ -201,7 +201,7 @@ pub(super) unsafe fn lower_bound<L: Lanes>(
             L,
             block,
             |source, least| lower_bound_gaps::<L>(block, key, least, source),
-            |source, packing| { lower_bound_frame::<L>(block, key, packing, source) }
+            |source, packing| lower_bound_frame::<L>(block, key, packing, source)
         )
     }
 }
@@ -347,7 +347,7 @@ impl<L: Lanes> Wide<L> {
     #[inline(always)]
     fn lane((low, high): &([u64; 8], [u64; 8]), lane: usize) -> u128 {
         if L::Word::BITS == 32 {
-            u128::from(if lane % 2 == 0 { low[lane / 2] } else { high[lane / 2] })
+            u128::from(if lane.is_multiple_of(2) { low[lane / 2] } else { high[lane / 2] })
         } else {
             u128::from(low[lane]) + (u128::from(high[lane]) << 32)
         }

@@ -8,6 +8,8 @@ use std::{
     time::Instant,
 };
 
+use ambo_codec::integer::IntegerCodec;
+
 use super::*;
 use crate::{page::PageStore, record::Record};
 
@@ -152,5 +154,56 @@ fn merges(store: &Arc<PageStore>, main: &Arc<Tree>) {
             "{} adopted, {} merged leaves, {} rows",
             merged.adopted_leaves, merged.merged_leaves, merged.merged_rows
         );
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn compressed_rates() {
+    const ROWS: u32 = 2_000_000;
+    let dense: Vec<[u8; 4]> = (0..ROWS).map(|n| (n + 7).to_be_bytes()).collect();
+    let mut random: Vec<[u8; 4]> = (0..ROWS).map(|n| n.wrapping_mul(0x9e37_79b9).to_be_bytes()).collect();
+    random.sort_unstable();
+    let shuffled: Vec<usize> = (0..ROWS as usize).map(|n| n * 1_000_003 % ROWS as usize).collect();
+    for (shape, keys, value) in
+        [("dense, no records", &dense, &b""[..]), ("dense", &dense, &[7; 8]), ("random", &random, &[7; 8])]
+    {
+        for codec in [None].into_iter().chain(IntegerCodec::ALL.map(Some)) {
+            let name = codec.map_or("none", IntegerCodec::name);
+            let store = PageStore::memory(PAGE);
+            let options = || BuildOptions { keys: codec.map(|codec| (codec, 4)), ..BuildOptions::default() };
+            let once = |options| {
+                let mut builder = TreeBuilder::new(&store, options);
+                for key in keys {
+                    builder.push(key, Record::inline(value)).unwrap();
+                }
+                Tree::open(Arc::clone(&store), builder.finish().unwrap())
+            };
+            drop(once(options()));
+            let start = begin();
+            let tree = once(options());
+            report(&format!("{shape:<18} {name:<13} build"), u64::from(ROWS), start);
+            let start = begin();
+            for at in &shuffled {
+                black_box(tree.get(&keys[*at]).unwrap().unwrap());
+            }
+            report(&format!("{shape:<18} {name:<13} get"), u64::from(ROWS), start);
+            let start = begin();
+            let mut cursor = tree.cursor();
+            while cursor.next().unwrap() {
+                black_box(cursor.key());
+            }
+            report(&format!("{shape:<18} {name:<13} scan"), u64::from(ROWS), start);
+            let start = begin();
+            for _ in 0..10 {
+                black_box(tree.sum_keys(None, None).unwrap());
+            }
+            report(&format!("{shape:<18} {name:<13} sum"), 10 * u64::from(ROWS), start);
+            println!(
+                "{:<33} {:5.2} bytes a key",
+                "",
+                tree.space(u64::MAX).unwrap().keys as f64 / f64::from(ROWS)
+            );
+        }
     }
 }

@@ -42,3 +42,46 @@ fn a_segment_with_a_group_is_these_bytes() {
     assert_eq!(bytes[64..64 + 88], expected);
     assert!(bytes[64 + 88..].iter().all(|b| *b == 0));
 }
+
+#[test]
+fn a_compressed_group_is_an_lz4_block() {
+    // Keeps away compressed groups that a later version, or another LZ4, does not read.
+    let disk = SimDisk::new(0);
+    let put = (5, vec![(1, b"k".to_vec(), RecordKind::Inline, vec![b'z'; 300])]);
+    let compressing = LogOptions { segment_bytes: 4096, compress: true };
+    let mut log = LogWriter::new(dyn_disk(&disk), compressing, DATABASE, LogPosition::default());
+    log.write_group(&mut group(std::slice::from_ref(&put))).unwrap();
+    #[rustfmt::skip]
+    let stored: [u8; 35] = [
+        0xFF, 8,                               // 15 + 8 literals; then a match of 4 + 15 and more
+        5, 0, 0, 0, 0, 0, 0, 0,                // timestamp
+        1, 0, 0, 0,                            // operations
+        0x32, 1, 0, 0,                         // bytes
+        1, 1, 1, b'k', 0xAC, 2, b'z',          // table 1, inline, key, 300 bytes of value, the first of them
+        1, 0,                                  // from one byte back
+        0xFF, 20,                              // 255 + 20 more: 294 bytes
+        0x50, b'z', b'z', b'z', b'z', b'z',    // 5 literals
+    ];
+    let header = |stored| format::GroupHeader {
+        stored,
+        raw: 322,
+        flags: format::FLAG_LZ4,
+        transactions: 1,
+        lsn: Lsn(0),
+        durable: Lsn(0),
+        first_ts: Timestamp(5),
+        last_ts: Timestamp(5),
+    };
+    let written = disk.contents("log-0000000000000001").unwrap()[64..].to_vec();
+    let found = format::GroupHeader::decode(written[..56].try_into().unwrap()).unwrap();
+    assert_eq!(found, header(found.stored));
+    assert!(found.stored as usize <= stored.len(), "{found:?}");
+    assert_eq!(read_all(&disk).unwrap().0, [put.clone()]);
+
+    // The example in the place of what this encoder has made.
+    let mut example = [&[0; format::GROUP_HEADER_BYTES][..], &stored].concat();
+    header(35).seal(&mut example, format::salt(1, DATABASE));
+    example.resize(96, 0);
+    disk.corrupt("log-0000000000000001", 64, &example).unwrap();
+    assert_eq!(read_all(&disk).unwrap().0, [put]);
+}

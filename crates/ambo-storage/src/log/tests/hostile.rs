@@ -106,4 +106,50 @@ proptest! {
         disk.corrupt(&files(&disk)[0], 64, &bytes).unwrap();
         let _ = read(&disk, Start::default(), Access::Write);
     }
+
+    #[test]
+    fn hostile_lz4_under_a_right_checksum_is_refused_or_harmless(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cut: prop::sample::Index,
+        raw in prop_oneof![Just(322), 0u32..1000, any::<u32>()],
+    ) {
+        // Keeps away a decompression that reads or writes beyond its buffers, that believes any length, or that changes what was written.
+        let raw_bytes = group(&[put(1, 290)]).raw().to_vec();
+        let mut payload = lz4_flex::block::compress(&raw_bytes);
+        for (at, byte) in &changes {
+            let at = at.index(payload.len());
+            payload[at] = *byte;
+        }
+        if !changes.is_empty() {
+            payload.truncate(cut.index(payload.len() + 1));
+        }
+        let raw = if changes.is_empty() { raw_bytes.len() as u32 } else { raw };
+        let (disk, _) = log_of_twelve(false);
+        let mut bytes = vec![0; format::GROUP_HEADER_BYTES];
+        bytes.extend_from_slice(&payload);
+        let header = format::GroupHeader {
+            stored: payload.len() as u32,
+            raw,
+            flags: format::FLAG_LZ4,
+            transactions: 1,
+            lsn: Lsn(0),
+            durable: Lsn(0),
+            first_ts: Timestamp(1),
+            last_ts: Timestamp(1),
+        };
+        header.seal(&mut bytes, format::salt(1, DATABASE));
+        disk.corrupt(&files(&disk)[0], 64, &bytes).unwrap();
+        let found = read(&disk, Start::default(), Access::ReadOnly);
+        if changes.is_empty() {
+            match found {
+                Ok((found, _)) => prop_assert_eq!(&found[0], &put(1, 290)),
+                // What was written behind it is somewhere else now.
+                Err(Error::Damaged { offset, .. }) => prop_assert!(offset > 64),
+                Err(error) => prop_assert!(false, "{error}"),
+            }
+        } else {
+            let known = matches!(found, Ok(_) | Err(Error::Damaged { .. }));
+            prop_assert!(known, "an error of another kind");
+        }
+    }
 }

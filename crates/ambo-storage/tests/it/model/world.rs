@@ -44,8 +44,8 @@ pub struct World {
 /// The bytes of a key: integers with gaps, or short ones, some with a lot in common, some longer than a page.
 fn key(keys: Keys, number: u64) -> Vec<u8> {
     match keys {
-        Keys::Four => return (number as u32 + (number as u32 % 7 << 9)).to_be_bytes().to_vec(),
-        Keys::Eight => return (number + (number % 5 << 40)).to_be_bytes().to_vec(),
+        Keys::Four => return (number as u32 + ((number as u32 % 7) << 9)).to_be_bytes().to_vec(),
+        Keys::Eight => return (number + ((number % 5) << 40)).to_be_bytes().to_vec(),
         Keys::Any => {}
     }
     match number % 12 {
