@@ -6,7 +6,7 @@ ROUNDS ?= 200
 # Flags for the benchmarks, such as --records 1M --suite kekskv.
 BENCH ?=
 
-.PHONY: demo test bench bench-quick lint crash fuzz doc install
+.PHONY: demo test bench bench-codecs bench-quick lint crash fuzz doc install
 
 demo:
 	$(CARGO) build --release -p ambo-cli
@@ -31,6 +31,12 @@ crash:
 # All suites against RocksDB, LMDB, redb, fjall and SQLite: hours. See bench/README.md.
 bench:
 	$(CARGO) run --release -p ambo-bench -- run $(BENCH)
+
+# The suites of codecs, which need no other store: some minutes.
+bench-codecs:
+	bench/space/fetch.sh target/bench-data/inputs
+	$(CARGO) run --release -p ambo-bench --no-default-features --features codecs -- run --suite codecs,space --runs 1 $(BENCH)
+	$(CARGO) run --release -p ambo-bench --no-default-features --features codecs -- run --suite compressed-tables --records 1M --runs 1 $(BENCH)
 
 bench-quick:
 	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1

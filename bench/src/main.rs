@@ -1,8 +1,9 @@
-//! Key-value comparisons of Ambo with RocksDB, LMDB, redb, fjall and SQLite. `ambo-bench --help` tells how.
+//! Comparisons of Ambo with RocksDB, LMDB, redb, fjall and SQLite, and of its codecs with their peers. `ambo-bench --help` tells how.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "real time and real files are what is measured")]
 
+mod contender;
 mod data;
 mod engine;
 mod measure;
@@ -12,6 +13,8 @@ mod report;
 mod results;
 mod runner;
 mod statistics;
+#[cfg(feature = "codecs")]
+mod timing;
 mod workload;
 
 use std::process::ExitCode;

@@ -60,13 +60,18 @@ pub struct Usage {
 impl Usage {
     /// Reads the counters of this process.
     pub fn now() -> Usage {
-        let clock = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         Usage {
-            cpu: Duration::new(clock.tv_sec as u64, clock.tv_nsec as u32),
+            cpu: processor_time(),
             written_bytes: field("/proc/self/io", "write_bytes:"),
             memory_peak_bytes: field("/proc/self/status", "VmHWM:") * 1024,
         }
     }
+}
+
+/// Time on processors, user and system, of all threads of this process.
+pub fn processor_time() -> Duration {
+    let clock = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(clock.tv_sec as u64, clock.tv_nsec as u32)
 }
 
 /// The number behind a name in a file of /proc; zero where the kernel does not tell.

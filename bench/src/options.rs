@@ -7,15 +7,18 @@ use crate::workload::Suite;
 
 /// What the program prints when asked for help.
 pub const HELP: &str = "\
-ambo-bench: key-value comparisons of Ambo with other engines
+ambo-bench: comparisons of Ambo with other engines, codecs and formats
 
   ambo-bench [run] [FLAGS]     run suites, write SUITE.json, print tables, draw plots
   ambo-bench report [FLAGS]    print tables and draw plots from the SUITE.json files
 
-  --suite LIST      of kekskv, redbtable, ycsb, bigger, durable, bulk, open (default: all)
+  --suite LIST      of kekskv, redbtable, ycsb, bigger, durable, bulk, open (built with the feature `stores`),
+                    codecs, compressed-tables, space (with the feature `codecs`); default: all that are built
+  --case NAME       only this case of the suites (default: all)
   --engines LIST    of ambo, rocksdb, lmdb, redb, fjall, sqlite (default: all)
   --threads LIST    only cases with these numbers of threads (default: all)
-  --records N       records in the data set; k and M are understood (default: 5M)
+  --records N       records in the data set; k and M are understood (default: 5M; compressed-tables: 10M; codecs: 128k; space: 1M)
+  --scale N         scale factor of TPC-H in space (default: 1)
   --runs N          repetitions; tables show medians (default: 3)
   --seconds N       limit of a timed phase that only reads or mixes (default: 10)
   --load-seconds N  limit of a timed load; the rest is loaded untimed (default: 180)
@@ -39,8 +42,10 @@ pub struct Options {
     pub engines: Vec<Kind>,
     /// Only cases with these numbers of threads; empty means all.
     pub threads: Vec<usize>,
-    /// Records in the data set.
-    pub records: u64,
+    /// Records in the data set; none: as many as suits the suite.
+    pub records: Option<u64>,
+    /// Scale factor of TPC-H.
+    pub scale: f64,
     /// Repetitions.
     pub runs: usize,
     /// Limit of a timed phase that reads or mixes.
@@ -69,24 +74,27 @@ pub struct Options {
     pub child: Child,
 }
 
-/// What only a measured process is told.
+/// What a measured process is told; the case may also be chosen by the user.
 #[derive(Debug, Clone, Default)]
 pub struct Child {
-    /// The case's name.
+    /// The case's name; empty: all.
     pub case: String,
     /// The repetition.
     pub run: usize,
     /// The file for the figures.
     pub out: PathBuf,
+    /// Where data that were fetched or generated once are kept from run to run.
+    pub inputs: PathBuf,
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
-            suites: Suite::ALL.to_vec(),
-            engines: Kind::ALL.to_vec(),
+            suites: Suite::ALL.into_iter().filter(|suite| suite.is_built()).collect(),
+            engines: Kind::built().to_vec(),
             threads: Vec::new(),
-            records: 5_000_000,
+            records: None,
+            scale: 1.0,
             runs: 3,
             seconds: 10,
             load_seconds: 180,
@@ -105,6 +113,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Records in the data set of a suite.
+    pub fn records_of(&self, suite: Suite) -> u64 {
+        self.records.unwrap_or(suite.records())
+    }
+
     /// Parses flags.
     pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Options> {
         let mut options = Options::default();
@@ -125,7 +138,8 @@ impl Options {
             "--suite" => self.suites = list(value, Suite::named)?,
             "--engines" => self.engines = list(value, Kind::named)?,
             "--threads" => self.threads = list(value, |v| v.parse().ok())?,
-            "--records" => self.records = number(value)?.max(1000),
+            "--records" => self.records = Some(number(value)?.max(1000)),
+            "--scale" => self.scale = value.parse().map_err(|error| format!("{value}: {error}"))?,
             "--runs" => self.runs = number(value)?.max(1) as usize,
             "--seconds" => self.seconds = number(value)?.max(1),
             "--load-seconds" => self.load_seconds = number(value)?.max(1),
@@ -139,6 +153,7 @@ impl Options {
             "--docs" => self.docs = value.into(),
             "--case" => self.child.case = value.into(),
             "--run" => self.child.run = number(value)? as usize,
+            "--inputs" => self.child.inputs = value.into(),
             "--out" => self.child.out = value.into(),
             _ => return Err(format!("unknown flag {flag}; --help lists them").into()),
         }
@@ -170,7 +185,7 @@ mod tests {
         let parse = |text: &str| Options::parse(text.split(' ').map(str::to_owned));
         let options =
             parse("--records 2M --engines lmdb,redb --threads 1,16 --suite ycsb --add").expect("flags");
-        assert_eq!(options.records, 2_000_000);
+        assert_eq!(options.records, Some(2_000_000));
         assert_eq!(options.engines, [Kind::Lmdb, Kind::Redb]);
         assert_eq!(options.threads, [1, 16]);
         assert_eq!(options.suites, [Suite::Ycsb]);

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Kind, Result};
+use crate::contender::Contender;
+use crate::engine::Result;
 
 /// One measured figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,7 +15,7 @@ pub struct Figure {
     /// What ran: `suite/phase`, such as `kekskv/get settled`.
     pub workload: String,
     /// What it ran on.
-    pub engine: Kind,
+    pub engine: Contender,
     /// Threads at work.
     pub threads: usize,
     /// What was measured: `throughput`, `p99`, `disk`, …
@@ -103,10 +104,10 @@ pub fn read(path: &Path) -> Result<Vec<Figure>> {
 }
 
 #[cfg(test)]
-pub(crate) fn example(workload: &str, engine: Kind, metric: &str, value: f64, run: usize) -> Figure {
+pub(crate) fn example(workload: &str, engine: &str, metric: &str, value: f64, run: usize) -> Figure {
     Figure {
         workload: workload.into(),
-        engine,
+        engine: engine.into(),
         threads: 1,
         metric: metric.into(),
         unit: "records/s".into(),
@@ -126,9 +127,9 @@ mod tests {
     fn figures_survive_their_file() {
         // Keeps away: a report made from other figures than those that were measured.
         let path = std::env::temp_dir().join(format!("ambo-bench-{}.json", std::process::id()));
-        let mut failed = example("durable/commit", Kind::Sqlite, "throughput", 0.0, 2);
+        let mut failed = example("durable/commit", "sqlite", "throughput", 0.0, 2);
         failed.failure = Some("timeout".into());
-        let figures = vec![example("kekskv/put", Kind::Ambo, "throughput", 1.5, 1), failed];
+        let figures = vec![example("kekskv/put", "ambo", "throughput", 1.5, 1), failed];
         write(&path, &figures).expect("written");
         assert_eq!(read(&path).expect("read"), figures);
         let text = std::fs::read_to_string(&path).expect("text");

@@ -1,4 +1,5 @@
-//! Runs each case, engine and repetition in a process of its own.
+//! Runs each case, engine and repetition in a process of its own; suites of codecs have no engines, and all that they
+//! compare runs in the process of the case.
 //!
 //! Peak memory, processor time and written bytes are then the engine's alone, and a crash or an endless
 //! loop of one engine is a row in the results, not the end of the suite.
@@ -28,8 +29,13 @@ pub fn run(options: &Options) -> Result<()> {
             for case in cases(suite, options) {
                 // Engines follow each other within a case, and another one begins in each repetition: a
                 // disturbance of the machine then falls on all, not on one.
-                for turn in 0..options.engines.len() {
-                    let kind = options.engines[(turn + run - 1) % options.engines.len()];
+                let engines: Vec<Option<Kind>> = if suite.has_engines() {
+                    options.engines.iter().copied().map(Some).collect()
+                } else {
+                    vec![None]
+                };
+                for turn in 0..engines.len() {
+                    let kind = engines[(turn + run - 1) % engines.len()];
                     let fresh = one(case, kind, run, options)?;
                     replace(&mut figures, &fresh);
                     figures.extend(fresh);
@@ -42,7 +48,10 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 fn cases(suite: Suite, options: &Options) -> Vec<Case> {
-    let wanted = |case: &Case| options.threads.is_empty() || options.threads.contains(&case.threads);
+    let wanted = |case: &Case| {
+        (options.threads.is_empty() || options.threads.contains(&case.threads))
+            && (options.child.case.is_empty() || options.child.case == case.name)
+    };
     suite.cases().into_iter().filter(wanted).collect()
 }
 
@@ -50,15 +59,16 @@ fn cases(suite: Suite, options: &Options) -> Vec<Case> {
 fn replace(figures: &mut Vec<Figure>, fresh: &[Figure]) {
     figures.retain(|old| {
         !fresh.iter().any(|new| {
-            (&old.workload, old.engine, old.threads, &old.metric, old.run)
-                == (&new.workload, new.engine, new.threads, &new.metric, new.run)
+            (&old.workload, &old.engine, old.threads, &old.metric, old.run)
+                == (&new.workload, &new.engine, new.threads, &new.metric, new.run)
         })
     });
 }
 
 /// Runs one process; its failure becomes a figure.
-fn one(case: Case, kind: Kind, run: usize, options: &Options) -> Result<Vec<Figure>> {
-    let dir = options.dir.join(format!("{}-{}-{}", case.suite.name(), kind.name(), std::process::id()));
+fn one(case: Case, kind: Option<Kind>, run: usize, options: &Options) -> Result<Vec<Figure>> {
+    let name = kind.map_or(case.name, Kind::name);
+    let dir = options.dir.join(format!("{}-{name}-{}", case.suite.name(), std::process::id()));
     let out = dir.with_extension("figures");
     fs::create_dir_all(&options.dir)?;
     remove(&dir)?;
@@ -76,11 +86,10 @@ fn one(case: Case, kind: Kind, run: usize, options: &Options) -> Result<Vec<Figu
     let seconds = start.elapsed().as_secs_f64();
     let outcome = figures.iter().find_map(|figure| figure.failure.as_deref()).unwrap_or("done");
     eprintln!(
-        "{} {} {} threads, {}, run {run}: {outcome} in {seconds:.1} s",
+        "{} {} {} threads, {name}, run {run}: {outcome} in {seconds:.1} s",
         case.suite.name(),
         case.name,
         case.threads,
-        kind.name()
     );
     Ok(figures)
 }
@@ -105,15 +114,27 @@ fn remove(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn spawn(case: Case, kind: Kind, run: usize, options: &Options, dir: &Path, out: &Path) -> Result<Child> {
+fn spawn(
+    case: Case,
+    kind: Option<Kind>,
+    run: usize,
+    options: &Options,
+    dir: &Path,
+    out: &Path,
+) -> Result<Child> {
     let program = std::env::current_exe()?.display().to_string();
     let mut words = options.wrap.clone();
     words.push(program);
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).arg("child");
-    command.args(["--suite", case.suite.name(), "--case", case.name, "--engines", kind.name()]);
+    command.args(["--suite", case.suite.name(), "--case", case.name]);
+    if let Some(kind) = kind {
+        command.args(["--engines", kind.name()]);
+    }
     command.args(["--threads", &case.threads.to_string(), "--run", &run.to_string()]);
-    command.args(["--records", &options.records.to_string(), "--seconds", &options.seconds.to_string()]);
+    command.args(["--records", &options.records_of(case.suite).to_string()]);
+    command.args(["--scale", &options.scale.to_string(), "--seconds", &options.seconds.to_string()]);
+    command.arg("--inputs").arg(options.dir.join("inputs"));
     command.args(["--load-seconds", &options.load_seconds.to_string()]);
     command.args(["--buffer-mib", &options.buffer_mib.to_string()]);
     if let Some(mib) = options.cache_mib {
@@ -137,16 +158,16 @@ fn wait(mut child: Child, timeout: u64) -> Result<ExitStatus> {
     Err(format!("not done after {timeout} s").into())
 }
 
-fn failure(case: Case, kind: Kind, run: usize, options: &Options, reason: &str) -> Figure {
+fn failure(case: Case, kind: Option<Kind>, run: usize, options: &Options, reason: &str) -> Figure {
     Figure {
         workload: format!("{}/{}", case.suite.name(), case.name),
-        engine: kind,
+        engine: kind.map_or(case.name, Kind::name).into(),
         threads: case.threads,
         metric: "failure".into(),
         unit: String::new(),
         value: 0.0,
         run,
-        records: options.records,
+        records: options.records_of(case.suite),
         machine: Machine::here(&options.dir),
         failure: Some(reason.to_owned()),
     }

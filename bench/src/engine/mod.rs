@@ -4,15 +4,18 @@
 //! its own documentation advises for the use; a comment beside each setting says why it is fair.
 
 mod ambo;
+#[cfg(feature = "stores")]
 mod fjall;
+#[cfg(feature = "stores")]
 mod lmdb;
+#[cfg(feature = "stores")]
 mod redb;
+#[cfg(feature = "stores")]
 mod rocksdb;
+#[cfg(feature = "stores")]
 mod sqlite;
 
 use std::path::Path;
-
-use serde::{Deserialize, Serialize};
 
 use crate::data::Key;
 
@@ -25,8 +28,7 @@ pub type Result<T> = std::result::Result<T, Failure>;
 pub type Row<'a> = (Key, &'a [u8]);
 
 /// The engines that can be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// This project.
     Ambo,
@@ -45,6 +47,11 @@ pub enum Kind {
 impl Kind {
     /// All engines, in the order of the tables.
     pub const ALL: [Kind; 6] = [Kind::Ambo, Kind::RocksDb, Kind::Lmdb, Kind::Redb, Kind::Fjall, Kind::Sqlite];
+
+    /// The engines that this program was built with.
+    pub fn built() -> &'static [Kind] {
+        if cfg!(feature = "stores") { &Kind::ALL } else { &[Kind::Ambo] }
+    }
 
     /// The name on the command line and in the results.
     pub fn name(self) -> &'static str {
@@ -98,6 +105,7 @@ pub struct Config {
     /// The largest number of sessions open at once.
     pub threads: usize,
     /// Bytes of a value, for engines whose documentation chooses the page size by it.
+    #[cfg_attr(not(feature = "stores"), expect(dead_code, reason = "no engine that is built asks"))]
     pub value_bytes: usize,
     /// Bytes of all keys and values that the workload will store, for engines that reserve address space.
     pub data_bytes: u64,
@@ -148,11 +156,18 @@ pub trait Session {
 pub fn open(kind: Kind, dir: &Path, config: &Config) -> Result<Box<dyn Engine>> {
     match kind {
         Kind::Ambo => ambo::open(dir, config),
+        #[cfg(feature = "stores")]
         Kind::RocksDb => rocksdb::open(dir, config),
+        #[cfg(feature = "stores")]
         Kind::Lmdb => lmdb::open(dir, config),
+        #[cfg(feature = "stores")]
         Kind::Redb => redb::open(dir, config),
+        #[cfg(feature = "stores")]
         Kind::Fjall => fjall::open(dir, config),
+        #[cfg(feature = "stores")]
         Kind::Sqlite => sqlite::open(dir, config),
+        #[cfg(not(feature = "stores"))]
+        _ => Err(format!("{}: this program was built without the feature `stores`", kind.name()).into()),
     }
 }
 

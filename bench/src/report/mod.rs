@@ -1,6 +1,7 @@
 //! Tables, targets and plots from the results files.
 
 mod plot;
+mod quoted;
 mod table;
 mod target;
 
@@ -9,7 +10,8 @@ use std::path::Path;
 
 pub use table::LIMITED;
 
-use crate::engine::{Kind, Result};
+use crate::contender::Contender;
+use crate::engine::Result;
 use crate::options::Options;
 use crate::results::{self, Figure};
 use crate::statistics::summarise;
@@ -42,6 +44,7 @@ pub fn write(options: &Options) -> Result<()> {
     let rows = summarise(&all);
     let targets = target::table(&rows);
     println!("{targets}");
+    fs::create_dir_all(&options.docs)?;
     renew(&options.docs.join("benchmarks.md"), &format!("{targets}\n{page}"))
 }
 
@@ -52,9 +55,12 @@ fn section(suite: Suite, figures: &[Figure], docs: &Path) -> Result<String> {
     if let Some(figure) = figures.last() {
         let machine = &figure.machine;
         let runs = figures.iter().map(|figure| figure.run).max().unwrap_or(1);
+        // Cases of suites without engines have data of their own.
+        let records =
+            suite.has_engines().then(|| format!("{} records, median", table::grouped(figure.records as f64)));
         text.push_str(&format!(
-            "{} records, median of {runs}; {}, {} cores, {} GiB, Linux {}, {}, {}.\n\n",
-            table::grouped(figure.records as f64),
+            "{} of {runs}; {}, {} cores, {} GiB, Linux {}, {}, {}.\n\n",
+            records.unwrap_or("Median".into()),
             machine.cpu,
             machine.cores,
             machine.memory_gib,
@@ -78,6 +84,11 @@ fn section(suite: Suite, figures: &[Figure], docs: &Path) -> Result<String> {
         fs::write(plots.join(&plot.file), &plot.svg)?;
         text.push_str(&format!("![{}](plots/{})\n\n", plot.title, plot.file));
     }
+    if !suite.has_engines() {
+        text.push_str(&quoted::table(&rows));
+        text.push_str(&table::metrics(&rows));
+        return Ok(text);
+    }
     text.push_str(&table::throughput(&rows));
     text.push_str(&table::limited(&rows));
     text.push_str(&table::latencies(&rows));
@@ -99,8 +110,8 @@ fn splice(page: &str, generated: &str) -> Result<String> {
 }
 
 /// The engines that occur, in the order of the tables.
-fn engines<'a>(medians: impl Iterator<Item = &'a Kind>) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = medians.copied().collect();
+fn engines<'a>(medians: impl Iterator<Item = &'a Contender>) -> Vec<Contender> {
+    let mut kinds: Vec<Contender> = medians.cloned().collect();
     kinds.sort();
     kinds.dedup();
     kinds

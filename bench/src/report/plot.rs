@@ -1,10 +1,10 @@
-//! Plots of throughput: grouped horizontal bars, written as SVG by hand so that no font or library is needed.
+//! Plots: grouped horizontal bars, written as SVG by hand so that no font or library is needed.
 
 use std::fmt::Write as _;
 
 use super::engines;
-use super::table::grouped;
-use crate::engine::Kind;
+use super::table::{grouped, short};
+use crate::contender::Contender;
 use crate::statistics::Summary;
 use crate::workload::Suite;
 
@@ -29,36 +29,49 @@ const TOP: f64 = 66.0;
 /// Groups in one picture: more would not fit a screen.
 const GROUPS_MAX: usize = 12;
 
-/// Colours that stay apart for people who see few of them (after Okabe and Ito, 2008).
-fn colour(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Ambo => "#d55e00",
-        Kind::RocksDb => "#0072b2",
-        Kind::Lmdb => "#009e73",
-        Kind::Redb => "#cc79a7",
-        Kind::Fjall => "#e69f00",
-        Kind::Sqlite => "#7f7f7f",
+/// The plots of a suite, at most a dozen groups in each: throughput; of suites without engines, each metric.
+pub fn draw(suite: Suite, rows: &[Summary]) -> Vec<Plot> {
+    if suite.has_engines() {
+        let title = format!("{}: thousand records a second", suite.title());
+        return draw_metric(suite.name(), &title, "throughput", rows);
     }
+    let mut metrics: Vec<(&str, &str)> = Vec::new();
+    for row in rows.iter().filter(|row| suite.plots(row)) {
+        let metric = (row.key.metric.as_str(), row.unit.as_str());
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    let rows: Vec<Summary> = rows.iter().filter(|row| suite.plots(row)).cloned().collect();
+    metrics
+        .into_iter()
+        .flat_map(|(metric, unit)| {
+            let file =
+                format!("{}-{}", suite.name(), metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+            draw_metric(&file, &format!("{}: {metric}, {unit}", suite.title()), metric, &rows)
+        })
+        .collect()
 }
 
-/// The plots of a suite: throughput, at most a dozen groups in each.
-pub fn draw(suite: Suite, rows: &[Summary]) -> Vec<Plot> {
-    let rows: Vec<&Summary> = rows.iter().filter(|row| row.key.metric == "throughput").collect();
-    let kinds = engines(rows.iter().flat_map(|row| row.medians.keys()));
+fn draw_metric(file: &str, title: &str, metric: &str, rows: &[Summary]) -> Vec<Plot> {
+    let rows: Vec<&Summary> = rows.iter().filter(|row| row.key.metric == metric).collect();
     let sheets = rows.chunks(GROUPS_MAX);
     let many = sheets.len() > 1;
     sheets
         .enumerate()
         .map(|(i, sheet)| {
+            let kinds = engines(sheet.iter().flat_map(|row| row.medians.keys()));
             let number = if many { format!("-{}", i + 1) } else { String::new() };
-            let file = format!("{}{number}.svg", suite.name());
-            let title = format!("{}: thousand records a second", suite.title());
-            Plot { file, svg: picture(&title, &kinds, sheet), title }
+            Plot {
+                file: format!("{file}{number}.svg"),
+                svg: picture(title, &kinds, sheet),
+                title: title.into(),
+            }
         })
         .collect()
 }
 
-fn picture(title: &str, kinds: &[Kind], rows: &[&Summary]) -> String {
+fn picture(title: &str, kinds: &[Contender], rows: &[&Summary]) -> String {
     let group_height = kinds.len() as f64 * (BAR + BAR_GAP) + GROUP_GAP;
     let height = TOP + rows.len() as f64 * group_height + 8.0;
     let mut svg = format!(
@@ -69,11 +82,11 @@ fn picture(title: &str, kinds: &[Kind], rows: &[&Summary]) -> String {
     );
     text(&mut svg, 12.0, 24.0, "start", "font-size=\"15\" font-weight=\"bold\"", title);
     let mut x = 12.0;
-    for &kind in kinds {
+    for kind in kinds {
         let _ =
-            writeln!(svg, "<rect x=\"{x}\" y=\"38\" width=\"12\" height=\"12\" fill=\"{}\"/>", colour(kind));
+            writeln!(svg, "<rect x=\"{x}\" y=\"38\" width=\"12\" height=\"12\" fill=\"{}\"/>", kind.colour());
         text(&mut svg, x + 17.0, 48.5, "start", "", kind.name());
-        x += 90.0;
+        x += 34.0 + 6.5 * kind.name().len() as f64;
     }
     for (i, row) in rows.iter().enumerate() {
         group(&mut svg, kinds, row, TOP + i as f64 * group_height);
@@ -84,13 +97,20 @@ fn picture(title: &str, kinds: &[Kind], rows: &[&Summary]) -> String {
 
 /// One workload: a label and a bar for each engine. Every group has its own scale, which ends at its best
 /// engine: workloads differ by orders of magnitude, and what is compared is engines.
-fn group(svg: &mut String, kinds: &[Kind], row: &Summary, y: f64) {
+fn group(svg: &mut String, kinds: &[Contender], row: &Summary, y: f64) {
     let phase = row.key.workload.split_once('/').map_or(row.key.workload.as_str(), |(_, phase)| phase);
     let middle = y + kinds.len() as f64 * (BAR + BAR_GAP) / 2.0;
-    let threads = row.key.threads;
-    let threads = if threads == 1 { "1 thread".into() } else { format!("{threads} threads") };
-    text(svg, LABEL_WIDTH - 12.0, middle - 2.0, "end", "", phase);
-    text(svg, LABEL_WIDTH - 12.0, middle + 13.0, "end", "fill=\"#666666\" font-size=\"11\"", &threads);
+    let second_line = match row.key.threads {
+        // `data: part` on two lines; suites without engines have one thread.
+        1 if row.key.metric != "throughput" => {
+            phase.split_once(": ").map_or(String::new(), |(_, part)| part.into())
+        }
+        1 => "1 thread".into(),
+        threads => format!("{threads} threads"),
+    };
+    let first_line = phase.strip_suffix(&format!(": {second_line}")).unwrap_or(phase);
+    text(svg, LABEL_WIDTH - 12.0, middle - 2.0, "end", "", first_line);
+    text(svg, LABEL_WIDTH - 12.0, middle + 13.0, "end", "fill=\"#666666\" font-size=\"11\"", &second_line);
     let largest = row.medians.values().copied().fold(f64::MIN_POSITIVE, f64::max);
     let room = WIDTH - LABEL_WIDTH - VALUE_WIDTH;
     for (i, kind) in kinds.iter().enumerate() {
@@ -110,9 +130,9 @@ fn group(svg: &mut String, kinds: &[Kind], row: &Summary, y: f64) {
         let _ = writeln!(
             svg,
             "<rect x=\"{LABEL_WIDTH}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{BAR}\" fill=\"{}\"/>",
-            colour(*kind)
+            kind.colour()
         );
-        let label = thousands(value);
+        let label = if row.key.metric == "throughput" { thousands(value) } else { short(value) };
         text(svg, LABEL_WIDTH + width + 5.0, top + 10.5, "start", "font-size=\"11\"", &label);
     }
     let bottom = y + kinds.len() as f64 * (BAR + BAR_GAP) - BAR_GAP;
@@ -153,8 +173,8 @@ mod tests {
     fn the_best_bar_fills_the_width_and_others_are_in_proportion() {
         // Keeps away: bars that do not show the ratios of the figures.
         let figures = [
-            example("durable/a<b", Kind::Ambo, "throughput", 4000.0, 1),
-            example("durable/a<b", Kind::Lmdb, "throughput", 1000.0, 1),
+            example("durable/a<b", "ambo", "throughput", 4000.0, 1),
+            example("durable/a<b", "lmdb", "throughput", 1000.0, 1),
         ];
         let plots = draw(Suite::Durable, &summarise(&figures));
         assert_eq!(plots.len(), 1);

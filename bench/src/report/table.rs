@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use super::engines;
-use crate::engine::Kind;
+use crate::contender::Contender;
 use crate::statistics::{Summary, larger_is_better};
 
 /// The metric of phases that were ended early.
 pub const LIMITED: &str = "done within the limit";
-/// Peers that every table shows a ratio to.
-const NAMED_PEERS: [Kind; 2] = [Kind::RocksDb, Kind::Lmdb];
+/// Peers that every table in which they are shows a ratio to.
+const NAMED_PEERS: [&str; 4] = ["rocksdb", "lmdb", "parquet-snappy", "parquet-zstd"];
 
 /// Throughput: one row for a workload and a number of threads.
 pub fn throughput(rows: &[Summary]) -> String {
@@ -71,6 +71,35 @@ pub fn costs(rows: &[Summary]) -> String {
     })
 }
 
+/// What stands before the colon in the name of a row's data: rows of one group are of one table.
+fn group(row: &Summary) -> String {
+    phase(row).split_once(": ").map_or(String::new(), |(group, _)| group.to_owned())
+}
+
+/// One table for each group and metric, for suites whose rows are data and whose columns are ways to store them.
+pub fn metrics(rows: &[Summary]) -> String {
+    let mut groups: Vec<(String, &str, Vec<&Summary>)> = Vec::new();
+    for row in rows {
+        let (group, metric) = (group(row), row.key.metric.as_str());
+        match groups.iter_mut().find(|(g, m, _)| (g.as_str(), *m) == (group.as_str(), metric)) {
+            Some((_, _, rows)) => rows.push(row),
+            None => groups.push((group, metric, vec![row])),
+        }
+    }
+    let mut text = String::new();
+    for (group, metric, rows) in groups {
+        let unit = &rows[0].unit;
+        let better = if larger_is_better(unit) { "more" } else { "less" };
+        let before = if group.is_empty() { String::new() } else { format!("{group}: ") };
+        let title = format!("**{before}{metric}**, {unit} ({better} is better)");
+        text.push_str(&table(&title, &["data"], &rows, |row| {
+            let phase = phase(row);
+            vec![phase.strip_prefix(&before).unwrap_or(&phase).to_owned()]
+        }));
+    }
+    text
+}
+
 /// Phases that the time limit ended, with the share of their operations that were done.
 pub fn limited(rows: &[Summary]) -> String {
     let notes: Vec<String> = rows
@@ -97,18 +126,21 @@ fn table(title: &str, heads: &[&str], rows: &[&Summary], cells: impl Fn(&Summary
         return String::new();
     }
     let kinds = engines(rows.iter().flat_map(|row| row.medians.keys()));
-    let ratios = kinds.contains(&Kind::Ambo) && kinds.len() > 1;
+    let has_best = kinds.iter().any(Contender::is_peer);
+    let ratios = kinds.iter().any(Contender::is_ambo) && has_best;
     let mut text = format!("{title}\n\n|");
     heads.iter().for_each(|head| write!(text, " {head} |").unwrap_or_default());
     kinds.iter().for_each(|kind| write!(text, " {} |", kind.name()).unwrap_or_default());
-    text.push_str(if ratios {
-        " best peer | ambo ÷ best | ÷ rocksdb | ÷ lmdb |\n|"
-    } else {
-        " best |\n|"
-    });
+    let shown = |name: &&str| ratios && kinds.iter().any(|kind| kind.name() == *name);
+    let named: Vec<&str> = NAMED_PEERS.into_iter().filter(shown).collect();
+    text.push_str(if ratios { " best peer | ambo ÷ best |" } else { " best |" });
+    named.iter().for_each(|name| write!(text, " ÷ {name} |").unwrap_or_default());
+    text.push_str("\n|");
     text.push_str(&"---|".repeat(heads.len()));
     text.push_str(&"--:|".repeat(kinds.len()));
-    text.push_str(if ratios { "---|--:|--:|--:|\n" } else { "---|\n" });
+    text.push_str(if ratios { "---|--:|" } else { "---|" });
+    text.push_str(&"--:|".repeat(named.len()));
+    text.push('\n');
     for row in rows {
         text.push('|');
         cells(row).iter().for_each(|cell| write!(text, " {cell} |").unwrap_or_default());
@@ -119,8 +151,8 @@ fn table(title: &str, heads: &[&str], rows: &[&Summary], cells: impl Fn(&Summary
         let best = row.best_peer();
         let _ = write!(text, " {} |", best.map_or("–", |(kind, _)| kind.name()));
         if ratios {
-            let named = NAMED_PEERS.map(|kind| row.ratio_to(kind));
-            for value in [best.and_then(|(kind, _)| row.ratio_to(kind)), named[0], named[1]] {
+            let to_best = best.and_then(|(kind, _)| row.ratio_to(kind.name()));
+            for value in std::iter::once(to_best).chain(named.iter().map(|name| row.ratio_to(name))) {
                 let _ = write!(text, " {} |", value.map_or("–".into(), ratio));
             }
         }
@@ -143,11 +175,11 @@ fn ratio(value: f64) -> String {
 }
 
 fn figure(value: f64, unit: &str) -> String {
-    if larger_is_better(unit) || value.abs() >= 1000.0 { grouped(value) } else { short(value) }
+    if unit == "records/s" || value.abs() >= 1000.0 { grouped(value) } else { short(value) }
 }
 
 /// Three digits or so.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     match value.abs() {
         v if v >= 1000.0 => grouped(value),
         v if v >= 100.0 => format!("{value:.0}"),
@@ -192,14 +224,15 @@ mod tests {
     fn tables_name_the_best_peer_and_the_ratio() {
         // Keeps away: a ratio to an engine other than the one named.
         let figures = [
-            example("kekskv/get", Kind::Ambo, "throughput", 3000.0, 1),
-            example("kekskv/get", Kind::Lmdb, "throughput", 2000.0, 1),
-            example("kekskv/get", Kind::RocksDb, "throughput", 1000.0, 1),
+            example("kekskv/get", "ambo", "throughput", 3000.0, 1),
+            example("kekskv/get", "lmdb", "throughput", 2000.0, 1),
+            example("kekskv/get", "rocksdb", "throughput", 1000.0, 1),
         ];
         let text = throughput(&summarise(&figures));
         assert!(
             text.contains("| get | 1 | 3,000 | 1,000 | 2,000 | lmdb | **1.50** | **3.00** | **1.50** |"),
             "{text}"
         );
+        assert!(text.contains("| best peer | ambo ÷ best | ÷ rocksdb | ÷ lmdb |\n"), "{text}");
     }
 }

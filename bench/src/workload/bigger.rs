@@ -13,7 +13,7 @@ const DATA_TO_CACHE: u64 = 4;
 
 pub(super) fn run(lab: &mut Lab) -> Result<()> {
     let data = kekskv::data_set();
-    let rows = lab.options.records;
+    let rows = lab.records;
     let mut config = lab.config(&data, rows, Log::On, SyncMode::None, true);
     config.cache_bytes = (config.data_bytes / DATA_TO_CACHE).max(16 << 20) as usize;
     config.write_buffer_bytes =

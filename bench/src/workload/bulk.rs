@@ -8,7 +8,7 @@ use crate::engine::{Log, Result, SyncMode};
 
 pub(super) fn run(lab: &mut Lab) -> Result<()> {
     let data = DataSet::new(12, 500, Order::Sorted);
-    let rows = lab.options.records;
+    let rows = lab.records;
     let config = lab.config(&data, rows, Log::Off, SyncMode::None, true);
     let engine = lab.open(&config)?;
     let start = Instant::now();

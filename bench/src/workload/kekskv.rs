@@ -24,7 +24,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
 }
 
 fn log_off(lab: &mut Lab, data: &DataSet) -> Result<()> {
-    let rows = lab.options.records;
+    let rows = lab.records;
     let config = lab.config(data, rows, Log::Off, SyncMode::None, false);
     let mut engine = lab.open(&config)?;
     lab.put_all(&*engine, "put, log off", data, rows)?;
@@ -42,7 +42,7 @@ fn log_off(lab: &mut Lab, data: &DataSet) -> Result<()> {
 }
 
 fn log_on(lab: &mut Lab, data: &DataSet) -> Result<()> {
-    let rows = lab.options.records;
+    let rows = lab.records;
     let config = lab.config(data, rows, Log::On, SyncMode::None, true);
     let engine = lab.open(&config)?;
     lab.put_all(&*engine, "put, log on, no sync", data, rows)?;

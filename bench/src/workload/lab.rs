@@ -29,6 +29,8 @@ pub struct Lab {
     pub case: Case,
     /// On what.
     pub kind: Kind,
+    /// Records in the data set.
+    pub records: u64,
     /// As the user asked.
     pub options: Options,
     /// The directory of the store.
@@ -76,6 +78,7 @@ impl Lab {
         Ok(Lab {
             case,
             kind,
+            records: options.records_of(case.suite),
             machine: Machine::here(&dir),
             dir,
             options: options.clone(),
@@ -111,13 +114,13 @@ impl Lab {
     pub fn figure(&mut self, phase: &str, threads: usize, metric: &str, unit: &str, value: f64) {
         self.figures.push(Figure {
             workload: format!("{}/{phase}", self.case.suite.name()),
-            engine: self.kind,
+            engine: self.kind.into(),
             threads,
             metric: metric.into(),
             unit: unit.into(),
             value,
             run: self.options.child.run,
-            records: self.options.records,
+            records: self.records,
             machine: self.machine.clone(),
             failure: None,
         });

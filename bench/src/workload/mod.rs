@@ -2,16 +2,29 @@
 
 mod bigger;
 mod bulk;
+#[cfg(feature = "codecs")]
+mod codecs;
 mod durable;
 mod kekskv;
+#[cfg(feature = "codecs")]
+mod keys;
 mod lab;
 mod open;
 mod redbtable;
+#[cfg(feature = "codecs")]
+mod sheet;
+#[cfg(feature = "codecs")]
+mod space;
+#[cfg(feature = "codecs")]
+mod tables;
+#[cfg(feature = "codecs")]
+mod texts;
 mod ycsb;
 
 use crate::engine::{Kind, Result};
 use crate::options::Options;
 use crate::results::Figure;
+use crate::statistics::Summary;
 
 pub use lab::Lab;
 pub use open::fill;
@@ -33,6 +46,12 @@ pub enum Suite {
     Bulk,
     /// Opening after a clean close and after a kill.
     Open,
+    /// Codecs in memory, each beside the crates that do the same.
+    Codecs,
+    /// Tables with compressed keys or records.
+    CompressedTables,
+    /// Sizes and decoding of columns.
+    Space,
 }
 
 /// What one process measures: a case of a suite, at a number of threads.
@@ -48,7 +67,7 @@ pub struct Case {
 
 impl Suite {
     /// All suites, cheap ones last so that the important figures come first.
-    pub const ALL: [Suite; 7] = [
+    pub const ALL: [Suite; 10] = [
         Suite::Kekskv,
         Suite::Bulk,
         Suite::Durable,
@@ -56,6 +75,9 @@ impl Suite {
         Suite::Ycsb,
         Suite::Bigger,
         Suite::Open,
+        Suite::Codecs,
+        Suite::CompressedTables,
+        Suite::Space,
     ];
 
     /// The name on the command line and of the results file.
@@ -68,6 +90,9 @@ impl Suite {
             Suite::Durable => "durable",
             Suite::Bulk => "bulk",
             Suite::Open => "open",
+            Suite::Codecs => "codecs",
+            Suite::CompressedTables => "compressed-tables",
+            Suite::Space => "space",
         }
     }
 
@@ -86,6 +111,40 @@ impl Suite {
             Suite::Durable => "Durable commits of one row: 16-byte keys, 100-byte values",
             Suite::Bulk => "Bulk load of sorted rows: 12-byte keys, 500-byte values",
             Suite::Open => "Opening: 12-byte keys, 500-byte values",
+            Suite::Codecs => "Codecs in memory",
+            Suite::CompressedTables => "Tables with compressed keys and records",
+            Suite::Space => "Columns: size and decoding",
+        }
+    }
+
+    /// Whether the suite runs on engines, one after the other; the others compare codecs.
+    pub fn has_engines(self) -> bool {
+        !matches!(self, Suite::Codecs | Suite::CompressedTables | Suite::Space)
+    }
+
+    /// Whether a row of a suite without engines is plotted; all are in the tables.
+    pub fn plots(self, row: &Summary) -> bool {
+        match self {
+            Suite::Space => row.key.workload.ends_with(": total"),
+            Suite::Codecs => row.key.metric == "decode",
+            Suite::CompressedTables => row.key.workload.starts_with("compressed-tables/keys:"),
+            _ => true,
+        }
+    }
+
+    /// Whether this program was built with what the suite compares.
+    pub fn is_built(self) -> bool {
+        #[allow(clippy::needless_bool, reason = "the branches are constants of the features that are built")]
+        if self.has_engines() { cfg!(feature = "stores") } else { cfg!(feature = "codecs") }
+    }
+
+    /// Records in the data set unless the user says otherwise.
+    pub fn records(self) -> u64 {
+        match self {
+            Suite::CompressedTables => 10_000_000,
+            Suite::Codecs => 131_072,
+            Suite::Space => 1_000_000,
+            _ => 5_000_000,
         }
     }
 
@@ -99,6 +158,13 @@ impl Suite {
             Suite::Durable => &[("commit", &[1, 8, 64])],
             Suite::Bulk => &[("sorted", &[1])],
             Suite::Open => &[("clean", &[1]), ("killed", &[1])],
+            Suite::Codecs => &[("integers", &[1]), ("records", &[1]), ("columns", &[1]), ("bitmaps", &[1])],
+            Suite::CompressedTables => {
+                &[("dense", &[1]), ("clustered", &[1]), ("random", &[1]), ("texts", &[1]), ("sparse", &[1])]
+            }
+            Suite::Space => {
+                &[("lineitem", &[1]), ("orders", &[1]), ("flights", &[1]), ("doubles", &[1]), ("words", &[1])]
+            }
         };
         let with_threads = |&(name, threads): &(&'static str, &'static [usize])| {
             threads.iter().map(move |&threads| Case { suite: self, name, threads })
@@ -109,6 +175,9 @@ impl Suite {
 
 /// Measures a case in this process.
 pub fn run(case: Case, kind: Kind, options: &Options) -> Result<Vec<Figure>> {
+    if !case.suite.has_engines() {
+        return run_codecs(case, options);
+    }
     let mut lab = Lab::new(case, kind, options)?;
     match case.suite {
         Suite::Kekskv => kekskv::run(&mut lab)?,
@@ -118,6 +187,23 @@ pub fn run(case: Case, kind: Kind, options: &Options) -> Result<Vec<Figure>> {
         Suite::Durable => durable::run(&mut lab)?,
         Suite::Bulk => bulk::run(&mut lab)?,
         Suite::Open => open::run(&mut lab)?,
+        Suite::Codecs | Suite::CompressedTables | Suite::Space => unreachable!("suites without engines"),
     }
     Ok(lab.finish())
+}
+
+#[cfg(feature = "codecs")]
+fn run_codecs(case: Case, options: &Options) -> Result<Vec<Figure>> {
+    let mut sheet = sheet::Sheet::new(case, options)?;
+    match case.suite {
+        Suite::Codecs => codecs::run(&mut sheet)?,
+        Suite::CompressedTables => tables::run(&mut sheet)?,
+        _ => space::run(&mut sheet)?,
+    }
+    Ok(sheet.finish())
+}
+
+#[cfg(not(feature = "codecs"))]
+fn run_codecs(case: Case, _: &Options) -> Result<Vec<Figure>> {
+    Err(format!("{}: this program was built without the feature `codecs`", case.suite.name()).into())
 }

@@ -18,10 +18,10 @@ const LOG_UNIT_BYTES: f64 = (256 << 20) as f64;
 /// Rows that the case writes.
 fn rows(lab: &Lab) -> u64 {
     if lab.case.name == "clean" {
-        return lab.options.records;
+        return lab.records;
     }
     let buffer = (lab.options.buffer_mib << 20) as f64 * FILL_SHARE;
-    (buffer as u64 / kekskv::data_set().row_bytes() as u64).min(lab.options.records)
+    (buffer as u64 / kekskv::data_set().row_bytes() as u64).min(lab.records)
 }
 
 pub(super) fn run(lab: &mut Lab) -> Result<()> {
@@ -61,7 +61,7 @@ fn child_flags(lab: &Lab) -> Vec<String> {
         ("--suite", lab.case.suite.name().to_owned()),
         ("--case", lab.case.name.to_owned()),
         ("--engines", lab.kind.name().to_owned()),
-        ("--records", options.records.to_string()),
+        ("--records", lab.records.to_string()),
         ("--buffer-mib", options.buffer_mib.to_string()),
         ("--dir", lab.dir.display().to_string()),
     ];

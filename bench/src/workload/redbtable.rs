@@ -21,7 +21,7 @@ const RANGES: u64 = 500_000;
 
 pub(super) fn run(lab: &mut Lab) -> Result<()> {
     let data = DataSet::new(24, 150, Order::Random);
-    let bulk = lab.options.records;
+    let bulk = lab.records;
     let singles = bulk + SINGLE_COMMITS;
     let rows = singles + BATCHES * BATCH_ROWS;
     let mut config = lab.config(&data, rows, Log::On, SyncMode::Commit, true);

@@ -27,7 +27,7 @@ struct Stock {
 }
 
 pub(super) fn run(lab: &mut Lab) -> Result<()> {
-    let rows = (lab.options.records / RECORDS_DIVISOR).max(1000);
+    let rows = (lab.records / RECORDS_DIVISOR).max(1000);
     let data = DataSet::new(24, 1000, Order::Random);
     let config = lab.config(&data, rows * 2, Log::On, SyncMode::None, true);
     let engine = lab.open(&config)?;
