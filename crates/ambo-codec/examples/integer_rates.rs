@@ -42,7 +42,7 @@ fn data<W: Word>(shape: &str) -> Vec<W> {
     let leap = if W::BITS == 32 { 60_000 } else { 2_000_000_000 };
     let gap = |random: &mut Random| match shape {
         "dense" => 1,
-        "clustered" if random.next() % 100 != 0 => 1,
+        "clustered" if !random.next().is_multiple_of(100) => 1,
         "clustered" => 1 + random.next() % leap,
         _ => 1 + (-((random.next() >> 11) as f64 / (1u64 << 53) as f64).ln() * mean).min(1e18) as u64,
     };

@@ -5,6 +5,7 @@
 //!   (`docs/formats/keys.md`).
 //! * [`RowSpec`]: sparse rows, a 4-bit code a field and then only the bytes that are needed
 //!   (`docs/formats/rows.md`).
+//! * [`bitmap`]: compressed sets of row positions (`docs/formats/bitmaps.md`).
 //! * [`varint`]: LEB128 and zigzag.
 //!
 //! ```

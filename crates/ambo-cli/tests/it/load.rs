@@ -161,12 +161,15 @@ fn existing_tables_keep_their_columns() {
 fn compression_is_chosen_changed_shown_and_advised() {
     let scratch = Scratch::new();
     let db = &scratch.db();
-    let rows: String = (0..3000).map(|n| format!("{n},delivered by the clerk {}\n", n % 7)).collect();
+    let rows: String = (0..6000).map(|n| format!("{n},delivered by the clerk {}\n", n % 7)).collect();
     let file = scratch.file("orders.csv", format!("id,note\n{rows}"));
     ambo(&["load", db, &file, "--key", "id", "--key-compression", "bp128"]).ok();
     let table = || ambo(&["info", db, "--json"]).json()["tables"][0].clone();
     let before = table();
-    assert_eq!((&before["key_compression"], &before["record_compression"]), (&"bp128".into(), &"none".into()));
+    assert_eq!(
+        (&before["key_compression"], &before["record_compression"]),
+        (&"bp128".into(), &"none".into())
+    );
     assert!(before["stored_key_bytes"].as_u64().unwrap() * 10 < before["key_bytes"].as_u64().unwrap());
 
     let advice = ambo(&["advise", db, "orders", "--rows", "1000", "--json"]).json();
@@ -183,6 +186,20 @@ fn compression_is_chosen_changed_shown_and_advised() {
     assert!(ambo(&["advise", db, "orders"]).ok().contains("leave it as it is"));
     assert_eq!(rows.lines().count() as u64, crate::program::rows(db, "orders"));
     assert_sound(db);
+
+    // Too few for a dictionary: none is advised, for none would be trained.
+    let small = ["advise", db, "small", "--json"];
+    ambo(&[
+        "load",
+        db,
+        &scratch.file("s.csv", format!("id,note\n{}", &rows[..60_000])),
+        "-t",
+        "small",
+        "--key",
+        "id",
+    ])
+    .ok();
+    assert!(!ambo(&small).ok().contains("dictionary on"));
 
     ambo(&["alter", db, "orders"]).fails(2, &["--key-compression"]);
     ambo(&["alter", db, "order", "--record-compression", "none"]).fails(1, &["orders"]);

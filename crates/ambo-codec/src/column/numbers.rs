@@ -369,6 +369,12 @@ impl<N: Native> Kernel for Bound<'_, N> {
     }
 }
 
+/// Whether every row of a full vector is selected.
+#[inline(always)]
+fn all_selected<N>(values: &[N], words: &Words) -> bool {
+    values.len() == VECTOR && words.iter().all(|&word| word == u64::MAX)
+}
+
 struct SumCodes<'a, N> {
     values: &'a [N],
     words: &'a Words,
@@ -380,6 +386,14 @@ impl<N: Native> Kernel for SumCodes<'_, N> {
     #[inline(always)]
     fn run(self, _: Level) -> u128 {
         let (mut low, mut high) = (0u64, 0u64);
+        if all_selected(self.values, self.words) {
+            for value in self.values {
+                let code = value.to_code().widen();
+                low += code & u64::from(u32::MAX);
+                high += code >> 32;
+            }
+            return u128::from(low) + (u128::from(high) << 32);
+        }
         for (values, &word) in self.values.chunks(64).zip(self.words) {
             for (bit, value) in values.iter().enumerate() {
                 let code = value.to_code().widen() & 0u64.wrapping_sub(word >> bit & 1);
@@ -403,6 +417,12 @@ impl<N: Native> Kernel for SumFloats<'_, N> {
     fn run(self, _: Level) -> f64 {
         // Sixteen sums side by side: the additions of one need not wait for those of another.
         let mut sums = [0.0f64; 16];
+        if all_selected(self.values, self.words) {
+            for values in self.values.as_chunks::<16>().0 {
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value.to_f64());
+            }
+            return sums.iter().sum();
+        }
         for (values, &word) in self.values.chunks(64).zip(self.words) {
             for (quarter, values) in values.chunks(16).enumerate() {
                 let word = word >> (quarter * 16);

@@ -227,7 +227,7 @@ fn whole_blocks_of_every_width() {
     let mut state = 1u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state >> 32 | state << 32
+        state.rotate_left(32)
     };
     for _ in 0..4 {
         (1..=32).for_each(|width| check_width::<u32>(width, &mut random));

@@ -22,13 +22,13 @@ use crate::{
 };
 
 /// The longest dictionary.
-const DICTIONARY_BYTES: usize = 16 << 10;
+pub(super) const DICTIONARY_BYTES: usize = 16 << 10;
 /// How many records, and bytes of them, a dictionary is trained with: a hundred times its length, as Zstandard
 /// recommends.
 const SAMPLES: u64 = 1 << 14;
 const SAMPLE_BYTES: usize = 100 * DICTIONARY_BYTES;
 /// Fewer bytes in a table are not worth a dictionary.
-const TRAINING_BYTES_MIN: u64 = 8 * DICTIONARY_BYTES as u64;
+pub(super) const TRAINING_BYTES_MIN: u64 = 8 * DICTIONARY_BYTES as u64;
 
 impl DatabaseVersion {
     /// How new pages of a table are built.

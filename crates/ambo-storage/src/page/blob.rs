@@ -15,7 +15,7 @@
 //! A value of 40,000 bytes in 16 KiB pages 7, 8 and 300: `c0 b8 02  02  07 02  ac 02 01`. If LZ4 makes 20,000 of it, in pages 7
 //! and 8: `c0 b8 02  01  07 02  03  a0 9c 01`.
 //!
-//! What is stored of a compressed value is its chunks of [`CHUNK_BYTES`] bytes (the last may be shorter), one after the other, and then an
+//! What is stored of a compressed value is its chunks of 128 KiB (the last may be shorter), one after the other, and then an
 //! index: for each chunk its stored length as a u32, with bit 31 set where the chunk is stored as it is. So a part of a
 //! value is read without what is before it.
 

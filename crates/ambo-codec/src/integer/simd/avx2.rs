@@ -1,4 +1,4 @@
-//! Vectors of 256 bits: AVX2.
+//! Vectors of 256 bits: AVX2 with BMI1, BMI2 and POPCNT (Haswell, Zen and later).
 
 use std::arch::x86_64::*;
 
@@ -24,35 +24,50 @@ pub(in crate::integer) struct Words64(__m256i);
 /// Only the first half of each row is used: the bytes of four lanes.
 static SPREAD_32: Spread<16, 26> = Spread::new();
 
-/// The first `N` bytes of `data` from `at` on, zeros where it has none.
-#[inline(always)]
-fn bytes_at<const N: usize>(data: &[u8], at: usize) -> [u8; N] {
-    if let Some(bytes) = data.get(at..).and_then(|data| data.first_chunk::<N>()) {
-        return *bytes;
-    }
-    let mut bytes = [0; N];
+/// The first `N` bytes of `data` from `at` on, and zeros where it has none.
+#[cold]
+fn tail<const N: usize>(data: &[u8], at: usize) -> [u8; N] {
     let rest = data.get(at..).unwrap_or(&[]);
+    let rest = &rest[..rest.len().min(N)];
+    let mut bytes = [0; N];
     bytes[..rest.len()].copy_from_slice(rest);
     bytes
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn load_128(bytes: [u8; 16]) -> __m128i {
     // SAFETY: 16 bytes are there.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
+/// The 16 bytes at `at`, zeros where `data` has none.
 #[inline]
-#[target_feature(enable = "avx2")]
-fn load_256(bytes: [u8; 32]) -> __m256i {
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn half_at(data: &[u8], at: usize) -> __m128i {
+    if data.len() >= 16 && at <= data.len() - 16 {
+        // SAFETY: 16 bytes from `at` on are in `data`.
+        return unsafe { _mm_loadu_si128(data.as_ptr().add(at).cast()) };
+    }
+    load_128(tail(data, at))
+}
+
+/// The row of lanes at `at`, zeros where `data` has none.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn row_at(data: &[u8], at: usize) -> __m256i {
+    if data.len() >= ROW && at <= data.len() - ROW {
+        // SAFETY: 32 bytes from `at` on are in `data`.
+        return unsafe { _mm256_loadu_si256(data.as_ptr().add(at).cast()) };
+    }
+    let bytes = tail::<ROW>(data, at);
     // SAFETY: 32 bytes are there.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
 }
 
 /// Two control bytes, each with 16 bytes of integers, of which `bytes` are wanted.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn controlled(lengths: &Controls, controls: u32, data: &[u8], bytes: usize) -> Option<(__m256i, usize)> {
     let [low, high, ..] = controls.to_le_bytes().map(usize::from);
     let stored = u32::from(lengths.stored[low]) | u32::from(lengths.stored[high]) << 16;
@@ -62,7 +77,7 @@ fn controlled(lengths: &Controls, controls: u32, data: &[u8], bytes: usize) -> O
         return None;
     }
     let middle = lengths.stored[low].count_ones() as usize;
-    let integers = _mm256_set_m128i(load_128(bytes_at(data, middle)), load_128(bytes_at(data, 0)));
+    let integers = _mm256_set_m128i(half_at(data, middle), half_at(data, 0));
     let shuffle = _mm256_set_m128i(load_128(lengths.shuffle[high]), load_128(lengths.shuffle[low]));
     Some((_mm256_shuffle_epi8(integers, shuffle), used))
 }
@@ -85,38 +100,44 @@ fn small<const N: usize>(data: &[u8]) -> Option<[u8; N]> {
     bytes.iter().all(|byte| *byte < 0x80).then_some(bytes)
 }
 
+/// Eight integers in a row that are too wide for a shuffle.
+#[inline(never)]
+fn wide_row(data: &[u8], width: u8, group: usize) -> [u32; 8] {
+    std::array::from_fn(|lane| get_row(data, width, group * 8 + lane) as u32)
+}
+
 /// The methods that are the same for both words.
 macro_rules! common {
     () => {
         #[inline]
-        #[target_feature(enable = "avx2")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         unsafe fn load(from: *const Self::Word) -> Self {
             // SAFETY: The caller's.
             Self(unsafe { _mm256_loadu_si256(from.cast()) })
         }
 
         #[inline]
-        #[target_feature(enable = "avx2")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         unsafe fn store(self, to: *mut Self::Word) {
             // SAFETY: The caller's.
             unsafe { _mm256_storeu_si256(to.cast(), self.0) }
         }
 
         #[inline]
-        #[target_feature(enable = "avx2")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         unsafe fn add_wide(self, other: Self) -> Self {
             Self(_mm256_add_epi64(self.0, other.0))
         }
 
         #[inline]
-        #[target_feature(enable = "avx2")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         unsafe fn halves(self) -> (Self, Self) {
             let low = _mm256_and_si256(self.0, _mm256_set1_epi64x(0xffff_ffff));
             (Self(low), Self(_mm256_srli_epi64::<32>(self.0)))
         }
 
         #[inline]
-        #[target_feature(enable = "avx2")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         unsafe fn controlled(
             lengths: &Controls,
             controls: u32,
@@ -162,13 +183,13 @@ impl Lanes for Words32 {
     common!();
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn splat(word: u32) -> Self {
         Self(_mm256_set1_epi32(word as i32))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn store_first(self, to: *mut u32, count: usize) {
         let first =
             _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -177,7 +198,7 @@ impl Lanes for Words32 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn keep_first(self, count: usize) -> Self {
         Self(_mm256_and_si256(
             self.0,
@@ -186,13 +207,13 @@ impl Lanes for Words32 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn add(self, other: Self) -> Self {
         Self(_mm256_add_epi32(self.0, other.0))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn total(self) -> u32 {
         let mut words = [0u32; 8];
         // SAFETY: The array has 8 words.
@@ -201,7 +222,7 @@ impl Lanes for Words32 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn prefix_sum(self) -> Self {
         let sum = _mm256_add_epi32(self.0, _mm256_slli_si256::<4>(self.0));
         let sum = _mm256_add_epi32(sum, _mm256_slli_si256::<8>(sum));
@@ -211,72 +232,68 @@ impl Lanes for Words32 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn last(self) -> Self {
         Self(_mm256_permutevar8x32_epi32(self.0, _mm256_set1_epi32(7)))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn below(self, other: Self) -> u32 {
         let not_below = _mm256_cmpeq_epi32(_mm256_max_epu32(self.0, other.0), self.0);
         !_mm256_movemask_ps(_mm256_castsi256_ps(not_below)) as u32 & 0xff
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn equal(self, other: Self) -> u32 {
         _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(self.0, other.0))) as u32
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn row_plan(width: u8) -> Plan {
         // Wider ones are read one by one.
         let at = usize::from(width).min(25);
-        let half = |from: &[u8; 64], base: u8| -> [u8; 16] {
-            std::array::from_fn(|index| from[index + usize::from(base != 0) * 16] - base)
-        };
-        let bytes = &SPREAD_32.bytes[at];
+        // SAFETY: A table row has 64 bytes.
+        let bytes = unsafe { _mm256_loadu_si256(SPREAD_32.bytes[at].as_ptr().cast()) };
         // The upper half is loaded from the byte where its first integer begins.
-        let base = (4 * at / 8) as u8;
-        let bytes = _mm256_set_m128i(load_128(half(bytes, base)), load_128(half(bytes, 0)));
+        let base = _mm256_set_m128i(_mm_set1_epi8((at / 2) as i8), _mm_setzero_si128());
+        let bytes = _mm256_sub_epi8(bytes, base);
         let shift = load_128(SPREAD_32.shift[at]);
         let mask = _mm256_set1_epi32(mask(width) as i32);
         Plan { width, bytes, shift: _mm256_cvtepu8_epi32(shift), mask }
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn row(plan: Plan, data: &[u8], group: usize) -> Self {
         if plan.width > 25 {
-            let words: [u32; 8] =
-                std::array::from_fn(|lane| get_row(data, plan.width, group * 8 + lane) as u32);
             // SAFETY: The array has 8 words.
-            return unsafe { Self::load(words.as_ptr()) };
+            return unsafe { Self::load(wide_row(data, plan.width, group).as_ptr()) };
         }
         let width = usize::from(plan.width);
         let at = group * width;
-        let low = load_128(bytes_at(data, at));
-        let high = load_128(bytes_at(data, at + width / 2));
+        let low = half_at(data, at);
+        let high = half_at(data, at + width / 2);
         let spread = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), plan.bytes);
         Self(_mm256_and_si256(_mm256_srlv_epi32(spread, plan.shift), plan.mask))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn lanes(data: &[u8], width: u8, group: usize) -> Self {
         let bit = group * usize::from(width);
         let at = bit / 32 * ROW;
         let shift = (bit % 32) as i32;
-        let low = _mm256_srlv_epi32(load_256(bytes_at(data, at)), _mm256_set1_epi32(shift));
+        let low = _mm256_srlv_epi32(row_at(data, at), _mm256_set1_epi32(shift));
         // A shift by 32 leaves nothing.
-        let high = _mm256_sllv_epi32(load_256(bytes_at(data, at + ROW)), _mm256_set1_epi32(32 - shift));
+        let high = _mm256_sllv_epi32(row_at(data, at + ROW), _mm256_set1_epi32(32 - shift));
         Self(_mm256_and_si256(_mm256_or_si256(low, high), _mm256_set1_epi32(mask(width) as i32)))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn vbyte(data: &[u8], count: usize) -> Option<(Self, usize)> {
         if count == 8
             && let Some(bytes) = small::<8>(data)
@@ -298,13 +315,13 @@ impl Lanes for Words64 {
     common!();
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn splat(word: u64) -> Self {
         Self(_mm256_set1_epi64x(word as i64))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn store_first(self, to: *mut u64, count: usize) {
         let first = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3));
         // SAFETY: Lanes that are masked are not written; for the others `to` has room.
@@ -312,7 +329,7 @@ impl Lanes for Words64 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn keep_first(self, count: usize) -> Self {
         Self(_mm256_and_si256(
             self.0,
@@ -321,13 +338,13 @@ impl Lanes for Words64 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn add(self, other: Self) -> Self {
         Self(_mm256_add_epi64(self.0, other.0))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn total(self) -> u64 {
         let mut words = [0u64; 4];
         // SAFETY: The array has 4 words.
@@ -336,7 +353,7 @@ impl Lanes for Words64 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn prefix_sum(self) -> Self {
         let sum = _mm256_add_epi64(self.0, _mm256_slli_si256::<8>(self.0));
         let low = _mm256_permute4x64_epi64::<0b0101_0101>(sum);
@@ -344,13 +361,13 @@ impl Lanes for Words64 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn last(self) -> Self {
         Self(_mm256_permute4x64_epi64::<0b1111_1111>(self.0))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn below(self, other: Self) -> u32 {
         let sign = _mm256_set1_epi64x(i64::MIN);
         let below = _mm256_cmpgt_epi64(_mm256_xor_si256(other.0, sign), _mm256_xor_si256(self.0, sign));
@@ -358,19 +375,19 @@ impl Lanes for Words64 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn equal(self, other: Self) -> u32 {
         _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(self.0, other.0))) as u32
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn row_plan(width: u8) -> u8 {
         width
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn row(width: u8, data: &[u8], group: usize) -> Self {
         let words: [u64; 4] = std::array::from_fn(|lane| get_row(data, width, group * 4 + lane));
         // SAFETY: The array has 4 words.
@@ -378,19 +395,19 @@ impl Lanes for Words64 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn lanes(data: &[u8], width: u8, group: usize) -> Self {
         let bit = group * usize::from(width);
         let at = bit / 64 * ROW;
         let shift = (bit % 64) as i64;
-        let low = _mm256_srlv_epi64(load_256(bytes_at(data, at)), _mm256_set1_epi64x(shift));
+        let low = _mm256_srlv_epi64(row_at(data, at), _mm256_set1_epi64x(shift));
         // A shift by 64 leaves nothing.
-        let high = _mm256_sllv_epi64(load_256(bytes_at(data, at + ROW)), _mm256_set1_epi64x(64 - shift));
+        let high = _mm256_sllv_epi64(row_at(data, at + ROW), _mm256_set1_epi64x(64 - shift));
         Self(_mm256_and_si256(_mm256_or_si256(low, high), _mm256_set1_epi64x(mask(width) as i64)))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn vbyte(data: &[u8], count: usize) -> Option<(Self, usize)> {
         if count == 4
             && let Some(bytes) = small::<4>(data)

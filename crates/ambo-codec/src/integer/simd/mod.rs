@@ -68,16 +68,17 @@ impl Level {
 
     #[cold]
     fn detect() -> Self {
-        let avx2 = is_x86_feature_detected!("avx2");
-        let avx512 = is_x86_feature_detected!("avx512f")
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt");
+        let avx512 = avx2
+            && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt");
+            && is_x86_feature_detected!("avx512vbmi2");
         if avx512 {
             Self::Avx512
         } else if avx2 {
@@ -99,7 +100,7 @@ macro_rules! dispatch {
                 // SAFETY: The instructions of this function are those of the type.
                 unsafe { ops::$name::<<W as Vectors>::Avx512>(block, $($argument),*) }
             }
-            #[target_feature(enable = "avx2")]
+            #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
             unsafe fn with_avx2<W: Word>(block: &Block<'_, W>, $($argument: $type),*) -> Result<$result, Damaged> {
                 // SAFETY: The instructions of this function are those of the type.
                 unsafe { ops::$name::<<W as Vectors>::Avx2>(block, $($argument),*) }

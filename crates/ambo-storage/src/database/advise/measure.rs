@@ -15,6 +15,7 @@ use crate::{
     Result,
     base::btree::{BuildOptions, RecordCompression, Tree, TreeBuilder, TreeSpace},
     catalog::KeyWidth,
+    database::compression::DICTIONARY_BYTES,
     page::PageStore,
     record::Record,
 };
@@ -23,8 +24,6 @@ use crate::{
 const RUNS: usize = 3;
 /// So many bytes of records are enough to time a codec.
 const TIMED_BYTES: usize = 2 << 20;
-/// As tables train them.
-const DICTIONARY_BYTES: usize = 16 << 10;
 
 /// A sample and what is common to all measurements of it.
 pub(super) struct Measured<'s> {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
 
 use self::{measure::Measured, sample::Sample};
-use super::{count, engine::Engine};
+use super::{compression::TRAINING_BYTES_MIN, count, engine::Engine};
 use crate::{
     Result,
     catalog::{KeyWidth, TableDefinition, TableOptions},
@@ -117,6 +117,11 @@ impl Advice {
         let own = self.definition.record_compression;
         for codec in common().chain(own.filter(|own| common().all(|codec| codec != *own))) {
             self.records.push(measured.records(codec)?);
+        }
+        // A dictionary that the table would not get is not worth a measurement.
+        let record_bytes = u128::from(self.record_bytes) * u128::from(self.rows) / u128::from(self.sampled);
+        if record_bytes < TRAINING_BYTES_MIN.into() && !self.definition.record_dictionary {
+            return Ok(());
         }
         let usual = RecordCodec::Zstd { level: 3 };
         let own = own.filter(|_| self.definition.record_dictionary && own != Some(usual));

@@ -76,7 +76,7 @@ fn a_compressed_group_is_an_lz4_block() {
     let found = format::GroupHeader::decode(written[..56].try_into().unwrap()).unwrap();
     assert_eq!(found, header(found.stored));
     assert!(found.stored as usize <= stored.len(), "{found:?}");
-    assert_eq!(read_all(&disk).unwrap().0, [put.clone()]);
+    assert_eq!(read_all(&disk).unwrap().0, std::slice::from_ref(&put));
 
     // The example in the place of what this encoder has made.
     let mut example = [&[0; format::GROUP_HEADER_BYTES][..], &stored].concat();
