@@ -54,7 +54,7 @@ fn one<E: Element + Native + Default + Clone>(
     for values in values.chunks(BLOCK_ROWS_MAX) {
         let mut bytes = Vec::new();
         let summary = encode(slice(values), None, Goal::Speed, &mut bytes);
-        encodings.extend(summary.encoding);
+        encodings.extend(summary?.encoding);
         let mut out = vec![E::default(); values.len()];
         Block::parse(&bytes, kind, values.len())?.decode(0..values.len(), &mut out)?;
         if out != values {

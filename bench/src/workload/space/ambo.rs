@@ -94,13 +94,13 @@ impl Encoded {
         let mut validity = None;
         let encoding = match values {
             Values::I32(values) | Values::Date(values) => {
-                encode(ColumnSlice::I32(&values[from..to]), valid, goal, &mut bytes).encoding.map(named)
+                encode(ColumnSlice::I32(&values[from..to]), valid, goal, &mut bytes)?.encoding.map(named)
             }
             Values::I64(values) => {
-                encode(ColumnSlice::I64(&values[from..to]), valid, goal, &mut bytes).encoding.map(named)
+                encode(ColumnSlice::I64(&values[from..to]), valid, goal, &mut bytes)?.encoding.map(named)
             }
             Values::F64(values) => {
-                encode(ColumnSlice::F64(&values[from..to]), valid, goal, &mut bytes).encoding.map(named)
+                encode(ColumnSlice::F64(&values[from..to]), valid, goal, &mut bytes)?.encoding.map(named)
             }
             Values::Text(texts) => {
                 let (offsets, data) = part(texts, from, to);
@@ -108,7 +108,7 @@ impl Encoded {
                 validity = valid.map(|valid| {
                     let mut bytes = Vec::new();
                     // Small, and read with every block: speed goes first here.
-                    encode(ColumnSlice::Bool(valid), None, Goal::Speed, &mut bytes);
+                    encode(ColumnSlice::Bool(valid), None, Goal::Speed, &mut bytes)?;
                     bytes
                 });
                 Some(named(summary.encoding))
