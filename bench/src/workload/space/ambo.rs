@@ -105,12 +105,14 @@ impl Encoded {
             Values::Text(texts) => {
                 let (offsets, data) = part(texts, from, to);
                 let summary = encode_text(&BytesView::new(&offsets, data), goal, table, &mut bytes)?;
-                validity = valid.map(|valid| {
-                    let mut bytes = Vec::new();
-                    // Small, and read with every block: speed goes first here.
-                    encode(ColumnSlice::Bool(valid), None, Goal::Speed, &mut bytes)?;
-                    bytes
-                });
+                validity = valid
+                    .map(|valid| -> Result<Vec<u8>> {
+                        let mut bytes = Vec::new();
+                        // Small, and read with every block: speed goes first here.
+                        encode(ColumnSlice::Bool(valid), None, Goal::Speed, &mut bytes)?;
+                        Ok(bytes)
+                    })
+                    .transpose()?;
                 Some(named(summary.encoding))
             }
         };
