@@ -23,11 +23,11 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn malformed(offset: usize, what: &'static str) -> Self {
+    pub fn malformed(offset: usize, what: &'static str) -> Self {
         Self::Malformed { offset, what }
     }
 
-    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+    pub fn invalid(what: impl Into<String>) -> Self {
         Self::Invalid(what.into())
     }
 }

@@ -1,0 +1,42 @@
+//! The `column` base: immutable segments of encoded columns, and sets of deleted rows.
+//!
+//! A [`Segment`] is a file of up to [`SEGMENT_ROWS_MAX`] rows, in key order, column by column in blocks of a few
+//! thousand rows ([`directory`]). Segments whose keys follow each other are a [`ColumnRun`]; the runs of a table are its
+//! [`ColumnSet`]. Rows are replaced and deleted by marking them in the [`Deleted`] rows of their segment, so each key is
+//! left at most once, and a scan looks at each segment by itself.
+//!
+//! Nothing that is read from a file is trusted: blocks and directories have checksums, and what they say is checked where it
+//! is used.
+
+mod bounds;
+mod buffer;
+mod builder;
+mod cache;
+mod check;
+mod cursor;
+mod manifest;
+mod merge;
+pub mod directory;
+mod read;
+mod run;
+mod schema;
+mod segment;
+mod set;
+mod settle;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use buffer::ColumnBuffer;
+pub use builder::RunBuilder;
+pub use cache::BlockCache;
+pub use check::ColumnReport;
+pub use cursor::{RunCursor, Wanted};
+pub use directory::{Directory, SEGMENT_ROWS_MAX};
+pub use manifest::SegmentRow;
+pub use run::{ColumnRun, Deleted, Part, Place};
+pub use schema::ColumnSchema;
+pub use segment::{Segment, SegmentStore};
+pub use set::{ColumnSet, RowPlace};
+pub use settle::{ReadBlob, Settled};

@@ -1,0 +1,99 @@
+//! The settled part of a column table: runs of segments, each row at most once in all of them.
+
+use std::sync::Arc;
+
+use super::{
+    cursor::{RunCursor, Wanted},
+    run::{ColumnRun, Part, Place},
+    schema::ColumnSchema,
+    segment::{Segment, SegmentStore},
+};
+use crate::Result;
+
+/// All settled rows of a column table at one moment.
+///
+/// A key is left in one segment at most: who settles a new row of a key deletes the old one. So runs have no order of age.
+#[derive(Clone)]
+pub struct ColumnSet {
+    store: Arc<SegmentStore>,
+    schema: Arc<ColumnSchema>,
+    runs: Vec<ColumnRun>,
+}
+
+/// A row of a set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct RowPlace {
+    /// Which run.
+    pub run: usize,
+    /// Where in it.
+    pub place: Place,
+}
+
+impl ColumnSet {
+    /// A set of these runs. REQUIRES: what is said of it.
+    pub fn new(store: Arc<SegmentStore>, schema: Arc<ColumnSchema>, runs: Vec<ColumnRun>) -> Self {
+        Self { store, schema, runs }
+    }
+
+    /// Where its segments are.
+    pub fn store(&self) -> &Arc<SegmentStore> {
+        &self.store
+    }
+
+    /// Its columns.
+    pub fn schema(&self) -> &Arc<ColumnSchema> {
+        &self.schema
+    }
+
+    /// Its runs.
+    pub fn runs(&self) -> &[ColumnRun] {
+        &self.runs
+    }
+
+    /// All parts.
+    pub fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.runs.iter().flat_map(|run| &run.parts)
+    }
+
+    /// All segments.
+    pub fn segments(&self) -> impl Iterator<Item = &Arc<Segment>> {
+        self.parts().map(|part| &part.segment)
+    }
+
+    /// Rows that are left.
+    pub fn live_rows(&self) -> u64 {
+        self.runs.iter().map(ColumnRun::live_rows).sum()
+    }
+
+    /// Where the row of a key is.
+    pub fn find(&self, key: &[u8]) -> Result<Option<RowPlace>> {
+        for (run, of) in self.runs.iter().enumerate() {
+            if let Some(place) = of.find(&self.schema, key)? {
+                return Ok(Some(RowPlace { run, place }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The record of a key.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let Some(RowPlace { run, place }) = self.find(key)? else { return Ok(None) };
+        self.runs[run].parts[place.part].record_of(&self.schema, place.row).map(Some)
+    }
+
+    /// How many rows have keys less than `key`.
+    pub fn rank(&self, key: &[u8]) -> Result<u64> {
+        self.runs.iter().map(|run| run.rank(&self.schema, key)).sum()
+    }
+
+    /// A cursor for each run.
+    pub fn cursors(self: &Arc<Self>, wanted: Wanted) -> impl Iterator<Item = RunCursor> + '_ {
+        (0..self.runs.len()).map(move |run| RunCursor::new(self, run, wanted))
+    }
+}
+
+impl std::fmt::Debug for ColumnSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ColumnSet").field("runs", &self.runs).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,205 @@
+//! Settling: new rows become a run of their own, the rows that they replace are marked as deleted, and runs are merged.
+//!
+//! # When runs are merged
+//!
+//! A look-up asks every run whose keys are around its key, so there must be few; a merge writes all that it takes. Runs belong to a
+//! level by their rows, each level holding [`FANOUT`] times as much as the one before. As soon as a level has [`FANOUT`] runs, they are
+//! merged with all smaller ones into one of a higher level, so a row is rewritten once a level: a logarithmic number of times (the
+//! tiered scheme of LSM trees). Besides, a segment without rows goes at once, and one of which [`DELETED_SHARE`] is deleted is
+//! written anew.
+
+use std::{collections::BTreeMap, sync::Arc, sync::atomic::AtomicBool};
+
+use ambo_codec::bitmap::{Bitmap, Positions};
+
+use super::{
+    builder::RunBuilder,
+    merge::merge,
+    run::{ColumnRun, Deleted, Part},
+    segment::Segment,
+    set::{ColumnSet, RowPlace},
+};
+use crate::{
+    Error, Result,
+    base::btree::RowStream,
+    record::{Record, RecordKind},
+    sync::Ordering,
+};
+
+/// Runs of a level, and how much larger the next level's are.
+const FANOUT: usize = 4;
+/// Rows of the runs of the lowest level.
+const LEVEL_ROWS: u64 = 64 << 10;
+/// A segment with at least one of so many rows deleted is written anew.
+const DELETED_SHARE: u32 = 2;
+/// How many rows are settled between two looks at whether to go on.
+const CANCEL_ROWS: u64 = 4096;
+
+/// Reads a long value that a record refers to.
+pub type ReadBlob<'a> = dyn Fn(&[u8]) -> Result<Vec<u8>> + 'a;
+
+/// A set, and the segments that it does not have any more.
+pub struct Settled {
+    /// The new set.
+    pub set: ColumnSet,
+    /// Segments of the old set that the new one has not.
+    pub removed: Vec<Arc<Segment>>,
+}
+
+impl ColumnSet {
+    /// Takes in rows that are newer than its own, in key order, tombstones among them.
+    ///
+    /// New segments are written and synced, their directory entries are not. They go again unless they are kept
+    /// ([`Segment::keep`]).
+    pub fn settle(
+        &self,
+        rows: &mut dyn RowStream,
+        read_blob: &ReadBlob<'_>,
+        cancel: &AtomicBool,
+    ) -> Result<ColumnSet> {
+        let mut builder = RunBuilder::new(self.store(), self.schema());
+        let mut replaced: BTreeMap<(usize, usize), Vec<u64>> = BTreeMap::new();
+        let mut count = 0u64;
+        while let Some((key, record)) = rows.next_row()? {
+            if count.is_multiple_of(CANCEL_ROWS) && cancel.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            count += 1;
+            if let Some(RowPlace { run, place }) = self.find(key)? {
+                replaced.entry((run, place.part)).or_default().push(u64::from(place.row));
+            }
+            push(&mut builder, key, record, read_blob)?;
+        }
+        let mut runs = self.runs().to_vec();
+        for ((run, part), rows) in replaced {
+            delete(&mut runs[run].parts[part], rows);
+        }
+        let run = builder.finish()?;
+        if !run.parts.is_empty() {
+            runs.push(run);
+        }
+        Ok(self.with_runs(runs))
+    }
+
+    /// Merges runs that are due, and rewrites segments of which much is deleted. `all`: everything into one run.
+    pub fn tidy(&self, all: bool, cancel: &AtomicBool) -> Result<Settled> {
+        let mut runs = self.runs().to_vec();
+        runs.iter_mut().for_each(|run| run.parts.retain(|part| part.live_rows() > 0));
+        runs.retain(|run| !run.parts.is_empty());
+        // Largest first, so that those to be merged are the last.
+        runs.sort_by_key(|run| std::cmp::Reverse(run.live_rows()));
+        while let Some(first) = if all { everything(&runs) } else { due(&runs) } {
+            let merged = {
+                let inputs: Vec<_> = runs[first..].iter().collect();
+                merge(self.store(), self.schema(), &inputs, cancel)?
+            };
+            runs.truncate(first);
+            runs.push(merged);
+            runs.sort_by_key(|run| std::cmp::Reverse(run.live_rows()));
+        }
+        for run in &mut runs {
+            if run.parts.iter().any(is_worn) {
+                *run = self.rewrite_worn(run, cancel)?;
+            }
+        }
+        let set = self.with_runs(runs);
+        let removed = self.segments().filter(|old| !set.segments().any(|new| Arc::ptr_eq(old, new)));
+        Ok(Settled { removed: removed.cloned().collect(), set })
+    }
+
+    /// Writes the worn segments of a run anew, neighbours together.
+    fn rewrite_worn(&self, run: &ColumnRun, cancel: &AtomicBool) -> Result<ColumnRun> {
+        let mut parts = Vec::new();
+        for group in run.parts.chunk_by(|a, b| is_worn(a) == is_worn(b)) {
+            match is_worn(&group[0]) {
+                false => parts.extend_from_slice(group),
+                true => {
+                    let worn = ColumnRun { parts: group.to_vec() };
+                    parts.extend(merge(self.store(), self.schema(), &[&worn], cancel)?.parts);
+                }
+            }
+        }
+        Ok(ColumnRun { parts })
+    }
+
+    fn with_runs(&self, runs: Vec<ColumnRun>) -> Self {
+        Self::new(self.store().clone(), self.schema().clone(), runs)
+    }
+}
+
+fn push(builder: &mut RunBuilder, key: &[u8], record: Record<'_>, read_blob: &ReadBlob<'_>) -> Result<()> {
+    match record.kind {
+        RecordKind::Inline => builder.push(key, record.bytes),
+        RecordKind::Blob => builder.push(key, &read_blob(record.bytes)?),
+        RecordKind::Tombstone => Ok(()),
+    }
+}
+
+/// Marks rows as deleted. They ascend, for keys did.
+fn delete(part: &mut Part, rows: Vec<u64>) {
+    let fresh = Bitmap::from_sorted(rows).expect("rows of a segment ascend with their keys");
+    let rows = match &part.deleted {
+        Some(before) => before.rows.or(&fresh),
+        None => fresh,
+    };
+    let count = rows.cardinality() as u32;
+    part.deleted = Some(Arc::new(Deleted { rows, count, blob: None }));
+}
+
+fn is_worn(part: &Part) -> bool {
+    part.deleted_rows() * DELETED_SHARE >= part.rows()
+}
+
+fn level(rows: u64) -> u32 {
+    (rows / LEVEL_ROWS).checked_ilog(FANOUT as u64).map_or(0, |level| level + 1)
+}
+
+/// The first of the runs, largest first, that is to be merged with all that follow it.
+fn due(runs: &[ColumnRun]) -> Option<usize> {
+    due_of(&runs.iter().map(ColumnRun::live_rows).collect::<Vec<_>>())
+}
+
+fn due_of(rows: &[u64]) -> Option<usize> {
+    // The highest level that is full: what is below it goes with it.
+    let mut start = 0;
+    for same in rows.chunk_by(|a, b| level(*a) == level(*b)) {
+        if same.len() >= FANOUT {
+            return Some(start);
+        }
+        start += same.len();
+    }
+    None
+}
+
+fn everything(runs: &[ColumnRun]) -> Option<usize> {
+    (runs.len() > 1).then_some(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps away: write amplification that grows faster than a logarithm, and ever more runs, under endless settling.
+    #[test]
+    fn endless_settling_stays_cheap() {
+        let (mut runs, mut written, mut most) = (Vec::<u64>::new(), 0u64, 0);
+        let (spills, rows) = (20_000, 10_000);
+        for _ in 0..spills {
+            runs.push(rows);
+            written += rows;
+            runs.sort_by_key(|rows| std::cmp::Reverse(*rows));
+            while let Some(first) = due_of(&runs) {
+                let merged: u64 = runs.drain(first..).sum();
+                written += merged;
+                runs.push(merged);
+                runs.sort_by_key(|rows| std::cmp::Reverse(*rows));
+            }
+            most = most.max(runs.len());
+        }
+        let amplification = written as f64 / (spills * rows) as f64;
+        assert!(amplification < 10.0, "write amplification {amplification}");
+        assert!(most < 24, "{most} runs");
+        assert_eq!(due_of(&[1 << 40, 1 << 30, 5, 4, 3]), None);
+        assert_eq!(due_of(&[1 << 40, 1 << 30, 5, 4, 3, 3]), Some(2));
+    }
+}

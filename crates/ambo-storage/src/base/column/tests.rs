@@ -1,0 +1,371 @@
+//! Segments, runs and sets as a whole.
+
+use std::{collections::BTreeMap, sync::Arc, sync::atomic::AtomicBool};
+
+use ambo_codec::{Type, Value, ValueRef};
+
+use super::*;
+use crate::{
+    Result,
+    base::{
+        btree::RowStream,
+        conformance::{self, Model, Subject, SubjectCursor},
+    },
+    catalog::TableDefinition,
+    io::{Env, sim::SimDisk},
+    page::Access,
+    record::Record,
+};
+
+/// Rows of a model as a stream.
+struct Rows<'m> {
+    rows: std::collections::btree_map::Iter<'m, Vec<u8>, conformance::Value>,
+}
+
+impl RowStream for Rows<'_> {
+    fn next_row(&mut self) -> Result<Option<(&[u8], Record<'_>)>> {
+        let row = self.rows.next();
+        Ok(row.map(|(key, value)| (&key[..], value.as_deref().map_or(Record::TOMBSTONE, Record::inline))))
+    }
+}
+
+const GO_ON: AtomicBool = AtomicBool::new(false);
+
+fn no_blobs(_: &[u8]) -> Result<Vec<u8>> {
+    unreachable!("no row is a blob")
+}
+
+fn world() -> (Env, Arc<SegmentStore>) {
+    let env = SimDisk::new(0).env();
+    let store = SegmentStore::new(env.disk.clone(), 77, 1 << 20);
+    (env, store)
+}
+
+fn raw_schema() -> Arc<ColumnSchema> {
+    Arc::new(ColumnSchema::new(&TableDefinition::key_value("t")).unwrap())
+}
+
+fn empty(store: &Arc<SegmentStore>, schema: &Arc<ColumnSchema>) -> ColumnSet {
+    ColumnSet::new(store.clone(), schema.clone(), Vec::new())
+}
+
+fn settle(set: &ColumnSet, model: &Model) -> ColumnSet {
+    set.settle(&mut Rows { rows: model.iter() }, &no_blobs, &GO_ON).unwrap()
+}
+
+fn assert_sound(set: &ColumnSet) {
+    assert_eq!(set.check().unwrap().problems, Vec::<String>::new());
+}
+
+/// A set of one run under the conformance suite.
+struct OneRun(Arc<ColumnSet>);
+
+struct Cursor(Option<RunCursor>);
+
+impl SubjectCursor for Cursor {
+    fn seek_first(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|cursor| cursor.seek_first().unwrap())
+    }
+    fn seek_last(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|cursor| cursor.seek_last().unwrap())
+    }
+    fn seek_ge(&mut self, key: &[u8]) -> bool {
+        self.0.as_mut().is_some_and(|cursor| cursor.seek_ge(key).unwrap())
+    }
+    fn seek_gt(&mut self, key: &[u8]) -> bool {
+        self.0.as_mut().is_some_and(|cursor| cursor.seek_gt(key).unwrap())
+    }
+    fn seek_le(&mut self, key: &[u8]) -> bool {
+        self.0.as_mut().is_some_and(|cursor| cursor.seek_le(key).unwrap())
+    }
+    fn seek_lt(&mut self, key: &[u8]) -> bool {
+        self.0.as_mut().is_some_and(|cursor| cursor.seek_lt(key).unwrap())
+    }
+    fn next(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|cursor| cursor.next().unwrap())
+    }
+    fn prev(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|cursor| cursor.prev().unwrap())
+    }
+    fn key(&self) -> Vec<u8> {
+        self.0.as_ref().unwrap().key().to_vec()
+    }
+    fn value(&self) -> conformance::Value {
+        Some(self.0.as_ref().unwrap().record().bytes.to_vec())
+    }
+}
+
+impl Subject for OneRun {
+    fn get(&self, key: &[u8]) -> Option<conformance::Value> {
+        self.0.get(key).unwrap().map(Some)
+    }
+    fn cursor(&self) -> Box<dyn SubjectCursor + '_> {
+        Box::new(Cursor(self.0.cursors(Wanted::Rows).next()))
+    }
+    fn rank(&self, key: &[u8]) -> u64 {
+        self.0.rank(key).unwrap()
+    }
+    fn nth(&self, position: u64) -> Option<Vec<u8>> {
+        let run = self.0.runs().first()?;
+        let place = run.nth(position)?;
+        let mut key = Vec::new();
+        run.parts[place.part].key_of(self.0.schema(), place.row, &mut key).unwrap();
+        Some(key)
+    }
+    fn check(&self) {
+        assert_sound(&self.0);
+    }
+    fn has_tombstones(&self) -> bool {
+        false
+    }
+}
+
+/// Keeps away: a segment that does as a base what others do not.
+#[test]
+fn a_run_conforms() {
+    conformance::run(&|model| {
+        let (_, store) = world();
+        Box::new(OneRun(Arc::new(settle(&empty(&store, &raw_schema()), model))))
+    });
+}
+
+/// Keeps away: deleted rows that are found, counted, or stood on.
+#[test]
+fn a_run_with_deleted_rows_conforms() {
+    conformance::run(&|model| {
+        let (_, store) = world();
+        // Between any two keys, and in front, one more that is deleted again.
+        let mut more = Model::new();
+        for key in model.keys() {
+            let mut other = key.clone();
+            other.push(0);
+            more.insert(key.clone(), Some(b"old".to_vec()));
+            if !model.contains_key(&other) && other.len() < 9 {
+                more.insert(other, Some(b"doomed".to_vec()));
+            }
+        }
+        let old = settle(&empty(&store, &raw_schema()), &more);
+        let doomed = more.keys().filter(|key| !model.contains_key(*key));
+        let tombstones: Model = doomed.map(|key| (key.clone(), None)).collect();
+        let mut set = settle(&old, &tombstones);
+        // The rows themselves, in the place of their old ones, and then in one run with what is left of those.
+        set = settle(&set, model);
+        let merged = set.tidy(true, &GO_ON).unwrap();
+        assert!(merged.set.runs().len() <= 1);
+        Box::new(OneRun(Arc::new(merged.set)))
+    });
+}
+
+fn number_key(number: u64) -> Vec<u8> {
+    number.to_be_bytes().to_vec()
+}
+
+fn random(seed: &mut u64) -> u64 {
+    crate::io::sim::split_mix(seed)
+}
+
+/// Keeps away: rows lost, doubled or of an old version when runs overlap and are merged, in whatever order they come.
+#[test]
+fn many_settlements_are_as_the_model() {
+    let (_, store) = world();
+    let schema = raw_schema();
+    let mut seed = 5;
+    let mut set = empty(&store, &schema);
+    let mut model = Model::new();
+    for round in 0..60u64 {
+        let mut fresh = Model::new();
+        for _ in 0..random(&mut seed) % 1500 {
+            let key = number_key(random(&mut seed) % 4000);
+            let value = (random(&mut seed) % 4 != 0).then(|| format!("{round} {}", key[7]).into_bytes());
+            fresh.insert(key, value);
+        }
+        set = settle(&set, &fresh);
+        model.extend(fresh);
+        if round % 3 == 2 {
+            set = set.tidy(round % 15 == 14, &GO_ON).unwrap().set;
+        }
+        let live: BTreeMap<_, _> = model.iter().filter(|(_, value)| value.is_some()).collect();
+        assert_eq!(set.live_rows(), live.len() as u64, "round {round}");
+        for number in 0..4000 {
+            let key = number_key(number);
+            assert_eq!(set.get(&key).unwrap(), model.get(&key).cloned().flatten(), "round {round}, {number}");
+        }
+        assert_sound(&set);
+    }
+    assert!(set.parts().all(|part| part.deleted_rows() * 2 < part.rows()), "worn segments stay");
+}
+
+/// Keeps away: segments in order that are rewritten although nothing lies between them; files that nobody has.
+#[test]
+fn appended_runs_are_adopted_and_old_files_go() {
+    let (env, store) = world();
+    let schema = Arc::new(
+        ColumnSchema::new(&TableDefinition::new("t").column("k", Type::U32).primary_key(&["k"])).unwrap(),
+    );
+    let half = SEGMENT_ROWS_MAX as u32 / 2;
+    let build = |from: u32, rows: u32| {
+        let mut builder = RunBuilder::new(&store, &schema);
+        let row = ambo_codec::RowSpec::new(Vec::new()).unwrap();
+        let mut record = Vec::new();
+        row.encode(&[], &mut record).unwrap();
+        (from..from + rows).for_each(|key| builder.push(&key.to_be_bytes(), &record).unwrap());
+        builder.finish().unwrap()
+    };
+    let runs = [(0, half), (half, 100), (half + 100, half), (2 * half + 100, half + 3)]
+        .map(|(from, rows)| build(from, rows));
+    let large: Vec<_> = [0, 2, 3].map(|run| runs[run].parts[0].segment.id()).into();
+    let set = ColumnSet::new(store.clone(), schema.clone(), runs.into());
+    let settled = set.tidy(true, &GO_ON).unwrap();
+    let kept: Vec<_> = settled.set.segments().map(|segment| segment.id()).collect();
+    assert_eq!(kept.len(), 4);
+    assert!(large.iter().all(|id| kept.contains(id)), "{large:?} {kept:?}");
+    assert_sound(&settled.set);
+    assert_eq!(settled.set.get(&(half + 7).to_be_bytes()).unwrap().map(|row| row.len()), Some(1));
+    // Nobody kept any.
+    drop(set);
+    assert_eq!(store.list().unwrap().len(), 5, "the small one is there as long as it may be read");
+    settled.set.segments().for_each(|segment| segment.keep());
+    drop(settled);
+    let mut left = store.list().unwrap();
+    left.sort_unstable();
+    assert_eq!(left, kept.iter().copied().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>());
+    drop(env);
+}
+
+/// Every type, with NULLs and without, at the ends of its range and in between.
+fn wide_table() -> TableDefinition {
+    let types = [
+        Type::Bool, Type::I8, Type::I16, Type::I32, Type::I64, Type::U8, Type::U16, Type::U32, Type::U64,
+        Type::F32, Type::F64, Type::decimal(10, 2).unwrap(), Type::Date32, Type::Time64, Type::Timestamp,
+        Type::Utf8, Type::Binary,
+    ];
+    let mut table = TableDefinition::new("wide").column("a", Type::Utf8).column("b", Type::I64);
+    for (index, ty) in types.into_iter().enumerate() {
+        table = match index % 2 {
+            0 => table.column_nullable(format!("c{index}"), ty),
+            _ => table.column(format!("c{index}"), ty),
+        };
+    }
+    table.primary_key(&["a", "b"])
+}
+
+fn wide_value(ty: Type, number: u64) -> Value {
+    let n = number as i64;
+    match ty {
+        Type::Bool => Value::Bool(n % 3 == 0),
+        Type::I8 => Value::I8(n as i8),
+        Type::I16 => Value::I16(n as i16),
+        Type::I32 => Value::I32((n as i32).wrapping_mul(0x9e37_79b9u32 as i32)),
+        Type::I64 => Value::I64(n - 2500),
+        Type::U8 => Value::U8(n as u8),
+        Type::U16 => Value::U16(n as u16),
+        Type::U32 => Value::U32(7),
+        Type::U64 => Value::U64(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        Type::F32 => Value::F32(n as f32 / 4.0),
+        Type::F64 => Value::F64(if n % 100 == 99 { f64::NAN } else { n as f64 / 100.0 }),
+        Type::Decimal128 { scale, .. } => Value::Decimal128 { unscaled: i128::from(n) - 1000, scale },
+        Type::Date32 => Value::Date32(n as i32),
+        Type::Time64 => Value::Time64(n),
+        Type::Timestamp => Value::Timestamp(n * 1_000_000),
+        Type::Utf8 => Value::Utf8(format!("text {}", n % 50)),
+        Type::Binary => Value::Binary(vec![n as u8; (n % 40) as usize]),
+    }
+}
+
+/// Keeps away: values of any type that come back as others, from rows and through merges.
+#[test]
+fn rows_of_all_types_come_back() {
+    let table = wide_table();
+    let (_, store) = world();
+    let schema = Arc::new(ColumnSchema::new(&table).unwrap());
+    let rows = 20_000u64;
+    let make = |number: u64| {
+        let key = [Value::Utf8(format!("key {}", number / 1000)), Value::I64(number as i64)];
+        let values: Vec<Value> = table.columns[2..]
+            .iter()
+            .enumerate()
+            .map(|(index, column)| match index % 2 == 0 && number % 7 == index as u64 % 7 {
+                true => Value::Null,
+                false => wide_value(column.kind, number),
+            })
+            .collect();
+        let (mut k, mut v) = (Vec::new(), Vec::new());
+        table.key_spec().unwrap().encode(&key.each_ref().map(ValueRef::from), &mut k).unwrap();
+        table.row_spec().unwrap().encode(&values.iter().map(ValueRef::from).collect::<Vec<_>>(), &mut v).unwrap();
+        schema.check(&k, &v).unwrap();
+        (k, v)
+    };
+    let all: Vec<_> = (0..rows).map(make).collect();
+    let half = |odd: usize| -> Model {
+        all.iter().skip(odd).step_by(2).map(|(key, value)| (key.clone(), Some(value.clone()))).collect()
+    };
+    let set = settle(&settle(&empty(&store, &schema), &half(0)), &half(1));
+    assert_eq!(set.runs().len(), 2);
+    let merged = set.tidy(true, &GO_ON).unwrap().set;
+    for set in [set, merged] {
+        for (key, value) in all.iter().step_by(17) {
+            assert_eq!(set.get(key).unwrap().as_ref(), Some(value));
+        }
+        assert_sound(&set);
+    }
+    assert!(schema.check(b"no key", &all[0].1).is_err());
+    assert!(schema.check(&all[0].0, b"").is_err());
+}
+
+/// Keeps away: damage of any byte of a segment that goes unnoticed, or ends in a panic.
+#[test]
+fn damage_is_reported() {
+    let (env, store) = world();
+    let schema = raw_schema();
+    let model: Model = (0..300).map(|n| (number_key(n), Some(format!("value {n}").into_bytes()))).collect();
+    let set = settle(&empty(&store, &schema), &model);
+    let segment = set.segments().next().unwrap().clone();
+    segment.keep();
+    let (id, len) = (segment.id(), segment.file_bytes());
+    let file = env.disk.open(&SegmentStore::name(id), crate::io::OpenMode::ReadWrite).unwrap();
+    let open = || store.open(id, len, &schema);
+    assert!(open().is_ok());
+    for at in (0..len).step_by(3) {
+        let mut byte = [0];
+        file.read_at(&mut byte, at).unwrap();
+        file.write_at(&[byte[0] ^ 0x20], at).unwrap();
+        let noticed = match open() {
+            Err(crate::Error::Damaged { .. }) => true,
+            Err(error) => panic!("byte {at}: {error}"),
+            Ok(segment) => {
+                let run = ColumnRun { parts: vec![Part::new(segment)] };
+                let set = ColumnSet::new(store.clone(), schema.clone(), vec![run]);
+                // The header's zeros are all that nobody reads.
+                !set.check().unwrap().problems.is_empty() || (40..44).contains(&at)
+            }
+        };
+        assert!(noticed, "byte {at} of {len}");
+        file.write_at(&byte, at).unwrap();
+    }
+    let error = store.open(id, len - 1, &schema).unwrap_err().to_string();
+    assert!(error.contains("segment-") && error.contains("should have"), "{error}");
+    let other = Arc::new(
+        ColumnSchema::new(&TableDefinition::new("t").column("k", Type::U32).primary_key(&["k"])).unwrap(),
+    );
+    assert!(store.open(id, len, &other).is_err());
+    store.remove(id).unwrap();
+    assert!(open().unwrap_err().to_string().contains("missing"));
+}
+
+/// Keeps away: a full disk or a failed write that leaves a file behind, or loses rows of the old set.
+#[test]
+fn failed_writes_leave_nothing() {
+    let disk = SimDisk::new(3);
+    let store = SegmentStore::new(disk.env().disk.clone(), 77, 1 << 20);
+    let schema = raw_schema();
+    let model: Model = (0..300).map(|n| (number_key(n), Some(vec![n as u8; 100]))).collect();
+    let set = settle(&empty(&store, &schema), &model);
+    let files = store.list().unwrap();
+    let cancel = AtomicBool::new(true);
+    let cancelled = set.settle(&mut Rows { rows: model.iter() }, &no_blobs, &cancel);
+    assert!(matches!(cancelled, Err(crate::Error::Cancelled)));
+    assert_eq!(store.list().unwrap(), files);
+    assert_eq!(set.live_rows(), 300);
+    let block = set.segments().next().unwrap();
+    assert!(block.block(0, 0, Access::Point).is_ok());
+}

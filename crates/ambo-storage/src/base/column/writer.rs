@@ -1,0 +1,275 @@
+//! Writing a segment: rows in key order, gathered into groups, encoded column by column.
+
+use std::sync::Arc;
+
+use ambo_codec::column::{ColumnSlice, Goal, Kind, encode, encode_text, text::TextTable};
+
+use super::{
+    buffer::ColumnBuffer,
+    directory::{
+        self, BlockEntry, Bounds, ColumnEntry, Directory, HEADER_BYTES, SEGMENT_ROWS_MAX, TableEntry, crc32c,
+    },
+    schema::ColumnSchema,
+    segment::{Segment, SegmentStore},
+};
+use crate::{Error, Result, io::File};
+
+/// Rows of a group, if they are not very long.
+pub(super) const GROUP_ROWS: usize = 8 << 10;
+/// A group ends before it has more text than this in a column, unless a single row has more.
+const GROUP_TEXT_BYTES: usize = 4 << 20;
+/// A segment ends when its blocks have so many bytes: they are in memory until then.
+const SEGMENT_BYTES: usize = 256 << 20;
+/// How much is handed to the file at once.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// The encoded part of a column.
+struct Chunk {
+    table: Option<TextTable>,
+    bytes: Vec<u8>,
+    /// Offsets relative to the first block.
+    blocks: Vec<BlockEntry>,
+}
+
+/// Writes one segment.
+pub(super) struct SegmentWriter {
+    store: Arc<SegmentStore>,
+    schema: Arc<ColumnSchema>,
+    /// The group that is being gathered.
+    group: Vec<ColumnBuffer>,
+    chunks: Vec<Chunk>,
+    group_rows: Vec<u32>,
+    fences: Vec<Box<[u8]>>,
+    last_key: Vec<u8>,
+    rows: usize,
+}
+
+impl SegmentWriter {
+    /// A writer of a new segment; its file is created when it is finished.
+    pub(super) fn new(store: &Arc<SegmentStore>, schema: &Arc<ColumnSchema>) -> Self {
+        let chunk = |_| Chunk { table: None, bytes: Vec::new(), blocks: Vec::new() };
+        Self {
+            store: store.clone(),
+            group: schema.buffers(),
+            chunks: schema.types().iter().map(chunk).collect(),
+            schema: schema.clone(),
+            group_rows: Vec::new(),
+            fences: Vec::new(),
+            last_key: Vec::new(),
+            rows: 0,
+        }
+    }
+
+    /// Rows so far.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether the segment has as much as one should have.
+    pub(super) fn is_full(&self) -> bool {
+        self.rows == SEGMENT_ROWS_MAX
+            || self.chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() >= SEGMENT_BYTES
+    }
+
+    /// Appends a row, greater than those before. REQUIRES: the segment is not full.
+    pub(super) fn push(&mut self, key: &[u8], record: &[u8]) -> Result<()> {
+        debug_assert!(self.rows == 0 || *self.key_so_far() < *key, "rows come in key order");
+        if self.group_is_full(key.len() + record.len()) {
+            self.end_group()?;
+        }
+        self.schema
+            .push(key, record, &mut self.group)
+            .map_err(|error| Error::Invalid(format!("a row that its table's columns cannot hold: {error}")))?;
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Appends rows that are columns already, from `buffers`, greater than those before. As many as fit the group; returns how
+    /// many. REQUIRES: the segment is not full.
+    pub(super) fn append(&mut self, buffers: &[ColumnBuffer], rows: std::ops::Range<usize>) -> Result<usize> {
+        let text = buffers.iter().map(ColumnBuffer::data_bytes).max().unwrap_or(0);
+        let average = text / buffers[0].len().max(1);
+        if self.group_is_full(average) {
+            self.end_group()?;
+        }
+        let room = (GROUP_ROWS - self.group[0].len()).min(SEGMENT_ROWS_MAX - self.rows);
+        let by_text = GROUP_TEXT_BYTES.checked_div(average).unwrap_or(room).max(1);
+        let rows = rows.start..rows.end.min(rows.start + room.min(by_text));
+        for (to, from) in self.group.iter_mut().zip(buffers) {
+            to.append(from, rows.clone()).map_err(|error| Error::Invalid(error.to_string()))?;
+        }
+        self.rows += rows.len();
+        Ok(rows.len())
+    }
+
+    fn group_is_full(&self, more_text: usize) -> bool {
+        let gathered = self.group[0].len();
+        let text = self.group.iter().map(ColumnBuffer::data_bytes).max().unwrap_or(0);
+        gathered == GROUP_ROWS || gathered > 0 && text + more_text > GROUP_TEXT_BYTES
+    }
+
+    #[cfg(debug_assertions)]
+    fn key_so_far(&self) -> Vec<u8> {
+        let mut key = Vec::new();
+        match self.group[0].len() {
+            0 => key.clone_from(&self.last_key),
+            rows => self.schema.key_of(&self.group, rows - 1, &mut key).expect("what was pushed"),
+        }
+        key
+    }
+
+    #[cfg(not(debug_assertions))]
+    fn key_so_far(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Encodes the group.
+    fn end_group(&mut self) -> Result<()> {
+        let rows = self.group[0].len();
+        if rows == 0 {
+            return Ok(());
+        }
+        let unstorable = |error: ambo_codec::Error| Error::Invalid(error.to_string());
+        let mut fence = Vec::new();
+        self.schema.key_of(&self.group, 0, &mut fence).map_err(unstorable)?;
+        self.last_key.clear();
+        self.schema.key_of(&self.group, rows - 1, &mut self.last_key).map_err(unstorable)?;
+        for (chunk, buffer) in self.chunks.iter_mut().zip(&mut self.group) {
+            chunk.push(buffer).map_err(unstorable)?;
+            buffer.clear();
+        }
+        self.group_rows.push(rows as u32);
+        self.fences.push(fence.into());
+        Ok(())
+    }
+
+    /// Writes and syncs the file. The directory is still to be synced ([`SegmentStore::sync_directory`]), and the segment to be kept
+    /// ([`Segment::keep`]). REQUIRES: there are rows.
+    pub(super) fn finish(mut self) -> Result<Arc<Segment>> {
+        self.end_group()?;
+        let (id, file) = self.store.create()?;
+        // From here on the file goes if anything fails.
+        let mut orphan = Orphan { store: self.store.clone(), id: Some(id) };
+        let written = self.write(id, &*file);
+        let (directory, bytes) = written.map_err(|error| match error {
+            WriteError::Io(error) => Error::io(format!("writing {}", SegmentStore::name(id)), error),
+            WriteError::Other(error) => error,
+        })?;
+        orphan.id = None;
+        drop(orphan);
+        Ok(Arc::new(Segment::new(self.store.clone(), id, file, bytes, directory)))
+    }
+
+    fn write(&mut self, id: u64, file: &dyn File) -> Result<(Directory, u64), WriteError> {
+        let mut out = FileWriter { file, at: 0, pending: Vec::new() };
+        out.put(&directory::header(id, self.store.database()))?;
+        debug_assert_eq!(out.offset(), HEADER_BYTES as u64);
+        let mut columns = Vec::with_capacity(self.chunks.len());
+        for (chunk, ty) in std::mem::take(&mut self.chunks).into_iter().zip(self.schema.types()) {
+            let table = match &chunk.table {
+                Some(table) => {
+                    let bytes = table.bytes();
+                    let len = u32::try_from(bytes.len()).expect("tables are small");
+                    let entry = TableEntry { offset: out.offset(), len, crc: crc32c(bytes) };
+                    out.put(bytes)?;
+                    Some(entry)
+                }
+                None => None,
+            };
+            let first = out.offset();
+            out.put(&chunk.bytes)?;
+            let moved = |block: BlockEntry| BlockEntry { offset: first + block.offset, ..block };
+            let blocks = chunk.blocks.into_iter().map(moved).collect();
+            columns.push(ColumnEntry { ty: *ty, table, blocks });
+        }
+        let mut fences = std::mem::take(&mut self.fences);
+        fences.push(self.last_key.as_slice().into());
+        let directory = Directory::new(&self.group_rows, columns, fences);
+        let encoded = directory.encode();
+        if u32::try_from(encoded.len()).is_err() {
+            return Err(WriteError::Other(Error::Invalid("keys of more than 4 GiB in one segment".into())));
+        }
+        out.put(&encoded)?;
+        out.put(&directory::trailer(id, &encoded))?;
+        let bytes = out.offset();
+        out.flush()?;
+        file.sync()?;
+        Ok((directory, bytes))
+    }
+}
+
+enum WriteError {
+    Io(std::io::Error),
+    Other(Error),
+}
+
+impl From<std::io::Error> for WriteError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Removes the file of a segment that was not finished.
+struct Orphan {
+    store: Arc<SegmentStore>,
+    id: Option<u64>,
+}
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            let _ = self.store.remove(id);
+        }
+    }
+}
+
+/// Writes in large pieces.
+struct FileWriter<'f> {
+    file: &'f dyn File,
+    /// Bytes written.
+    at: u64,
+    pending: Vec<u8>,
+}
+
+impl FileWriter<'_> {
+    fn offset(&self) -> u64 {
+        self.at + self.pending.len() as u64
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.pending.extend_from_slice(bytes);
+        if self.pending.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.write_at(&self.pending, self.at)?;
+        self.file.start_writeback(self.at, self.pending.len() as u64);
+        self.at += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+impl Chunk {
+    /// Encodes one more block.
+    fn push(&mut self, buffer: &ColumnBuffer) -> ambo_codec::Result<()> {
+        let start = self.bytes.len();
+        let values = buffer.slice();
+        let summary = match values {
+            ColumnSlice::Bytes(strings) => {
+                let table = self.table.get_or_insert_with(|| TextTable::train(&strings, Goal::Speed));
+                encode_text(strings, buffer.validity(), Goal::Speed, table, &mut self.bytes)?
+            }
+            _ => encode(values, buffer.validity(), Goal::Speed, &mut self.bytes)?,
+        };
+        let block = &self.bytes[start..];
+        self.blocks.push(BlockEntry {
+            offset: start as u64,
+            len: u32::try_from(block.len()).map_err(|_| ambo_codec::Error::invalid("a block of more than 4 GiB"))?,
+            crc: crc32c(block),
+            nulls: summary.nulls as u32,
+            bounds: Bounds::of(Kind::of(buffer.ty()), &summary),
+        });
+        Ok(())
+    }
+}
