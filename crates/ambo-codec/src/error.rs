@@ -23,10 +23,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Bytes that no encoder writes.
     pub fn malformed(offset: usize, what: &'static str) -> Self {
         Self::Malformed { offset, what }
     }
 
+    /// A request that cannot be right.
     pub fn invalid(what: impl Into<String>) -> Self {
         Self::Invalid(what.into())
     }

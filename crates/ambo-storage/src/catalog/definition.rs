@@ -20,6 +20,9 @@ pub enum Storage {
     BTree = 1,
     /// The same trees in memory only: the definition is kept, the rows live as long as the database is open. Never logged.
     Memory = 2,
+    /// Immutable segments of encoded columns, each a file, and sets of deleted rows. What was written last is in packed B+trees
+    /// until there is enough of it.
+    Column = 3,
 }
 
 impl Storage {
@@ -28,6 +31,7 @@ impl Storage {
         match self {
             Self::BTree => "btree",
             Self::Memory => "memory",
+            Self::Column => "column",
         }
     }
 }
@@ -295,6 +299,11 @@ impl TableDefinition {
 
     /// What is wrong with the compression, if anything.
     fn check_compression(&self) -> Result<(), String> {
+        if self.storage == Storage::Column
+            && (self.key_compression.is_some() || self.record_compression.is_some())
+        {
+            return Err("a table of storage column encodes each column by itself; key and record compression are for btree and memory".into());
+        }
         if let Some(codec) = self.key_compression
             && self.key_width().is_none()
         {

@@ -12,6 +12,7 @@
 //! | `04` | the next table id (u32, big-endian); only in checkpoints |
 //! | `05`, table id, number (u32 each, big-endian) | a dictionary that records of the table are compressed with; only in checkpoints |
 //! | `06` | the next number of a dictionary (u32, big-endian); only in checkpoints |
+//! | `07`, table id (u32, big-endian), segment id (u64, big-endian) | a segment of a column table ([`crate::base::column::SegmentRow`]); only in checkpoints |
 //!
 //! A change is a put or delete of a row of kind 1 or 2 that describes the new state, so replaying it over a
 //! checkpoint that has it already changes nothing.
@@ -45,6 +46,7 @@ const ROOTS_ROW: u8 = 3;
 const NEXT_ID_ROW: u8 = 4;
 const DICTIONARY_ROW: u8 = 5;
 const NEXT_DICTIONARY_ROW: u8 = 6;
+const SEGMENT_ROW: u8 = 7;
 
 /// A change to the catalog, as the log carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,7 +262,7 @@ impl Catalog {
         id.0 < self.next_id
     }
 
-    /// Applies a row of the catalog, from a checkpoint or the log. Rows of roots are left to the caller.
+    /// Applies a row of the catalog, from a checkpoint or the log. Rows of roots and segments are left to the caller.
     ///
     /// # Errors
     /// What is wrong with the row, in words.
@@ -297,13 +299,14 @@ impl Catalog {
                 let next = u32_key(value.ok_or("no next number of a dictionary")?)?;
                 self.next_dictionary = self.next_dictionary.max(next);
             }
-            ROOTS_ROW => {}
+            ROOTS_ROW | SEGMENT_ROW => {}
             other => return Err(format!("a catalog row of unknown kind {other}")),
         }
         Ok(())
     }
 
-    /// All rows of a checkpoint's catalog, in key order; `roots` gives the encoded roots of a table.
+    /// All rows of a checkpoint's catalog but those of segments, which follow them, in key order; `roots` gives the encoded roots of a
+    /// table.
     pub fn rows(&self, mut roots: impl FnMut(TableId) -> Vec<u8>) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut rows: Vec<_> = self.schemas.iter().map(|name| (schema_key(name), Vec::new())).collect();
         rows.extend(
@@ -325,6 +328,18 @@ impl Catalog {
 pub fn roots_row(key: &[u8]) -> Option<TableId> {
     let rest = key.strip_prefix(&[ROOTS_ROW])?;
     u32_key(rest).ok().map(TableId)
+}
+
+/// The key of a segment's row. It is greater than those of all other rows.
+pub fn segment_key(table: TableId, segment: u64) -> Vec<u8> {
+    [&table_key(SEGMENT_ROW, table)[..], &segment.to_be_bytes()].concat()
+}
+
+/// The table and the id of the segment whose row has this key, if it is such a row.
+pub fn segment_row(key: &[u8]) -> Option<(TableId, u64)> {
+    let (table, segment) = key.strip_prefix(&[SEGMENT_ROW])?.split_at_checked(4)?;
+    let segment = segment.try_into().ok().map(u64::from_be_bytes)?;
+    u32_key(table).ok().map(|table| (TableId(table), segment))
 }
 
 /// The table whose definition the row with this key holds, if it is such a row.

@@ -120,7 +120,7 @@ impl Engine {
         table.history_floor = at;
         if !meta.is_empty() {
             let tree = Tree::open(table.shared.store.clone(), meta);
-            match table.main.is_none() && table.runs.is_empty() {
+            match table.columns.is_none() && table.has_no_base() {
                 true => table.main = Some(tree),
                 false => table.runs.insert(0, tree),
             }

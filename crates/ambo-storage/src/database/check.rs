@@ -18,7 +18,9 @@ pub struct CheckReport {
     pub tables: u64,
     /// Trees: main trees and runs.
     pub trees: u64,
-    /// Entries in them.
+    /// Segments of column tables.
+    pub segments: u64,
+    /// Entries in trees, and rows in segments.
     pub entries: u64,
     /// Pages that were reached, and those on the list of free pages.
     pub pages: u64,
@@ -60,8 +62,20 @@ impl Engine {
                 }
             }
         }
+        for (id, table) in &version.tables {
+            if let Some(columns) = &table.columns {
+                let name = version.catalog.table(*id).map_or_else(String::new, |table| table.name.clone());
+                let found = columns.check()?;
+                report.segments += found.segments;
+                report.entries += found.rows;
+                report.problems.extend(found.problems.into_iter().map(|what| format!("{name}, {what}")));
+                reached.extend(columns.deleted_pages().map(|range| (range, format!("{name}, deleted rows"))));
+            }
+        }
         for table in &*self.dropped.lock() {
             if Arc::ptr_eq(&table.shared.store, &self.store) {
+                let columns = table.columns.iter().flat_map(|columns| columns.deleted_pages());
+                reached.extend(columns.map(|range| (range, "a dropped table".to_owned())));
                 for tree in table.trees() {
                     reached.extend(
                         tree.all_pages()?.into_iter().map(|range| (range, "a dropped table".to_owned())),

@@ -16,12 +16,16 @@ use std::{collections::HashSet, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{
+    columns::segment_rows,
     engine::Engine,
     version::{DatabaseVersion, TableVersion},
 };
 use crate::{
     Error, Result,
-    base::btree::{BuildOptions, KeyFilter, Tree, TreeBuilder, TreeMeta},
+    base::{
+        btree::{BuildOptions, KeyFilter, Tree, TreeBuilder, TreeMeta},
+        column::Segment,
+    },
     catalog::{Storage, roots::Roots},
     delta::Delta,
     id::{Lsn, TableId, Timestamp},
@@ -41,6 +45,10 @@ pub(super) struct Turnover {
     pub retired: Vec<PageRange>,
     /// Pages that no checkpoint ever knew and nothing new reads, with their store.
     pub private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
+    /// Segments that are new, written and synced.
+    pub new_segments: Vec<Arc<Segment>>,
+    /// Segments that nothing new reads.
+    pub old_segments: Vec<Arc<Segment>>,
 }
 
 /// Pages that nothing new reads, waiting for their last reader.
@@ -177,7 +185,7 @@ impl Engine {
         for (id, table) in &version.tables {
             // Oldest first, so that runs are installed in order.
             for (age, delta) in table.frozen.iter().rev().enumerate() {
-                let bottom = age == 0 && table.runs.is_empty() && table.main.is_none();
+                let bottom = age == 0 && table.has_no_base();
                 let options = version.build_options(*id, &table.shared.store);
                 match spill(&table.shared.store, delta, bottom, options) {
                     Ok(run) => spilled.push(Spilled {
@@ -258,17 +266,29 @@ impl Engine {
         next: DatabaseVersion,
         pages: Turnover,
     ) -> Result<()> {
-        let Turnover { mut born, blobs, mut retired, private } = pages;
+        let Turnover { mut born, blobs, mut retired, private, new_segments, old_segments } = pages;
         retired.extend(self.dropped_tables()?);
+        if !new_segments.is_empty() {
+            self.segments.sync_directory()?;
+        }
         let (catalog, catalog_pages) = self.write_catalog(&next)?;
         born.extend(catalog_pages.iter().copied());
         retired.extend(checkpoint.catalog_pages.iter().copied());
         let published: Vec<_> = born.iter().copied().chain(blobs).collect();
 
+        // From the flip on the superblock on the device may name them.
+        new_segments.iter().for_each(|segment| segment.keep());
         let flipped = self.flip(checkpoint, moment, &catalog, &published, retired.clone());
-        let (superblock, owner) =
-            flipped.inspect_err(|_| self.give_back(&self.store, catalog_pages.iter().copied()))?;
-        self.dropped.lock().clear();
+        let (superblock, owner) = flipped.inspect_err(|_| {
+            self.give_back(&self.store, catalog_pages.iter().copied());
+            if self.pipeline.check_poison().is_ok() {
+                new_segments.iter().for_each(|segment| segment.discard());
+            }
+        })?;
+        let dropped = std::mem::take(&mut *self.dropped.lock());
+        let of_dropped =
+            dropped.iter().flat_map(|table| &table.columns).flat_map(|columns| columns.segments());
+        old_segments.iter().chain(of_dropped).for_each(|segment| segment.discard());
         checkpoint.superblock = superblock;
         checkpoint.catalog_pages = catalog_pages;
         self.install_version(next);
@@ -358,7 +378,7 @@ impl Engine {
             .catalog
             .rows(|id| version.tables.get(&id).map(|table| roots_of(table)).unwrap_or_default().encode());
         let mut builder = TreeBuilder::new(&self.store, BuildOptions::default());
-        for (key, value) in &rows {
+        for (key, value) in rows.iter().chain(&segment_rows(version)) {
             builder.push(key, Record::inline(value))?;
         }
         builder.finish_with_pages()
@@ -369,8 +389,11 @@ impl Engine {
         let dropped = self.dropped.lock();
         let in_file = dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store));
         let mut pages = Vec::new();
-        for tree in in_file.flat_map(|table| table.trees()) {
-            pages.extend(tree.all_pages()?);
+        for table in in_file {
+            for tree in table.trees() {
+                pages.extend(tree.all_pages()?);
+            }
+            pages.extend(table.columns.iter().flat_map(|columns| columns.deleted_pages()));
         }
         Ok(pages)
     }
@@ -446,7 +469,7 @@ fn install_spilled(
         }
         let tree =
             Tree::open_filtered(table.shared.store.clone(), spill.run.meta, spill.run.filter.lock().take());
-        if table.runs.is_empty() && table.main.is_none() && spill.run.meta.tombstones == 0 {
+        if table.columns.is_none() && table.has_no_base() && spill.run.meta.tombstones == 0 {
             table.main = Some(tree);
         } else {
             table.runs.insert(0, tree);

@@ -1,8 +1,14 @@
 //! Commits, as `transaction/mod.rs` orders their steps.
 
-use super::{engine::Engine, options::Sync, version::DatabaseVersion};
+use super::{
+    blobs::read_whole,
+    engine::Engine,
+    options::Sync,
+    version::{DatabaseVersion, TableVersion},
+};
 use crate::{
     Error, Result,
+    base::column::ColumnSchema,
     id::Timestamp,
     log::Operation,
     record::RecordKind,
@@ -24,6 +30,9 @@ pub(super) struct Terms<'a> {
     /// How durable, if not as the database is.
     pub sync: Option<Sync>,
 }
+
+/// The longest row of a column table: it is in memory as a whole while it is settled.
+const COLUMN_ROW_BYTES_MAX: u64 = 256 << 20;
 
 /// Bookkeeping of a row in a delta, for the budget.
 pub(super) const ROW_OVERHEAD: usize = 48;
@@ -103,7 +112,10 @@ impl Engine {
         // Loaded under the sequencer's lock: a freeze changes deltas and timestamp together under it.
         let version = self.versions.load();
         for op in operations {
-            version.table(op.table)?;
+            let table = version.table(op.table)?;
+            if let Some(schema) = &table.shared.schema {
+                check_columns(schema, table, op)?;
+            }
         }
         let (at, logged) = append(&mut sequencer, &version, operations)?;
         drop(sequencer);
@@ -182,5 +194,23 @@ pub(super) fn check_size(bytes: usize, max: usize) -> Result<()> {
         false => Err(Error::Invalid(format!(
             "a transaction of {bytes} bytes; the limit is {max} (Options::transaction_bytes_max); commit in parts or use a bulk load"
         ))),
+    }
+}
+
+/// Refuses rows that a column table could not store as columns: later would be too late.
+fn check_columns(schema: &ColumnSchema, table: &TableVersion, op: &Operation<'_>) -> Result<()> {
+    match op.record.kind {
+        RecordKind::Tombstone => Ok(()),
+        RecordKind::Inline => schema.check(op.key, op.record.bytes),
+        RecordKind::Blob => {
+            let blob = Engine::decode_blob(op.record.bytes, op.table)?;
+            if blob.bytes() > COLUMN_ROW_BYTES_MAX {
+                return Err(Error::Invalid(format!(
+                    "a row of {} bytes; a column table takes up to {COLUMN_ROW_BYTES_MAX}, a btree table 4 GiB",
+                    blob.bytes()
+                )));
+            }
+            schema.check(op.key, &read_whole(&table.shared.store, &blob)?)
+        }
     }
 }

@@ -52,13 +52,18 @@ impl DatabaseVersion {
 
 /// Whether the trees of a table are not all compressed as its definition says.
 pub(super) fn is_outdated(table: &TableVersion, definition: &TableDefinition) -> bool {
-    table.trees().any(|tree| {
-        let TreeCompression { keys, records, dictionary, mixed } = tree.meta().compression;
-        // A small tree may be without the dictionary that is wanted.
-        let trained =
-            dictionary == definition.record_dictionary || tree.meta().value_bytes < TRAINING_BYTES_MIN;
-        mixed || !trained || keys != definition.key_compression || records != definition.record_compression
-    })
+    // What a column table has in trees is on its way into segments.
+    table.columns.is_none()
+        && table.trees().any(|tree| {
+            let TreeCompression { keys, records, dictionary, mixed } = tree.meta().compression;
+            // A small tree may be without the dictionary that is wanted.
+            let trained =
+                dictionary == definition.record_dictionary || tree.meta().value_bytes < TRAINING_BYTES_MIN;
+            mixed
+                || !trained
+                || keys != definition.key_compression
+                || records != definition.record_compression
+        })
 }
 
 /// Makes the dictionaries in the catalog known to the store of their tables.

@@ -70,6 +70,15 @@ pub(super) fn sum_keys(
     if is_empty(lower, upper) {
         return Ok(KeySum::default());
     }
+    if table.columns.is_some() {
+        let mut sum = KeySum::default();
+        let mut cursor = MergedCursor::new(table, own, at, Cover::LiveKeys);
+        walk(&mut cursor, lower, upper, |cursor| {
+            sum.add(cursor.key());
+            Ok(())
+        })?;
+        return Ok(sum);
+    }
     let settled = table.main.as_ref().map_or(Ok(KeySum::default()), |main| main.sum_keys(lower, upper))?;
     newest(table, own, at, (lower, upper), settled)
 }
@@ -91,7 +100,7 @@ fn newest<T: Tally>(
         return Ok(settled);
     }
     if newer.saturating_mul(LOOK_UP_STEPS) > settled.count() {
-        let mut cursor = MergedCursor::new(table, own, at, Cover::Live);
+        let mut cursor = MergedCursor::new(table, own, at, Cover::LiveKeys);
         let mut tally = T::default();
         walk(&mut cursor, lower, upper, |cursor| {
             tally.add(cursor.key());
@@ -102,9 +111,10 @@ fn newest<T: Tally>(
     let mut tally = settled;
     let mut cursor = MergedCursor::new(table, own, at, Cover::AboveMain);
     walk(&mut cursor, lower, upper, |cursor| {
-        let was_there = match &table.main {
-            Some(main) => main.get(cursor.key())?.is_some(),
-            None => false,
+        let was_there = match (&table.main, &table.columns) {
+            (Some(main), _) => main.get(cursor.key())?.is_some(),
+            (None, Some(columns)) => columns.find(cursor.key())?.is_some(),
+            (None, None) => false,
         };
         match (was_there, !cursor.record().is_tombstone()) {
             (false, true) => tally.add(cursor.key()),
@@ -117,9 +127,13 @@ fn newest<T: Tally>(
 }
 
 fn settled_count(table: &TableVersion, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
-    let Some(main) = &table.main else { return Ok(0) };
-    let below = |key: Option<&[u8]>, none: u64| key.map_or(Ok(none), |key| main.rank(key));
-    Ok(below(upper, main.meta().rows)? - below(lower, 0)?)
+    let (rank, rows): (&dyn Fn(&[u8]) -> Result<u64>, u64) = match (&table.main, &table.columns) {
+        (Some(main), _) => (&|key| main.rank(key), main.meta().rows),
+        (None, Some(columns)) => (&|key| columns.rank(key), columns.live_rows()),
+        (None, None) => return Ok(0),
+    };
+    let below = |key: Option<&[u8]>, none: u64| key.map_or(Ok(none), rank);
+    Ok(below(upper, rows)? - below(lower, 0)?)
 }
 
 fn newer_rows(table: &TableVersion) -> u64 {

@@ -8,7 +8,10 @@ use std::{ops::Bound, sync::Arc};
 use super::version::TableVersion;
 use crate::{
     Result,
-    base::btree::TreeCursor,
+    base::{
+        btree::TreeCursor,
+        column::{RunCursor, Wanted},
+    },
     delta::{self, Delta},
     id::Timestamp,
     record::{Record, RecordKind},
@@ -20,6 +23,7 @@ enum Source {
     Own(WriteCursor),
     Delta(delta::Cursor<Arc<Delta>>),
     Tree(TreeCursor),
+    Columns(RunCursor),
 }
 
 /// Where to stand.
@@ -75,6 +79,14 @@ impl Source {
                 Seek::Le(key) => tree.seek_le(key),
                 Seek::Lt(key) => tree.seek_lt(key),
             },
+            Self::Columns(run) => match to {
+                Seek::First => run.seek_first(),
+                Seek::Last => run.seek_last(),
+                Seek::Ge(key) => run.seek_ge(key),
+                Seek::Gt(key) => run.seek_gt(key),
+                Seek::Le(key) => run.seek_le(key),
+                Seek::Lt(key) => run.seek_lt(key),
+            },
         }
     }
 
@@ -92,6 +104,8 @@ impl Source {
             (Self::Delta(delta), false) => Ok(delta.prev()),
             (Self::Tree(tree), true) => tree.next(),
             (Self::Tree(tree), false) => tree.prev(),
+            (Self::Columns(run), true) => run.next(),
+            (Self::Columns(run), false) => run.prev(),
         }
     }
 
@@ -100,6 +114,7 @@ impl Source {
             Self::Own(own) => own.current().is_some(),
             Self::Delta(delta) => delta.is_valid(),
             Self::Tree(tree) => tree.is_valid(),
+            Self::Columns(run) => run.is_valid(),
         }
     }
 
@@ -108,6 +123,7 @@ impl Source {
             Self::Own(own) => own.current().expect("the source is valid").0,
             Self::Delta(delta) => delta.key(),
             Self::Tree(tree) => tree.key(),
+            Self::Columns(run) => run.key(),
         }
     }
 
@@ -117,6 +133,7 @@ impl Source {
             Self::Own(own) => own.current().map(|(_, record)| record),
             Self::Delta(delta) => delta.version_at(at).map(|version| version.record),
             Self::Tree(tree) => Some(tree.record()),
+            Self::Columns(run) => Some(run.record()),
         }
     }
 }
@@ -150,8 +167,12 @@ const SOURCES_MAX: usize = 64;
 pub(super) enum Cover {
     /// All of it, live rows only.
     Live,
-    /// Only what is newer than the main tree, tombstones included.
+    /// As `Live`, without the records of rows in segments, which have to be put together.
+    LiveKeys,
+    /// Only what is newer than the main tree or the segments, tombstones included.
     AboveMain,
+    /// Only the runs, tombstones included.
+    Runs,
 }
 
 impl MergedCursor {
@@ -160,11 +181,15 @@ impl MergedCursor {
         let own = own.filter(|writes| !writes.is_empty()).map(|writes| Source::Own(WriteCursor::new(writes)));
         let deltas = std::iter::once(&table.active)
             .chain(&table.frozen)
-            .filter(|delta| !delta.is_empty())
+            .filter(|delta| cover != Cover::Runs && !delta.is_empty())
             .map(|delta| Source::Delta(delta.owned_cursor()));
-        let main = table.main.iter().filter(|_| cover == Cover::Live);
+        let settled = matches!(cover, Cover::Live | Cover::LiveKeys);
+        let main = table.main.iter().filter(|_| settled);
         let trees = table.runs.iter().chain(main).map(|tree| Source::Tree(tree.cursor()));
-        let sources: Vec<_> = own.into_iter().chain(deltas).chain(trees).collect();
+        let wanted = if cover == Cover::LiveKeys { Wanted::Keys } else { Wanted::Rows };
+        let columns = table.columns.iter().filter(|_| settled);
+        let columns = columns.flat_map(|columns| columns.cursors(wanted)).map(Source::Columns);
+        let sources: Vec<_> = own.into_iter().chain(deltas).chain(trees).chain(columns).collect();
         assert!(sources.len() <= SOURCES_MAX, "runs are merged long before there are so many");
         Self {
             sources,
@@ -172,7 +197,7 @@ impl MergedCursor {
             direction: Direction::Forward,
             current: None,
             on_key: 0,
-            with_tombstones: cover == Cover::AboveMain,
+            with_tombstones: matches!(cover, Cover::AboveMain | Cover::Runs),
         }
     }
 

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     Result,
+    base::column::{ColumnSchema, SegmentStore},
     catalog::{CATALOG_TABLE, Catalog, CatalogChange, Storage, TableDefinition, TableOptions},
     id::{TableId, Timestamp},
     page::PageStore,
@@ -93,7 +94,8 @@ impl Engine {
         let mut sequencer = self.pipeline.sequence();
         let at = Timestamp(sequencer.last.0 + 1);
         for id in &effect.added {
-            next.tables.insert(*id, open_table(&self.deltas, &self.store, *id, &catalog, at)?);
+            next.tables
+                .insert(*id, open_table(&self.deltas, &self.store, &self.segments, *id, &catalog, at)?);
         }
         sequencer.group.begin(at);
         for change in &effect.changes {
@@ -123,14 +125,19 @@ impl Engine {
 pub(super) fn open_table(
     deltas: &Deltas,
     pages: &Arc<PageStore>,
+    segments: &Arc<SegmentStore>,
     id: TableId,
     catalog: &Catalog,
     floor: Timestamp,
 ) -> Result<Arc<TableVersion>> {
     let definition = catalog.table(id).expect("its definition is in the catalog");
     let store = match definition.storage {
-        Storage::BTree => pages.clone(),
+        Storage::BTree | Storage::Column => pages.clone(),
         Storage::Memory => PageStore::memory(pages.page_size()),
+    };
+    let schema = match definition.storage {
+        Storage::Column => Some(Arc::new(ColumnSchema::new(definition)?)),
+        Storage::BTree | Storage::Memory => None,
     };
     let shared = TableShared {
         id,
@@ -138,6 +145,7 @@ pub(super) fn open_table(
         storage: definition.storage,
         logged: definition.log,
         next_row: AtomicU64::new(1),
+        schema,
     };
-    Engine::new_table(deltas, shared, floor)
+    Engine::new_table(deltas, segments, shared, floor)
 }

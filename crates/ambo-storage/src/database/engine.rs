@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::column::{ColumnSchema, ColumnSet, SegmentStore},
     id::{TableId, Timestamp},
     io::Lock,
     page::PageStore,
@@ -31,6 +32,8 @@ pub(super) const NEWEST: Timestamp = Timestamp(u64::MAX);
 pub struct Engine {
     pub(super) options: Options,
     pub(super) store: Arc<PageStore>,
+    /// Where column tables have their segments.
+    pub(super) segments: Arc<SegmentStore>,
     pub(super) versions: ArcSwap<DatabaseVersion>,
     /// What `versions` was before.
     pub(super) lineage: Mutex<Lineage>,
@@ -82,6 +85,7 @@ impl Signals {
 pub(super) struct Parts {
     pub options: Options,
     pub store: Arc<PageStore>,
+    pub segments: Arc<SegmentStore>,
     pub version: DatabaseVersion,
     pub deltas: Deltas,
     pub pipeline: Pipeline,
@@ -101,6 +105,7 @@ impl Engine {
             governor,
             options: parts.options,
             store: parts.store,
+            segments: parts.segments,
             versions: ArcSwap::from_pointee(parts.version),
             lineage: Mutex::default(),
             version_lock: Mutex::new(()),
@@ -191,9 +196,12 @@ impl Engine {
     /// An empty table.
     pub(super) fn new_table(
         deltas: &Deltas,
+        segments: &Arc<SegmentStore>,
         shared: TableShared,
         floor: Timestamp,
     ) -> Result<Arc<TableVersion>> {
+        let empty = |schema: &Arc<ColumnSchema>| ColumnSet::new(segments.clone(), schema.clone(), Vec::new());
+        let columns = shared.schema.as_ref().map(empty).map(Arc::new);
         Ok(Arc::new(TableVersion {
             shared: Arc::new(shared),
             active: deltas.make()?,
@@ -202,6 +210,7 @@ impl Engine {
             history_floor: floor,
             runs: Vec::new(),
             main: None,
+            columns,
         }))
     }
 

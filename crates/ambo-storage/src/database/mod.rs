@@ -17,6 +17,7 @@ mod blobs;
 mod bulk;
 mod check;
 mod checkpoint;
+mod columns;
 mod commit;
 mod compact;
 mod compression;

@@ -18,6 +18,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     blobs::FreshBlob,
     checkpoint::CheckpointState,
+    columns::CatalogSegments,
     compression::load_dictionaries,
     ddl::open_table,
     deltas::Deltas,
@@ -28,7 +29,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::btree::{Tree, TreeMeta},
+    base::{
+        btree::{Tree, TreeMeta},
+        column::SegmentStore,
+    },
     catalog::{self, CATALOG_TABLE, Catalog, Storage, roots::Roots},
     id::{Lsn, TableId, Timestamp},
     io::{Env, Lock, OpenMode},
@@ -200,6 +204,7 @@ struct Opening {
     env: Env,
     options: Options,
     store: Arc<PageStore>,
+    segments: Arc<SegmentStore>,
     deltas: Deltas,
     superblock: Superblock,
     other_superblock: Option<String>,
@@ -234,7 +239,9 @@ impl Opening {
         let store = PageStore::open(file.clone(), &page_options, &superblock)?;
         let meta = TreeMeta::decode(&superblock.catalog)
             .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
-        let (catalog, mut roots) = read_catalog(&store, meta)?;
+        let segments = SegmentStore::new(env.disk.clone(), superblock.database_id, options.cache_bytes);
+        let (catalog, mut roots, mut catalog_segments) = read_catalog(&store, meta)?;
+        catalog_segments.sweep(&segments, options.read_only)?;
         load_dictionaries(&store, &catalog)?;
         let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
         let deltas = Deltas::new(options);
@@ -245,9 +252,10 @@ impl Opening {
         };
         let mut numbered = std::collections::HashMap::new();
         for (id, definition) in version.catalog.clone().tables() {
-            let table = open_table(&deltas, &store, id, &version.catalog, superblock.timestamp)?;
+            let table = open_table(&deltas, &store, &segments, id, &version.catalog, superblock.timestamp)?;
             let roots = roots.remove(&id).unwrap_or_default();
-            version.tables.insert(id, with_roots(table, roots, definition.storage)?);
+            let table = catalog_segments.open(with_roots(table, roots, definition.storage)?)?;
+            version.tables.insert(id, table);
             note_numbered(&mut numbered, id, definition)?;
         }
         Ok(Self {
@@ -256,6 +264,7 @@ impl Opening {
             deltas,
             options: options.clone(),
             store,
+            segments,
             last: superblock.timestamp,
             superblock,
             other_superblock: opened.other,
@@ -302,7 +311,8 @@ impl Opening {
                 self.numbered.remove(&id);
             }
             Some(definition) if !self.version.tables.contains_key(&id) => {
-                let table = open_table(&self.deltas, &self.store, id, &self.version.catalog, at)?;
+                let table =
+                    open_table(&self.deltas, &self.store, &self.segments, id, &self.version.catalog, at)?;
                 self.version.tables.insert(id, table);
                 note_numbered(&mut self.numbered, id, &definition)?;
             }
@@ -369,6 +379,7 @@ impl Opening {
         Ok(Engine::new(Parts {
             options: self.options,
             store: self.store,
+            segments: self.segments,
             version: self.version,
             deltas: self.deltas,
             pipeline,
@@ -396,11 +407,12 @@ fn note_numbered(
 fn read_catalog(
     store: &Arc<PageStore>,
     meta: TreeMeta,
-) -> Result<(Catalog, std::collections::HashMap<TableId, Roots>)> {
+) -> Result<(Catalog, std::collections::HashMap<TableId, Roots>, CatalogSegments)> {
     let mut catalog = Catalog::default();
     let mut roots = std::collections::HashMap::new();
+    let mut segments = CatalogSegments::default();
     if meta.is_empty() {
-        return Ok((catalog, roots));
+        return Ok((catalog, roots, segments));
     }
     let damaged = |what: String| Error::damaged(page::NAME, 0, format!("the catalog: {what}"));
     let mut cursor = Tree::open(store.clone(), meta).cursor();
@@ -411,11 +423,16 @@ fn read_catalog(
             Some(id) => {
                 roots.insert(id, Roots::decode(&whole(store, record)?).map_err(damaged)?);
             }
-            None => catalog.apply(key, Record::inline(&whole(store, record)?)).map_err(damaged)?,
+            None => {
+                let value = whole(store, record)?;
+                if !segments.take(key, &value).map_err(damaged)? {
+                    catalog.apply(key, Record::inline(&value)).map_err(damaged)?;
+                }
+            }
         }
         there = cursor.next()?;
     }
-    Ok((catalog, roots))
+    Ok((catalog, roots, segments))
 }
 
 /// A catalog row's bytes; a long one is a blob.

@@ -12,6 +12,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 
 use super::{
     checkpoint::Turnover,
+    columns::{Extent, is_settling_due},
     compression::{is_outdated, keep_dictionary},
     engine::Engine,
     version::{DatabaseVersion, TableVersion},
@@ -98,6 +99,9 @@ impl Engine {
     pub(super) fn merge_all(&self, id: TableId, relocate_from: Option<PageNo>) -> Result<()> {
         let version = self.versions.load_full();
         let Ok(table) = version.table(id) else { return Ok(()) };
+        if table.columns.is_some() {
+            return self.settle_columns(&version, table, Extent::All, relocate_from);
+        }
         if relocate_from.is_none() && table.runs.is_empty() {
             return Ok(());
         }
@@ -110,7 +114,7 @@ impl Engine {
         let version = self.versions.load_full();
         let Some(definition) = version.catalog.table(id) else { return Ok(()) };
         let Ok(table) = version.table(id) else { return Ok(()) };
-        if !is_outdated(table, definition) {
+        if table.columns.is_some() || !is_outdated(table, definition) {
             return Ok(());
         }
         let choice = Choice { runs: table.runs.len(), main: true };
@@ -129,7 +133,11 @@ impl Engine {
             let version = self.versions.load_full();
             if let Some(table) = version.tables.values().find(crowded) {
                 let choice = Choice { runs: table.runs.len(), main: false };
-                match self.merge_trees(&version, table, choice, Rewrite::default()) {
+                let merged = match table.columns {
+                    Some(_) => self.settle_columns(&version, table, Extent::Due, None),
+                    None => self.merge_trees(&version, table, choice, Rewrite::default()),
+                };
+                match merged {
                     // The database is being closed, and its last spill is one more run.
                     Err(Error::Cancelled) => return Ok(()),
                     merged => merged?,
@@ -144,6 +152,13 @@ impl Engine {
         let version = self.versions.load_full();
         let mut any = false;
         for table in version.tables.values() {
+            if table.columns.is_some() {
+                if is_settling_due(table) {
+                    self.settle_columns(&version, table, Extent::Due, None)?;
+                    any = true;
+                }
+                continue;
+            }
             let sizes: Vec<_> = table.runs.iter().map(|run| run.meta().pages()).collect();
             let main = table.main.as_ref().map_or(0, |main| main.meta().pages());
             if let Some(choice) = choose(&sizes, main) {

@@ -10,7 +10,10 @@ use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
 use crate::{
     Error, Result,
-    base::btree::{Tree, TreeRecord},
+    base::{
+        btree::{Tree, TreeRecord},
+        column::{ColumnSchema, ColumnSet},
+    },
     catalog::{Catalog, Storage},
     delta::{Delta, Version},
     id::{TableId, Timestamp},
@@ -31,6 +34,8 @@ pub struct TableShared {
     pub logged: bool,
     /// The next hidden row number or auto-increment value.
     pub next_row: AtomicU64,
+    /// The columns of a column table.
+    pub schema: Option<Arc<ColumnSchema>>,
 }
 
 impl TableShared {
@@ -60,8 +65,10 @@ pub struct TableVersion {
     pub history_floor: Timestamp,
     /// Spilled deltas that are not merged yet, newest first.
     pub runs: Vec<Arc<Tree>>,
-    /// The settled part; none while it is empty.
+    /// The settled part; none while it is empty, and in a column table.
     pub main: Option<Arc<Tree>>,
+    /// The settled part of a column table.
+    pub columns: Option<Arc<ColumnSet>>,
 }
 
 /// Where a key was found.
@@ -70,6 +77,8 @@ pub enum Found<'a> {
     Delta(Version<'a>),
     /// In a run or the main tree.
     Tree(TreeRecord<'a>),
+    /// In a segment: put together from its columns.
+    Row(Box<[u8]>),
 }
 
 impl Found<'_> {
@@ -78,6 +87,7 @@ impl Found<'_> {
         match self {
             Self::Delta(version) => version.record,
             Self::Tree(record) => record.record(),
+            Self::Row(bytes) => Record::inline(bytes),
         }
     }
 }
@@ -96,7 +106,7 @@ impl TableVersion {
         self.find_settled(key)
     }
 
-    /// The record of `key` in runs and the main tree.
+    /// The record of `key` in runs and the settled part.
     #[inline]
     pub fn find_settled(&self, key: &[u8]) -> Result<Option<Found<'_>>> {
         for tree in self.runs.iter().chain(&self.main) {
@@ -104,7 +114,10 @@ impl TableVersion {
                 return Ok(Some(Found::Tree(record)));
             }
         }
-        Ok(None)
+        match &self.columns {
+            Some(columns) => Ok(columns.get(key)?.map(|row| Found::Row(row.into()))),
+            None => Ok(None),
+        }
     }
 
     /// Whether a commit to `key` after `since` is known.
@@ -159,6 +172,13 @@ impl TableVersion {
             !dropping
         });
         self.history_floor = floor;
+    }
+
+    /// Whether nothing is settled: what comes is the oldest.
+    pub(super) fn has_no_base(&self) -> bool {
+        self.runs.is_empty()
+            && self.main.is_none()
+            && self.columns.as_ref().is_none_or(|columns| columns.live_rows() == 0)
     }
 
     /// Runs and main tree, newest first.

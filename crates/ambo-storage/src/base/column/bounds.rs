@@ -87,7 +87,9 @@ impl Bounds {
         let at_least = |constant: ValueRef<'_>, or_equal: bool| self.high_is_above(kind, constant, or_equal);
         match *predicate {
             Predicate::Compare(_, ValueRef::Null) => false,
-            Predicate::Compare(Compare::Equal, constant) => at_most(constant, true) && at_least(constant, true),
+            Predicate::Compare(Compare::Equal, constant) => {
+                at_most(constant, true) && at_least(constant, true)
+            }
             Predicate::Compare(Compare::NotEqual, constant) => {
                 !(self.exact && self.low == self.high && self.is_equal(kind, constant))
             }
@@ -121,7 +123,8 @@ impl Bounds {
         if constant == ValueRef::Null {
             return false;
         }
-        self.constant(kind, constant).is_none_or(|bytes| *self.low < *bytes || or_equal && *self.low == *bytes)
+        self.constant(kind, constant)
+            .is_none_or(|bytes| *self.low < *bytes || or_equal && *self.low == *bytes)
     }
 
     fn high_is_above(&self, kind: Kind, constant: ValueRef<'_>, or_equal: bool) -> bool {

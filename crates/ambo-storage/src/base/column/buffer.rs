@@ -218,7 +218,8 @@ impl ColumnBuffer {
                 let bytes = &data[offsets[index] as usize..offsets[index + 1] as usize];
                 match self.ty {
                     Type::Utf8 => ValueRef::Utf8(
-                        std::str::from_utf8(bytes).map_err(|_| Error::malformed(0, "text that is not UTF-8"))?,
+                        std::str::from_utf8(bytes)
+                            .map_err(|_| Error::malformed(0, "text that is not UTF-8"))?,
                     ),
                     _ => ValueRef::Binary(bytes),
                 }

@@ -76,9 +76,8 @@ impl ColumnSet {
 }
 
 fn check_order(run: &ColumnRun, number: usize, report: &mut ColumnReport) {
-    let ordered = run
-        .parts
-        .is_sorted_by(|a, b| a.segment.directory().last_key() < b.segment.directory().first_key());
+    let ordered =
+        run.parts.is_sorted_by(|a, b| a.segment.directory().last_key() < b.segment.directory().first_key());
     if !ordered {
         report.problems.push(format!("the segments of run {number} overlap"));
     }

@@ -202,8 +202,7 @@ impl RunCursor {
         let rows = part.segment.directory().group(group);
         let goes_on = self.window.0 == place.part
             && (self.window.1.end == place.row || self.window.1.start == place.row + 1);
-        self.window_rows =
-            if goes_on { (self.window_rows * 2).min(WINDOW_MAX) } else { WINDOW_MIN };
+        self.window_rows = if goes_on { (self.window_rows * 2).min(WINDOW_MAX) } else { WINDOW_MIN };
         let window = match forward {
             true => place.row..rows.end.min(place.row + self.window_rows),
             false => rows.start.max((place.row + 1).saturating_sub(self.window_rows))..place.row + 1,

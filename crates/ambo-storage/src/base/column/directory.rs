@@ -295,7 +295,8 @@ impl Directory {
         if offset != end {
             return Err("the blocks end where the directory does not begin");
         }
-        let fences = (0..=groups).map(|_| take_bytes(bytes).map(Into::into)).collect::<Found<Vec<Box<[u8]>>>>()?;
+        let fences =
+            (0..=groups).map(|_| take_bytes(bytes).map(Into::into)).collect::<Found<Vec<Box<[u8]>>>>()?;
         if !fences[..groups].is_sorted_by(|a, b| a < b) || fences[groups] < fences[groups - 1] {
             return Err("fences out of order");
         }
@@ -375,7 +376,8 @@ fn take_crc(bytes: &mut &[u8]) -> Found<u32> {
 }
 
 fn take_u32(bytes: &mut &[u8]) -> Found<u32> {
-    u32::try_from(varint::take(bytes).ok_or("a directory that is cut off")?).map_err(|_| "a length beyond 4 GiB")
+    u32::try_from(varint::take(bytes).ok_or("a directory that is cut off")?)
+        .map_err(|_| "a length beyond 4 GiB")
 }
 
 fn take_table(bytes: &mut &[u8]) -> Found<Option<(u32, u32)>> {
@@ -396,7 +398,8 @@ mod tests {
 
     fn example() -> Directory {
         let block = |offset, len, nulls, bounds| BlockEntry { offset, len, crc: 7, nulls, bounds };
-        let bounds = |low: &[u8], high: &[u8], exact| Some(Bounds { low: low.into(), high: high.into(), exact });
+        let bounds =
+            |low: &[u8], high: &[u8], exact| Some(Bounds { low: low.into(), high: high.into(), exact });
         let numbers = vec![
             block(48, 9, 0, bounds(&[0x80, 0, 0, 1], &[0x80, 0, 0, 2], true)),
             block(57, 8, 0, bounds(&[0x80, 0, 0, 5], &[0x80, 0, 0, 5], true)),

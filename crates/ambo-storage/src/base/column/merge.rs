@@ -28,8 +28,7 @@ pub(super) fn merge(
     runs: &[&ColumnRun],
     cancel: &AtomicBool,
 ) -> Result<ColumnRun> {
-    let mut sources =
-        runs.iter().map(|run| Source::new(schema, &run.parts)).collect::<Result<Vec<_>>>()?;
+    let mut sources = runs.iter().map(|run| Source::new(schema, &run.parts)).collect::<Result<Vec<_>>>()?;
     let mut builder = RunBuilder::new(store, schema);
     loop {
         if cancel.load(Ordering::Relaxed) {

@@ -102,7 +102,10 @@ impl SegmentStore {
         };
         let found = file.len().map_err(|error| Error::io(format!("reading {name}"), error))?;
         if found != len || len < (HEADER_BYTES + TRAILER_BYTES) as u64 {
-            return Err(damaged(found.min(len), &format!("the file has {found} bytes and should have {len}")));
+            return Err(damaged(
+                found.min(len),
+                &format!("the file has {found} bytes and should have {len}"),
+            ));
         }
         let read = |out: &mut [u8], at: u64| {
             file.read_at(out, at).map_err(|error| Error::io(format!("reading {name}"), error))
@@ -113,8 +116,7 @@ impl SegmentStore {
         let mut trailer = [0; TRAILER_BYTES];
         let trailer_at = len - TRAILER_BYTES as u64;
         read(&mut trailer, trailer_at)?;
-        let (bytes, crc) =
-            directory::read_trailer(&trailer, id).map_err(|what| damaged(trailer_at, what))?;
+        let (bytes, crc) = directory::read_trailer(&trailer, id).map_err(|what| damaged(trailer_at, what))?;
         let at = trailer_at
             .checked_sub(u64::from(bytes))
             .filter(|at| *at >= HEADER_BYTES as u64)
@@ -215,8 +217,8 @@ impl Segment {
         let entry = self.entry(column, group);
         let bytes = self.load(entry.offset, entry.len, entry.crc)?;
         if envelope::is_compressed(&bytes) {
-            let plain = envelope::expand(&bytes, EXPANDED_MAX)
-                .map_err(|error| self.damaged(entry.offset, error))?;
+            let plain =
+                envelope::expand(&bytes, EXPANDED_MAX).map_err(|error| self.damaged(entry.offset, error))?;
             return Ok(plain.into_owned().into());
         }
         Ok(bytes.into())

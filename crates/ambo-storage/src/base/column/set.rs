@@ -8,7 +8,7 @@ use super::{
     schema::ColumnSchema,
     segment::{Segment, SegmentStore},
 };
-use crate::Result;
+use crate::{Result, page::PageRange};
 
 /// All settled rows of a column table at one moment.
 ///
@@ -58,6 +58,12 @@ impl ColumnSet {
     /// All segments.
     pub fn segments(&self) -> impl Iterator<Item = &Arc<Segment>> {
         self.parts().map(|part| &part.segment)
+    }
+
+    /// Pages in which deleted rows are stored.
+    pub fn deleted_pages(&self) -> impl Iterator<Item = PageRange> + '_ {
+        let blobs = self.parts().filter_map(|part| part.deleted.as_ref()?.blob.as_ref());
+        blobs.flat_map(|blob| blob.pages().iter().copied())
     }
 
     /// Rows that are left.

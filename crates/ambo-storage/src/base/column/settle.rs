@@ -16,7 +16,6 @@ use super::{
     builder::RunBuilder,
     merge::merge,
     run::{ColumnRun, Deleted, Part},
-    segment::Segment,
     set::{ColumnSet, RowPlace},
 };
 use crate::{
@@ -38,19 +37,11 @@ const CANCEL_ROWS: u64 = 4096;
 /// Reads a long value that a record refers to.
 pub type ReadBlob<'a> = dyn Fn(&[u8]) -> Result<Vec<u8>> + 'a;
 
-/// A set, and the segments that it does not have any more.
-pub struct Settled {
-    /// The new set.
-    pub set: ColumnSet,
-    /// Segments of the old set that the new one has not.
-    pub removed: Vec<Arc<Segment>>,
-}
-
 impl ColumnSet {
     /// Takes in rows that are newer than its own, in key order, tombstones among them.
     ///
     /// New segments are written and synced, their directory entries are not. They go again unless they are kept
-    /// ([`Segment::keep`]).
+    /// ([`super::Segment::keep`]).
     pub fn settle(
         &self,
         rows: &mut dyn RowStream,
@@ -82,7 +73,7 @@ impl ColumnSet {
     }
 
     /// Merges runs that are due, and rewrites segments of which much is deleted. `all`: everything into one run.
-    pub fn tidy(&self, all: bool, cancel: &AtomicBool) -> Result<Settled> {
+    pub fn tidy(&self, all: bool, cancel: &AtomicBool) -> Result<ColumnSet> {
         let mut runs = self.runs().to_vec();
         runs.iter_mut().for_each(|run| run.parts.retain(|part| part.live_rows() > 0));
         runs.retain(|run| !run.parts.is_empty());
@@ -102,9 +93,7 @@ impl ColumnSet {
                 *run = self.rewrite_worn(run, cancel)?;
             }
         }
-        let set = self.with_runs(runs);
-        let removed = self.segments().filter(|old| !set.segments().any(|new| Arc::ptr_eq(old, new)));
-        Ok(Settled { removed: removed.cloned().collect(), set })
+        Ok(self.with_runs(runs))
     }
 
     /// Writes the worn segments of a run anew, neighbours together.

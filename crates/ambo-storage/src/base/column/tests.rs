@@ -151,8 +151,8 @@ fn a_run_with_deleted_rows_conforms() {
         // The rows themselves, in the place of their old ones, and then in one run with what is left of those.
         set = settle(&set, model);
         let merged = set.tidy(true, &GO_ON).unwrap();
-        assert!(merged.set.runs().len() <= 1);
-        Box::new(OneRun(Arc::new(merged.set)))
+        assert!(merged.runs().len() <= 1);
+        Box::new(OneRun(Arc::new(merged)))
     });
 }
 
@@ -182,7 +182,7 @@ fn many_settlements_are_as_the_model() {
         set = settle(&set, &fresh);
         model.extend(fresh);
         if round % 3 == 2 {
-            set = set.tidy(round % 15 == 14, &GO_ON).unwrap().set;
+            set = set.tidy(round % 15 == 14, &GO_ON).unwrap();
         }
         let live: BTreeMap<_, _> = model.iter().filter(|(_, value)| value.is_some()).collect();
         assert_eq!(set.live_rows(), live.len() as u64, "round {round}");
@@ -216,28 +216,45 @@ fn appended_runs_are_adopted_and_old_files_go() {
     let large: Vec<_> = [0, 2, 3].map(|run| runs[run].parts[0].segment.id()).into();
     let set = ColumnSet::new(store.clone(), schema.clone(), runs.into());
     let settled = set.tidy(true, &GO_ON).unwrap();
-    let kept: Vec<_> = settled.set.segments().map(|segment| segment.id()).collect();
+    let kept: Vec<_> = settled.segments().map(|segment| segment.id()).collect();
     assert_eq!(kept.len(), 4);
     assert!(large.iter().all(|id| kept.contains(id)), "{large:?} {kept:?}");
-    assert_sound(&settled.set);
-    assert_eq!(settled.set.get(&(half + 7).to_be_bytes()).unwrap().map(|row| row.len()), Some(1));
+    assert_sound(&settled);
+    assert_eq!(settled.get(&(half + 7).to_be_bytes()).unwrap().map(|row| row.len()), Some(1));
     // Nobody kept any.
     drop(set);
     assert_eq!(store.list().unwrap().len(), 5, "the small one is there as long as it may be read");
-    settled.set.segments().for_each(|segment| segment.keep());
+    settled.segments().for_each(|segment| segment.keep());
     drop(settled);
     let mut left = store.list().unwrap();
     left.sort_unstable();
-    assert_eq!(left, kept.iter().copied().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>());
+    assert_eq!(
+        left,
+        kept.iter().copied().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+    );
     drop(env);
 }
 
 /// Every type, with NULLs and without, at the ends of its range and in between.
 fn wide_table() -> TableDefinition {
     let types = [
-        Type::Bool, Type::I8, Type::I16, Type::I32, Type::I64, Type::U8, Type::U16, Type::U32, Type::U64,
-        Type::F32, Type::F64, Type::decimal(10, 2).unwrap(), Type::Date32, Type::Time64, Type::Timestamp,
-        Type::Utf8, Type::Binary,
+        Type::Bool,
+        Type::I8,
+        Type::I16,
+        Type::I32,
+        Type::I64,
+        Type::U8,
+        Type::U16,
+        Type::U32,
+        Type::U64,
+        Type::F32,
+        Type::F64,
+        Type::decimal(10, 2).unwrap(),
+        Type::Date32,
+        Type::Time64,
+        Type::Timestamp,
+        Type::Utf8,
+        Type::Binary,
     ];
     let mut table = TableDefinition::new("wide").column("a", Type::Utf8).column("b", Type::I64);
     for (index, ty) in types.into_iter().enumerate() {
@@ -291,7 +308,11 @@ fn rows_of_all_types_come_back() {
             .collect();
         let (mut k, mut v) = (Vec::new(), Vec::new());
         table.key_spec().unwrap().encode(&key.each_ref().map(ValueRef::from), &mut k).unwrap();
-        table.row_spec().unwrap().encode(&values.iter().map(ValueRef::from).collect::<Vec<_>>(), &mut v).unwrap();
+        table
+            .row_spec()
+            .unwrap()
+            .encode(&values.iter().map(ValueRef::from).collect::<Vec<_>>(), &mut v)
+            .unwrap();
         schema.check(&k, &v).unwrap();
         (k, v)
     };
@@ -301,7 +322,7 @@ fn rows_of_all_types_come_back() {
     };
     let set = settle(&settle(&empty(&store, &schema), &half(0)), &half(1));
     assert_eq!(set.runs().len(), 2);
-    let merged = set.tidy(true, &GO_ON).unwrap().set;
+    let merged = set.tidy(true, &GO_ON).unwrap();
     for set in [set, merged] {
         for (key, value) in all.iter().step_by(17) {
             assert_eq!(set.get(key).unwrap().as_ref(), Some(value));

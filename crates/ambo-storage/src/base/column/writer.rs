@@ -77,9 +77,9 @@ impl SegmentWriter {
         if self.group_is_full(key.len() + record.len()) {
             self.end_group()?;
         }
-        self.schema
-            .push(key, record, &mut self.group)
-            .map_err(|error| Error::Invalid(format!("a row that its table's columns cannot hold: {error}")))?;
+        self.schema.push(key, record, &mut self.group).map_err(|error| {
+            Error::Invalid(format!("a row that its table's columns cannot hold: {error}"))
+        })?;
         self.rows += 1;
         Ok(())
     }
@@ -265,7 +265,8 @@ impl Chunk {
         let block = &self.bytes[start..];
         self.blocks.push(BlockEntry {
             offset: start as u64,
-            len: u32::try_from(block.len()).map_err(|_| ambo_codec::Error::invalid("a block of more than 4 GiB"))?,
+            len: u32::try_from(block.len())
+                .map_err(|_| ambo_codec::Error::invalid("a block of more than 4 GiB"))?,
             crc: crc32c(block),
             nulls: summary.nulls as u32,
             bounds: Bounds::of(Kind::of(buffer.ty()), &summary),

@@ -3,7 +3,7 @@
 //! | part | encoding |
 //! |---|---|
 //! | version | u8 = 2 |
-//! | storage | u8: 1 `btree`, 2 `memory` |
+//! | storage | u8: 1 `btree`, 2 `memory`, 3 `column` |
 //! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary |
 //! | name | varint length, UTF-8 `schema.table` |
 //! | columns | varint count; each: varint length and UTF-8 name, type (`ambo_codec::Type`), u8 1 = nullable, then u8 1 and the default as a one-column row, or u8 0 |
@@ -85,6 +85,7 @@ impl TableDefinition {
         let storage = match input.byte()? {
             1 => Storage::BTree,
             2 => Storage::Memory,
+            3 => Storage::Column,
             other => return Err(format!("unknown storage {other}")),
         };
         let flags = input.byte()?;

@@ -185,7 +185,7 @@ fn survives(logged: &State, flushed: &State) -> State {
     let mut out = logged.clone();
     for table in out.values_mut() {
         match table.kind {
-            Kind::Logged => {}
+            Kind::Logged | Kind::Column => {}
             Kind::Memory => table.rows.clear(),
             Kind::LogOff => {
                 let before = flushed.values().find(|before| before.birth == table.birth);

@@ -58,6 +58,15 @@ pub enum Kind {
     Logged,
     LogOff,
     Memory,
+    /// Logged, with segments of columns as its base.
+    Column,
+}
+
+impl Kind {
+    /// Whether commits to it are in the log.
+    pub fn is_logged(self) -> bool {
+        matches!(self, Self::Logged | Self::Column)
+    }
 }
 
 /// What the keys of a table look like.
@@ -162,7 +171,7 @@ const CHOICES: &[(u64, Choose)] = &[
     (20, |_| Operation::Settle),
     (10, |_| Operation::Compact),
     (20, |r| Operation::Create {
-        kind: *r.pick(&[Kind::Logged, Kind::Logged, Kind::LogOff, Kind::Memory]),
+        kind: *r.pick(&[Kind::Logged, Kind::Logged, Kind::LogOff, Kind::Memory, Kind::Column, Kind::Column]),
         keys: *r.pick(&[Keys::Any, Keys::Four, Keys::Eight]),
         compression: compression(r),
     }),
@@ -189,7 +198,8 @@ pub fn operations(random: &mut Random) -> Vec<Operation> {
     let weights: u64 = choices.iter().map(|(weight, _)| weight).sum();
     let count = 20 + random.below(140);
     let keys = *random.pick(&[Keys::Any, Keys::Eight]);
-    let mut out = vec![Operation::Create { kind: Kind::Logged, keys, compression: compression(random) }];
+    let kind = *random.pick(&[Kind::Logged, Kind::Logged, Kind::Column]);
+    let mut out = vec![Operation::Create { kind, keys, compression: compression(random) }];
     for _ in 0..count {
         let mut at = random.below(weights);
         let choice = choices.iter().find(|(weight, _)| {

@@ -9,7 +9,7 @@ use ambo_storage::{
 
 use super::{
     oracle::{Change, Digest, Rows, State, apply},
-    plan::{Kind, Step, Write},
+    plan::{Step, Write},
     world::{World, value},
 };
 
@@ -126,7 +126,7 @@ impl World {
         if result.is_ok() {
             assert!(!shadow.conflicts(serializable), "a conflict is not seen: {:?}", shadow.interfered);
         }
-        let logged = written.iter().any(|(table, _)| self.oracle.now[table].kind == Kind::Logged);
+        let logged = written.iter().any(|(table, _)| self.oracle.now[table].kind.is_logged());
         self.note(result, shadow.writes.clone(), logged && (synced || self.is_synced()));
     }
 

@@ -61,8 +61,9 @@ fn key(keys: Keys, number: u64) -> Vec<u8> {
 }
 
 /// What a table with such keys can have of it.
-fn possible(compression: Compression, keys: Keys) -> Compression {
+fn possible(compression: Compression, keys: Keys, kind: Kind) -> Compression {
     match keys {
+        _ if kind == Kind::Column => Compression::default(),
         Keys::Any => Compression { keys: None, ..compression },
         Keys::Four | Keys::Eight => compression,
     }
@@ -287,7 +288,7 @@ impl World {
             value: bytes.as_deref().map(Digest::of),
         });
         // Tables without a log do not become durable by a sync, nor does a commit to them alone make others so.
-        let logged = rows.iter().any(|(table, ..)| self.oracle.now[table].kind == Kind::Logged);
+        let logged = rows.iter().any(|(table, ..)| self.oracle.now[table].kind.is_logged());
         self.note(result, changes.collect(), logged && (synced || self.is_synced()));
     }
 
@@ -370,6 +371,8 @@ impl World {
             return;
         }
         let name = self.free_name();
+        // Values are any bytes, which only a key-value table has as a column.
+        let keys = if kind == Kind::Column { Keys::Any } else { keys };
         let typed = |kind| {
             TableDefinition::new(&name)
                 .column("key", kind)
@@ -381,12 +384,13 @@ impl World {
             Keys::Four => typed(Type::U32),
             Keys::Eight => typed(Type::U64),
         };
-        let compression = possible(compression, keys);
+        let compression = possible(compression, keys, kind);
         let definition = options(compression).apply(definition);
         let definition = match kind {
             Kind::Logged => definition,
             Kind::LogOff => definition.log(false),
             Kind::Memory => definition.storage(Storage::Memory),
+            Kind::Column => definition.storage(Storage::Column),
         };
         let result = self.engine().create_table(definition);
         if let Ok(id) = &result {
@@ -419,7 +423,8 @@ impl World {
 
     fn alter(&mut self, table: u64, compression: Compression) {
         let Some((name, _)) = self.table(table) else { return };
-        let compression = possible(compression, self.oracle.now[&name].keys);
+        let table = &self.oracle.now[&name];
+        let compression = possible(compression, table.keys, table.kind);
         let result = self.engine().alter_table(&name, &options(compression));
         self.note(result, vec![Change::Alter { name, compression }], self.is_synced());
     }
@@ -598,6 +603,7 @@ impl World {
             let name = definition.name.strip_prefix("main.").expect("the default schema").to_owned();
             let kind = match (definition.storage, definition.log) {
                 (Storage::Memory, _) => Kind::Memory,
+                (Storage::Column, _) => Kind::Column,
                 (Storage::BTree, true) => Kind::Logged,
                 (Storage::BTree, false) => Kind::LogOff,
             };

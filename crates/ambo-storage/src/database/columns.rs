@@ -1,0 +1,285 @@
+//! Column tables: settling their runs into segments, and the catalog's rows of segments.
+//!
+//! What is spilled of a column table becomes a run, a packed tree, as of any table. Settling takes all runs at once: the newest
+//! row of each key goes into new segments, the row that it replaces is marked as deleted, and so the segments hold each key
+//! once. The deleted rows of a segment are a bitmap in blob pages, written anew when it changes.
+
+use std::{collections::HashMap, sync::Arc};
+
+use ambo_codec::bitmap::{Bitmap, Positions};
+
+use super::{
+    blobs::read_whole,
+    checkpoint::Turnover,
+    cursor::{Cover, MergedCursor, Seek},
+    engine::{Engine, NEWEST},
+    version::{DatabaseVersion, TableVersion},
+};
+use crate::{
+    Error, Result,
+    base::{
+        btree::{RowStream, Tree},
+        column::{ColumnRun, ColumnSet, Deleted, Part, Segment, SegmentRow, SegmentStore},
+    },
+    catalog,
+    id::{PageNo, TableId},
+    page::{self, BlobRef, BlobWriter, PageRange, PageStore},
+    record::Record,
+};
+
+/// How much of a table is settled at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Extent {
+    /// The runs; and segments as they are due.
+    Due,
+    /// The runs, and all segments into one run of segments.
+    All,
+}
+
+/// Settling is due with so many rows in runs, for scans look at each by itself …
+const ROWS_DUE: u64 = 8 << 10;
+/// … or with so many runs, for reads look into each.
+const RUNS_DUE: usize = 4;
+
+/// Whether the runs of a column table should be settled.
+pub(super) fn is_settling_due(table: &TableVersion) -> bool {
+    let rows = table.runs.iter().map(|run| run.meta().rows).sum::<u64>();
+    rows >= ROWS_DUE || table.runs.len() >= RUNS_DUE
+}
+
+/// The newest rows of a table's runs, tombstones among them.
+struct Runs {
+    cursor: MergedCursor,
+    started: bool,
+}
+
+impl RowStream for Runs {
+    fn next_row(&mut self) -> Result<Option<(&[u8], Record<'_>)>> {
+        let there = match self.started {
+            true => self.cursor.next()?,
+            false => self.cursor.seek(Seek::First)?,
+        };
+        self.started = true;
+        Ok(there.then(|| (self.cursor.key(), self.cursor.record())))
+    }
+}
+
+impl Engine {
+    /// Settles all runs of this very version of a column table: newer ones may have come, none may have gone. With
+    /// `relocate_from` its pages from there on are moved down. The caller holds `merging`.
+    pub(super) fn settle_columns(
+        &self,
+        version: &DatabaseVersion,
+        table: &TableVersion,
+        extent: Extent,
+        relocate_from: Option<PageNo>,
+    ) -> Result<()> {
+        let id = table.shared.id;
+        let Some(old) = version.table(id)?.columns.clone() else { return Ok(()) };
+        let store = &table.shared.store;
+        let mut rows = Runs { cursor: MergedCursor::new(table, None, NEWEST, Cover::Runs), started: false };
+        let read_blob = |reference: &[u8]| read_whole(store, &Self::decode_blob(reference, id)?);
+        let settled = match table.runs.is_empty() {
+            true => (*old).clone(),
+            false => old.settle(&mut rows, &read_blob, &self.cancel_merge)?,
+        };
+        let tidy = settled.tidy(extent == Extent::All, &self.cancel_merge)?;
+        let mut born = Vec::new();
+        let stored = store_deleted(store, &tidy, relocate_from, &mut born);
+        let result = match stored {
+            Ok(None) if table.runs.is_empty() && is_same(&tidy, &old) => return Ok(()),
+            Ok(stored) => {
+                let new = Arc::new(stored.unwrap_or(tidy));
+                self.install_settled(id, &table.runs, &old, &new, born.clone())
+            }
+            Err(error) => Err(error),
+        };
+        result.inspect_err(|_| self.give_back(store, born))
+    }
+
+    /// Publishes a settled set in the place of the old one and the runs.
+    fn install_settled(
+        &self,
+        id: TableId,
+        inputs: &[Arc<Tree>],
+        old: &ColumnSet,
+        new: &Arc<ColumnSet>,
+        born: Vec<PageRange>,
+    ) -> Result<()> {
+        let mut retired = Vec::new();
+        for tree in inputs {
+            retired.extend(tree.all_pages()?);
+        }
+        let kept: std::collections::HashSet<_> = new.deleted_pages().map(|range| range.start).collect();
+        retired.extend(old.deleted_pages().filter(|range| !kept.contains(&range.start)));
+        let without = |these: &ColumnSet, others: &ColumnSet| -> Vec<Arc<Segment>> {
+            let others: std::collections::HashSet<_> =
+                others.segments().map(|segment| segment.id()).collect();
+            these.segments().filter(|segment| !others.contains(&segment.id())).cloned().collect()
+        };
+        let turnover = Turnover {
+            born,
+            retired,
+            new_segments: without(new, old),
+            old_segments: without(old, new),
+            ..Turnover::default()
+        };
+        let mut checkpoint = self.checkpoint.lock();
+        let _versions = self.version_lock.lock();
+        let mut next = (*self.versions.load_full()).clone();
+        let Some(table) = next.tables.get_mut(&id) else {
+            // Dropped meanwhile: nobody has what is new.
+            self.store.free(turnover.born);
+            return Ok(());
+        };
+        let table = Arc::make_mut(table);
+        table.runs.retain(|run| !inputs.iter().any(|input| Arc::ptr_eq(input, run)));
+        table.columns = Some(new.clone());
+        let moment = checkpoint.moment();
+        self.publish(&mut checkpoint, moment, next, turnover)
+    }
+}
+
+/// Whether two sets are the same.
+fn is_same(a: &ColumnSet, b: &ColumnSet) -> bool {
+    let same_part = |a: &Part, b: &Part| {
+        Arc::ptr_eq(&a.segment, &b.segment)
+            && match (&a.deleted, &b.deleted) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                (a, b) => a.is_none() && b.is_none(),
+            }
+    };
+    let same_run = |a: &ColumnRun, b: &ColumnRun| {
+        a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(|(a, b)| same_part(a, b))
+    };
+    a.runs().len() == b.runs().len() && a.runs().iter().zip(b.runs()).all(|(a, b)| same_run(a, b))
+}
+
+/// Writes the deleted rows that are not stored yet, or are to be moved. None if there are none.
+fn store_deleted(
+    store: &Arc<PageStore>,
+    set: &ColumnSet,
+    relocate_from: Option<PageNo>,
+    born: &mut Vec<PageRange>,
+) -> Result<Option<ColumnSet>> {
+    let is_due = |deleted: &Deleted| match (&deleted.blob, relocate_from) {
+        (None, _) => true,
+        (Some(blob), Some(from)) => blob.pages().iter().any(|range| range.end() > from.0),
+        (Some(_), None) => false,
+    };
+    if !set.parts().filter_map(|part| part.deleted.as_ref()).any(|deleted| is_due(deleted)) {
+        return Ok(None);
+    }
+    let mut runs = set.runs().to_vec();
+    for deleted in runs.iter_mut().flat_map(|run| &mut run.parts).filter_map(|part| part.deleted.as_mut()) {
+        if is_due(deleted) {
+            let mut bytes = Vec::new();
+            deleted.rows.encode(&mut bytes);
+            let mut writer = BlobWriter::new(store, None);
+            writer.write_all(&bytes)?;
+            let blob = writer.finish()?;
+            born.extend(blob.pages().iter().copied());
+            *deleted =
+                Arc::new(Deleted { rows: deleted.rows.clone(), count: deleted.count, blob: Some(blob) });
+        }
+    }
+    Ok(Some(ColumnSet::new(set.store().clone(), set.schema().clone(), runs)))
+}
+
+/// The catalog's rows of all segments, in key order.
+pub(super) fn segment_rows(version: &DatabaseVersion) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut rows = Vec::new();
+    for (id, table) in &version.tables {
+        let runs = table.columns.iter().flat_map(|columns| columns.runs()).enumerate();
+        for (run, part) in runs.flat_map(|(run, of)| of.parts.iter().map(move |part| (run, part))) {
+            let row = SegmentRow {
+                run: run as u64,
+                file_bytes: part.segment.file_bytes(),
+                rows: part.rows(),
+                deleted: part.deleted_rows(),
+                blob: part.deleted.as_ref().and_then(|deleted| deleted.blob.clone()),
+            };
+            rows.push((catalog::segment_key(*id, part.segment.id()), row.encode()));
+        }
+    }
+    rows.sort_unstable();
+    rows
+}
+
+/// The segments that a checkpoint's catalog names.
+#[derive(Default)]
+pub(super) struct CatalogSegments(HashMap<TableId, Vec<(u64, SegmentRow)>>);
+
+impl CatalogSegments {
+    /// Takes a row of the catalog if it is one of a segment.
+    pub(super) fn take(&mut self, key: &[u8], value: &[u8]) -> Result<bool, String> {
+        let Some((table, segment)) = catalog::segment_row(key) else { return Ok(false) };
+        self.0.entry(table).or_default().push((segment, SegmentRow::decode(value)?));
+        Ok(true)
+    }
+
+    /// Opens the segments of a table.
+    pub(super) fn open(&mut self, mut table: Arc<TableVersion>) -> Result<Arc<TableVersion>> {
+        let id = table.shared.id;
+        let Some(rows) = self.0.remove(&id) else { return Ok(table) };
+        let damaged =
+            |what: String| Error::damaged(page::NAME, 0, format!("the catalog: table {id}: {what}"));
+        let Some(empty) = &table.columns else {
+            return Err(damaged("it has segments and is no column table".into()));
+        };
+        let mut runs: Vec<ColumnRun> = Vec::new();
+        let count = rows.len() as u64;
+        for (number, row) in rows {
+            if row.run >= count {
+                return Err(damaged(format!("segment {number} belongs to run {} of {count}", row.run)));
+            }
+            let run = row.run as usize;
+            let segment = empty.store().open(number, row.file_bytes, empty.schema())?;
+            if segment.directory().rows() != row.rows {
+                return Err(damaged(format!("segment {number} has another number of rows")));
+            }
+            runs.resize_with(runs.len().max(run + 1), ColumnRun::default);
+            let deleted = read_deleted(&table.shared.store, &row)?;
+            runs[run].parts.push(Part { segment, deleted });
+        }
+        for run in &mut runs {
+            run.parts
+                .sort_by(|a, b| a.segment.directory().first_key().cmp(b.segment.directory().first_key()));
+        }
+        let columns = ColumnSet::new(empty.store().clone(), empty.schema().clone(), runs);
+        Arc::make_mut(&mut table).columns = Some(Arc::new(columns));
+        Ok(table)
+    }
+
+    /// Lets later segments have other ids, and removes files that a crash left behind.
+    pub(super) fn sweep(&self, store: &SegmentStore, read_only: bool) -> Result<()> {
+        let known: std::collections::HashSet<u64> =
+            self.0.values().flatten().map(|(segment, _)| *segment).collect();
+        known.iter().for_each(|id| store.note_id(*id));
+        for id in store.list()? {
+            store.note_id(id);
+            if !read_only && !known.contains(&id) {
+                store.remove(id)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_deleted(store: &Arc<PageStore>, row: &SegmentRow) -> Result<Option<Arc<Deleted>>> {
+    let Some(blob) = &row.blob else { return Ok(None) };
+    let bytes = read_whole(store, blob)?;
+    let damaged = |what: String| {
+        let at = first_page(blob).map_or(0, |page| page.0 * store.page_size() as u64);
+        Error::damaged(page::NAME, at, format!("the deleted rows of a segment: {what}"))
+    };
+    let rows = Bitmap::decode(&bytes).map_err(|error| damaged(error.to_string()))?;
+    if rows.cardinality() != u64::from(row.deleted) || rows.last() >= Some(u64::from(row.rows)) {
+        return Err(damaged("not so many, or not rows of it".into()));
+    }
+    Ok(Some(Arc::new(Deleted { rows, count: row.deleted, blob: Some(blob.clone()) })))
+}
+
+fn first_page(blob: &BlobRef) -> Option<PageNo> {
+    blob.pages().first().map(|range| range.start)
+}
