@@ -127,13 +127,14 @@ fn newest<T: Tally>(
 }
 
 fn settled_count(table: &TableVersion, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
-    let (rank, rows): (&dyn Fn(&[u8]) -> Result<u64>, u64) = match (&table.main, &table.columns) {
-        (Some(main), _) => (&|key| main.rank(key), main.meta().rows),
-        (None, Some(columns)) => (&|key| columns.rank(key), columns.live_rows()),
-        (None, None) => return Ok(0),
+    let below = |key: Option<&[u8]>| match (&table.main, &table.columns, key) {
+        (Some(main), _, Some(key)) => main.rank(key),
+        (Some(main), _, None) => Ok(main.meta().rows),
+        (None, Some(columns), Some(key)) => columns.rank(key),
+        (None, Some(columns), None) => Ok(columns.live_rows()),
+        (None, None, _) => Ok(0),
     };
-    let below = |key: Option<&[u8]>, none: u64| key.map_or(Ok(none), rank);
-    Ok(below(upper, rows)? - below(lower, 0)?)
+    Ok(below(upper)? - lower.map_or(Ok(0), |lower| below(Some(lower)))?)
 }
 
 fn newer_rows(table: &TableVersion) -> u64 {

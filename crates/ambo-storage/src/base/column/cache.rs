@@ -152,7 +152,9 @@ mod tests {
         for block in 1000..6000 {
             read(block, Access::Scan);
             if block % 50 == 0 {
-                (0..16).for_each(|block| drop(read(block, Access::Point)));
+                (0..16).for_each(|block| {
+                    read(block, Access::Point);
+                });
             }
         }
         assert!(cache.bytes() <= SHARDS * 10 * (1000 + OVERHEAD));

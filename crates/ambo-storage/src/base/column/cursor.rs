@@ -128,6 +128,7 @@ impl RunCursor {
     }
 
     /// Moves to the next row; from before the first to the first.
+    #[expect(clippy::should_implement_trait, reason = "a lending cursor, and it may fail")]
     pub fn next(&mut self) -> Result<bool> {
         match self.at {
             At::Start => self.seek_first(),

@@ -29,7 +29,7 @@ impl RowStream for Rows<'_> {
     }
 }
 
-const GO_ON: AtomicBool = AtomicBool::new(false);
+static GO_ON: AtomicBool = AtomicBool::new(false);
 
 fn no_blobs(_: &[u8]) -> Result<Vec<u8>> {
     unreachable!("no row is a blob")
@@ -176,7 +176,8 @@ fn many_settlements_are_as_the_model() {
         let mut fresh = Model::new();
         for _ in 0..random(&mut seed) % 1500 {
             let key = number_key(random(&mut seed) % 4000);
-            let value = (random(&mut seed) % 4 != 0).then(|| format!("{round} {}", key[7]).into_bytes());
+            let value =
+                (!random(&mut seed).is_multiple_of(4)).then(|| format!("{round} {}", key[7]).into_bytes());
             fresh.insert(key, value);
         }
         set = settle(&set, &fresh);
