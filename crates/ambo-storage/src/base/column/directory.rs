@@ -34,7 +34,7 @@
 //! | fences | for each group its first key, then the last key of all, each a varint length and bytes |
 //!
 //! Bounds are keys of one column (`docs/formats/keys.md`): their bytes compare as the values do. Those of text longer than
-//! [`BOUND_BYTES`] are cut, the greatest then rounded up; when it cannot be, all of its bytes are `FF`, and it bounds nothing.
+//! 32 bytes are cut, the greatest then rounded up; when it cannot be, all of its bytes are `FF`, and it bounds nothing.
 //!
 //! A *group* is a range of rows, the same in all columns; a *block* is one column of one group.
 
