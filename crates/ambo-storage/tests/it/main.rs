@@ -4,6 +4,7 @@ mod formats;
 mod found;
 mod isolation;
 mod model;
+mod scan;
 mod smoke;
 mod support;
 mod threads;

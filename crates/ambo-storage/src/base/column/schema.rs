@@ -66,7 +66,7 @@ impl ColumnSchema {
     }
 
     /// Buffers for the stored columns.
-    pub(super) fn buffers(&self) -> Vec<ColumnBuffer> {
+    pub fn buffers(&self) -> Vec<ColumnBuffer> {
         self.types.iter().map(|ty| ColumnBuffer::new(*ty)).collect()
     }
 
@@ -98,7 +98,7 @@ impl ColumnSchema {
     }
 
     /// Appends a row to the buffers of all columns.
-    pub(super) fn push(
+    pub fn push(
         &self,
         key: &[u8],
         record: &[u8],

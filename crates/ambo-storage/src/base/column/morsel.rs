@@ -1,0 +1,275 @@
+//! A morsel: the rows of one group that a scan selects, and their columns, which are read when they are asked for.
+//!
+//! (Leis, Boncz, Kemper, Neumann: Morsel-driven parallelism, SIGMOD 2014.)
+
+use std::{cell::OnceCell, ops::Range, sync::Arc};
+
+use ambo_codec::{
+    bitmap::{Bitmap, Positions},
+    column::{Block, Element, Goal, Kind, Mask, Sum, encode},
+};
+
+use super::{
+    buffer::ColumnBuffer,
+    filter::Filter,
+    run::Part,
+    segment::Segment,
+};
+use crate::{Error, Result, page::Access};
+
+/// Rows that are not in a segment yet, as blocks: only the columns that a scan needs.
+#[derive(Debug)]
+pub struct FreshGroup {
+    rows: usize,
+    /// The block of each stored column, if the scan needs it.
+    blocks: Vec<Option<Arc<[u8]>>>,
+    kinds: Vec<Kind>,
+}
+
+impl FreshGroup {
+    /// Encodes the buffers of those stored columns that are needed.
+    pub fn new(buffers: &[ColumnBuffer], is_needed: impl Fn(usize) -> bool) -> Result<Self> {
+        let mut blocks = Vec::with_capacity(buffers.len());
+        for (column, buffer) in buffers.iter().enumerate() {
+            let mut bytes = Vec::new();
+            blocks.push(match is_needed(column) {
+                true => {
+                    encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut bytes)
+                        .map_err(|error| Error::Invalid(error.to_string()))?;
+                    Some(bytes.into())
+                }
+                false => None,
+            });
+        }
+        let kinds = buffers.iter().map(|buffer| Kind::of(buffer.ty())).collect();
+        Ok(Self { rows: buffers[0].len(), blocks, kinds })
+    }
+}
+
+/// Where a morsel's columns are.
+#[derive(Clone, Copy)]
+pub enum Source<'s> {
+    /// A group of a segment.
+    Group(&'s Segment, usize),
+    /// Rows that are not settled.
+    Fresh(&'s FreshGroup),
+}
+
+/// Selected rows of a group.
+pub struct Morsel<'s> {
+    source: Source<'s>,
+    /// Stored columns that the scan asks for, in its order.
+    projection: &'s [usize],
+    /// The bytes of the stored columns that were read.
+    read: Vec<OnceCell<Arc<[u8]>>>,
+    mask: Mask,
+}
+
+impl<'s> Morsel<'s> {
+    /// The rows of a group of a part that are left, not replaced by newer ones, and answer all filters with yes; `None` if there are none.
+    pub fn of_part(
+        part: &'s Part,
+        group: usize,
+        replaced: Option<&Bitmap>,
+        filters: &[Filter],
+        projection: &'s [usize],
+    ) -> Result<Option<Self>> {
+        let segment = &*part.segment;
+        let rows = segment.directory().group(group);
+        if !filters.iter().all(|filter| may_match(segment, group, filter)) {
+            return Ok(None);
+        }
+        let mut words = Mask::all(rows.len()).words().to_vec();
+        let deleted = part.deleted.as_ref().map(|deleted| &deleted.rows);
+        for gone in deleted.into_iter().chain(replaced) {
+            gone.deselect_from(u64::from(rows.start), &mut words);
+        }
+        let mask = Mask::from_bits(ambo_codec::column::BitsView::new(&words, rows.len()));
+        Self { source: Source::Group(segment, group), projection, read: Vec::new(), mask }.filtered(filters)
+    }
+
+    /// The fresh rows that answer all filters with yes; `None` if there are none.
+    pub fn of_fresh(
+        fresh: &'s FreshGroup,
+        filters: &[Filter],
+        projection: &'s [usize],
+    ) -> Result<Option<Self>> {
+        let mask = Mask::all(fresh.rows);
+        Self { source: Source::Fresh(fresh), projection, read: Vec::new(), mask }.filtered(filters)
+    }
+
+    fn filtered(mut self, filters: &[Filter]) -> Result<Option<Self>> {
+        let columns = match self.source {
+            Source::Group(segment, _) => segment.directory().columns.len(),
+            Source::Fresh(fresh) => fresh.blocks.len(),
+        };
+        self.read.resize_with(columns, OnceCell::new);
+        let mut mask = std::mem::replace(&mut self.mask, Mask::none(0));
+        for filter in filters {
+            if is_empty(&mask) {
+                return Ok(None);
+            }
+            let block = self.stored(filter.column)?;
+            filter
+                .test
+                .with(|predicate| block.filter(*predicate, &mut mask))
+                .map_err(|error| self.wrong(filter.column, error))?;
+        }
+        self.mask = mask;
+        Ok((!is_empty(&self.mask)).then_some(self))
+    }
+
+    /// What a block says against a request, or that it is damaged.
+    fn wrong(&self, column: usize, error: ambo_codec::Error) -> Error {
+        match (error, self.source) {
+            (error @ ambo_codec::Error::Malformed { .. }, Source::Group(segment, group)) => {
+                segment.damaged(segment.entry(column, group).offset, error)
+            }
+            (error, _) => Error::Invalid(error.to_string()),
+        }
+    }
+
+    /// The block of a stored column.
+    fn stored(&self, column: usize) -> Result<Block<'_>> {
+        match self.source {
+            Source::Group(segment, group) => {
+                if self.read[column].get().is_none() {
+                    let bytes = segment.block(column, group, Access::Scan)?;
+                    let _ = self.read[column].set(bytes);
+                }
+                segment.parse(column, group, self.read[column].get().expect("just read"))
+            }
+            Source::Fresh(fresh) => {
+                let bytes = fresh.blocks[column].as_ref().expect("a column that the scan needs");
+                Block::parse(bytes, fresh.kinds[column], fresh.rows).map_err(|error| self.wrong(column, error))
+            }
+        }
+    }
+
+    /// How many rows the group has, selected or not.
+    pub fn rows(&self) -> usize {
+        self.mask.len()
+    }
+
+    /// How many are selected.
+    pub fn selected(&self) -> usize {
+        self.mask.count()
+    }
+
+    /// Which are selected.
+    pub fn mask(&self) -> &Mask {
+        &self.mask
+    }
+
+    /// The encoded column at this place of the projection, all rows of the group.
+    pub fn block(&self, place: usize) -> Result<Block<'_>> {
+        self.stored(self.projection[place])
+    }
+
+    /// Replaces `out` with the values of the selected rows; at the places of NULLs stands any value.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `E` is not the type of the column.
+    pub fn values<E: Element>(&self, place: usize, out: &mut Vec<E>) -> Result<()> {
+        let block = self.block(place)?;
+        let selected = self.selected();
+        out.resize(selected.max(if self.is_dense(selected) { self.rows() } else { 0 }), E::default());
+        let result = if selected == self.rows() {
+            block.decode(0..selected, out)
+        } else if self.is_dense(selected) {
+            block.decode(0..self.rows(), out).map(|()| {
+                compress(&self.mask, out);
+                out.truncate(selected);
+            })
+        } else {
+            let positions: Vec<u32> = self.mask.iter().map(|row| row as u32).collect();
+            block.gather(&positions, out)
+        };
+        result.map_err(|error| self.wrong(self.projection[place], error))
+    }
+
+    /// Whether so many rows are selected that decoding all is quicker than picking.
+    fn is_dense(&self, selected: usize) -> bool {
+        selected * 8 >= self.rows()
+    }
+
+    /// Replaces `offsets` and `data` with the text of the selected rows, in Arrow's layout; NULLs are any text.
+    pub fn texts(&self, place: usize, offsets: &mut Vec<u32>, data: &mut Vec<u8>) -> Result<()> {
+        offsets.clear();
+        data.clear();
+        let block = self.block(place)?;
+        let Some(text) = block.text() else {
+            offsets.resize(self.selected() + 1, 0);
+            return Ok(());
+        };
+        let result = if self.selected() == self.rows() {
+            text.decode(0..self.rows(), offsets, data)
+        } else {
+            let positions: Vec<u32> = self.mask.iter().map(|row| row as u32).collect();
+            text.gather(&positions, offsets, data)
+        };
+        result.map_err(|error| self.wrong(self.projection[place], error))
+    }
+
+    /// How many of the selected rows have a value there.
+    pub fn count(&self, place: usize) -> Result<usize> {
+        Ok(self.block(place)?.count(Some(&self.mask)))
+    }
+
+    /// The sum of the selected rows' values, on the encoded form where it allows.
+    pub fn sum(&self, place: usize) -> Result<Sum> {
+        let all = self.selected() == self.rows();
+        let block = self.block(place)?;
+        block.sum((!all).then_some(&self.mask)).map_err(|error| self.wrong(self.projection[place], error))
+    }
+
+    /// The least and the greatest of the selected rows' values, in the type of the block; from the directory if all rows are selected.
+    pub fn min_max(&self, place: usize) -> Result<Option<(ambo_codec::Value, ambo_codec::Value)>> {
+        let all = self.selected() == self.rows();
+        let column = self.projection[place];
+        if let Source::Group(segment, group) = self.source
+            && all
+            && let Some(bounds) = &segment.entry(column, group).bounds
+            && let Some(values) = bounds.values(Kind::of(segment.directory().columns[column].ty))
+        {
+            return Ok(Some(values));
+        }
+        let block = self.block(place)?;
+        block.min_max((!all).then_some(&self.mask)).map_err(|error| self.wrong(column, error))
+    }
+}
+
+fn is_empty(mask: &Mask) -> bool {
+    mask.words().iter().all(|word| *word == 0)
+}
+
+/// Moves the selected values to the front.
+fn compress<E: Copy>(mask: &Mask, values: &mut [E]) {
+    let mut to = 0;
+    for (index, &word) in mask.words().iter().enumerate() {
+        if word == u64::MAX {
+            let from: Range<usize> = index * 64..index * 64 + 64;
+            values.copy_within(from, to);
+            to += 64;
+            continue;
+        }
+        let mut left = word;
+        while left != 0 {
+            values[to] = values[index * 64 + left.trailing_zeros() as usize];
+            to += 1;
+            left &= left - 1;
+        }
+    }
+}
+
+/// Whether the directory allows that a row of a group answers a filter with yes.
+fn may_match(segment: &Segment, group: usize, filter: &Filter) -> bool {
+    let entry = segment.entry(filter.column, group);
+    let rows = segment.directory().group(group).len() as u32;
+    let kind = Kind::of(segment.directory().columns[filter.column].ty);
+    filter.test.with(|predicate| match predicate {
+        ambo_codec::column::Predicate::IsNull => entry.nulls > 0,
+        _ if entry.nulls == rows => false,
+        predicate => entry.bounds.as_ref().is_none_or(|bounds| bounds.may_match(kind, predicate)),
+    })
+}
