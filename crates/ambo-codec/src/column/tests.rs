@@ -735,3 +735,16 @@ proptest! {
         conform(&values, |values| Column::F64(values.to_vec()), None, Goal::Speed);
     }
 }
+
+// Keeps away: differences of more bits than the values have, in frames of the length that such would take.
+#[test]
+fn frames_are_no_wider_than_their_values() {
+    let frame = |width: u8| {
+        let mut bytes = vec![width, 0, 0];
+        bytes.resize(3 + bits::packed_len(10, width.into()), 0);
+        bytes
+    };
+    assert!(frames::Frames::<u16>::parse(&mut &frame(16)[..], 10).is_ok());
+    assert!(frames::Frames::<u16>::parse(&mut &frame(17)[..], 10).is_err());
+    assert!(frames::Frames::<u16>::parse(&mut &frame(65)[..], 10).is_err());
+}

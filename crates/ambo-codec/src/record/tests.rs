@@ -228,3 +228,49 @@ fn damaged_dictionaries() {
         }
     }
 }
+
+// Keeps away a record that is read although something follows it: it is not what was written.
+#[test]
+fn bytes_behind_a_record_are_refused() {
+    for codec in codecs() {
+        for raw in [&b"Delft Delft Delft Delft"[..], &[0; 300], b"x"] {
+            let mut stored = compressed(codec, raw);
+            stored.push(0);
+            let mut out = Vec::new();
+            assert!(codec.decompress_into(None, &stored, raw.len(), &mut out).is_err(), "{codec}");
+            assert!(out.is_empty());
+        }
+    }
+}
+
+// Keeps away runs that are long enough to be worth a block and do not get one.
+#[test]
+fn the_shortest_runs_are_used() {
+    let elekt = |raw: &[u8]| compressed(RecordCodec::ElektRle, raw);
+    assert_eq!(elekt(&[0, 0]), [0x41]);
+    assert_eq!(elekt(&[5, 5, 5]), [0x80, 5]);
+    assert_eq!(elekt(&[5, 5]), [0x01, 5, 5]);
+    assert_eq!(elekt(&[1, 0, 0, 0]), [0x00, 1, 0x42]);
+    assert_eq!(elekt(&[1, 5, 5, 5, 5]), [0x00, 1, 0x81, 5]);
+    assert_eq!(compressed(RecordCodec::FirebirdRle, &[5, 5, 5]), [0xfd, 5]);
+}
+
+// Keeps away an LZF copy from further than its 13 bits reach.
+#[test]
+fn lzf_reaches_as_far_as_its_distances() {
+    for distance in 8_185..8_200 {
+        // Nothing in between is like it, so that no nearer place is found.
+        let mut raw = b"needle in a hay stack".to_vec();
+        let mut state = 1u32;
+        while raw.len() < distance {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            raw.push((state >> 24) as u8 | 0x80);
+        }
+        raw.extend_from_slice(b"needle in a hay stack");
+        let stored = compressed(RecordCodec::Lzf, &raw);
+        let mut out = Vec::new();
+        RecordCodec::Lzf.decompress_into(None, &stored, raw.len(), &mut out).unwrap();
+        assert!(out == raw, "{distance}");
+        assert_eq!(stored.len() < 22 + distance + distance / 32, distance <= 8_192, "{distance}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod formats;
 mod found;
+mod hostile;
 mod isolation;
 mod model;
 mod smoke;
