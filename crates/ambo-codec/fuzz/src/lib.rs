@@ -22,6 +22,7 @@ pub const TARGETS: [(&str, fn(&[u8])); 9] = [
 ];
 
 /// Runs the target of this name.
+#[allow(dead_code, reason = "the tests have the table")]
 pub fn run(name: &str, bytes: &[u8]) {
     let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("a target of this name");
     target(bytes);

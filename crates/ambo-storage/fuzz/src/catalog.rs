@@ -18,7 +18,8 @@ pub fn row(bytes: &[u8]) {
         let mut key = vec![how % 8];
         // Few ids, so that rows meet; now and then any.
         match how >> 3 & 3 {
-            0 => key.extend_from_slice(input.take(8)),
+            0 => key.extend_from_slice(input.take(4)),
+            1 if how & 0x80 != 0 => key.extend_from_slice(input.take(8)),
             kind => {
                 key.extend_from_slice(&u32::from(input.byte() % 4).to_be_bytes());
                 key.extend((kind == 2).then(|| u32::from(input.byte()).to_be_bytes()).into_iter().flatten());

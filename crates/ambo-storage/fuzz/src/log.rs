@@ -131,7 +131,8 @@ pub fn segment(bytes: &[u8]) {
         }
     }
     let access = if how & 4 != 0 { Access::ReadOnly } else { Access::Write };
-    let changed = before.concat().iter().zip(files.concat()).filter(|(before, after)| **before != *after).count();
+    let changed =
+        before.concat().iter().zip(files.concat()).filter(|(before, after)| **before != *after).count();
     let mut number = 0;
     read(&files, access, |ts, value| {
         number += 1;

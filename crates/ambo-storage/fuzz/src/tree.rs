@@ -41,8 +41,12 @@ fn with_store(with: impl FnOnce(&Arc<PageStore>, &Dictionary) -> Vec<PageRange>)
 
 /// A record that is like others.
 fn sample(number: u64) -> Vec<u8> {
-    format!("order {number} of customer {} is {}", number * 7919 % 1000, ["open", "paid"][number as usize % 2])
-        .into_bytes()
+    format!(
+        "order {number} of customer {} is {}",
+        number * 7919 % 1000,
+        ["open", "paid"][number as usize % 2]
+    )
+    .into_bytes()
 }
 
 /// A root page as the builder makes it, in which then some bytes are changed.
@@ -129,7 +133,8 @@ fn read(store: &Arc<PageStore>, meta: TreeMeta, page: &[u8], damaged: bool) -> V
     let root = writer.write(page).expect("memory has room");
     let mut used = writer.finish().expect("memory has room");
     let tree = Tree::open(Arc::clone(store), TreeMeta { root, ..meta });
-    let report = tree.check(&CheckOptions { tombstones_allowed: true, problems_max: 10 }).expect("only damage");
+    let report =
+        tree.check(&CheckOptions { tombstones_allowed: true, problems_max: 10 }).expect("only damage");
     let sound = report.problems.is_empty();
     assert!(sound || damaged, "{:?}", report.problems);
     let forward = scan(&tree, true);
@@ -141,7 +146,8 @@ fn read(store: &Arc<PageStore>, meta: TreeMeta, page: &[u8], damaged: bool) -> V
     for key in &probes {
         let found = tree.get(key).map(|record| record.map(|record| record.to_vec()));
         let mut cursor = tree.cursor();
-        let (below, at) = (tree.rank(key), cursor.seek_ge(key).map(|there| there.then(|| cursor.key().to_vec())));
+        let (below, at) =
+            (tree.rank(key), cursor.seek_ge(key).map(|there| there.then(|| cursor.key().to_vec())));
         let _ = (cursor.seek_lt(key), cursor.seek_gt(key), cursor.seek_le(key));
         if let (true, Ok(entries)) = (sound, &forward) {
             let place = entries.partition_point(|(other, _)| other < key);

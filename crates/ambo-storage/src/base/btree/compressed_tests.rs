@@ -258,7 +258,9 @@ fn each_record_has_its_own_dictionary() {
         format!("{} {number} {} {}", words[0], words[1], number * 31 % 1000).into_bytes()
     };
     let mut packed = Vec::new();
-    for (id, words) in [(1, ["order", "of customer"]), (2, ["flight", "to airport"]), (300, ["item", "in basket"])] {
+    for (id, words) in
+        [(1, ["order", "of customer"]), (2, ["flight", "to airport"]), (300, ["item", "in basket"])]
+    {
         let samples: Vec<Vec<u8>> = (0..2000).map(|number| text(words, number)).collect();
         let samples: Vec<&[u8]> = samples.iter().map(Vec::as_slice).collect();
         let dictionary = Dictionary::train(&samples, 2048).unwrap();
@@ -304,5 +306,24 @@ fn records_are_only_packed_where_that_is_smaller() {
         assert_eq!(packer.pack(&noise), None, "{codec}");
         assert_eq!(packer.pack(&[0; 7]), None, "{codec}");
         assert!(packer.pack(&[0; 400]).is_some_and(|packed| packed.len() < 50), "{codec}");
+    }
+}
+
+// Keeps away: records that stay in the codec of before when all is to be written anew.
+#[test]
+fn rewriting_changes_the_codec_of_records() {
+    let store = PageStore::memory(PAGE);
+    let model: Model = (0..3000u32)
+        .map(|n| (n.to_be_bytes().to_vec(), Some(format!("{:060} and once more {:060}", n, n).into_bytes())))
+        .collect();
+    let cancel = AtomicBool::new(false);
+    let zstd = Some(RecordCodec::Zstd { level: 3 });
+    let fresh = build_with(&store, &model, options(None, zstd)).space(u64::MAX).unwrap().records;
+    for before in [None, Some(RecordCodec::FirebirdRle), Some(RecordCodec::Lz4)] {
+        let tree = build_with(&store, &model, options(None, before));
+        let mut options_of = MergeOptions { rewrite: true, ..MergeOptions::new(&cancel) };
+        options_of.build = options(None, zstd);
+        let merged = Tree::open(Arc::clone(&store), merge(&[tree], &options_of).unwrap().meta);
+        assert_eq!(merged.space(u64::MAX).unwrap().records, fresh, "{before:?}");
     }
 }
