@@ -8,8 +8,11 @@ pub mod integer;
 pub mod record;
 pub mod rows;
 
+/// A target and its name.
+pub type Target = (&'static str, fn(&[u8]));
+
 /// All targets by name.
-pub const TARGETS: [(&str, fn(&[u8])); 9] = [
+pub const TARGETS: [Target; 9] = [
     ("bitmap_read", bitmap::bitmap_read),
     ("column_block", column::block),
     ("column_text", column_text::text),

@@ -8,8 +8,11 @@ pub mod log;
 pub mod superblock;
 pub mod tree;
 
+/// A target and its name.
+pub type Target = (&'static str, fn(&[u8]));
+
 /// All targets by name.
-pub const TARGETS: [(&str, fn(&[u8])); 9] = [
+pub const TARGETS: [Target; 9] = [
     ("blob_chunks", blob::chunks),
     ("blob_reference", blob::reference),
     ("catalog_row", catalog::row),

@@ -421,7 +421,7 @@ mod tests {
     #[test]
     fn ids_have_bounds() {
         let mut catalog = catalog();
-        let definition = TableDefinition::key_value("t").encode();
+        let definition = TableDefinition::key_value("main.t").encode();
         for id in [0, u32::MAX] {
             for record in [Record::inline(&definition), Record::TOMBSTONE] {
                 assert!(catalog.apply(&table_key(TABLE_ROW, TableId(id)), record).is_err());
