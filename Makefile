@@ -3,6 +3,8 @@ CARGO ?= cargo
 # CI keeps its target directory outside the checkout, so that the next run is incremental.
 SEEDS ?= 10000
 ROUNDS ?= 200
+# Seconds for each fuzz target.
+TIME ?= 60
 # Flags for the benchmarks, such as --records 1M --suite kekskv.
 BENCH ?=
 
@@ -41,10 +43,19 @@ bench-codecs:
 bench-quick:
 	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1
 
-# Needs cargo-fuzz and a nightly toolchain.
+# All fuzz targets of all crates, TIME seconds each, from the corpus in the repository; what is found besides goes to
+# target/fuzz-corpus. Needs cargo-fuzz and a nightly toolchain. See CONTRIBUTING.md.
 fuzz:
-	cd crates/ambo-codec && $(CARGO) +nightly fuzz run row_decode -- -max_total_time=60
-	cd crates/ambo-codec && $(CARGO) +nightly fuzz run key_decode -- -max_total_time=60
+	@set -e; for manifest in crates/*/fuzz/Cargo.toml; do \
+		cd $(CURDIR)/$${manifest%/fuzz/Cargo.toml}; \
+		for fuzz_target in $$($(CARGO) fuzz list); do \
+			echo "== $$fuzz_target, $(TIME) s"; \
+			found=$(CURDIR)/target/fuzz-corpus/$$fuzz_target; \
+			mkdir -p $$found fuzz/corpus/$$fuzz_target; \
+			$(CARGO) +nightly fuzz run $$fuzz_target $$found fuzz/corpus/$$fuzz_target -- \
+				-max_total_time=$(TIME) -timeout=20 -max_len=2048 -verbosity=0 -print_final_stats=1; \
+		done; \
+	done
 
 doc:
 	$(CARGO) doc --workspace --exclude ambo-bench --no-deps --open

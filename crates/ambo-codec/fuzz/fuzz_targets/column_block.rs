@@ -1,7 +1,4 @@
 //! `cargo +nightly fuzz run column_block`, from the folder of the crate `ambo-codec`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    ambo_codec_fuzz::column::parse(bytes);
-    ambo_codec_fuzz::column::damage(bytes);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ambo_codec_fuzz::run("column_block", bytes));

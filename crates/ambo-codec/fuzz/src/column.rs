@@ -161,3 +161,9 @@ pub fn damage(bytes: &[u8]) {
         read_kind(&plain, kind, values.len());
     }
 }
+
+/// Both, of the same bytes.
+pub fn block(bytes: &[u8]) {
+    parse(bytes);
+    damage(bytes);
+}

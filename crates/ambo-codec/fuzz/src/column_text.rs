@@ -17,7 +17,9 @@ fn read(block: &TextBlock<'_>) {
     assert!(whole || offsets.is_empty() && data.is_empty());
     for row in [0, rows / 2, rows.saturating_sub(1)].into_iter().filter(|row| *row < rows) {
         let mut one = Vec::new();
-        if block.get(row, &mut one).is_ok() && whole {
+        let got = block.get(row, &mut one);
+        if whole {
+            assert_eq!(got, Ok(()), "the whole can be read, so can its parts");
             assert_eq!(one, data[offsets[row] as usize..offsets[row + 1] as usize]);
         }
         let _ = block.borrow(row);
@@ -68,9 +70,9 @@ pub fn damage(bytes: &[u8]) {
     let len = usize::from(len % 8) + 1;
     let offsets: Vec<u32> = (0..=text.len() / len).map(|row| (row * len) as u32).collect();
     let strings = BytesView::new(&offsets, text);
-    let table = TextTable::train(&strings, Goal::Speed);
     let encoding = TextEncoding::ALL[usize::from(number) % TextEncoding::ALL.len()];
-    let table = (number & 0x80 != 0).then_some(&table);
+    let table = (number & 0x80 != 0).then(|| TextTable::train(&strings, Goal::Speed));
+    let table = table.as_ref();
     let mut block = Vec::new();
     if !encode_as(encoding, &strings, Goal::Size, table, &mut block).expect("few strings") {
         return;
@@ -82,4 +84,10 @@ pub fn damage(bytes: &[u8]) {
     if let Ok(block) = TextBlock::parse(&block, strings.len(), table.map(TextTable::shared)) {
         read(&block);
     }
+}
+
+/// Both, of the same bytes.
+pub fn text(bytes: &[u8]) {
+    parse(bytes);
+    damage(bytes);
 }

@@ -56,8 +56,12 @@ pub fn row_decode(mut bytes: &[u8]) {
     for column in all {
         let _ = spec.decode_column(bytes, column);
     }
+    let mut whole = Vec::new();
+    let decodes = spec.decode(bytes, &mut whole).is_ok();
+    assert_eq!(decodes, spec.decode_values(bytes).is_ok());
     if let Ok(values) = spec.decode_values(bytes) {
         assert!(projects);
+        assert_eq!(whole, refs(&values));
         assert_eq!(projected, refs(&values));
         let mut again = Vec::new();
         spec.encode(&refs(&values), &mut again).expect("decoded values fit");

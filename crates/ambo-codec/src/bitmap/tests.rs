@@ -278,3 +278,18 @@ fn highest_positions() {
     set.remove_range(1..);
     assert_eq!(set.iter().collect::<Vec<_>>(), [0]);
 }
+
+// Keeps away: the first or last position of a run that is not in it, in memory or as bytes.
+#[test]
+fn runs_contain_their_ends() {
+    let positions = || (10..20).chain(30..41).chain(65_000..65_536).chain(65_536..66_000);
+    let set = Bitmap::from_sorted(positions()).unwrap();
+    let mut bytes = Vec::new();
+    set.encode(&mut bytes);
+    assert!(bytes.len() < 50, "runs");
+    let stored = BitmapRef::parse(&bytes).unwrap();
+    for position in (0..50).chain(64_990..66_010) {
+        let expected = positions().any(|other| other == position);
+        assert_eq!((set.contains(position), stored.contains(position)), (expected, expected), "{position}");
+    }
+}

@@ -735,3 +735,54 @@ proptest! {
         conform(&values, |values| Column::F64(values.to_vec()), None, Goal::Speed);
     }
 }
+
+// Keeps away: differences of more bits than the values have, in frames of the length that such would take.
+#[test]
+fn frames_are_no_wider_than_their_values() {
+    let frame = |width: u8| {
+        let mut bytes = vec![width, 0, 0];
+        bytes.resize(3 + bits::packed_len(10, width.into()), 0);
+        bytes
+    };
+    assert!(frames::Frames::<u16>::parse(&mut &frame(16)[..], 10).is_ok());
+    assert!(frames::Frames::<u16>::parse(&mut &frame(17)[..], 10).is_err());
+    assert!(frames::Frames::<u16>::parse(&mut &frame(65)[..], 10).is_err());
+}
+
+// Keeps away: exponents for which there is no power of ten, and a panic over them.
+#[test]
+fn exponents_are_bounded() {
+    let mut bytes = Vec::new();
+    frames::encode(&[0u64; 10], &mut bytes);
+    let parse = |e: u8, f: u8| {
+        alp::Alp::<f64>::parse(&mut &[&[e, f, 0, 0, 0, 0][..], &bytes].concat()[..], 10).map(drop)
+    };
+    assert!(parse(18, 18).is_ok());
+    assert!(parse(19, 0).is_err() && parse(255, 255).is_err() && parse(3, 4).is_err());
+}
+
+// Keeps away: a block that is taken for one although something follows it, or is of other rows than its reader thinks.
+#[test]
+fn a_block_is_all_of_its_bytes() {
+    for values in
+        [vec![7; 300], (0..300).collect(), (0..300).map(|row| row * 7919 % 1000).collect::<Vec<i32>>()]
+    {
+        let mut bytes = Vec::new();
+        encode(ColumnSlice::I32(&values), None, Goal::Speed, &mut bytes).unwrap();
+        let bytes = envelope::expand(&bytes, 1 << 20).unwrap().into_owned();
+        assert!(Block::parse(&bytes, Kind::I32, 300).is_ok());
+        assert!(Block::parse(&bytes, Kind::I32, 299).is_err());
+        assert!(Block::parse(&bytes, Kind::U32, 300).is_err());
+        assert!(Block::parse(&bytes[..bytes.len() - 1], Kind::I32, 300).is_err());
+        assert!(Block::parse(&[&bytes[..], &[0]].concat(), Kind::I32, 300).is_err());
+    }
+}
+
+// Keeps away: rows behind the end of a mask that a union sets and a count then counts.
+#[test]
+fn masks_end_where_they_end() {
+    let mut mask = Mask::none(70);
+    mask.or(BitsView::new(&[!0, !0], 70));
+    assert_eq!((mask.count(), mask.words()), (70, &[!0, 0x3f][..]));
+    assert_eq!(mask.iter().last(), Some(69));
+}

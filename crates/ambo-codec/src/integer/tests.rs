@@ -285,3 +285,29 @@ fn append_refuses() {
         assert_eq!(bytes, before);
     }
 }
+
+// Keeps away a block whose step no two of its values can be apart.
+#[test]
+fn a_step_wider_than_the_word_is_refused() {
+    // Width 0 and a step of 2^32 - 1, then of 2^32.
+    let (widest, wider) = ([0x80, 0xff, 0xff, 0xff, 0xff, 0x0f], [0x80, 0x80, 0x80, 0x80, 0x80, 0x10]);
+    for codec in [IntegerCodec::For, IntegerCodec::SimdFor, IntegerCodec::Bp128] {
+        assert!(codec.block(&widest, 0u32, 2).is_ok());
+        assert!(codec.block(&wider, 0u32, 2).is_err());
+        assert!(codec.block(&wider, 0u64, 2).is_ok());
+    }
+}
+
+// Keeps away a value that is appended behind what only follows the block, as in a page.
+#[test]
+fn append_leaves_out_what_follows_the_block() {
+    for codec in IntegerCodec::ALL {
+        for count in [1, 2, 5, 17, 64, 100] {
+            let values: Vec<u32> = (0..=count).map(|n| n * n * 300).collect();
+            let mut bytes = encoded(codec, &values[..count as usize]);
+            bytes.extend_from_slice(&[0xaa; 9]);
+            codec.append(&mut bytes, 0, count as usize, values[count as usize]).unwrap();
+            assert_eq!(bytes, encoded(codec, &values), "{codec}, {count}");
+        }
+    }
+}

@@ -228,3 +228,46 @@ fn damaged_dictionaries() {
         }
     }
 }
+
+// Keeps away a record that is read although something follows it: it is not what was written.
+#[test]
+fn bytes_behind_a_record_are_refused() {
+    for codec in codecs() {
+        for raw in [&b"Delft Delft Delft Delft"[..], &[0; 300], b"x"] {
+            let mut stored = compressed(codec, raw);
+            stored.push(0);
+            let mut out = Vec::new();
+            assert!(codec.decompress_into(None, &stored, raw.len(), &mut out).is_err(), "{codec}");
+            assert!(out.is_empty());
+        }
+    }
+}
+
+// Keeps away runs that are long enough to be worth a block and do not get one.
+#[test]
+fn the_shortest_runs_are_used() {
+    let elekt = |raw: &[u8]| compressed(RecordCodec::ElektRle, raw);
+    assert_eq!(elekt(&[0, 0]), [0x41]);
+    assert_eq!(elekt(&[5, 5, 5]), [0x80, 5]);
+    assert_eq!(elekt(&[5, 5]), [0x01, 5, 5]);
+    assert_eq!(elekt(&[1, 0, 0, 0]), [0x00, 1, 0x42]);
+    assert_eq!(elekt(&[1, 5, 5, 5, 5]), [0x00, 1, 0x81, 5]);
+    assert_eq!(compressed(RecordCodec::FirebirdRle, &[5, 5, 5]), [0xfd, 5]);
+}
+
+// Keeps away an LZF copy from further than its 13 bits reach.
+#[test]
+fn lzf_reaches_as_far_as_its_distances() {
+    let stored = |distance: usize| {
+        let mut raw = b"needle in a haystack".to_vec();
+        raw.resize(distance, 0);
+        raw.extend_from_slice(b"needle in a haystack");
+        let stored = compressed(RecordCodec::Lzf, &raw);
+        let mut out = Vec::new();
+        RecordCodec::Lzf.decompress_into(None, &stored, raw.len(), &mut out).unwrap();
+        assert!(out == raw, "{distance}");
+        stored.len()
+    };
+    assert!((8_180..8_200).all(|distance| stored(distance) > 0));
+    assert!(stored(8_192) + 10 < stored(8_193));
+}

@@ -44,9 +44,16 @@ fn encoded(spec: &RowSpec, values: &[Value]) -> Vec<u8> {
     row
 }
 
+/// What both ways to read a whole row say, which must be the same.
 fn decoded<'a>(spec: &'a RowSpec, row: &'a [u8]) -> Result<Vec<ValueRef<'a>>> {
     let mut out = Vec::new();
-    spec.decode(row, &mut out).map(|()| out)
+    let result = spec.decode(row, &mut out).map(|()| out);
+    let fields: Result<Vec<_>> = spec.fields(row).and_then(Iterator::collect);
+    assert_eq!(fields.is_ok(), result.is_ok(), "{row:02x?}: {fields:?}, {result:?}");
+    if let (Ok(fields), Ok(values)) = (fields, &result) {
+        assert_eq!(format!("{fields:?}"), format!("{values:?}"));
+    }
+    result
 }
 
 proptest! {

@@ -1,8 +1,9 @@
-//! The fuzz targets, for a moment, on bytes from a fixed seed: they need no nightly compiler here.
+//! The fuzz targets, for a moment, on bytes from a fixed seed and on their corpus: they need no nightly compiler here.
 
 mod bitmap;
 mod column;
 mod column_text;
+mod corpus;
 mod integer;
 mod record;
 mod rows;

@@ -126,10 +126,18 @@ impl Catalog {
         definition.validate()?;
         self.require_schema_of(&definition.name)?;
         self.require_free(&definition.name)?;
-        let id = TableId(self.next_id);
+        let id = self.fresh_id()?;
         let change = table_change(id, Some(&definition));
         self.put_table(id, definition);
         Ok((id, change))
+    }
+
+    /// An id that no table has had.
+    fn fresh_id(&self) -> Result<TableId> {
+        match self.next_id {
+            u32::MAX => Err(Error::Invalid("all ids of tables are used up".into())),
+            id => Ok(TableId(id)),
+        }
     }
 
     /// Removes a table.
@@ -171,9 +179,9 @@ impl Catalog {
     pub fn truncate_table(&mut self, name: &str) -> Result<(TableId, TableId, Vec<CatalogChange>)> {
         let (old, definition) = self.find(name)?;
         let definition = (**definition).clone();
+        let new = self.fresh_id()?;
         self.remove_table(old);
         self.forget_dictionaries(old);
-        let new = TableId(self.next_id);
         let changes = vec![table_change(old, None), table_change(new, Some(&definition))];
         self.put_table(new, definition);
         Ok((old, new, changes))
@@ -279,6 +287,9 @@ impl Catalog {
             }
             TABLE_ROW => {
                 let id = TableId(u32_key(rest)?);
+                if id == CATALOG_TABLE || id.0 == u32::MAX {
+                    return Err(format!("table {id}, an id that no table has"));
+                }
                 match value {
                     Some(bytes) => self.put_table(id, TableDefinition::decode(bytes)?),
                     None => {
@@ -408,6 +419,34 @@ mod tests {
         assert_eq!(replayed.find("shop.plain").unwrap().1.record_compression, Some(RecordCodec::Lz4));
         let (id, _) = replayed.create_table(TableDefinition::key_value("next")).unwrap();
         assert!(id > new);
+    }
+
+    /// Keeps away: two dictionaries with one number, while records that refer to the first may be left.
+    #[test]
+    fn numbers_of_dictionaries_are_never_used_again() {
+        let mut catalog = catalog();
+        let (id, _) = catalog.find("plain").unwrap();
+        catalog.put_dictionary(id, 5, [1, 2].into());
+        assert_eq!(catalog.next_dictionary(), 6);
+        catalog.forget_dictionaries(id);
+        assert_eq!((catalog.next_dictionary(), catalog.dictionaries(id).count()), (6, 0));
+    }
+
+    /// Keeps away: an id that no table can have, and a new table in the place of the last.
+    #[test]
+    fn ids_have_bounds() {
+        let mut catalog = catalog();
+        let definition = TableDefinition::key_value("main.t").encode();
+        for id in [0, u32::MAX] {
+            for record in [Record::inline(&definition), Record::TOMBSTONE] {
+                assert!(catalog.apply(&table_key(TABLE_ROW, TableId(id)), record).is_err());
+            }
+        }
+        let last = u32::MAX - 1;
+        catalog.apply(&table_key(TABLE_ROW, TableId(last)), Record::inline(&definition)).unwrap();
+        assert!(matches!(catalog.create_table(TableDefinition::key_value("u")), Err(Error::Invalid(_))));
+        assert!(matches!(catalog.truncate_table("t"), Err(Error::Invalid(_))));
+        assert_eq!(catalog.find("t").unwrap().0, TableId(last));
     }
 
     /// Keeps away: a refusal that does not say what there is instead.

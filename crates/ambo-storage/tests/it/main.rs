@@ -1,7 +1,9 @@
 //! The engine as a whole, from outside: one binary, because each links everything again.
 
+mod codecs;
 mod formats;
 mod found;
+mod hostile;
 mod isolation;
 mod model;
 mod scan;

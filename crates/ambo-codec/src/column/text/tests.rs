@@ -313,6 +313,18 @@ fn shared_dictionary() {
     let codes = block.codes().unwrap();
     assert!(codes.is_shared());
     assert_eq!(codes.entries().unwrap().len(), 100);
+    // Codes are stored above the lowest of the block.
+    let high = Sample::new((0..300).map(|row| format!("Clerk#{:09}", 90 + row % 7)));
+    let mut block = Vec::new();
+    assert!(
+        encode_as(TextEncoding::SharedDictionary, &high.view(), Goal::Speed, Some(&table), &mut block)
+            .unwrap()
+    );
+    let block = TextBlock::parse(&block, 300, Some(table.shared())).unwrap();
+    let mut codes = Vec::new();
+    block.codes().unwrap().read(0..300, &mut codes).unwrap();
+    assert!(codes.iter().zip(0..).all(|(code, row)| *code == 90 + row % 7));
+    assert_eq!(block.min_max().unwrap(), Some((b"Clerk#000000090".to_vec(), b"Clerk#000000096".to_vec())));
     let foreign = Sample::new(["Clerk#000000000", "Clerk of none"]);
     assert!(
         !encode_as(TextEncoding::SharedDictionary, &foreign.view(), Goal::Speed, Some(&table), &mut bytes)
@@ -343,4 +355,64 @@ fn choices() {
     assert_eq!(choose((0..4096).map(path).collect(), Goal::Speed), TextEncoding::Front);
     assert_eq!(choose(vec![String::new(); 4096], Goal::Speed), TextEncoding::Constant);
     assert_eq!(choose(vec![], Goal::Speed), TextEncoding::Constant);
+}
+
+/// The text is damage, by whatever way it is read.
+fn refused(block: &[u8], rows: usize) {
+    let Ok(block) = TextBlock::parse(block, rows, None) else { return };
+    assert!(block.decode(0..rows, &mut Vec::new(), &mut Vec::new()).is_err());
+    let last = rows - 1;
+    assert!(block.get(last, &mut Vec::new()).is_err());
+    assert!(block.gather(&[last as u32], &mut Vec::new(), &mut Vec::new()).is_err());
+    if let Some(codes) = block.codes() {
+        assert!(codes.read(0..rows, &mut Vec::new()).is_err());
+        assert!(block.min_max().is_err());
+    }
+}
+
+// Keeps away a prefix where a group begins anew: whoever reads from there has nothing before it.
+#[test]
+fn prefix_at_a_restart() {
+    let suffixes = encoded(&["b"; 17], TextEncoding::Raw);
+    let block = |decoded: u8, at_16: u8| [&[4, decoded, 1, 0, 0, at_16][..], &suffixes].concat();
+    let sound = block(17, 0);
+    let sound = TextBlock::parse(&sound, 17, None).unwrap();
+    sound.decode(0..17, &mut Vec::new(), &mut Vec::new()).unwrap();
+    refused(&block(18, 1), 17);
+}
+
+// Keeps away codes that are in no dictionary.
+#[test]
+fn foreign_codes() {
+    let mut block = encoded(&["ab", "cd", "ef", "ab", "cd", "ef", "ab", "cd"], TextEncoding::Dictionary);
+    let codes = block.len() - 128;
+    block[codes..].fill(0xff);
+    refused(&block, 8);
+}
+
+// Keeps away an alphabet that is out of order, and codes behind its end.
+#[test]
+fn positional_damage() {
+    let block = encoded(&["ab", "bc", "ca", "bb"], TextEncoding::Positional);
+    let alphabet = block.windows(3).position(|bytes| bytes == b"abc").unwrap();
+    let mut swapped = block.clone();
+    swapped.swap(alphabet, alphabet + 1);
+    assert!(TextBlock::parse(&swapped, 4, None).is_err());
+    let mut foreign = block.clone();
+    *foreign.last_mut().unwrap() = 0xff;
+    refused(&foreign, 4);
+}
+
+// Keeps away strings that are together shorter than their block says.
+#[test]
+fn stated_sizes_are_right() {
+    let strings = ["furiously final deposits", "final furiously", "deposits sleep furiously"];
+    for encoding in [TextEncoding::Fsst, TextEncoding::Front] {
+        let mut block = encoded(&strings, encoding);
+        assert_eq!(block[1], 63);
+        block[1] += 1;
+        if let Ok(block) = TextBlock::parse(&block, 3, None) {
+            assert!(block.decode(0..3, &mut Vec::new(), &mut Vec::new()).is_err(), "{encoding:?}");
+        }
+    }
 }

@@ -4,7 +4,8 @@ use std::sync::{Arc, atomic::AtomicBool};
 
 use ambo_codec::{
     integer::IntegerCodec,
-    record::{Compressor, RecordCodec},
+    record::{Compressor, Dictionary, RecordCodec},
+    varint,
 };
 use proptest::prelude::*;
 
@@ -245,5 +246,84 @@ fn blobs_are_compressed() {
             let len = reader.read_at(offset, &mut part).unwrap();
             assert_eq!(part[..len], value[offset as usize..][..len]);
         }
+    }
+}
+
+// Keeps away: a record that is decompressed with another dictionary than its own.
+#[test]
+fn each_record_has_its_own_dictionary() {
+    let store = PageStore::memory(PAGE);
+    let codec = RecordCodec::Zstd { level: 3 };
+    let text = |words: [&str; 2], number: usize| {
+        format!("{} {number} {} {}", words[0], words[1], number * 31 % 1000).into_bytes()
+    };
+    let mut packed = Vec::new();
+    for (id, words) in
+        [(1, ["order", "of customer"]), (2, ["flight", "to airport"]), (300, ["item", "in basket"])]
+    {
+        let samples: Vec<Vec<u8>> = (0..2000).map(|number| text(words, number)).collect();
+        let samples: Vec<&[u8]> = samples.iter().map(Vec::as_slice).collect();
+        let dictionary = Dictionary::train(&samples, 2048).unwrap();
+        store.dictionaries().insert(id, dictionary.clone());
+        let compression = RecordCompression { codec, dictionary: Some((id, dictionary)) };
+        let raw = [text(words, 77), text(words, 78)].concat();
+        packed.push((packed::Packer::new(&compression).pack(&raw).unwrap().to_vec(), raw));
+    }
+    let mut value = Vec::new();
+    for (packed, raw) in &packed {
+        assert_eq!(packed::unpack(&store, packed, &mut value), Ok(()));
+        assert_eq!(&value, raw);
+    }
+    store.dictionaries().remove(300);
+    assert!(packed::unpack(&store, &packed[2].0, &mut value).is_err());
+}
+
+// Keeps away: a record in a leaf that says to be longer than any, and is believed.
+#[test]
+fn packed_records_have_a_longest() {
+    let store = PageStore::memory(PAGE);
+    let form = |len: usize| {
+        let mut packed = vec![RecordCodec::ElektRle.number()];
+        varint::encode(len as u64, &mut packed);
+        Compressor::new(RecordCodec::ElektRle, None).compress(&vec![0; len], &mut packed);
+        packed
+    };
+    let mut value = Vec::new();
+    let longest = packed::PACKED_BYTES_MAX;
+    assert_eq!(packed::unpack(&store, &form(longest), &mut value), Ok(()));
+    assert_eq!(value.len(), longest);
+    assert!(packed::unpack(&store, &form(longest + 1), &mut value).is_err());
+    assert!(packed::unpacked_len(&form(longest + 1)).is_err());
+}
+
+// Keeps away: a record that takes more room compressed than it would as it is, and work on what is too short to gain.
+#[test]
+fn records_are_only_packed_where_that_is_smaller() {
+    let mut state = 7;
+    let noise: Vec<u8> = (0..400).map(|_| crate::io::sim::split_mix(&mut state) as u8).collect();
+    for codec in RecordCodec::ALL {
+        let mut packer = packed::Packer::new(&RecordCompression { codec, dictionary: None });
+        assert_eq!(packer.pack(&noise), None, "{codec}");
+        assert_eq!(packer.pack(&[0; 7]), None, "{codec}");
+        assert!(packer.pack(&[0; 400]).is_some_and(|packed| packed.len() < 50), "{codec}");
+    }
+}
+
+// Keeps away: records that stay in the codec of before when all is to be written anew.
+#[test]
+fn rewriting_changes_the_codec_of_records() {
+    let store = PageStore::memory(PAGE);
+    let model: Model = (0..3000u32)
+        .map(|n| (n.to_be_bytes().to_vec(), Some(format!("{:060} and once more {:060}", n, n).into_bytes())))
+        .collect();
+    let cancel = AtomicBool::new(false);
+    let zstd = Some(RecordCodec::Zstd { level: 3 });
+    let fresh = build_with(&store, &model, options(None, zstd)).space(u64::MAX).unwrap().records;
+    for before in [None, Some(RecordCodec::FirebirdRle), Some(RecordCodec::Lz4)] {
+        let tree = build_with(&store, &model, options(None, before));
+        let mut options_of = MergeOptions { rewrite: true, ..MergeOptions::new(&cancel) };
+        options_of.build = options(None, zstd);
+        let merged = Tree::open(Arc::clone(&store), merge(&[tree], &options_of).unwrap().meta);
+        assert_eq!(merged.space(u64::MAX).unwrap().records, fresh, "{before:?}");
     }
 }

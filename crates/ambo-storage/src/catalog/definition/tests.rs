@@ -129,3 +129,13 @@ fn impossible_tables_are_refused() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+/// Keeps away: a level that the codec does not have.
+#[test]
+fn levels_of_codecs_without_levels_are_refused() {
+    let lz4 = TableDefinition::key_value("t").record_compression(RecordCodec::Lz4);
+    let mut bytes = lz4.encode();
+    assert_eq!(TableDefinition::decode(&bytes), Ok(lz4));
+    *bytes.last_mut().unwrap() = 7;
+    assert!(TableDefinition::decode(&bytes).unwrap_err().contains("level 7"));
+}

@@ -238,13 +238,16 @@ fn r13_obsolete_segments_are_removed_unread() {
 fn r14_a_valid_group_with_nonsense_is_an_error() {
     // Keeps away a panic, or a silent skip, where the checksum is right and the contents are not.
     type Change = fn(&mut Vec<u8>, &mut format::GroupHeader);
-    let changes: [Change; 6] = [
+    let changes: [Change; 9] = [
         |bytes, _| bytes[56 + 8] = 9,  // more operations than there are
         |bytes, _| bytes[56 + 8] = 0,  // fewer
         |bytes, _| bytes[56 + 17] = 9, // an unknown kind
         |_, header| header.transactions = 2,
         |_, header| header.last_ts = Timestamp(3),
         |_, header| (header.flags, header.raw) = (1, 900), // not LZ4
+        |_, header| header.flags = 2,                      // unknown
+        |_, header| header.raw += 1,
+        |_, header| header.raw -= 1,
     ];
     for (i, change) in changes.into_iter().enumerate() {
         let (disk, ..) = written(0, 1, 100);
@@ -420,6 +423,9 @@ fn compressed_groups_come_back() {
     }
     assert!(ends[0] < 300, "{ends:?}");
     assert!((5_000..5_200).contains(&(ends[1] - ends[0])));
+    let file = disk.contents(FIRST).unwrap();
+    let flags = |at: u64| file[64 + at as usize + 16];
+    assert_eq!([0, ends[0], ends[1]].map(flags), [1, 0, 0], "noise and little is stored as it is");
     assert_eq!(read_all(&disk).unwrap().0, transactions);
 }
 

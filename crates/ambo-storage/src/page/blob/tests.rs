@@ -3,6 +3,7 @@ use std::{
     sync::Arc,
 };
 
+use ambo_codec::record::RecordCodec;
 use proptest::prelude::*;
 
 use super::*;
@@ -180,5 +181,56 @@ fn a_dropped_writer_frees_its_pages() {
         Write::write_all(&mut writer, &value(5_000_000, 1)).unwrap();
         drop(writer);
         assert_eq!(store.stats().used_pages, used);
+    }
+}
+
+/// A reference to `stored` in pages, as what a value of `bytes` bytes became with LZ4.
+fn as_compressed(store: &Arc<PageStore>, stored: &[u8], bytes: u64) -> BlobRef {
+    BlobRef { bytes, codec: Some(RecordCodec::Lz4.number()), ..write(store, stored, 1 << 20) }
+}
+
+// Keeps away: chunks and an index that do not belong together, a read that never ends over them, and a short one.
+#[test]
+fn chunks_are_as_long_as_they_should_be() {
+    let store = PageStore::memory(PAGE);
+    let raw = |len: u32| (len | CHUNK_RAW).to_le_bytes();
+    let sound = [&[7; 10][..], &raw(10)].concat();
+    let mut reader = BlobReader::new(&store, as_compressed(&store, &sound, 10)).unwrap();
+    assert_eq!(reader.read_all().unwrap(), [7; 10]);
+    let gap = [&[7; 13][..], &raw(10)].concat();
+    let (too_short, too_long) = ([&[7; 9][..], &raw(9)].concat(), [&[7; 11][..], &raw(11)].concat());
+    let beyond = [&[7; 10][..], &raw(11)].concat();
+    for stored in [&gap[..], &too_short, &too_long, &beyond, &sound[..3]] {
+        let read = BlobReader::new(&store, as_compressed(&store, stored, 10))
+            .and_then(|mut reader| reader.read_all());
+        assert!(read.is_err(), "{stored:02x?}");
+    }
+    let huge = vec![7; CHUNK_BYTES + 1];
+    let stored = [&huge[..], &raw(huge.len() as u32)].concat();
+    assert!(BlobReader::new(&store, as_compressed(&store, &stored, 10)).is_err());
+}
+
+// Keeps away: a chunk that could not be read and is taken for another one, or for the one before.
+#[test]
+fn a_damaged_chunk_leaves_the_others() {
+    let store = PageStore::memory(PAGE);
+    let value = value(3 * CHUNK_BYTES, 4).iter().map(|byte| byte & 0xf0).collect::<Vec<_>>();
+    let mut writer = BlobWriter::new(&store, Some(RecordCodec::Zlib { level: 1 }));
+    writer.write_all(&value).unwrap();
+    let blob = writer.finish().unwrap();
+    let plain = BlobRef { bytes: blob.stored, codec: None, ..blob.clone() };
+    let mut stored = BlobReader::new(&store, plain).unwrap().read_all().unwrap();
+    let first = u32::from_le_bytes(*stored.last_chunk::<12>().unwrap().first_chunk().unwrap()) as usize;
+    stored[first..first + 2].fill(0xff);
+    let damaged = BlobRef { bytes: blob.bytes, codec: blob.codec, ..write(&store, &stored, 1 << 20) };
+    let mut reader = BlobReader::new(&store, damaged).unwrap();
+    let mut part = [0; 100];
+    for _ in 0..2 {
+        for (chunk, sound) in [(0, true), (1, false), (1, false), (0, true), (2, true), (1, false), (2, true)]
+        {
+            let at = chunk * CHUNK_BYTES + 50;
+            assert_eq!(reader.read_at(at as u64, &mut part).is_ok(), sound, "chunk {chunk}");
+            assert!(!sound || part == value[at..at + 100]);
+        }
     }
 }

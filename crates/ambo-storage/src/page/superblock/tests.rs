@@ -141,3 +141,14 @@ proptest! {
         }
     }
 }
+
+// Keeps away: a copy that is taken for the other's, so that the next checkpoint is written over the only good one.
+#[test]
+fn a_copy_belongs_to_its_place() {
+    let file = file(&SimDisk::new(1));
+    file.write_at(&superblock(2).encode(), SUPERBLOCK_BYTES as u64).unwrap();
+    let error = Superblock::open(&*file).unwrap_err().to_string();
+    assert!(error.contains("sequence 2 in copy 1"), "{error}");
+    superblock(2).write(&*file).unwrap();
+    assert_eq!(Superblock::open(&*file).unwrap().superblock, superblock(2));
+}
