@@ -71,6 +71,9 @@ impl<'a, C: Code + Point> Deltas<'a, C> {
         assert!(index < self.len());
         let (vector, within) = (index / VECTOR, index % VECTOR);
         let start = C::read(&self.starts[vector * C::SIZE..]);
+        if within == 0 {
+            return start;
+        }
         if let Some(step) = self.steps.constant(vector) {
             return start.add(C::truncate(within as u64).mul(step.sub(C::SIGN)));
         }

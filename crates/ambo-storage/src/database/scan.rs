@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnSet, Filter, FreshGroup, Morsel, RowPlace},
+    base::column::{ColumnSet, Filter, Finder, FreshGroup, Morsel, RowPlace},
     id::{TableId, Timestamp},
     record::RecordKind,
     transaction::write_set::TableWrites,
@@ -134,9 +134,11 @@ impl TableScan {
         let mut buffers = schema.buffers();
         let mut places: Vec<Vec<Vec<u64>>> =
             self.replaced.iter().map(|parts| vec![Vec::new(); parts.len()]).collect();
+        let columns = self.columns.clone();
+        let mut finder = Finder::new(&columns);
         let mut there = cursor.seek(Seek::First)?;
         while there {
-            if let Some(RowPlace { run, place }) = self.columns.find(cursor.key())? {
+            if let Some(RowPlace { run, place }) = finder.find(cursor.key())? {
                 places[run][place.part].push(u64::from(place.row));
             }
             let record = cursor.record();

@@ -257,6 +257,9 @@ impl ColumnBuffer {
     /// A block of another kind, or a damaged one.
     pub fn append_block(&mut self, block: &Block<'_>, rows: Range<usize>) -> Result<()> {
         let (start, count) = (self.len, rows.len());
+        if count == 1 {
+            return self.push_of_block(block, rows.start);
+        }
         with_fixed!(&mut self.values, vector => {
                 vector.resize(start + count, Default::default());
                 block.decode(rows.clone(), &mut vector[start..])?;
@@ -272,6 +275,28 @@ impl ColumnBuffer {
             }
         );
         self.append_validity(count, |index| block.is_valid(rows.start + index), block.has_no_nulls());
+        Ok(())
+    }
+
+    /// Appends one row of a block: decoding a range is for many.
+    fn push_of_block(&mut self, block: &Block<'_>, row: usize) -> Result<()> {
+        if !block.is_valid(row) {
+            return self.push_null();
+        }
+        let index = self.len;
+        with_fixed!(&mut self.values, vector => vector.push(block.get_as(row)?.unwrap_or_default());
+            Values::Bool(words) => set_bit(words, index, block.get_as(row)?.unwrap_or_default()),
+            Values::Bytes { offsets, data } => {
+                if let Some(text) = block.text() {
+                    text.get(row, data)?;
+                }
+                offsets.push(end_of(data.len())?);
+            }
+        );
+        if self.nulls > 0 {
+            set_bit(&mut self.valid, index, true);
+        }
+        self.len += 1;
         Ok(())
     }
 

@@ -1,14 +1,10 @@
 //! A run of segments: rows in key order over all of them; and which of those rows are deleted.
 
-use std::{cmp::Ordering, sync::Arc};
+use std::sync::Arc;
 
-use ambo_codec::{
-    ValueRef,
-    bitmap::{Bitmap, Positions},
-    column::Block,
-};
+use ambo_codec::bitmap::{Bitmap, Positions};
 
-use super::{bounds::physical, schema::ColumnSchema, segment::Segment};
+use super::{schema::ColumnSchema, search::{Found, Window}, segment::Segment};
 use crate::{
     Result,
     page::{Access, BlobRef},
@@ -66,66 +62,24 @@ impl Part {
         u64::from(row) - self.deleted.as_ref().map_or(0, |deleted| deleted.rows.rank(u64::from(row)))
     }
 
-    /// The first row whose key is `key` or a greater one (with `after`, a greater one); the number of rows if there is none.
-    pub(super) fn lower_bound(&self, schema: &ColumnSchema, key: &[u8], after: bool) -> Result<u32> {
-        let directory = self.segment.directory();
-        let Some(group) = directory.group_for(key) else { return Ok(0) };
-        if key > directory.last_key() {
-            return Ok(self.rows());
-        }
-        let rows = directory.group(group);
-        let probe = schema.keys().decode(key).map_err(|error| self.segment.damaged(0, error));
-        // A key that its columns cannot hold is nobody's: its neighbours are found by their bytes.
-        let Ok(probe) = probe else { return self.lower_bound_of_bytes(schema, key, group) };
-        let probe: Vec<_> = probe.iter().map(|value| physical(value.as_ref())).collect();
-        let bytes = (0..probe.len())
-            .map(|column| self.segment.block(column, group, Access::Point))
-            .collect::<Result<Vec<_>>>()?;
-        let blocks = bytes
-            .iter()
-            .enumerate()
-            .map(|(column, bytes)| self.segment.parse(column, group, bytes))
-            .collect::<Result<Vec<_>>>()?;
-        let found = lower_bound(rows.len(), after, |row| compare(&blocks, row, &probe))
-            .map_err(|error| self.segment.damaged(self.segment.entry(0, group).offset, error))?;
-        Ok(rows.start + found as u32)
-    }
-
-    #[cold]
-    fn lower_bound_of_bytes(&self, schema: &ColumnSchema, key: &[u8], group: usize) -> Result<u32> {
-        let rows = self.segment.directory().group(group);
-        let mut buffers: Vec<_> = schema.buffers().into_iter().take(schema.key_columns()).collect();
-        self.segment.read_into(&mut buffers, 0, group, 0..rows.len(), Access::Point)?;
-        let mut found = Vec::new();
-        let index = lower_bound(rows.len(), false, |row| {
-            found.clear();
-            schema.key_of(&buffers, row, &mut found).map(|()| found.as_slice().cmp(key))
-        });
-        index.map(|index| rows.start + index as u32).map_err(|error| self.segment.damaged(0, error))
-    }
-
     /// The row of a key, if it is there and left.
-    pub(super) fn find(&self, schema: &ColumnSchema, key: &[u8]) -> Result<Option<u32>> {
-        let directory = self.segment.directory();
-        if key < directory.first_key() || key > directory.last_key() {
+    pub(super) fn find(
+        &self,
+        schema: &ColumnSchema,
+        key: &[u8],
+        window: &mut Window,
+    ) -> Result<Option<u32>> {
+        if key < self.segment.directory().first_key() {
             return Ok(None);
         }
-        let row = self.lower_bound(schema, key, false)?;
-        if row == self.rows() || self.is_deleted(row) {
-            return Ok(None);
+        match self.search(schema, key, window)? {
+            Found::At(row) if !self.is_deleted(row) => Ok(Some(row)),
+            Found::At(_) | Found::Before(_) => Ok(None),
         }
-        // What is not less and not followed by what is greater is equal.
-        let is_there = self.lower_bound_is(schema, key, row)?;
-        Ok(is_there.then_some(row))
-    }
-
-    fn lower_bound_is(&self, schema: &ColumnSchema, key: &[u8], row: u32) -> Result<bool> {
-        let mut found = Vec::new();
-        self.key_of(schema, row, &mut found)?;
-        Ok(found == key)
     }
 
     /// Appends the key of a row.
+    #[cfg(test)]
     pub(super) fn key_of(&self, schema: &ColumnSchema, row: u32, out: &mut Vec<u8>) -> Result<()> {
         let mut buffers: Vec<_> = schema.buffers().into_iter().take(schema.key_columns()).collect();
         let (group, index) = self.segment.place(row);
@@ -143,42 +97,6 @@ impl Part {
         schema.record_of(&buffers, 0, &mut out).map_err(|error| self.segment.damaged(0, error))?;
         Ok(out)
     }
-}
-
-/// How the key of a row compares with a probe, column by column.
-fn compare(blocks: &[Block<'_>], row: usize, probe: &[ValueRef<'_>]) -> ambo_codec::Result<Ordering> {
-    for (block, probe) in blocks.iter().zip(probe) {
-        let order = match probe {
-            ValueRef::I64(probe) => block.get_as::<i64>(row)?.unwrap_or_default().cmp(probe),
-            ValueRef::I32(probe) => block.get_as::<i32>(row)?.unwrap_or_default().cmp(probe),
-            ValueRef::U64(probe) => block.get_as::<u64>(row)?.unwrap_or_default().cmp(probe),
-            ValueRef::U32(probe) => block.get_as::<u32>(row)?.unwrap_or_default().cmp(probe),
-            probe => block.get(row)?.as_ref().compare(*probe),
-        };
-        if order.is_ne() {
-            return Ok(order);
-        }
-    }
-    Ok(Ordering::Equal)
-}
-
-/// The first of `rows` rows that is not less than what `compare` compares with (with `after`, that is greater).
-fn lower_bound(
-    rows: usize,
-    after: bool,
-    mut compare: impl FnMut(usize) -> ambo_codec::Result<Ordering>,
-) -> ambo_codec::Result<usize> {
-    let (mut low, mut high) = (0, rows);
-    while low < high {
-        let middle = (low + high) / 2;
-        let order = compare(middle)?;
-        if order.is_lt() || after && order.is_eq() {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(low)
 }
 
 /// Segments one behind the other: all keys of one are less than those of the next.
@@ -209,17 +127,25 @@ impl ColumnRun {
     }
 
     /// The row of a key, if it is there and left.
-    pub fn find(&self, schema: &ColumnSchema, key: &[u8]) -> Result<Option<Place>> {
+    pub(super) fn find(
+        &self,
+        schema: &ColumnSchema,
+        key: &[u8],
+        window: &mut Window,
+    ) -> Result<Option<Place>> {
         let index = self.part_for(key);
         let Some(part) = self.parts.get(index) else { return Ok(None) };
-        Ok(part.find(schema, key)?.map(|row| Place { part: index, row }))
+        Ok(part.find(schema, key, window)?.map(|row| Place { part: index, row }))
     }
 
     /// The first row, left or not, with this key or a greater one (with `after`, a greater one); behind the last part if there is none.
     pub(super) fn lower_bound(&self, schema: &ColumnSchema, key: &[u8], after: bool) -> Result<Place> {
         let index = self.part_for(key);
         let Some(part) = self.parts.get(index) else { return Ok(Place { part: index, row: 0 }) };
-        let row = part.lower_bound(schema, key, after)?;
+        let row = match part.search(schema, key, &mut Window::new(schema))? {
+            Found::At(row) => row + u32::from(after),
+            Found::Before(row) => row,
+        };
         match row == part.rows() {
             true => Ok(Place { part: index + 1, row: 0 }),
             false => Ok(Place { part: index, row }),

@@ -6,6 +6,7 @@ use super::{
     cursor::{RunCursor, Wanted},
     run::{ColumnRun, Part, Place},
     schema::ColumnSchema,
+    search::Window,
     segment::{Segment, SegmentStore},
 };
 use crate::{Result, page::PageRange};
@@ -73,12 +74,7 @@ impl ColumnSet {
 
     /// Where the row of a key is.
     pub fn find(&self, key: &[u8]) -> Result<Option<RowPlace>> {
-        for (run, of) in self.runs.iter().enumerate() {
-            if let Some(place) = of.find(&self.schema, key)? {
-                return Ok(Some(RowPlace { run, place }));
-            }
-        }
-        Ok(None)
+        Finder::new(self).find(key)
     }
 
     /// The record of a key.
@@ -95,6 +91,32 @@ impl ColumnSet {
     /// A cursor for each run.
     pub fn cursors(self: &Arc<Self>, wanted: Wanted) -> impl Iterator<Item = RunCursor> + '_ {
         (0..self.runs.len()).map(move |run| RunCursor::new(self, run, wanted))
+    }
+}
+
+/// Finds one key after the other: quick if they are in order.
+pub struct Finder<'s> {
+    set: &'s ColumnSet,
+    /// Where the last search in each run ended.
+    windows: Vec<Option<Window>>,
+}
+
+impl<'s> Finder<'s> {
+    /// Finds keys in a set.
+    pub fn new(set: &'s ColumnSet) -> Self {
+        Self { set, windows: set.runs.iter().map(|_| None).collect() }
+    }
+
+    /// Where the row of a key is.
+    pub fn find(&mut self, key: &[u8]) -> Result<Option<RowPlace>> {
+        let schema = &self.set.schema;
+        for (run, of) in self.set.runs.iter().enumerate() {
+            let window = self.windows[run].get_or_insert_with(|| Window::new(schema));
+            if let Some(place) = of.find(schema, key, window)? {
+                return Ok(Some(RowPlace { run, place }));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
     builder::RunBuilder,
     merge::merge,
     run::{ColumnRun, Deleted, Part},
-    set::{ColumnSet, RowPlace},
+    set::{ColumnSet, Finder, RowPlace},
 };
 use crate::{
     Error, Result,
@@ -50,13 +50,14 @@ impl ColumnSet {
     ) -> Result<ColumnSet> {
         let mut builder = RunBuilder::new(self.store(), self.schema());
         let mut replaced: BTreeMap<(usize, usize), Vec<u64>> = BTreeMap::new();
+        let mut finder = Finder::new(self);
         let mut count = 0u64;
         while let Some((key, record)) = rows.next_row()? {
             if count.is_multiple_of(CANCEL_ROWS) && cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
             count += 1;
-            if let Some(RowPlace { run, place }) = self.find(key)? {
+            if let Some(RowPlace { run, place }) = finder.find(key)? {
                 replaced.entry((run, place.part)).or_default().push(u64::from(place.row));
             }
             push(&mut builder, key, record, read_blob)?;
