@@ -41,8 +41,7 @@ fn one(sheet: &mut Sheet, name: &str, records: &[Vec<u8>], compressed: bool) -> 
     sheet.figure(name, whose, "100 a transaction", "rows/s", rows as f64 / seconds);
     sheet.figure(name, whose, "log, 100 a transaction", "bytes/row", bytes / rows as f64);
     let durable = rows / DURABLE_SHARE;
-    let (elapsed, _, _) =
-        logged(sheet, configured(sheet).sync(ambo::Sync::Commit), records, durable, 1)?;
+    let (elapsed, _, _) = logged(sheet, configured(sheet).sync(ambo::Sync::Commit), records, durable, 1)?;
     sheet.figure(name, whose, "durable, a transaction each", "rows/s", durable as f64 / elapsed);
     Ok(())
 }

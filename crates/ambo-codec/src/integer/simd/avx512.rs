@@ -137,7 +137,11 @@ unsafe fn gap_row(first: u32, packing: Packing, data: &[u8], out: &mut [u32; 128
     let first = _mm512_set1_epi32(first as i32);
     // SAFETY: The machine has the instructions, and nothing is read from byte `14 * width` on but 64 bytes.
     unsafe {
-        if width <= 16 { gap_pairs(first, least, packing, data, out) } else { gaps(first, least, packing, data, out) }
+        if width <= 16 {
+            gap_pairs(first, least, packing, data, out)
+        } else {
+            gaps(first, least, packing, data, out)
+        }
     }
     true
 }

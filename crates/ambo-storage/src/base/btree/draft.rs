@@ -165,7 +165,8 @@ impl LeafDraft {
     pub(super) fn push(&mut self, entry: &Entry<'_>) -> bool {
         let first = if self.is_empty() { entry.key } else { &self.keys[..self.key_ends[0] as usize] };
         let fill = self.fill.with(first, entry);
-        let blocks = self.blocks.as_mut().filter(|blocks| self.blocks_fit && blocks.width() == entry.key.len());
+        let blocks =
+            self.blocks.as_mut().filter(|blocks| self.blocks_fit && blocks.width() == entry.key.len());
         let compressible = blocks.is_some();
         let offset_bytes = if self.page.len() > self.page_size { 4 } else { 2 };
         let room = self.page.len() - TAIL;

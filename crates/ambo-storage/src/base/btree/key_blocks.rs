@@ -254,11 +254,7 @@ enum LastBlock {
 
 impl LastBlock {
     fn new(codec: IntegerCodec, width: usize) -> Self {
-        if width == 8 {
-            Self::Wide(BlockMeasure::new(codec))
-        } else {
-            Self::Narrow(BlockMeasure::new(codec))
-        }
+        if width == 8 { Self::Wide(BlockMeasure::new(codec)) } else { Self::Narrow(BlockMeasure::new(codec)) }
     }
 
     fn len(&self) -> usize {
