@@ -159,9 +159,14 @@ impl Suite {
             Suite::Bulk => &[("sorted", &[1])],
             Suite::Open => &[("clean", &[1]), ("killed", &[1])],
             Suite::Codecs => &[("integers", &[1]), ("records", &[1]), ("columns", &[1]), ("bitmaps", &[1])],
-            Suite::CompressedTables => {
-                &[("dense", &[1]), ("clustered", &[1]), ("random", &[1]), ("texts", &[1]), ("sparse", &[1])]
-            }
+            Suite::CompressedTables => &[
+                ("dense", &[1]),
+                ("clustered", &[1]),
+                ("random", &[1]),
+                ("texts", &[1]),
+                ("sparse", &[1]),
+                ("log", &[1]),
+            ],
             Suite::Space => {
                 &[("lineitem", &[1]), ("orders", &[1]), ("flights", &[1]), ("doubles", &[1]), ("words", &[1])]
             }

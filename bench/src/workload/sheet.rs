@@ -41,7 +41,11 @@ impl Sheet {
     }
 
     /// Adds a figure: of some data, whose it is, what was measured, in which unit.
+    ///
+    /// # Panics
+    /// If `value` is no number: something took no time, or there was nothing to measure.
     pub fn figure(&mut self, data: &str, whose: &str, metric: &str, unit: &str, value: f64) {
+        assert!(value.is_finite(), "{data}: {metric} of {whose} is {value}");
         self.figures.push(Figure {
             workload: format!("{}/{data}", self.case.suite.name()),
             engine: whose.into(),

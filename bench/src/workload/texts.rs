@@ -1,4 +1,4 @@
-//! Elekt's table: rows with one VARCHAR(8000) in UTF-8, in the record buffer of Firebird.
+//! Records of text: Elekt's table with one VARCHAR(8000) in UTF-8, in the record buffer of Firebird; small documents.
 
 use crate::random::Random;
 
@@ -6,6 +6,8 @@ use crate::random::Random;
 const CHARACTERS: usize = 8000;
 /// Characters of a short text, at most.
 const SHORT: u64 = 60;
+/// Bytes of a document, on average.
+const DOCUMENT_BYTES: u64 = 400;
 
 const WORDS: [&str; 24] = [
     "faktura",
@@ -74,6 +76,18 @@ impl Texts {
         record[6..6 + text.len()].copy_from_slice(text.as_bytes());
         record
     }
+}
+
+/// An order as JSON.
+pub fn document(random: &mut Random) -> Vec<u8> {
+    let mut text = format!("{{\"id\":{},\"items\":[", random.below(1 << 30));
+    let len = DOCUMENT_BYTES / 2 + random.below(DOCUMENT_BYTES);
+    while (text.len() as u64) < len {
+        let (article, price) = (random.below(5000), random.below(90_000));
+        text.push_str(&format!("{{\"article\":\"A-{article}\",\"price\":{price},\"currency\":\"EUR\"}},"));
+    }
+    text.push_str("]}");
+    text.into_bytes()
 }
 
 /// Words and numbers of so many characters.

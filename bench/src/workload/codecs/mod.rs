@@ -1,4 +1,4 @@
-//! Codecs in memory, each beside the crates that do the same: same data, same run, minimum of several repetitions.
+//! Codecs in memory, each beside the crates that do the same: same data, same run, lower quartile of several repetitions.
 
 mod bitmaps;
 mod columns;

@@ -9,12 +9,10 @@ use crate::engine::Result;
 use crate::random::Random;
 use crate::timing::fastest;
 use crate::workload::sheet::Sheet;
-use crate::workload::texts::Texts;
+use crate::workload::texts::{Texts, document};
 
 /// Bytes of a set of records: it stays in the processor's second-level cache.
 const SET_BYTES: usize = 512 << 10;
-/// Bytes of a small record.
-const DOCUMENT_BYTES: u64 = 400;
 
 pub(super) fn run(sheet: &mut Sheet) -> Result<()> {
     for texts in Texts::ALL {
@@ -35,18 +33,6 @@ fn fill(mut record: impl FnMut(&mut Random) -> Vec<u8>) -> Vec<Vec<u8>> {
         records.push(record);
     }
     records
-}
-
-/// An order as JSON.
-fn document(random: &mut Random) -> Vec<u8> {
-    let mut text = format!("{{\"id\":{},\"items\":[", random.below(1 << 30));
-    let len = DOCUMENT_BYTES / 2 + random.below(DOCUMENT_BYTES);
-    while (text.len() as u64) < len {
-        let (article, price) = (random.below(5000), random.below(90_000));
-        text.push_str(&format!("{{\"article\":\"A-{article}\",\"price\":{price},\"currency\":\"EUR\"}},"));
-    }
-    text.push_str("]}");
-    text.into_bytes()
 }
 
 fn one(sheet: &mut Sheet, name: &str, records: &[Vec<u8>]) -> Result<()> {

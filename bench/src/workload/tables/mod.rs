@@ -2,6 +2,7 @@
 //! without one among them.
 
 mod keys;
+mod log;
 mod sparse;
 mod texts;
 
@@ -22,6 +23,7 @@ const DELTA_MIB: usize = 4096;
 
 /// What is said on the command line as records is what the key tables have; others have larger rows.
 const RECORDS_PER_TEXT: u64 = 1000;
+const RECORDS_PER_LOGGED: u64 = 50;
 /// At the default, the 1.05 million rows of the seed.
 const RECORDS_PER_SPARSE: f64 = 10.0 / 1.05;
 
@@ -30,6 +32,10 @@ pub(super) fn run(sheet: &mut Sheet) -> Result<()> {
         "texts" => {
             sheet.records = (sheet.records / RECORDS_PER_TEXT).max(100);
             texts::run(sheet)
+        }
+        "log" => {
+            sheet.records = (sheet.records / RECORDS_PER_LOGGED).max(100);
+            log::run(sheet)
         }
         "sparse" => {
             sheet.records = ((sheet.records as f64 / RECORDS_PER_SPARSE) as u64).max(100);
@@ -67,12 +73,15 @@ fn open(sheet: &Sheet, dir: &Path) -> Result<Database> {
     if dir.exists() {
         std::fs::remove_dir_all(dir)?;
     }
-    Ok(Options::new()
+    Ok(options(sheet).open(dir)?)
+}
+
+fn options(sheet: &Sheet) -> Options {
+    Options::new()
         .cache_bytes(sheet.options.cache_mib.unwrap_or(CACHE_MIB) << 20)
         .delta_bytes(DELTA_MIB << 20)
         .sync(ambo::Sync::Off)
         .background_merge(false)
-        .open(dir)?)
 }
 
 /// The contenders, beginning with another one in each repetition, so that a disturbance falls on all.

@@ -53,6 +53,25 @@ impl Packing {
         if with.size::<W>(codec, count) < without.size::<W>(codec, count) { with } else { without }
     }
 
+    /// How a block of so many gaps is packed: each less one from `min` to `max`, and `distance` from the first value to the
+    /// last.
+    #[inline]
+    pub(super) fn of_gaps<W: Word>(
+        codec: IntegerCodec,
+        gaps: usize,
+        min: u64,
+        max: u64,
+        distance: u64,
+    ) -> Self {
+        let (plain, stepped) = if codec == IntegerCodec::Bp128 {
+            (max, max - min)
+        } else {
+            let excess = distance - gaps as u64;
+            (excess, excess - gaps as u64 * min)
+        };
+        Self::choose::<W>(codec, gaps, plain, min, stepped)
+    }
+
     /// Bytes of the header.
     #[inline]
     pub(super) fn header_size(self) -> usize {

@@ -1,7 +1,8 @@
 //! Writing blocks.
 
 use super::{
-    BlockMeasure, Damaged, IntegerCodec, Word, bits,
+    BlockMeasure, Damaged, IntegerCodec, Word,
+    bits::{self, Packing},
     lengths::{LengthCode, code_bits, per_control, per_group},
 };
 use crate::varint;
@@ -164,7 +165,12 @@ fn append_controlled<W: Word>(
 
 /// The header and the bits. `integers` has the gaps less one, and is used up.
 fn packed<W: Word>(codec: IntegerCodec, values: &[W], integers: &mut [u64], out: &mut Vec<u8>) {
-    let packing = values.iter().fold(BlockMeasure::new(codec), |block, &value| block.with(value)).packing();
+    let (mut min, mut max) = (u64::MAX, 0);
+    for &integer in &*integers {
+        (min, max) = (min.min(integer), max.max(integer));
+    }
+    let distance = values[values.len() - 1].to_u64() - values[0].to_u64();
+    let packing = Packing::of_gaps::<W>(codec, integers.len(), min, max, distance);
     let mut sum = 0u64;
     for integer in integers.iter_mut() {
         *integer -= packing.step;

@@ -90,15 +90,9 @@ impl<W: Word> BlockMeasure<W> {
     /// How a bit-packed block of at least two values is packed.
     #[inline]
     pub(super) fn packing(&self) -> Packing {
-        let gaps = u64::from(self.len) - 1;
-        let (min, max) = (self.gap_min.to_u64(), self.gap_max.to_u64());
-        let (plain, stepped) = if self.codec == IntegerCodec::Bp128 {
-            (max, max - min)
-        } else {
-            let excess = self.last.to_u64() - self.first.to_u64() - gaps;
-            (excess, excess - gaps * min)
-        };
-        Packing::choose::<W>(self.codec, gaps as usize, plain, min, stepped)
+        let gaps = self.len() - 1;
+        let distance = self.last.to_u64() - self.first.to_u64();
+        Packing::of_gaps::<W>(self.codec, gaps, self.gap_min.to_u64(), self.gap_max.to_u64(), distance)
     }
 }
 

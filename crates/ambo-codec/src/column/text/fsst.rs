@@ -84,12 +84,7 @@ impl<'a> Fsst<'a> {
             data.resize(at + codes.len() * EXPANSION_MAX + SLACK, 0);
             places.resize(places.len().max(codes.len() + 1), 0);
             places[0] = at as u32;
-            let mut slots = places[1..].iter_mut();
-            at = self.symbols.decode(codes, data, at, |place| {
-                if let Some(slot) = slots.next() {
-                    *slot = place;
-                }
-            })?;
+            at = self.symbols.decode_run(codes, data, at, &mut places[1..=codes.len()])?;
             let mut inside = false;
             self.bounds.each(run, |_, bounds| {
                 let place = bounds.end.checked_sub(start).and_then(|end| places.get(end));

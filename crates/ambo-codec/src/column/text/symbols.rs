@@ -138,6 +138,63 @@ impl Symbols {
         Ok(at)
     }
 
+    /// Decodes the codes of several strings to `out`, from `at` on, and returns where the last one ends. `places` gets the end of what is
+    /// decoded after each code, or [`INSIDE_ESCAPE`]. Up to [`SLACK`] bytes behind the end are overwritten.
+    ///
+    /// Eight codes at a time: room is looked for once, and codes without a symbol (escapes, mostly) once behind all.
+    ///
+    /// REQUIRES: `places` is as long as `codes`.
+    pub(super) fn decode_run(
+        &self,
+        codes: &[u8],
+        out: &mut [u8],
+        mut at: usize,
+        places: &mut [u32],
+    ) -> Result<usize> {
+        const CODES: usize = 8;
+        let mut done = 0;
+        while let Some(eight) = codes[done..].first_chunk::<CODES>()
+            && let Some(room) = out.get_mut(at..).and_then(|room| room.first_chunk_mut::<{ CODES * 8 + 8 }>())
+            && let Some(slots) = places.get_mut(done..).and_then(|slots| slots.first_chunk_mut::<CODES>())
+        {
+            let (mut end, mut all) = (0, true);
+            for (code, slot) in eight.iter().zip(slots) {
+                let code = usize::from(*code);
+                let length = self.lengths[code];
+                all &= length != 0;
+                // Seven symbols have at most 56 bytes: the mask changes nothing, and the compiler knows that there is room.
+                let begin = end & (CODES * 8 - 1);
+                room[begin..begin + 8].copy_from_slice(&self.symbols[code].to_le_bytes());
+                end += usize::from(length);
+                *slot = (at + end) as u32;
+            }
+            if all {
+                at += end;
+                done += CODES;
+                continue;
+            }
+            // An escape has its byte behind it, perhaps behind the eight.
+            let mut until = done;
+            while until < done + CODES {
+                until += 1 + usize::from(codes[until] == ESCAPE_CODE);
+            }
+            let until = until.min(codes.len());
+            let mut slots = places[done..until].iter_mut();
+            at = self.decode(&codes[done..until], out, at, |place| {
+                if let Some(slot) = slots.next() {
+                    *slot = place;
+                }
+            })?;
+            done = until;
+        }
+        let mut slots = places[done..].iter_mut();
+        self.decode(&codes[done..], out, at, |place| {
+            if let Some(slot) = slots.next() {
+                *slot = place;
+            }
+        })
+    }
+
     /// The byte after an escape, and what follows it.
     #[inline]
     fn escaped<'c>(&self, code: u8, rest: &'c [u8]) -> Result<(&'c u8, &'c [u8])> {

@@ -244,6 +244,25 @@ fn worked_examples() {
     assert_eq!(lengths, [12, 3, 2, 0x18]);
 }
 
+proptest! {
+    // Keeps away: codes that are decoded otherwise where there are many of them, above all around escapes.
+    #[test]
+    fn runs_are_decoded_as_codes_one_by_one(codes in prop::collection::vec(prop_oneof![8 => 0u8..4, 1 => Just(255u8)], 0..100)) {
+        let table = [1, 0, 0, 0, 0, 0, 1, 1, b'a', b'b', b'1', b'2', b'3', b'4', b'5', b'6', b'7', b'8', b'c'];
+        let symbols = symbols::Symbols::parse(&mut reader::Reader::new(&table)).unwrap();
+        let (mut one, mut run) = (vec![0; codes.len() * 8 + 16], vec![0; codes.len() * 8 + 16]);
+        let mut places = Vec::new();
+        let wanted = symbols.decode(&codes, &mut one, 0, |place| places.push(place));
+        let mut run_places = vec![0; codes.len()];
+        let found = symbols.decode_run(&codes, &mut run, 0, &mut run_places);
+        prop_assert_eq!(&found, &wanted);
+        if let Ok(end) = wanted {
+            prop_assert_eq!(&run[..end], &one[..end]);
+            prop_assert_eq!(run_places, places);
+        }
+    }
+}
+
 // Keeps away symbols that decode or compare as others than the format says.
 #[test]
 fn symbols_worked_example() {

@@ -22,7 +22,7 @@ pub(in crate::integer) struct Words32(__m256i);
 pub(in crate::integer) struct Words64(__m256i);
 
 /// Only the first half of each row is used: the bytes of four lanes.
-static SPREAD_32: Spread<16, 26> = Spread::new();
+static SPREAD_32: Spread<16, 26> = Spread::new::<0, 1>();
 
 /// The first `N` bytes of `data` from `at` on, and zeros where it has none.
 #[cold]

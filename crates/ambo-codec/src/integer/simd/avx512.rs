@@ -19,8 +19,14 @@ pub(in crate::integer) struct Words32(__m512i);
 #[derive(Clone, Copy)]
 pub(in crate::integer) struct Words64(__m512i);
 
-static SPREAD_32: Spread<16, 26> = Spread::new();
-static SPREAD_64: Spread<8, 65> = Spread::new();
+static SPREAD_32: Spread<16, 26> = Spread::new::<0, 1>();
+static SPREAD_64: Spread<8, 65> = Spread::new::<0, 1>();
+/// From integer 15 on: value 16 of a block of gaps is the first of a vector.
+static SPREAD_32_FROM_15: Spread<16, 26> = Spread::new::<15, 1>();
+/// Every second integer of 32, from where their first one begins.
+static PAIRS_FROM_0: Spread<16, 17> = Spread::new::<0, 2>();
+static PAIRS_FROM_1: Spread<16, 17> = Spread::new::<1, 2>();
+static PAIRS_FROM_31: Spread<16, 17> = Spread::new::<31, 2>();
 
 /// A bit for each of the first `count` bytes of 64.
 #[inline]
@@ -88,6 +94,119 @@ pub(in crate::integer) struct Plan {
     bytes: __m512i,
     shift: __m512i,
     mask: __m512i,
+}
+
+/// The plan for lanes of 32 bits and widths that such a table has.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+fn plan_32<const WIDTHS: usize>(spread: &Spread<16, WIDTHS>, width: u8) -> Plan {
+    let at = usize::from(width);
+    // SAFETY: A table row has 64 and 16 bytes.
+    let (bytes, shift) = unsafe {
+        (
+            _mm512_loadu_si512(spread.bytes[at].as_ptr().cast()),
+            _mm_loadu_si128(spread.shift[at].as_ptr().cast()),
+        )
+    };
+    Plan { width: at, bytes, shift: _mm512_cvtepu8_epi32(shift), mask: _mm512_set1_epi32(mask(width) as i32) }
+}
+
+/// Sixteen integers of a width in a row, from byte `at` on.
+///
+/// # Safety
+/// The machine has the instructions, and `data` 64 bytes from `at` on.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn sixteen_at(plan: &Plan, data: &[u8], at: usize) -> __m512i {
+    // SAFETY: The caller's.
+    let bytes = unsafe { _mm512_loadu_epi8(data.as_ptr().add(at).cast()) };
+    let spread = _mm512_permutexvar_epi8(plan.bytes, bytes);
+    _mm512_and_si512(_mm512_srlv_epi32(spread, plan.shift), plan.mask)
+}
+
+/// A whole block of gaps, whose values are written in whole vectors: the first one begins with `first`. `false` if the
+/// width or what lies behind the block does not allow it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+unsafe fn gap_row(first: u32, packing: Packing, data: &[u8], out: &mut [u32; 128]) -> bool {
+    let width = usize::from(packing.width);
+    if width > 25 || data.len() < 14 * width + 64 {
+        return false;
+    }
+    let least = _mm512_set1_epi32(packing.step.wrapping_add(1) as i32);
+    let first = _mm512_set1_epi32(first as i32);
+    // SAFETY: The machine has the instructions, and nothing is read from byte `14 * width` on but 64 bytes.
+    unsafe {
+        if width <= 16 {
+            gap_pairs(first, least, packing, data, out)
+        } else {
+            gaps(first, least, packing, data, out)
+        }
+    }
+    true
+}
+
+/// As [`gap_row`], a vector at a time.
+///
+/// # Safety
+/// As it says.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+unsafe fn gaps(first: __m512i, least: __m512i, packing: Packing, data: &[u8], out: &mut [u32; 128]) {
+    let width = usize::from(packing.width);
+    let to = out.as_mut_ptr();
+    // SAFETY: The caller's; `out` has eight vectors.
+    unsafe {
+        let integers = sixteen_at(&plan_32(&SPREAD_32, packing.width), data, 0);
+        let gaps = Words32(_mm512_alignr_epi32::<15>(_mm512_add_epi32(integers, least), first));
+        let values = gaps.prefix_sum();
+        values.store(to);
+        let mut last = values.last();
+        let plan = plan_32(&SPREAD_32_FROM_15, packing.width);
+        for vector in 0..7 {
+            let integers = sixteen_at(&plan, data, 15 * width / 8 + 2 * width * vector);
+            let sums = Words32(_mm512_add_epi32(integers, least)).prefix_sum();
+            sums.add(last).store(to.add((vector + 1) * 16));
+            last = last.add(sums.last());
+        }
+    }
+}
+
+/// As [`gap_row`], two vectors at a time: one of the even values' gaps and one of the odd ones', so that they are summed in
+/// pairs and one prefix sum does for both. 32 integers have to fit a vector.
+///
+/// # Safety
+/// As it says, and `packing.width` is at most 16.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+unsafe fn gap_pairs(first: __m512i, least: __m512i, packing: Packing, data: &[u8], out: &mut [u32; 128]) {
+    let width = usize::from(packing.width);
+    let to = out.as_mut_ptr();
+    let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    let high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    // SAFETY: The caller's; `out` has four pairs of vectors.
+    unsafe {
+        let odd_plan = plan_32(&PAIRS_FROM_0, packing.width);
+        let even_plan = plan_32(&PAIRS_FROM_31, packing.width);
+        let even = sixteen_at(&plan_32(&PAIRS_FROM_1, packing.width), data, width / 8);
+        // The first value in place of the gap before it.
+        let mut even = _mm512_alignr_epi32::<15>(_mm512_add_epi32(even, least), first);
+        let mut last = _mm512_setzero_si512();
+        for pair in 0..4 {
+            let odd = _mm512_add_epi32(sixteen_at(&odd_plan, data, 4 * width * pair), least);
+            let sums = Words32(_mm512_add_epi32(even, odd)).prefix_sum();
+            let odd_values = _mm512_add_epi32(sums.0, last);
+            let even_values = _mm512_sub_epi32(odd_values, odd);
+            let to = to.add(32 * pair);
+            Words32(_mm512_permutex2var_epi32(even_values, low, odd_values)).store(to);
+            Words32(_mm512_permutex2var_epi32(even_values, high, odd_values)).store(to.add(16));
+            last = _mm512_add_epi32(last, sums.last().0);
+            if pair < 3 {
+                let next = sixteen_at(&even_plan, data, 31 * width / 8 + 4 * width * pair);
+                even = _mm512_add_epi32(next, least);
+            }
+        }
+    }
 }
 
 /// The plan for lanes of 64 bits.
@@ -293,6 +412,13 @@ impl Lanes for Words32 {
     type Row = Plan;
 
     #[inline(always)]
+    unsafe fn decode_gap_row(first: u32, packing: Packing, data: &[u8], out: &mut [u32]) -> bool {
+        let Ok(out) = out.try_into() else { return false };
+        // SAFETY: The caller's.
+        unsafe { gap_row(first, packing, data, out) }
+    }
+
+    #[inline(always)]
     unsafe fn decode_lanes(first: u32, packing: Packing, data: &[u8], out: &mut [u32]) -> bool {
         let Ok(out) = out.try_into() else { return false };
         // SAFETY: The caller's.
@@ -370,19 +496,7 @@ impl Lanes for Words32 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
     unsafe fn row_plan(width: u8) -> Plan {
-        let at = usize::from(width);
-        if at > 25 {
-            return plan_64(width);
-        }
-        // SAFETY: A table row has 64 and 16 bytes.
-        let (bytes, shift) = unsafe {
-            (
-                _mm512_loadu_si512(SPREAD_32.bytes[at].as_ptr().cast()),
-                _mm_loadu_si128(SPREAD_32.shift[at].as_ptr().cast()),
-            )
-        };
-        let mask = _mm512_set1_epi32(mask(width) as i32);
-        Plan { width: at, bytes, shift: _mm512_cvtepu8_epi32(shift), mask }
+        if width > 25 { plan_64(width) } else { plan_32(&SPREAD_32, width) }
     }
 
     #[inline]

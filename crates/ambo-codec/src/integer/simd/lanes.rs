@@ -48,6 +48,11 @@ pub(super) trait Lanes: Copy {
     unsafe fn row(plan: Self::Row, data: &[u8], group: usize) -> Self;
     /// `LEN` integers of bits in lanes, the `group`-th so many. Those that are not in `data` are any.
     unsafe fn lanes(data: &[u8], width: u8, group: usize) -> Self;
+    /// The values of a whole block of gaps in a row. `false` if there is no special code for it.
+    #[inline(always)]
+    unsafe fn decode_gap_row(_: Self::Word, _: Packing, _: &[u8], _: &mut [Self::Word]) -> bool {
+        false
+    }
     /// The values behind the first of a whole block of bits in lanes. `false` if there is no special code for it.
     #[inline(always)]
     unsafe fn decode_lanes(_: Self::Word, _: Packing, _: &[u8], _: &mut [Self::Word]) -> bool {

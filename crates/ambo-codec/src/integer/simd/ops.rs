@@ -71,6 +71,13 @@ pub(super) unsafe fn decode<L: Lanes>(
     block: &Block<'_, L::Word>,
     out: &mut [L::Word],
 ) -> Result<(), Damaged> {
+    if let Stored::GapRow(packing) = block.stored
+        && packing.width > 0
+        // SAFETY: The caller's.
+        && unsafe { L::decode_gap_row(block.first, packing, block.data, out) }
+    {
+        return Ok(());
+    }
     let Some((head, out)) = out.split_first_mut() else { return Ok(()) };
     *head = block.first;
     // SAFETY: The caller's.

@@ -46,7 +46,8 @@ impl Controls {
     }
 }
 
-/// For `LANES` integers of a width in a row: the bytes that each lane needs, and how far it is shifted then.
+/// For `LANES` integers of a width in a row: the bytes that each lane needs, and how far it is shifted then. They are integer
+/// `FROM` of all and each `STEP`-th behind it; the bytes begin with the one that it begins in.
 #[repr(align(64))]
 pub(super) struct Spread<const LANES: usize, const WIDTHS: usize> {
     /// `64 / LANES` bytes a lane, by width.
@@ -56,15 +57,16 @@ pub(super) struct Spread<const LANES: usize, const WIDTHS: usize> {
 }
 
 impl<const LANES: usize, const WIDTHS: usize> Spread<LANES, WIDTHS> {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new<const FROM: usize, const STEP: usize>() -> Self {
         let mut spread = Self { bytes: [[0; 64]; WIDTHS], shift: [[0; LANES]; WIDTHS] };
         let mut width = 0;
         while width < WIDTHS {
             let mut at = 0;
             while at < 64 {
                 let lane = at / (64 / LANES);
-                spread.bytes[width][at] = (lane * width / 8 + at % (64 / LANES)) as u8;
-                spread.shift[width][lane] = (lane * width % 8) as u8;
+                let bit = FROM * width % 8 + lane * STEP * width;
+                spread.bytes[width][at] = (bit / 8 + at % (64 / LANES)) as u8;
+                spread.shift[width][lane] = (bit % 8) as u8;
                 at += 1;
             }
             width += 1;

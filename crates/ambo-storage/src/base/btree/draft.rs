@@ -3,7 +3,7 @@
 use ambo_codec::integer::IntegerCodec;
 
 use super::{
-    key_blocks::{self, BLOCKS, BlocksMeasure},
+    key_blocks::{BLOCKS, BlocksDraft},
     key_list::{self, KeyMeasure},
     leaf::{FIXED, LeafSummary, OFFSETS, Stored},
     node::{self, BODY, FLAG_KEYS_64, FLAG_KINDS, FLAG_WIDE, NodeHeader, TAIL},
@@ -35,12 +35,10 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// All that the size of a leaf depends on.
+/// All that the size of a leaf depends on whose keys are not compressed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fill {
     keys: KeyMeasure,
-    /// As long as all keys can be compressed.
-    blocks: Option<BlocksMeasure>,
     /// Bytes of records.
     heap: usize,
     /// Whether the records differ in length.
@@ -56,7 +54,6 @@ impl Fill {
         let count = self.keys.count;
         Self {
             keys: self.keys.with(first, entry.key),
-            blocks: self.blocks.as_ref().and_then(|blocks| blocks.with(entry.key)),
             heap: self.heap + entry.bytes.len(),
             mixed: self.mixed || entry.bytes.len() * count != self.heap,
             kinded: self.kinded || entry.stored != Stored::Plain(RecordKind::Inline),
@@ -66,17 +63,16 @@ impl Fill {
     /// Bytes that the page uses.
     #[inline]
     fn size(&self, offset_bytes: usize) -> usize {
+        self.size_but_keys(offset_bytes) + self.keys.size(offset_bytes)
+    }
+
+    /// Bytes that the page uses for other things than keys.
+    #[inline]
+    fn size_but_keys(&self, offset_bytes: usize) -> usize {
         let count = self.keys.count;
         let offsets = if self.has_offsets() { (count + 1) * offset_bytes } else { 0 };
         let kinds = if self.kinded { count } else { 0 };
-        let keys = self.keys.size(offset_bytes);
-        let keys = self.blocks.as_ref().map_or(keys, |blocks| blocks.size(offset_bytes).min(keys));
-        BODY + self.heap + keys + offsets + kinds
-    }
-
-    /// The blocks, where they are smaller than plain keys.
-    fn smaller_blocks(&self, offset_bytes: usize) -> Option<&BlocksMeasure> {
-        self.blocks.as_ref().filter(|blocks| blocks.size(offset_bytes) <= self.keys.size(offset_bytes))
+        BODY + self.heap + offsets + kinds
     }
 
     fn has_offsets(&self) -> bool {
@@ -93,9 +89,11 @@ pub(super) struct LeafDraft {
     key_ends: Vec<u32>,
     record_ends: Vec<u32>,
     stored: Vec<Stored>,
-    /// The fill of an empty leaf.
-    empty: Fill,
     fill: Fill,
+    /// With a codec.
+    blocks: Option<BlocksDraft>,
+    /// Whether all keys can be compressed.
+    blocks_fit: bool,
     summary: LeafSummary,
 }
 
@@ -103,8 +101,6 @@ impl LeafDraft {
     /// An empty draft. With a codec, keys of the given width, 4 or 8 bytes, are compressed where that makes them
     /// smaller.
     pub(super) fn new(page_size: usize, key_codec: Option<(IntegerCodec, usize)>) -> Self {
-        let blocks = key_codec.map(|(codec, width)| BlocksMeasure::new(codec, width));
-        let empty = Fill { blocks, ..Fill::default() };
         Self {
             page: vec![0; page_size],
             page_size,
@@ -112,8 +108,9 @@ impl LeafDraft {
             key_ends: Vec::new(),
             record_ends: Vec::new(),
             stored: Vec::new(),
-            empty,
-            fill: empty,
+            fill: Fill::default(),
+            blocks: key_codec.map(|(codec, width)| BlocksDraft::new(codec, width)),
+            blocks_fit: true,
             summary: LeafSummary::default(),
         }
     }
@@ -146,7 +143,16 @@ impl LeafDraft {
 
     /// Bytes that the page uses.
     pub(super) fn used(&self) -> usize {
-        self.fill.size(self.offset_bytes())
+        let offset_bytes = self.offset_bytes();
+        let keys = self.fill.keys.size(offset_bytes);
+        let keys = self.blocks_size().map_or(keys, |blocks| blocks.min(keys));
+        self.fill.size_but_keys(offset_bytes) + keys
+    }
+
+    /// Bytes of the keys in blocks, if they can be.
+    fn blocks_size(&self) -> Option<usize> {
+        let blocks = self.blocks.as_ref().filter(|_| self.blocks_fit)?;
+        Some(blocks.size(&self.keys, self.offset_bytes()))
     }
 
     fn offset_bytes(&self) -> usize {
@@ -159,10 +165,21 @@ impl LeafDraft {
     pub(super) fn push(&mut self, entry: &Entry<'_>) -> bool {
         let first = if self.is_empty() { entry.key } else { &self.keys[..self.key_ends[0] as usize] };
         let fill = self.fill.with(first, entry);
-        if fill.size(self.offset_bytes()) + TAIL > self.page.len() || self.page.len() > self.page_size {
+        let blocks =
+            self.blocks.as_mut().filter(|blocks| self.blocks_fit && blocks.width() == entry.key.len());
+        let compressible = blocks.is_some();
+        let offset_bytes = if self.page.len() > self.page_size { 4 } else { 2 };
+        let room = self.page.len() - TAIL;
+        let fits = fill.size(offset_bytes) <= room
+            || blocks.is_some_and(|blocks| {
+                room.checked_sub(fill.size_but_keys(offset_bytes))
+                    .is_some_and(|room| blocks.fits(&self.keys, entry.key, offset_bytes, room))
+            });
+        if !fits || self.page.len() > self.page_size {
             if !self.is_empty() {
                 return false;
             }
+            // A single key is its own prefix, and smaller than any block.
             self.page.resize((fill.size(4) + TAIL).next_multiple_of(self.page_size), 0);
         }
         let page_end = self.page.len();
@@ -172,6 +189,10 @@ impl LeafDraft {
         self.record_ends.push(fill.heap as u32);
         self.stored.push(entry.stored);
         self.fill = fill;
+        self.blocks_fit = compressible;
+        if let Some(blocks) = self.blocks.as_mut().filter(|_| compressible) {
+            blocks.pushed(&self.keys);
+        }
         self.summary.tombstones += u32::from(entry.stored == Stored::Plain(RecordKind::Tombstone));
         self.summary.key_bytes += entry.key.len() as u64;
         self.summary.value_bytes += entry.value_bytes;
@@ -224,11 +245,12 @@ impl LeafDraft {
     /// Writes the key list and what the header says of it; where it ends.
     fn encode_keys(&mut self, header: &mut NodeHeader) -> usize {
         let offset_bytes = self.offset_bytes();
-        if let Some(blocks) = self.fill.smaller_blocks(offset_bytes) {
+        let smaller = self.blocks_size().is_some_and(|size| size <= self.fill.keys.size(offset_bytes));
+        if let Some(blocks) = self.blocks.as_mut().filter(|_| smaller) {
             header.key_encoding = BLOCKS;
             header.key_codec = blocks.codec() as u8;
             header.flags |= if blocks.width() == 8 { FLAG_KEYS_64 } else { 0 };
-            let (heap, end) = key_blocks::encode(&mut self.page, BODY, offset_bytes, blocks, &self.keys);
+            let (heap, end) = blocks.encode(&mut self.page, BODY, offset_bytes, &self.keys);
             header.suffix = heap;
             return end;
         }
@@ -251,7 +273,11 @@ impl LeafDraft {
         self.key_ends.clear();
         self.record_ends.clear();
         self.stored.clear();
-        self.fill = self.empty;
+        self.fill = Fill::default();
+        self.blocks_fit = true;
+        if let Some(blocks) = &mut self.blocks {
+            blocks.clear();
+        }
         self.summary = LeafSummary::default();
     }
 

@@ -232,31 +232,66 @@ impl KeyBlocks {
     }
 }
 
-/// How large such a list would be, kept up to date key by key.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BlocksMeasure {
+/// Such a list in the making. The keys are with the caller, one after the other; blocks are encoded as they fill, so that
+/// no key is looked at more than once, but near the end of the page.
+#[derive(Debug)]
+pub(super) struct BlocksDraft {
     codec: IntegerCodec,
-    blocks: usize,
-    /// Bytes of all blocks but the last.
-    full: usize,
+    width: usize,
+    /// The full blocks, and where each begins.
+    heap: Vec<u8>,
+    starts: Vec<u32>,
+    /// The last block, if it was measured.
     last: LastBlock,
 }
 
+/// The measure of the first keys of a block that is not full.
 #[derive(Clone, Copy, Debug)]
 enum LastBlock {
     Narrow(BlockMeasure<u32>),
     Wide(BlockMeasure<u64>),
 }
 
-impl BlocksMeasure {
-    /// The measure of a list without keys, of `width` bytes each: 4 or 8.
+impl LastBlock {
+    fn new(codec: IntegerCodec, width: usize) -> Self {
+        if width == 8 { Self::Wide(BlockMeasure::new(codec)) } else { Self::Narrow(BlockMeasure::new(codec)) }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Narrow(block) => block.len(),
+            Self::Wide(block) => block.len(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Narrow(block) => block.bytes(),
+            Self::Wide(block) => block.bytes(),
+        }
+    }
+
+    fn with(&self, key: &[u8]) -> Self {
+        match self {
+            Self::Narrow(block) => Self::Narrow(block.with(u32::from_key(key))),
+            Self::Wide(block) => Self::Wide(block.with(u64::from_key(key))),
+        }
+    }
+}
+
+impl BlocksDraft {
+    /// A list without keys, of `width` bytes each: 4 or 8.
     pub(super) fn new(codec: IntegerCodec, width: usize) -> Self {
-        let last = match width {
-            4 => LastBlock::Narrow(BlockMeasure::new(codec)),
-            8 => LastBlock::Wide(BlockMeasure::new(codec)),
-            _ => panic!("keys of {width} bytes are no integers of 4 or 8 bytes"),
-        };
-        Self { codec, blocks: 0, full: 0, last }
+        assert!(width == 4 || width == 8, "keys of {width} bytes are no integers of 4 or 8 bytes");
+        let last = LastBlock::new(codec, width);
+        Self { codec, width, heap: Vec::new(), starts: Vec::new(), last }
+    }
+
+    /// As new.
+    pub(super) fn clear(&mut self) {
+        self.heap.clear();
+        self.starts.clear();
+        self.last = LastBlock::new(self.codec, self.width);
     }
 
     /// The codec.
@@ -264,89 +299,108 @@ impl BlocksMeasure {
         self.codec
     }
 
-    /// The measure with one more key; `None` if that is of another length.
+    /// Bytes of a key.
     #[inline]
-    pub(super) fn with(&self, key: &[u8]) -> Option<Self> {
-        if key.len() != self.width() {
-            return None;
-        }
-        let mut next = *self;
-        match &mut next.last {
-            LastBlock::Narrow(last) => grow(self.codec, last, key, &mut next.blocks, &mut next.full),
-            LastBlock::Wide(last) => grow(self.codec, last, key, &mut next.blocks, &mut next.full),
-        }
-        Some(next)
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
-    /// Bytes of a key.
-    pub(super) fn width(&self) -> usize {
-        match self.last {
-            LastBlock::Narrow(_) => 4,
-            LastBlock::Wide(_) => 8,
+    /// The keys of the block that is not full.
+    #[inline]
+    fn rest<'k>(&self, keys: &'k [u8]) -> &'k [u8] {
+        &keys[self.starts.len() * self.codec.block_len() * self.width..]
+    }
+
+    /// Whether the list has room in `room` bytes with `key` behind `keys`.
+    #[inline]
+    pub(super) fn fits(&mut self, keys: &[u8], key: &[u8], offset_bytes: usize, room: usize) -> bool {
+        let rest = self.rest(keys).len() / self.width + 1;
+        let without_last = (self.starts.len() + 1) * (self.width + offset_bytes) + self.heap.len();
+        // The longest integers of all codecs are those of seven bits a byte.
+        let last_max = rest * (self.width + self.width / 4) + 64;
+        let Some(room) = room.checked_sub(without_last) else { return false };
+        last_max <= room || self.fits_measured(keys, key, room)
+    }
+
+    /// Whether the last block has room with `key`; if so, it is taken to come.
+    fn fits_measured(&mut self, keys: &[u8], key: &[u8], room: usize) -> bool {
+        self.last = self.measured(keys);
+        let with = self.last.with(key);
+        let fits = with.bytes() <= room;
+        if fits {
+            self.last = with;
         }
+        fits
+    }
+
+    /// The measure of the block that is not full.
+    fn measured(&self, keys: &[u8]) -> LastBlock {
+        let rest = self.rest(keys);
+        if self.last.len() * self.width == rest.len() {
+            return self.last;
+        }
+        let none = LastBlock::new(self.codec, self.width);
+        rest.chunks_exact(self.width).fold(none, |block, key| block.with(key))
+    }
+
+    /// Takes note of a key that has been added to `keys`.
+    #[inline]
+    pub(super) fn pushed(&mut self, keys: &[u8]) {
+        if self.rest(keys).len() == self.codec.block_len() * self.width {
+            self.fill_block(keys);
+        }
+    }
+
+    fn fill_block(&mut self, keys: &[u8]) {
+        let start = self.heap.len() as u32;
+        encode_block(self.codec, self.width, self.rest(keys), &mut self.heap);
+        self.starts.push(start);
+        self.last = LastBlock::new(self.codec, self.width);
     }
 
     /// Bytes of the encoded list.
-    #[inline]
-    pub(super) fn size(&self, offset_bytes: usize) -> usize {
-        let (width, last) = match &self.last {
-            LastBlock::Narrow(last) => (4, last.bytes()),
-            LastBlock::Wide(last) => (8, last.bytes()),
-        };
-        self.blocks * (width + offset_bytes) + self.full + last
+    pub(super) fn size(&self, keys: &[u8], offset_bytes: usize) -> usize {
+        let blocks = self.starts.len() + usize::from(!self.rest(keys).is_empty());
+        blocks * (self.width + offset_bytes) + self.heap.len() + self.measured(keys).bytes()
+    }
+
+    /// Writes the list at `at`. Bytes of the heap, and where the list ends.
+    pub(super) fn encode(
+        &mut self,
+        page: &mut [u8],
+        at: usize,
+        offset_bytes: usize,
+        keys: &[u8],
+    ) -> (u32, usize) {
+        let (full, full_heap) = (self.starts.len(), self.heap.len());
+        if !self.rest(keys).is_empty() {
+            self.fill_block(keys);
+        }
+        let starts_at = at + self.starts.len() * self.width;
+        let heap_at = starts_at + self.starts.len() * offset_bytes;
+        let block_bytes = self.codec.block_len() * self.width;
+        for (index, (keys, start)) in keys.chunks(block_bytes).zip(&self.starts).enumerate() {
+            let first = &mut page[at + index * self.width..at + (index + 1) * self.width];
+            with_word!(self.width == 8, W => W::from_key(&keys[..W::WIDTH]).put_page(first));
+            write_offset(page, starts_at, offset_bytes, index, *start as usize);
+        }
+        let end = heap_at + self.heap.len();
+        page[heap_at..end].copy_from_slice(&self.heap);
+        let heap_bytes = self.heap.len() as u32;
+        self.starts.truncate(full);
+        self.heap.truncate(full_heap);
+        (heap_bytes, end)
     }
 }
 
-#[inline]
-fn grow<W: KeyWord>(
-    codec: IntegerCodec,
-    last: &mut BlockMeasure<W>,
-    key: &[u8],
-    blocks: &mut usize,
-    full: &mut usize,
-) {
-    if last.len() == codec.block_len() {
-        *full += last.bytes();
-        *last = BlockMeasure::new(codec);
-    }
-    *blocks += usize::from(last.is_empty());
-    *last = last.with(W::from_key(key));
-}
-
-/// Writes a key list at `at`: `keys` are the bytes of all keys, one after the other, `width` of each. Bytes of the heap, and where the list ends.
-pub(super) fn encode(
-    page: &mut [u8],
-    at: usize,
-    offset_bytes: usize,
-    measure: &BlocksMeasure,
-    keys: &[u8],
-) -> (u32, usize) {
-    with_word!(measure.width() == 8, W => encode_words::<W>(page, at, offset_bytes, measure.codec, keys))
-}
-
-fn encode_words<W: KeyWord>(
-    page: &mut [u8],
-    at: usize,
-    offset_bytes: usize,
-    codec: IntegerCodec,
-    keys: &[u8],
-) -> (u32, usize) {
-    let block_bytes = codec.block_len() * W::WIDTH;
-    let blocks = keys.len().div_ceil(block_bytes);
-    let starts_at = at + blocks * W::WIDTH;
-    let heap_at = starts_at + blocks * offset_bytes;
-    let mut end = heap_at;
-    let mut words = Vec::with_capacity(codec.block_len());
-    let mut heap = Vec::new();
-    for (index, keys) in keys.chunks(block_bytes).enumerate() {
-        words.clear();
-        words.extend(keys.chunks_exact(W::WIDTH).map(W::from_key));
-        heap.clear();
-        codec.encode(&words, &mut heap);
-        words[0].put_page(&mut page[at + index * W::WIDTH..at + (index + 1) * W::WIDTH]);
-        write_offset(page, starts_at, offset_bytes, index, end - heap_at);
-        page[end..end + heap.len()].copy_from_slice(&heap);
-        end += heap.len();
-    }
-    ((end - heap_at) as u32, end)
+/// Appends the block of `keys`, each of `width` bytes.
+fn encode_block(codec: IntegerCodec, width: usize, keys: &[u8], heap: &mut Vec<u8>) {
+    with_word!(width == 8, W => {
+        let mut words = [W::default(); BLOCK_MAX];
+        let words = &mut words[..keys.len() / W::WIDTH];
+        for (word, key) in words.iter_mut().zip(keys.chunks_exact(W::WIDTH)) {
+            *word = W::from_key(key);
+        }
+        codec.encode(words, heap);
+    });
 }
