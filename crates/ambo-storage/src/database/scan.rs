@@ -97,7 +97,10 @@ impl TableScan {
             let stored = place(filter.column)?;
             let column = &definition.columns[filter.column];
             filters.push(filter.stored(stored, column.kind).map_err(|error| {
-                Error::Invalid(format!("column \"{}\" of table \"{}\": {error}", column.name, definition.name))
+                Error::Invalid(format!(
+                    "column \"{}\" of table \"{}\": {error}",
+                    column.name, definition.name
+                ))
             })?);
         }
         let mut scan = Self {
@@ -248,10 +251,14 @@ impl TableScan {
 
     /// How many rows are selected.
     pub fn count(&self, threads: usize) -> Result<u64> {
-        let counts = self.fold(threads, || 0u64, |count, morsel| {
-            *count += morsel.selected() as u64;
-            Ok(())
-        })?;
+        let counts = self.fold(
+            threads,
+            || 0u64,
+            |count, morsel| {
+                *count += morsel.selected() as u64;
+                Ok(())
+            },
+        )?;
         Ok(counts.into_iter().sum())
     }
 }

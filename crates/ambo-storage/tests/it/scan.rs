@@ -108,7 +108,8 @@ impl World {
         assert_eq!((found.count, found.numbers), (numbers.len(), numbers.iter().sum::<i64>().into()));
         let price: f64 = of(PRICE).filter_map(ValueRef::as_f64).sum();
         assert!((found.price - price).abs() < 1e-6 * price.abs().max(1.0), "{} {price}", found.price);
-        let mut names: Vec<Vec<u8>> = of(NAME).filter_map(|name| name.as_bytes().map(<[u8]>::to_vec)).collect();
+        let mut names: Vec<Vec<u8>> =
+            of(NAME).filter_map(|name| name.as_bytes().map(<[u8]>::to_vec)).collect();
         names.sort_unstable();
         assert_eq!(found.names, names);
         let key = |value: &Value| value.as_ref().as_i64().unwrap();
@@ -226,7 +227,10 @@ fn scans_are_as_row_by_row() {
             let before = old.scan_columns(world.table, &ScanPlan::default()).unwrap().count(1).unwrap();
             (0..20).for_each(|key| world.write(key + round));
             world.engine.settle().unwrap();
-            assert_eq!(old.scan_columns(world.table, &ScanPlan::default()).unwrap().count(1).unwrap(), before);
+            assert_eq!(
+                old.scan_columns(world.table, &ScanPlan::default()).unwrap().count(1).unwrap(),
+                before
+            );
         }
         assert_eq!(world.engine.check().unwrap().problems, Vec::<String>::new());
     }

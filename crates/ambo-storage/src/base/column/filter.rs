@@ -40,7 +40,9 @@ impl Test {
                 Self::In(list.into_iter().map(|constant| fit(constant, ty)).collect::<Result<_>>()?)
             }
             Self::Prefix(_) | Self::Contains(_) if !ty.is_variable() => {
-                return Err(ambo_codec::Error::invalid(format!("a part of text asked of a column of type {ty}")));
+                return Err(ambo_codec::Error::invalid(format!(
+                    "a part of text asked of a column of type {ty}"
+                )));
             }
             other => other,
         })
@@ -49,7 +51,9 @@ impl Test {
     /// Calls `then` with the question as blocks take it.
     pub(super) fn with<R>(&self, then: impl FnOnce(&Predicate<'_>) -> R) -> R {
         match self {
-            Self::Compare(compare, constant) => then(&Predicate::Compare(*compare, physical(constant.as_ref()))),
+            Self::Compare(compare, constant) => {
+                then(&Predicate::Compare(*compare, physical(constant.as_ref())))
+            }
             Self::Between(low, high) => {
                 then(&Predicate::Between(physical(low.as_ref()), physical(high.as_ref())))
             }

@@ -9,12 +9,7 @@ use ambo_codec::{
     column::{Block, Element, Goal, Kind, Mask, Sum, encode},
 };
 
-use super::{
-    buffer::ColumnBuffer,
-    filter::Filter,
-    run::Part,
-    segment::Segment,
-};
+use super::{buffer::ColumnBuffer, filter::Filter, run::Part, segment::Segment};
 use crate::{Error, Result, page::Access};
 
 /// Rows that are not in a segment yet, as blocks: only the columns that a scan needs.
@@ -141,7 +136,8 @@ impl<'s> Morsel<'s> {
             }
             Source::Fresh(fresh) => {
                 let bytes = fresh.blocks[column].as_ref().expect("a column that the scan needs");
-                Block::parse(bytes, fresh.kinds[column], fresh.rows).map_err(|error| self.wrong(column, error))
+                Block::parse(bytes, fresh.kinds[column], fresh.rows)
+                    .map_err(|error| self.wrong(column, error))
             }
         }
     }

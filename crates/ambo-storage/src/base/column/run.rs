@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use ambo_codec::bitmap::{Bitmap, Positions};
 
-use super::{schema::ColumnSchema, search::{Found, Window}, segment::Segment};
+use super::{
+    schema::ColumnSchema,
+    search::{Found, Window},
+    segment::Segment,
+};
 use crate::{
     Result,
     page::{Access, BlobRef},
@@ -63,12 +67,7 @@ impl Part {
     }
 
     /// The row of a key, if it is there and left.
-    pub(super) fn find(
-        &self,
-        schema: &ColumnSchema,
-        key: &[u8],
-        window: &mut Window,
-    ) -> Result<Option<u32>> {
+    pub(super) fn find(&self, schema: &ColumnSchema, key: &[u8], window: &mut Window) -> Result<Option<u32>> {
         if key < self.segment.directory().first_key() {
             return Ok(None);
         }

@@ -98,12 +98,7 @@ impl ColumnSchema {
     }
 
     /// Appends a row to the buffers of all columns.
-    pub fn push(
-        &self,
-        key: &[u8],
-        record: &[u8],
-        buffers: &mut [ColumnBuffer],
-    ) -> ambo_codec::Result<()> {
+    pub fn push(&self, key: &[u8], record: &[u8], buffers: &mut [ColumnBuffer]) -> ambo_codec::Result<()> {
         let mut scratch = Vec::new();
         let mut values = Vec::with_capacity(self.types.len());
         self.values(key, record, &mut scratch, &mut values)?;
