@@ -27,6 +27,8 @@ use crate::{
     transaction::write_set::TableWrites,
 };
 
+/// With more newer rows than this a scan has them settled in the background: the next one looks up fewer.
+const FRESH_ROWS_MAX: u64 = 16 << 10;
 /// Newer rows of one morsel.
 const FRESH_ROWS: usize = 8 << 10;
 
@@ -66,7 +68,12 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Invalid`] for a table of other storage, or a plan that does not fit its columns.
     pub fn scan_columns(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
-        TableScan::new(self.version(), table, None, self.timestamp(), plan)
+        let scan = TableScan::new(self.version(), table, None, self.timestamp(), plan)?;
+        let options = self.engine().options();
+        if scan.fresh_rows > FRESH_ROWS_MAX && options.background_threads && !options.read_only {
+            self.engine().request_spill();
+        }
+        Ok(scan)
     }
 }
 

@@ -6,7 +6,7 @@ use ambo_codec::bitmap::{Bitmap, Positions};
 
 use super::{
     schema::ColumnSchema,
-    search::{Found, Window},
+    search::{Found, Probe, Window},
     segment::Segment,
 };
 use crate::{
@@ -67,11 +67,16 @@ impl Part {
     }
 
     /// The row of a key, if it is there and left.
-    pub(super) fn find(&self, schema: &ColumnSchema, key: &[u8], window: &mut Window) -> Result<Option<u32>> {
-        if key < self.segment.directory().first_key() {
+    pub(super) fn find(
+        &self,
+        schema: &ColumnSchema,
+        probe: &Probe<'_>,
+        window: &mut Window,
+    ) -> Result<Option<u32>> {
+        if probe.key < self.segment.directory().first_key() {
             return Ok(None);
         }
-        match self.search(schema, key, window)? {
+        match self.search(schema, probe, window)? {
             Found::At(row) if !self.is_deleted(row) => Ok(Some(row)),
             Found::At(_) | Found::Before(_) => Ok(None),
         }
@@ -129,19 +134,19 @@ impl ColumnRun {
     pub(super) fn find(
         &self,
         schema: &ColumnSchema,
-        key: &[u8],
+        probe: &Probe<'_>,
         window: &mut Window,
     ) -> Result<Option<Place>> {
-        let index = self.part_for(key);
+        let index = self.part_for(probe.key);
         let Some(part) = self.parts.get(index) else { return Ok(None) };
-        Ok(part.find(schema, key, window)?.map(|row| Place { part: index, row }))
+        Ok(part.find(schema, probe, window)?.map(|row| Place { part: index, row }))
     }
 
     /// The first row, left or not, with this key or a greater one (with `after`, a greater one); behind the last part if there is none.
     pub(super) fn lower_bound(&self, schema: &ColumnSchema, key: &[u8], after: bool) -> Result<Place> {
         let index = self.part_for(key);
         let Some(part) = self.parts.get(index) else { return Ok(Place { part: index, row: 0 }) };
-        let row = match part.search(schema, key, &mut Window::new(schema))? {
+        let row = match part.search(schema, &Probe::new(schema, key), &mut Window::new(schema))? {
             Found::At(row) => row + u32::from(after),
             Found::Before(row) => row,
         };

@@ -2,7 +2,10 @@
 
 use std::{cmp::Ordering, ops::Range};
 
-use ambo_codec::column::{Block, VECTOR};
+use ambo_codec::{
+    Value,
+    column::{Block, VECTOR},
+};
 
 use super::{buffer::ColumnBuffer, run::Part, schema::ColumnSchema};
 use crate::{Result, page::Access};
@@ -14,6 +17,20 @@ pub(super) enum Found {
     At(u32),
     /// It is nobody's key, and less than that of this row and all behind it, which may be none.
     Before(u32),
+}
+
+/// A key that is looked for.
+pub(super) struct Probe<'k> {
+    pub(super) key: &'k [u8],
+    /// Its values, which compare quicker than keys are made; none if it is the beginning of a key.
+    values: Vec<Value>,
+}
+
+impl<'k> Probe<'k> {
+    /// The key as its bytes, and by its values if it is a whole one.
+    pub(super) fn new(schema: &ColumnSchema, key: &'k [u8]) -> Self {
+        Self { key, values: schema.keys().decode(key).unwrap_or_default() }
+    }
 }
 
 /// The keys of rows that follow each other, decoded: where the last search ended. Searches for keys in order often end in the same
@@ -44,14 +61,32 @@ impl Window {
     }
 
     /// How the key of a decoded row compares with `probe`.
-    fn compare(&mut self, schema: &ColumnSchema, row: usize, probe: &[u8]) -> ambo_codec::Result<Ordering> {
+    fn compare(
+        &mut self,
+        schema: &ColumnSchema,
+        row: usize,
+        probe: &Probe<'_>,
+    ) -> ambo_codec::Result<Ordering> {
+        if !probe.values.is_empty() {
+            for (buffer, value) in self.buffers.iter().zip(&probe.values) {
+                match buffer.get(row)?.compare(value.as_ref()) {
+                    Ordering::Equal => {}
+                    other => return Ok(other),
+                }
+            }
+            return Ok(Ordering::Equal);
+        }
         self.key.clear();
         schema.key_of(&self.buffers, row, &mut self.key)?;
-        Ok(self.key.as_slice().cmp(probe))
+        Ok(self.key.as_slice().cmp(probe.key))
     }
 
     /// The place of `probe` among the decoded rows.
-    fn place(&mut self, schema: &ColumnSchema, probe: &[u8]) -> ambo_codec::Result<Result<usize, usize>> {
+    fn place(
+        &mut self,
+        schema: &ColumnSchema,
+        probe: &Probe<'_>,
+    ) -> ambo_codec::Result<Result<usize, usize>> {
         let (mut low, mut high) = (0, self.buffers[0].len());
         while low < high {
             let middle = (low + high) / 2;
@@ -71,7 +106,7 @@ impl Window {
         schema: &ColumnSchema,
         blocks: &[Block<'_>],
         rows: usize,
-        probe: &[u8],
+        probe: &Probe<'_>,
     ) -> ambo_codec::Result<Range<usize>> {
         let (mut low, mut high) = (0, rows.div_ceil(VECTOR) - 1);
         while low < high {
@@ -90,15 +125,21 @@ impl Window {
 
 impl Part {
     /// Where a key is, or would be. The search begins in `window` and leaves it where it ends.
-    pub(super) fn search(&self, schema: &ColumnSchema, key: &[u8], window: &mut Window) -> Result<Found> {
+    pub(super) fn search(
+        &self,
+        schema: &ColumnSchema,
+        probe: &Probe<'_>,
+        window: &mut Window,
+    ) -> Result<Found> {
+        let key = probe.key;
         let segment = &*self.segment;
         let wrong = |error| segment.damaged(segment.entry(0, 0).offset, error);
         if let Some((of, rows)) = window.of.clone()
             && of == segment.id()
-            && window.compare(schema, 0, key).map_err(wrong)?.is_le()
-            && window.compare(schema, rows.len() - 1, key).map_err(wrong)?.is_ge()
+            && window.compare(schema, 0, probe).map_err(wrong)?.is_le()
+            && window.compare(schema, rows.len() - 1, probe).map_err(wrong)?.is_ge()
         {
-            return Ok(found(rows.start, window.place(schema, key).map_err(wrong)?));
+            return Ok(found(rows.start, window.place(schema, probe).map_err(wrong)?));
         }
         let directory = segment.directory();
         let Some(group) = directory.group_for(key) else { return Ok(Found::Before(0)) };
@@ -112,10 +153,10 @@ impl Part {
         let bytes = read.collect::<Result<Vec<_>>>()?;
         let parse = |(column, bytes): (usize, _)| segment.parse(column, group, bytes);
         let blocks = bytes.iter().map(|bytes| &**bytes).enumerate().map(parse).collect::<Result<Vec<_>>>()?;
-        let vector = window.enter(schema, &blocks, rows.len(), key).map_err(wrong)?;
+        let vector = window.enter(schema, &blocks, rows.len(), probe).map_err(wrong)?;
         let start = rows.start + vector.start as u32;
         window.of = Some((segment.id(), start..start + vector.len() as u32));
-        Ok(found(start, window.place(schema, key).map_err(wrong)?))
+        Ok(found(start, window.place(schema, probe).map_err(wrong)?))
     }
 }
 

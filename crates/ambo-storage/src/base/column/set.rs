@@ -6,7 +6,7 @@ use super::{
     cursor::{RunCursor, Wanted},
     run::{ColumnRun, Part, Place},
     schema::ColumnSchema,
-    search::Window,
+    search::{Probe, Window},
     segment::{Segment, SegmentStore},
 };
 use crate::{Result, page::PageRange};
@@ -110,9 +110,10 @@ impl<'s> Finder<'s> {
     /// Where the row of a key is.
     pub fn find(&mut self, key: &[u8]) -> Result<Option<RowPlace>> {
         let schema = &self.set.schema;
+        let probe = Probe::new(schema, key);
         for (run, of) in self.set.runs.iter().enumerate() {
             let window = self.windows[run].get_or_insert_with(|| Window::new(schema));
-            if let Some(place) = of.find(schema, key, window)? {
+            if let Some(place) = of.find(schema, &probe, window)? {
                 return Ok(Some(RowPlace { run, place }));
             }
         }
