@@ -23,6 +23,7 @@ mod schema;
 mod segment;
 mod set;
 mod settle;
+mod space;
 mod writer;
 
 #[cfg(test)]
@@ -40,3 +41,4 @@ pub use schema::ColumnSchema;
 pub use segment::{Segment, SegmentStore};
 pub use set::{ColumnSet, RowPlace};
 pub use settle::ReadBlob;
+pub use space::{ColumnFigures, ColumnSpace};
