@@ -37,6 +37,7 @@ fn report(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) 
             "problems": found.problems,
             "tables": found.tables,
             "trees": found.trees,
+            "segments": found.segments,
             "entries": found.entries,
             "pages": found.pages,
             "seconds": elapsed.as_secs_f64(),
@@ -47,11 +48,12 @@ fn report(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) 
         }
         writeln!(
             out,
-            "{}: {} tables, {} entries, {} pages checked in {}: {}",
+            "{}: {} tables, {} entries, {} pages, {} segments checked in {}: {}",
             dir.display(),
             output::count(found.tables),
             output::count(found.entries),
             output::count(found.pages),
+            output::count(found.segments),
             output::duration(elapsed),
             verdict(found.problems.len())
         )?;

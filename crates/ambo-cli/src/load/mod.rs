@@ -13,7 +13,7 @@ mod source;
 
 use std::path::Path;
 
-use ambo::{Datum, Table};
+use ambo::{Datum, Storage, Table};
 use serde_json::json;
 
 use crate::engine::{Access, OrFail, Store, Tuning};
@@ -65,7 +65,12 @@ pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Resu
 }
 
 fn refuse_schema(arguments: &LoadArguments, name: &str) -> Result<()> {
-    if !arguments.compression.options().is_empty() {
+    if arguments.new_table.storage.is_some() {
+        return Err(Failure::usage(format!(
+            "table {name} is there already, and keeps its storage; leave --storage away, or name another table"
+        )));
+    }
+    if !arguments.new_table.compression.options().is_empty() {
         return Err(Failure::usage(format!(
             "table {name} is there already; `ambo alter {} {name}` changes how it is compressed",
             arguments.dir.display()
@@ -89,17 +94,22 @@ fn create(
     source: &Source,
     dialect: &Dialect,
 ) -> Result<Table> {
-    let options = arguments.compression.options();
+    // What is wrong with the options is told before the file is read.
+    let key_value = arguments.new_table.apply(ambo::TableDefinition::key_value(name))?;
+    if key_value.storage == Storage::Memory {
+        output::remark(&format!(
+            "table {name} is of storage memory: its rows are gone when this command ends"
+        ));
+    }
     if arguments.key_value {
-        let definition = options.apply(ambo::TableDefinition::key_value(name));
-        return store.db.create_table(definition).or_fail(&store.dir);
+        return store.db.create_table(key_value).or_fail(&store.dir);
     }
     let columns = match &arguments.schema {
         Some(text) => schema::parse(text).map_err(Failure::Usage)?,
         None => infer_columns(arguments, source, dialect)?,
     };
     let definition = schema::definition(name, &columns, &arguments.key).map_err(Failure::Usage)?;
-    store.db.create_table(options.apply(definition)).or_fail(&store.dir)
+    store.db.create_table(arguments.new_table.apply(definition)?).or_fail(&store.dir)
 }
 
 fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) -> Result<Vec<Column>> {

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::arguments::{ADVISE_ROWS, RangeArguments, ScanArguments};
 use crate::compression::CompressionArguments;
+use crate::storage::NewTableArguments;
 
 /// One line at the prompt.
 #[derive(Parser, Debug)]
@@ -46,7 +47,7 @@ pub enum PromptCommand {
         /// The table's name
         table: String,
     },
-    /// Make a table: create NAME, or create NAME id:bigint,note:text? --key id
+    /// Make a table: create NAME, or create NAME id:bigint,note:text? --key id --storage column
     Create {
         /// The table's name
         table: String,
@@ -56,7 +57,7 @@ pub enum PromptCommand {
         #[arg(short, long, value_delimiter = ',')]
         key: Vec<String>,
         #[command(flatten)]
-        compression: CompressionArguments,
+        new_table: NewTableArguments,
     },
     /// Change how a table is compressed: alter NAME --record-compression zstd
     Alter {

@@ -1,11 +1,12 @@
 //! Completion of commands, tables and options by the Tab key.
 
-use clap::CommandFactory;
+use clap::{CommandFactory, ValueEnum};
 use rustyline::completion::Completer;
 use rustyline::{Context, Helper, Highlighter, Hinter, Validator};
 
 use super::commands::Line;
 use crate::engine::Store;
+use crate::storage::StorageName;
 
 /// What the line editor asks for completions.
 #[derive(Helper, Highlighter, Hinter, Validator)]
@@ -34,6 +35,11 @@ impl Completion {
             [command] if TAKES_TABLE.contains(command) => self.store.table_names(),
             ["scan", ..] => [owned(&RANGE_OPTIONS), owned(&["--limit", "--reverse"])].concat(),
             ["count", ..] => owned(&RANGE_OPTIONS),
+            ["create", .., "--storage"] => {
+                let names = StorageName::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+                names.map(|name| name.get_name().to_string()).collect()
+            }
+            ["create", _, ..] => [owned(&["--key", "--storage"]), owned(&COMPRESSION_OPTIONS)].concat(),
             ["alter", _, ..] => owned(&COMPRESSION_OPTIONS),
             _ => Vec::new(),
         }
