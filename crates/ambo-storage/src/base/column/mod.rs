@@ -27,6 +27,8 @@ mod space;
 mod writer;
 
 #[cfg(test)]
+mod format_tests;
+#[cfg(test)]
 mod tests;
 
 pub use buffer::ColumnBuffer;
