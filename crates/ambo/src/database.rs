@@ -234,6 +234,12 @@ impl Database {
         self.engine().settle()
     }
 
+    /// As [`Database::flush`], and waits until nothing is due to be merged, without merging all that could be. Good after a
+    /// load into a column table, before the database is closed: what is not merged then waits for the next spill.
+    pub fn settle_due(&self) -> Result<()> {
+        self.engine().settle_due()
+    }
+
     /// Settles, and gives free space back to the file system, while the database is in use.
     pub fn compact(&self) -> Result<CompactReport> {
         self.engine().compact()

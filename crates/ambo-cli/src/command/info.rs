@@ -209,7 +209,7 @@ fn encoded_columns(
 fn deleted(segments: &ColumnSpace, page_size: usize) -> String {
     match share(segments.deleted_rows, segments.rows) {
         Some(share) if share > 0.0 => format!(
-            "{} of them deleted ({:.1} %), noted in {}",
+            "{} of them deleted ({:.2} %), noted in {}",
             output::count(segments.deleted_rows),
             share * 100.0,
             output::bytes(segments.deleted_pages * page_size as u64),

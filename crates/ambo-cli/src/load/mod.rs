@@ -12,6 +12,7 @@ mod records;
 mod source;
 
 use std::path::Path;
+use std::time::Instant;
 
 use ambo::{Datum, Storage, Table};
 use serde_json::json;
@@ -56,7 +57,9 @@ pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Resu
         Load { arguments, source: &source, dialect: &dialect, store: &store, table: &table, name: &name };
     let mut tally = Tally::default();
     let (outcome, elapsed) = load.rows(&mut tally)?;
-    let outcome = outcome.map_err(|failure| load.explain(failure, &tally));
+    let start = Instant::now();
+    let outcome = outcome.and_then(|()| load.settle()).map_err(|failure| load.explain(failure, &tally));
+    let elapsed = elapsed + start.elapsed();
     if outcome.is_ok() {
         load.report(&tally, elapsed, out)?;
     }
@@ -209,6 +212,14 @@ impl Load<'_> {
             }
         };
         Ok((outcome, progress.elapsed()))
+    }
+
+    /// A column table should have its rows in segments before the database is closed, which waits for no merges.
+    fn settle(&self) -> Result<()> {
+        match self.table.definition().storage {
+            Storage::Column => self.store.db.settle_due().or_fail(&self.store.dir),
+            Storage::BTree | Storage::Memory => Ok(()),
+        }
     }
 
     /// One transaction; false when the file is at its end.
