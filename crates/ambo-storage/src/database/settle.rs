@@ -272,9 +272,14 @@ impl Engine {
         }
     }
 
-    /// Stops a merge that is under way; the next one begins anew.
+    /// Stops a merge that is under way, and every other until they are allowed again.
     pub(super) fn cancel_merges(&self) {
         self.cancel_merge.store(true, Ordering::Relaxed);
+    }
+
+    /// Merges are not cancelled any more.
+    pub(super) fn allow_merges(&self) {
+        self.cancel_merge.store(false, Ordering::Relaxed);
     }
 }
 

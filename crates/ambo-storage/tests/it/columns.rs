@@ -3,6 +3,7 @@
 use ambo_storage::{
     Error,
     catalog::{Storage, TableDefinition},
+    database::{Engine, Options, Running},
     io::{
         Disk,
         sim::{Fault, FaultKind, Op, SimDisk},
@@ -75,4 +76,34 @@ fn what_is_due_settles_when_asked() {
     assert_eq!(space.file_bytes, settled.stored_bytes(4096));
     assert_eq!(settled.raw_bytes(), 9000 * 8 - u64::from(few));
     assert_sound(&engine);
+}
+
+/// Keeps away: one more run for every time that a database is opened, written to and closed, until there are more than a
+/// checkpoint can hold.
+#[test]
+fn runs_stay_few_when_a_database_is_closed_again_and_again() {
+    for background in [false, true] {
+        let disk = SimDisk::new(11);
+        let options =
+            Options { background_threads: background, background_merge: background, ..small_options() };
+        for round in 0..100u32 {
+            let (engine, _) = Engine::open(disk.env(), options.clone()).unwrap();
+            let running = Running::start(engine).unwrap();
+            let engine = running.engine();
+            for (name, storage) in [("rows", Storage::BTree), ("columns", Storage::Column)] {
+                let table = match engine.current().catalog.find(name) {
+                    Ok((table, _)) => table,
+                    Err(_) => engine.create_table(TableDefinition::key_value(name).storage(storage)).unwrap(),
+                };
+                engine.put(table, &round.to_be_bytes(), b"row").unwrap();
+                engine.delete(table, &(round / 2).to_be_bytes()).unwrap();
+                let found = rows(&engine.snapshot(), table).unwrap().len();
+                assert_eq!(found, (round + 1).div_ceil(2) as usize, "round {round} of {name}");
+            }
+            assert!(engine.info().unwrap().tables.iter().all(|table| table.runs <= 24));
+            running.close().unwrap();
+        }
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        assert_sound(&engine);
+    }
 }
