@@ -99,7 +99,7 @@ pub enum PromptCommand {
     },
     /// Show tables, sizes, and figures of files, cache and log
     Info {
-        /// Only this table, and its columns
+        /// Only this table, its columns and how they are encoded
         table: Option<String>,
     },
     /// Measure what each codec would save and cost: advise NAME [--rows N]
@@ -112,7 +112,7 @@ pub enum PromptCommand {
     },
     /// Verify the whole database
     Check,
-    /// Write everything to settled pages
+    /// Write everything to settled pages and segments
     Settle,
     /// Settle everything and give free space back to the file system
     Compact,

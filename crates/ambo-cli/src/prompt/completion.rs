@@ -73,6 +73,21 @@ fn complete(line: &str, candidates: impl Fn(&[&str]) -> Vec<String>) -> (usize, 
 mod tests {
     use super::*;
 
+    // Keeps away options of `create` that are not offered, and storages that are offered elsewhere.
+    #[test]
+    fn completes_how_a_table_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let access = crate::engine::Access::Create;
+        let store = Store::open(&dir.path().join("db"), access, &Default::default()).unwrap();
+        let completion = Completion::new(store);
+        let complete = |line: &str| complete(line, |before| completion.candidates(before)).1;
+        assert_eq!(complete("create t id:int --st"), ["--storage "]);
+        assert_eq!(complete("create t --storage "), ["btree ", "column ", "memory "]);
+        assert_eq!(complete("create t --storage c"), ["column "]);
+        assert!(complete("create t --key id --record").contains(&"--record-compression ".to_string()));
+        assert!(complete("create ").is_empty() && complete("scan --st").is_empty());
+    }
+
     // Keeps away completion of the wrong word, or of commands where tables are wanted.
     #[test]
     fn completes_the_last_word() {

@@ -207,9 +207,11 @@ fn wrong_segment_files_are_named() {
         }
         let check = ambo(&["check", db]);
         assert_eq!(check.code, Some(4), "{check:?}");
-        for words in ["damaged: ", name, what, "restore from a backup"] {
+        for words in ["damaged: ", name, what, "cannot be opened; restore from a backup"] {
             assert!(check.out.contains(words), "no {words:?} in {check:?}");
         }
+        assert!(!check.out.contains("ambo check"), "it is just being checked: {check:?}");
+        assert!(ambo(&["check", db, "--json"]).out.contains(name));
     };
     std::fs::remove_file(path).unwrap();
     refused("missing");
