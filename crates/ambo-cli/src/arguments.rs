@@ -128,12 +128,12 @@ pub enum Command {
     Load(load::LoadArguments),
     /// Write a table as CSV or JSON lines
     Dump(dump::DumpArguments),
-    /// Show tables, sizes, and figures of files, cache and log
+    /// Show tables, sizes, and figures of files, cache and log; of one table its columns and how they are encoded
     Info {
         #[command(flatten)]
         place: Place,
     },
-    /// Verify every page, checksum, key order and count
+    /// Verify every page and segment, checksum, key order and count
     Check {
         /// The database's directory
         dir: PathBuf,

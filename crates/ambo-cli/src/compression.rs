@@ -12,6 +12,7 @@ use crate::engine::{OrFail, Store};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::schema::short_name;
+use crate::storage;
 
 /// What is said where nothing is compressed.
 const NONE: &str = "none";
@@ -90,6 +91,13 @@ pub fn alter(store: &Store, table: &str, arguments: &CompressionArguments, out: 
         return Err(Failure::usage(
             "change what? say --key-compression, --record-compression or --record-dictionary",
         ));
+    }
+    let wanted = options.apply(store.table(table)?.definition().clone());
+    if storage::refused(&wanted) {
+        return Err(Failure::usage(format!(
+            "table {} is of storage column, which encodes each column by itself; there is nothing to change",
+            short_name(&wanted.name)
+        )));
     }
     store.db.alter_table(table, options).or_fail(&store.dir)?;
     let table = store.table(table)?;

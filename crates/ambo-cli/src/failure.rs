@@ -26,7 +26,12 @@ pub enum Failure {
     /// The database or the operating system refused.
     Database(String),
     /// Bytes on disk are not what was written there.
-    Corrupt(String),
+    Corrupt {
+        /// With what to do.
+        text: String,
+        /// Without: what the engine says.
+        what: String,
+    },
     /// `check` found damage; the report is printed already.
     Damage,
     /// Ctrl-C came; the text says what is in the database.
@@ -49,7 +54,9 @@ impl Failure {
             ambo::Error::NotFound(_) => Self::Negative(error.to_string()),
             ambo::Error::Cancelled => Self::Interrupted("interrupted".into()),
             ambo::Error::Damaged { .. } => {
-                Self::Corrupt(format!("{place}: {error}; `ambo check {place}` tells how much is affected"))
+                let what = error.to_string();
+                let text = format!("{place}: {what}; `ambo check {place}` tells how much is affected");
+                Self::Corrupt { text, what }
             }
             ambo::Error::InUse(_) => Self::Database(format!("{place}: {error}; close it there first")),
             _ => Self::Database(format!("{place}: {error}")),
@@ -67,7 +74,7 @@ impl Failure {
             Self::Negative(text)
             | Self::Usage(text)
             | Self::Database(text)
-            | Self::Corrupt(text)
+            | Self::Corrupt { text, .. }
             | Self::Interrupted(text) => Some(text).filter(|text| !text.is_empty()).map(String::as_str),
             Self::Damage | Self::BrokenPipe => None,
         }
@@ -79,7 +86,7 @@ impl Failure {
             Self::BrokenPipe => 0,
             Self::Negative(_) => 1,
             Self::Usage(_) => 2,
-            Self::Database(_) | Self::Corrupt(_) => 3,
+            Self::Database(_) | Self::Corrupt { .. } => 3,
             Self::Damage => 4,
             Self::Interrupted(_) => 130,
         })

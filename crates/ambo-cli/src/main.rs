@@ -15,6 +15,7 @@ mod load;
 mod output;
 mod prompt;
 mod schema;
+mod storage;
 mod text;
 mod view;
 mod word;

@@ -234,6 +234,32 @@ impl Database {
         self.engine().settle()
     }
 
+    /// As [`Database::flush`], and waits until nothing is due to be merged, without merging all that could be. Good after a
+    /// load into a column table, before the database is closed: what is not merged then waits for the next time it is opened.
+    ///
+    /// ```
+    /// # let db = ambo::Database::in_memory()?;
+    /// use ambo::{Storage, TableDefinition, Type};
+    ///
+    /// let prices = db.create_table(
+    ///     TableDefinition::new("prices")
+    ///         .column("id", Type::I64)
+    ///         .column("price", Type::F64)
+    ///         .primary_key(&["id"])
+    ///         .storage(Storage::Column),
+    /// )?;
+    /// for id in 0..10_000i64 {
+    ///     prices.upsert_row(&[id.into(), 9.5.into()])?;
+    /// }
+    /// db.settle_due()?;
+    /// let segments = db.info()?.tables[0].segments.clone().unwrap();
+    /// assert_eq!((segments.rows, segments.segments), (10_000, 1));
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn settle_due(&self) -> Result<()> {
+        self.engine().settle_due()
+    }
+
     /// Settles, and gives free space back to the file system, while the database is in use.
     pub fn compact(&self) -> Result<CompactReport> {
         self.engine().compact()

@@ -48,8 +48,8 @@ pub use ambo_storage::{
     Error, Result,
     catalog::{Column, Storage, TableDefinition, TableOptions},
     database::{
-        Advice, BulkLoad, CheckReport, CompactReport, Cursor, Estimate, Info, RecordChoice, RecoveryReport,
-        Seek, Sync, TableInfo, Value, ValueReader, ValueWriter,
+        Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Estimate, Info,
+        RecordChoice, RecoveryReport, Seek, Sync, TableInfo, Value, ValueReader, ValueWriter,
     },
     transaction::write_set::Savepoint,
 };

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use ambo::{Advice, Estimate, RecordChoice};
+use ambo::{Advice, Estimate, RecordChoice, Storage};
 use serde_json::{Value as Json, json};
 
 use crate::compression;
 use crate::engine::{OrFail, Store};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::{self, Align, Output, Table};
 use crate::schema::short_name;
 
@@ -16,6 +16,12 @@ const PLAIN: &str = "none";
 
 /// Samples a table and shows what each codec makes of it.
 pub fn advise(store: &Store, table: &str, rows: u64, out: &mut Output) -> Result<()> {
+    if store.table(table)?.definition().storage == Storage::Column {
+        return Err(Failure::usage(format!(
+            "table {table} is of storage column, which chooses encodings by itself; `ambo info {} -t {table}` shows them",
+            store.dir.display()
+        )));
+    }
     let advice = store.db.advise(table, rows).or_fail(&store.dir)?;
     let name = short_name(&advice.definition.name).to_string();
     let options = compression::words(&advice.recommended);

@@ -16,11 +16,20 @@ use crate::output::{self, Output};
 pub fn check_dir(dir: &Path, tuning: &Tuning, out: &mut Output) -> Result<()> {
     match Store::open(dir, Access::Read, tuning) {
         Ok(store) => check(&store, out),
-        Err(Failure::Corrupt(text)) => {
-            report(dir, &CheckReport { problems: vec![text], ..CheckReport::default() }, Duration::ZERO, out)
-        }
+        Err(Failure::Corrupt { what, .. }) => closed(dir, &what, out),
         Err(failure) => Err(failure),
     }
+}
+
+/// So damaged that it cannot be opened: there is nothing to dump either.
+fn closed(dir: &Path, what: &str, out: &mut Output) -> Result<()> {
+    if out.is_json() {
+        let found = CheckReport { problems: vec![what.into()], ..CheckReport::default() };
+        return report(dir, &found, Duration::ZERO, out);
+    }
+    writeln!(out, "{what}")?;
+    writeln!(out, "{}: it cannot be opened; restore from a backup", dir.display())?;
+    Err(Failure::Damage)
 }
 
 /// Verifies an open database.
@@ -37,6 +46,7 @@ fn report(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) 
             "problems": found.problems,
             "tables": found.tables,
             "trees": found.trees,
+            "segments": found.segments,
             "entries": found.entries,
             "pages": found.pages,
             "seconds": elapsed.as_secs_f64(),
@@ -47,11 +57,12 @@ fn report(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) 
         }
         writeln!(
             out,
-            "{}: {} tables, {} entries, {} pages checked in {}: {}",
+            "{}: {} tables, {} entries, {} pages, {} segments checked in {}: {}",
             dir.display(),
             output::count(found.tables),
             output::count(found.entries),
             output::count(found.pages),
+            output::count(found.segments),
             output::duration(elapsed),
             verdict(found.problems.len())
         )?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ambo::{Info, TableInfo};
+use ambo::{ColumnFigures, ColumnSpace, Info, TableDefinition, TableInfo};
 use serde_json::{Value as Json, json};
 
 use crate::compression;
@@ -46,20 +46,22 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
         ("unsettled", Right),
         ("height", Right),
         ("runs", Right),
+        ("segments", Right),
     ]);
     for t in &info.tables {
         table.row(vec![
             name(t).to_string(),
             t.definition.storage.name().to_string(),
             output::count(t.rows),
-            compression::keys(&t.definition),
-            compression::records(&t.definition),
+            codec(t, compression::keys),
+            codec(t, compression::records),
             output::bytes(t.raw_bytes()),
             output::bytes(t.stored_bytes(info.page_size)),
             ratio(t, info.page_size).map_or(String::new(), |ratio| format!("{ratio:.2}")),
             output::bytes(t.delta_bytes),
             t.height.to_string(),
             t.runs.to_string(),
+            t.segments.as_ref().map_or(String::new(), |segments| output::count(segments.segments)),
         ]);
     }
     if table.len() == 0 {
@@ -82,7 +84,15 @@ fn name(table: &TableInfo) -> &str {
     short_name(&table.definition.name)
 }
 
-/// How many times as long as its pages the settled part of a table is.
+/// How keys or records are compressed; in a column table each column is encoded by itself.
+fn codec(table: &TableInfo, name: fn(&TableDefinition) -> String) -> String {
+    match table.segments {
+        Some(_) => "by column".into(),
+        None => name(&table.definition),
+    }
+}
+
+/// How many times as long as its pages and segments the settled part of a table is.
 fn ratio(table: &TableInfo, page_size: usize) -> Option<f64> {
     let stored = table.stored_bytes(page_size);
     (stored > 0).then(|| table.raw_bytes() as f64 / stored as f64)
@@ -90,48 +100,134 @@ fn ratio(table: &TableInfo, page_size: usize) -> Option<f64> {
 
 fn columns(info: &Info, out: &mut Output) -> Result<()> {
     for table in &info.tables {
-        let key = schema::key_of(&table.definition);
         writeln!(out)?;
-        let mut list = Table::new([("column", Align::Left), ("type", Align::Left), ("", Align::Left)]);
-        for column in schema::of(&table.definition) {
-            let position = key.iter().position(|name| name == &column.name);
-            let note = match (position, column.nullable) {
-                (Some(position), _) => format!("key {}", position + 1),
-                (None, true) => "nullable".into(),
-                (None, false) => String::new(),
-            };
-            list.row(vec![column.name, column.ty.to_string(), note]);
-        }
-        list.write(out, true)?;
-        if table.rows > 0 {
-            writeln!(out)?;
-            let mut list = Table::new([
-                ("settled", Align::Left),
-                ("codec", Align::Left),
-                ("raw", Align::Right),
-                ("stored", Align::Right),
-            ]);
-            let line = |what: &str, codec: String, raw: u64, stored: u64| {
-                vec![what.into(), codec, output::bytes(raw), output::bytes(stored)]
-            };
-            let definition = &table.definition;
-            list.row(line("keys", compression::keys(definition), table.key_bytes, table.space.keys));
-            let blobs = table.blob_pages * info.page_size as u64;
-            let records = table.space.records + blobs;
-            list.row(line("records", compression::records(definition), table.value_bytes, records));
-            list.row(line("pages", String::new(), table.raw_bytes(), table.stored_bytes(info.page_size)));
-            list.write(out, true)?;
+        match &table.segments {
+            Some(segments) => encoded_columns(table, segments, info.page_size, out)?,
+            None => plain_columns(table, info.page_size, out)?,
         }
     }
     Ok(())
 }
 
+/// What there is to know of a column beside its type: its place in the key, or whether it may be NULL.
+fn note(definition: &TableDefinition, column: usize) -> String {
+    let position = definition.key.iter().position(|&key| key == column);
+    match (position, definition.columns[column].nullable) {
+        (Some(position), _) => format!("key {}", position + 1),
+        (None, true) => "nullable".into(),
+        (None, false) => String::new(),
+    }
+}
+
+fn plain_columns(table: &TableInfo, page_size: usize, out: &mut Output) -> Result<()> {
+    let definition = &table.definition;
+    let mut list = Table::new([("column", Align::Left), ("type", Align::Left), ("", Align::Left)]);
+    for (number, column) in schema::of(definition).into_iter().enumerate() {
+        list.row(vec![column.name, column.ty.to_string(), note(definition, number)]);
+    }
+    list.write(out, true)?;
+    if table.rows > 0 {
+        writeln!(out)?;
+        let mut list = Table::new([
+            ("settled", Align::Left),
+            ("codec", Align::Left),
+            ("raw", Align::Right),
+            ("stored", Align::Right),
+        ]);
+        let line = |what: &str, codec: String, raw: u64, stored: u64| {
+            vec![what.into(), codec, output::bytes(raw), output::bytes(stored)]
+        };
+        list.row(line("keys", compression::keys(definition), table.key_bytes, table.space.keys));
+        let records = table.space.records + table.blob_pages * page_size as u64;
+        list.row(line("records", compression::records(definition), table.value_bytes, records));
+        list.row(line("pages", String::new(), table.raw_bytes(), table.stored_bytes(page_size)));
+        list.write(out, true)?;
+    }
+    Ok(())
+}
+
+/// The name of the column that a table without a key has, or one with duplicates.
+const ROW_NUMBER: &str = "(row number)";
+
+fn column_name(table: &TableInfo, column: &ColumnFigures) -> String {
+    column.column.map_or(ROW_NUMBER.into(), |number| table.definition.columns[number].name.clone())
+}
+
+/// The columns of a column table, and what its segments hold.
+fn encoded_columns(
+    table: &TableInfo,
+    segments: &ColumnSpace,
+    page_size: usize,
+    out: &mut Output,
+) -> Result<()> {
+    use Align::{Left, Right};
+    let mut list = Table::new([
+        ("column", Left),
+        ("type", Left),
+        ("", Left),
+        ("encodings", Left),
+        ("NULLs", Right),
+        ("raw", Right),
+        ("stored", Right),
+        ("bytes a row", Right),
+    ]);
+    for column in &segments.columns {
+        let encodings = column.encodings.iter().map(|(name, blocks)| format!("{name} {blocks}"));
+        list.row(vec![
+            column_name(table, column),
+            column.kind.to_string(),
+            column.column.map_or(String::new(), |number| note(&table.definition, number)),
+            encodings.collect::<Vec<_>>().join(", "),
+            output::count(column.nulls),
+            output::bytes(column.raw_bytes),
+            output::bytes(column.stored_bytes),
+            share(column.stored_bytes, segments.rows).map_or(String::new(), |bytes| format!("{bytes:.2}")),
+        ]);
+    }
+    list.write(out, true)?;
+    writeln!(out)?;
+    let mut list = Table::new([("what", Left), ("", Left)]);
+    let mut line = |what: &str, text: String| list.row(vec![what.into(), text]);
+    line(
+        "segments",
+        format!(
+            "{} in {} runs, {} groups, {}, {} of them directories",
+            output::count(segments.segments),
+            output::count(segments.runs),
+            output::count(segments.groups),
+            output::bytes(segments.file_bytes),
+            output::bytes(segments.directory_bytes),
+        ),
+    );
+    line("rows", format!("{} in segments, {}", output::count(segments.rows), deleted(segments, page_size)));
+    let waiting = table.key_bytes + table.value_bytes;
+    line("not yet in segments", format!("{} in {} runs of rows", output::bytes(waiting), table.runs));
+    list.write(out, false)?;
+    Ok(())
+}
+
+fn deleted(segments: &ColumnSpace, page_size: usize) -> String {
+    match share(segments.deleted_rows, segments.rows) {
+        Some(share) if share > 0.0 => format!(
+            "{} of them deleted ({:.2} %), noted in {}",
+            output::count(segments.deleted_rows),
+            share * 100.0,
+            output::bytes(segments.deleted_pages * page_size as u64),
+        ),
+        _ => "none of them deleted".into(),
+    }
+}
+
+/// A part of a whole, if there is a whole.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
 fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
     let reads = info.pages.hits + info.pages.misses;
-    let hits = if reads == 0 {
-        "no reads yet".into()
-    } else {
-        format!("{:.1} % hits", info.pages.hits as f64 * 100.0 / reads as f64)
+    let block_reads = info.block_hits + info.block_misses;
+    let rate = |hits, reads| {
+        share(hits, reads).map_or("no reads yet".into(), |share| format!("{:.1} % hits", share * 100.0))
     };
     let recovery = store.db.recovery();
     let mut list = Table::new([("what", Align::Left), ("", Align::Left)]);
@@ -146,6 +242,10 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
             output::bytes(info.pages.free_pages * info.page_size as u64)
         ),
     );
+    if info.segments > 0 {
+        let (segments, bytes) = (output::count(info.segments), output::bytes(info.segment_bytes));
+        line("segments", format!("{bytes} on disk in {segments} files"));
+    }
     line("log", format!("{} in {} segments", output::bytes(info.log_bytes), info.log_segments));
     line(
         "delta",
@@ -158,11 +258,23 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
     line(
         "cache",
         format!(
-            "{} of {} in use, {hits}",
+            "{} of {} in use, {}",
             output::bytes(info.pages.resident_bytes),
-            output::bytes(info.cache_bytes)
+            output::bytes(info.cache_bytes),
+            rate(info.pages.hits, reads)
         ),
     );
+    if info.segments > 0 {
+        line(
+            "blocks",
+            format!(
+                "{} of {} in use, {}",
+                output::bytes(info.block_cache_bytes),
+                output::bytes(info.cache_bytes),
+                rate(info.block_hits, block_reads)
+            ),
+        );
+    }
     line(
         "opened",
         format!(
@@ -203,7 +315,41 @@ fn table_json(table: &TableInfo, page_size: usize) -> Json {
         "runs": table.runs,
         "delta_rows": table.delta_rows,
         "delta_bytes": table.delta_bytes,
+        "segments": table.segments.as_ref().map(segments_json),
+        "columns": table.segments.as_ref().map(|segments| columns_json(table, segments)),
     })
+}
+
+fn segments_json(segments: &ColumnSpace) -> Json {
+    json!({
+        "segments": segments.segments,
+        "runs": segments.runs,
+        "groups": segments.groups,
+        "rows": segments.rows,
+        "deleted_rows": segments.deleted_rows,
+        "deleted_share": share(segments.deleted_rows, segments.rows),
+        "deleted_pages": segments.deleted_pages,
+        "file_bytes": segments.file_bytes,
+        "directory_bytes": segments.directory_bytes,
+    })
+}
+
+/// The columns of a column table; one without a name is the hidden number of a row.
+fn columns_json(table: &TableInfo, segments: &ColumnSpace) -> Vec<Json> {
+    let column = |column: &ColumnFigures| {
+        let encodings = column.encodings.iter().map(|(name, blocks)| (name.to_string(), Json::from(*blocks)));
+        json!({
+            "name": column.column.map(|number| &table.definition.columns[number].name),
+            "type": column.kind.to_string(),
+            "blocks": column.blocks,
+            "encodings": Json::Object(encodings.collect()),
+            "nulls": column.nulls,
+            "raw_bytes": column.raw_bytes,
+            "stored_bytes": column.stored_bytes,
+            "bytes_a_row": share(column.stored_bytes, segments.rows),
+        })
+    };
+    segments.columns.iter().map(column).collect()
 }
 
 fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
@@ -213,6 +359,8 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
         "tables": tables,
         "page_bytes": info.page_size,
         "file_bytes": info.file_bytes,
+        "segments": info.segments,
+        "segment_bytes": info.segment_bytes,
         "used_pages": info.pages.used_pages,
         "free_pages": info.pages.free_pages,
         "log_bytes": info.log_bytes,
@@ -225,6 +373,12 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
             "budget_bytes": info.cache_bytes,
             "hits": info.pages.hits,
             "misses": info.pages.misses,
+        },
+        "block_cache": {
+            "bytes": info.block_cache_bytes,
+            "budget_bytes": info.cache_bytes,
+            "hits": info.block_hits,
+            "misses": info.block_misses,
         },
         "recovery": {
             "clean": recovery.is_clean(),

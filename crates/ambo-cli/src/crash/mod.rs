@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::bench::mix;
@@ -23,6 +23,7 @@ use crate::engine::Store;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output::{self, Output, remark};
+use crate::storage::StorageName;
 use plan::Model;
 use writer::WriterArguments;
 
@@ -40,6 +41,19 @@ pub struct CrashArguments {
     /// Chooses the moments of the crashes and the options of the rounds
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Where new tables keep their rows, btree or column [default: some here and some there]
+    #[arg(long, value_name = "STORAGE", value_parser = durable)]
+    pub storage: Option<StorageName>,
+}
+
+/// A storage whose rows outlive their process.
+fn durable(text: &str) -> Result<StorageName, String> {
+    match StorageName::from_str(text, false)? {
+        StorageName::Memory => {
+            Err("the rows of memory tables are gone after a crash, as they should be".into())
+        }
+        storage => Ok(storage),
+    }
 }
 
 const ROUNDS_PER_REMARK: u64 = 50;

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ambo::{Table, TableDefinition};
-use clap::Args;
+use ambo::{Storage, Table, TableDefinition};
+use clap::{Args, ValueEnum};
 
 use super::CrashArguments;
 use super::plan::{Step, TABLES, counter_key};
 use super::verify::generation;
 use crate::engine::{Access, Durability, OrFail, Store, Tuning};
 use crate::failure::{Failure, Result};
+use crate::storage::StorageName;
 
 /// What the parent wishes of a round.
 #[derive(Args, Clone, Debug)]
@@ -28,6 +29,9 @@ pub struct WriterArguments {
     /// When a commit counts as done
     #[arg(long)]
     pub durability: Durability,
+    /// Where new tables keep their rows; without it, some here and some there
+    #[arg(long)]
+    pub storage: Option<StorageName>,
     /// Flush, settle, compact, and make and drop tables all the while
     #[arg(long)]
     pub housekeep: bool,
@@ -43,8 +47,15 @@ impl WriterArguments {
             delta_bytes: if dice & 1 == 0 { 1 << 20 } else { 64 << 20 },
             // A killed process loses nothing even if it never waits for the disk.
             durability: if dice & 2 == 0 { Durability::Commit } else { Durability::Off },
+            storage: arguments.storage,
             housekeep: dice & 4 == 0,
         }
+    }
+
+    /// Where a table keeps its rows, by its number; a transaction spans them all.
+    fn storage_of(&self, number: usize) -> Storage {
+        let mixed = if number == 1 { StorageName::Btree } else { StorageName::Column };
+        self.storage.unwrap_or(mixed).into()
     }
 
     /// The command line that [`run`] gets.
@@ -60,6 +71,9 @@ impl WriterArguments {
             format!("--delta-bytes={}", self.delta_bytes),
             format!("--durability={durability}"),
         ];
+        if let Some(storage) = self.storage.and_then(|storage| storage.to_possible_value()) {
+            words.push(format!("--storage={}", storage.get_name()));
+        }
         if self.housekeep {
             words.push("--housekeep".into());
         }
@@ -72,13 +86,14 @@ pub fn run(arguments: &WriterArguments) -> Result<()> {
     let tuning =
         Tuning { delta: Some(arguments.delta_bytes), sync: Some(arguments.durability), ..Tuning::default() };
     let store = Store::open(&arguments.dir, Access::Create, &tuning)?;
-    let tables = TABLES.map(|name| store.table_to_write(Some(name)));
+    let tables = [0, 1, 2].map(|number| open_or_create(&store, TABLES[number], arguments.storage_of(number)));
     let [a, b, c] = tables;
     let tables = [a?, b?, c?];
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let housekeeper =
-            arguments.housekeep.then(|| scope.spawn(|| stopping(&stop, || housekeep(&store, &stop))));
+        let housekeeper = arguments
+            .housekeep
+            .then(|| scope.spawn(|| stopping(&stop, || housekeep(&store, arguments, &stop))));
         let write = |writer| {
             let (store, tables, stop) = (&store, &tables, &stop);
             scope.spawn(move || stopping(stop, || write(store, tables, writer, stop)))
@@ -89,6 +104,13 @@ pub fn run(arguments: &WriterArguments) -> Result<()> {
     })
 }
 
+fn open_or_create(store: &Store, name: &str, storage: Storage) -> Result<Table> {
+    if let Some(table) = store.find_table(name)? {
+        return Ok(table);
+    }
+    store.db.create_table(TableDefinition::key_value(name).storage(storage)).or_fail(&store.dir)
+}
+
 /// When one thread ends, all do.
 fn stopping(stop: &AtomicBool, work: impl FnOnce() -> Result<()>) -> Result<()> {
     let result = work();
@@ -97,8 +119,8 @@ fn stopping(stop: &AtomicBool, work: impl FnOnce() -> Result<()>) -> Result<()> 
 }
 
 /// Everything that moves or drops pages, while the others write.
-fn housekeep(store: &Store, stop: &AtomicBool) -> Result<()> {
-    for turn in 0.. {
+fn housekeep(store: &Store, arguments: &WriterArguments, stop: &AtomicBool) -> Result<()> {
+    for turn in 0usize.. {
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -106,7 +128,7 @@ fn housekeep(store: &Store, stop: &AtomicBool) -> Result<()> {
             0 => store.db.flush(),
             1 => store.db.settle(),
             2 => store.db.compact().map(drop),
-            _ => come_and_go(store),
+            _ => come_and_go(store, arguments.storage_of(turn / 4 % 2)),
         }
         .or_fail(&store.dir)?;
         std::thread::sleep(Duration::from_millis(10));
@@ -115,7 +137,7 @@ fn housekeep(store: &Store, stop: &AtomicBool) -> Result<()> {
 }
 
 /// A table that is made, filled, emptied or renamed, and dropped. One that a crash left is dropped first.
-fn come_and_go(store: &Store) -> ambo::Result<()> {
+fn come_and_go(store: &Store, storage: Storage) -> ambo::Result<()> {
     const NAMES: [&str; 2] = ["scratch", "renamed"];
     for name in NAMES {
         match store.db.drop_table(name) {
@@ -123,7 +145,7 @@ fn come_and_go(store: &Store) -> ambo::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    let table = store.db.create_table(TableDefinition::key_value(NAMES[0]))?;
+    let table = store.db.create_table(TableDefinition::key_value(NAMES[0]).storage(storage))?;
     for number in 0..50u8 {
         table.put(&[number], &vec![number; 400 * usize::from(number)])?;
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::records::{Dialect, Format};
-use crate::compression::CompressionArguments;
 use crate::failure::{Failure, Result};
+use crate::storage::NewTableArguments;
 use crate::text;
 
 /// What to do about a record that cannot be loaded.
@@ -61,9 +61,9 @@ pub struct LoadArguments {
     /// Overwrite rows that have the same key
     #[arg(long)]
     pub replace: bool,
-    /// How the new table is compressed.
+    /// How the new table is kept.
     #[command(flatten)]
-    pub compression: CompressionArguments,
+    pub new_table: NewTableArguments,
 }
 
 const BATCH_ROWS: u64 = 10_000;
@@ -86,7 +86,7 @@ impl Default for LoadArguments {
             null: None,
             on_error: OnError::Stop,
             replace: false,
-            compression: CompressionArguments::default(),
+            new_table: NewTableArguments::default(),
         }
     }
 }

@@ -12,8 +12,9 @@ mod records;
 mod source;
 
 use std::path::Path;
+use std::time::Instant;
 
-use ambo::{Datum, Table};
+use ambo::{Datum, Storage, Table};
 use serde_json::json;
 
 use crate::engine::{Access, OrFail, Store, Tuning};
@@ -56,7 +57,9 @@ pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Resu
         Load { arguments, source: &source, dialect: &dialect, store: &store, table: &table, name: &name };
     let mut tally = Tally::default();
     let (outcome, elapsed) = load.rows(&mut tally)?;
-    let outcome = outcome.map_err(|failure| load.explain(failure, &tally));
+    let start = Instant::now();
+    let outcome = outcome.and_then(|()| load.settle()).map_err(|failure| load.explain(failure, &tally));
+    let elapsed = elapsed + start.elapsed();
     if outcome.is_ok() {
         load.report(&tally, elapsed, out)?;
     }
@@ -65,7 +68,12 @@ pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Resu
 }
 
 fn refuse_schema(arguments: &LoadArguments, name: &str) -> Result<()> {
-    if !arguments.compression.options().is_empty() {
+    if arguments.new_table.storage.is_some() {
+        return Err(Failure::usage(format!(
+            "table {name} is there already, and keeps its storage; leave --storage away, or name another table"
+        )));
+    }
+    if !arguments.new_table.compression.options().is_empty() {
         return Err(Failure::usage(format!(
             "table {name} is there already; `ambo alter {} {name}` changes how it is compressed",
             arguments.dir.display()
@@ -89,17 +97,22 @@ fn create(
     source: &Source,
     dialect: &Dialect,
 ) -> Result<Table> {
-    let options = arguments.compression.options();
+    // What is wrong with the options is told before the file is read.
+    let key_value = arguments.new_table.apply(ambo::TableDefinition::key_value(name))?;
+    if key_value.storage == Storage::Memory {
+        output::remark(&format!(
+            "table {name} is of storage memory: its rows are gone when this command ends"
+        ));
+    }
     if arguments.key_value {
-        let definition = options.apply(ambo::TableDefinition::key_value(name));
-        return store.db.create_table(definition).or_fail(&store.dir);
+        return store.db.create_table(key_value).or_fail(&store.dir);
     }
     let columns = match &arguments.schema {
         Some(text) => schema::parse(text).map_err(Failure::Usage)?,
         None => infer_columns(arguments, source, dialect)?,
     };
     let definition = schema::definition(name, &columns, &arguments.key).map_err(Failure::Usage)?;
-    store.db.create_table(options.apply(definition)).or_fail(&store.dir)
+    store.db.create_table(arguments.new_table.apply(definition)?).or_fail(&store.dir)
 }
 
 fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) -> Result<Vec<Column>> {
@@ -199,6 +212,14 @@ impl Load<'_> {
             }
         };
         Ok((outcome, progress.elapsed()))
+    }
+
+    /// A column table should have its rows in segments before the database is closed, which waits for no merges.
+    fn settle(&self) -> Result<()> {
+        match self.table.definition().storage {
+            Storage::Column => self.store.db.settle_due().or_fail(&self.store.dir),
+            Storage::BTree | Storage::Memory => Ok(()),
+        }
     }
 
     /// One transaction; false when the file is at its end.

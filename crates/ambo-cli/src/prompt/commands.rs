@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::arguments::{ADVISE_ROWS, RangeArguments, ScanArguments};
 use crate::compression::CompressionArguments;
+use crate::storage::NewTableArguments;
 
 /// One line at the prompt.
 #[derive(Parser, Debug)]
@@ -46,7 +47,7 @@ pub enum PromptCommand {
         /// The table's name
         table: String,
     },
-    /// Make a table: create NAME, or create NAME id:bigint,note:text? --key id
+    /// Make a table: create NAME, or create NAME id:bigint,note:text? --key id --storage column
     Create {
         /// The table's name
         table: String,
@@ -56,7 +57,7 @@ pub enum PromptCommand {
         #[arg(short, long, value_delimiter = ',')]
         key: Vec<String>,
         #[command(flatten)]
-        compression: CompressionArguments,
+        new_table: NewTableArguments,
     },
     /// Change how a table is compressed: alter NAME --record-compression zstd
     Alter {
@@ -98,7 +99,7 @@ pub enum PromptCommand {
     },
     /// Show tables, sizes, and figures of files, cache and log
     Info {
-        /// Only this table, and its columns
+        /// Only this table, its columns and how they are encoded
         table: Option<String>,
     },
     /// Measure what each codec would save and cost: advise NAME [--rows N]
@@ -111,7 +112,7 @@ pub enum PromptCommand {
     },
     /// Verify the whole database
     Check,
-    /// Write everything to settled pages
+    /// Write everything to settled pages and segments
     Settle,
     /// Settle everything and give free space back to the file system
     Compact,

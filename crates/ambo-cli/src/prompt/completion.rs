@@ -1,11 +1,12 @@
 //! Completion of commands, tables and options by the Tab key.
 
-use clap::CommandFactory;
+use clap::{CommandFactory, ValueEnum};
 use rustyline::completion::Completer;
 use rustyline::{Context, Helper, Highlighter, Hinter, Validator};
 
 use super::commands::Line;
 use crate::engine::Store;
+use crate::storage::StorageName;
 
 /// What the line editor asks for completions.
 #[derive(Helper, Highlighter, Hinter, Validator)]
@@ -34,6 +35,11 @@ impl Completion {
             [command] if TAKES_TABLE.contains(command) => self.store.table_names(),
             ["scan", ..] => [owned(&RANGE_OPTIONS), owned(&["--limit", "--reverse"])].concat(),
             ["count", ..] => owned(&RANGE_OPTIONS),
+            ["create", .., "--storage"] => {
+                let names = StorageName::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+                names.map(|name| name.get_name().to_string()).collect()
+            }
+            ["create", _, ..] => [owned(&["--key", "--storage"]), owned(&COMPRESSION_OPTIONS)].concat(),
             ["alter", _, ..] => owned(&COMPRESSION_OPTIONS),
             _ => Vec::new(),
         }
@@ -66,6 +72,21 @@ fn complete(line: &str, candidates: impl Fn(&[&str]) -> Vec<String>) -> (usize, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Keeps away options of `create` that are not offered, and storages that are offered elsewhere.
+    #[test]
+    fn completes_how_a_table_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let access = crate::engine::Access::Create;
+        let store = Store::open(&dir.path().join("db"), access, &Default::default()).unwrap();
+        let completion = Completion::new(store);
+        let complete = |line: &str| complete(line, |before| completion.candidates(before)).1;
+        assert_eq!(complete("create t id:int --st"), ["--storage "]);
+        assert_eq!(complete("create t --storage "), ["btree ", "column ", "memory "]);
+        assert_eq!(complete("create t --storage c"), ["column "]);
+        assert!(complete("create t --key id --record").contains(&"--record-compression ".to_string()));
+        assert!(complete("create ").is_empty() && complete("scan --st").is_empty());
+    }
 
     // Keeps away completion of the wrong word, or of commands where tables are wanted.
     #[test]

@@ -202,7 +202,7 @@ impl Session {
             ));
         }
         match command {
-            PromptCommand::Create { table, columns, key, compression } => {
+            PromptCommand::Create { table, columns, key, new_table } => {
                 let definition = match columns {
                     None if key.is_empty() => Ok(TableDefinition::key_value(&table)),
                     None => Err("a key needs columns: create NAME id:bigint,note:text? --key id".to_string()),
@@ -210,7 +210,7 @@ impl Session {
                         schema::parse(&columns).and_then(|c| schema::definition(&table, &c, &key))
                     }
                 };
-                let definition = compression.options().apply(definition.map_err(Failure::Usage)?);
+                let definition = new_table.apply(definition.map_err(Failure::Usage)?)?;
                 self.table = Some(self.store.db.create_table(definition).or_fail(&dir)?);
             }
             PromptCommand::Alter { table, compression } => {

@@ -3,12 +3,12 @@
 use super::{checkpoint::Turnover, engine::Engine, settle::HOLE_PAGES_MIN};
 use crate::{Result, id::PageNo};
 
-/// What compacting achieved, in bytes of the `pages` file.
+/// What compacting achieved, in bytes of the `pages` file and of segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactReport {
-    /// Bytes that the file occupied before.
+    /// Bytes that the files occupied before.
     pub bytes_before: u64,
-    /// Bytes that it occupies now.
+    /// Bytes that they occupy now.
     pub bytes_after: u64,
 }
 
@@ -19,7 +19,7 @@ impl Engine {
     /// Settles everything, writes tables anew that are not compressed as their definitions say, moves pages from the file's end into free space, and cuts the end off. Free space that readers of old
     /// snapshots still hold stays.
     pub fn compact(&self) -> Result<CompactReport> {
-        let bytes_before = self.store.file_bytes()?;
+        let bytes_before = self.data_bytes()?;
         self.settle()?;
         self.rewrite_all_outdated()?;
         for _ in 0..ROUNDS {
@@ -38,7 +38,15 @@ impl Engine {
         }
         self.cut()?;
         self.store.punch_free(HOLE_PAGES_MIN)?;
-        Ok(CompactReport { bytes_before, bytes_after: self.store.file_bytes()? })
+        Ok(CompactReport { bytes_before, bytes_after: self.data_bytes()? })
+    }
+
+    /// Bytes of the `pages` file and of the segments that the newest version has.
+    fn data_bytes(&self) -> Result<u64> {
+        let version = self.versions.load();
+        let segments =
+            version.tables.values().flat_map(|table| &table.columns).flat_map(|set| set.segments());
+        Ok(self.store.file_bytes()? + segments.map(|segment| segment.file_bytes()).sum::<u64>())
     }
 
     /// Tables whose options were changed get what they say.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{compression::is_outdated, count, engine::Engine};
 use crate::{
     Error, Result,
-    base::btree::TreeSpace,
+    base::{btree::TreeSpace, column::ColumnSpace},
     catalog::TableDefinition,
     id::{TableId, Timestamp},
     page::PageStats,
@@ -42,22 +42,29 @@ pub struct TableInfo {
     pub outdated: bool,
     /// What leaves use their pages for; of large trees taken from a part of the leaves.
     pub space: TreeSpace,
+    /// The segments of a column table, none for other tables.
+    pub segments: Option<ColumnSpace>,
 }
 
 impl TableInfo {
-    /// Bytes of keys and values in the trees, as they were given.
+    /// Bytes of keys and values in trees and segments, as they were given.
     pub fn raw_bytes(&self) -> u64 {
-        self.key_bytes + self.value_bytes
+        self.key_bytes + self.value_bytes + self.segments.as_ref().map_or(0, ColumnSpace::raw_bytes)
     }
 
-    /// Bytes of the pages that hold them.
+    /// Bytes of the pages and segments that hold them.
     pub fn stored_bytes(&self, page_size: usize) -> u64 {
-        (self.leaf_pages + self.inner_pages + self.blob_pages) * page_size as u64
+        let (file_bytes, deleted_pages) =
+            self.segments.as_ref().map_or((0, 0), |segments| (segments.file_bytes, segments.deleted_pages));
+        let pages = self.leaf_pages + self.inner_pages + self.blob_pages + deleted_pages;
+        pages * page_size as u64 + file_bytes
     }
 }
 
 /// So many leaves of a tree are read to tell what they use their pages for.
 const LEAVES_READ_MAX: u64 = 64;
+/// So many blocks of a column are read to tell how they are encoded.
+const BLOCKS_READ_MAX: usize = 64;
 
 /// Figures of a database.
 #[derive(Clone, Debug)]
@@ -68,9 +75,19 @@ pub struct Info {
     pub page_size: usize,
     /// Bytes that the `pages` file occupies.
     pub file_bytes: u64,
+    /// Segments of column tables.
+    pub segments: u64,
+    /// Bytes of their files.
+    pub segment_bytes: u64,
+    /// Bytes of their blocks in memory.
+    pub block_cache_bytes: u64,
+    /// Blocks that were found there.
+    pub block_hits: u64,
+    /// Blocks that were read from a file.
+    pub block_misses: u64,
     /// The cache and the file's pages.
     pub pages: PageStats,
-    /// The cache's budget in bytes.
+    /// The budget in bytes of the cache of pages; that of blocks has as much.
     pub cache_bytes: u64,
     /// Bytes in deltas that are not settled.
     pub delta_bytes: u64,
@@ -117,16 +134,30 @@ impl Engine {
                 space: table.trees().try_fold(TreeSpace::default(), |space, tree| {
                     Ok::<_, Error>(space.plus(tree.space(LEAVES_READ_MAX)?))
                 })?,
+                segments: table
+                    .columns
+                    .as_ref()
+                    .map(|columns| columns.space(definition, BLOCKS_READ_MAX))
+                    .transpose()?,
             });
         }
         let log = |of: fn(&mut crate::log::LogWriter) -> u64| match self.options.read_only {
             true => Ok(0),
             false => self.pipeline.with_log(|log| Ok(of(log))),
         };
+        let files =
+            || version.tables.values().flat_map(|table| &table.columns).flat_map(|set| set.segments());
+        let cache = self.segments.cache();
+        let (block_hits, block_misses) = cache.hits_and_misses();
         Ok(Info {
             tables,
             page_size: self.store.page_size(),
             file_bytes: self.store.file_bytes()?,
+            segments: files().count() as u64,
+            segment_bytes: files().map(|segment| segment.file_bytes()).sum(),
+            block_cache_bytes: cache.bytes() as u64,
+            block_hits,
+            block_misses,
             pages: self.store.stats(),
             cache_bytes: self.options.cache_bytes as u64,
             delta_bytes: self.governor.used() as u64,

@@ -41,6 +41,7 @@ mod version;
 mod workers;
 
 pub use crate::base::btree::{KeySum, TreeSpace};
+pub use crate::base::column::{ColumnFigures, ColumnSpace};
 pub use advise::{Advice, Estimate, RecordChoice};
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;

@@ -82,6 +82,13 @@ impl Engine {
         self.reclaim()
     }
 
+    /// Spills all deltas, and merges what is due: what the background does when it is given the time.
+    pub fn settle_due(&self) -> Result<()> {
+        self.flush()?;
+        while self.merge_due()? {}
+        self.reclaim()
+    }
+
     /// Frees what old versions held, and gives the file's free end and larger holes back to the file system once they are
     /// a fair part of it.
     pub(super) fn reclaim(&self) -> Result<()> {
@@ -265,9 +272,14 @@ impl Engine {
         }
     }
 
-    /// Stops a merge that is under way; the next one begins anew.
+    /// Stops a merge that is under way, and every other until they are allowed again.
     pub(super) fn cancel_merges(&self) {
         self.cancel_merge.store(true, Ordering::Relaxed);
+    }
+
+    /// Merges are not cancelled any more.
+    pub(super) fn allow_merges(&self) {
+        self.cancel_merge.store(false, Ordering::Relaxed);
     }
 }
 

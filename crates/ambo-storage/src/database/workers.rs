@@ -38,6 +38,8 @@ impl Running {
         }
         running.spawn("ambo-spill", spill_loop)?;
         if options.background_merge {
+            // What was due when the database was closed is due still.
+            running.engine.signals.raise(|state| state.merge = true);
             running.spawn("ambo-merge", merge_loop)?;
         }
         if let Sync::Interval(every) = options.sync {
@@ -77,6 +79,8 @@ impl Running {
         if self.engine.options().read_only {
             return Ok(());
         }
+        // Databases are opened and closed for a single row, too: with very many runs the last spill has to merge them.
+        self.engine.allow_merges();
         let flushed = self.engine.flush();
         // Without its threads it could take writes only until the deltas are full.
         self.engine.pipeline.poison("it was closed");

@@ -1,6 +1,7 @@
 //! The engine as a whole, from outside: one binary, because each links everything again.
 
 mod codecs;
+mod columns;
 mod formats;
 mod found;
 mod hostile;

@@ -425,13 +425,17 @@ fn positional_damage() {
 // Keeps away strings that are together shorter than their block says.
 #[test]
 fn stated_sizes_are_right() {
-    let strings = ["furiously final deposits", "final furiously", "deposits sleep furiously"];
+    let strings: Vec<String> = (0..64).map(|n| format!("furiously final deposits sleep {n}")).collect();
+    let strings: Vec<&str> = strings.iter().map(String::as_str).collect();
+    let (mut offsets, mut data) = (Vec::new(), Vec::new());
     for encoding in [TextEncoding::Fsst, TextEncoding::Front] {
         let mut block = encoded(&strings, encoding);
-        assert_eq!(block[1], 63);
-        block[1] += 1;
-        if let Ok(block) = TextBlock::parse(&block, 3, None) {
-            assert!(block.decode(0..3, &mut Vec::new(), &mut Vec::new()).is_err(), "{encoding:?}");
+        TextBlock::parse(&block, 64, None).unwrap().decode(0..64, &mut offsets, &mut data).unwrap();
+        // The low byte of the varint that says how long all strings are.
+        assert_eq!(block[1], (strings.concat().len() % 128) as u8 | 0x80);
+        block[1] ^= 1;
+        if let Ok(block) = TextBlock::parse(&block, 64, None) {
+            assert!(block.decode(0..64, &mut Vec::new(), &mut Vec::new()).is_err(), "{encoding:?}");
         }
     }
 }

@@ -175,6 +175,14 @@ pub struct ColumnEntry {
     pub blocks: Vec<BlockEntry>,
 }
 
+impl ColumnEntry {
+    /// Bytes of its blocks and its text table.
+    pub(super) fn stored_bytes(&self) -> u64 {
+        let blocks = self.blocks.iter().map(|block| u64::from(block.len)).sum::<u64>();
+        blocks + self.table.map_or(0, |table| u64::from(table.len))
+    }
+}
+
 /// The directory of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directory {

@@ -26,8 +26,11 @@ mod search;
 mod segment;
 mod set;
 mod settle;
+mod space;
 mod writer;
 
+#[cfg(test)]
+mod format_tests;
 #[cfg(test)]
 mod tests;
 
@@ -45,3 +48,4 @@ pub use schema::ColumnSchema;
 pub use segment::{Segment, SegmentStore};
 pub use set::{ColumnSet, Finder, RowPlace};
 pub use settle::ReadBlob;
+pub use space::{ColumnFigures, ColumnSpace};
