@@ -36,20 +36,23 @@ mod options;
 mod range;
 mod rows;
 mod scan;
+mod select;
 mod sum;
 mod table;
 mod transaction;
 mod typed;
 
+pub use ambo_codec::column::{Compare, Mask, Sum};
 pub use ambo_codec::{
     Type, Value as Datum, ValueRef as DatumRef, integer::IntegerCodec, record::RecordCodec,
 };
 pub use ambo_storage::{
     Error, Result,
+    base::column::{Morsel, Test},
     catalog::{Column, Storage, TableDefinition, TableOptions},
     database::{
         Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Estimate, Info,
-        RecordChoice, RecoveryReport, Seek, Sync, TableInfo, Value, ValueReader, ValueWriter,
+        RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan, Value, ValueReader, ValueWriter,
     },
     transaction::write_set::Savepoint,
 };
@@ -61,6 +64,7 @@ pub use options::Options;
 pub use range::{Bounds, KeyRange};
 pub use rows::{Row, Rows};
 pub use scan::Scan;
+pub use select::Select;
 pub use table::Table;
 pub use transaction::{Snapshot, Transaction};
 pub use typed::{Native, TypedTable};

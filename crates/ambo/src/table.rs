@@ -174,6 +174,14 @@ impl Table {
         })
     }
 
+    /// Reads columns of a column table: these, of rows that a [`Select`](crate::Select) leaves.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound) if there is no such column.
+    pub fn select(&self, columns: &[&str]) -> Result<crate::Select> {
+        crate::Select::new(self, columns)
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> Result<u64> {
         self.count(..)

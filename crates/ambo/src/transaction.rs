@@ -3,7 +3,7 @@
 use ambo_storage::{database, id::Timestamp};
 
 use crate::{
-    Cursor, KeyRange, Result, Savepoint, Scan, Sync, Table, Value,
+    Cursor, KeyRange, Result, Savepoint, Scan, Select, Sync, Table, TableScan, Value,
     range::{Bounds, half_open, prefix_bounds},
     sum::sum_of_keys,
 };
@@ -102,6 +102,11 @@ impl Transaction {
         })
     }
 
+    /// Prepares a scan of columns, with what this transaction wrote.
+    pub fn scan_columns(&self, select: &Select) -> Result<TableScan> {
+        self.inner.scan_columns(select.table().id(), select.plan())
+    }
+
     /// Marks this moment, for [`Transaction::rollback_to`].
     pub fn savepoint(&mut self) -> Savepoint {
         self.inner.savepoint()
@@ -175,6 +180,11 @@ impl Snapshot {
     /// A cursor over a table.
     pub fn cursor(&self, table: &Table) -> Result<Cursor> {
         self.inner.cursor(table.id())
+    }
+
+    /// Prepares a scan of columns as they were at this moment.
+    pub fn scan_columns(&self, select: &Select) -> Result<TableScan> {
+        self.inner.scan_columns(select.table().id(), select.plan())
     }
 
     /// How many rows a range has.

@@ -9,6 +9,7 @@ use super::{
     count,
     engine::Engine,
     options::Sync,
+    scan::{ScanPlan, TableScan},
     snapshot::{Cursor, Snapshot},
     value::Value,
     version::DatabaseVersion,
@@ -202,6 +203,13 @@ impl Transaction {
         self.note_range(table, lower.unwrap_or_default(), upper);
         let own = self.writes.table(table);
         count::sum_keys(self.snapshot.version().table(table)?, own, self.timestamp(), lower, upper)
+    }
+
+    /// Prepares a scan of a column table, with what this transaction wrote. See [`Snapshot::scan_columns`].
+    pub fn scan_columns(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
+        self.note_range(table, &[], None);
+        let own = self.writes.table(table);
+        TableScan::new(self.snapshot.version(), table, own, self.timestamp(), plan)
     }
 
     /// Marks this moment, to roll back to.

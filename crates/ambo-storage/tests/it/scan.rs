@@ -9,7 +9,7 @@ use ambo_codec::{
 use ambo_storage::{
     base::column::{Filter, Test},
     catalog::{Storage, TableDefinition},
-    database::{Engine, Options, RowFormat, ScanPlan, Sync},
+    database::{Engine, Isolation, Options, RowFormat, ScanPlan, Sync},
     id::TableId,
     io::sim::{SimDisk, split_mix},
 };
@@ -258,4 +258,40 @@ fn wrong_plans_are_refused() {
     let snapshot = world.engine.snapshot();
     let error = snapshot.scan_columns(plain, &ScanPlan::default()).err().unwrap().to_string();
     assert!(error.contains("btree") && error.contains("plain"), "{error}");
+}
+
+/// Keeps away: a transaction whose scans miss its own writes, or that commits although a scanned row has changed; and totals over
+/// morsels that forget some.
+#[test]
+fn transactions_scan_what_they_wrote() {
+    let mut world = World::new(7);
+    (0..500).for_each(|key| world.write(key));
+    world.engine.settle().unwrap();
+    (0..40).for_each(|key| world.write(key * 7));
+    let count = world.rows.len() as u64;
+    let plan = ScanPlan { columns: vec![KEY], filters: Vec::new() };
+    let key = |world: &World, key: i64| world.format.encode_key_values(&[key.into()], 0).unwrap();
+    let mut own = world.engine.begin(Isolation::Serializable).unwrap();
+    let row = vec![10_000i64.into(), Value::Null, Value::F64(1.5), Value::Null];
+    own.put(world.table, &key(&world, 10_000), &world.format.encode_row(&row).unwrap()).unwrap();
+    let gone = *world.rows.keys().next().unwrap();
+    own.delete(world.table, &key(&world, gone)).unwrap();
+    let scan = own.scan_columns(world.table, &plan).unwrap();
+    assert_eq!(scan.count(2).unwrap(), count);
+    let sum: i64 = world.rows.keys().sum::<i64>() - gone + 10_000;
+    assert_eq!(scan.sum(0, 2).unwrap(), Some(Sum::Integer(sum.into())));
+    let second = *world.rows.keys().nth(1).unwrap();
+    assert_eq!(scan.min_max(0, 2).unwrap(), Some((second.into(), 10_000i64.into())));
+    let none = Filter { column: KEY, test: Test::Compare(Compare::Less, Value::I64(-1_000_000)) };
+    let nothing = ScanPlan { columns: vec![KEY], filters: vec![none] };
+    let scan = own.scan_columns(world.table, &nothing).unwrap();
+    assert_eq!(
+        (scan.count(1).unwrap(), scan.sum(0, 1).unwrap(), scan.min_max(0, 1).unwrap()),
+        (0, None, None)
+    );
+    drop(scan);
+    world.engine.delete(world.table, &key(&world, second)).unwrap();
+    let conflict = own.commit().unwrap_err();
+    assert!(conflict.is_retryable(), "{conflict}");
+    assert_eq!(world.engine.check().unwrap().problems, Vec::<String>::new());
 }

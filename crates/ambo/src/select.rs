@@ -1,0 +1,89 @@
+//! Reading columns of a column table.
+
+use ambo_storage::{
+    base::column::{Filter, Test},
+    database::{ScanPlan, TableScan},
+};
+
+use crate::{Error, Result, Table};
+
+/// Which columns of a column table to read, and of which rows.
+///
+/// ```
+/// use ambo::{Compare, Database, Storage, Sum, TableDefinition, Test, Type};
+/// # let dir = tempfile::tempdir()?;
+/// # let db = Database::open(dir.path())?;
+/// let sales = db.create_table(
+///     TableDefinition::new("sales")
+///         .column("id", Type::I64)
+///         .column("amount", Type::I32)
+///         .primary_key(&["id"])
+///         .storage(Storage::Column),
+/// )?;
+/// for id in 1..=100i64 {
+///     sales.upsert_row(&[id.into(), (id as i32 * 10).into()])?;
+/// }
+/// let large = sales.select(&["amount"])?.filter("amount", Test::Compare(Compare::Greater, 900.into()))?;
+/// let scan = large.scan()?;
+/// assert_eq!(scan.count(1)?, 10);
+/// assert_eq!(scan.sum(0, 1)?, Some(Sum::Integer(9550)));
+///
+/// // Or with one's own eyes, a few thousand rows at a time, by two threads.
+/// let most = scan.fold(2, || 0, |most, morsel| {
+///     let mut amounts = Vec::<i32>::new();
+///     morsel.values(0, &mut amounts)?;
+///     *most = amounts.into_iter().fold(*most, i32::max);
+///     Ok(())
+/// })?;
+/// assert_eq!(most.into_iter().max(), Some(1000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Select {
+    table: Table,
+    plan: ScanPlan,
+}
+
+impl Select {
+    pub(crate) fn new(table: &Table, columns: &[&str]) -> Result<Self> {
+        let columns = columns.iter().map(|name| column(table, name)).collect::<Result<_>>()?;
+        Ok(Self { table: table.clone(), plan: ScanPlan { columns, filters: Vec::new() } })
+    }
+
+    /// Leaves out the rows whose value in a column answers `test` with no. What leaves fewest rows should come first.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the table has no such column.
+    pub fn filter(mut self, name: &str, test: Test) -> Result<Self> {
+        self.plan.filters.push(Filter { column: column(&self.table, name)?, test });
+        Ok(self)
+    }
+
+    /// Prepares a scan of what is committed now.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the table is not of storage column, or a constant does not fit its column.
+    pub fn scan(&self) -> Result<TableScan> {
+        self.table.database().engine().snapshot().scan_columns(self.table.id(), &self.plan)
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    pub(crate) fn plan(&self) -> &ScanPlan {
+        &self.plan
+    }
+}
+
+fn column(table: &Table, name: &str) -> Result<usize> {
+    let definition = table.definition();
+    definition.column_index(name).ok_or_else(|| {
+        let names: Vec<_> = definition.columns.iter().map(|column| column.name.as_str()).collect();
+        Error::NotFound(format!(
+            "column \"{name}\" of table \"{}\"; it has {}",
+            definition.name,
+            names.join(", ")
+        ))
+    })
+}
