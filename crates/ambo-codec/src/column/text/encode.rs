@@ -3,7 +3,9 @@
 //! Every encoding that may stand at a place proposes its size: exactly where that costs one pass, from a sample where it
 //! means compressing. The smallest proposal wins, each size weighed by what decoding it costs.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
+
+use rapidhash::RapidHashMap;
 
 use super::{
     BLOCK_ROWS_MAX, BytesView, DECODED_MAX, Goal, TextEncoding, TextTable,
@@ -324,7 +326,7 @@ impl<'s> Proposals<'s> {
         if strings.is_empty() || !self.repeats() {
             return None;
         }
-        let mut numbers: HashMap<&[u8], u32> = HashMap::new();
+        let mut numbers: RapidHashMap<&[u8], u32> = RapidHashMap::default();
         let mut codes = Vec::with_capacity(strings.len());
         for string in strings.iter() {
             let next = numbers.len() as u32;
@@ -350,7 +352,8 @@ impl<'s> Proposals<'s> {
     fn repeats(&self) -> bool {
         let rows = self.strings.len();
         let probes = rows.min(PROBES);
-        let mut seen: HashMap<&[u8], ()> = HashMap::with_capacity(probes);
+        let mut seen: RapidHashMap<&[u8], ()> =
+            RapidHashMap::with_capacity_and_hasher(probes, Default::default());
         (0..probes).for_each(|probe| {
             seen.insert(self.strings.get(probe * rows / probes), ());
         });

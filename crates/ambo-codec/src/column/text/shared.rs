@@ -9,10 +9,9 @@
 //! | count | varint | when bit 1 is set: different strings |
 //! | dictionary | to the end | when bit 1 is set: the different strings in ascending order, as a text block without a dictionary |
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::sync::Arc;
+
+use rapidhash::{RapidHashMap, RapidHashSet};
 
 use super::{
     BLOCK_ROWS_MAX, BytesView, Goal, TextBlock,
@@ -82,7 +81,7 @@ impl SharedTable {
 /// A shared table that encodes. It is trained once for a column chunk; its bytes are stored beside the blocks.
 pub struct TextTable {
     symbols: Option<Arc<SymbolEncoder>>,
-    codes: HashMap<Box<[u8]>, u32>,
+    codes: RapidHashMap<Box<[u8]>, u32>,
     table: SharedTable,
     bytes: Vec<u8>,
 }
@@ -93,7 +92,7 @@ impl TextTable {
     pub fn train(strings: &BytesView<'_>, goal: Goal) -> Self {
         let mut table = Self {
             symbols: SymbolEncoder::train(strings).map(Arc::new),
-            codes: HashMap::new(),
+            codes: RapidHashMap::default(),
             table: SharedTable::default(),
             bytes: vec![VERSION, 0],
         };
@@ -142,7 +141,7 @@ impl TextTable {
 /// The different strings in ascending order, if they are few enough for a shared dictionary.
 fn different<'s>(strings: &BytesView<'s>) -> Option<Vec<&'s [u8]>> {
     let count_max = (strings.len() / REPEATS_MIN).min(BLOCK_ROWS_MAX);
-    let mut seen = HashSet::new();
+    let mut seen = RapidHashSet::default();
     let mut bytes = 0;
     for string in strings.iter() {
         if seen.insert(string) {

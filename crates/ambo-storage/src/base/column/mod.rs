@@ -15,6 +15,7 @@ mod cache;
 mod check;
 mod cursor;
 pub mod directory;
+mod encoder;
 mod filter;
 mod manifest;
 mod merge;

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use ambo_codec::column::{ColumnSlice, Goal, Kind, encode, encode_text, text::TextTable};
-
 use super::{
     buffer::ColumnBuffer,
     directory::{
-        self, BlockEntry, Bounds, ColumnEntry, Directory, HEADER_BYTES, SEGMENT_ROWS_MAX, TableEntry, crc32c,
+        self, BlockEntry, ColumnEntry, Directory, HEADER_BYTES, SEGMENT_ROWS_MAX, TableEntry, crc32c,
     },
+    encoder::{Chunk, Encoder},
     schema::ColumnSchema,
     segment::{Segment, SegmentStore},
 };
@@ -23,21 +22,13 @@ const SEGMENT_BYTES: usize = 256 << 20;
 /// How much is handed to the file at once.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// The encoded part of a column.
-struct Chunk {
-    table: Option<TextTable>,
-    bytes: Vec<u8>,
-    /// Offsets relative to the first block.
-    blocks: Vec<BlockEntry>,
-}
-
 /// Writes one segment.
 pub(super) struct SegmentWriter {
     store: Arc<SegmentStore>,
     schema: Arc<ColumnSchema>,
     /// The group that is being gathered.
     group: Vec<ColumnBuffer>,
-    chunks: Vec<Chunk>,
+    encoder: Encoder,
     group_rows: Vec<u32>,
     fences: Vec<Box<[u8]>>,
     last_key: Vec<u8>,
@@ -47,11 +38,10 @@ pub(super) struct SegmentWriter {
 impl SegmentWriter {
     /// A writer of a new segment; its file is created when it is finished.
     pub(super) fn new(store: &Arc<SegmentStore>, schema: &Arc<ColumnSchema>) -> Self {
-        let chunk = |_| Chunk { table: None, bytes: Vec::new(), blocks: Vec::new() };
         Self {
             store: store.clone(),
             group: schema.buffers(),
-            chunks: schema.types().iter().map(chunk).collect(),
+            encoder: Encoder::new(schema.types().len()),
             schema: schema.clone(),
             group_rows: Vec::new(),
             fences: Vec::new(),
@@ -67,8 +57,7 @@ impl SegmentWriter {
 
     /// Whether the segment has as much as one should have.
     pub(super) fn is_full(&self) -> bool {
-        self.rows == SEGMENT_ROWS_MAX
-            || self.chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() >= SEGMENT_BYTES
+        self.rows == SEGMENT_ROWS_MAX || self.encoder.bytes() >= SEGMENT_BYTES
     }
 
     /// Appends a row, greater than those before. REQUIRES: the segment is not full.
@@ -123,21 +112,19 @@ impl SegmentWriter {
         Vec::new()
     }
 
-    /// Encodes the group.
+    /// Has the group encoded.
     fn end_group(&mut self) -> Result<()> {
+        self.note_group()?;
+        self.encoder.push(&mut self.group).map_err(unstorable)
+    }
+
+    /// Notes the rows and the keys of the group, which is not empty.
+    fn note_group(&mut self) -> Result<()> {
         let rows = self.group[0].len();
-        if rows == 0 {
-            return Ok(());
-        }
-        let unstorable = |error: ambo_codec::Error| Error::Invalid(error.to_string());
         let mut fence = Vec::new();
         self.schema.key_of(&self.group, 0, &mut fence).map_err(unstorable)?;
         self.last_key.clear();
         self.schema.key_of(&self.group, rows - 1, &mut self.last_key).map_err(unstorable)?;
-        for (chunk, buffer) in self.chunks.iter_mut().zip(&mut self.group) {
-            chunk.push(buffer).map_err(unstorable)?;
-            buffer.clear();
-        }
         self.group_rows.push(rows as u32);
         self.fences.push(fence.into());
         Ok(())
@@ -146,11 +133,14 @@ impl SegmentWriter {
     /// Writes and syncs the file. The directory is still to be synced ([`SegmentStore::sync_directory`]), and the segment to be kept
     /// ([`Segment::keep`]). REQUIRES: there are rows.
     pub(super) fn finish(mut self) -> Result<Arc<Segment>> {
-        self.end_group()?;
+        if !self.group[0].is_empty() {
+            self.note_group()?;
+        }
+        let chunks = self.encoder.finish_with(&self.group).map_err(unstorable)?;
         let (id, file) = self.store.create()?;
         // From here on the file goes if anything fails.
         let mut orphan = Orphan { store: self.store.clone(), id: Some(id) };
-        let written = self.write(id, &*file);
+        let written = self.write(id, chunks, &*file);
         let (directory, bytes) = written.map_err(|error| match error {
             WriteError::Io(error) => Error::io(format!("writing {}", SegmentStore::name(id)), error),
             WriteError::Other(error) => error,
@@ -160,12 +150,17 @@ impl SegmentWriter {
         Ok(Arc::new(Segment::new(self.store.clone(), id, file, bytes, directory)))
     }
 
-    fn write(&mut self, id: u64, file: &dyn File) -> Result<(Directory, u64), WriteError> {
+    fn write(
+        &mut self,
+        id: u64,
+        chunks: Vec<Chunk>,
+        file: &dyn File,
+    ) -> Result<(Directory, u64), WriteError> {
         let mut out = FileWriter { file, at: 0, pending: Vec::new() };
         out.put(&directory::header(id, self.store.database()))?;
         debug_assert_eq!(out.offset(), HEADER_BYTES as u64);
-        let mut columns = Vec::with_capacity(self.chunks.len());
-        for (chunk, ty) in std::mem::take(&mut self.chunks).into_iter().zip(self.schema.types()) {
+        let mut columns = Vec::with_capacity(chunks.len());
+        for (chunk, ty) in chunks.into_iter().zip(self.schema.types()) {
             let table = match &chunk.table {
                 Some(table) => {
                     let bytes = table.bytes();
@@ -196,6 +191,10 @@ impl SegmentWriter {
         file.sync()?;
         Ok((directory, bytes))
     }
+}
+
+fn unstorable(error: ambo_codec::Error) -> Error {
+    Error::Invalid(error.to_string())
 }
 
 enum WriteError {
@@ -246,31 +245,6 @@ impl FileWriter<'_> {
         self.file.start_writeback(self.at, self.pending.len() as u64);
         self.at += self.pending.len() as u64;
         self.pending.clear();
-        Ok(())
-    }
-}
-
-impl Chunk {
-    /// Encodes one more block.
-    fn push(&mut self, buffer: &ColumnBuffer) -> ambo_codec::Result<()> {
-        let start = self.bytes.len();
-        let values = buffer.slice();
-        let summary = match values {
-            ColumnSlice::Bytes(strings) => {
-                let table = self.table.get_or_insert_with(|| TextTable::train(&strings, Goal::Speed));
-                encode_text(strings, buffer.validity(), Goal::Speed, table, &mut self.bytes)?
-            }
-            _ => encode(values, buffer.validity(), Goal::Speed, &mut self.bytes)?,
-        };
-        let block = &self.bytes[start..];
-        self.blocks.push(BlockEntry {
-            offset: start as u64,
-            len: u32::try_from(block.len())
-                .map_err(|_| ambo_codec::Error::invalid("a block of more than 4 GiB"))?,
-            crc: crc32c(block),
-            nulls: summary.nulls as u32,
-            bounds: Bounds::of(Kind::of(buffer.ty()), &summary),
-        });
         Ok(())
     }
 }
