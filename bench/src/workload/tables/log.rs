@@ -72,8 +72,21 @@ fn logged(
             Ok(())
         })
     })?;
-    let bytes = database.info()?.log_bytes as f64;
+    let bytes = log_bytes(&dir)? as f64;
     drop(table);
     database.close()?;
     Ok((elapsed, bytes, processor))
+}
+
+/// Bytes that are written in segments of the log, without what is reserved behind them.
+fn log_bytes(dir: &std::path::Path) -> Result<usize> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with("log-") {
+            let written = std::fs::read(entry.path())?;
+            bytes += written.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        }
+    }
+    Ok(bytes)
 }
