@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use ambo_codec::{Type, Value, ValueRef};
 
+use super::tests::with_all_types;
 use super::*;
 use crate::{
     catalog::TableDefinition,
@@ -99,32 +100,9 @@ fn the_example_of_the_page() {
 
 /// All types, with NULLs in every other column; more rows than a group has.
 fn everything() -> (TableDefinition, Vec<Vec<Value>>) {
-    let types = [
-        Type::Bool,
-        Type::I8,
-        Type::I16,
-        Type::I32,
-        Type::I64,
-        Type::U8,
-        Type::U16,
-        Type::U32,
-        Type::U64,
-        Type::F32,
-        Type::F64,
-        Type::decimal(10, 2).unwrap(),
-        Type::Date32,
-        Type::Time64,
-        Type::Timestamp,
-        Type::Utf8,
-        Type::Binary,
-    ];
-    let mut table = TableDefinition::new("everything").column("id", Type::I64);
-    for (index, ty) in types.into_iter().enumerate() {
-        table = match index % 2 {
-            0 => table.column_nullable(format!("c{index}"), ty),
-            _ => table.column(format!("c{index}"), ty),
-        };
-    }
+    let table =
+        with_all_types(TableDefinition::new("everything").column("id", Type::I64)).primary_key(&["id"]);
+    let types: Vec<_> = table.columns[1..].iter().map(|column| column.kind).collect();
     let value = |ty: Type, n: i64| match ty {
         Type::Bool => Value::Bool(n % 3 == 0),
         Type::I8 => Value::I8((n / 64) as i8),
@@ -152,7 +130,8 @@ fn everything() -> (TableDefinition, Vec<Vec<Value>>) {
         }));
         row
     };
-    (table.primary_key(&["id"]), (0..8200).map(row).collect())
+    let rows = (0..8200).map(row).collect();
+    (table, rows)
 }
 
 fn fixture() -> PathBuf {

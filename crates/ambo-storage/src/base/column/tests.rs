@@ -236,8 +236,8 @@ fn appended_runs_are_adopted_and_old_files_go() {
     drop(env);
 }
 
-/// Every type, with NULLs and without, at the ends of its range and in between.
-fn wide_table() -> TableDefinition {
+/// A table with a column of every type behind its own, every other of them nullable.
+pub(super) fn with_all_types(mut table: TableDefinition) -> TableDefinition {
     let types = [
         Type::Bool,
         Type::I8,
@@ -257,14 +257,19 @@ fn wide_table() -> TableDefinition {
         Type::Utf8,
         Type::Binary,
     ];
-    let mut table = TableDefinition::new("wide").column("a", Type::Utf8).column("b", Type::I64);
     for (index, ty) in types.into_iter().enumerate() {
         table = match index % 2 {
             0 => table.column_nullable(format!("c{index}"), ty),
             _ => table.column(format!("c{index}"), ty),
         };
     }
-    table.primary_key(&["a", "b"])
+    table
+}
+
+/// A key of two columns, and all types.
+fn wide_table() -> TableDefinition {
+    let table = TableDefinition::new("wide").column("a", Type::Utf8).column("b", Type::I64);
+    with_all_types(table).primary_key(&["a", "b"])
 }
 
 fn wide_value(ty: Type, number: u64) -> Value {
