@@ -45,6 +45,7 @@ impl Engine {
     /// Commits the operations at once, in their order.
     pub(super) fn commit(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
         self.check_writable()?;
+        self.check_columns(operations)?;
         let bytes = bytes_of(operations);
         self.admit(bytes)?;
         let latches = self.latch_unlocked(operations, terms.owner)?;
@@ -61,6 +62,21 @@ impl Engine {
             self.request_spill();
         }
         Ok(at)
+    }
+
+    /// Refuses rows that a column table could not store as columns: later would be too late. What columns a table has never changes,
+    /// so this is done before anything is locked.
+    fn check_columns(&self, operations: &[Operation<'_>]) -> Result<()> {
+        let version = self.versions.load();
+        for op in operations {
+            // A table that is not there is noticed in the order of commits.
+            if let Ok(table) = version.table(op.table)
+                && let Some(schema) = &table.shared.schema
+            {
+                check_row(schema, table, op)?;
+            }
+        }
+        Ok(())
     }
 
     /// Waits as long as the deltas' budget asks.
@@ -112,10 +128,7 @@ impl Engine {
         // Loaded under the sequencer's lock: a freeze changes deltas and timestamp together under it.
         let version = self.versions.load();
         for op in operations {
-            let table = version.table(op.table)?;
-            if let Some(schema) = &table.shared.schema {
-                check_columns(schema, table, op)?;
-            }
+            version.table(op.table)?;
         }
         let (at, logged) = append(&mut sequencer, &version, operations)?;
         drop(sequencer);
@@ -197,8 +210,7 @@ pub(super) fn check_size(bytes: usize, max: usize) -> Result<()> {
     }
 }
 
-/// Refuses rows that a column table could not store as columns: later would be too late.
-fn check_columns(schema: &ColumnSchema, table: &TableVersion, op: &Operation<'_>) -> Result<()> {
+fn check_row(schema: &ColumnSchema, table: &TableVersion, op: &Operation<'_>) -> Result<()> {
     match op.record.kind {
         RecordKind::Tombstone => Ok(()),
         RecordKind::Inline => schema.check(op.key, op.record.bytes),

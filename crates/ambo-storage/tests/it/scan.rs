@@ -295,3 +295,21 @@ fn transactions_scan_what_they_wrote() {
     assert!(conflict.is_retryable(), "{conflict}");
     assert_eq!(world.engine.check().unwrap().problems, Vec::<String>::new());
 }
+
+/// Keeps away: rows that no column can hold, found only when the table settles, long after they were acknowledged.
+#[test]
+fn rows_that_columns_cannot_hold_are_refused() {
+    let mut world = World::new(3);
+    (0..50).for_each(|key| world.write(key));
+    let key = world.format.encode_key_values(&[7i64.into()], 0).unwrap();
+    for (key, row) in [(&key[..], &b"no row"[..]), (b"no key", b"")] {
+        let error = world.engine.put(world.table, key, row).unwrap_err();
+        assert!(matches!(error, ambo_storage::Error::Invalid(_)), "{error}");
+        let long = vec![7; 2 << 20];
+        assert!(matches!(world.engine.put(world.table, key, &long), Err(ambo_storage::Error::Invalid(_))));
+    }
+    world.check(&[]);
+    world.engine.settle().unwrap();
+    world.check(&[]);
+    assert_eq!(world.engine.check().unwrap().problems, Vec::<String>::new());
+}
