@@ -15,6 +15,7 @@ pub mod page;
 pub mod record;
 pub mod transaction;
 
+mod checksum;
 mod sync;
 
 pub use error::{Error, Result};

@@ -39,9 +39,10 @@
 //! bytes from one back), `50 7A 7A 7A 7A 7A` (the last 5). A group is stored raw when it is short, or compresses by less
 //! than an eighth.
 
-use crc_fast::{CrcAlgorithm, checksum};
-
-use crate::id::{Lsn, Timestamp};
+use crate::{
+    checksum::crc32c,
+    id::{Lsn, Timestamp},
+};
 
 /// Bytes of a segment header.
 pub const SEGMENT_HEADER_BYTES: usize = 64;
@@ -63,10 +64,6 @@ const _: () = assert!(SEGMENT_HEADER_BYTES == 8 + 4 + 4 + 8 + 16 + 8 + 8 + 8);
 const _: () = assert!(GROUP_HEADER_BYTES == 4 + 4 + 4 + 4 + 4 + 4 + 8 + 8 + 8 + 8);
 const _: () = assert!(SEGMENT_HEADER_BYTES.is_multiple_of(GROUP_ALIGN));
 const _: () = assert!(GROUP_HEADER_BYTES.is_multiple_of(GROUP_ALIGN));
-
-pub(super) fn crc32c(bytes: &[u8]) -> u32 {
-    checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
-}
 
 /// The `N` bytes of `bytes` at `offset`, which are there.
 fn at<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {

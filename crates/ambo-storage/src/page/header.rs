@@ -105,7 +105,7 @@ pub(super) fn verify(page: &[u8], number: PageNo) -> Result<(), String> {
 }
 
 fn checksum(page: &[u8]) -> u32 {
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &page[KIND_AT..]) as u32
+    crate::checksum::crc32c(&page[KIND_AT..])
 }
 
 #[cfg(test)]

@@ -287,7 +287,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 fn checksum(bytes: &[u8; SUPERBLOCK_BYTES]) -> u32 {
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &bytes[..CRC_AT]) as u32
+    crate::checksum::crc32c(&bytes[..CRC_AT])
 }
 
 #[cfg(test)]

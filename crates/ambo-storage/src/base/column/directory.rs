@@ -42,6 +42,8 @@ use std::ops::Range;
 
 use ambo_codec::{Type, varint};
 
+use crate::checksum::crc32c;
+
 /// The longest bound of text or binary values.
 pub(super) const BOUND_BYTES: usize = 32;
 /// Bytes of the header.
@@ -64,11 +66,6 @@ const _: () = assert!(HEADER_CRC_AT + 4 == HEADER_BYTES && TRAILER_CRC_AT + 8 ==
 
 /// A result of decoding; the error says what is wrong.
 type Found<T> = Result<T, &'static str>;
-
-/// CRC32C.
-pub(super) fn crc32c(bytes: &[u8]) -> u32 {
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
-}
 
 /// The header of a segment.
 pub(super) fn header(segment: u64, database: u128) -> [u8; HEADER_BYTES] {

@@ -19,8 +19,9 @@ use ambo_codec::{
 
 use super::{
     buffer::ColumnBuffer,
-    directory::{BlockEntry, Bounds, crc32c},
+    directory::{BlockEntry, Bounds},
 };
+use crate::checksum::crc32c;
 
 /// Groups that wait to be encoded: they are in memory.
 const WAITING_MAX: usize = 2;

@@ -9,11 +9,12 @@ use ambo_codec::column::{Block, Kind, envelope, text::SharedTable};
 
 use super::{
     cache::BlockCache,
-    directory::{self, BlockEntry, Directory, HEADER_BYTES, TRAILER_BYTES, crc32c},
+    directory::{self, BlockEntry, Directory, HEADER_BYTES, TRAILER_BYTES},
     schema::ColumnSchema,
 };
 use crate::{
     Error, Result,
+    checksum::crc32c,
     io::{Disk, File, OpenMode},
     page::Access,
 };

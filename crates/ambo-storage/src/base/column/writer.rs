@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use super::{
     buffer::ColumnBuffer,
-    directory::{
-        self, BlockEntry, ColumnEntry, Directory, HEADER_BYTES, SEGMENT_ROWS_MAX, TableEntry, crc32c,
-    },
+    directory::{self, BlockEntry, ColumnEntry, Directory, HEADER_BYTES, SEGMENT_ROWS_MAX, TableEntry},
     encoder::{Chunk, Encoder},
     schema::ColumnSchema,
     segment::{Segment, SegmentStore},
 };
-use crate::{Error, Result, io::File};
+use crate::{Error, Result, checksum::crc32c, io::File};
 
 /// Rows of a group, if they are not very long.
 pub(super) const GROUP_ROWS: usize = 8 << 10;
@@ -97,7 +95,7 @@ impl SegmentWriter {
         gathered == GROUP_ROWS || gathered > 0 && text + more_text > GROUP_TEXT_BYTES
     }
 
-    #[cfg(debug_assertions)]
+    /// The key of the last row; for assertions.
     fn key_so_far(&self) -> Vec<u8> {
         let mut key = Vec::new();
         match self.group[0].len() {
@@ -105,11 +103,6 @@ impl SegmentWriter {
             rows => self.schema.key_of(&self.group, rows - 1, &mut key).expect("what was pushed"),
         }
         key
-    }
-
-    #[cfg(not(debug_assertions))]
-    fn key_so_far(&self) -> Vec<u8> {
-        Vec::new()
     }
 
     /// Has the group encoded.

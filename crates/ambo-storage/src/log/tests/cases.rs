@@ -213,7 +213,7 @@ fn r11_r12_foreign_segments_are_refused() {
     disk.corrupt(FIRST, 0, &disk.contents(SECOND).unwrap()[..64]).unwrap();
     assert_eq!(damage(read_all(&disk)), (FIRST.to_owned(), 0));
     header[12] = 2;
-    let crc = format::crc32c(&header[12..]);
+    let crc = crate::checksum::crc32c(&header[12..]);
     header[8..12].copy_from_slice(&crc.to_le_bytes());
     disk.corrupt(FIRST, 0, &header).unwrap();
     assert!(matches!(read_all(&disk), Err(Error::Invalid(_))));
