@@ -61,10 +61,7 @@ impl Engine {
                     reached.extend(pages.into_iter().map(|range| (range, what.clone())));
                 }
             }
-        }
-        for (id, table) in &version.tables {
             if let Some(columns) = &table.columns {
-                let name = version.catalog.table(*id).map_or_else(String::new, |table| table.name.clone());
                 let found = columns.check()?;
                 report.segments += found.segments;
                 report.entries += found.rows;

@@ -69,13 +69,12 @@ impl Engine {
     /// `relocate_from` its pages from there on are moved down. The caller holds `merging`.
     pub(super) fn settle_columns(
         &self,
-        version: &DatabaseVersion,
         table: &TableVersion,
         extent: Extent,
         relocate_from: Option<PageNo>,
     ) -> Result<()> {
         let id = table.shared.id;
-        let Some(old) = version.table(id)?.columns.clone() else { return Ok(()) };
+        let Some(old) = table.columns.clone() else { return Ok(()) };
         let store = &table.shared.store;
         let mut rows = Runs { cursor: MergedCursor::new(table, None, NEWEST, Cover::Runs), started: false };
         let read_blob = |reference: &[u8]| read_whole(store, &Self::decode_blob(reference, id)?);

@@ -8,7 +8,12 @@ use super::{
     cursor::{Cover, MergedCursor, Seek},
     version::TableVersion,
 };
-use crate::{Result, base::btree::KeySum, id::Timestamp, transaction::write_set::TableWrites};
+use crate::{
+    Result,
+    base::{btree::KeySum, column::Finder},
+    id::Timestamp,
+    transaction::write_set::TableWrites,
+};
 
 /// A look-up in the main tree costs about as much as so many steps of a scan.
 const LOOK_UP_STEPS: u64 = 8;
@@ -109,11 +114,12 @@ fn newest<T: Tally>(
         return Ok(tally);
     }
     let mut tally = settled;
+    let mut finder = table.columns.as_deref().map(Finder::new);
     let mut cursor = MergedCursor::new(table, own, at, Cover::AboveMain);
     walk(&mut cursor, lower, upper, |cursor| {
-        let was_there = match (&table.main, &table.columns) {
+        let was_there = match (&table.main, &mut finder) {
             (Some(main), _) => main.get(cursor.key())?.is_some(),
-            (None, Some(columns)) => columns.find(cursor.key())?.is_some(),
+            (None, Some(finder)) => finder.find(cursor.key())?.is_some(),
             (None, None) => false,
         };
         match (was_there, !cursor.record().is_tombstone()) {

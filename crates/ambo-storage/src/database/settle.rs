@@ -107,7 +107,7 @@ impl Engine {
         let version = self.versions.load_full();
         let Ok(table) = version.table(id) else { return Ok(()) };
         if table.columns.is_some() {
-            return self.settle_columns(&version, table, Extent::All, relocate_from);
+            return self.settle_columns(table, Extent::All, relocate_from);
         }
         if relocate_from.is_none() && table.runs.is_empty() {
             return Ok(());
@@ -141,7 +141,7 @@ impl Engine {
             if let Some(table) = version.tables.values().find(crowded) {
                 let choice = Choice { runs: table.runs.len(), main: false };
                 let merged = match table.columns {
-                    Some(_) => self.settle_columns(&version, table, Extent::Due, None),
+                    Some(_) => self.settle_columns(table, Extent::Due, None),
                     None => self.merge_trees(&version, table, choice, Rewrite::default()),
                 };
                 match merged {
@@ -161,7 +161,7 @@ impl Engine {
         for table in version.tables.values() {
             if table.columns.is_some() {
                 if is_settling_due(table) {
-                    self.settle_columns(&version, table, Extent::Due, None)?;
+                    self.settle_columns(table, Extent::Due, None)?;
                     any = true;
                 }
                 continue;

@@ -38,6 +38,7 @@ pub(super) fn physical(value: ValueRef<'_>) -> ValueRef<'_> {
     }
 }
 
+/// A value's bytes, as those of bounds; none if it is of another type.
 fn key(kind: Kind, value: ValueRef<'_>) -> Option<Vec<u8>> {
     if let (Kind::Bytes, ValueRef::Binary(bytes)) = (kind, value) {
         return Some(bytes.to_vec());
@@ -110,21 +111,15 @@ impl Bounds {
         }
     }
 
-    /// The bytes of a constant, as those of the bounds; none if it is of another type.
-    fn constant(&self, kind: Kind, constant: ValueRef<'_>) -> Option<Vec<u8>> {
-        key(kind, constant)
-    }
-
     fn is_equal(&self, kind: Kind, constant: ValueRef<'_>) -> bool {
-        self.constant(kind, constant).is_some_and(|bytes| *bytes == *self.low)
+        key(kind, constant).is_some_and(|bytes| *bytes == *self.low)
     }
 
     fn low_is_below(&self, kind: Kind, constant: ValueRef<'_>, or_equal: bool) -> bool {
         if constant == ValueRef::Null {
             return false;
         }
-        self.constant(kind, constant)
-            .is_none_or(|bytes| *self.low < *bytes || or_equal && *self.low == *bytes)
+        key(kind, constant).is_none_or(|bytes| *self.low < *bytes || or_equal && *self.low == *bytes)
     }
 
     fn high_is_above(&self, kind: Kind, constant: ValueRef<'_>, or_equal: bool) -> bool {
@@ -132,9 +127,7 @@ impl Bounds {
             return false;
         }
         self.is_open()
-            || self
-                .constant(kind, constant)
-                .is_none_or(|bytes| *self.high > *bytes || or_equal && *self.high == *bytes)
+            || key(kind, constant).is_none_or(|bytes| *self.high > *bytes || or_equal && *self.high == *bytes)
     }
 }
 
