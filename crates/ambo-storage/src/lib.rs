@@ -1,7 +1,7 @@
 //! The storage engine of Ambo.
 //!
 //! Folders show the layers; each uses only those before it:
-//! `io` → `page`, `log` → `base`, `delta` → `transaction` → `catalog` → `database`.
+//! `io` → `page`, `log` → `base`, `delta` → `transaction` → `catalog` → `index` → `database`.
 
 pub mod base;
 pub mod catalog;
@@ -9,6 +9,7 @@ pub mod database;
 pub mod delta;
 pub mod error;
 pub mod id;
+pub mod index;
 pub mod io;
 pub mod log;
 pub mod page;

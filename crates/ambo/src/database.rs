@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use ambo_storage::database::{Engine, Isolation, Running};
 
 use crate::{
-    Advice, Batch, CheckReport, CompactReport, Error, Info, Native, Options, RecoveryReport, Result,
+    Advice, Batch, CheckReport, CompactReport, Error, IndexDefinition, Info, Native, Options, RecoveryReport, Result,
     Snapshot, Table, TableDefinition, TableOptions, Transaction, TypedTable,
 };
 
@@ -187,6 +187,36 @@ impl Database {
     /// [`Error::NotFound`], or [`Error::Invalid`] if the table cannot have them.
     pub fn alter_table(&self, name: &str, options: TableOptions) -> Result<()> {
         self.engine().alter_table(name, &options)
+    }
+
+    /// Creates an index and builds it. Its table stays in use meanwhile; a transaction that writes to it and began before fails with
+    /// a conflict.
+    ///
+    /// ```
+    /// use ambo::{Error, IndexDefinition, TableDefinition, Type};
+    /// let db = ambo::Database::in_memory()?;
+    /// let users = TableDefinition::new("users").column("id", Type::I64).column("mail", Type::Utf8);
+    /// let users = db.create_table(users.primary_key(&["id"]))?;
+    /// users.insert_row(&[1.into(), "ada@example.org".into()])?;
+    /// db.create_index(&IndexDefinition::new("users_by_mail", "users", &["mail"]).unique())?;
+    ///
+    /// let by_mail = users.index("users_by_mail")?;
+    /// assert_eq!(by_mail.get(&["ada@example.org".into()])?.unwrap()[0], 1i64.into());
+    /// let again = users.insert_row(&[2.into(), "ada@example.org".into()]);
+    /// assert!(matches!(again, Err(Error::Exists(_))));
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Exists`] for its name, or when it is to be unique and two rows have the same values: then there is no index.
+    /// [`Error::NotFound`] for its table or a column.
+    pub fn create_index(&self, index: &IndexDefinition) -> Result<()> {
+        self.engine().create_index(index).map(drop)
+    }
+
+    /// Drops an index.
+    pub fn drop_index(&self, name: &str) -> Result<()> {
+        self.engine().drop_index(name)
     }
 
     /// Removes all rows of a table at once. Open handles of it see an error from then on; get a new one.

@@ -32,6 +32,7 @@
 mod batch;
 mod database;
 mod duplicates;
+mod index;
 mod options;
 mod range;
 mod rows;
@@ -49,7 +50,7 @@ pub use ambo_codec::{
 pub use ambo_storage::{
     Error, Result,
     base::column::{Morsel, Test},
-    catalog::{Column, Storage, TableDefinition, TableOptions},
+    catalog::{Column, IndexDefinition, IndexKind, Storage, TableDefinition, TableOptions},
     database::{
         Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Estimate, Info,
         RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan, Value, ValueReader, ValueWriter,
@@ -60,6 +61,7 @@ pub use ambo_storage::{
 pub use batch::Batch;
 pub use database::Database;
 pub use duplicates::Place;
+pub use index::{Index, IndexRows};
 pub use options::Options;
 pub use range::{Bounds, KeyRange};
 pub use rows::{Row, Rows};

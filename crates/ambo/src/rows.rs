@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo_storage::database::RowFormat;
+use ambo_storage::database::{Replaced, RowFormat};
 
 use crate::{Datum, Error, Result, Scan, Table, Transaction, Type, range::Bounds};
 
@@ -59,7 +59,7 @@ pub(crate) fn fit_key(table: &Table, key: &[Datum]) -> Result<Row> {
     columns.zip(key).map(|(column, value)| fit(table, &column.name, column.kind, value)).collect()
 }
 
-fn fit(table: &Table, column: &str, kind: Type, value: &Datum) -> Result<Datum> {
+pub(crate) fn fit(table: &Table, column: &str, kind: Type, value: &Datum) -> Result<Datum> {
     if value.is_null() {
         return Ok(Datum::Null);
     }
@@ -194,7 +194,7 @@ impl Transaction {
             )));
         }
         let value = table.format().encode_row(&row)?;
-        self.put(table, &key, &value)?;
+        self.inner_mut().put_over(table.id(), &key, &value, Replaced::Nothing)?;
         Ok(number)
     }
 
@@ -220,11 +220,9 @@ impl Transaction {
     /// As [`Table::delete_row`], in this transaction.
     pub fn delete_row(&mut self, table: &Table, key: &[Datum]) -> Result<bool> {
         let key = table.whole_key(key)?;
-        let there = self.get(table, &key)?.is_some();
-        if there {
-            self.delete(table, &key)?;
-        }
-        Ok(there)
+        let Some(row) = self.get(table, &key)? else { return Ok(false) };
+        self.inner_mut().delete_over(table.id(), &key, Replaced::Row(&row))?;
+        Ok(true)
     }
 
     /// As [`Table::rows_prefix`], in this transaction; with no values, all rows.

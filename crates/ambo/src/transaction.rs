@@ -36,6 +36,14 @@ impl Transaction {
         Self { inner }
     }
 
+    pub(crate) fn inner(&self) -> &database::Transaction {
+        &self.inner
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> &mut database::Transaction {
+        &mut self.inner
+    }
+
     /// The moment that it reads at.
     pub fn timestamp(&self) -> Timestamp {
         self.inner.timestamp()
@@ -155,6 +163,10 @@ pub struct Snapshot {
 impl Snapshot {
     pub(crate) fn new(inner: database::Snapshot) -> Self {
         Self { inner }
+    }
+
+    pub(crate) fn inner(&self) -> &database::Snapshot {
+        &self.inner
     }
 
     /// The moment that it shows.

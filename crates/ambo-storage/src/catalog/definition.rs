@@ -6,7 +6,7 @@ use ambo_codec::{
     KeyColumn, KeySpec, RowColumn, RowSpec, Type, Value, integer::IntegerCodec, record::RecordCodec,
 };
 
-use super::names;
+use super::{index::IndexOf, names};
 use crate::{Error, Result};
 
 /// The most columns of a table.
@@ -102,6 +102,8 @@ pub struct TableDefinition {
     pub record_compression: Option<RecordCodec>,
     /// Whether records are compressed with a dictionary that is trained as they settle; for `zstd`.
     pub record_dictionary: bool,
+    /// If it is an index: of what.
+    pub index: Option<IndexOf>,
     /// Whether key and value are stored as the user's bytes.
     raw: bool,
     /// Names given to `primary_key` that are no column, kept for the error message.
@@ -122,6 +124,7 @@ impl TableDefinition {
             key_compression: None,
             record_compression: None,
             record_dictionary: false,
+            index: None,
             raw: false,
             unknown_key: None,
         }
@@ -289,6 +292,9 @@ impl TableDefinition {
             return invalid(
                 "a plain key-value table is (key BINARY, value BINARY) with the first as its key".into(),
             );
+        }
+        if self.index.is_some() && (!self.raw || self.storage == Storage::Column) {
+            return invalid("an index is a plain key-value table of storage btree or memory".into());
         }
         self.check_compression().or_else(invalid)?;
         let wrap = |error: ambo_codec::Error| Error::Invalid(format!("table \"{table}\": {error}"));

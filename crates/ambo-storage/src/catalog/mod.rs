@@ -18,6 +18,8 @@
 //! checkpoint that has it already changes nothing.
 
 pub mod definition;
+mod index;
+mod indexes;
 mod names;
 mod options;
 pub mod roots;
@@ -28,6 +30,7 @@ use std::{
 };
 
 pub use definition::{Column, KeyWidth, Storage, TableDefinition};
+pub use index::{INDEX_COLUMNS_MAX, IndexDefinition, IndexKind, IndexOf};
 pub use names::{DEFAULT_SCHEMA, qualify};
 pub use options::TableOptions;
 
@@ -64,6 +67,17 @@ impl CatalogChange {
     }
 }
 
+/// What became of a table that was emptied, and of its indexes: the table comes first.
+#[derive(Debug, Default)]
+pub struct Truncated {
+    /// Ids that are gone.
+    pub removed: Vec<TableId>,
+    /// Ids in their place.
+    pub added: Vec<TableId>,
+    /// What the log is to carry.
+    pub changes: Vec<CatalogChange>,
+}
+
 /// All schemas and tables at one moment.
 #[derive(Clone, Debug)]
 pub struct Catalog {
@@ -95,9 +109,14 @@ impl Catalog {
         self.tables.get(&id)
     }
 
+    /// All tables and indexes in the order of their ids.
+    pub fn all(&self) -> impl Iterator<Item = (TableId, &Arc<TableDefinition>)> {
+        self.tables.iter().map(|(id, definition)| (*id, definition))
+    }
+
     /// All tables in the order of their ids.
     pub fn tables(&self) -> impl Iterator<Item = (TableId, &Arc<TableDefinition>)> {
-        self.tables.iter().map(|(id, definition)| (*id, definition))
+        self.all().filter(|(_, definition)| definition.index.is_none())
     }
 
     /// All schemas by name.
@@ -111,9 +130,13 @@ impl Catalog {
     /// [`Error::NotFound`], with the nearest name there is.
     pub fn find(&self, name: &str) -> Result<(TableId, &Arc<TableDefinition>)> {
         let qualified = qualify(name)?;
-        match self.by_name.get(&qualified) {
-            Some(id) => Ok((*id, &self.tables[id])),
-            None => Err(Error::NotFound(names::not_found("table", &qualified, self.by_name.keys()))),
+        let known = || self.tables().map(|(_, definition)| &definition.name);
+        match self.by_name.get(&qualified).map(|id| (*id, &self.tables[id])) {
+            Some((_, definition)) if definition.index.is_some() => {
+                Err(Error::NotFound(format!("table \"{qualified}\": it is an index")))
+            }
+            Some(found) => Ok(found),
+            None => Err(Error::NotFound(names::not_found("table", &qualified, known()))),
         }
     }
 
@@ -140,26 +163,43 @@ impl Catalog {
         }
     }
 
-    /// Removes a table.
-    pub fn drop_table(&mut self, name: &str) -> Result<(TableId, CatalogChange)> {
+    /// Removes a table and its indexes; their ids, and the changes.
+    pub fn drop_table(&mut self, name: &str) -> Result<(Vec<TableId>, Vec<CatalogChange>)> {
         let (id, _) = self.find(name)?;
-        self.remove_table(id);
-        self.forget_dictionaries(id);
-        Ok((id, table_change(id, None)))
+        let ids: Vec<_> = self.indexes_of(id).map(|(index, _)| index).chain([id]).collect();
+        for &id in &ids {
+            self.remove_table(id);
+            self.forget_dictionaries(id);
+        }
+        let changes = ids.iter().map(|id| table_change(*id, None)).collect();
+        Ok((ids, changes))
     }
 
-    /// Gives a table another name, in the same schema or another.
-    pub fn rename_table(&mut self, from: &str, to: &str) -> Result<(TableId, CatalogChange)> {
+    /// Gives a table another name, in the same schema or another; its indexes go with it.
+    pub fn rename_table(&mut self, from: &str, to: &str) -> Result<Vec<CatalogChange>> {
         let (id, definition) = self.find(from)?;
         let to = qualify(to)?;
-        let mut definition = (**definition).clone();
         self.require_schema_of(&to)?;
         self.require_free(&to)?;
-        definition.name = to;
-        let change = table_change(id, Some(&definition));
-        self.remove_table(id);
-        self.put_table(id, definition);
-        Ok((id, change))
+        let (schema, _) = to.split_once('.').expect("qualified names have a dot");
+        let mut renamed = vec![(id, to.clone())];
+        if !definition.name.starts_with(&format!("{schema}.")) {
+            for (index, definition) in self.indexes_of(id) {
+                let (_, name) = definition.name.split_once('.').expect("qualified names have a dot");
+                let name = format!("{schema}.{name}");
+                self.require_free(&name)?;
+                renamed.push((index, name));
+            }
+        }
+        let mut changes = Vec::new();
+        for (id, name) in renamed {
+            let mut definition = (*self.tables[&id]).clone();
+            definition.name = name;
+            changes.push(table_change(id, Some(&definition)));
+            self.remove_table(id);
+            self.put_table(id, definition);
+        }
+        Ok(changes)
     }
 
     /// Changes the options of a table.
@@ -175,16 +215,28 @@ impl Catalog {
         Ok(change)
     }
 
-    /// Gives a table a new, empty identity: (old id, new id, changes).
-    pub fn truncate_table(&mut self, name: &str) -> Result<(TableId, TableId, Vec<CatalogChange>)> {
-        let (old, definition) = self.find(name)?;
-        let definition = (**definition).clone();
-        let new = self.fresh_id()?;
-        self.remove_table(old);
-        self.forget_dictionaries(old);
-        let changes = vec![table_change(old, None), table_change(new, Some(&definition))];
-        self.put_table(new, definition);
-        Ok((old, new, changes))
+    /// Gives a table and its indexes new, empty identities.
+    pub fn truncate_table(&mut self, name: &str) -> Result<Truncated> {
+        let (table, _) = self.find(name)?;
+        let mut truncated = Truncated::default();
+        let olds: Vec<_> = [table].into_iter().chain(self.indexes_of(table).map(|(id, _)| id)).collect();
+        let mut new_table = None;
+        for old in olds {
+            let mut definition = (*self.tables[&old]).clone();
+            let new = self.fresh_id()?;
+            if let Some(index) = &mut definition.index {
+                index.table = new_table.expect("the table comes first");
+                index.ready = true;
+            }
+            new_table.get_or_insert(new);
+            self.remove_table(old);
+            self.forget_dictionaries(old);
+            truncated.changes.extend([table_change(old, None), table_change(new, Some(&definition))]);
+            truncated.removed.push(old);
+            truncated.added.push(new);
+            self.put_table(new, definition);
+        }
+        Ok(truncated)
     }
 
     /// Adds a schema.
@@ -406,12 +458,13 @@ mod tests {
     fn changes_can_be_applied_twice() {
         let mut catalog = catalog();
         let mut replayed = catalog.clone();
-        let mut changes = vec![catalog.rename_table("plain", "shop.plain").unwrap().1];
-        let (_, new, more) = catalog.truncate_table("shop.orders").unwrap();
-        changes.extend(more);
+        let mut changes = catalog.rename_table("plain", "shop.plain").unwrap();
+        let truncated = catalog.truncate_table("shop.orders").unwrap();
+        let new = truncated.added[0];
+        changes.extend(truncated.changes);
         let lz4 = TableOptions::new().record_compression(RecordCodec::Lz4);
         changes.push(catalog.alter_table("shop.plain", &lz4).unwrap());
-        changes.push(catalog.drop_table("shop.orders").unwrap().1);
+        changes.extend(catalog.drop_table("shop.orders").unwrap().1);
         for change in changes.iter().chain(&changes) {
             replayed.apply(&change.key, change.record()).unwrap();
         }

@@ -22,7 +22,7 @@ use crate::{
 impl Engine {
     /// Maps `key` to `value`.
     #[inline]
-    pub fn put(&self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+    pub fn put(self: &Arc<Self>, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         Self::check_key(key)?;
         if value.len() > INLINE_BYTES_MAX {
             return self.put_long(table, key, value);
@@ -31,7 +31,7 @@ impl Engine {
     }
 
     #[cold]
-    fn put_long(&self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+    fn put_long(self: &Arc<Self>, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_writable()?;
         check_value(value)?;
         let blob = self.write_blob(table, value)?;
@@ -40,14 +40,18 @@ impl Engine {
 
     /// Deletes `key`, whether or not it is there.
     #[inline]
-    pub fn delete(&self, table: TableId, key: &[u8]) -> Result<()> {
+    pub fn delete(self: &Arc<Self>, table: TableId, key: &[u8]) -> Result<()> {
         Self::check_key(key)?;
         self.commit(&[Operation { table, key, record: Record::TOMBSTONE }], Terms::default()).map(drop)
     }
 
     /// Commits several writes at once, all or none; of two to the same key the later counts. Values are short: long ones
     /// go through a transaction or a stream.
-    pub fn write_batch(&self, operations: &[Operation<'_>], sync: Option<Sync>) -> Result<Timestamp> {
+    pub fn write_batch(
+        self: &Arc<Self>,
+        operations: &[Operation<'_>],
+        sync: Option<Sync>,
+    ) -> Result<Timestamp> {
         if operations.is_empty() {
             self.check_writable()?;
             return Ok(self.pipeline.publisher.published());

@@ -84,7 +84,7 @@ impl Engine {
     }
 
     /// Maps `key` to a blob that was written for it. If that certainly fails, the blob's pages are given back.
-    pub(super) fn commit_blob(&self, table: TableId, key: &[u8], blob: &BlobRef) -> Result<()> {
+    pub(super) fn commit_blob(self: &Arc<Self>, table: TableId, key: &[u8], blob: &BlobRef) -> Result<()> {
         let encoded = blob.encode();
         let record = Record { kind: RecordKind::Blob, bytes: &encoded };
         let result = self.commit(&[Operation { table, key, record }], Terms::default());

@@ -38,6 +38,9 @@ impl Engine {
     pub fn bulk_load(self: &Arc<Self>, table: TableId) -> Result<BulkLoad> {
         self.check_writable()?;
         let version = self.versions.load_full();
+        if !version.table(table)?.indexes.is_empty() {
+            return Err(Error::Invalid("a bulk load into a table with indexes".into()));
+        }
         let store = version.table(table)?.shared.store.clone();
         // As for a spill: what is read of it comes into the cache then.
         let options =

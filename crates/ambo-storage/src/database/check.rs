@@ -20,6 +20,8 @@ pub struct CheckReport {
     pub trees: u64,
     /// Segments of column tables.
     pub segments: u64,
+    /// Indexes whose entries were compared with the rows of their tables.
+    pub indexes: u64,
     /// Entries in trees, and rows in segments.
     pub entries: u64,
     /// Pages that were reached, and those on the list of free pages.
@@ -34,15 +36,15 @@ impl CheckReport {
 }
 
 /// More problems than these are not listed.
-const PROBLEMS_MAX: usize = 1000;
+pub(super) const PROBLEMS_MAX: usize = 1000;
 
 impl Engine {
-    /// Walks every page of the last checkpoint: checksums, order, counts, and that each page of the file is used once or free. Spills and merges
-    /// wait meanwhile; reads and writes go on.
+    /// Walks every page of the last checkpoint: checksums, order, counts, and that each page of the file is used once or free; and
+    /// compares every index with the rows of its table. Spills and merges wait meanwhile; reads and writes go on.
     ///
     /// # Errors
     /// None for damage, which is reported.
-    pub fn check(&self) -> Result<CheckReport> {
+    pub fn check(self: &Arc<Self>) -> Result<CheckReport> {
         let checkpoint = self.checkpoint.lock();
         let version = self.versions.load_full();
         let mut report = CheckReport::default();
@@ -100,6 +102,7 @@ impl Engine {
             }
             Err(error) => report.problems.push(format!("the list of free pages: {error}")),
         }
+        super::index_check::check_indexes(&self.snapshot(), &mut report)?;
         report.problems.truncate(PROBLEMS_MAX);
         Ok(report)
     }

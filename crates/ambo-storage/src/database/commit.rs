@@ -1,5 +1,7 @@
 //! Commits, as `transaction/mod.rs` orders their steps.
 
+use std::sync::Arc;
+
 use super::{
     blobs::read_whole,
     engine::Engine,
@@ -29,6 +31,8 @@ pub(super) struct Terms<'a> {
     pub owner: Option<OwnerId>,
     /// How durable, if not as the database is.
     pub sync: Option<Sync>,
+    /// The indexes that the operations were made for, by the epoch of the version they were looked up in.
+    pub index_epoch: Option<u64>,
 }
 
 /// The longest row of a column table: it is in memory as a whole while it is settled.
@@ -42,10 +46,28 @@ fn bytes_of(operations: &[Operation<'_>]) -> usize {
 }
 
 impl Engine {
-    /// Commits the operations at once, in their order.
-    pub(super) fn commit(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
+    /// Commits the operations at once, in their order. Those on rows of tables with indexes that come without the entries are given them.
+    pub(super) fn commit(
+        self: &Arc<Self>,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+    ) -> Result<Timestamp> {
         self.check_writable()?;
-        self.check_columns(operations)?;
+        let indexed = self.check_rows(operations)?;
+        if terms.index_epoch.is_some() {
+            return self.commit_as_is(operations, terms);
+        }
+        if !indexed {
+            match self.commit_as_is(operations, terms) {
+                // An index was created just now.
+                Err(Error::Conflict(_)) if self.check_rows(operations)? => {}
+                result => return result,
+            }
+        }
+        self.commit_indexed(operations, terms.sync)
+    }
+
+    fn commit_as_is(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
         let bytes = bytes_of(operations);
         self.admit(bytes)?;
         let latches = self.latch_unlocked(operations, terms.owner)?;
@@ -65,18 +87,20 @@ impl Engine {
     }
 
     /// Refuses rows that a column table could not store as columns: later would be too late. What columns a table has never changes,
-    /// so this is done before anything is locked.
-    fn check_columns(&self, operations: &[Operation<'_>]) -> Result<()> {
+    /// so this is done before anything is locked. Returns whether one of the tables has indexes.
+    fn check_rows(&self, operations: &[Operation<'_>]) -> Result<bool> {
         let version = self.versions.load();
+        let mut indexed = false;
         for op in operations {
             // A table that is not there is noticed in the order of commits.
-            if let Ok(table) = version.table(op.table)
-                && let Some(schema) = &table.shared.schema
-            {
-                check_row(schema, table, op)?;
+            if let Ok(table) = version.table(op.table) {
+                if let Some(schema) = &table.shared.schema {
+                    check_row(schema, table, op)?;
+                }
+                indexed |= !table.indexes.is_empty();
             }
         }
-        Ok(())
+        Ok(indexed)
     }
 
     /// Waits as long as the deltas' budget asks.
@@ -127,9 +151,7 @@ impl Engine {
         };
         // Loaded under the sequencer's lock: a freeze changes deltas and timestamp together under it.
         let version = self.versions.load();
-        for op in operations {
-            version.table(op.table)?;
-        }
+        check_tables(&version, operations, terms.index_epoch)?;
         let (at, logged) = append(&mut sequencer, &version, operations)?;
         drop(sequencer);
         drop(validation);
@@ -172,6 +194,28 @@ impl Engine {
             }
         }
     }
+}
+
+/// Fails if a table is not there, or its indexes are others than the operations were made for.
+fn check_tables(
+    version: &DatabaseVersion,
+    operations: &[Operation<'_>],
+    index_epoch: Option<u64>,
+) -> Result<()> {
+    let is_current = index_epoch == Some(version.index_epoch);
+    let other_indexes = || Error::Conflict("indexes of a table that it wrote to were changed".into());
+    for op in operations {
+        match version.table(op.table) {
+            Ok(table) if !is_current && !table.indexes.is_empty() => return Err(other_indexes()),
+            Ok(_) => {}
+            // It may have been an index.
+            Err(_) if index_epoch.is_some_and(|epoch| epoch != version.index_epoch) => {
+                return Err(other_indexes());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Gives the operations a timestamp and appends those of logged tables to the group. Returns whether there were any.

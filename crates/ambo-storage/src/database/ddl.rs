@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Result,
     base::column::{ColumnSchema, SegmentStore},
-    catalog::{CATALOG_TABLE, Catalog, CatalogChange, Storage, TableDefinition, TableOptions},
+    catalog::{CATALOG_TABLE, Catalog, CatalogChange, Storage, TableDefinition, TableOptions, Truncated},
     id::{TableId, Timestamp},
     page::PageStore,
     sync::AtomicU64,
@@ -18,10 +18,10 @@ use crate::{
 
 /// What a change of the catalog means for the tables.
 #[derive(Default)]
-struct Effect {
-    changes: Vec<CatalogChange>,
-    added: Vec<TableId>,
-    removed: Vec<TableId>,
+pub(super) struct Effect {
+    pub changes: Vec<CatalogChange>,
+    pub added: Vec<TableId>,
+    pub removed: Vec<TableId>,
 }
 
 impl Engine {
@@ -33,19 +33,19 @@ impl Engine {
         })
     }
 
-    /// Drops a table with everything in it.
+    /// Drops a table with everything in it, and its indexes.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         self.change_catalog(|catalog| {
-            let (id, change) = catalog.drop_table(name)?;
-            Ok((Effect { changes: vec![change], removed: vec![id], ..Effect::default() }, ()))
+            let (removed, changes) = catalog.drop_table(name)?;
+            Ok((Effect { changes, removed, ..Effect::default() }, ()))
         })
     }
 
     /// Renames a table; the new name may be in another schema.
     pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
         self.change_catalog(|catalog| {
-            let (_, change) = catalog.rename_table(from, to)?;
-            Ok((Effect { changes: vec![change], ..Effect::default() }, ()))
+            let changes = catalog.rename_table(from, to)?;
+            Ok((Effect { changes, ..Effect::default() }, ()))
         })
     }
 
@@ -61,8 +61,9 @@ impl Engine {
     /// Removes all rows of a table at once. It gets a new id.
     pub fn truncate_table(&self, name: &str) -> Result<TableId> {
         self.change_catalog(|catalog| {
-            let (old, new, changes) = catalog.truncate_table(name)?;
-            Ok((Effect { changes, added: vec![new], removed: vec![old] }, new))
+            let Truncated { removed, added, changes } = catalog.truncate_table(name)?;
+            let new = added[0];
+            Ok((Effect { changes, added, removed }, new))
         })
     }
 
@@ -82,7 +83,11 @@ impl Engine {
         })
     }
 
-    fn change_catalog<R>(&self, change: impl FnOnce(&mut Catalog) -> Result<(Effect, R)>) -> Result<R> {
+    /// Commits a change of the catalog.
+    pub(super) fn change_catalog<R>(
+        &self,
+        change: impl FnOnce(&mut Catalog) -> Result<(Effect, R)>,
+    ) -> Result<R> {
         self.check_writable()?;
         let versions = self.version_lock.lock();
         let current = self.versions.load_full();
@@ -97,6 +102,8 @@ impl Engine {
             next.tables
                 .insert(*id, open_table(&self.deltas, &self.store, &self.segments, *id, &catalog, at)?);
         }
+        next.catalog = Arc::new(catalog);
+        next.attach_indexes()?;
         sequencer.group.begin(at);
         for change in &effect.changes {
             sequencer.group.op(CATALOG_TABLE, &change.key, change.record());
@@ -109,7 +116,6 @@ impl Engine {
         let durable = self.options.sync == super::options::Sync::Commit;
         let written = self.pipeline.flush(at, durable);
         if written.is_ok() {
-            next.catalog = Arc::new(catalog);
             self.install_version(next);
             self.dropped.lock().extend(removed);
         }

@@ -211,6 +211,8 @@ impl Engine {
             runs: Vec::new(),
             main: None,
             columns,
+            indexes: Arc::new([]),
+            awaits_main: false,
         }))
     }
 

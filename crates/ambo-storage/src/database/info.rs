@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{compression::is_outdated, count, engine::Engine};
+use super::{compression::is_outdated, count, engine::Engine, snapshot::Snapshot};
 use crate::{
     Error, Result,
     base::{btree::TreeSpace, column::ColumnSpace},
@@ -44,6 +44,8 @@ pub struct TableInfo {
     pub space: TreeSpace,
     /// The segments of a column table, none for other tables.
     pub segments: Option<ColumnSpace>,
+    /// Its indexes, each with the figures of the table of its entries.
+    pub indexes: Vec<TableInfo>,
 }
 
 impl TableInfo {
@@ -105,6 +107,36 @@ pub struct Info {
     pub snapshots: u64,
 }
 
+/// Figures of a table, or of the entries of an index.
+fn table_info(snapshot: &Snapshot, id: TableId, definition: &Arc<TableDefinition>) -> Result<TableInfo> {
+    let table = snapshot.version().table(id)?;
+    let sum =
+        |of: fn(&crate::base::btree::TreeMeta) -> u64| table.trees().map(|tree| of(tree.meta())).sum::<u64>();
+    let deltas = || table.deltas();
+    let space = table.trees().try_fold(TreeSpace::default(), |space, tree| {
+        Ok::<_, Error>(space.plus(tree.space(LEAVES_READ_MAX)?))
+    })?;
+    let columns = table.columns.as_ref();
+    Ok(TableInfo {
+        id,
+        definition: definition.clone(),
+        rows: count::count(table, None, snapshot.timestamp(), None, None)?,
+        delta_rows: deltas().map(|delta| delta.rows() as u64).sum(),
+        delta_bytes: deltas().map(|delta| delta.bytes() as u64).sum(),
+        runs: table.runs.len() as u64,
+        height: table.main.as_ref().map_or(0, |main| main.meta().height),
+        leaf_pages: sum(|meta| meta.leaf_pages),
+        inner_pages: sum(|meta| meta.inner_pages),
+        blob_pages: sum(|meta| meta.blob_pages),
+        key_bytes: sum(|meta| meta.key_bytes),
+        value_bytes: sum(|meta| meta.value_bytes),
+        outdated: is_outdated(table, definition),
+        space,
+        segments: columns.map(|columns| columns.space(definition, BLOCKS_READ_MAX)).transpose()?,
+        indexes: Vec::new(),
+    })
+}
+
 impl Engine {
     /// Figures of the database as it is now.
     pub fn info(self: &Arc<Self>) -> Result<Info> {
@@ -112,34 +144,11 @@ impl Engine {
         let version = snapshot.version();
         let mut tables = Vec::new();
         for (id, definition) in version.catalog.tables() {
-            let Ok(table) = version.table(id) else { continue };
-            let sum = |of: fn(&crate::base::btree::TreeMeta) -> u64| {
-                table.trees().map(|tree| of(tree.meta())).sum::<u64>()
-            };
-            let deltas = || table.deltas();
-            tables.push(TableInfo {
-                id,
-                definition: definition.clone(),
-                rows: count::count(table, None, snapshot.timestamp(), None, None)?,
-                delta_rows: deltas().map(|delta| delta.rows() as u64).sum(),
-                delta_bytes: deltas().map(|delta| delta.bytes() as u64).sum(),
-                runs: table.runs.len() as u64,
-                height: table.main.as_ref().map_or(0, |main| main.meta().height),
-                leaf_pages: sum(|meta| meta.leaf_pages),
-                inner_pages: sum(|meta| meta.inner_pages),
-                blob_pages: sum(|meta| meta.blob_pages),
-                key_bytes: sum(|meta| meta.key_bytes),
-                value_bytes: sum(|meta| meta.value_bytes),
-                outdated: is_outdated(table, definition),
-                space: table.trees().try_fold(TreeSpace::default(), |space, tree| {
-                    Ok::<_, Error>(space.plus(tree.space(LEAVES_READ_MAX)?))
-                })?,
-                segments: table
-                    .columns
-                    .as_ref()
-                    .map(|columns| columns.space(definition, BLOCKS_READ_MAX))
-                    .transpose()?,
-            });
+            let Ok(mut table) = table_info(&snapshot, id, definition) else { continue };
+            for (index, definition) in version.catalog.indexes_of(id) {
+                table.indexes.push(table_info(&snapshot, index, definition)?);
+            }
+            tables.push(table);
         }
         let log = |of: fn(&mut crate::log::LogWriter) -> u64| match self.options.read_only {
             true => Ok(0),

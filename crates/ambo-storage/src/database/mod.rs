@@ -8,6 +8,7 @@
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
+//! | `indexes`, `index_writes`, `index_scan`, `index_check` | building indexes, writing their entries, finding rows by them, comparing them with rows |
 //! | `lineage` | how long replaced versions are read |
 //! | `check`, `info`, `advise` | what is wrong, what is there, and what codecs would make of it |
 
@@ -27,6 +28,10 @@ mod ddl;
 mod deltas;
 mod engine;
 mod governor;
+mod index_check;
+mod index_scan;
+mod index_writes;
+mod indexes;
 mod info;
 mod lineage;
 mod open;
@@ -49,6 +54,9 @@ pub use check::CheckReport;
 pub use compact::CompactReport;
 pub use cursor::Seek;
 pub use engine::Engine;
+pub use index_scan::{IndexRange, IndexScan};
+pub use index_writes::Replaced;
+pub use indexes::TableIndex;
 pub use info::{Info, TableInfo};
 pub use open::RecoveryReport;
 pub use options::{Options, Sync};

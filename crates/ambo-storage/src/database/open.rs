@@ -10,6 +10,7 @@
 //! | a superblock chosen | it is written again and synced before anything builds on it: after a failed sync only the page cache may have it |
 //! | one superblock bad | the other counts; the report says so |
 //! | no valid superblock | [`Error::Damaged`], nothing is changed |
+//! | an index that is not ready | building it was interrupted: it is dropped, unless read-only |
 //! | the log: see the case table of `log` | a torn tail is cut and reported; damage is an error |
 //! | the lock held by another | [`Error::InUse`] |
 
@@ -94,6 +95,9 @@ impl Engine {
             elapsed: Duration::ZERO,
         };
         let engine = opening.finish(recovery, lock)?;
+        if !engine.options.read_only {
+            engine.drop_unready_indexes()?;
+        }
         report.elapsed = clock.now().saturating_sub(started);
         Ok((engine, report))
     }
@@ -249,9 +253,10 @@ impl Opening {
             settled: superblock.timestamp,
             catalog: Arc::new(catalog),
             tables: Default::default(),
+            index_epoch: 0,
         };
         let mut numbered = std::collections::HashMap::new();
-        for (id, definition) in version.catalog.clone().tables() {
+        for (id, definition) in version.catalog.clone().all() {
             let table = open_table(&deltas, &store, &segments, id, &version.catalog, superblock.timestamp)?;
             let roots = roots.remove(&id).unwrap_or_default();
             let table = catalog_segments.open(with_roots(table, roots, definition.storage)?)?;
@@ -367,7 +372,8 @@ impl Opening {
         })
     }
 
-    fn finish(self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {
+    fn finish(mut self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {
+        self.version.attach_indexes()?;
         let log_options = LogOptions {
             segment_bytes: self.options.log_segment_bytes,
             compress: self.options.log_compression,

@@ -112,7 +112,7 @@ impl Engine {
         if relocate_from.is_none() && table.runs.is_empty() {
             return Ok(());
         }
-        let choice = Choice { runs: table.runs.len(), main: true };
+        let choice = Choice { runs: table.runs.len(), main: !table.awaits_main };
         self.merge_trees(&version, table, choice, Rewrite { relocate_from, all: false })
     }
 
@@ -167,7 +167,10 @@ impl Engine {
                 continue;
             }
             let sizes: Vec<_> = table.runs.iter().map(|run| run.meta().pages()).collect();
-            let main = table.main.as_ref().map_or(0, |main| main.meta().pages());
+            let main = match table.awaits_main {
+                true => u64::MAX,
+                false => table.main.as_ref().map_or(0, |main| main.meta().pages()),
+            };
             if let Some(choice) = choose(&sizes, main) {
                 self.merge_trees(&version, table, choice, Rewrite::default())?;
                 any = true;
@@ -198,7 +201,8 @@ impl Engine {
             records.dictionary = Some(dictionary);
         }
         let options = MergeOptions {
-            drop_tombstones: choice.main || (table.main.is_none() && choice.runs == table.runs.len()),
+            drop_tombstones: choice.main
+                || (table.main.is_none() && !table.awaits_main && choice.runs == table.runs.len()),
             relocate_from: rewrite.relocate_from,
             rewrite: rewrite.all,
             build,
@@ -231,8 +235,11 @@ impl Engine {
         let place = table.runs.iter().position(is_input).unwrap_or(table.runs.len());
         table.runs.retain(|run| !is_input(run));
         let tree = (!merged.meta.is_empty()).then(|| Tree::open(store.clone(), merged.meta));
-        let bottom =
-            to_main || (table.main.is_none() && place == table.runs.len() && merged.meta.tombstones == 0);
+        let bottom = to_main
+            || (table.main.is_none()
+                && !table.awaits_main
+                && place == table.runs.len()
+                && merged.meta.tombstones == 0);
         if bottom {
             table.main = tree;
         } else if let Some(tree) = tree {

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     Result,
     base::btree::KeySum,
+    catalog::Catalog,
     id::{TableId, Timestamp},
     record::RecordKind,
     transaction::write_set::TableWrites,
@@ -40,6 +41,11 @@ impl Snapshot {
     /// The moment that it shows.
     pub fn timestamp(&self) -> Timestamp {
         self.at
+    }
+
+    /// The schemas, tables and indexes at that moment.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.version.catalog
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {

@@ -8,6 +8,7 @@ use super::{
     commit::{ReadCheck, Terms, check_size},
     count,
     engine::Engine,
+    index_writes::{EntryWrite, Replaced},
     options::Sync,
     scan::{ScanPlan, TableScan},
     snapshot::{Cursor, Snapshot},
@@ -77,8 +78,12 @@ impl Transaction {
         })
     }
 
-    fn engine(&self) -> &Arc<Engine> {
+    pub(super) fn engine(&self) -> &Arc<Engine> {
         self.snapshot.engine()
+    }
+
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
     }
 
     /// The moment that it reads at.
@@ -127,28 +132,59 @@ impl Transaction {
         Engine::check_key(key)?;
         check_value(value)?;
         self.snapshot.version().table(table)?;
+        self.put_over(table, key, value, Replaced::Unknown)
+    }
+
+    /// Maps `key` to `value`, for a caller that has looked up what is there.
+    pub fn put_over(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        value: &[u8],
+        replaced: Replaced<'_>,
+    ) -> Result<()> {
+        Engine::check_key(key)?;
+        check_value(value)?;
+        let entries = self.entries_for(table, key, Some(value), replaced)?;
         if value.len() > INLINE_BYTES_MAX {
             let blob = self.engine().write_blob(table, value)?;
             let encoded = blob.encode();
             self.blobs.push((table, blob));
-            return self.write(table, key, Record { kind: RecordKind::Blob, bytes: &encoded });
+            return self.write(table, key, Record { kind: RecordKind::Blob, bytes: &encoded }, entries);
         }
-        self.write(table, key, Record::inline(value))
+        self.write(table, key, Record::inline(value), entries)
     }
 
     /// Deletes `key`, whether or not it is there.
     pub fn delete(&mut self, table: TableId, key: &[u8]) -> Result<()> {
-        Engine::check_key(key)?;
-        self.snapshot.version().table(table)?;
-        self.write(table, key, Record::TOMBSTONE)
+        self.delete_over(table, key, Replaced::Unknown)
     }
 
-    fn write(&mut self, table: TableId, key: &[u8], record: Record<'_>) -> Result<()> {
+    /// Deletes `key`, for a caller that has looked up what is there.
+    pub fn delete_over(&mut self, table: TableId, key: &[u8], replaced: Replaced<'_>) -> Result<()> {
+        Engine::check_key(key)?;
+        self.snapshot.version().table(table)?;
+        let entries = self.entries_for(table, key, None, replaced)?;
+        self.write(table, key, Record::TOMBSTONE, entries)
+    }
+
+    /// Buffers a record of a table and what goes with it into its indexes: all or nothing.
+    pub(super) fn write(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        record: Record<'_>,
+        entries: Vec<EntryWrite>,
+    ) -> Result<()> {
+        let of_entries: usize = entries.iter().map(EntryWrite::bytes).sum();
         check_size(
-            self.writes.bytes() + key.len() + record.bytes.len(),
+            self.writes.bytes() + key.len() + record.bytes.len() + of_entries,
             self.engine().options.transaction_bytes_max,
         )?;
         self.writes.insert(table, key, record);
+        for entry in entries {
+            self.writes.insert(entry.index, &entry.key, entry.record());
+        }
         Ok(())
     }
 
@@ -244,6 +280,7 @@ impl Transaction {
             reads: self.reads.as_ref().map(|_| &check as &ReadCheck<'_>),
             owner: Some(self.owner),
             sync: self.sync,
+            index_epoch: Some(self.snapshot.version().index_epoch),
         };
         let operations: Vec<_> =
             self.writes.iter().map(|(table, key, record)| Operation { table, key, record }).collect();

@@ -8,6 +8,7 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
+use super::indexes::TableIndex;
 use crate::{
     Error, Result,
     base::{
@@ -69,6 +70,11 @@ pub struct TableVersion {
     pub main: Option<Arc<Tree>>,
     /// The settled part of a column table.
     pub columns: Option<Arc<ColumnSet>>,
+    /// The indexes that follow it, those that are still built among them.
+    pub indexes: Arc<[Arc<TableIndex>]>,
+    /// Whether it holds the entries of an index that is not ready: its main tree comes later, or may be below entries that are still to be
+    /// looked at, so nothing is merged into it and tombstones are kept.
+    pub awaits_main: bool,
 }
 
 /// Where a key was found.
@@ -178,6 +184,7 @@ impl TableVersion {
     pub(super) fn has_no_base(&self) -> bool {
         self.runs.is_empty()
             && self.main.is_none()
+            && !self.awaits_main
             && self.columns.as_ref().is_none_or(|columns| columns.live_rows() == 0)
     }
 
@@ -213,6 +220,8 @@ pub struct DatabaseVersion {
     pub settled: Timestamp,
     /// What the tables are called and how they look.
     pub catalog: Arc<Catalog>,
+    /// Greater with every change of what has to be written to indexes.
+    pub index_epoch: u64,
     /// The tables by id.
     pub tables: HashMap<TableId, Arc<TableVersion>, BuildHasherDefault<IdHasher>>,
 }

@@ -25,7 +25,7 @@ fn value(number: u32) -> Vec<u8> {
     .into_bytes()
 }
 
-fn put(engine: &Engine, table: TableId, numbers: std::ops::Range<u32>) {
+fn put(engine: &Arc<Engine>, table: TableId, numbers: std::ops::Range<u32>) {
     for number in numbers {
         engine.put(table, &number.to_be_bytes(), &value(number)).unwrap();
     }

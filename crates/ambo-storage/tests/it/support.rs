@@ -66,7 +66,7 @@ pub fn open(env: &Env, options: &Options) -> Result<(Arc<Engine>, RecoveryReport
 }
 
 /// Fails with everything that a check finds.
-pub fn assert_sound(engine: &Engine) {
+pub fn assert_sound(engine: &Arc<Engine>) {
     let report = engine.check().expect("the check itself works");
     assert!(report.is_sound(), "{:#?}", report.problems);
 }

@@ -4,14 +4,15 @@
 //! |---|---|
 //! | version | u8 = 2 |
 //! | storage | u8: 1 `btree`, 2 `memory`, 3 `column` |
-//! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary |
+//! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary, 32 index |
 //! | name | varint length, UTF-8 `schema.table` |
 //! | columns | varint count; each: varint length and UTF-8 name, type (`ambo_codec::Type`), u8 1 = nullable, then u8 1 and the default as a one-column row, or u8 0 |
 //! | key | varint count, then a varint column index each; 0 columns: a hidden row number |
 //! | key compression | u8: number of the [`IntegerCodec`], 0 none |
 //! | record compression | u8: number of the [`RecordCodec`], 0 none; u8: its level, 0 for a codec without levels |
+//! | index, only with flag 32 | table id (u32, big-endian), u8: 1 ordered, 2 hash, flags (u8: 1 unique, 2 ready), varint count of columns, then a varint column index each, in the table's definition |
 //!
-//! Nothing follows. Version 1 ends behind the key, has no flag 16, and no compression; it is read, but no longer written.
+//! Nothing follows. Version 1 ends behind the key, has no flags 16 and 32, and no compression; it is read, but no longer written.
 //!
 //! `key_value("t")` with records in `zstd` at level 9 is
 //! `02 01 03 06 "main.t" 02 03 "key" 11 00 00 05 "value" 11 00 00 01 00 00 04 09`.
@@ -19,7 +20,11 @@
 use ambo_codec::{RowColumn, RowSpec, Type, ValueRef, integer::IntegerCodec, record::RecordCodec, varint};
 
 use super::{COLUMNS_MAX, Column, Storage, TableDefinition};
-use crate::Result;
+use crate::{
+    Result,
+    catalog::index::{INDEX_COLUMNS_MAX, IndexKind, IndexOf},
+    id::TableId,
+};
 
 const VERSION: u8 = 2;
 /// Without compression.
@@ -29,7 +34,10 @@ const RAW: u8 = 2;
 const AUTO_INCREMENT: u8 = 4;
 const DUPLICATES: u8 = 8;
 const RECORD_DICTIONARY: u8 = 16;
-const FLAGS: u8 = LOGGED | RAW | AUTO_INCREMENT | DUPLICATES | RECORD_DICTIONARY;
+const INDEX: u8 = 32;
+const FLAGS: u8 = LOGGED | RAW | AUTO_INCREMENT | DUPLICATES | RECORD_DICTIONARY | INDEX;
+const INDEX_UNIQUE: u8 = 1;
+const INDEX_READY: u8 = 2;
 
 impl TableDefinition {
     /// The definition as bytes.
@@ -39,7 +47,8 @@ impl TableDefinition {
             | flag(self.raw, RAW)
             | flag(self.auto_increment, AUTO_INCREMENT)
             | flag(self.duplicates, DUPLICATES)
-            | flag(self.record_dictionary, RECORD_DICTIONARY);
+            | flag(self.record_dictionary, RECORD_DICTIONARY)
+            | flag(self.index.is_some(), INDEX);
         let mut out = vec![VERSION, self.storage as u8, flags];
         put_text(&mut out, &self.name);
         varint::encode(self.columns.len() as u64, &mut out);
@@ -67,6 +76,15 @@ impl TableDefinition {
         out.push(self.key_compression.map_or(0, |codec| codec as u8));
         out.push(self.record_compression.map_or(0, RecordCodec::number));
         out.push(self.record_compression.map_or(0, RecordCodec::level));
+        if let Some(index) = &self.index {
+            out.extend_from_slice(&index.table.0.to_be_bytes());
+            out.push(index.kind as u8);
+            out.push(flag(index.unique, INDEX_UNIQUE) | flag(index.ready, INDEX_READY));
+            varint::encode(index.columns.len() as u64, &mut out);
+            for &column in &index.columns {
+                varint::encode(column as u64, &mut out);
+            }
+        }
         out
     }
 
@@ -121,6 +139,9 @@ impl TableDefinition {
         if version != VERSION_1 {
             (table.key_compression, table.record_compression) = input.compression()?;
         }
+        if flags & INDEX != 0 {
+            table.index = Some(input.index()?);
+        }
         if !input.0.is_empty() {
             return Err(format!("{} bytes too many in a table definition", input.0.len()));
         }
@@ -161,6 +182,30 @@ impl<'a> Input<'a> {
     fn text(&mut self) -> Result<String, String> {
         let len = self.count(usize::MAX)?;
         String::from_utf8(self.take(len)?.to_vec()).map_err(|_| "a name that is not UTF-8".into())
+    }
+    fn index(&mut self) -> Result<IndexOf, String> {
+        let table = self.take(4)?.try_into().expect("four bytes");
+        let kind = match self.byte()? {
+            1 => IndexKind::Ordered,
+            2 => IndexKind::Hash,
+            other => return Err(format!("unknown kind of index {other}")),
+        };
+        let flags = self.byte()?;
+        if flags & !(INDEX_UNIQUE | INDEX_READY) != 0 {
+            return Err(format!("unknown flags {flags:#04x} of an index"));
+        }
+        let count = self.count(INDEX_COLUMNS_MAX)?;
+        let columns = (0..count).map(|_| self.count(COLUMNS_MAX)).collect::<Result<Vec<_>, _>>()?;
+        if columns.is_empty() {
+            return Err("an index without columns".into());
+        }
+        Ok(IndexOf {
+            table: TableId(u32::from_be_bytes(table)),
+            columns,
+            kind,
+            unique: flags & INDEX_UNIQUE != 0,
+            ready: flags & INDEX_READY != 0,
+        })
     }
     fn compression(&mut self) -> Result<(Option<IntegerCodec>, Option<RecordCodec>), String> {
         let key = match self.byte()? {

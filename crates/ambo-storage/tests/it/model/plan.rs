@@ -89,6 +89,19 @@ pub struct Compression {
     pub dictionary: bool,
 }
 
+/// What an index is over, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexOn {
+    /// The key, ordered.
+    Key,
+    /// The key, ordered, unique.
+    UniqueKey,
+    /// The value, by its hash.
+    Value,
+    /// The value, by its hash, unique.
+    UniqueValue,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reopen {
     /// Flushed and dropped.
@@ -144,6 +157,13 @@ pub enum Operation {
     Truncate {
         table: u64,
     },
+    CreateIndex {
+        table: u64,
+        on: IndexOn,
+    },
+    DropIndex {
+        index: u64,
+    },
     Snapshot,
     DropSnapshot,
     Verify,
@@ -179,6 +199,11 @@ const CHOICES: &[(u64, Choose)] = &[
     (8, |r| Operation::Rename { table: r.next() }),
     (8, |r| Operation::Truncate { table: r.next() }),
     (20, |r| Operation::Alter { table: r.next(), compression: compression(r) }),
+    (20, |r| Operation::CreateIndex {
+        table: r.next(),
+        on: *r.pick(&[IndexOn::Key, IndexOn::UniqueKey, IndexOn::Value, IndexOn::UniqueValue]),
+    }),
+    (8, |r| Operation::DropIndex { index: r.next() }),
     (30, |_| Operation::Snapshot),
     (20, |_| Operation::DropSnapshot),
     (30, |_| Operation::Verify),

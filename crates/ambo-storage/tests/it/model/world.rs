@@ -155,6 +155,8 @@ impl World {
             Operation::Rename { table } => self.rename(*table),
             Operation::Alter { table, compression } => self.alter(*table, *compression),
             Operation::Truncate { table } => self.truncate(*table),
+            Operation::CreateIndex { table, on } => self.create_index(*table, *on),
+            Operation::DropIndex { index } => self.drop_index(*index),
             Operation::Snapshot => {
                 if self.snapshots.len() < SNAPSHOTS_MAX {
                     self.snapshots.push((
@@ -258,6 +260,9 @@ impl World {
             None => engine.delete(id, &key),
         };
         let change = Change::Row { table: name, key, value: bytes.as_deref().map(Digest::of) };
+        if self.is_refused(&result, self.takes(&self.oracle.now, std::slice::from_ref(&change))) {
+            return false;
+        }
         self.note(result, vec![change], self.is_synced())
     }
 
@@ -287,9 +292,13 @@ impl World {
             key: key.clone(),
             value: bytes.as_deref().map(Digest::of),
         });
+        let changes: Vec<_> = changes.collect();
+        if self.is_refused(&result, self.takes(&self.oracle.now, &changes)) {
+            return;
+        }
         // Tables without a log do not become durable by a sync, nor does a commit to them alone make others so.
         let logged = rows.iter().any(|(table, ..)| self.oracle.now[table].kind.is_logged());
-        self.note(result, changes.collect(), logged && (synced || self.is_synced()));
+        self.note(result, changes, logged && (synced || self.is_synced()));
     }
 
     fn stream(&mut self, table: u64, number: u64, plan: ValuePlan) {
@@ -310,11 +319,17 @@ impl World {
         };
         let result = write();
         let change = Change::Row { table: name, key: key.clone(), value: Some(Digest::of(&bytes)) };
+        if self.is_refused(&result, self.takes(&self.oracle.now, std::slice::from_ref(&change))) {
+            return;
+        }
         self.note(result, vec![change], self.is_synced());
     }
 
     fn load(&mut self, table: u64, first: u64, count: u64, seed: u64) {
         let Some((name, id)) = self.table(table) else { return };
+        if self.has_indexes(id) {
+            return;
+        }
         let table = self.oracle.now[&name].keys;
         let numbers = first * self.spread..(first + count) * self.spread;
         let mut numbers: Vec<_> = numbers.map(|number| key(table, number)).collect();
@@ -508,6 +523,7 @@ impl World {
                 there = cursor.prev()?;
             }
             assert!(expected.next().is_none(), "{name} backwards");
+            self.verify_indexes(snapshot, id, table)?;
         }
         Ok(())
     }

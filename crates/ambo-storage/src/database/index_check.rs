@@ -1,0 +1,78 @@
+//! Comparing indexes with the rows of their tables.
+
+use super::{
+    check::{CheckReport, PROBLEMS_MAX},
+    cursor::Seek,
+    indexes::TableIndex,
+    snapshot::Snapshot,
+};
+use crate::{Error, Result, id::TableId};
+
+/// Looks up the entry of each row in each index that is ready, and counts the entries: as many as rows, and one for each, is what an
+/// index has to be.
+///
+/// # Errors
+/// None for damage, which is reported.
+pub(super) fn check_indexes(snapshot: &Snapshot, report: &mut CheckReport) -> Result<()> {
+    for (id, table) in &snapshot.version().tables {
+        let indexes: Vec<_> = table.indexes.iter().filter(|index| index.is_ready()).cloned().collect();
+        report.indexes += indexes.len() as u64;
+        if indexes.is_empty() {
+            continue;
+        }
+        match check_table(snapshot, *id, &indexes, report) {
+            Err(Error::Damaged { file, offset, what }) => {
+                // The trees' own check names the place, too; here it ends the comparison.
+                report.problems.push(format!("indexes of table {id}: {file} at byte {offset}: {what}"));
+            }
+            result => result?,
+        }
+    }
+    Ok(())
+}
+
+fn check_table(
+    snapshot: &Snapshot,
+    id: TableId,
+    indexes: &[std::sync::Arc<TableIndex>],
+    report: &mut CheckReport,
+) -> Result<()> {
+    let mut rows = 0;
+    let mut cursor = snapshot.cursor(id)?;
+    let mut there = cursor.seek(Seek::First)?;
+    while there && report.problems.len() < PROBLEMS_MAX {
+        rows += 1;
+        let (key, row) = cursor.row()?;
+        for index in indexes {
+            let name = index.format.name();
+            let problem = match index.format.entry(key, row) {
+                Err(error) => format!("the row of key {}: {error}", key.escape_ascii()),
+                Ok(entry) => match snapshot.get(index.id, &entry.key)? {
+                    None => {
+                        format!("index \"{name}\" has no entry for the row of key {}", key.escape_ascii())
+                    }
+                    Some(found) if found[..] != entry.value[..] => {
+                        format!(
+                            "index \"{name}\" names another row for the values of that of key {}",
+                            key.escape_ascii()
+                        )
+                    }
+                    Some(_) => continue,
+                },
+            };
+            report.problems.push(problem);
+        }
+        there = cursor.next()?;
+    }
+    if there {
+        return Ok(());
+    }
+    for index in indexes {
+        let entries = snapshot.count(index.id, None, None)?;
+        if entries != rows {
+            let name = index.format.name();
+            report.problems.push(format!("index \"{name}\" has {entries} entries, its table {rows} rows"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! The indexes of a table as versions of the database know them, and their building.
+//!
+//! # How an index is built while its table is in use
+//! 1. It is created, empty and not *ready*, and from then on whoever writes to the table writes its entries too. No commit that does not is
+//!    sequenced after the version with the index was installed (rule 4 of [`crate::index`]).
+//! 2. A snapshot is taken once all earlier commits are published. The entries of its rows are sorted into a tree. The rows are made
+//!    durable, and then the tree becomes the index's main tree, below everything that was written meanwhile. Until then tombstones in the
+//!    index are kept: they hide entries of that tree.
+//! 3. Transactions from before that moment fail with a conflict: they have not seen the entries. A unique index now refuses every second
+//!    row with the same values, and those that came while it was built are looked for: an entry that is newer than the tree, and in the
+//!    tree with another row, which still has the values.
+//! 4. It is ready. This is the only step that a crash does not undo: an index that is not ready is dropped when the database is opened.
+
+use std::sync::Arc;
+
+use super::{
+    checkpoint::Turnover,
+    cursor::{Cover, MergedCursor, Seek},
+    ddl::Effect,
+    engine::Engine,
+    snapshot::Snapshot,
+    version::DatabaseVersion,
+};
+use crate::{
+    Error, Result,
+    base::btree::Tree,
+    catalog::IndexDefinition,
+    id::TableId,
+    index::{EntryFormat, EntrySorter, SortedEntries},
+    record::RecordKind,
+};
+
+/// An index as a version of the database has it.
+#[derive(Debug)]
+pub struct TableIndex {
+    /// The table that holds its entries.
+    pub id: TableId,
+    /// How entries follow from rows.
+    pub format: EntryFormat,
+}
+
+impl TableIndex {
+    /// Whether it has an entry for each row.
+    pub fn is_ready(&self) -> bool {
+        self.format.of().ready
+    }
+}
+
+/// Bytes of entries that are sorted at once while an index is built, of the deltas' budget: a quarter of it.
+const SORT_SHARE: usize = 4;
+const SORT_BYTES_MIN: usize = 1 << 20;
+
+impl DatabaseVersion {
+    /// Gives each table the indexes that the catalog says it has.
+    pub(super) fn attach_indexes(&mut self) -> Result<()> {
+        let indexed: Vec<_> = self
+            .tables
+            .iter()
+            .filter(|(id, table)| !table.indexes.is_empty() || self.catalog.indexes_of(**id).next().is_some())
+            .map(|(id, _)| *id)
+            .collect();
+        for id in indexed {
+            let definition = self.catalog.table(id).expect("it is in the catalog").clone();
+            let indexes = self.catalog.indexes_of(id).map(|(index, of)| {
+                let format = EntryFormat::new(&of.name, of.index.as_ref().expect("an index"), &definition)?;
+                Ok(Arc::new(TableIndex { id: index, format }))
+            });
+            let indexes = indexes.collect::<Result<Vec<_>>>()?;
+            for index in &indexes {
+                if let Some(entries) = self.tables.get_mut(&index.id)
+                    && entries.awaits_main == index.is_ready()
+                {
+                    Arc::make_mut(entries).awaits_main = !index.is_ready();
+                }
+            }
+            let table = self.tables.get_mut(&id).expect("just seen");
+            if !is_same(&table.indexes, &indexes) {
+                Arc::make_mut(table).indexes = indexes.into();
+                self.index_epoch += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_same(a: &[Arc<TableIndex>], b: &[Arc<TableIndex>]) -> bool {
+    let facts = |index: &Arc<TableIndex>| (index.id, index.is_ready(), index.format.name().to_owned());
+    a.iter().map(facts).eq(b.iter().map(facts))
+}
+
+impl Engine {
+    /// Creates an index and builds it. The table stays in use meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] for its name, or for two rows with the same values where it is to be unique: then there is no index.
+    pub fn create_index(self: &Arc<Self>, wanted: &IndexDefinition) -> Result<TableId> {
+        let id = self.change_catalog(|catalog| {
+            let (id, change) = catalog.create_index(wanted)?;
+            Ok((Effect { changes: vec![change], added: vec![id], ..Effect::default() }, id))
+        })?;
+        let built = self.build_index(id);
+        if let Err(error) = built {
+            // The first error says more. What cannot be dropped now is dropped at the next opening.
+            let _ = self.drop_unready(id);
+            return Err(error);
+        }
+        Ok(id)
+    }
+
+    /// Drops an index.
+    pub fn drop_index(&self, name: &str) -> Result<()> {
+        self.change_catalog(|catalog| {
+            let (id, change) = catalog.drop_index(name)?;
+            Ok((Effect { changes: vec![change], removed: vec![id], ..Effect::default() }, ()))
+        })
+    }
+
+    /// Drops the indexes that a crash left unfinished.
+    pub(super) fn drop_unready_indexes(&self) -> Result<()> {
+        let catalog = self.current().catalog.clone();
+        for (id, definition) in catalog.indexes() {
+            if definition.index.as_ref().is_some_and(|index| !index.ready) {
+                self.drop_unready(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_unready(&self, id: TableId) -> Result<()> {
+        let catalog = self.current().catalog.clone();
+        match catalog.table(id) {
+            Some(definition) => self.drop_index(&definition.name),
+            None => Ok(()),
+        }
+    }
+
+    fn build_index(self: &Arc<Self>, id: TableId) -> Result<()> {
+        // All that was sequenced before the index was installed is published now, and in the snapshot.
+        let last = self.pipeline.sequence().last;
+        self.pipeline.publisher.wait(last);
+        let snapshot = self.snapshot();
+        let index = find_index(snapshot.version(), id)?;
+        let sorted = self.sort_entries(&snapshot, &index)?;
+        if let Some(key) = &sorted.twice {
+            let error = self.taken_twice(&snapshot, &index, &sorted, key);
+            snapshot.version().table(id)?.shared.store.free(sorted.pages);
+            return Err(error?);
+        }
+        drop(snapshot);
+        if Arc::ptr_eq(&self.current().table(id)?.shared.store, &self.store) {
+            // A crash must not leave an entry whose row it took: the rows of the snapshot become durable first.
+            if let Err(error) = self.flush() {
+                self.give_back(&self.store, sorted.pages);
+                return Err(error);
+            }
+        }
+        self.install_index_main(id, sorted)?;
+        if index.format.of().unique {
+            let last = self.pipeline.sequence().last;
+            self.pipeline.publisher.wait(last);
+            check_newer_entries(&self.snapshot(), &index)?;
+        }
+        self.change_catalog(|catalog| {
+            Ok((Effect { changes: vec![catalog.index_ready(id)?], ..Effect::default() }, ()))
+        })
+    }
+
+    fn sort_entries(&self, snapshot: &Snapshot, index: &TableIndex) -> Result<SortedEntries> {
+        let store = snapshot.version().table(index.id)?.shared.store.clone();
+        let bytes = (self.options.delta_bytes / SORT_SHARE).max(SORT_BYTES_MIN);
+        let mut sorter = EntrySorter::new(&store, bytes);
+        let mut cursor = snapshot.cursor(index.format.of().table)?;
+        let mut there = cursor.seek(Seek::First)?;
+        while there {
+            let (key, row) = cursor.row()?;
+            let entry = index.format.entry(key, row)?;
+            sorter.push(&entry.key, &entry.value)?;
+            if self.cancel_merge.load(std::sync::atomic::Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            there = cursor.next()?;
+        }
+        sorter.finish(&self.cancel_merge)
+    }
+
+    /// The error for an entry that two rows have.
+    fn taken_twice(
+        &self,
+        snapshot: &Snapshot,
+        index: &TableIndex,
+        sorted: &SortedEntries,
+        entry: &[u8],
+    ) -> Result<Error> {
+        let store = &snapshot.version().table(index.id)?.shared.store;
+        let tree = Tree::open(store.clone(), sorted.meta);
+        let found = tree.get(entry)?.expect("an entry of the tree");
+        let key = index.format.row_key(entry, found.record().bytes)?;
+        let row = snapshot.get(index.format.of().table, key)?.expect("the snapshot has the row");
+        Ok(index.format.taken(key, &row))
+    }
+
+    /// Makes the entries the main tree of an index, below what was written to it meanwhile.
+    fn install_index_main(&self, id: TableId, sorted: SortedEntries) -> Result<()> {
+        let mut checkpoint = self.checkpoint.lock();
+        let _versions = self.version_lock.lock();
+        let mut next = (*self.versions.load_full()).clone();
+        let Some(table) = next.tables.get_mut(&id) else {
+            return Err(Error::NotFound("the index, or its table, was dropped while it was built".into()));
+        };
+        let table = Arc::make_mut(table);
+        let store = table.shared.store.clone();
+        if !sorted.meta.is_empty() {
+            table.main = Some(Tree::open(store.clone(), sorted.meta));
+        }
+        next.index_epoch += 1;
+        if !Arc::ptr_eq(&store, &self.store) {
+            self.install_version(next);
+            return Ok(());
+        }
+        let moment = checkpoint.moment();
+        let pages = Turnover { born: sorted.pages.clone(), ..Turnover::default() };
+        let result = self.publish(&mut checkpoint, moment, next, pages);
+        result.inspect_err(|_| self.give_back(&store, sorted.pages))
+    }
+}
+
+/// The index with this id.
+pub(super) fn find_index(version: &DatabaseVersion, id: TableId) -> Result<Arc<TableIndex>> {
+    let of = version.catalog.table(id).and_then(|definition| definition.index.as_ref());
+    let gone = || Error::NotFound(format!("index {id} (it, or its table, was dropped or truncated)"));
+    let table = version.table(of.ok_or_else(gone)?.table)?;
+    table.indexes.iter().find(|index| index.id == id).cloned().ok_or_else(gone)
+}
+
+/// Looks for rows with the same values of which one was written while the index was built.
+fn check_newer_entries(snapshot: &Snapshot, index: &TableIndex) -> Result<()> {
+    let version = snapshot.version();
+    let entries = version.table(index.id)?;
+    let Some(main) = &entries.main else { return Ok(()) };
+    let table = index.format.of().table;
+    let mut cursor = MergedCursor::new(entries, None, snapshot.timestamp(), Cover::AboveMain);
+    let mut there = cursor.seek(Seek::First)?;
+    while there {
+        let record = cursor.record();
+        if record.kind == RecordKind::Inline
+            && let Some(older) = main.get(cursor.key())?
+        {
+            let newer = index.format.row_key(cursor.key(), record.bytes)?;
+            let older = index.format.row_key(cursor.key(), older.record().bytes)?;
+            if newer != older
+                && let Some(row) = snapshot.get(table, older)?
+                && index.format.entry(older, &row)?.key == cursor.key()
+            {
+                return Err(index.format.taken(older, &row));
+            }
+        }
+        there = cursor.next()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,301 @@
+//! Entries of an index.
+//!
+//! | index | entry's key | entry's value |
+//! |---|---|---|
+//! | ordered | the columns as a key ([`ambo_codec::key`]), the row's stored key | nothing |
+//! | ordered, unique, no NULL | the columns as a key | the row's stored key |
+//! | hash | XXH3 of the columns as a key, 8 bytes big-endian; the row's stored key | nothing |
+//! | hash, unique, no NULL | XXH3 of the columns as a key, 16 bytes big-endian | the row's stored key |
+//!
+//! A unique index has rows with a NULL among their values as an index that is not unique has them, behind 16 bytes of hash. The columns
+//! are followed by something in every case, so texts among them are escaped and end in `00 01`.
+//!
+//! Example: an ordered index over a text column, nullable, of a table with an `i32` key, and the row `(7, "ab")`:
+//!
+//! | offset | bytes | meaning |
+//! |---|---|---|
+//! | 0 | `02` | not NULL |
+//! | 1 | `61 62 00 01` | `ab`, and its end |
+//! | 5 | `80 00 00 07` | the row's key; if the index is unique this is the value |
+
+use std::ops::Bound;
+
+use ambo_codec::{KeyColumn, KeyRange, KeySpec, RowSpec, Type, Value, ValueRef};
+use twox_hash::{XxHash3_64, XxHash3_128};
+
+use crate::{
+    Error, Result,
+    catalog::{IndexKind, IndexOf, TableDefinition},
+    record::KEY_BYTES_MAX,
+};
+
+/// Where a column of the index is in a row.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// In the stored key.
+    Key(usize),
+    /// In the stored row.
+    Row(usize),
+    /// It is the stored row: the value of a plain key-value table.
+    Whole,
+}
+
+/// An entry: a row of the index.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Its key.
+    pub key: Vec<u8>,
+    /// Its value: the stored key of the row, if the key does not end in it.
+    pub value: Vec<u8>,
+    /// Whether no other row may have an entry of this key.
+    pub is_exclusive: bool,
+}
+
+/// How the entries of one index follow from the rows of its table.
+#[derive(Debug)]
+pub struct EntryFormat {
+    of: IndexOf,
+    name: String,
+    /// Names of the columns, for messages.
+    columns: Vec<String>,
+    sources: Vec<Source>,
+    keys: KeySpec,
+    rows: RowSpec,
+    /// The columns, and behind them the row's key as bytes.
+    spec: KeySpec,
+}
+
+impl EntryFormat {
+    /// The format of an index of this name over this table.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it does not fit the table.
+    pub fn new(name: &str, of: &IndexOf, table: &TableDefinition) -> Result<Self> {
+        let row_columns = table.row_columns();
+        let mut sources = Vec::new();
+        let mut spec = Vec::new();
+        let mut columns = Vec::new();
+        for &index in &of.columns {
+            let column = table.columns.get(index).ok_or_else(|| {
+                Error::Invalid(format!("index \"{name}\" names column {index}, which its table has not"))
+            })?;
+            let in_key = table.key.iter().position(|&key| key == index).map(Source::Key);
+            let in_row = || row_columns.iter().position(|&row| row == index).map(Source::Row);
+            sources.push(match table.is_raw() && index == 1 {
+                true => Source::Whole,
+                false => in_key.or_else(in_row).expect("a column is in the key or in the row"),
+            });
+            let key = KeyColumn::new(column.kind);
+            spec.push(if column.nullable { key.nullable() } else { key });
+            columns.push(column.name.clone());
+        }
+        spec.push(KeyColumn::new(Type::Binary));
+        let invalid = |error: ambo_codec::Error| Error::Invalid(format!("index \"{name}\": {error}"));
+        Ok(Self {
+            of: of.clone(),
+            name: name.to_owned(),
+            columns,
+            sources,
+            keys: table.key_spec().map_err(invalid)?,
+            rows: table.row_spec().map_err(invalid)?,
+            spec: KeySpec::new(spec).map_err(invalid)?,
+        })
+    }
+
+    /// What it is an index of.
+    pub fn of(&self) -> &IndexOf {
+        &self.of
+    }
+
+    /// The index's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The entry of a row.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for values too long for an entry, and if the row cannot be read.
+    pub fn entry(&self, key: &[u8], row: &[u8]) -> Result<Entry> {
+        let mut scratch = Vec::new();
+        let values = self.values(key, row, &mut scratch)?;
+        self.entry_of(&values, key)
+    }
+
+    /// The values of a row in the index's columns.
+    fn values<'r>(
+        &'r self,
+        key: &'r [u8],
+        row: &'r [u8],
+        scratch: &'r mut Vec<u8>,
+    ) -> Result<Vec<ValueRef<'r>>> {
+        let unreadable =
+            |error| Error::Invalid(format!("index \"{}\": a row that cannot be read: {error}", self.name));
+        let mut in_key = Vec::new();
+        if self.sources.iter().any(|source| matches!(source, Source::Key(_))) {
+            self.keys.decode_refs(key, scratch, &mut in_key).map_err(unreadable)?;
+        }
+        let value = |source: &Source| match *source {
+            Source::Key(index) => Ok(in_key[index]),
+            Source::Row(index) => self.rows.decode_column(row, index).map_err(unreadable),
+            Source::Whole => Ok(ValueRef::Binary(row)),
+        };
+        self.sources.iter().map(value).collect()
+    }
+
+    /// The entry of a row with these values in the index's columns.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for values too long for an entry, or of other types.
+    pub fn entry_of(&self, values: &[ValueRef<'_>], key: &[u8]) -> Result<Entry> {
+        let mut entry = self.name_of(values)?;
+        let mut value = Vec::new();
+        let is_exclusive = self.of.unique && !values.iter().any(|value| value.is_null());
+        match is_exclusive {
+            true => value.extend_from_slice(key),
+            false => entry.extend_from_slice(key),
+        }
+        if entry.len() > KEY_BYTES_MAX {
+            return Err(Error::Invalid(format!(
+                "index \"{}\": an entry of {} bytes for ({}); at most {KEY_BYTES_MAX} are possible, a hash index takes values of any length",
+                self.name,
+                entry.len(),
+                self.columns.join(", "),
+            )));
+        }
+        Ok(Entry { key: entry, value, is_exclusive })
+    }
+
+    /// What entries of rows with these values begin with.
+    fn name_of(&self, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
+        let bytes = self.encode(values)?;
+        Ok(match (self.of.kind, self.of.unique) {
+            (IndexKind::Ordered, _) => bytes,
+            (IndexKind::Hash, false) => XxHash3_64::oneshot(&bytes).to_be_bytes().to_vec(),
+            (IndexKind::Hash, true) => XxHash3_128::oneshot(&bytes).to_be_bytes().to_vec(),
+        })
+    }
+
+    fn encode(&self, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.spec
+            .encode_prefix(values, &mut bytes)
+            .map_err(|error| Error::Invalid(format!("index \"{}\": {error}", self.name)))?;
+        Ok(bytes)
+    }
+
+    /// The stored key of the row that an entry belongs to.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the entry is none of this index.
+    pub fn row_key<'e>(&self, key: &'e [u8], value: &'e [u8]) -> Result<&'e [u8]> {
+        if !value.is_empty() {
+            return Ok(value);
+        }
+        let len = match self.of.kind {
+            IndexKind::Ordered => self.spec.prefix_len(key, self.sources.len()).unwrap_or(usize::MAX),
+            IndexKind::Hash if self.of.unique => size_of::<u128>(),
+            IndexKind::Hash => size_of::<u64>(),
+        };
+        key.get(len..).ok_or_else(|| {
+            Error::Invalid(format!("index \"{}\" has an entry that cannot be read", self.name))
+        })
+    }
+
+    /// The entries of rows whose first columns have these values; for a hash index all columns are to be given, and rows with other values
+    /// may be among them.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for values that do not fit.
+    pub fn prefix(&self, values: &[Value]) -> Result<KeyRange> {
+        self.check_width(values)?;
+        let lower = self.name_of(&refs(values))?;
+        let upper = ambo_codec::successor(&lower);
+        Ok(KeyRange { lower, upper })
+    }
+
+    /// The entries between two bounds on the first columns of an ordered index.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a hash index, and for values that do not fit.
+    pub fn range(&self, lower: Bound<&[Value]>, upper: Bound<&[Value]>) -> Result<KeyRange> {
+        if self.of.kind == IndexKind::Hash {
+            return Err(Error::Invalid(format!(
+                "index \"{}\" is a hash index, which has no order; ranges need an ordered one",
+                self.name
+            )));
+        }
+        let start = |values: &[Value]| self.prefix(values).map(|range| range.lower);
+        let behind = |values: &[Value]| self.prefix(values).map(|range| range.upper);
+        let lower = match lower {
+            Bound::Unbounded => Vec::new(),
+            Bound::Included(values) => start(values)?,
+            // Nothing is behind a prefix of bytes FF alone.
+            Bound::Excluded(values) => match behind(values)? {
+                Some(lower) => lower,
+                None => return Ok(KeyRange { lower: Vec::new(), upper: Some(Vec::new()) }),
+            },
+        };
+        let upper = match upper {
+            Bound::Unbounded => None,
+            Bound::Included(values) => behind(values)?,
+            Bound::Excluded(values) => Some(start(values)?),
+        };
+        Ok(KeyRange { lower, upper })
+    }
+
+    fn check_width(&self, values: &[Value]) -> Result<()> {
+        let columns = self.sources.len();
+        if values.len() > columns || (self.of.kind == IndexKind::Hash && values.len() != columns) {
+            return Err(Error::Invalid(format!(
+                "index \"{}\" is over ({}); {} values were given",
+                self.name,
+                self.columns.join(", "),
+                values.len()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether entries in a range of equal values may belong to rows with other values.
+    pub fn is_hashed(&self) -> bool {
+        self.of.kind == IndexKind::Hash
+    }
+
+    /// Values of all columns as bytes: equal where the values are, as they are for a key.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for values that do not fit.
+    pub fn as_bytes(&self, values: &[Value]) -> Result<Vec<u8>> {
+        self.check_width(values)?;
+        self.encode(&refs(values))
+    }
+
+    /// Whether a row has the values that [`EntryFormat::as_bytes`] gave these bytes for.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the row cannot be read.
+    pub fn has_values(&self, key: &[u8], row: &[u8], wanted: &[u8]) -> Result<bool> {
+        let mut scratch = Vec::new();
+        let values = self.values(key, row, &mut scratch)?;
+        Ok(self.encode(&values)? == wanted)
+    }
+
+    /// The error for a second row with the values of a row.
+    pub fn taken(&self, key: &[u8], row: &[u8]) -> Error {
+        let mut scratch = Vec::new();
+        let values = match self.values(key, row, &mut scratch) {
+            Ok(values) => values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            Err(error) => error.to_string(),
+        };
+        Error::Exists(format!(
+            "a row with ({}) = ({values}), by the unique index \"{}\"",
+            self.columns.join(", "),
+            self.name
+        ))
+    }
+}
+
+fn refs(values: &[Value]) -> Vec<ValueRef<'_>> {
+    values.iter().map(ValueRef::from).collect()
+}

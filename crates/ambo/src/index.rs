@@ -1,0 +1,227 @@
+//! Finding rows by an index.
+
+use std::ops::Bound;
+
+use ambo_storage::{
+    catalog::IndexOf,
+    database::{self, IndexRange, IndexScan},
+    id::TableId,
+};
+
+use crate::{Datum, Error, Result, Row, Snapshot, Table, Transaction, rows::fit};
+
+/// An index of a table, which finds its rows by the values of some columns. See [`Database::create_index`](crate::Database::create_index).
+#[derive(Clone)]
+pub struct Index {
+    table: Table,
+    id: TableId,
+    name: String,
+    of: IndexOf,
+}
+
+impl Table {
+    /// The index of this name over the table.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the table has no such index.
+    pub fn index(&self, name: &str) -> Result<Index> {
+        let catalog = self.database().engine().current().catalog.clone();
+        let (id, definition, of) = catalog.find_index(name)?;
+        if of.table != self.id() {
+            let name = &definition.name;
+            return Err(Error::NotFound(format!(
+                "index \"{name}\" of table \"{}\"; it is one of another table",
+                self.definition().name
+            )));
+        }
+        Ok(Index { table: self.clone(), id, name: definition.name.clone(), of: of.clone() })
+    }
+
+    /// The names of its indexes.
+    pub fn indexes(&self) -> Vec<String> {
+        let catalog = self.database().engine().current().catalog.clone();
+        catalog.indexes_of(self.id()).map(|(_, definition)| definition.name.clone()).collect()
+    }
+}
+
+impl Index {
+    /// Its name, with the schema.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The table whose rows it finds.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Whether no two rows may have the same values; rows with a NULL among them may.
+    pub fn is_unique(&self) -> bool {
+        self.of.unique
+    }
+
+    /// The first row with these values, in the order of keys.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for values that do not fit the columns, or too few for a hash index.
+    pub fn get(&self, values: &[Datum]) -> Result<Option<Row>> {
+        let found = self.snapshot().index_get(self.id, &self.fit(values)?)?;
+        found.map(|(key, row)| self.table.format().decode(&key, &row)).transpose()
+    }
+
+    /// The rows whose first columns of the index have these values, as they are now; of a hash index all columns are needed.
+    ///
+    /// ```
+    /// use ambo::{IndexDefinition, TableDefinition, Type};
+    /// let db = ambo::Database::in_memory()?;
+    /// let towns = TableDefinition::new("towns").column("name", Type::Utf8).column("country", Type::Utf8);
+    /// let towns = db.create_table(towns.primary_key(&["name"]))?;
+    /// for (name, country) in [("Bern", "CH"), ("Basel", "CH"), ("Brest", "FR")] {
+    ///     towns.insert_row(&[name.into(), country.into()])?;
+    /// }
+    /// db.create_index(&IndexDefinition::new("by_country", "towns", &["country"]).hash())?;
+    /// let swiss: Vec<_> = towns.index("by_country")?.rows(&["CH".into()])?.collect::<Result<_, _>>()?;
+    /// assert_eq!(swiss.len(), 2);
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn rows(&self, values: &[Datum]) -> Result<IndexRows<'static>> {
+        let snapshot = self.snapshot();
+        let scan = snapshot.index_scan(self.id, IndexRange::Equal(&self.fit(values)?))?;
+        Ok(IndexRows { scan, reader: Reader::Own(snapshot), table: self.table.clone() })
+    }
+
+    /// The rows between two bounds on the first columns of an ordered index, in its order.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a hash index, and for values that do not fit.
+    pub fn range(&self, lower: Bound<&[Datum]>, upper: Bound<&[Datum]>) -> Result<IndexRows<'static>> {
+        let snapshot = self.snapshot();
+        let scan = self.between(lower, upper, |range| snapshot.index_scan(self.id, range))?;
+        Ok(IndexRows { scan, reader: Reader::Own(snapshot), table: self.table.clone() })
+    }
+
+    /// How many rows have these values in the first columns of the index. An ordered index counts its entries and reads no row.
+    pub fn count(&self, values: &[Datum]) -> Result<u64> {
+        self.snapshot().index_count(self.id, IndexRange::Equal(&self.fit(values)?))
+    }
+
+    fn snapshot(&self) -> database::Snapshot {
+        self.table.database().engine().snapshot()
+    }
+
+    fn fit(&self, values: &[Datum]) -> Result<Row> {
+        let definition = self.table.definition();
+        if values.len() > self.of.columns.len() {
+            return Err(Error::Invalid(format!(
+                "index \"{}\" has {} columns, {} values were given",
+                self.name,
+                self.of.columns.len(),
+                values.len()
+            )));
+        }
+        let columns = self.of.columns.iter().map(|&column| &definition.columns[column]);
+        columns.zip(values).map(|(column, value)| fit(&self.table, &column.name, column.kind, value)).collect()
+    }
+
+    fn between<R>(
+        &self,
+        lower: Bound<&[Datum]>,
+        upper: Bound<&[Datum]>,
+        scan: impl FnOnce(IndexRange<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let fit = |bound: Bound<&[Datum]>| {
+            Ok::<_, Error>(match bound {
+                Bound::Unbounded => Bound::Unbounded,
+                Bound::Included(values) => Bound::Included(self.fit(values)?),
+                Bound::Excluded(values) => Bound::Excluded(self.fit(values)?),
+            })
+        };
+        let (lower, upper) = (fit(lower)?, fit(upper)?);
+        scan(IndexRange::Between(borrow(&lower), borrow(&upper)))
+    }
+}
+
+fn borrow(bound: &Bound<Row>) -> Bound<&[Datum]> {
+    match bound {
+        Bound::Unbounded => Bound::Unbounded,
+        Bound::Included(values) => Bound::Included(values),
+        Bound::Excluded(values) => Bound::Excluded(values),
+    }
+}
+
+impl Transaction {
+    /// As [`Index::rows`], with what the transaction wrote.
+    pub fn index_rows(&self, index: &Index, values: &[Datum]) -> Result<IndexRows<'_>> {
+        let scan = self.inner().index_scan(index.id, IndexRange::Equal(&index.fit(values)?))?;
+        Ok(IndexRows { scan, reader: Reader::Transaction(self), table: index.table.clone() })
+    }
+
+    /// As [`Index::range`], with what the transaction wrote.
+    pub fn index_range(
+        &self,
+        index: &Index,
+        lower: Bound<&[Datum]>,
+        upper: Bound<&[Datum]>,
+    ) -> Result<IndexRows<'_>> {
+        let scan = index.between(lower, upper, |range| self.inner().index_scan(index.id, range))?;
+        Ok(IndexRows { scan, reader: Reader::Transaction(self), table: index.table.clone() })
+    }
+}
+
+impl Snapshot {
+    /// As [`Index::rows`], at this moment.
+    pub fn index_rows(&self, index: &Index, values: &[Datum]) -> Result<IndexRows<'_>> {
+        let scan = self.inner().index_scan(index.id, IndexRange::Equal(&index.fit(values)?))?;
+        Ok(IndexRows { scan, reader: Reader::Snapshot(self), table: index.table.clone() })
+    }
+
+    /// As [`Index::range`], at this moment.
+    pub fn index_range(
+        &self,
+        index: &Index,
+        lower: Bound<&[Datum]>,
+        upper: Bound<&[Datum]>,
+    ) -> Result<IndexRows<'_>> {
+        let scan = index.between(lower, upper, |range| self.inner().index_scan(index.id, range))?;
+        Ok(IndexRows { scan, reader: Reader::Snapshot(self), table: index.table.clone() })
+    }
+}
+
+/// Where rows are read: at the moment of the scan.
+enum Reader<'a> {
+    Own(database::Snapshot),
+    Snapshot(&'a Snapshot),
+    Transaction(&'a Transaction),
+}
+
+/// An iterator over the rows that an index finds.
+pub struct IndexRows<'a> {
+    scan: IndexScan,
+    reader: Reader<'a>,
+    table: Table,
+}
+
+impl IndexRows<'_> {
+    fn next_row(&mut self) -> Result<Option<Row>> {
+        loop {
+            let Some(key) = self.scan.next_key()?.map(<[u8]>::to_vec) else { return Ok(None) };
+            let row = match &self.reader {
+                Reader::Own(snapshot) => snapshot.get(self.table.id(), &key)?,
+                Reader::Snapshot(snapshot) => snapshot.get(&self.table, &key)?,
+                Reader::Transaction(transaction) => transaction.get(&self.table, &key)?,
+            };
+            let row = row.ok_or_else(|| self.scan.no_row(&key))?;
+            if self.scan.is_meant(&key, &row)? {
+                return self.table.format().decode(&key, &row).map(Some);
+            }
+        }
+    }
+}
+
+impl Iterator for IndexRows<'_> {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        self.next_row().transpose()
+    }
+}
