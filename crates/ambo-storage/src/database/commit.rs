@@ -72,7 +72,7 @@ impl Engine {
         self.admit(bytes)?;
         let latches = self.latch_unlocked(operations, terms.owner)?;
         if let Some(snapshot) = terms.snapshot {
-            self.check_writes(operations, snapshot)?;
+            self.check_writes(operations, snapshot, terms.index_epoch)?;
         }
         let at = self.sequence_and_install(operations, terms)?;
         drop(latches);
@@ -135,8 +135,14 @@ impl Engine {
         }
     }
 
-    fn check_writes(&self, operations: &[Operation<'_>], snapshot: Timestamp) -> Result<()> {
+    fn check_writes(
+        &self,
+        operations: &[Operation<'_>],
+        snapshot: Timestamp,
+        index_epoch: Option<u64>,
+    ) -> Result<()> {
         let version = self.versions.load();
+        check_tables(&version, operations, index_epoch)?;
         operations.iter().try_for_each(|op| version.table(op.table)?.check_unchanged(op.key, snapshot))
     }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use super::{
     blobs::read_whole,
     engine::Engine,
+    indexes::TableIndex,
     options::Sync,
     transaction::{Isolation, Transaction},
 };
 use crate::{
     Error, Result,
     id::{TableId, Timestamp},
+    index::Entry,
     log::Operation,
     record::{Record, RecordKind},
 };
@@ -87,6 +89,7 @@ impl Transaction {
             }
             if let Some(before) = before
                 && after.as_ref().is_none_or(|after| after.key != before.key)
+                && self.may_delete(index, key, &before)?
             {
                 writes.push(EntryWrite { index: index.id, key: before.key, value: None });
             }
@@ -95,6 +98,17 @@ impl Transaction {
             }
         }
         Ok(writes)
+    }
+
+    /// While a unique index is built a row that it does not know yet may have the values of one that it knows.
+    fn may_delete(&self, index: &TableIndex, key: &[u8], entry: &Entry) -> Result<bool> {
+        if index.is_ready() || !entry.is_exclusive {
+            return Ok(true);
+        }
+        match self.get(index.id, &entry.key)? {
+            Some(there) => Ok(index.format.row_key(&entry.key, &there)? == key),
+            None => Ok(true),
+        }
     }
 }
 

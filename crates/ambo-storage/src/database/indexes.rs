@@ -7,8 +7,8 @@
 //!    durable, and then the tree becomes the index's main tree, below everything that was written meanwhile. Until then tombstones in the
 //!    index are kept: they hide entries of that tree.
 //! 3. Transactions from before that moment fail with a conflict: they have not seen the entries. A unique index now refuses every second
-//!    row with the same values, and those that came while it was built are looked for: an entry that is newer than the tree, and in the
-//!    tree with another row, which still has the values.
+//!    row with the same values, and those that came while it was built are looked for: they hide an entry of the tree whose row still has
+//!    the values. Where only one of the two is left, its entry is written again.
 //! 4. It is ready. This is the only step that a crash does not undo: an index that is not ready is dropped when the database is opened.
 
 use std::sync::Arc;
@@ -19,15 +19,17 @@ use super::{
     ddl::Effect,
     engine::Engine,
     snapshot::Snapshot,
+    transaction::Isolation,
+    value::Value,
     version::DatabaseVersion,
 };
 use crate::{
     Error, Result,
     base::btree::Tree,
     catalog::IndexDefinition,
-    id::TableId,
+    id::{TableId, Timestamp},
     index::{EntryFormat, EntrySorter, SortedEntries},
-    record::RecordKind,
+    record::Record,
 };
 
 /// An index as a version of the database has it.
@@ -146,6 +148,7 @@ impl Engine {
             snapshot.version().table(id)?.shared.store.free(sorted.pages);
             return Err(error?);
         }
+        let since = snapshot.timestamp();
         drop(snapshot);
         if Arc::ptr_eq(&self.current().table(id)?.shared.store, &self.store) {
             // A crash must not leave an entry whose row it took: the rows of the snapshot become durable first.
@@ -154,11 +157,12 @@ impl Engine {
                 return Err(error);
             }
         }
-        self.install_index_main(id, sorted)?;
+        self.install_index_main(id, sorted, since)?;
         if index.format.of().unique {
             let last = self.pipeline.sequence().last;
             self.pipeline.publisher.wait(last);
-            check_newer_entries(&self.snapshot(), &index)?;
+            let hidden = hidden_entries(&self.snapshot(), &index)?;
+            hidden.iter().try_for_each(|(entry, key)| self.show_entry(&index, entry, key))?;
         }
         self.change_catalog(|catalog| {
             Ok((Effect { changes: vec![catalog.index_ready(id)?], ..Effect::default() }, ()))
@@ -183,6 +187,40 @@ impl Engine {
         sorter.finish(&self.cancel_merge)
     }
 
+    /// Gives a row its entry back, unless another row has the values by right.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if both have them.
+    fn show_entry(self: &Arc<Self>, index: &TableIndex, entry: &[u8], key: &[u8]) -> Result<()> {
+        let table = index.format.of().table;
+        loop {
+            let mut tx = self.begin(Isolation::Snapshot)?;
+            match tx.lock(table, key) {
+                Err(Error::Conflict(_)) => continue,
+                locked => locked?,
+            }
+            if !names(tx.get(table, key)?, index, key, entry)? {
+                return Ok(());
+            }
+            if let Some(there) = tx.get(index.id, entry)? {
+                let other = index.format.row_key(entry, &there)?;
+                if other == key {
+                    return Ok(());
+                }
+                if let Some(row) = tx.get(table, other)?
+                    && index.format.entry(other, &row)?.key == entry
+                {
+                    return Err(index.format.taken(other, &row));
+                }
+            }
+            tx.write(index.id, entry, Record::inline(key), Vec::new())?;
+            match tx.commit() {
+                Err(Error::Conflict(_)) => {}
+                result => return result.map(drop),
+            }
+        }
+    }
+
     /// The error for an entry that two rows have.
     fn taken_twice(
         &self,
@@ -200,7 +238,7 @@ impl Engine {
     }
 
     /// Makes the entries the main tree of an index, below what was written to it meanwhile.
-    fn install_index_main(&self, id: TableId, sorted: SortedEntries) -> Result<()> {
+    fn install_index_main(&self, id: TableId, sorted: SortedEntries, since: Timestamp) -> Result<()> {
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
         let mut next = (*self.versions.load_full()).clone();
@@ -213,6 +251,7 @@ impl Engine {
             table.main = Some(Tree::open(store.clone(), sorted.meta));
         }
         next.index_epoch += 1;
+        next.since = next.since.max(since);
         if !Arc::ptr_eq(&store, &self.store) {
             self.install_version(next);
             return Ok(());
@@ -232,29 +271,34 @@ pub(super) fn find_index(version: &DatabaseVersion, id: TableId) -> Result<Arc<T
     table.indexes.iter().find(|index| index.id == id).cloned().ok_or_else(gone)
 }
 
-/// Looks for rows with the same values of which one was written while the index was built.
-fn check_newer_entries(snapshot: &Snapshot, index: &TableIndex) -> Result<()> {
-    let version = snapshot.version();
-    let entries = version.table(index.id)?;
-    let Some(main) = &entries.main else { return Ok(()) };
-    let table = index.format.of().table;
+/// The entries of rows in the main tree that something newer hides, although the rows still have their values: the values of an older
+/// row and those of one that was written before the index knew the older. By entry and row.
+fn hidden_entries(snapshot: &Snapshot, index: &TableIndex) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let entries = snapshot.version().table(index.id)?;
+    let Some(main) = &entries.main else { return Ok(Vec::new()) };
+    let mut hidden = Vec::new();
     let mut cursor = MergedCursor::new(entries, None, snapshot.timestamp(), Cover::AboveMain);
     let mut there = cursor.seek(Seek::First)?;
     while there {
-        let record = cursor.record();
-        if record.kind == RecordKind::Inline
-            && let Some(older) = main.get(cursor.key())?
-        {
-            let newer = index.format.row_key(cursor.key(), record.bytes)?;
+        if let Some(older) = main.get(cursor.key())? {
+            let record = cursor.record();
             let older = index.format.row_key(cursor.key(), older.record().bytes)?;
-            if newer != older
-                && let Some(row) = snapshot.get(table, older)?
-                && index.format.entry(older, &row)?.key == cursor.key()
+            let is_named =
+                !record.is_tombstone() && index.format.row_key(cursor.key(), record.bytes)? == older;
+            if !is_named && names(snapshot.get(index.format.of().table, older)?, index, older, cursor.key())?
             {
-                return Err(index.format.taken(older, &row));
+                hidden.push((cursor.key().to_vec(), older.to_vec()));
             }
         }
         there = cursor.next()?;
     }
-    Ok(())
+    Ok(hidden)
+}
+
+/// Whether a row is there and has this entry.
+fn names(row: Option<Value>, index: &TableIndex, key: &[u8], entry: &[u8]) -> Result<bool> {
+    match row {
+        Some(row) => Ok(index.format.entry(key, &row)?.key == entry),
+        None => Ok(false),
+    }
 }

@@ -95,6 +95,7 @@ mod tests {
     fn pages_are_parted_by_their_first_version() {
         let version = || {
             Arc::new(DatabaseVersion {
+                since: Timestamp(0),
                 index_epoch: 0,
                 settled: Timestamp(0),
                 catalog: Arc::new(Catalog::default()),

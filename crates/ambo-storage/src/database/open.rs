@@ -253,6 +253,7 @@ impl Opening {
             settled: superblock.timestamp,
             catalog: Arc::new(catalog),
             tables: Default::default(),
+            since: superblock.timestamp,
             index_epoch: 0,
         };
         let mut numbered = std::collections::HashMap::new();

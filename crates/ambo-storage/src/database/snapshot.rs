@@ -30,10 +30,10 @@ pub struct Snapshot {
 impl Snapshot {
     pub(super) fn new(engine: &Arc<Engine>) -> Self {
         let (at, version) = engine.snapshots.register(&engine.pipeline.publisher, |at| {
-            // The version must have been current when the timestamp was read, or later; and its bases must hold nothing
-            // newer than the timestamp.
+            // The version must have been current when the timestamp was read, or later; its bases must hold nothing newer than the
+            // timestamp, and its indexes must know that moment.
             let version = engine.versions.load_full();
-            (version.settled <= at).then_some(version)
+            (version.settled.max(version.since) <= at).then_some(version)
         });
         Self { engine: engine.clone(), at, version }
     }

@@ -220,6 +220,8 @@ pub struct DatabaseVersion {
     pub settled: Timestamp,
     /// What the tables are called and how they look.
     pub catalog: Arc<Catalog>,
+    /// Snapshots that use it are not older than this: an index does not know what was before it was built.
+    pub since: Timestamp,
     /// Greater with every change of what has to be written to indexes.
     pub index_epoch: u64,
     /// The tables by id.

@@ -5,6 +5,7 @@ mod columns;
 mod formats;
 mod found;
 mod hostile;
+mod indexes;
 mod isolation;
 mod model;
 mod scan;
