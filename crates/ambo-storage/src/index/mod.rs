@@ -16,6 +16,8 @@
 
 mod entry;
 mod sorter;
+#[cfg(test)]
+mod tests;
 
 pub use entry::{Entry, EntryFormat};
 pub use sorter::{EntrySorter, SortedEntries};
