@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::compression::CompressionArguments;
 use crate::engine::Tuning;
+use crate::index::IndexArguments;
 use crate::{bench, crash, demo, dump, load};
 
 /// Ambo: one embedded store for rows and columns.
@@ -151,6 +152,20 @@ pub enum Command {
         table: String,
         #[command(flatten)]
         compression: CompressionArguments,
+    },
+    /// Create an index, and build it
+    CreateIndex {
+        /// The database's directory
+        dir: PathBuf,
+        #[command(flatten)]
+        index: IndexArguments,
+    },
+    /// Drop an index
+    DropIndex {
+        /// The database's directory
+        dir: PathBuf,
+        /// The index
+        name: String,
     },
     /// Measure on a sample of a table what each codec would save and cost
     Advise {

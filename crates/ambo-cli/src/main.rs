@@ -10,6 +10,7 @@ mod demo;
 mod dump;
 mod engine;
 mod failure;
+mod index;
 mod interrupt;
 mod load;
 mod output;

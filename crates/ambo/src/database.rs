@@ -5,8 +5,8 @@ use std::{path::Path, sync::Arc};
 use ambo_storage::database::{Engine, Isolation, Running};
 
 use crate::{
-    Advice, Batch, CheckReport, CompactReport, Error, IndexDefinition, Info, Native, Options, RecoveryReport, Result,
-    Snapshot, Table, TableDefinition, TableOptions, Transaction, TypedTable,
+    Advice, Batch, CheckReport, CompactReport, Error, IndexDefinition, Info, Native, Options, RecoveryReport,
+    Result, Snapshot, Table, TableDefinition, TableOptions, Transaction, TypedTable,
 };
 
 /// An open database. Clones share it; the last handle to go closes it.

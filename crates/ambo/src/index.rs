@@ -120,7 +120,10 @@ impl Index {
             )));
         }
         let columns = self.of.columns.iter().map(|&column| &definition.columns[column]);
-        columns.zip(values).map(|(column, value)| fit(&self.table, &column.name, column.kind, value)).collect()
+        columns
+            .zip(values)
+            .map(|(column, value)| fit(&self.table, &column.name, column.kind, value))
+            .collect()
     }
 
     fn between<R>(

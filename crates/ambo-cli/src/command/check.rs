@@ -47,6 +47,7 @@ fn report(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) 
             "tables": found.tables,
             "trees": found.trees,
             "segments": found.segments,
+            "indexes": found.indexes,
             "entries": found.entries,
             "pages": found.pages,
             "seconds": elapsed.as_secs_f64(),
@@ -57,9 +58,10 @@ fn report(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) 
         }
         writeln!(
             out,
-            "{}: {} tables, {} entries, {} pages, {} segments checked in {}: {}",
+            "{}: {} tables, {} indexes, {} entries, {} pages, {} segments checked in {}: {}",
             dir.display(),
             output::count(found.tables),
+            output::count(found.indexes),
             output::count(found.entries),
             output::count(found.pages),
             output::count(found.segments),

@@ -105,8 +105,65 @@ fn columns(info: &Info, out: &mut Output) -> Result<()> {
             Some(segments) => encoded_columns(table, segments, info.page_size, out)?,
             None => plain_columns(table, info.page_size, out)?,
         }
+        indexes(table, info.page_size, out)?;
     }
     Ok(())
+}
+
+/// The columns of an index by name, in its order.
+fn index_columns<'a>(table: &'a TableInfo, index: &TableInfo) -> Vec<&'a str> {
+    let of = index.definition.index.as_ref().expect("an index");
+    of.columns.iter().map(|&column| table.definition.columns[column].name.as_str()).collect()
+}
+
+fn indexes(table: &TableInfo, page_size: usize, out: &mut Output) -> Result<()> {
+    use Align::{Left, Right};
+    if table.indexes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let mut list = Table::new([
+        ("index", Left),
+        ("columns", Left),
+        ("kind", Left),
+        ("entries", Right),
+        ("stored", Right),
+        ("delta", Right),
+        ("height", Right),
+        ("runs", Right),
+    ]);
+    for index in &table.indexes {
+        let of = index.definition.index.as_ref().expect("an index");
+        let state = if of.ready { "" } else { ", being built" };
+        list.row(vec![
+            name(index).to_owned(),
+            index_columns(table, index).join(", "),
+            crate::index::kind(of.unique, of.kind) + state,
+            output::count(index.rows),
+            output::bytes(index.stored_bytes(page_size)),
+            output::bytes(index.delta_bytes),
+            index.height.to_string(),
+            index.runs.to_string(),
+        ]);
+    }
+    list.write(out, true)?;
+    Ok(())
+}
+
+fn index_json(table: &TableInfo, index: &TableInfo, page_size: usize) -> Json {
+    let of = index.definition.index.as_ref().expect("an index");
+    json!({
+        "name": name(index),
+        "columns": index_columns(table, index),
+        "kind": of.kind.name(),
+        "unique": of.unique,
+        "ready": of.ready,
+        "entries": index.rows,
+        "stored_bytes": index.stored_bytes(page_size),
+        "delta_bytes": index.delta_bytes,
+        "height": index.height,
+        "runs": index.runs,
+    })
 }
 
 /// What there is to know of a column beside its type: its place in the key, or whether it may be NULL.
@@ -317,6 +374,7 @@ fn table_json(table: &TableInfo, page_size: usize) -> Json {
         "delta_bytes": table.delta_bytes,
         "segments": table.segments.as_ref().map(segments_json),
         "columns": table.segments.as_ref().map(|segments| columns_json(table, segments)),
+        "indexes": table.indexes.iter().map(|index| index_json(table, index, page_size)).collect::<Vec<_>>(),
     })
 }
 

@@ -11,7 +11,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::view::View;
 use crate::word::Spelling;
-use crate::{bench, compression, crash, demo, dump, load};
+use crate::{bench, compression, crash, demo, dump, index, load};
 
 /// Runs a command of the shell.
 pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
@@ -52,6 +52,16 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
         Command::Alter { dir, table, compression } => {
             let store = Store::open(&dir, Access::Write, tuning)?;
             compression::alter(&store, &table, &compression, out)?;
+            store.close()
+        }
+        Command::CreateIndex { dir, index } => {
+            let store = Store::open(&dir, Access::Write, tuning)?;
+            index::create(&store, &index, out)?;
+            store.close()
+        }
+        Command::DropIndex { dir, name } => {
+            let store = Store::open(&dir, Access::Write, tuning)?;
+            index::drop_index(&store, &name)?;
             store.close()
         }
         Command::Advise { dir, table, rows } => {

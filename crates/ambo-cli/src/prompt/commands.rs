@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::arguments::{ADVISE_ROWS, RangeArguments, ScanArguments};
 use crate::compression::CompressionArguments;
+use crate::index::IndexArguments;
 use crate::storage::NewTableArguments;
 
 /// One line at the prompt.
@@ -65,6 +66,13 @@ pub enum PromptCommand {
         table: String,
         #[command(flatten)]
         compression: CompressionArguments,
+    },
+    /// Make an index: create-index NAME TABLE town,street [--unique] [--hash]
+    CreateIndex(IndexArguments),
+    /// Remove an index: drop-index NAME
+    DropIndex {
+        /// The index's name
+        name: String,
     },
     /// Remove a table and all that is in it: drop NAME
     Drop {

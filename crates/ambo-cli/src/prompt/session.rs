@@ -11,6 +11,7 @@ use crate::command::{advise, check, info, record};
 use crate::compression;
 use crate::engine::{DEFAULT_TABLE, OrFail, Store};
 use crate::failure::{Failure, Result};
+use crate::index;
 use crate::output::{Form, Output, remark};
 use crate::schema::{self, short_name};
 use crate::view::View;
@@ -219,6 +220,8 @@ impl Session {
                     self.table = Some(self.store.table(&table)?);
                 }
             }
+            PromptCommand::CreateIndex(arguments) => index::create(&self.store, &arguments, out)?,
+            PromptCommand::DropIndex { name } => index::drop_index(&self.store, &name)?,
             PromptCommand::Drop { table } => {
                 self.store.db.drop_table(&table).or_fail(&dir)?;
                 self.table = self.table.take().filter(|used| schema::name_of(used) != short_name(&table));

@@ -3,6 +3,7 @@
 mod columns;
 mod crash;
 mod errors;
+mod indexes;
 mod interrupt;
 mod load;
 mod program;

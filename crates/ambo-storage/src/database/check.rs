@@ -50,9 +50,9 @@ impl Engine {
         let mut report = CheckReport::default();
         let mut reached: Vec<(PageRange, String)> = Vec::new();
         for (id, table) in &version.tables {
-            report.tables += 1;
-            let name =
-                version.catalog.table(*id).map_or_else(|| format!("table {id}"), |table| table.name.clone());
+            let definition = version.catalog.table(*id);
+            report.tables += u64::from(definition.is_some_and(|table| table.index.is_none()));
+            let name = definition.map_or_else(|| format!("table {id}"), |table| table.name.clone());
             let in_file = Arc::ptr_eq(&table.shared.store, &self.store);
             for (index, tree) in table.trees().enumerate() {
                 let is_main = index == table.runs.len();
