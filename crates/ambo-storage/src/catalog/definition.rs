@@ -182,6 +182,19 @@ impl TableDefinition {
         self
     }
 
+    /// The same table with another storage, and without what that cannot have: in a column table each column is encoded by itself.
+    #[must_use]
+    pub fn with_storage(&self, storage: Storage) -> Self {
+        let mut table = self.clone();
+        table.storage = storage;
+        if storage == Storage::Column {
+            table.key_compression = None;
+            table.record_compression = None;
+            table.record_dictionary = false;
+        }
+        table
+    }
+
     /// Switches the log on or off for commits to this table.
     #[must_use]
     pub fn log(mut self, log: bool) -> Self {

@@ -215,6 +215,18 @@ impl Catalog {
         Ok(change)
     }
 
+    /// Gives a table another storage. Only a checkpoint says so, not the log.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it was dropped.
+    pub fn set_storage(&mut self, id: TableId, storage: Storage) -> Result<()> {
+        let Some(definition) = self.tables.get_mut(&id) else {
+            return Err(Error::NotFound("the table was dropped or truncated meanwhile".into()));
+        };
+        *definition = Arc::new(definition.with_storage(storage));
+        Ok(())
+    }
+
     /// Gives a table and its indexes new, empty identities.
     pub fn truncate_table(&mut self, name: &str) -> Result<Truncated> {
         let (table, _) = self.find(name)?;

@@ -44,16 +44,22 @@ const RUNS_DUE: usize = 4;
 /// Whether the runs of a column table should be settled.
 pub(super) fn is_settling_due(table: &TableVersion) -> bool {
     let rows = table.runs.iter().map(|run| run.meta().rows).sum::<u64>();
-    rows >= ROWS_DUE || table.runs.len() >= RUNS_DUE
+    !table.awaits_main && (rows >= ROWS_DUE || table.runs.len() >= RUNS_DUE)
 }
 
-/// The newest rows of a table's runs, tombstones among them.
-struct Runs {
+/// The rows of a cursor from the first to the last.
+pub(super) struct Rows {
     cursor: MergedCursor,
     started: bool,
 }
 
-impl RowStream for Runs {
+impl Rows {
+    pub fn new(cursor: MergedCursor) -> Self {
+        Self { cursor, started: false }
+    }
+}
+
+impl RowStream for Rows {
     fn next_row(&mut self) -> Result<Option<(&[u8], Record<'_>)>> {
         let there = match self.started {
             true => self.cursor.next()?,
@@ -76,7 +82,7 @@ impl Engine {
         let id = table.shared.id;
         let Some(old) = table.columns.clone() else { return Ok(()) };
         let store = &table.shared.store;
-        let mut rows = Runs { cursor: MergedCursor::new(table, None, NEWEST, Cover::Runs), started: false };
+        let mut rows = Rows::new(MergedCursor::new(table, None, NEWEST, Cover::Runs));
         let read_blob = |reference: &[u8]| read_whole(store, &Self::decode_blob(reference, id)?);
         let settled = match table.runs.is_empty() {
             true => (*old).clone(),

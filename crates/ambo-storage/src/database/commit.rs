@@ -53,28 +53,33 @@ impl Engine {
         terms: Terms<'_>,
     ) -> Result<Timestamp> {
         self.check_writable()?;
-        let indexed = self.check_rows(operations)?;
-        if terms.index_epoch.is_some() {
-            return self.commit_as_is(operations, terms);
-        }
-        if !indexed {
-            match self.commit_as_is(operations, terms) {
-                // An index was created just now.
-                Err(Error::Conflict(_)) if self.check_rows(operations)? => {}
+        loop {
+            let (indexed, epoch) = self.check_rows(operations)?;
+            if indexed && terms.index_epoch.is_none() {
+                return self.commit_indexed(operations, terms.sync);
+            }
+            if let Some(of_entries) = terms.index_epoch {
+                check_tables(&self.versions.load(), operations, of_entries, |table| {
+                    !table.indexes.is_empty()
+                })?;
+            }
+            match self.commit_as_is(operations, terms, epoch) {
+                // Indexes or storage were changed just now. Without a snapshot there is no other conflict.
+                Err(Error::Conflict(_)) if terms.snapshot.is_none() => {}
                 result => return result,
             }
         }
-        self.commit_indexed(operations, terms.sync)
     }
 
-    fn commit_as_is(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
+    /// Commits operations that are complete for tables as they were at this epoch.
+    fn commit_as_is(&self, operations: &[Operation<'_>], terms: Terms<'_>, epoch: u64) -> Result<Timestamp> {
         let bytes = bytes_of(operations);
         self.admit(bytes)?;
         let latches = self.latch_unlocked(operations, terms.owner)?;
         if let Some(snapshot) = terms.snapshot {
-            self.check_writes(operations, snapshot, terms.index_epoch)?;
+            self.check_writes(operations, snapshot, epoch)?;
         }
-        let at = self.sequence_and_install(operations, terms)?;
+        let at = self.sequence_and_install(operations, terms, epoch)?;
         drop(latches);
         self.pipeline.publisher.wait(at);
         if at.0.is_multiple_of(64) {
@@ -86,9 +91,8 @@ impl Engine {
         Ok(at)
     }
 
-    /// Refuses rows that a column table could not store as columns: later would be too late. What columns a table has never changes,
-    /// so this is done before anything is locked. Returns whether one of the tables has indexes.
-    fn check_rows(&self, operations: &[Operation<'_>]) -> Result<bool> {
+    /// Refuses rows that a column table could not store as columns: later would be too late. This is done before anything is locked. Returns whether one of the tables has indexes, and of which epoch that is true.
+    fn check_rows(&self, operations: &[Operation<'_>]) -> Result<(bool, u64)> {
         let version = self.versions.load();
         let mut indexed = false;
         for op in operations {
@@ -100,7 +104,7 @@ impl Engine {
                 indexed |= !table.indexes.is_empty();
             }
         }
-        Ok(indexed)
+        Ok((indexed, version.index_epoch))
     }
 
     /// Waits as long as the deltas' budget asks.
@@ -135,18 +139,18 @@ impl Engine {
         }
     }
 
-    fn check_writes(
-        &self,
-        operations: &[Operation<'_>],
-        snapshot: Timestamp,
-        index_epoch: Option<u64>,
-    ) -> Result<()> {
+    fn check_writes(&self, operations: &[Operation<'_>], snapshot: Timestamp, epoch: u64) -> Result<()> {
         let version = self.versions.load();
-        check_tables(&version, operations, index_epoch)?;
+        check_tables(&version, operations, epoch, depends_on_epoch)?;
         operations.iter().try_for_each(|op| version.table(op.table)?.check_unchanged(op.key, snapshot))
     }
 
-    fn sequence_and_install(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Timestamp> {
+    fn sequence_and_install(
+        &self,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+        epoch: u64,
+    ) -> Result<Timestamp> {
         let validation = terms.reads.map(|_| self.pipeline.validate());
         if let Some(check) = terms.reads {
             check(&self.versions.load())?;
@@ -157,7 +161,7 @@ impl Engine {
         };
         // Loaded under the sequencer's lock: a freeze changes deltas and timestamp together under it.
         let version = self.versions.load();
-        check_tables(&version, operations, terms.index_epoch)?;
+        check_tables(&version, operations, epoch, depends_on_epoch)?;
         let (at, logged) = append(&mut sequencer, &version, operations)?;
         drop(sequencer);
         drop(validation);
@@ -202,23 +206,27 @@ impl Engine {
     }
 }
 
-/// Fails if a table is not there, or its indexes are others than the operations were made for.
+/// Whether what is written to a table depends on what it looked like: its indexes, and the columns that rows have to fit.
+fn depends_on_epoch(table: &TableVersion) -> bool {
+    !table.indexes.is_empty() || table.shared.schema.is_some()
+}
+
+/// Fails if a table is not there, or depends on an epoch and is not what it was in this one.
 fn check_tables(
     version: &DatabaseVersion,
     operations: &[Operation<'_>],
-    index_epoch: Option<u64>,
+    epoch: u64,
+    depends: fn(&TableVersion) -> bool,
 ) -> Result<()> {
-    let is_current = index_epoch == Some(version.index_epoch);
-    let other_indexes = || Error::Conflict("indexes of a table that it wrote to were changed".into());
+    let is_current = epoch == version.index_epoch;
+    let changed =
+        || Error::Conflict("indexes or the storage of a table that it wrote to were changed".into());
     for op in operations {
         match version.table(op.table) {
-            Ok(table) if !is_current && !table.indexes.is_empty() => return Err(other_indexes()),
-            Ok(_) => {}
+            Ok(table) if !is_current && depends(table) => return Err(changed()),
             // It may have been an index.
-            Err(_) if index_epoch.is_some_and(|epoch| epoch != version.index_epoch) => {
-                return Err(other_indexes());
-            }
-            Err(error) => return Err(error),
+            Err(_) if !is_current => return Err(changed()),
+            result => drop(result?),
         }
     }
     Ok(())
@@ -260,7 +268,7 @@ pub(super) fn check_size(bytes: usize, max: usize) -> Result<()> {
     }
 }
 
-fn check_row(schema: &ColumnSchema, table: &TableVersion, op: &Operation<'_>) -> Result<()> {
+pub(super) fn check_row(schema: &ColumnSchema, table: &TableVersion, op: &Operation<'_>) -> Result<()> {
     match op.record.kind {
         RecordKind::Tombstone => Ok(()),
         RecordKind::Inline => schema.check(op.key, op.record.bytes),

@@ -150,7 +150,7 @@ pub(super) fn open_table(
         store,
         storage: definition.storage,
         logged: definition.log,
-        next_row: AtomicU64::new(1),
+        next_row: Arc::new(AtomicU64::new(1)),
         schema,
     };
     Engine::new_table(deltas, segments, shared, floor)

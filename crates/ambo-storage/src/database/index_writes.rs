@@ -69,7 +69,7 @@ impl Transaction {
             Replaced::Nothing => None,
             Replaced::Row(row) => Some(row),
             Replaced::Unknown => {
-                found = self.get(table, key)?;
+                found = self.peek(table, key)?;
                 found.as_deref()
             }
         };
@@ -82,9 +82,11 @@ impl Transaction {
             if let Some(after) = &after
                 && after.is_exclusive
                 && before.as_ref().is_none_or(|before| before.key != after.key)
-                && let Some(other) = self.get(index.id, &after.key)?
+                && let Some(other) = self.peek(index.id, &after.key)?
                 && index.format.row_key(&after.key, &other)? != key
             {
+                // That it is refused depends on this.
+                self.get(index.id, &after.key)?;
                 return Err(index.format.taken(key, row.expect("the row of the entry")));
             }
             if let Some(before) = before
@@ -105,7 +107,7 @@ impl Transaction {
         if index.is_ready() || !entry.is_exclusive {
             return Ok(true);
         }
-        match self.get(index.id, &entry.key)? {
+        match self.peek(index.id, &entry.key)? {
             Some(there) => Ok(index.format.row_key(&entry.key, &there)? == key),
             None => Ok(true),
         }

@@ -11,9 +11,10 @@
 //!    the values. Where only one of the two is left, its entry is written again.
 //! 4. It is ready. This is the only step that a crash does not undo: an index that is not ready is dropped when the database is opened.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{
+    blobs::read_whole,
     checkpoint::Turnover,
     cursor::{Cover, MergedCursor, Seek},
     ddl::Effect,
@@ -29,7 +30,7 @@ use crate::{
     catalog::IndexDefinition,
     id::{TableId, Timestamp},
     index::{EntryFormat, EntrySorter, SortedEntries},
-    record::Record,
+    record::{Record, RecordKind},
 };
 
 /// An index as a version of the database has it.
@@ -232,7 +233,8 @@ impl Engine {
         let store = &snapshot.version().table(index.id)?.shared.store;
         let tree = Tree::open(store.clone(), sorted.meta);
         let found = tree.get(entry)?.expect("an entry of the tree");
-        let key = index.format.row_key(entry, found.record().bytes)?;
+        let value = entry_value(&tree, index, found.record())?;
+        let key = index.format.row_key(entry, &value)?;
         let row = snapshot.get(index.format.of().table, key)?.expect("the snapshot has the row");
         Ok(index.format.taken(key, &row))
     }
@@ -293,6 +295,14 @@ fn hidden_entries(snapshot: &Snapshot, index: &TableIndex) -> Result<Vec<(Vec<u8
         there = cursor.next()?;
     }
     Ok(hidden)
+}
+
+/// The value of an entry; a long one, the key of a row, has pages of its own.
+fn entry_value<'r>(tree: &Tree, index: &TableIndex, record: Record<'r>) -> Result<Cow<'r, [u8]>> {
+    Ok(match record.kind {
+        RecordKind::Blob => read_whole(tree.store(), &Engine::decode_blob(record.bytes, index.id)?)?.into(),
+        RecordKind::Inline | RecordKind::Tombstone => record.bytes.into(),
+    })
 }
 
 /// Whether a row is there and has this entry.

@@ -6,7 +6,7 @@
 //! | `version` | what a reader sees, as one immutable value |
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
-//! | `checkpoint`, `settle`, `bulk`, `compact`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
+//! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `indexes`, `index_writes`, `index_scan`, `index_check` | building indexes, writing their entries, finding rows by them, comparing them with rows |
 //! | `lineage` | how long replaced versions are read |
@@ -36,6 +36,7 @@ mod info;
 mod lineage;
 mod open;
 mod options;
+mod reshape;
 mod scan;
 mod settle;
 mod snapshot;

@@ -106,7 +106,7 @@ impl Engine {
     pub(super) fn merge_all(&self, id: TableId, relocate_from: Option<PageNo>) -> Result<()> {
         let version = self.versions.load_full();
         let Ok(table) = version.table(id) else { return Ok(()) };
-        if table.columns.is_some() {
+        if table.columns.is_some() && !table.awaits_main {
             return self.settle_columns(table, Extent::All, relocate_from);
         }
         if relocate_from.is_none() && table.runs.is_empty() {
@@ -121,7 +121,7 @@ impl Engine {
         let version = self.versions.load_full();
         let Some(definition) = version.catalog.table(id) else { return Ok(()) };
         let Ok(table) = version.table(id) else { return Ok(()) };
-        if table.columns.is_some() || !is_outdated(table, definition) {
+        if table.columns.is_some() || table.awaits_main || !is_outdated(table, definition) {
             return Ok(());
         }
         let choice = Choice { runs: table.runs.len(), main: true };
@@ -140,9 +140,9 @@ impl Engine {
             let version = self.versions.load_full();
             if let Some(table) = version.tables.values().find(crowded) {
                 let choice = Choice { runs: table.runs.len(), main: false };
-                let merged = match table.columns {
-                    Some(_) => self.settle_columns(table, Extent::Due, None),
-                    None => self.merge_trees(&version, table, choice, Rewrite::default()),
+                let merged = match &table.columns {
+                    Some(_) if !table.awaits_main => self.settle_columns(table, Extent::Due, None),
+                    _ => self.merge_trees(&version, table, choice, Rewrite::default()),
                 };
                 match merged {
                     // The database is being closed, and its last spill is one more run.
@@ -159,7 +159,7 @@ impl Engine {
         let version = self.versions.load_full();
         let mut any = false;
         for table in version.tables.values() {
-            if table.columns.is_some() {
+            if table.columns.is_some() && !table.awaits_main {
                 if is_settling_due(table) {
                     self.settle_columns(table, Extent::Due, None)?;
                     any = true;

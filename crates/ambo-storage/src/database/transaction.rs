@@ -114,16 +114,21 @@ impl Transaction {
 
     /// The value of a key, as the transaction left or found it.
     pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        if self.writes.get(table, key).is_none() {
+            self.note_read(table, key);
+        }
+        self.peek(table, key)
+    }
+
+    /// As [`Transaction::get`], for what the outcome does not depend on, or what is written then: it is no read to be checked.
+    pub(super) fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
         match self.writes.get(table, key) {
             Some(own) => match own.kind {
                 RecordKind::Tombstone => Ok(None),
                 RecordKind::Inline => Ok(Some(Value::owned(own.bytes.clone()))),
                 RecordKind::Blob => Engine::load_blob(self.snapshot.version(), table, &own.bytes).map(Some),
             },
-            None => {
-                self.note_read(table, key);
-                self.snapshot.get(table, key)
-            }
+            None => self.snapshot.get(table, key),
         }
     }
 

@@ -34,7 +34,7 @@ pub struct TableShared {
     /// Whether commits to it are logged.
     pub logged: bool,
     /// The next hidden row number or auto-increment value.
-    pub next_row: AtomicU64,
+    pub next_row: Arc<AtomicU64>,
     /// The columns of a column table.
     pub schema: Option<Arc<ColumnSchema>>,
 }
@@ -72,8 +72,8 @@ pub struct TableVersion {
     pub columns: Option<Arc<ColumnSet>>,
     /// The indexes that follow it, those that are still built among them.
     pub indexes: Arc<[Arc<TableIndex>]>,
-    /// Whether it holds the entries of an index that is not ready: its main tree comes later, or may be below entries that are still to be
-    /// looked at, so nothing is merged into it and tombstones are kept.
+    /// Whether what is settled stays as it is: nothing is merged into it, and tombstones in runs are kept. So while an index is built,
+    /// whose main tree comes later, and while a settled part of another shape is built.
     pub awaits_main: bool,
 }
 
@@ -222,7 +222,7 @@ pub struct DatabaseVersion {
     pub catalog: Arc<Catalog>,
     /// Snapshots that use it are not older than this: an index does not know what was before it was built.
     pub since: Timestamp,
-    /// Greater with every change of what has to be written to indexes.
+    /// Greater with every change of what has to be written to indexes, and of the storage of a table.
     pub index_epoch: u64,
     /// The tables by id.
     pub tables: HashMap<TableId, Arc<TableVersion>, BuildHasherDefault<IdHasher>>,

@@ -57,6 +57,7 @@ pub enum Change {
     Rename { from: String, to: String },
     Alter { name: String, compression: Compression },
     Truncate { name: String, birth: u64 },
+    Reshape { name: String, kind: Kind, compression: Compression },
 }
 
 pub fn apply(state: &mut State, changes: &[Change]) {
@@ -82,6 +83,10 @@ pub fn apply(state: &mut State, changes: &[Change]) {
             }
             Change::Alter { name, compression } => {
                 state.get_mut(&name).expect("it was there").compression = compression;
+            }
+            Change::Reshape { name, kind, compression } => {
+                let table = state.get_mut(&name).expect("it was there");
+                (table.kind, table.compression) = (kind, compression);
             }
             Change::Truncate { name, birth } => {
                 let table = state.get_mut(&name).expect("it was there");

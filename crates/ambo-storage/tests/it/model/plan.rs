@@ -157,6 +157,10 @@ pub enum Operation {
     Truncate {
         table: u64,
     },
+    /// To the other of btree and column.
+    SetStorage {
+        table: u64,
+    },
     CreateIndex {
         table: u64,
         on: IndexOn,
@@ -199,6 +203,7 @@ const CHOICES: &[(u64, Choose)] = &[
     (8, |r| Operation::Rename { table: r.next() }),
     (8, |r| Operation::Truncate { table: r.next() }),
     (20, |r| Operation::Alter { table: r.next(), compression: compression(r) }),
+    (12, |r| Operation::SetStorage { table: r.next() }),
     (20, |r| Operation::CreateIndex {
         table: r.next(),
         on: *r.pick(&[IndexOn::Key, IndexOn::UniqueKey, IndexOn::Value, IndexOn::UniqueValue]),

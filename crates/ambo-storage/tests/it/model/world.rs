@@ -155,6 +155,7 @@ impl World {
             Operation::Rename { table } => self.rename(*table),
             Operation::Alter { table, compression } => self.alter(*table, *compression),
             Operation::Truncate { table } => self.truncate(*table),
+            Operation::SetStorage { table } => self.set_storage(*table),
             Operation::CreateIndex { table, on } => self.create_index(*table, *on),
             Operation::DropIndex { index } => self.drop_index(*index),
             Operation::Snapshot => {
@@ -442,6 +443,25 @@ impl World {
         let compression = possible(compression, table.keys, table.kind);
         let result = self.engine().alter_table(&name, &options(compression));
         self.note(result, vec![Change::Alter { name, compression }], self.is_synced());
+    }
+
+    fn set_storage(&mut self, table: u64) {
+        let Some((name, _)) = self.table(table) else { return };
+        let table = &self.oracle.now[&name];
+        let (kind, storage) = match table.kind {
+            // Values are any bytes, which only a key-value table has as a column.
+            Kind::Logged if table.keys == Keys::Any => (Kind::Column, Storage::Column),
+            Kind::Column => (Kind::Logged, Storage::BTree),
+            _ => return,
+        };
+        let compression = possible(table.compression, table.keys, kind);
+        let result = self.engine().set_storage(&name, storage);
+        let done = result.is_ok();
+        if done {
+            // It is a checkpoint; all that was before it is in it.
+            self.oracle.flushed();
+        }
+        self.note(result, vec![Change::Reshape { name, kind, compression }], true);
     }
 
     fn truncate(&mut self, table: u64) {

@@ -1,0 +1,251 @@
+//! Changing the shape of a table's settled part while the table is in use.
+//!
+//! 1. What is settled stays as it is for a while: runs are merged among themselves, nothing is merged or settled into it.
+//! 2. A settled part of the other shape is built from it. What is written meanwhile is in deltas and runs, which both shapes have.
+//! 3. In one moment the new part takes the place of the old, with the definition: a checkpoint, so after a crash there is the one or the
+//!    other. The log does not carry it: a definition that is replayed leaves a table the storage that its checkpoint says.
+//!
+//! Only rows that fit the columns can go into segments. Those of the settled part are looked at while it is built, those in runs and deltas
+//! before the moment, and those that commit then have to be looked at with the new definition in mind.
+
+use std::sync::Arc;
+
+use super::{
+    blobs::read_whole,
+    checkpoint::Turnover,
+    columns::Rows,
+    commit::check_row,
+    cursor::{Cover, MergedCursor},
+    engine::{Engine, NEWEST},
+    version::{TableShared, TableVersion},
+};
+use crate::{
+    Error, Result,
+    base::{
+        btree::{RowStream, Tree, TreeBuilder, TreeMeta},
+        column::{ColumnSchema, ColumnSet},
+    },
+    catalog::{Storage, TableDefinition},
+    id::TableId,
+    log::Operation,
+    page::PageRange,
+    sync::Ordering,
+};
+
+/// A settled part that is not part of any version yet.
+enum Settled {
+    Tree(TreeMeta, Vec<PageRange>),
+    Columns(Arc<ColumnSet>),
+}
+
+impl Engine {
+    /// Gives a table another storage. Reads and writes go on meanwhile; a transaction that began before may fail with a conflict.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a table in memory, or if a row cannot be stored as columns: then nothing has changed. [`Error::Cancelled`]
+    /// when the database is closed meanwhile.
+    pub fn set_storage(&self, name: &str, storage: Storage) -> Result<()> {
+        self.check_writable()?;
+        let current = self.current();
+        let (id, definition) = current.catalog.find(name)?;
+        if definition.storage == storage {
+            return Ok(());
+        }
+        let reshaped = reshaped(definition, storage)?;
+        // Little is left to be looked at in the end.
+        self.flush()?;
+        let old = {
+            let _merging = self.merging.lock();
+            if current.table(id)?.columns.is_none() {
+                self.merge_all(id, None)?;
+            }
+            self.hold_settled(id, true)?
+        };
+        let result = self
+            .build_settled(&old, &reshaped)
+            .and_then(|new| self.replace_settled(id, &old, &reshaped, new));
+        if result.is_err() {
+            // Dropped meanwhile, or it is held by nobody any more.
+            let _ = self.hold_settled(id, false);
+        }
+        result
+    }
+
+    /// Keeps merges away from what is settled of a table, or lets them to it again. The version that has it.
+    fn hold_settled(&self, id: TableId, hold: bool) -> Result<Arc<TableVersion>> {
+        let _versions = self.version_lock.lock();
+        let mut next = (*self.versions.load_full()).clone();
+        let table = next.tables.get_mut(&id).ok_or_else(gone)?;
+        if hold && table.awaits_main {
+            return Err(Error::Invalid("the storage of the table is being changed already".into()));
+        }
+        Arc::make_mut(table).awaits_main = hold;
+        let table = table.clone();
+        self.install_version(next);
+        Ok(table)
+    }
+
+    /// What is settled in the other shape.
+    fn build_settled(&self, old: &TableVersion, reshaped: &TableDefinition) -> Result<Settled> {
+        let id = old.shared.id;
+        let store = &old.shared.store;
+        // Nothing but what is settled: the main tree counts as a run of an empty column table.
+        let mut settled = TableVersion {
+            active: self.deltas.make()?,
+            frozen: Vec::new(),
+            runs: old.main.iter().cloned().collect(),
+            main: None,
+            ..old.clone()
+        };
+        if reshaped.storage == Storage::Column {
+            let schema = Arc::new(ColumnSchema::new(reshaped)?);
+            let empty = ColumnSet::new(self.segments.clone(), schema, Vec::new());
+            let mut rows = Rows::new(MergedCursor::new(&settled, None, NEWEST, Cover::Runs));
+            let read_blob = |reference: &[u8]| read_whole(store, &Self::decode_blob(reference, id)?);
+            let columns = empty.settle(&mut rows, &read_blob, &self.cancel_merge)?;
+            return Ok(Settled::Columns(Arc::new(columns)));
+        }
+        settled.runs.clear();
+        let mut rows = Rows::new(MergedCursor::new(&settled, None, NEWEST, Cover::Live));
+        let options = self.current().build_options(id, store);
+        let mut builder = TreeBuilder::new(store, options);
+        while let Some((key, record)) = rows.next_row()? {
+            builder.push(key, record)?;
+            if self.cancel_merge.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+        }
+        let (meta, pages) = builder.finish_with_pages()?;
+        Ok(Settled::Tree(meta, pages))
+    }
+
+    /// Publishes the new settled part in the place of the old.
+    fn replace_settled(
+        &self,
+        id: TableId,
+        old: &TableVersion,
+        reshaped: &TableDefinition,
+        new: Settled,
+    ) -> Result<()> {
+        let pages = match &new {
+            Settled::Tree(_, pages) => pages.clone(),
+            Settled::Columns(_) => Vec::new(),
+        };
+        let result = self.try_replace_settled(id, old, reshaped, new);
+        result.inspect_err(|_| self.give_back(&self.store, pages))
+    }
+
+    fn try_replace_settled(
+        &self,
+        id: TableId,
+        old: &TableVersion,
+        reshaped: &TableDefinition,
+        new: Settled,
+    ) -> Result<()> {
+        let mut turnover = Turnover::default();
+        if let Some(tree) = &old.main {
+            turnover.retired.extend(tree.all_pages()?);
+        }
+        if let Some(columns) = &old.columns {
+            turnover.retired.extend(columns.deleted_pages());
+            turnover.old_segments.extend(columns.segments().cloned());
+        }
+        // Most of what came meanwhile is looked at here, where it keeps nobody waiting.
+        self.flush()?;
+        let looked_at = self.current().table(id)?.runs.clone();
+        if let Settled::Columns(columns) = &new {
+            check_trees(&looked_at, columns.schema(), old)?;
+        }
+        let _merging = self.merging.lock();
+        let mut checkpoint = self.checkpoint.lock();
+        let _versions = self.version_lock.lock();
+        let validation = self.pipeline.validate();
+        let mut next = (*self.versions.load_full()).clone();
+        let catalog = Arc::make_mut(&mut next.catalog);
+        catalog.set_storage(id, reshaped.storage)?;
+        next.index_epoch += 1;
+        let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(gone)?);
+        let mut shared = TableShared {
+            id,
+            store: table.shared.store.clone(),
+            storage: reshaped.storage,
+            logged: table.shared.logged,
+            next_row: table.shared.next_row.clone(),
+            schema: None,
+        };
+        match new {
+            Settled::Columns(columns) => {
+                let is_new = |run: &&Arc<Tree>| !looked_at.iter().any(|other| Arc::ptr_eq(run, other));
+                let runs: Vec<_> = table.runs.iter().filter(is_new).cloned().collect();
+                check_trees(&runs, columns.schema(), old)?;
+                check_deltas(table, columns.schema())?;
+                turnover.new_segments = columns.segments().cloned().collect();
+                shared.schema = Some(columns.schema().clone());
+                table.columns = Some(columns);
+                table.main = None;
+            }
+            Settled::Tree(meta, pages) => {
+                table.main = (!meta.is_empty()).then(|| Tree::open(shared.store.clone(), meta));
+                table.columns = None;
+                turnover.born = pages;
+            }
+        }
+        table.shared = Arc::new(shared);
+        table.awaits_main = false;
+        let moment = checkpoint.moment();
+        let published = self.publish(&mut checkpoint, moment, next, turnover);
+        drop(validation);
+        published?;
+        self.signals.raise(|state| state.merge = true);
+        Ok(())
+    }
+}
+
+fn gone() -> Error {
+    Error::NotFound("the table was dropped or truncated meanwhile".into())
+}
+
+/// The definition with another storage.
+fn reshaped(definition: &TableDefinition, storage: Storage) -> Result<TableDefinition> {
+    if definition.storage == Storage::Memory || storage == Storage::Memory {
+        return Err(Error::Invalid(format!(
+            "table \"{}\" of storage {} cannot become one of storage {}: tables in memory stay what they are",
+            definition.name,
+            definition.storage.name(),
+            storage.name()
+        )));
+    }
+    let reshaped = definition.with_storage(storage);
+    reshaped.validate()?;
+    Ok(reshaped)
+}
+
+/// Refuses rows of trees that do not fit their columns.
+fn check_trees(trees: &[Arc<Tree>], schema: &ColumnSchema, table: &TableVersion) -> Result<()> {
+    for tree in trees {
+        let mut cursor = tree.cursor();
+        let mut there = cursor.seek_first()?;
+        while there {
+            let op = Operation { table: table.shared.id, key: cursor.key(), record: cursor.record() };
+            check_row(schema, table, &op)?;
+            there = cursor.next()?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses rows in deltas that do not fit their columns.
+fn check_deltas(table: &TableVersion, schema: &ColumnSchema) -> Result<()> {
+    for delta in std::iter::once(&table.active).chain(&table.frozen) {
+        let mut cursor = delta.cursor();
+        let mut there = cursor.seek_first();
+        while there {
+            for version in cursor.versions() {
+                let op = Operation { table: table.shared.id, key: cursor.key(), record: version.record };
+                check_row(schema, table, &op)?;
+            }
+            there = cursor.next();
+        }
+    }
+    Ok(())
+}
