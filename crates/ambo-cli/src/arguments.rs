@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::compression::CompressionArguments;
 use crate::engine::Tuning;
 use crate::index::IndexArguments;
+use crate::storage::NewTableArguments;
 use crate::{bench, crash, demo, dump, load};
 
 /// Ambo: one embedded store for rows and columns.
@@ -144,14 +144,14 @@ pub enum Command {
         /// The database's directory
         dir: PathBuf,
     },
-    /// Change how a table is compressed
+    /// Change a table's storage, or how it is compressed
     Alter {
         /// The database's directory
         dir: PathBuf,
         /// The table
         table: String,
         #[command(flatten)]
-        compression: CompressionArguments,
+        changes: NewTableArguments,
     },
     /// Create an index, and build it
     CreateIndex {

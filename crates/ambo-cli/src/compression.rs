@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::str::FromStr;
 
-use ambo::{IntegerCodec, RecordCodec, TableDefinition, TableOptions};
+use ambo::{IntegerCodec, RecordCodec, Storage, TableDefinition, TableOptions};
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::engine::{OrFail, Store};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::schema::short_name;
-use crate::storage;
+use crate::storage::{self, NewTableArguments};
 
 /// What is said where nothing is compressed.
 const NONE: &str = "none";
@@ -84,41 +84,51 @@ pub fn words(options: &TableOptions) -> String {
     [keys, records, dictionary].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Changes how a table is compressed, and says how it is now.
-pub fn alter(store: &Store, table: &str, arguments: &CompressionArguments, out: &mut Output) -> Result<()> {
-    let options = arguments.options();
-    if options.is_empty() {
+/// Changes the storage of a table, or how it is compressed, and says how it is now.
+pub fn alter(store: &Store, table: &str, changes: &NewTableArguments, out: &mut Output) -> Result<()> {
+    let options = changes.compression.options();
+    if options.is_empty() && changes.storage.is_none() {
         return Err(Failure::usage(
-            "change what? say --key-compression, --record-compression or --record-dictionary",
+            "change what? say --storage, --key-compression, --record-compression or --record-dictionary",
         ));
     }
-    let wanted = options.apply(store.table(table)?.definition().clone());
-    if storage::refused(&wanted) {
+    let before = store.table(table)?.definition().clone();
+    let wanted = changes.storage.map_or(before.storage, Storage::from);
+    if storage::refused(&options.apply(before.with_storage(wanted))) {
         return Err(Failure::usage(format!(
-            "table {} is of storage column, which encodes each column by itself; there is nothing to change",
-            short_name(&wanted.name)
+            "table {} is or becomes one of storage column, which encodes each column by itself; there is nothing to change",
+            short_name(&before.name)
         )));
     }
-    store.db.alter_table(table, options).or_fail(&store.dir)?;
+    if wanted != before.storage {
+        store.db.set_storage(table, wanted).or_fail(&store.dir)?;
+    }
+    if !options.is_empty() {
+        store.db.alter_table(table, options).or_fail(&store.dir)?;
+    }
     let table = store.table(table)?;
     let table = table.definition();
     if out.is_json() {
         out.json(&json!({
             "table": short_name(&table.name),
+            "storage": table.storage.name(),
             "key_compression": keys(table),
             "record_compression": table.record_compression.map_or(NONE.into(), |codec| codec.to_string()),
             "record_dictionary": table.record_dictionary,
         }))?;
         return Ok(());
     }
-    writeln!(
-        out,
-        "table {}: keys {}, records {}; what is settled from now on is stored so, `ambo compact {}` rewrites the rest",
-        short_name(&table.name),
-        keys(table),
-        records(table),
-        store.dir.display()
-    )?;
+    write!(out, "table {}: storage {}", short_name(&table.name), table.storage.name())?;
+    if !options.is_empty() {
+        write!(
+            out,
+            ", keys {}, records {}; what is settled from now on is stored so, `ambo compact {}` rewrites the rest",
+            keys(table),
+            records(table),
+            store.dir.display()
+        )?;
+    }
+    writeln!(out)?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use ambo_storage::database::{Engine, Isolation, Running};
 
 use crate::{
     Advice, Batch, CheckReport, CompactReport, Error, IndexDefinition, Info, Native, Options, RecoveryReport,
-    Result, Snapshot, Table, TableDefinition, TableOptions, Transaction, TypedTable,
+    Result, Snapshot, Storage, Table, TableDefinition, TableOptions, Transaction, TypedTable,
 };
 
 /// An open database. Clones share it; the last handle to go closes it.
@@ -212,6 +212,27 @@ impl Database {
     /// [`Error::NotFound`] for its table or a column.
     pub fn create_index(&self, index: &IndexDefinition) -> Result<()> {
         self.engine().create_index(index).map(drop)
+    }
+
+    /// Gives a table another storage, `btree` or `column`, while it is in use: what is settled is built in the other shape, and takes the place
+    /// of what was, at once. A transaction that began before and writes to the table may fail with a conflict.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// use ambo::{Database, Storage, TableDefinition, Type};
+    /// let db = Database::open(dir.path())?;
+    /// let t = TableDefinition::new("t").column("id", Type::I64).column("x", Type::F64).primary_key(&["id"]);
+    /// let t = db.create_table(t)?;
+    /// t.insert_row(&[1.into(), 2.5.into()])?;
+    /// db.set_storage("t", Storage::Column)?;
+    /// assert_eq!(t.select(&["x"])?.scan()?.count(1)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a table in memory, and for rows that its columns cannot hold: then nothing has changed.
+    pub fn set_storage(&self, table: &str, storage: Storage) -> Result<()> {
+        self.engine().set_storage(table, storage)
     }
 
     /// Drops an index.

@@ -49,9 +49,9 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
             check::compact(&store, out)?;
             store.close()
         }
-        Command::Alter { dir, table, compression } => {
+        Command::Alter { dir, table, changes } => {
             let store = Store::open(&dir, Access::Write, tuning)?;
-            compression::alter(&store, &table, &compression, out)?;
+            compression::alter(&store, &table, &changes, out)?;
             store.close()
         }
         Command::CreateIndex { dir, index } => {

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::arguments::{ADVISE_ROWS, RangeArguments, ScanArguments};
-use crate::compression::CompressionArguments;
 use crate::index::IndexArguments;
 use crate::storage::NewTableArguments;
 
@@ -60,12 +59,12 @@ pub enum PromptCommand {
         #[command(flatten)]
         new_table: NewTableArguments,
     },
-    /// Change how a table is compressed: alter NAME --record-compression zstd
+    /// Change a table's storage or compression: alter NAME --storage column, alter NAME --record-compression zstd
     Alter {
         /// The table's name
         table: String,
         #[command(flatten)]
-        compression: CompressionArguments,
+        changes: NewTableArguments,
     },
     /// Make an index: create-index NAME TABLE town,street [--unique] [--hash]
     CreateIndex(IndexArguments),

@@ -214,8 +214,8 @@ impl Session {
                 let definition = new_table.apply(definition.map_err(Failure::Usage)?)?;
                 self.table = Some(self.store.db.create_table(definition).or_fail(&dir)?);
             }
-            PromptCommand::Alter { table, compression } => {
-                compression::alter(&self.store, &table, &compression, out)?;
+            PromptCommand::Alter { table, changes } => {
+                compression::alter(&self.store, &table, &changes, out)?;
                 if self.table.as_ref().is_some_and(|used| schema::name_of(used) == short_name(&table)) {
                     self.table = Some(self.store.table(&table)?);
                 }

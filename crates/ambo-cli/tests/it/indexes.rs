@@ -1,6 +1,6 @@
 //! Indexes through the real program.
 
-use crate::program::{Scratch, ambo, assert_sound};
+use crate::program::{Scratch, ambo, assert_sound, rows};
 
 // Keeps away: an index that is not there when the program has ended, one that a put goes past, and messages that do not help.
 #[test]
@@ -32,6 +32,19 @@ fn an_index_is_made_shown_obeyed_and_dropped() {
         assert_eq!(checked["indexes"], if storage == "btree" { 2 } else { 4 });
         assert_sound(db);
     }
+    // Indexes stay right when their table's storage is changed.
+    let changed = ambo(&["alter", db, "towns_column", "--storage", "btree"]).ok();
+    assert_eq!(changed, "table towns_column: storage btree\n");
+    assert_sound(db);
+    assert_eq!(
+        ambo(&["alter", db, "towns_btree", "--storage", "column", "--json"]).json()["storage"],
+        "column"
+    );
+    ambo(&["alter", db, "towns_btree", "--storage", "memory"]).fails(2, &["in memory"]);
+    ambo(&["alter", db, "towns_btree", "--record-compression", "lz4"]).fails(2, &["encodes each column"]);
+    ambo(&["alter", db, "towns_btree"]).fails(2, &["change what?", "--storage"]);
+    assert_eq!(rows(db, "towns_btree"), 4);
+    assert_sound(db);
     ambo(&["drop-index", db, "by_town_column"]).ok();
     ambo(&["drop-index", db, "by_town_column"]).fails(1, &["by_town_column"]);
     ambo(&["put", db, "-t", "towns_column", "5", "Bern", "US"]).ok();

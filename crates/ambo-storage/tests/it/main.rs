@@ -8,6 +8,7 @@ mod hostile;
 mod indexes;
 mod isolation;
 mod model;
+mod reshape;
 mod scan;
 mod smoke;
 mod support;

@@ -1,0 +1,163 @@
+//! Tables whose storage is changed, while they are written to and not.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use ambo_codec::{Type, Value as Datum};
+use ambo_storage::{
+    Error,
+    catalog::{IndexDefinition, Storage, TableDefinition},
+    database::{Engine, Options, RowFormat, Running},
+    io::sim::{Fault, FaultKind, Op, SimDisk},
+};
+
+use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
+
+/// Keeps away: a write that is lost or comes back when the storage changes under it, indexes that do not follow, and a table that is
+/// neither the one nor the other after a crash.
+#[test]
+fn storage_changes_while_a_table_is_written_to() {
+    const WRITERS: u64 = 2;
+    let options = Options {
+        background_threads: true,
+        background_merge: true,
+        lock_timeout: Duration::from_secs(5),
+        ..small_options()
+    };
+    let disk = SimDisk::new(31);
+    let (engine, _) = Engine::open(disk.env(), options).unwrap();
+    let running = Running::start(engine).unwrap();
+    let engine = running.engine();
+    let definition =
+        TableDefinition::new("t").column("k", Type::I64).column("v", Type::I64).primary_key(&["k"]);
+    let table = engine.create_table(definition).unwrap();
+    engine.create_index(&IndexDefinition::new("i", "t", &["v"])).unwrap();
+    let format = &RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap();
+    let stop = AtomicBool::new(false);
+    let mut expected = BTreeMap::new();
+    let changes = thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|me| {
+                let stop = &stop;
+                scope.spawn(move || {
+                    let mut random = Random::new(me);
+                    let mut mine = BTreeMap::new();
+                    while !stop.load(Ordering::Relaxed) {
+                        let k = (random.below(400) * WRITERS + me) as i64;
+                        let v = random.below(50) as i64;
+                        let row = [Datum::I64(k), Datum::I64(v)];
+                        let key = format.encode_key(&row, 0).unwrap();
+                        if random.one_in(4) {
+                            engine.delete(table, &key).unwrap();
+                            mine.remove(&k);
+                        } else {
+                            engine.put(table, &key, &format.encode_row(&row).unwrap()).unwrap();
+                            mine.insert(k, v);
+                        }
+                    }
+                    mine
+                })
+            })
+            .collect();
+        let mut changes = 0;
+        let mut last = Ok(());
+        for round in 0..16 {
+            let storage = if round % 2 == 0 { Storage::Column } else { Storage::BTree };
+            last = engine.set_storage("t", storage);
+            if last.is_err() {
+                break;
+            }
+            changes += 1;
+        }
+        stop.store(true, Ordering::Relaxed);
+        last.unwrap();
+        writers.into_iter().for_each(|writer| expected.extend(writer.join().unwrap()));
+        changes
+    });
+    assert_eq!(changes, 16);
+    let found = |engine: &std::sync::Arc<Engine>| -> BTreeMap<i64, i64> {
+        let rows = rows(&engine.snapshot(), table).unwrap();
+        let values = rows.iter().map(|(key, row)| format.decode(key, row).unwrap());
+        values
+            .map(|row| match row[..] {
+                [Datum::I64(k), Datum::I64(v)] => (k, v),
+                ref other => panic!("{other:?}"),
+            })
+            .collect()
+    };
+    assert_eq!(found(engine), expected);
+    assert_sound(engine);
+    engine.set_storage("t", Storage::Column).unwrap();
+    let (crashed, _) = open(&disk.crash().env(), &small_options()).unwrap();
+    assert_eq!(found(&crashed), expected);
+    assert_eq!(crashed.current().catalog.find("t").unwrap().1.storage, Storage::Column);
+    assert_sound(&crashed);
+    running.close().unwrap();
+}
+
+/// Keeps away: rows that columns cannot hold, found when it is too late; a storage that cannot be, accepted.
+#[test]
+fn what_does_not_fit_stays_as_it_is() {
+    let disk = SimDisk::new(32);
+    let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+    let typed = TableDefinition::new("t").column("k", Type::U32).column("v", Type::I64).primary_key(&["k"]);
+    let table = engine.create_table(typed).unwrap();
+    engine.put(table, &1u32.to_be_bytes(), b"no row of columns").unwrap();
+    let error = engine.set_storage("t", Storage::Column).unwrap_err();
+    assert!(
+        error.to_string().contains("columns cannot hold") || error.to_string().contains("cannot be read"),
+        "{error}"
+    );
+    assert!(engine.set_storage("t", Storage::Memory).is_err());
+    assert_eq!(engine.get(table, &1u32.to_be_bytes()).unwrap().unwrap(), b"no row of columns"[..]);
+    engine.delete(table, &1u32.to_be_bytes()).unwrap();
+    engine.set_storage("t", Storage::Column).unwrap();
+    let refused = engine.put(table, &1u32.to_be_bytes(), b"no row of columns");
+    assert!(matches!(refused, Err(Error::Invalid(_))));
+    assert_sound(&engine);
+}
+
+/// Keeps away: a full disk or an error in the middle that leaves files or pages behind, or a table that settles no more.
+#[test]
+fn a_change_that_fails_leaves_nothing_behind() {
+    for (to, op) in [(Storage::Column, Op::Create), (Storage::Column, Op::Sync), (Storage::BTree, Op::Write)]
+    {
+        let disk = SimDisk::new(33);
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        let table = engine.create_table(TableDefinition::key_value("t")).unwrap();
+        let put = |from: u32, to: u32| {
+            (from..to).for_each(|n| engine.put(table, &n.to_be_bytes(), &bytes(u64::from(n), 60)).unwrap());
+        };
+        put(0, 3000);
+        if to == Storage::BTree {
+            engine.set_storage("t", Storage::Column).unwrap();
+        }
+        engine.settle().unwrap();
+        let (file, after) = if to == Storage::Column { ("segment-", 0) } else { ("pages", 0) };
+        disk.inject(Fault {
+            op,
+            file_prefix: Some(file.into()),
+            after,
+            kind: FaultKind::NoSpace,
+            once: false,
+        });
+        let error = engine.set_storage("t", to).unwrap_err();
+        assert!(matches!(error, Error::DiskFull(_)), "{op:?}: {error}");
+        disk.clear_faults();
+        put(3000, 3500);
+        engine.settle().unwrap();
+        assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), 3500);
+        assert_eq!(engine.info().unwrap().tables[0].runs, 0, "it settles as before");
+        assert_sound(&engine);
+        engine.set_storage("t", to).unwrap();
+        let segments = ambo_storage::io::Disk::list(&disk).unwrap();
+        let segments = segments.iter().filter(|name| name.starts_with("segment-")).count();
+        assert_eq!(segments > 0, to == Storage::Column);
+        assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), 3500);
+        assert_sound(&engine);
+    }
+}
