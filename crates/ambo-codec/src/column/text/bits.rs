@@ -94,7 +94,7 @@ impl<'a> Packed<'a> {
         let mut at = first;
         let mut groups = out.chunks_exact_mut(TOGETHER);
         // Eight values begin and end with a byte, and up to width 8 they are one load.
-        if width <= 8 && first % TOGETHER == 0 {
+        if width <= 8 && first.is_multiple_of(TOGETHER) {
             for group in groups.by_ref() {
                 let from = at / TOGETHER * width;
                 let mut word = match self.bytes.get(from..).and_then(|rest| rest.first_chunk::<8>()) {
