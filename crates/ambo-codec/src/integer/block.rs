@@ -66,7 +66,7 @@ pub struct Block<'b, W> {
 impl IntegerCodec {
     /// A block to read: of `count` values, the first of them `first`. `bytes` begins with the block and may go on behind it; there
     /// should be 64 bytes more where that is easy, as the last values are read a little faster then.
-    #[inline]
+    #[inline(always)]
     pub fn block<W: Word>(self, bytes: &[u8], first: W, count: usize) -> Result<Block<'_, W>, Damaged> {
         if count == 0 || count > self.block_len() {
             return Err(Damaged("a count that no block has"));
@@ -146,6 +146,7 @@ impl<'b, W: Word> Block<'b, W> {
     }
 
     /// All values. `out` has the length of the block; panics if not.
+    #[inline]
     pub fn decode(&self, out: &mut [W]) -> Result<(), Damaged> {
         assert_eq!(out.len(), self.count, "room for the values of the block");
         simd::decode(Level::best(), self, out)

@@ -24,7 +24,7 @@ impl Level {
 
 /// See [`Block::decode`].
 pub(super) fn decode<W: Word>(_: Level, block: &Block<'_, W>, out: &mut [W]) -> Result<(), Damaged> {
-    scalar::decode(block, out)
+    scalar::decode_any(block, out)
 }
 
 /// See [`Block::select`].

@@ -160,7 +160,7 @@ fn values<W: Word>(block: &Block<'_, W>, mut visit: impl FnMut(W) -> bool) -> Re
 }
 
 /// The first `out.len()` values. See [`Block::decode`].
-pub(super) fn decode<W: Word>(block: &Block<'_, W>, out: &mut [W]) -> Result<(), Damaged> {
+pub(super) fn decode_any<W: Word>(block: &Block<'_, W>, out: &mut [W]) -> Result<(), Damaged> {
     let Some((head, out)) = out.split_first_mut() else { return Ok(()) };
     *head = block.first;
     if out.is_empty() {

@@ -83,6 +83,44 @@ impl<'a> Packed<'a> {
         rest.iter().take(8).rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
     }
 
+    /// The values from `first` on, as many as `out` takes.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub(super) fn unpack(&self, first: usize, out: &mut [u32]) {
+        const TOGETHER: usize = 8;
+        assert!(first + out.len() <= self.len, "values {first} + {} of {}", out.len(), self.len);
+        let (width, mask) = (usize::from(self.width), (1u64 << self.width) - 1);
+        let mut at = first;
+        let mut groups = out.chunks_exact_mut(TOGETHER);
+        // Eight values begin and end with a byte, and up to width 8 they are one load.
+        if width <= 8 && first.is_multiple_of(TOGETHER) {
+            for group in groups.by_ref() {
+                let from = at / TOGETHER * width;
+                let mut word = match self.bytes.get(from..).and_then(|rest| rest.first_chunk::<8>()) {
+                    Some(chunk) => u64::from_le_bytes(*chunk),
+                    None => self.tail(from),
+                };
+                for value in group {
+                    *value = (word & mask) as u32;
+                    word >>= width & 63;
+                }
+                at += TOGETHER;
+            }
+        } else {
+            for group in groups.by_ref() {
+                for value in group {
+                    *value = self.at(at);
+                    at += 1;
+                }
+            }
+        }
+        for value in groups.into_remainder() {
+            *value = self.at(at);
+            at += 1;
+        }
+    }
+
     /// The values of `range`, in order.
     pub(super) fn iter(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = u32> + '_ {
         assert!(range.start <= range.end && range.end <= self.len, "values {range:?} of {}", self.len);
@@ -115,6 +153,11 @@ mod tests {
             let packed = Packed::new(&bytes, values.len(), width).unwrap();
             let again: Vec<u32> = packed.iter(0..values.len()).collect();
             prop_assert_eq!(&again, &values);
+            for first in 0..values.len().min(10) {
+                let mut some = vec![0; values.len() - first];
+                packed.unpack(first, &mut some);
+                prop_assert_eq!(&some, &values[first..]);
+            }
             prop_assert!(values.iter().enumerate().all(|(index, value)| packed.get(index) == *value));
             prop_assert!(bytes.is_empty() || Packed::new(&bytes[1..], values.len(), width).is_none());
         }

@@ -145,6 +145,15 @@ impl<'a> Bounds<'a> {
         self.shortest + self.lengths.map_or(0, |lengths| lengths.get(index) as usize)
     }
 
+    /// The lengths of the strings from `first` on, as many as `out` takes.
+    pub(super) fn lengths(&self, first: usize, out: &mut [u32]) {
+        match self.lengths {
+            None => out.fill(0),
+            Some(lengths) => lengths.unpack(first, out),
+        }
+        out.iter_mut().for_each(|length| *length = length.wrapping_add(self.shortest as u32));
+    }
+
     /// Calls `string` with the number and the bounds of each of `rows`, in order, one after the other without gaps.
     #[inline]
     pub(super) fn each(&self, rows: Range<usize>, mut string: impl FnMut(usize, Range<usize>)) -> Result<()> {

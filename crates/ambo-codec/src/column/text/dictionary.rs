@@ -22,10 +22,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::{BytesView, SharedTable, TextBlock, reader::Reader, strings::Strings};
+use super::{BytesView, SharedTable, TextBlock, copy::SLACK, reader::Reader, strings::Strings};
 use crate::{
     Error, Result,
-    column::bits::{Packed, packed_len},
+    column::{
+        VECTOR,
+        bits::{Packed, packed_len},
+    },
 };
 
 /// Where the different strings are.
@@ -121,7 +124,7 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// Appends the strings of `rows`, `decoded` bytes at most.
+    /// Appends the strings of `rows`, `decoded` bytes at most. What it appended before an error stays.
     pub(super) fn decode(
         &self,
         rows: Range<usize>,
@@ -129,10 +132,28 @@ impl<'a> Dictionary<'a> {
         offsets: &mut Vec<u32>,
         data: &mut Vec<u8>,
     ) -> Result<()> {
-        let mut codes = Vec::new();
-        self.codes(rows, &mut codes);
-        let limit = data.len() + decoded;
-        self.entries()?.pick(&codes, limit, offsets, data).ok_or_else(foreign)
+        let strings = self.entries()?;
+        let (first, base) = (offsets.len(), data.len());
+        let room = strings.room(rows.len(), decoded);
+        offsets.resize(first + rows.len(), 0);
+        data.resize(base + room + SLACK, 0);
+        let (mut ends, mut at) = (&mut offsets[first..], base);
+        let mut codes = [0u32; VECTOR];
+        let mut row = rows.start;
+        while row < rows.end {
+            // Whole vectors are unpacked fastest, and their codes stay in the nearest cache.
+            let end = rows.end.min((row / VECTOR + 1) * VECTOR);
+            let codes = &mut codes[..end - row];
+            self.codes.unpack(row..end, codes);
+            if self.lowest > 0 {
+                codes.iter_mut().for_each(|code| *code = code.wrapping_add(self.lowest));
+            }
+            let (vector, rest) = ends.split_at_mut(codes.len());
+            at = strings.put(codes, vector, data, at).ok_or_else(foreign)?;
+            (ends, row) = (rest, end);
+        }
+        data.truncate(at);
+        Ok(())
     }
 
     /// Appends the strings of these codes.

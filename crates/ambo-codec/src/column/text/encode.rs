@@ -88,7 +88,7 @@ impl Proposal {
             (Self::Positional(_), _) => 102,
             (_, Goal::Size) => 103,
             (Self::Fsst { .. }, _) => 108,
-            (Self::Front { .. }, _) => 115,
+            (Self::Front { .. }, _) => 130,
             (Self::Compressed(_), _) => 150,
         }
     }

@@ -62,24 +62,39 @@ impl<'a> Front<'a> {
         let (mut ends, mut bytes) = (Vec::new(), Vec::new());
         self.suffixes.decode(first..rows.end, &mut ends, &mut bytes)?;
         let suffixes = Strings::new(ends, bytes);
-        let total = self.total(first..rows.end, &suffixes)?;
+        let mut prefixes = vec![0; rows.end - first];
+        self.prefixes.unpack(first, &mut prefixes);
+        let total = total(&prefixes, &suffixes)?;
         if total > decoded {
             return Err(damaged("the strings are longer than their block"));
         }
         let base = data.len();
         data.resize(base + total + SLACK, 0);
-        let (mut at, mut before, mut cut) = (base, base, base);
-        for (index, row) in (first..rows.end).enumerate() {
-            let prefix = self.prefixes.get(row) as usize;
-            let (start, len) = suffixes.bounds(index);
-            copy::copy_within(data, before, prefix, at);
-            suffixes.copy(start, len, data, at + prefix);
+        let skipped = rows.start - first;
+        let ends_at = offsets.len();
+        offsets.resize(ends_at + rows.len(), 0);
+        let (mut at, mut cut) = (base, base);
+        // The first bytes of the string before. From memory they would have to wait until it is written, as the two
+        // writes that made it cannot be read as one.
+        let mut head = 0;
+        let mut before = base;
+        for (index, prefix) in prefixes.iter().enumerate() {
+            let prefix = *prefix as usize;
+            let (suffix, start, len) = suffixes.sixteen(index);
+            if prefix + len < HEAD {
+                head = head & LOW_BYTES[prefix % HEAD] | suffix << (8 * (prefix % HEAD));
+                *head_at(data, at) = head.to_le_bytes();
+            } else {
+                copy::copy_within(data, before, prefix, at);
+                suffixes.copy(start, len, data, at + prefix);
+                head = u128::from_le_bytes(*head_at(data, at));
+            }
             before = at;
             at += prefix + len;
-            if row < rows.start {
+            if index < skipped {
                 cut = at;
             } else {
-                offsets.push((at - (cut - base)) as u32);
+                offsets[ends_at + index - skipped] = (at - (cut - base)) as u32;
             }
         }
         data.truncate(at);
@@ -90,24 +105,42 @@ impl<'a> Front<'a> {
         Ok(())
     }
 
-    /// The bytes of these strings, of which each has no more in common with the one before it than that is long.
-    fn total(&self, rows: Range<usize>, suffixes: &Strings) -> Result<usize> {
-        let (mut total, mut before) = (0, 0);
-        for (index, row) in rows.enumerate() {
-            let prefix = self.prefixes.get(row) as usize;
-            if prefix > if row % RESTART == 0 { 0 } else { before } {
-                return Err(damaged("a prefix is longer than the string before"));
-            }
-            before = prefix + suffixes.bounds(index).1;
-            total += before;
-        }
-        Ok(total)
-    }
-
     /// Appends string `row`.
     pub(super) fn append(&self, row: usize, decoded: usize, data: &mut Vec<u8>) -> Result<()> {
         self.decode(row..row + 1, decoded, &mut Vec::new(), data)
     }
+}
+
+/// Bytes of a string that are made in a register.
+const HEAD: usize = 16;
+
+/// The first bytes of a string in `data`.
+#[inline]
+fn head_at(data: &mut [u8], at: usize) -> &mut [u8; HEAD] {
+    data[at..].first_chunk_mut().expect("bytes that may be overwritten follow the strings")
+}
+
+/// Ones in so many of the lowest bytes.
+static LOW_BYTES: [u128; HEAD] = {
+    let mut ones = [0; HEAD];
+    let mut count = 1;
+    while count < HEAD {
+        ones[count] = ones[count - 1] << 8 | 0xff;
+        count += 1;
+    }
+    ones
+};
+
+/// The bytes of these strings, of which each has no more in common with the one before it than that is long. The first begins anew.
+fn total(prefixes: &[u32], suffixes: &Strings) -> Result<usize> {
+    let (mut total, mut before, mut fits) = (0, 0, true);
+    for (index, prefix) in prefixes.iter().enumerate() {
+        let prefix = *prefix as usize;
+        fits &= prefix <= if index % RESTART == 0 { 0 } else { before };
+        before = prefix + suffixes.bounds(index).1;
+        total += before;
+    }
+    if fits { Ok(total) } else { Err(damaged("a prefix is longer than the string before")) }
 }
 
 /// The prefix lengths of `strings`.

@@ -73,29 +73,33 @@ impl<'a> Fsst<'a> {
     ) -> Result<()> {
         let mut at = data.len();
         let mut places = Vec::new();
+        let mut lengths = [0; RUN];
         let mut start = self.bounds.start(rows.start)?;
-        for first in rows.clone().step_by(RUN) {
-            let run = first..(first + RUN).min(rows.end);
-            let end = self.bounds.start(run.end)?;
+        let first = offsets.len();
+        offsets.resize(first + rows.len(), 0);
+        for (run, ends) in rows.step_by(RUN).zip(offsets[first..].chunks_mut(RUN)) {
+            let lengths = &mut lengths[..ends.len()];
+            self.bounds.lengths(run, lengths);
+            let end = start + lengths.iter().map(|length| *length as usize).sum::<usize>();
             let Some(codes) = self.codes.get(start..end) else {
-                return Err(Error::malformed(0, "the strings are not in order"));
+                return Err(Error::malformed(0, "a string ends beyond the strings"));
             };
             // Room for whatever the codes stand for: decoding cannot run out of it.
             data.resize(at + codes.len() * EXPANSION_MAX + SLACK, 0);
             places.resize(places.len().max(codes.len() + 1), 0);
+            let places = &mut places[..=codes.len()];
             places[0] = at as u32;
-            at = self.symbols.decode_run(codes, data, at, &mut places[1..=codes.len()])?;
-            let mut inside = false;
-            self.bounds.each(run, |_, bounds| {
-                let place = bounds.end.checked_sub(start).and_then(|end| places.get(end));
-                let place = place.copied().unwrap_or(INSIDE_ESCAPE);
-                inside |= place == INSIDE_ESCAPE;
-                offsets.push(place);
-            })?;
-            if inside || offsets.last().is_none_or(|last| *last as usize != at) {
+            at = self.symbols.decode_run(codes, data, at, &mut places[1..])?;
+            let (mut end, mut inside) = (0, false);
+            for (slot, length) in ends.iter_mut().zip(lengths) {
+                end += *length as usize;
+                *slot = places.get(end).copied().unwrap_or(INSIDE_ESCAPE);
+                inside |= *slot == INSIDE_ESCAPE;
+            }
+            if inside {
                 return Err(Error::malformed(0, "a string ends inside an escape"));
             }
-            start = end;
+            start += codes.len();
         }
         data.truncate(at);
         Ok(())

@@ -10,13 +10,16 @@ use super::{
 pub(super) struct Strings {
     offsets: Vec<u32>,
     padded: Vec<u8>,
+    longest: usize,
 }
 
 impl Strings {
     /// From offsets and data as they are decoded.
     pub(super) fn new(offsets: Vec<u32>, mut data: Vec<u8>) -> Self {
         data.resize(data.len() + SLACK, 0);
-        Self { offsets, padded: data }
+        let lengths = offsets.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
+        let longest = lengths.max().unwrap_or(0) as usize;
+        Self { offsets, padded: data, longest }
     }
 
     pub(super) fn view(&self) -> BytesView<'_> {
@@ -50,6 +53,66 @@ impl Strings {
         copy::copy(&self.padded, start, len, to, at);
     }
 
+    /// Sixteen bytes of string `index` and what follows it, and where it lies.
+    #[inline]
+    pub(super) fn sixteen(&self, index: usize) -> (u128, usize, usize) {
+        let (start, len) = self.bounds(index);
+        let bytes =
+            self.padded[start..].first_chunk::<16>().expect("bytes that may be read follow the strings");
+        (u128::from_le_bytes(*bytes), start, len)
+    }
+
+    /// Room for the strings with `count` numbers, of which it is known that they have `limit` bytes at most.
+    pub(super) fn room(&self, count: usize, limit: usize) -> usize {
+        count.saturating_mul(self.longest).min(limit)
+    }
+
+    /// Puts the strings with these numbers into `data` from `at` on, and where each ends into `ends`; returns where the
+    /// last one ends. `None` when a number is out of range or a string would end less than [`SLACK`] bytes before the end of `data`.
+    ///
+    /// REQUIRES: `ends` is as long as `codes`.
+    pub(super) fn put(&self, codes: &[u32], ends: &mut [u32], data: &mut [u8], at: usize) -> Option<usize> {
+        let end = match self.longest {
+            0..=16 => self.put_short::<16>(codes, ends, data, at),
+            17..=32 => self.put_short::<32>(codes, ends, data, at),
+            _ => self.put_any(codes, ends, data, at),
+        };
+        end.filter(|end| end + SLACK <= data.len())
+    }
+
+    /// As [`Strings::put`], of strings of at most `N` bytes, which is at most [`SLACK`]: a copy of `N` bytes for each.
+    #[inline(always)]
+    fn put_short<const N: usize>(
+        &self,
+        codes: &[u32],
+        ends: &mut [u32],
+        data: &mut [u8],
+        mut at: usize,
+    ) -> Option<usize> {
+        for (code, end) in codes.iter().zip(ends) {
+            let &[start, behind] = self.offsets.get(*code as usize..)?.first_chunk()?;
+            let string = self.padded.get(start as usize..)?.first_chunk::<N>()?;
+            *data.get_mut(at..)?.first_chunk_mut()? = *string;
+            at += (behind - start) as usize;
+            *end = at as u32;
+        }
+        Some(at)
+    }
+
+    fn put_any(&self, codes: &[u32], ends: &mut [u32], data: &mut [u8], mut at: usize) -> Option<usize> {
+        for (code, end) in codes.iter().zip(ends) {
+            let &[start, behind] = self.offsets.get(*code as usize..)?.first_chunk()?;
+            let len = (behind - start) as usize;
+            if at + len + SLACK > data.len() {
+                return None;
+            }
+            copy::copy(&self.padded, start as usize, len, data, at);
+            at += len;
+            *end = at as u32;
+        }
+        Some(at)
+    }
+
     /// Appends the strings with these numbers to `offsets` and `data`, which have the same layout.
     /// `None`, and nothing is appended, when a number is out of range or `data` would be longer than `limit`.
     pub(super) fn pick(
@@ -59,28 +122,14 @@ impl Strings {
         offsets: &mut Vec<u32>,
         data: &mut Vec<u8>,
     ) -> Option<()> {
-        let (first_offset, base) = (offsets.len(), data.len());
-        let mut end = base;
-        offsets.reserve(codes.len());
-        let in_range = codes.iter().try_for_each(|code| {
-            let code = *code as usize;
-            let (start, behind) = (*self.offsets.get(code)?, *self.offsets.get(code + 1)?);
-            end += (behind - start) as usize;
-            offsets.push(end as u32);
-            Some(())
-        });
-        if in_range.is_none() || end > limit {
-            offsets.truncate(first_offset);
-            return None;
+        let (first, base) = (offsets.len(), data.len());
+        offsets.resize(first + codes.len(), 0);
+        data.resize(base + self.room(codes.len(), limit.checked_sub(base)?) + SLACK, 0);
+        let end = self.put(codes, &mut offsets[first..], data, base);
+        data.truncate(end.unwrap_or(base));
+        if end.is_none() {
+            offsets.truncate(first);
         }
-        data.resize(end + SLACK, 0);
-        let mut at = base;
-        for code in codes {
-            let (start, len) = self.bounds(*code as usize);
-            copy::copy(&self.padded, start, len, data, at);
-            at += len;
-        }
-        data.truncate(end);
-        Some(())
+        end.map(|_| ())
     }
 }

@@ -141,7 +141,7 @@ impl Symbols {
     /// Decodes the codes of several strings to `out`, from `at` on, and returns where the last one ends. `places` gets the end of what is
     /// decoded after each code, or [`INSIDE_ESCAPE`]. Up to [`SLACK`] bytes behind the end are overwritten.
     ///
-    /// Eight codes at a time: room is looked for once, and codes without a symbol (escapes, mostly) once behind all.
+    /// Four codes at a time: room is looked for once, and codes without a symbol (escapes, mostly) once behind all.
     ///
     /// REQUIRES: `places` is as long as `codes`.
     pub(super) fn decode_run(
@@ -151,18 +151,18 @@ impl Symbols {
         mut at: usize,
         places: &mut [u32],
     ) -> Result<usize> {
-        const CODES: usize = 8;
+        const CODES: usize = 4;
         let mut done = 0;
-        while let Some(eight) = codes[done..].first_chunk::<CODES>()
+        while let Some(four) = codes[done..].first_chunk::<CODES>()
             && let Some(room) = out.get_mut(at..).and_then(|room| room.first_chunk_mut::<{ CODES * 8 + 8 }>())
             && let Some(slots) = places.get_mut(done..).and_then(|slots| slots.first_chunk_mut::<CODES>())
         {
             let (mut end, mut all) = (0, true);
-            for (code, slot) in eight.iter().zip(slots) {
+            for (code, slot) in four.iter().zip(slots) {
                 let code = usize::from(*code);
                 let length = self.lengths[code];
                 all &= length != 0;
-                // Seven symbols have at most 56 bytes: the mask changes nothing, and the compiler knows that there is room.
+                // Three symbols have at most 24 bytes: the mask changes nothing, and the compiler knows that there is room.
                 let begin = end & (CODES * 8 - 1);
                 room[begin..begin + 8].copy_from_slice(&self.symbols[code].to_le_bytes());
                 end += usize::from(length);
@@ -173,7 +173,7 @@ impl Symbols {
                 done += CODES;
                 continue;
             }
-            // An escape has its byte behind it, perhaps behind the eight.
+            // An escape has its byte behind it, perhaps behind the four.
             let mut until = done;
             while until < done + CODES {
                 until += 1 + usize::from(codes[until] == ESCAPE_CODE);

@@ -22,7 +22,7 @@ pub(in crate::integer) struct Words32(__m256i);
 pub(in crate::integer) struct Words64(__m256i);
 
 /// Only the first half of each row is used: the bytes of four lanes.
-static SPREAD_32: Spread<16, 26> = Spread::new::<0, 1>();
+static SPREAD_32: Spread<16, 26> = Spread::new();
 
 /// The first `N` bytes of `data` from `at` on, and zeros where it has none.
 #[cold]
@@ -190,6 +190,14 @@ impl Lanes for Words32 {
 
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn line(first: u32, slope: u32) -> Self {
+        let rise =
+            _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(slope as i32));
+        Self(_mm256_add_epi32(rise, _mm256_set1_epi32(first as i32)))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn store_first(self, to: *mut u32, count: usize) {
         let first =
             _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -318,6 +326,13 @@ impl Lanes for Words64 {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn splat(word: u64) -> Self {
         Self(_mm256_set1_epi64x(word as i64))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn line(first: u64, slope: u64) -> Self {
+        let at = |lane: u64| first.wrapping_add(slope.wrapping_mul(lane)) as i64;
+        Self(_mm256_setr_epi64x(at(0), at(1), at(2), at(3)))
     }
 
     #[inline]

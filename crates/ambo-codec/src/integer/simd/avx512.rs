@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{
     lanes::Lanes,
-    tables::{Controls, Spread},
+    tables::{Controls, GapPlan, PairPlan, Sixteen, Spread},
     unrolled,
 };
 use crate::integer::{
@@ -19,14 +19,10 @@ pub(in crate::integer) struct Words32(__m512i);
 #[derive(Clone, Copy)]
 pub(in crate::integer) struct Words64(__m512i);
 
-static SPREAD_32: Spread<16, 26> = Spread::new::<0, 1>();
-static SPREAD_64: Spread<8, 65> = Spread::new::<0, 1>();
-/// From integer 15 on: value 16 of a block of gaps is the first of a vector.
-static SPREAD_32_FROM_15: Spread<16, 26> = Spread::new::<15, 1>();
-/// Every second integer of 32, from where their first one begins.
-static PAIRS_FROM_0: Spread<16, 17> = Spread::new::<0, 2>();
-static PAIRS_FROM_1: Spread<16, 17> = Spread::new::<1, 2>();
-static PAIRS_FROM_31: Spread<16, 17> = Spread::new::<31, 2>();
+static SPREAD_32: Spread<16, 26> = Spread::new();
+static SPREAD_64: Spread<8, 65> = Spread::new();
+static GAPS: [GapPlan; 26] = GapPlan::ALL;
+static PAIRS: [PairPlan; 17] = PairPlan::ALL;
 
 /// A bit for each of the first `count` bytes of 64.
 #[inline]
@@ -111,17 +107,42 @@ fn plan_32<const WIDTHS: usize>(spread: &Spread<16, WIDTHS>, width: u8) -> Plan 
     Plan { width: at, bytes, shift: _mm512_cvtepu8_epi32(shift), mask: _mm512_set1_epi32(mask(width) as i32) }
 }
 
-/// Sixteen integers of a width in a row, from byte `at` on.
-///
-/// # Safety
-/// The machine has the instructions, and `data` 64 bytes from `at` on.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-unsafe fn sixteen_at(plan: &Plan, data: &[u8], at: usize) -> __m512i {
-    // SAFETY: The caller's.
-    let bytes = unsafe { _mm512_loadu_epi8(data.as_ptr().add(at).cast()) };
-    let spread = _mm512_permutexvar_epi8(plan.bytes, bytes);
-    _mm512_and_si512(_mm512_srlv_epi32(spread, plan.shift), plan.mask)
+/// What [`Sixteen`] has, in vectors.
+#[derive(Clone, Copy)]
+struct Unpack {
+    bytes: __m512i,
+    shift: __m512i,
+    mask: __m512i,
+}
+
+impl Unpack {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(plan: &Sixteen) -> Self {
+        // SAFETY: Each has 64 bytes.
+        let (bytes, shift, mask) = unsafe {
+            (
+                _mm512_load_si512(plan.bytes.as_ptr().cast()),
+                _mm512_load_si512(plan.shift.as_ptr().cast()),
+                _mm512_load_si512(plan.mask.as_ptr().cast()),
+            )
+        };
+        // The compiler would compare each shift with 32 if it could not see that they are smaller.
+        Self { bytes, shift: _mm512_and_si512(shift, _mm512_set1_epi32(7)), mask }
+    }
+
+    /// The integers in the bytes from `at` on.
+    ///
+    /// # Safety
+    /// The machine has the instructions, and `data` 64 bytes from `at` on.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    unsafe fn at(&self, data: &[u8], at: usize) -> __m512i {
+        // SAFETY: The caller's.
+        let bytes = unsafe { _mm512_loadu_epi8(data.as_ptr().add(at).cast()) };
+        let spread = _mm512_permutexvar_epi8(self.bytes, bytes);
+        _mm512_and_si512(_mm512_srlv_epi32(spread, self.shift), self.mask)
+    }
 }
 
 /// A whole block of gaps, whose values are written in whole vectors: the first one begins with `first`. `false` if the
@@ -133,41 +154,49 @@ unsafe fn gap_row(first: u32, packing: Packing, data: &[u8], out: &mut [u32; 128
     if width > 25 || data.len() < 14 * width + 64 {
         return false;
     }
-    let least = _mm512_set1_epi32(packing.step.wrapping_add(1) as i32);
-    let first = _mm512_set1_epi32(first as i32);
+    let least = packing.step.wrapping_add(1) as u32;
     // SAFETY: The machine has the instructions, and nothing is read from byte `14 * width` on but 64 bytes.
     unsafe {
         if width <= 16 {
-            gap_pairs(first, least, packing, data, out)
+            gap_pairs(first, least, packing.width, data, out);
         } else {
-            gaps(first, least, packing, data, out)
+            gaps(first, least, packing.width, data, out);
         }
     }
     true
 }
 
-/// As [`gap_row`], a vector at a time.
+/// `first + slope * lane`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn line_32(first: u32, slope: u32) -> __m512i {
+    let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    let rise = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(slope as i32));
+    _mm512_add_epi32(rise, _mm512_set1_epi32(first as i32))
+}
+
+/// As [`gap_row`], a vector at a time. `least` of each gap is added as a line.
 ///
 /// # Safety
 /// As it says.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-unsafe fn gaps(first: __m512i, least: __m512i, packing: Packing, data: &[u8], out: &mut [u32; 128]) {
-    let width = usize::from(packing.width);
+unsafe fn gaps(first: u32, least: u32, width: u8, data: &[u8], out: &mut [u32; 128]) {
     let to = out.as_mut_ptr();
+    let width = usize::from(width);
+    let plan = &GAPS[width];
+    let rise = line_32(least, least);
+    let base = _mm512_add_epi32(rise, _mm512_set1_epi32(first.wrapping_sub(least) as i32));
     // SAFETY: The caller's; `out` has eight vectors.
     unsafe {
-        let integers = sixteen_at(&plan_32(&SPREAD_32, packing.width), data, 0);
-        let gaps = Words32(_mm512_alignr_epi32::<15>(_mm512_add_epi32(integers, least), first));
-        let values = gaps.prefix_sum();
+        let mut values = Words32(Unpack::new(&plan.first).at(data, 0)).prefix_sum().add(Words32(base));
         values.store(to);
-        let mut last = values.last();
-        let plan = plan_32(&SPREAD_32_FROM_15, packing.width);
+        let next = Unpack::new(&plan.next);
         for vector in 0..7 {
-            let integers = sixteen_at(&plan, data, 15 * width / 8 + 2 * width * vector);
-            let sums = Words32(_mm512_add_epi32(integers, least)).prefix_sum();
-            sums.add(last).store(to.add((vector + 1) * 16));
-            last = last.add(sums.last());
+            let base = values.last().add(Words32(rise));
+            let integers = next.at(data, 15 * width / 8 + 2 * width * vector);
+            values = Words32(integers).prefix_sum().add(base);
+            values.store(to.add((vector + 1) * 16));
         }
     }
 }
@@ -176,37 +205,73 @@ unsafe fn gaps(first: __m512i, least: __m512i, packing: Packing, data: &[u8], ou
 /// pairs and one prefix sum does for both. 32 integers have to fit a vector.
 ///
 /// # Safety
-/// As it says, and `packing.width` is at most 16.
+/// As it says, and `width` is at most 16.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-unsafe fn gap_pairs(first: __m512i, least: __m512i, packing: Packing, data: &[u8], out: &mut [u32; 128]) {
-    let width = usize::from(packing.width);
+unsafe fn gap_pairs(first: u32, least: u32, width: u8, data: &[u8], out: &mut [u32; 128]) {
     let to = out.as_mut_ptr();
+    let width = usize::from(width);
+    let plan = &PAIRS[width];
     let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
     let high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    let leasts = _mm512_set1_epi32(least as i32);
+    // The line of the odd values: from one pair of vectors to the next, and in the first one.
+    let twice = least.wrapping_mul(2);
+    let rise = line_32(twice, twice);
+    let mut base = _mm512_add_epi32(rise, _mm512_set1_epi32(first.wrapping_sub(least) as i32));
     // SAFETY: The caller's; `out` has four pairs of vectors.
     unsafe {
-        let odd_plan = plan_32(&PAIRS_FROM_0, packing.width);
-        let even_plan = plan_32(&PAIRS_FROM_31, packing.width);
-        let even = sixteen_at(&plan_32(&PAIRS_FROM_1, packing.width), data, width / 8);
-        // The first value in place of the gap before it.
-        let mut even = _mm512_alignr_epi32::<15>(_mm512_add_epi32(even, least), first);
-        let mut last = _mm512_setzero_si512();
+        let (even_plan, odd_plan) = (Unpack::new(&plan.even), Unpack::new(&plan.odd));
+        let mut even = Unpack::new(&plan.first).at(data, 0);
+        // From memory, as the compiler would make two shuffles of a lane that it knows.
+        let last = _mm512_load_si512(plan.last.as_ptr().cast());
         for pair in 0..4 {
-            let odd = _mm512_add_epi32(sixteen_at(&odd_plan, data, 4 * width * pair), least);
+            let odd = odd_plan.at(data, 4 * width * pair);
             let sums = Words32(_mm512_add_epi32(even, odd)).prefix_sum();
-            let odd_values = _mm512_add_epi32(sums.0, last);
-            let even_values = _mm512_sub_epi32(odd_values, odd);
+            let odd_values = _mm512_add_epi32(sums.0, base);
+            let even_values = _mm512_sub_epi32(odd_values, _mm512_add_epi32(odd, leasts));
             let to = to.add(32 * pair);
             Words32(_mm512_permutex2var_epi32(even_values, low, odd_values)).store(to);
             Words32(_mm512_permutex2var_epi32(even_values, high, odd_values)).store(to.add(16));
-            last = _mm512_add_epi32(last, sums.last().0);
             if pair < 3 {
-                let next = sixteen_at(&even_plan, data, 31 * width / 8 + 4 * width * pair);
-                even = _mm512_add_epi32(next, least);
+                even = even_plan.at(data, 31 * width / 8 + 4 * width * pair);
+                base = _mm512_add_epi32(_mm512_permutexvar_epi32(last, odd_values), rise);
             }
         }
     }
+}
+
+/// The sum of the sums of the first 1, 2, … 127 of the integers of a whole block of gaps; of a block that [`gap_row`] does not
+/// take: `None`.
+///
+/// # Safety
+/// The machine has the instructions.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+unsafe fn sum_gap_row(width: u8, data: &[u8]) -> Option<u64> {
+    let bytes = usize::from(width);
+    if width > 25 || data.len() < 14 * bytes + 64 {
+        return None;
+    }
+    let (first, next) = (Unpack::new(&GAPS[bytes].first), Unpack::new(&GAPS[bytes].next));
+    // SAFETY: 64 bytes from there on are in `data`; the rest is the caller's.
+    let mut lanes = unsafe { first.at(data, 0) };
+    // The sum of `lanes` after each vector: at most 36 integers of 25 bits.
+    let mut running = lanes;
+    for vector in 0..7 {
+        // SAFETY: As above.
+        lanes = _mm512_add_epi32(lanes, unsafe { next.at(data, 15 * bytes / 8 + 2 * bytes * vector) });
+        running = _mm512_add_epi32(running, lanes);
+    }
+    // The gap before value `16 * k + l` is in `128 - 16 * k - l` sums, and `8 - k` times in `running`.
+    let lane = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    let too_often = _mm512_mul_epu32(lanes, lane);
+    let next_lane = _mm512_add_epi64(lane, _mm512_set1_epi64(1));
+    let odd_too_often = _mm512_mul_epu32(_mm512_srli_epi64::<32>(lanes), next_lane);
+    let even = _mm512_and_si512(running, _mm512_set1_epi64(0xffff_ffff));
+    let sums = _mm512_slli_epi64::<4>(_mm512_add_epi64(even, _mm512_srli_epi64::<32>(running)));
+    let sums = _mm512_sub_epi64(sums, _mm512_add_epi64(too_often, odd_too_often));
+    Some(_mm512_reduce_add_epi64(sums) as u64)
 }
 
 /// The plan for lanes of 64 bits.
@@ -427,6 +492,12 @@ impl Lanes for Words32 {
     }
 
     #[inline(always)]
+    unsafe fn sum_gap_row(width: u8, data: &[u8], count: usize) -> Option<u64> {
+        // SAFETY: The caller's.
+        if count == 127 { unsafe { sum_gap_row(width, data) } } else { None }
+    }
+
+    #[inline(always)]
     unsafe fn sum_lanes(width: u8, data: &[u8], count: usize) -> Option<u64> {
         // SAFETY: The caller's.
         (count == 255).then(|| unsafe { unrolled::sum(width, data) })
@@ -438,6 +509,12 @@ impl Lanes for Words32 {
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
     unsafe fn splat(word: u32) -> Self {
         Self(_mm512_set1_epi32(word as i32))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+    unsafe fn line(first: u32, slope: u32) -> Self {
+        Self(line_32(first, slope))
     }
 
     #[inline]
@@ -546,6 +623,14 @@ impl Lanes for Words64 {
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
     unsafe fn splat(word: u64) -> Self {
         Self(_mm512_set1_epi64(word as i64))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+    unsafe fn line(first: u64, slope: u64) -> Self {
+        let lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+        let rise = _mm512_mullo_epi64(lanes, _mm512_set1_epi64(slope as i64));
+        Self(_mm512_add_epi64(rise, _mm512_set1_epi64(first as i64)))
     }
 
     #[inline]

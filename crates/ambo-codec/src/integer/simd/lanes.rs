@@ -17,6 +17,8 @@ pub(super) trait Lanes: Copy {
 
     /// `word` in all lanes.
     unsafe fn splat(word: Self::Word) -> Self;
+    /// `first + slope * lane`, wrapping.
+    unsafe fn line(first: Self::Word, slope: Self::Word) -> Self;
     /// Reads all lanes from `from`, which has them.
     unsafe fn load(from: *const Self::Word) -> Self;
     /// Writes all lanes to `to`, which has room.
@@ -57,6 +59,11 @@ pub(super) trait Lanes: Copy {
     #[inline(always)]
     unsafe fn decode_lanes(_: Self::Word, _: Packing, _: &[u8], _: &mut [Self::Word]) -> bool {
         false
+    }
+    /// The sum of the sums of the first 1, 2, … `count` integers of a block of gaps in a row, if there is special code for it.
+    #[inline(always)]
+    unsafe fn sum_gap_row(_: u8, _: &[u8], _: usize) -> Option<u64> {
+        None
     }
     /// The sum of the integers of a whole block of bits in lanes, if there is special code for it.
     #[inline(always)]

@@ -117,8 +117,8 @@ macro_rules! dispatch {
 }
 
 dispatch!(
-    /// See [`Block::decode`].
-    decode(out: &mut [W]) -> ()
+    /// See [`decode`].
+    decode_any(out: &mut [W]) -> ()
 );
 dispatch!(
     /// See [`Block::select`]; only for blocks of gaps.
@@ -132,3 +132,17 @@ dispatch!(
     /// See [`Block::sum`].
     sum() -> u128
 );
+
+/// See [`Block::decode`].
+#[inline]
+pub(super) fn decode<W: Word>(level: Level, block: &Block<'_, W>, out: &mut [W]) -> Result<(), Damaged> {
+    // SAFETY: The machine has the level.
+    let done = unsafe {
+        match level {
+            Level::Avx512 => ops::decode_whole::<<W as Vectors>::Avx512>(block, out),
+            Level::Avx2 => ops::decode_whole::<<W as Vectors>::Avx2>(block, out),
+            Level::Scalar => false,
+        }
+    };
+    if done { Ok(()) } else { decode_any(level, block, out) }
+}

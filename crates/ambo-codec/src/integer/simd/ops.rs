@@ -54,12 +54,31 @@ macro_rules! with_source {
 /// `first + least * position` for the positions `begin ..`.
 #[inline(always)]
 unsafe fn line<L: Lanes>(first: L::Word, packing: Packing, begin: usize) -> L {
-    let mut words = [L::Word::default(); 16];
-    for (lane, word) in words[..L::LEN].iter_mut().enumerate() {
-        *word = on_line(first, packing, (begin + lane) as u64, 0);
+    let slope = on_line(L::Word::default(), packing, 1, 0);
+    // SAFETY: The caller's.
+    unsafe { L::line(on_line(first, packing, begin as u64, 0), slope) }
+}
+
+/// All values of a block that there is special code for, called without the way over memory that a block takes: the
+/// jump to the code of its width is often mispredicted, and would be known so much later. `false` if there is none.
+///
+/// # Safety
+/// The machine has the instruction set of `L`.
+#[inline(always)]
+pub(super) unsafe fn decode_whole<L: Lanes>(block: &Block<'_, L::Word>, out: &mut [L::Word]) -> bool {
+    match block.stored {
+        // SAFETY: The caller's.
+        Stored::GapRow(packing) if packing.width > 0 => unsafe {
+            L::decode_gap_row(block.first, packing, block.data, out)
+        },
+        Stored::FrameLanes(packing) if packing.width > 0 => {
+            let Some((head, out)) = out.split_first_mut() else { return false };
+            *head = block.first;
+            // SAFETY: The caller's.
+            unsafe { L::decode_lanes(block.first, packing, block.data, out) }
+        }
+        _ => false,
     }
-    // SAFETY: There are at most 16 lanes; the rest is the caller's.
-    unsafe { L::load(words.as_ptr()) }
 }
 
 /// See [`Block::decode`].
@@ -67,34 +86,23 @@ unsafe fn line<L: Lanes>(first: L::Word, packing: Packing, begin: usize) -> L {
 /// # Safety
 /// The machine has the instruction set of `L`.
 #[inline(always)]
-pub(super) unsafe fn decode<L: Lanes>(
+pub(super) unsafe fn decode_any<L: Lanes>(
     block: &Block<'_, L::Word>,
     out: &mut [L::Word],
 ) -> Result<(), Damaged> {
-    if let Stored::GapRow(packing) = block.stored
-        && packing.width > 0
+    if let Some(packing) = block.stored.is_line() {
         // SAFETY: The caller's.
-        && unsafe { L::decode_gap_row(block.first, packing, block.data, out) }
-    {
-        return Ok(());
+        return unsafe { decode_frame::<L>(block.first, packing, 0, Zeros, out) };
     }
     let Some((head, out)) = out.split_first_mut() else { return Ok(()) };
     *head = block.first;
     // SAFETY: The caller's.
     unsafe {
-        if let Some(packing) = block.stored.is_line() {
-            return decode_frame::<L>(block.first, packing, Zeros, out);
-        }
-        if let Stored::FrameLanes(packing) = block.stored
-            && L::decode_lanes(block.first, packing, block.data, out)
-        {
-            return Ok(());
-        }
         with_source!(
             L,
             block,
             |source, least| decode_gaps::<L>(block.first, least, source, out),
-            |source, packing| decode_frame::<L>(block.first, packing, source, out)
+            |source, packing| decode_frame::<L>(block.first, packing, 1, source, out)
         )
     }
 }
@@ -132,16 +140,18 @@ unsafe fn decode_gaps<L: Lanes>(
     Ok(())
 }
 
+/// The values from position `begin` on.
 #[inline(always)]
 unsafe fn decode_frame<L: Lanes>(
     first: L::Word,
     packing: Packing,
+    begin: usize,
     mut source: impl Source<L>,
     out: &mut [L::Word],
 ) -> Result<(), Damaged> {
     // SAFETY: The caller's.
     unsafe {
-        let mut base = line::<L>(first, packing, 1);
+        let mut base = line::<L>(first, packing, begin);
         let step = L::splat(on_line(L::Word::default(), packing, L::LEN as u64, 0));
         for out in out.chunks_mut(L::LEN) {
             put(source.next(out.len()).ok_or(CUT_OFF)?.add(base), out);
@@ -394,6 +404,11 @@ pub(super) unsafe fn sum<L: Lanes>(block: &Block<'_, L::Word>) -> Result<u128, D
     unsafe {
         if let Stored::FrameLanes(packing) = block.stored
             && let Some(sum) = L::sum_lanes(packing.width, block.data, gaps)
+        {
+            return Ok(firsts + line(packing.step.wrapping_add(1)) + u128::from(sum));
+        }
+        if let Stored::GapRow(packing) = block.stored
+            && let Some(sum) = L::sum_gap_row(packing.width, block.data, gaps)
         {
             return Ok(firsts + line(packing.step.wrapping_add(1)) + u128::from(sum));
         }
