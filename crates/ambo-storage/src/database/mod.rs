@@ -7,6 +7,7 @@
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
+//! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `lineage` | how long replaced versions are read |
 //! | `check`, `info`, `advise` | what is wrong, what is there, and what codecs would make of it |
@@ -29,6 +30,8 @@ mod engine;
 mod governor;
 mod info;
 mod lineage;
+mod load;
+mod load_publish;
 mod open;
 mod options;
 mod scan;
@@ -41,7 +44,7 @@ mod version;
 mod workers;
 
 pub use crate::base::btree::{KeySum, TreeSpace};
-pub use crate::base::column::{ColumnFigures, ColumnSpace};
+pub use crate::base::column::{ColumnFigures, ColumnSpace, Duplicates};
 pub use advise::{Advice, Estimate, RecordChoice};
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
@@ -50,6 +53,7 @@ pub use compact::CompactReport;
 pub use cursor::Seek;
 pub use engine::Engine;
 pub use info::{Info, TableInfo};
+pub use load::{ColumnLoad, LoadOptions, LoadWriter, Loaded};
 pub use open::RecoveryReport;
 pub use options::{Options, Sync};
 pub use scan::{ScanPlan, TableScan};

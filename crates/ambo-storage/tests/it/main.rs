@@ -6,6 +6,7 @@ mod formats;
 mod found;
 mod hostile;
 mod isolation;
+mod loads;
 mod model;
 mod scan;
 mod smoke;
