@@ -5,6 +5,7 @@ mod crash;
 mod errors;
 mod interrupt;
 mod load;
+mod load_columns;
 mod program;
 mod prompt;
 mod records;

@@ -3,10 +3,11 @@
 //! 1. The segments of the load are compared among themselves, by nobody's leave.
 //! 2. What others wrote meanwhile is settled into segments, and their keys are compared with those of the load: what was compared
 //!    and has not changed need not be compared again.
-//! 3. Nothing is sequenced for a moment. Rows that were written since step 2 are still in deltas, over the segments. Unless
-//!    one of them has a key of the load, the load is published beside them; else all begins anew at step 2.
+//! 3. All keys are latched for a moment, so nobody has looked for conflicts and not committed yet, and nothing is sequenced. Rows that were
+//!    written since step 2 are still in deltas, over the segments. Unless one of them has a key of the load, the load is published
+//!    beside them; else all begins anew at step 2.
 //!
-//! A load that met such a row again and again has the latches of all keys for its last try, from step 2 on: the deltas are empty then.
+//! A load that met such a row again and again has the latches for its last try from step 2 on: the deltas are empty then.
 
 use std::sync::Arc;
 
@@ -41,8 +42,9 @@ impl Shared {
             return Ok(Loaded { rows: 0, left_out: left_out + lost, replaced: 0 });
         }
         for attempt in 1..=TRIES {
-            // Latches come before the checkpoint and the versions here, although a commit takes them last: none waits for those two
-            // while it has a latch, and neither is waited for by who has one.
+            let _loading = self.engine.loading.lock();
+            // Before the checkpoint and the versions, although the order of locks has them behind: no commit waits for those two
+            // while it has a latch, and of loads there is but one.
             let latches = (attempt == TRIES).then(|| self.engine.latches.lock_all());
             if let Some(mut loaded) = self.try_publish(&mut parts, latches.is_some())? {
                 loaded.left_out = left_out + (rows - loaded.rows);
@@ -75,7 +77,7 @@ impl Shared {
         let stored = store_deleted(&table.shared.store, &joined.set, None, &mut born);
         let published = stored.and_then(|stored| {
             let new = Arc::new(stored.unwrap_or(joined.set));
-            self.engine.publish_loaded(self.table, parts, &set, new, born.clone())
+            self.engine.publish_loaded(self.table, parts, &set, new, born.clone(), alone)
         });
         if !matches!(published, Ok(true)) {
             engine.give_back(&table.shared.store, born);
@@ -85,7 +87,7 @@ impl Shared {
 }
 
 impl Engine {
-    /// Puts `new` in the place of `old`; false if a row in the deltas is in the way, or there is another set by now.
+    /// Puts `new` in the place of `old`. `alone`: the caller has all latches. False if a row in the deltas is in the way, or there is another set by now.
     fn publish_loaded(
         &self,
         id: TableId,
@@ -93,10 +95,13 @@ impl Engine {
         old: &Arc<ColumnSet>,
         new: Arc<ColumnSet>,
         born: Vec<PageRange>,
+        alone: bool,
     ) -> Result<bool> {
         let turnover = turnover(&[], old, &new, born)?;
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
+        // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
+        let _latches = (!alone).then(|| self.latches.lock_all());
         // Everything sequenced before is installed, and nothing is sequenced until the load is.
         let validation = self.pipeline.validate();
         let mut next = (*self.versions.load_full()).clone();
