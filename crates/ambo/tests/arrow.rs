@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ambo::{Database, Datum, Duplicates, Error, LoadOptions, Storage, arrow};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Date32Array, Date64Array, Decimal32Array,
+    ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Date32Array, Date64Array, Decimal32Array,
     Decimal64Array, Decimal128Array, DictionaryArray, FixedSizeBinaryArray, Float32Array, Float64Array,
     Int8Array, Int16Array, Int32Array, Int64Array, LargeStringArray, NullArray, RecordBatch, StringArray,
     StringViewArray, Time32SecondArray, Time64MicrosecondArray, Time64NanosecondArray,

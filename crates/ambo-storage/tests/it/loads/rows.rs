@@ -79,7 +79,7 @@ fn value(ty: Type, random: &mut Random, few: u64) -> Value {
     let n = random.below(few);
     let signed = n as i64 - few as i64 / 2;
     match ty {
-        Type::Bool => Value::Bool(n % 2 == 0),
+        Type::Bool => Value::Bool(n.is_multiple_of(2)),
         Type::I8 => Value::I8(signed as i8),
         Type::I16 => Value::I16(signed as i16),
         Type::I32 => Value::I32(signed as i32 * 1000),
