@@ -7,6 +7,7 @@
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
+//! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `indexes`, `index_writes`, `index_scan`, `index_check` | building indexes, writing their entries, finding rows by them, comparing them with rows |
 //! | `lineage` | how long replaced versions are read |
@@ -34,6 +35,8 @@ mod index_writes;
 mod indexes;
 mod info;
 mod lineage;
+mod load;
+mod load_publish;
 mod open;
 mod options;
 mod reshape;
@@ -47,7 +50,7 @@ mod version;
 mod workers;
 
 pub use crate::base::btree::{KeySum, TreeSpace};
-pub use crate::base::column::{ColumnFigures, ColumnSpace};
+pub use crate::base::column::{ColumnFigures, ColumnSpace, Duplicates};
 pub use advise::{Advice, Estimate, RecordChoice};
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
@@ -59,6 +62,7 @@ pub use index_scan::{IndexRange, IndexScan};
 pub use index_writes::Replaced;
 pub use indexes::TableIndex;
 pub use info::{Info, TableInfo};
+pub use load::{ColumnLoad, LoadOptions, LoadWriter, Loaded};
 pub use open::RecoveryReport;
 pub use options::{Options, Sync};
 pub use scan::{ScanPlan, TableScan};

@@ -7,6 +7,7 @@ mod found;
 mod hostile;
 mod indexes;
 mod isolation;
+mod loads;
 mod model;
 mod reshape;
 mod scan;
