@@ -15,6 +15,7 @@ mod cache;
 mod check;
 mod chunk;
 mod cursor;
+mod difference;
 pub mod directory;
 mod encoder;
 mod filter;
