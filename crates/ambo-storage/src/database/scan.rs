@@ -21,7 +21,9 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnSet, Filter, Finder, FreshGroup, Morsel, RowPlace},
+    base::column::{
+        AggregatePlan, Aggregation, ColumnSet, Filter, Finder, FreshGroup, Groups, Morsel, RowPlace,
+    },
     id::{TableId, Timestamp},
     record::RecordKind,
     transaction::write_set::TableWrites,
@@ -286,6 +288,18 @@ impl TableScan {
             },
         )?;
         sums.into_iter().flatten().try_fold(None, |sum, part| add(sum, part).map(Some))
+    }
+
+    /// Aggregates of the selected rows. The plan's columns are places of the projection.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: a plan that does not fit the columns, or a result that 128 bits cannot hold.
+    pub fn aggregate(&self, plan: &AggregatePlan, threads: usize) -> Result<Groups> {
+        let types = self.columns.schema().types();
+        let types: Vec<_> = self.projection.iter().map(|column| types[*column]).collect();
+        let aggregation = Aggregation::new(plan, &types)?;
+        let parts = self.fold(threads, || aggregation.begin(), |part, morsel| part.add(morsel))?;
+        aggregation.finish(parts)
     }
 
     /// The least and the greatest of the selected rows' values at a place of the projection, in the type that blocks have them in

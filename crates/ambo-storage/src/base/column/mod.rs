@@ -8,6 +8,7 @@
 //! Nothing that is read from a file is trusted: blocks and directories have checksums, and what they say is checked where it
 //! is used.
 
+mod aggregate;
 mod bounds;
 mod buffer;
 mod builder;
@@ -35,6 +36,7 @@ mod format_tests;
 #[cfg(test)]
 mod tests;
 
+pub use aggregate::{Aggregate, AggregatePlan, Aggregation, Aggregator, Expression, Groups};
 pub use buffer::ColumnBuffer;
 pub use builder::RunBuilder;
 pub use cache::BlockCache;

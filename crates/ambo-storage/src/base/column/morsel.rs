@@ -5,11 +5,12 @@
 use std::{cell::OnceCell, ops::Range, sync::Arc};
 
 use ambo_codec::{
-    bitmap::{Bitmap, Positions},
+    Value,
+    bitmap::Bitmap,
     column::{Block, Element, Goal, Kind, Mask, Sum, encode},
 };
 
-use super::{buffer::ColumnBuffer, filter::Filter, run::Part, segment::Segment};
+use super::{aggregate::exact, buffer::ColumnBuffer, filter::Filter, run::Part, segment::Segment};
 use crate::{Error, Result, page::Access};
 
 /// Rows that are not in a segment yet, as blocks: only the columns that a scan needs.
@@ -19,25 +20,29 @@ pub struct FreshGroup {
     /// The block of each stored column, if the scan needs it.
     blocks: Vec<Option<Arc<[u8]>>>,
     kinds: Vec<Kind>,
+    /// The least and the greatest value of each of those columns.
+    bounds: Vec<Option<(Value, Value)>>,
 }
 
 impl FreshGroup {
     /// Encodes the buffers of those stored columns that are needed.
     pub fn new(buffers: &[ColumnBuffer], is_needed: impl Fn(usize) -> bool) -> Result<Self> {
         let mut blocks = Vec::with_capacity(buffers.len());
+        let mut bounds = vec![None; buffers.len()];
         for (column, buffer) in buffers.iter().enumerate() {
             let mut bytes = Vec::new();
             blocks.push(match is_needed(column) {
                 true => {
-                    encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut bytes)
+                    let summary = encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut bytes)
                         .map_err(|error| Error::Invalid(error.to_string()))?;
+                    bounds[column] = summary.min.zip(summary.max);
                     Some(bytes.into())
                 }
                 false => None,
             });
         }
         let kinds = buffers.iter().map(|buffer| Kind::of(buffer.ty())).collect();
-        Ok(Self { rows: buffers[0].len(), blocks, kinds })
+        Ok(Self { rows: buffers[0].len(), blocks, kinds, bounds })
     }
 }
 
@@ -74,12 +79,11 @@ impl<'s> Morsel<'s> {
         if !filters.iter().all(|filter| may_match(segment, group, filter)) {
             return Ok(None);
         }
-        let mut words = Mask::all(rows.len()).words().to_vec();
+        let mut mask = Mask::all(rows.len());
         let deleted = part.deleted.as_ref().map(|deleted| &deleted.rows);
         for gone in deleted.into_iter().chain(replaced) {
-            gone.deselect_from(u64::from(rows.start), &mut words);
+            mask.deselect(gone, u64::from(rows.start));
         }
-        let mask = Mask::from_bits(ambo_codec::column::BitsView::new(&words, rows.len()));
         Self { source: Source::Group(segment, group), projection, read: Vec::new(), mask }.filtered(filters)
     }
 
@@ -169,10 +173,11 @@ impl<'s> Morsel<'s> {
     pub fn values<E: Element>(&self, place: usize, out: &mut Vec<E>) -> Result<()> {
         let block = self.block(place)?;
         let selected = self.selected();
-        out.resize(selected.max(if self.is_dense(selected) { self.rows() } else { 0 }), E::default());
+        let is_dense = self.is_dense();
+        out.resize(if is_dense { self.rows() } else { selected }, E::default());
         let result = if selected == self.rows() {
             block.decode(0..selected, out)
-        } else if self.is_dense(selected) {
+        } else if is_dense {
             block.decode(0..self.rows(), out).map(|()| {
                 compress(&self.mask, out);
                 out.truncate(selected);
@@ -185,8 +190,26 @@ impl<'s> Morsel<'s> {
     }
 
     /// Whether so many rows are selected that decoding all is quicker than picking.
-    fn is_dense(&self, selected: usize) -> bool {
-        selected * 8 >= self.rows()
+    pub(super) fn is_dense(&self) -> bool {
+        self.selected() * 8 >= self.rows()
+    }
+
+    /// Between what the integers of a column lie in this group, decimals in units of their last digit, where that is known.
+    pub(super) fn range(&self, place: usize) -> Option<(i128, i128)> {
+        let column = self.projection[place];
+        let exact = |(low, high): (Value, Value)| Some((exact(&low)?, exact(&high)?));
+        match self.source {
+            Source::Group(segment, group) => {
+                let bounds = segment.entry(column, group).bounds.as_ref()?;
+                bounds.values(Kind::of(segment.directory().columns[column].ty)).and_then(exact)
+            }
+            Source::Fresh(fresh) => fresh.bounds[column].clone().and_then(exact),
+        }
+    }
+
+    /// What the block at a place of the projection says against a request, or that it is damaged.
+    pub(super) fn wrong_at(&self, place: usize, error: ambo_codec::Error) -> Error {
+        self.wrong(self.projection[place], error)
     }
 
     /// Replaces `offsets` and `data` with the text of the selected rows, in Arrow's layout; NULLs are any text.
