@@ -26,6 +26,7 @@ mod cursor;
 mod ddl;
 mod deltas;
 mod engine;
+mod fresh;
 mod governor;
 mod info;
 mod lineage;

@@ -8,6 +8,7 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
+use super::fresh::FreshCache;
 use crate::{
     Error, Result,
     base::{
@@ -36,6 +37,8 @@ pub struct TableShared {
     pub next_row: AtomicU64,
     /// The columns of a column table.
     pub schema: Option<Arc<ColumnSchema>>,
+    /// What is newer than its segments, as scans last saw it.
+    pub(super) fresh: FreshCache,
 }
 
 impl TableShared {

@@ -7,44 +7,17 @@ use std::{cell::OnceCell, ops::Range, sync::Arc};
 use ambo_codec::{
     Value,
     bitmap::Bitmap,
-    column::{Block, Element, Goal, Kind, Mask, Sum, encode},
+    column::{Block, Element, Kind, Mask, Sum},
 };
 
-use super::{aggregate::exact, buffer::ColumnBuffer, filter::Filter, run::Part, segment::Segment};
+use super::{
+    aggregate::exact,
+    filter::Filter,
+    fresh::{FreshColumn, FreshGroup},
+    run::Part,
+    segment::Segment,
+};
 use crate::{Error, Result, page::Access};
-
-/// Rows that are not in a segment yet, as blocks: only the columns that a scan needs.
-#[derive(Debug)]
-pub struct FreshGroup {
-    rows: usize,
-    /// The block of each stored column, if the scan needs it.
-    blocks: Vec<Option<Arc<[u8]>>>,
-    kinds: Vec<Kind>,
-    /// The least and the greatest value of each of those columns.
-    bounds: Vec<Option<(Value, Value)>>,
-}
-
-impl FreshGroup {
-    /// Encodes the buffers of those stored columns that are needed.
-    pub fn new(buffers: &[ColumnBuffer], is_needed: impl Fn(usize) -> bool) -> Result<Self> {
-        let mut blocks = Vec::with_capacity(buffers.len());
-        let mut bounds = vec![None; buffers.len()];
-        for (column, buffer) in buffers.iter().enumerate() {
-            let mut bytes = Vec::new();
-            blocks.push(match is_needed(column) {
-                true => {
-                    let summary = encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut bytes)
-                        .map_err(|error| Error::Invalid(error.to_string()))?;
-                    bounds[column] = summary.min.zip(summary.max);
-                    Some(bytes.into())
-                }
-                false => None,
-            });
-        }
-        let kinds = buffers.iter().map(|buffer| Kind::of(buffer.ty())).collect();
-        Ok(Self { rows: buffers[0].len(), blocks, kinds, bounds })
-    }
-}
 
 /// Where a morsel's columns are.
 #[derive(Clone, Copy)]
@@ -70,7 +43,7 @@ impl<'s> Morsel<'s> {
     pub fn of_part(
         part: &'s Part,
         group: usize,
-        replaced: Option<&Bitmap>,
+        replaced: impl Iterator<Item = &'s Bitmap>,
         filters: &[Filter],
         projection: &'s [usize],
     ) -> Result<Option<Self>> {
@@ -87,20 +60,22 @@ impl<'s> Morsel<'s> {
         Self { source: Source::Group(segment, group), projection, read: Vec::new(), mask }.filtered(filters)
     }
 
-    /// The fresh rows that answer all filters with yes; `None` if there are none.
+    /// The fresh rows that are not hidden by newer ones and answer all filters with yes; `None` if there are none.
     pub fn of_fresh(
         fresh: &'s FreshGroup,
+        hidden: impl Iterator<Item = &'s Bitmap>,
         filters: &[Filter],
         projection: &'s [usize],
     ) -> Result<Option<Self>> {
-        let mask = Mask::all(fresh.rows);
+        let mut mask = Mask::all(fresh.rows());
+        hidden.for_each(|hidden| mask.deselect(hidden, fresh.first_row()));
         Self { source: Source::Fresh(fresh), projection, read: Vec::new(), mask }.filtered(filters)
     }
 
     fn filtered(mut self, filters: &[Filter]) -> Result<Option<Self>> {
         let columns = match self.source {
             Source::Group(segment, _) => segment.directory().columns.len(),
-            Source::Fresh(fresh) => fresh.blocks.len(),
+            Source::Fresh(fresh) => fresh.stored_columns(),
         };
         self.read.resize_with(columns, OnceCell::new);
         let mut mask = std::mem::replace(&mut self.mask, Mask::none(0));
@@ -139,9 +114,8 @@ impl<'s> Morsel<'s> {
                 segment.parse(column, group, self.read[column].get().expect("just read"))
             }
             Source::Fresh(fresh) => {
-                let bytes = fresh.blocks[column].as_ref().expect("a column that the scan needs");
-                Block::parse(bytes, fresh.kinds[column], fresh.rows)
-                    .map_err(|error| self.wrong(column, error))
+                let FreshColumn { block, kind, .. } = fresh.column(column);
+                Block::parse(block, *kind, fresh.rows()).map_err(|error| self.wrong(column, error))
             }
         }
     }
@@ -203,7 +177,7 @@ impl<'s> Morsel<'s> {
                 let bounds = segment.entry(column, group).bounds.as_ref()?;
                 bounds.values(Kind::of(segment.directory().columns[column].ty)).and_then(exact)
             }
-            Source::Fresh(fresh) => fresh.bounds[column].clone().and_then(exact),
+            Source::Fresh(fresh) => fresh.column(column).bounds.clone().and_then(exact),
         }
     }
 

@@ -449,7 +449,7 @@ fn accumulate(
     }
     let all = vector.valid.is_none() && rows.all_count();
     // Of groups that are only looked at, rows that do not count are of the last.
-    let each = |mut each: &mut dyn FnMut(usize, usize)| match ids {
+    let each = |each: &mut dyn FnMut(usize, usize)| match ids {
         Some(ids) => ids.iter().enumerate().for_each(|(row, id)| each(row, usize::from(*id))),
         None => {
             let counts = |row: &usize| words[row / 64] >> (row % 64) & 1 == 1;
