@@ -58,7 +58,7 @@ fn definition(types: &[Type]) -> TableDefinition {
     let columns = types.iter().enumerate().skip(1);
     let table = TableDefinition::new("t").column("key", types[0]);
     columns
-        .fold(table, |table, (index, ty)| table.column_nullable(&format!("c{index}"), *ty))
+        .fold(table, |table, (index, ty)| table.column_nullable(format!("c{index}"), *ty))
         .primary_key(&["key"])
         .storage(Storage::Column)
 }
