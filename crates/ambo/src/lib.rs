@@ -31,6 +31,8 @@
 //! cursors `Sync`; clone them freely.
 
 mod aggregate;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 mod batch;
 mod database;
 mod duplicates;

@@ -204,6 +204,27 @@ impl<'s> Morsel<'s> {
         result.map_err(|error| self.wrong(self.projection[place], error))
     }
 
+    /// Replaces `codes` with the numbers of the dictionary's entries that the selected rows have, and returns the entries; `None` where
+    /// text has no dictionary, or one with more entries than rows are selected. NULLs have the number of any entry.
+    pub fn codes(&self, place: usize, codes: &mut Vec<u32>) -> Result<Option<(Vec<u32>, Vec<u8>)>> {
+        let block = self.block(place)?;
+        let Some(of_text) = block.text().and_then(|text| text.codes()) else { return Ok(None) };
+        let mut read = || -> ambo_codec::Result<_> {
+            let entries = of_text.entries()?;
+            if entries.len() > self.selected() {
+                return Ok(None);
+            }
+            of_text.read(0..self.rows(), codes)?;
+            compress(&self.mask, codes);
+            codes.truncate(self.selected());
+            let first = entries.offsets()[0];
+            let last = entries.offsets()[entries.len()];
+            let offsets = entries.offsets().iter().map(|offset| offset - first).collect();
+            Ok(Some((offsets, entries.data()[first as usize..last as usize].to_vec())))
+        };
+        read().map_err(|error| self.wrong(self.projection[place], error))
+    }
+
     /// How many of the selected rows have a value there.
     pub fn count(&self, place: usize) -> Result<usize> {
         Ok(self.block(place)?.count(Some(&self.mask)))
