@@ -23,6 +23,7 @@ mod manifest;
 mod merge;
 mod morsel;
 mod read;
+mod row_cache;
 mod run;
 mod schema;
 mod search;
