@@ -9,6 +9,7 @@ mod hostile;
 mod isolation;
 mod model;
 mod scan;
+mod seeks;
 mod smoke;
 mod support;
 mod threads;
