@@ -25,11 +25,13 @@
 //! * [`Table`]: single operations; keys and values as bytes, or rows of typed columns.
 //! * [`Transaction`] and [`Snapshot`]: several operations at one moment.
 //! * [`Cursor`] and [`Scan`]: ordered reading, both ways.
+//! * [`Select`] and [`Query`]: reading column tables by column, and aggregates of them.
 //! * [`Load`]: columns straight into the segments of a column table.
 //!
 //! Errors are of few kinds, each documented by what to do next: [`Error`]. All handles are `Send`, and all but transactions and
 //! cursors `Sync`; clone them freely.
 
+mod aggregate;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod batch;
@@ -49,13 +51,13 @@ mod table;
 mod transaction;
 mod typed;
 
-pub use ambo_codec::column::{Compare, Mask, Sum};
+pub use ambo_codec::column::{Compare, Mask, Sum, arithmetic::Operator};
 pub use ambo_codec::{
     Type, Value as Datum, ValueRef as DatumRef, integer::IntegerCodec, record::RecordCodec,
 };
 pub use ambo_storage::{
     Error, Result,
-    base::column::{ColumnBuffer, Morsel, Test},
+    base::column::{ColumnBuffer, Groups, Morsel, Test},
     catalog::{Column, IndexDefinition, IndexKind, Storage, TableDefinition, TableOptions},
     database::{
         Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Duplicates,
@@ -65,6 +67,7 @@ pub use ambo_storage::{
     transaction::write_set::Savepoint,
 };
 
+pub use aggregate::{Aggregate, Expression, GroupBy, Query, col, lit};
 pub use batch::Batch;
 pub use database::Database;
 pub use duplicates::Place;

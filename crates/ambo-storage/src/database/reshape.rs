@@ -17,6 +17,7 @@ use super::{
     commit::check_row,
     cursor::{Cover, MergedCursor},
     engine::{Engine, NEWEST},
+    fresh::FreshCache,
     version::{TableShared, TableVersion},
 };
 use crate::{
@@ -181,6 +182,7 @@ impl Engine {
             logged: table.shared.logged,
             next_row: table.shared.next_row.clone(),
             schema: None,
+            fresh: FreshCache::default(),
         };
         match new {
             Settled::Columns(columns) => {

@@ -1,5 +1,6 @@
 //! The engine as a whole, from outside: one binary, because each links everything again.
 
+mod aggregate;
 mod codecs;
 mod columns;
 mod formats;
@@ -11,6 +12,7 @@ mod loads;
 mod model;
 mod reshape;
 mod scan;
+mod seeks;
 mod smoke;
 mod support;
 mod threads;

@@ -8,6 +8,7 @@
 //! Nothing that is read from a file is trusted: blocks and directories have checksums, and what they say is checked where it
 //! is used.
 
+mod aggregate;
 mod bounds;
 mod buffer;
 mod builder;
@@ -19,6 +20,7 @@ mod difference;
 pub mod directory;
 mod encoder;
 mod filter;
+mod fresh;
 mod gather;
 mod key_stream;
 mod keys;
@@ -26,6 +28,7 @@ mod manifest;
 mod merge;
 mod morsel;
 mod read;
+mod row_cache;
 mod run;
 mod schema;
 mod search;
@@ -41,6 +44,7 @@ mod format_tests;
 #[cfg(test)]
 mod tests;
 
+pub use aggregate::{Aggregate, AggregatePlan, Aggregation, Aggregator, Expression, Groups};
 pub use buffer::ColumnBuffer;
 pub use builder::RunBuilder;
 pub use cache::BlockCache;
@@ -49,9 +53,10 @@ pub use chunk::{ChunkOptions, ChunkWriter, LoadedPart};
 pub use cursor::{RunCursor, Wanted};
 pub use directory::{Directory, SEGMENT_ROWS_MAX};
 pub use filter::{Filter, Test};
+pub use fresh::{FreshBuilder, FreshGroup, FreshLayer};
 pub use keys::Duplicates;
 pub use manifest::SegmentRow;
-pub use morsel::{FreshGroup, Morsel};
+pub use morsel::Morsel;
 pub use run::{ColumnRun, Deleted, Part, Place};
 pub use schema::ColumnSchema;
 pub use segment::{Segment, SegmentStore};
