@@ -9,6 +9,7 @@ mod arguments;
 mod columns;
 mod convert;
 mod infer;
+mod look;
 mod parquet;
 mod progress;
 mod records;
@@ -27,10 +28,9 @@ use crate::failure::{Failure, Result};
 use crate::output::{self, Output};
 use crate::schema::{self, Column};
 use crate::{interrupt, text};
-use infer::Inference;
 use parquet::ParquetFile;
 use progress::Progress;
-use records::{BadRecord, Dialect, Records};
+use records::{BadRecord, Dialect};
 use source::Source;
 
 pub use arguments::{LoadArguments, OnError, delimiter};
@@ -134,25 +134,7 @@ fn create(arguments: &LoadArguments, store: &Store, name: &str, file: &File) -> 
 
 fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) -> Result<Vec<Column>> {
     let progress = Progress::new("looking", source.bytes);
-    let mut records = Records::open(source.rewind(progress.position())?, dialect, &source.path)?;
-    let mut inference = Inference::new(&records.names);
-    while arguments.sample.is_none_or(|sample| inference.records() < sample) {
-        let seen = records.advance().and_then(|more| match more {
-            true => inference.see(&records).map(|()| true),
-            false => Ok(false),
-        });
-        match seen {
-            Ok(true) => progress.rows(inference.records()),
-            Ok(false) => break,
-            Err(_) if arguments.on_error == OnError::Skip => {}
-            Err(bad) => return Err(bad_record(&source.path, &bad)),
-        }
-        if interrupt::raised() {
-            return Err(Failure::Interrupted(
-                "stopped by Ctrl-C before the first row; nothing was loaded".into(),
-            ));
-        }
-    }
+    let inference = look::look(arguments, source, dialect, &progress)?;
     if let Some((column, line)) = inference.null_in_key(&arguments.key)
         && arguments.on_error == OnError::Stop
     {
