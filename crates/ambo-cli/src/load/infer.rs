@@ -282,12 +282,13 @@ mod tests {
                     let mut merged = look(&cells[from..cut], 1);
                     let line = 1 + (cut - from) as u64;
                     merged.merge(look(&cells[cut..to], line), line);
-                    assert_eq!(
-                        format!("{merged:?}"),
-                        format!("{whole:?}"),
-                        "{:?} at {cut}",
-                        &cells[from..to]
-                    );
+                    // Once there are different texts, nobody looks at the kinds of cells any more.
+                    let told = |inference: &Inference| {
+                        let spoiled: Vec<_> = inference.spoiled().map(|found| format!("{found:?}")).collect();
+                        let null = inference.null_in_key(&["c".into()]).map(|(_, line)| line);
+                        (inference.columns(false), spoiled, null, inference.records())
+                    };
+                    assert_eq!(told(&merged), told(&whole), "{:?} at {cut}", &cells[from..to]);
                 }
             }
         }
