@@ -64,10 +64,13 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
             t.segments.as_ref().map_or(String::new(), |segments| output::count(segments.segments)),
         ]);
     }
-    if table.len() == 0 {
+    if table.len() == 0 && info.damaged.is_empty() {
         writeln!(out, "no tables")?;
     }
     table.write(out, true)?;
+    for (table, what) in &info.damaged {
+        writeln!(out, "{}: {what}", short_name(&table.name))?;
+    }
     let outdated = |table: &&TableInfo| table.outdated;
     let told = if out.form == Form::Human { usize::MAX } else { 0 };
     for table in info.tables.iter().filter(outdated).take(told) {
@@ -415,6 +418,9 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
     json!({
         "directory": store.dir.display().to_string(),
         "tables": tables,
+        "damaged": info.damaged.iter().map(|(table, what)| {
+            json!({ "name": short_name(&table.name), "what": what })
+        }).collect::<Vec<_>>(),
         "page_bytes": info.page_size,
         "file_bytes": info.file_bytes,
         "segments": info.segments,

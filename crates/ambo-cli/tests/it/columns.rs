@@ -202,16 +202,21 @@ fn wrong_segment_files_are_named() {
     let good = std::fs::read(path).unwrap();
     let refused = |what: &str| {
         let advice = format!("ambo check {db}");
-        for words in [&["get", db, "777"][..], &["put", db, "1", "x", "1"], &["info", db], &["compact", db]] {
+        for words in [&["get", db, "777", "-t", "orders"][..], &["put", db, "-t", "orders", "1", "x", "1"]] {
             ambo(words).fails(3, &["damaged", name, what, &advice]);
         }
+        let info = ambo(&["info", db]).ok();
+        assert!(info.contains("orders: damaged") && info.contains(name) && info.contains(what), "{info}");
+        assert_eq!(ambo(&["info", db, "--json"]).json()["damaged"][0]["name"], "orders");
         let check = ambo(&["check", db]);
         assert_eq!(check.code, Some(4), "{check:?}");
-        for words in ["damaged: ", name, what, "cannot be opened; restore from a backup"] {
+        for words in ["damaged: ", name, what, "1 problem; restore from a backup"] {
             assert!(check.out.contains(words), "no {words:?} in {check:?}");
         }
         assert!(!check.out.contains("ambo check"), "it is just being checked: {check:?}");
         assert!(ambo(&["check", db, "--json"]).out.contains(name));
+        // Other tables are in use.
+        ambo(&[db, "-c", "create other", "-c", "put k v", "-c", "compact", "-c", "drop other"]).ok();
     };
     std::fs::remove_file(path).unwrap();
     refused("missing");

@@ -63,6 +63,11 @@ impl Engine {
                     reached.extend(pages.into_iter().map(|range| (range, what.clone())));
                 }
             }
+            if let Some(damage) = &table.damage {
+                report.problems.push(format!("{name}: {}", damage.error()));
+                let pages = damage.pages.iter().copied();
+                reached.extend(pages.map(|range| (range, format!("{name}, deleted rows"))));
+            }
             if let Some(columns) = &table.columns {
                 let found = columns.check()?;
                 report.segments += found.segments;
@@ -74,7 +79,8 @@ impl Engine {
         for table in &*self.dropped.lock() {
             if Arc::ptr_eq(&table.shared.store, &self.store) {
                 let columns = table.columns.iter().flat_map(|columns| columns.deleted_pages());
-                reached.extend(columns.map(|range| (range, "a dropped table".to_owned())));
+                let damaged = table.damage.iter().flat_map(|damage| damage.pages.iter().copied());
+                reached.extend(columns.chain(damaged).map(|range| (range, "a dropped table".to_owned())));
                 for tree in table.trees() {
                     reached.extend(
                         tree.all_pages()?.into_iter().map(|range| (range, "a dropped table".to_owned())),

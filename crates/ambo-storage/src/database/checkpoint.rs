@@ -394,6 +394,7 @@ impl Engine {
                 pages.extend(tree.all_pages()?);
             }
             pages.extend(table.columns.iter().flat_map(|columns| columns.deleted_pages()));
+            pages.extend(table.damage.iter().flat_map(|damage| damage.pages.iter().copied()));
         }
         Ok(pages)
     }

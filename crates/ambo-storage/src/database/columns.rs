@@ -15,6 +15,7 @@ use super::{
     blobs::read_whole,
     checkpoint::Turnover,
     cursor::{Cover, MergedCursor, Seek},
+    damage::Damage,
     engine::{Engine, NEWEST},
     version::{DatabaseVersion, TableVersion},
 };
@@ -214,6 +215,7 @@ pub(super) fn store_deleted(
 pub(super) fn segment_rows(version: &DatabaseVersion) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut rows = Vec::new();
     for (id, table) in &version.tables {
+        rows.extend(table.damage.iter().flat_map(|damage| damage.rows.iter().cloned()));
         let runs = table.columns.iter().flat_map(|columns| columns.runs()).enumerate();
         for (run, part) in runs.flat_map(|(run, of)| of.parts.iter().map(move |part| (run, part))) {
             let row = SegmentRow {
@@ -242,10 +244,28 @@ impl CatalogSegments {
         Ok(true)
     }
 
-    /// Opens the segments of a table.
+    /// Opens the segments of a table. If one of them cannot be read, neither can the table.
     pub(super) fn open(&mut self, mut table: Arc<TableVersion>) -> Result<Arc<TableVersion>> {
         let id = table.shared.id;
         let Some(rows) = self.0.remove(&id) else { return Ok(table) };
+        match Self::open_set(&table, &rows) {
+            Ok(columns) => Arc::make_mut(&mut table).columns = Some(Arc::new(columns)),
+            Err(error) => {
+                let pages = rows.iter().filter_map(|(_, row)| row.blob.as_ref());
+                let pages = pages.flat_map(|blob| blob.pages().iter().copied()).collect();
+                let rows =
+                    rows.iter().map(|(segment, row)| (catalog::segment_key(id, *segment), row.encode()));
+                let damage = Damage::of(error, rows.collect(), pages)?;
+                let table = Arc::make_mut(&mut table);
+                table.damage = Some(Arc::new(damage));
+                table.awaits_main = true;
+            }
+        }
+        Ok(table)
+    }
+
+    fn open_set(table: &TableVersion, rows: &[(u64, SegmentRow)]) -> Result<ColumnSet> {
+        let id = table.shared.id;
         let damaged =
             |what: String| Error::damaged(page::NAME, 0, format!("the catalog: table {id}: {what}"));
         let Some(empty) = &table.columns else {
@@ -254,6 +274,7 @@ impl CatalogSegments {
         let mut runs: Vec<ColumnRun> = Vec::new();
         let count = rows.len() as u64;
         for (number, row) in rows {
+            let number = *number;
             if row.run >= count {
                 return Err(damaged(format!("segment {number} belongs to run {} of {count}", row.run)));
             }
@@ -263,16 +284,14 @@ impl CatalogSegments {
                 return Err(damaged(format!("segment {number} has another number of rows")));
             }
             runs.resize_with(runs.len().max(run + 1), ColumnRun::default);
-            let deleted = read_deleted(&table.shared.store, &row)?;
+            let deleted = read_deleted(&table.shared.store, row)?;
             runs[run].parts.push(Part { segment, deleted });
         }
         for run in &mut runs {
             run.parts
                 .sort_by(|a, b| a.segment.directory().first_key().cmp(b.segment.directory().first_key()));
         }
-        let columns = ColumnSet::new(empty.store().clone(), empty.schema().clone(), runs);
-        Arc::make_mut(&mut table).columns = Some(Arc::new(columns));
-        Ok(table)
+        Ok(ColumnSet::new(empty.store().clone(), empty.schema().clone(), runs))
     }
 
     /// Lets later segments have other ids, and removes files that a crash left behind.

@@ -216,6 +216,7 @@ impl Engine {
             columns,
             indexes: Arc::new([]),
             awaits_main: false,
+            damage: None,
         }))
     }
 

@@ -73,6 +73,8 @@ const BLOCKS_READ_MAX: usize = 64;
 pub struct Info {
     /// The tables in the order of their ids.
     pub tables: Vec<TableInfo>,
+    /// Tables that cannot be read, with what is wrong: they are not among the others.
+    pub damaged: Vec<(Arc<TableDefinition>, String)>,
     /// Bytes of a page.
     pub page_size: usize,
     /// Bytes that the `pages` file occupies.
@@ -143,7 +145,12 @@ impl Engine {
         let snapshot = self.snapshot();
         let version = snapshot.version();
         let mut tables = Vec::new();
+        let mut damaged = Vec::new();
         for (id, definition) in version.catalog.tables() {
+            if let Some(damage) = version.tables.get(&id).and_then(|table| table.damage.as_ref()) {
+                damaged.push((definition.clone(), damage.error().to_string()));
+                continue;
+            }
             let Ok(mut table) = table_info(&snapshot, id, definition) else { continue };
             for (index, definition) in version.catalog.indexes_of(id) {
                 table.indexes.push(table_info(&snapshot, index, definition)?);
@@ -160,6 +167,7 @@ impl Engine {
         let (block_hits, block_misses) = cache.hits_and_misses();
         Ok(Info {
             tables,
+            damaged,
             page_size: self.store.page_size(),
             file_bytes: self.store.file_bytes()?,
             segments: files().count() as u64,

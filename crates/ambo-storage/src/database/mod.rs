@@ -11,6 +11,7 @@
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `find`, `path` | rows by conditions, and which path leads to them |
 //! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
+//! | `damage` | tables that cannot be read |
 //! | `lineage` | how long replaced versions are read |
 //! | `check`, `info`, `advise` | what is wrong, what is there, and what codecs would make of it |
 
@@ -26,6 +27,7 @@ mod compact;
 mod compression;
 mod count;
 mod cursor;
+mod damage;
 mod ddl;
 mod deltas;
 mod engine;

@@ -11,6 +11,7 @@
 //! | one superblock bad | the other counts; the report says so |
 //! | no valid superblock | [`Error::Damaged`], nothing is changed |
 //! | an index that is not ready | building it was interrupted: it is dropped, unless read-only |
+//! | a segment of a column table, or its deleted rows, missing or unreadable | the table answers with [`Error::Damaged`], the others are opened: `damage` |
 //! | the log: see the case table of `log` | a torn tail is cut and reported; damage is an error |
 //! | the lock held by another | [`Error::InUse`] |
 

@@ -8,7 +8,7 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
-use super::{fresh::FreshCache, indexes::TableIndex};
+use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex};
 use crate::{
     Error, Result,
     base::{
@@ -77,6 +77,8 @@ pub struct TableVersion {
     /// Whether what is settled stays as it is: nothing is merged into it, and tombstones in runs are kept. So while an index is built,
     /// whose main tree comes later, and while a settled part of another shape is built.
     pub awaits_main: bool,
+    /// What is wrong with it, if it cannot be read.
+    pub damage: Option<Arc<Damage>>,
 }
 
 /// Where a key was found.
@@ -234,14 +236,24 @@ impl DatabaseVersion {
     /// The table with this id.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if it was dropped, or truncated, or created after this version.
+    /// [`Error::NotFound`] if it was dropped, or truncated, or created after this version; [`Error::Damaged`] if it cannot be read.
     #[inline]
     pub fn table(&self, id: TableId) -> Result<&Arc<TableVersion>> {
-        self.tables.get(&id).ok_or_else(|| gone(id))
+        match self.tables.get(&id) {
+            Some(table) if table.damage.is_none() => Ok(table),
+            table => Err(refused(id, table)),
+        }
     }
 }
 
 #[cold]
+fn refused(id: TableId, table: Option<&Arc<TableVersion>>) -> Error {
+    match table.and_then(|table| table.damage.as_ref()) {
+        Some(damage) => damage.error(),
+        None => gone(id),
+    }
+}
+
 fn gone(id: TableId) -> Error {
     Error::NotFound(format!("table {id} (it was dropped or truncated, or is newer than the snapshot)"))
 }

@@ -2,10 +2,10 @@
 
 use ambo_storage::{
     Error,
-    catalog::{Storage, TableDefinition},
+    catalog::{IndexDefinition, Storage, TableDefinition},
     database::{Engine, Options, Running},
     io::{
-        Disk,
+        Disk, OpenMode,
         sim::{Fault, FaultKind, Op, SimDisk},
     },
 };
@@ -54,6 +54,92 @@ fn a_full_disk_while_settling() {
         let (engine, _) = open(&disk.crash().env(), &small_options()).unwrap();
         assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), 900);
         assert_sound(&engine);
+    }
+}
+
+fn contents(disk: &SimDisk, name: &str) -> Vec<u8> {
+    let file = disk.open(name, OpenMode::Read).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+/// Keeps away: a database that is of no use because one table of it cannot be read; rows of that table that are gone although its files come
+/// back; and files or pages of it that stay when it is dropped.
+#[test]
+fn a_table_that_cannot_be_read_leaves_the_others_in_use() {
+    for comes_back in [true, false] {
+        let disk = SimDisk::new(12);
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        let table = |name: &str, storage| {
+            engine.create_table(TableDefinition::key_value(name).storage(storage)).unwrap()
+        };
+        let (a, b) = (table("a", Storage::Column), table("b", Storage::Column));
+        engine.create_index(&IndexDefinition::new("i", "a", &["value"]).hash()).unwrap();
+        for n in 0..500u32 {
+            engine.put(a, &n.to_be_bytes(), &bytes(n.into(), 30)).unwrap();
+            engine.put(b, &n.to_be_bytes(), &bytes(n.into(), 30)).unwrap();
+        }
+        engine.settle().unwrap();
+        let before = disk.list().unwrap();
+        // Some rows of the segments are deleted, some are newer and not settled, some are in the log alone.
+        (0..50u32).for_each(|n| engine.delete(a, &n.to_be_bytes()).unwrap());
+        engine.settle().unwrap();
+        (500..600u32).for_each(|n| engine.put(a, &n.to_be_bytes(), b"in a run").unwrap());
+        engine.flush().unwrap();
+        (600..700u32).for_each(|n| engine.put(a, &n.to_be_bytes(), b"in the log").unwrap());
+        (0..20u32).for_each(|n| engine.put(a, &(n + 100).to_be_bytes(), b"changed").unwrap());
+        let expected = rows(&engine.snapshot(), a).unwrap();
+        assert_eq!(expected.len(), 650);
+        drop(engine);
+        // The first segment is that of a.
+        let mut names: Vec<_> = before.into_iter().filter(|name| name.starts_with("segment-")).collect();
+        names.sort();
+        let name = &names[0];
+        let kept = contents(&disk, name);
+        disk.remove(name).unwrap();
+        disk.sync_directory().unwrap();
+        for _ in 0..2 {
+            let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+            let error = engine.get(a, &7u32.to_be_bytes()).unwrap_err();
+            assert!(matches!(&error, Error::Damaged { file, .. } if file == name), "{error}");
+            assert!(engine.put(a, b"k", b"v").is_err());
+            assert!(engine.snapshot().cursor(a).is_err());
+            assert!(engine.set_storage("a", Storage::BTree).is_err());
+            assert!(engine.create_index(&IndexDefinition::new("j", "a", &["key"])).is_err());
+            engine.put(b, b"k", b"v").unwrap();
+            engine.settle().unwrap();
+            engine.compact().unwrap();
+            assert_eq!(rows(&engine.snapshot(), b).unwrap().len(), 501);
+            let report = engine.check().unwrap();
+            assert!(
+                !report.is_sound() && report.problems.iter().all(|problem| problem.contains(&name[..])),
+                "{report:?}"
+            );
+            assert_eq!(engine.info().unwrap().damaged.len(), 1);
+        }
+        if comes_back {
+            let file = disk.open(name, OpenMode::Create).unwrap();
+            file.write_at(&kept, 0).unwrap();
+            file.sync().unwrap();
+            disk.sync_directory().unwrap();
+            let (engine, _) = open(&disk.crash().env(), &small_options()).unwrap();
+            assert_eq!(rows(&engine.snapshot(), a).unwrap(), expected);
+            engine.settle().unwrap();
+            assert_eq!(rows(&engine.snapshot(), a).unwrap(), expected);
+            assert_sound(&engine);
+        } else {
+            let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+            engine.drop_table("a").unwrap();
+            engine.settle().unwrap();
+            assert_sound(&engine);
+            drop(engine);
+            let disk = disk.crash();
+            let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+            assert_eq!(engine.info().unwrap().tables.len(), 1);
+            assert_eq!(segments(&disk), 1, "that of b");
+            assert_sound(&engine);
+        }
     }
 }
 
