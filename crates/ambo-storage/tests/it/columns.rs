@@ -10,7 +10,7 @@ use ambo_storage::{
     },
 };
 
-use crate::support::{assert_sound, bytes, open, rows, small_options};
+use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
 
 fn segments(disk: &SimDisk) -> usize {
     disk.list().unwrap().iter().filter(|name| name.starts_with("segment-")).count()
@@ -55,6 +55,36 @@ fn a_full_disk_while_settling() {
         assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), 900);
         assert_sound(&engine);
     }
+}
+
+/// Keeps away: deleted rows that keep their space although all is settled.
+#[test]
+fn deleted_rows_give_their_space_back() {
+    let disk = SimDisk::new(13);
+    let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+    let table = engine.create_table(TableDefinition::key_value("t").storage(Storage::Column)).unwrap();
+    (0..20_000u32).for_each(|n| engine.put(table, &n.to_be_bytes(), &bytes(n.into(), 40)).unwrap());
+    engine.settle().unwrap();
+    let space = || engine.info().unwrap().tables[0].segments.clone().unwrap();
+    let before = space();
+    let mut random = Random::new(13);
+    // A little less than half, spread evenly.
+    for n in (0..20_000u32).filter(|_| random.below(100) < 47) {
+        engine.delete(table, &n.to_be_bytes()).unwrap();
+    }
+    engine.settle_due().unwrap();
+    let after = space();
+    assert_eq!(after.deleted_rows, 0);
+    assert!(after.file_bytes * 10 < before.file_bytes * 6, "{} {}", after.file_bytes, before.file_bytes);
+    // A fifth is not worth it by itself.
+    for n in (0..20_000u32).filter(|_| random.below(100) < 20) {
+        engine.delete(table, &n.to_be_bytes()).unwrap();
+    }
+    engine.settle_due().unwrap();
+    assert!(space().deleted_rows > 1000);
+    engine.settle().unwrap();
+    assert_eq!(space().deleted_rows, 0);
+    assert_sound(&engine);
 }
 
 fn contents(disk: &SimDisk, name: &str) -> Vec<u8> {

@@ -5,7 +5,7 @@
 //! A look-up asks every run whose keys are around its key, so there must be few; a merge writes all that it takes. Runs belong to a
 //! level by their rows, each level holding [`FANOUT`] times as much as the one before. As soon as a level has [`FANOUT`] runs, they are
 //! merged with all smaller ones into one of a higher level, so a row is rewritten once a level: a logarithmic number of times (the
-//! tiered scheme of LSM trees). Besides, a segment without rows goes at once, and one of which [`DELETED_SHARE`] is deleted is
+//! tiered scheme of LSM trees). Besides, a segment without rows goes at once, and one of which [`WORN_PERCENT`] is deleted is
 //! written anew.
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool};
@@ -30,8 +30,10 @@ use crate::{
 const FANOUT: usize = 4;
 /// Rows of the runs of the lowest level.
 const LEVEL_ROWS: u64 = 64 << 10;
-/// A segment with at least one of so many rows deleted is written anew.
-const DELETED_SHARE: u32 = 2;
+/// A segment is worn if so many hundredths of its rows are deleted …
+const WORN_PERCENT: u64 = 40;
+/// … and if all is to be tidied, if so many are: then its space counts, not what it costs to write it.
+const WORN_PERCENT_OF_ALL: u64 = 13;
 /// How many rows are settled between two looks at whether to go on.
 const CANCEL_ROWS: u64 = 4096;
 
@@ -79,7 +81,7 @@ impl ColumnSet {
     pub fn is_tidying_due(&self) -> bool {
         let mut rows: Vec<_> = self.runs().iter().map(ColumnRun::live_rows).collect();
         rows.sort_unstable_by(|a, b| b.cmp(a));
-        due_of(&rows).is_some() || self.parts().any(is_worn)
+        due_of(&rows).is_some() || self.parts().any(|part| is_worn(part, false))
     }
 
     /// Merges runs that are due, and rewrites segments of which much is deleted. `all`: everything into one run.
@@ -99,18 +101,18 @@ impl ColumnSet {
             runs.sort_by_key(|run| std::cmp::Reverse(run.live_rows()));
         }
         for run in &mut runs {
-            if run.parts.iter().any(is_worn) {
-                *run = self.rewrite_worn(run, cancel)?;
+            if run.parts.iter().any(|part| is_worn(part, all)) {
+                *run = self.rewrite_worn(run, all, cancel)?;
             }
         }
         Ok(self.with_runs(runs))
     }
 
     /// Writes the worn segments of a run anew, neighbours together.
-    fn rewrite_worn(&self, run: &ColumnRun, cancel: &AtomicBool) -> Result<ColumnRun> {
+    fn rewrite_worn(&self, run: &ColumnRun, all: bool, cancel: &AtomicBool) -> Result<ColumnRun> {
         let mut parts = Vec::new();
-        for group in run.parts.chunk_by(|a, b| is_worn(a) == is_worn(b)) {
-            match is_worn(&group[0]) {
+        for group in run.parts.chunk_by(|a, b| is_worn(a, all) == is_worn(b, all)) {
+            match is_worn(&group[0], all) {
                 false => parts.extend_from_slice(group),
                 true => {
                     let worn = ColumnRun { parts: group.to_vec() };
@@ -134,8 +136,9 @@ fn push(builder: &mut RunBuilder, key: &[u8], record: Record<'_>, read_blob: &Re
     }
 }
 
-fn is_worn(part: &Part) -> bool {
-    part.deleted_rows() * DELETED_SHARE >= part.rows()
+fn is_worn(part: &Part, all: bool) -> bool {
+    let percent = if all { WORN_PERCENT_OF_ALL } else { WORN_PERCENT };
+    u64::from(part.deleted_rows()) * 100 >= u64::from(part.rows()) * percent
 }
 
 fn level(rows: u64) -> u32 {
