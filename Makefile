@@ -16,11 +16,13 @@ demo:
 
 test: lint
 	$(CARGO) test --workspace --exclude ambo-bench
+	$(CARGO) test -p ambo --features arrow
 	$(CARGO) test -p ambo-storage --features shuttle --lib -- schedules shuttle_tests
 
 lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --exclude ambo-bench --all-targets -- -D warnings
+	$(CARGO) clippy -p ambo --features arrow --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --exclude ambo-bench --no-deps --quiet
 
 # 10,000 seeds of the crash-and-fault model test, then a process killed again and again.

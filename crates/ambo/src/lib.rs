@@ -25,10 +25,14 @@
 //! * [`Table`]: single operations; keys and values as bytes, or rows of typed columns.
 //! * [`Transaction`] and [`Snapshot`]: several operations at one moment.
 //! * [`Cursor`] and [`Scan`]: ordered reading, both ways.
+//! * [`Select`] and [`Query`]: reading column tables by column, and aggregates of them.
 //!
 //! Errors are of few kinds, each documented by what to do next: [`Error`]. All handles are `Send`, and all but transactions and
 //! cursors `Sync`; clone them freely.
 
+mod aggregate;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 mod batch;
 mod database;
 mod duplicates;
@@ -43,13 +47,13 @@ mod table;
 mod transaction;
 mod typed;
 
-pub use ambo_codec::column::{Compare, Mask, Sum};
+pub use ambo_codec::column::{Compare, Mask, Sum, arithmetic::Operator};
 pub use ambo_codec::{
     Type, Value as Datum, ValueRef as DatumRef, integer::IntegerCodec, record::RecordCodec,
 };
 pub use ambo_storage::{
     Error, Result,
-    base::column::{Morsel, Test},
+    base::column::{Groups, Morsel, Test},
     catalog::{Column, IndexDefinition, IndexKind, Storage, TableDefinition, TableOptions},
     database::{
         Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Estimate, Info,
@@ -58,6 +62,7 @@ pub use ambo_storage::{
     transaction::write_set::Savepoint,
 };
 
+pub use aggregate::{Aggregate, Expression, GroupBy, Query, col, lit};
 pub use batch::Batch;
 pub use database::Database;
 pub use duplicates::Place;

@@ -67,6 +67,14 @@ impl Select {
         self.table.database().engine().snapshot().scan_columns(self.table.id(), &self.plan)
     }
 
+    pub(crate) fn column(&self, name: &str) -> Result<usize> {
+        column(&self.table, name)
+    }
+
+    pub(crate) fn with_plan(&self, plan: ScanPlan) -> Self {
+        Self { table: self.table.clone(), plan }
+    }
+
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }

@@ -3,7 +3,7 @@
 use ambo_storage::{database, id::Timestamp};
 
 use crate::{
-    Cursor, KeyRange, Result, Savepoint, Scan, Select, Sync, Table, TableScan, Value,
+    Cursor, Groups, KeyRange, Query, Result, Savepoint, Scan, Select, Sync, Table, TableScan, Value,
     range::{Bounds, half_open, prefix_bounds},
     sum::sum_of_keys,
 };
@@ -115,6 +115,14 @@ impl Transaction {
         self.inner.scan_columns(select.table().id(), select.plan())
     }
 
+    /// Runs a query on what this transaction sees, its own writes among it.
+    ///
+    /// # Errors
+    /// As [`Query::run`].
+    pub fn aggregate(&self, query: &Query, threads: usize) -> Result<Groups> {
+        query.run_on(&self.scan_columns(query.select())?, threads)
+    }
+
     /// Marks this moment, for [`Transaction::rollback_to`].
     pub fn savepoint(&mut self) -> Savepoint {
         self.inner.savepoint()
@@ -197,6 +205,14 @@ impl Snapshot {
     /// Prepares a scan of columns as they were at this moment.
     pub fn scan_columns(&self, select: &Select) -> Result<TableScan> {
         self.inner.scan_columns(select.table().id(), select.plan())
+    }
+
+    /// Runs a query on the rows as they were at this moment.
+    ///
+    /// # Errors
+    /// As [`Query::run`].
+    pub fn aggregate(&self, query: &Query, threads: usize) -> Result<Groups> {
+        query.run_on(&self.scan_columns(query.select())?, threads)
     }
 
     /// How many rows a range has.

@@ -160,6 +160,11 @@ impl Mask {
         self.words.iter_mut().zip(other.words).for_each(|(word, other)| *word &= !other);
     }
 
+    /// Takes out the rows whose position in `gone` is `first` more than their own.
+    pub fn deselect(&mut self, gone: &impl crate::bitmap::Positions, first: u64) {
+        gone.deselect_from(first, &mut self.words);
+    }
+
     /// Adds the rows of `other`. Panics when the lengths differ.
     pub fn or(&mut self, other: BitsView<'_>) {
         assert_eq!(self.len, other.len);

@@ -30,6 +30,7 @@
 //! chosen in `numbers` and `wide`, and `block` with its face. The formats are also in `docs/formats/columns.md`.
 
 mod alp;
+pub mod arithmetic;
 pub mod bits;
 mod bitset;
 mod block;
@@ -41,6 +42,7 @@ mod encode;
 pub mod envelope;
 mod frames;
 mod input;
+mod integers;
 mod kind;
 mod mask;
 mod native;

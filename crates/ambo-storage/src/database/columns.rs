@@ -140,8 +140,12 @@ impl Engine {
         let table = Arc::make_mut(table);
         table.runs.retain(|run| !inputs.iter().any(|input| Arc::ptr_eq(input, run)));
         table.columns = Some(new.clone());
+        let shared = table.shared.clone();
         let moment = checkpoint.moment();
-        self.publish(&mut checkpoint, moment, next, turnover)
+        self.publish(&mut checkpoint, moment, next, turnover)?;
+        // What was newer is settled.
+        shared.fresh.clear();
+        Ok(())
     }
 }
 

@@ -173,19 +173,33 @@ pub(super) enum Cover {
     AboveMain,
     /// Only the runs, tombstones included.
     Runs,
+    /// Only the runs and frozen deltas, tombstones included.
+    Frozen,
+    /// Only the active delta, tombstones included.
+    Active,
+    /// Only the transaction's own writes, tombstones included.
+    Own,
 }
 
 impl MergedCursor {
     /// A cursor over `table` as of `at`, with the transaction's own writes on top.
     pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp, cover: Cover) -> Self {
         let own = own.filter(|writes| !writes.is_empty()).map(|writes| Source::Own(WriteCursor::new(writes)));
+        let (active, frozen, runs) = match cover {
+            Cover::Live | Cover::LiveKeys | Cover::AboveMain => (true, true, true),
+            Cover::Runs => (false, false, true),
+            Cover::Frozen => (false, true, true),
+            Cover::Active => (true, false, false),
+            Cover::Own => (false, false, false),
+        };
         let deltas = std::iter::once(&table.active)
-            .chain(&table.frozen)
-            .filter(|delta| cover != Cover::Runs && !delta.is_empty())
+            .filter(|_| active)
+            .chain(table.frozen.iter().filter(|_| frozen))
+            .filter(|delta| !delta.is_empty())
             .map(|delta| Source::Delta(delta.owned_cursor()));
         let settled = matches!(cover, Cover::Live | Cover::LiveKeys);
         let main = table.main.iter().filter(|_| settled);
-        let trees = table.runs.iter().chain(main).map(|tree| Source::Tree(tree.cursor()));
+        let trees = table.runs.iter().filter(|_| runs).chain(main).map(|tree| Source::Tree(tree.cursor()));
         let wanted = if cover == Cover::LiveKeys { Wanted::Keys } else { Wanted::Rows };
         let columns = table.columns.iter().filter(|_| settled);
         let columns = columns.flat_map(|columns| columns.cursors(wanted)).map(Source::Columns);
@@ -197,7 +211,7 @@ impl MergedCursor {
             direction: Direction::Forward,
             current: None,
             on_key: 0,
-            with_tombstones: matches!(cover, Cover::AboveMain | Cover::Runs),
+            with_tombstones: !settled,
         }
     }
 

@@ -152,6 +152,7 @@ pub(super) fn open_table(
         logged: definition.log,
         next_row: Arc::new(AtomicU64::new(1)),
         schema,
+        fresh: Default::default(),
     };
     Engine::new_table(deltas, segments, shared, floor)
 }

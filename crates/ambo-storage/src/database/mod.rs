@@ -27,6 +27,7 @@ mod cursor;
 mod ddl;
 mod deltas;
 mod engine;
+mod fresh;
 mod governor;
 mod index_check;
 mod index_scan;

@@ -3,34 +3,31 @@
 //! # How what is newer is merged in
 //! Deltas, runs and a transaction's own writes hold the newest row of some keys. Where the segments have a row of such a key, that row is
 //! *replaced*: it is looked up once, before the scan begins, and taken out of the selection of its group, so the scan itself never
-//! asks for a key. The newer rows are turned into columns and are morsels like others.
+//! asks for a key. The newer rows are turned into columns and are morsels like others; `fresh` keeps them for the next scan.
 
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
-use ambo_codec::{Value, bitmap::Bitmap, column::Sum};
+use ambo_codec::{Value, column::Sum};
 
 use super::{
-    blobs::read_whole,
-    cursor::{Cover, MergedCursor, Seek},
-    engine::Engine,
+    fresh::{Fresh, Request},
     snapshot::Snapshot,
-    version::{DatabaseVersion, TableVersion},
+    version::DatabaseVersion,
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnSet, Filter, Finder, FreshGroup, Morsel, RowPlace},
+    base::column::{AggregatePlan, Aggregation, ColumnSet, Filter, Groups, Morsel},
     id::{TableId, Timestamp},
-    record::RecordKind,
     transaction::write_set::TableWrites,
 };
 
 /// With more newer rows than this a scan has them settled in the background: the next one looks up fewer.
 const FRESH_ROWS_MAX: u64 = 16 << 10;
-/// Newer rows of one morsel.
-const FRESH_ROWS: usize = 8 << 10;
+/// Newer rows are kept as columns for the next scan if they take no more than this.
+const FRESH_BYTES_MAX: usize = 256 << 20;
 
 /// What a scan reads: columns and filters by their places in the table's definition.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +42,7 @@ pub struct ScanPlan {
 #[derive(Clone, Copy, Debug)]
 enum Unit {
     Group { run: usize, part: usize, group: usize },
-    Fresh(usize),
+    Fresh { layer: usize, group: usize },
 }
 
 /// A scan of a column table at one moment.
@@ -53,10 +50,10 @@ pub struct TableScan {
     /// Keeps segments and their files.
     _version: Arc<DatabaseVersion>,
     columns: Arc<ColumnSet>,
-    /// Rows of each part that newer ones replace.
-    replaced: Vec<Vec<Option<Bitmap>>>,
-    fresh: Vec<FreshGroup>,
-    fresh_rows: u64,
+    /// What is newer than the segments, newest first.
+    fresh: Vec<Fresh>,
+    /// Stored columns that are asked for or filtered by.
+    needed: Vec<bool>,
     units: Vec<Unit>,
     projection: Vec<usize>,
     filters: Vec<Filter>,
@@ -70,7 +67,7 @@ impl Snapshot {
     pub fn scan_columns(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
         let scan = TableScan::new(self.version(), table, None, self.timestamp(), plan)?;
         let options = self.engine().options();
-        if scan.fresh_rows > FRESH_ROWS_MAX && options.background_threads && !options.read_only {
+        if scan.fresh_rows() > FRESH_ROWS_MAX && options.background_threads && !options.read_only {
             self.engine().request_spill();
         }
         Ok(scan)
@@ -110,80 +107,29 @@ impl TableScan {
                 ))
             })?);
         }
+        let asked = |column| {
+            projection.contains(&column) || filters.iter().any(|filter: &Filter| filter.column == column)
+        };
+        let needed: Vec<bool> = (0..schema.types().len()).map(asked).collect();
+        let request = Request { table, id, columns, at, needed: &needed, bytes_max: FRESH_BYTES_MAX };
         let mut scan = Self {
             columns: columns.clone(),
-            replaced: columns.runs().iter().map(|run| vec![None; run.parts.len()]).collect(),
-            fresh: Vec::new(),
-            fresh_rows: 0,
+            fresh: request.layers(own)?,
+            needed,
             units: Vec::new(),
             projection,
             filters,
             _version: version.clone(),
         };
-        scan.gather_fresh(table, id, own, at)?;
         scan.units = scan.plan_units();
         Ok(scan)
     }
 
-    /// Turns what is newer than the segments into columns, and finds what it replaces.
-    fn gather_fresh(
-        &mut self,
-        table: &TableVersion,
-        id: TableId,
-        own: Option<TableWrites>,
-        at: Timestamp,
-    ) -> Result<()> {
-        let schema = self.columns.schema().clone();
-        let needed: Vec<bool> = {
-            let asked = |column| {
-                self.projection.contains(&column) || self.filters.iter().any(|filter| filter.column == column)
-            };
-            (0..schema.types().len()).map(asked).collect()
-        };
-        let mut cursor = MergedCursor::new(table, own, at, Cover::AboveMain);
-        let mut buffers = schema.buffers();
-        let mut places: Vec<Vec<Vec<u64>>> =
-            self.replaced.iter().map(|parts| vec![Vec::new(); parts.len()]).collect();
-        let columns = self.columns.clone();
-        let mut finder = Finder::new(&columns);
-        let mut there = cursor.seek(Seek::First)?;
-        while there {
-            if let Some(RowPlace { run, place }) = finder.find(cursor.key())? {
-                places[run][place.part].push(u64::from(place.row));
-            }
-            let record = cursor.record();
-            let blob = match record.kind {
-                RecordKind::Blob => {
-                    Some(read_whole(&table.shared.store, &Engine::decode_blob(record.bytes, id)?)?)
-                }
-                RecordKind::Inline | RecordKind::Tombstone => None,
-            };
-            if !record.is_tombstone() {
-                let bytes = blob.as_deref().unwrap_or(record.bytes);
-                schema
-                    .push(cursor.key(), bytes, &mut buffers)
-                    .map_err(|error| Error::Invalid(format!("a row that cannot be read: {error}")))?;
-                self.fresh_rows += 1;
-                if buffers[0].len() == FRESH_ROWS {
-                    self.fresh.push(FreshGroup::new(&buffers, |column| needed[column])?);
-                    buffers.iter_mut().for_each(|buffer| buffer.clear());
-                }
-            }
-            there = cursor.next()?;
-        }
-        if !buffers[0].is_empty() {
-            self.fresh.push(FreshGroup::new(&buffers, |column| needed[column])?);
-        }
-        for (parts, places) in self.replaced.iter_mut().zip(places) {
-            for (part, rows) in parts.iter_mut().zip(places).filter(|(_, rows)| !rows.is_empty()) {
-                *part = Some(Bitmap::from_sorted(rows).expect("rows ascend with their keys"));
-            }
-        }
-        Ok(())
-    }
-
     fn plan_units(&self) -> Vec<Unit> {
-        let mut units: Vec<_> = (0..self.fresh.len()).map(Unit::Fresh).collect();
+        let mut units = Vec::new();
+        for (layer, fresh) in self.fresh.iter().enumerate() {
+            units.extend((0..fresh.layer.groups()).map(|group| Unit::Fresh { layer, group }));
+        }
         for (run, of) in self.columns.runs().iter().enumerate() {
             for (part, of) in of.parts.iter().enumerate() {
                 let groups = 0..of.segment.directory().groups();
@@ -195,7 +141,7 @@ impl TableScan {
 
     /// Rows that are not in segments yet.
     pub fn fresh_rows(&self) -> u64 {
-        self.fresh_rows
+        self.fresh.iter().map(Fresh::rows).sum()
     }
 
     /// How many morsels there may be at most.
@@ -206,11 +152,16 @@ impl TableScan {
     /// One of them; `None` if no row of it is selected.
     pub fn morsel(&self, unit: usize) -> Result<Option<Morsel<'_>>> {
         match self.units[unit] {
-            Unit::Fresh(index) => Morsel::of_fresh(&self.fresh[index], &self.filters, &self.projection),
+            Unit::Fresh { layer, group } => {
+                let Fresh { layer, hidden } = &self.fresh[layer];
+                let rows = layer.group(group, self.columns.schema(), &self.needed)?;
+                let hidden = hidden.iter().map(|hidden| &**hidden);
+                Morsel::of_fresh(rows, hidden, &self.filters, &self.projection)
+            }
             Unit::Group { run, part, group } => Morsel::of_part(
                 &self.columns.runs()[run].parts[part],
                 group,
-                self.replaced[run][part].as_ref(),
+                self.fresh.iter().filter_map(|fresh| fresh.layer.replaced(run, part)),
                 &self.filters,
                 &self.projection,
             ),
@@ -286,6 +237,18 @@ impl TableScan {
             },
         )?;
         sums.into_iter().flatten().try_fold(None, |sum, part| add(sum, part).map(Some))
+    }
+
+    /// Aggregates of the selected rows. The plan's columns are places of the projection.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: a plan that does not fit the columns, or a result that 128 bits cannot hold.
+    pub fn aggregate(&self, plan: &AggregatePlan, threads: usize) -> Result<Groups> {
+        let types = self.columns.schema().types();
+        let types: Vec<_> = self.projection.iter().map(|column| types[*column]).collect();
+        let aggregation = Aggregation::new(plan, &types)?;
+        let parts = self.fold(threads, || aggregation.begin(), |part, morsel| part.add(morsel))?;
+        aggregation.finish(parts)
     }
 
     /// The least and the greatest of the selected rows' values at a place of the projection, in the type that blocks have them in

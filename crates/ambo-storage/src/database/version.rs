@@ -8,7 +8,7 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
-use super::indexes::TableIndex;
+use super::{fresh::FreshCache, indexes::TableIndex};
 use crate::{
     Error, Result,
     base::{
@@ -37,6 +37,8 @@ pub struct TableShared {
     pub next_row: Arc<AtomicU64>,
     /// The columns of a column table.
     pub schema: Option<Arc<ColumnSchema>>,
+    /// What is newer than its segments, as scans last saw it.
+    pub(super) fresh: FreshCache,
 }
 
 impl TableShared {

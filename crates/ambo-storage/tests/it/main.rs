@@ -1,5 +1,6 @@
 //! The engine as a whole, from outside: one binary, because each links everything again.
 
+mod aggregate;
 mod codecs;
 mod columns;
 mod formats;

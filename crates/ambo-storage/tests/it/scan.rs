@@ -313,3 +313,71 @@ fn rows_that_columns_cannot_hold_are_refused() {
     world.check(&[]);
     assert_eq!(world.engine.check().unwrap().problems, Vec::<String>::new());
 }
+
+/// The keys that a scan finds, in order.
+fn keys_of(scan: &ambo_storage::database::TableScan) -> Vec<i64> {
+    let keys = scan.fold(2, Vec::new, |keys: &mut Vec<i64>, morsel| {
+        let mut some = Vec::<i64>::new();
+        morsel.values(0, &mut some)?;
+        keys.extend(some);
+        Ok(())
+    });
+    let mut keys = keys.unwrap().concat();
+    keys.sort_unstable();
+    keys
+}
+
+/// Keeps away: what is kept of newer rows from scan to scan and is not right any more, after writes, spills and settling, for
+/// snapshots of another moment, or with a transaction's own writes above.
+#[test]
+fn kept_layers_are_as_made_anew() {
+    for seed in 20..24 {
+        let mut world = World::new(seed);
+        let plan = ScanPlan { columns: vec![KEY], filters: Vec::new() };
+        let spread = [40, 20_000][seed as usize % 2];
+        (0..spread).for_each(|key| world.write(key));
+        world.engine.settle().unwrap();
+        let mut old = Vec::new();
+        for _ in 0..60 {
+            for _ in 0..world.below(6) {
+                let key = world.below(spread as u64 + 20) as i64;
+                world.write(key);
+            }
+            match world.below(12) {
+                0 => world.engine.settle().unwrap(),
+                1..4 => world.engine.flush().unwrap(),
+                4 => old.push((world.engine.snapshot(), world.rows.keys().copied().collect::<Vec<_>>())),
+                5 => drop(old.pop()),
+                _ => {}
+            }
+            let keys: Vec<i64> = world.rows.keys().copied().collect();
+            let now = world.engine.snapshot();
+            assert_eq!(keys_of(&now.scan_columns(world.table, &plan).unwrap()), keys);
+            // Kept, and older than some of it.
+            assert_eq!(keys_of(&now.scan_columns(world.table, &plan).unwrap()), keys);
+            for (snapshot, keys) in &old {
+                assert_eq!(keys_of(&snapshot.scan_columns(world.table, &plan).unwrap()), *keys);
+            }
+            let mut own = world.engine.begin(Isolation::Snapshot).unwrap();
+            let mut with_own = world.rows.clone();
+            for _ in 0..3 {
+                let key = world.below(spread as u64 + 20) as i64;
+                let stored = world.format.encode_key_values(&[key.into()], 0).unwrap();
+                if world.below(2) == 0 {
+                    own.delete(world.table, &stored).unwrap();
+                    with_own.remove(&key);
+                } else {
+                    let row = vec![key.into(), Value::Null, Value::F64(0.5), Value::Null];
+                    own.put(world.table, &stored, &world.format.encode_row(&row).unwrap()).unwrap();
+                    with_own.insert(key, row);
+                }
+            }
+            let found = keys_of(&own.scan_columns(world.table, &plan).unwrap());
+            assert_eq!(found, with_own.keys().copied().collect::<Vec<_>>());
+            own.rollback();
+            world.check(&[]);
+        }
+        drop(old);
+        assert_eq!(world.engine.check().unwrap().problems, Vec::<String>::new());
+    }
+}

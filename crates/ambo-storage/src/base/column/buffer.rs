@@ -278,6 +278,30 @@ impl ColumnBuffer {
         Ok(())
     }
 
+    /// Appends the rows of a block at `places`, which ascend.
+    ///
+    /// # Errors
+    /// A block of another kind, or a damaged one.
+    pub fn append_places(&mut self, block: &Block<'_>, places: &[u32]) -> Result<()> {
+        let (start, count) = (self.len, places.len());
+        with_fixed!(&mut self.values, vector => {
+                vector.resize(start + count, Default::default());
+                block.gather(places, &mut vector[start..])?;
+            };
+            Values::Bool(words) => {
+                let mut picked = vec![false; count];
+                block.gather(places, &mut picked)?;
+                picked.iter().enumerate().for_each(|(index, value)| set_bit(words, start + index, *value));
+            },
+            Values::Bytes { offsets, data } => match block.text() {
+                Some(text) => text.gather(places, offsets, data)?,
+                None => offsets.resize(offsets.len() + count, data.len() as u32),
+            }
+        );
+        self.append_validity(count, |index| block.is_valid(places[index] as usize), block.has_no_nulls());
+        Ok(())
+    }
+
     /// Appends one row of a block: decoding a range is for many.
     fn push_of_block(&mut self, block: &Block<'_>, row: usize) -> Result<()> {
         if !block.is_valid(row) {

@@ -8,6 +8,7 @@
 //! Nothing that is read from a file is trusted: blocks and directories have checksums, and what they say is checked where it
 //! is used.
 
+mod aggregate;
 mod bounds;
 mod buffer;
 mod builder;
@@ -17,6 +18,7 @@ mod cursor;
 pub mod directory;
 mod encoder;
 mod filter;
+mod fresh;
 mod manifest;
 mod merge;
 mod morsel;
@@ -35,6 +37,7 @@ mod format_tests;
 #[cfg(test)]
 mod tests;
 
+pub use aggregate::{Aggregate, AggregatePlan, Aggregation, Aggregator, Expression, Groups};
 pub use buffer::ColumnBuffer;
 pub use builder::RunBuilder;
 pub use cache::BlockCache;
@@ -42,8 +45,9 @@ pub use check::ColumnReport;
 pub use cursor::{RunCursor, Wanted};
 pub use directory::{Directory, SEGMENT_ROWS_MAX};
 pub use filter::{Filter, Test};
+pub use fresh::{FreshBuilder, FreshGroup, FreshLayer};
 pub use manifest::SegmentRow;
-pub use morsel::{FreshGroup, Morsel};
+pub use morsel::Morsel;
 pub use run::{ColumnRun, Deleted, Part, Place};
 pub use schema::ColumnSchema;
 pub use segment::{Segment, SegmentStore};

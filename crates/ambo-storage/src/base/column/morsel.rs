@@ -5,41 +5,19 @@
 use std::{cell::OnceCell, ops::Range, sync::Arc};
 
 use ambo_codec::{
-    bitmap::{Bitmap, Positions},
-    column::{Block, Element, Goal, Kind, Mask, Sum, encode},
+    Value,
+    bitmap::Bitmap,
+    column::{Block, Element, Kind, Mask, Sum},
 };
 
-use super::{buffer::ColumnBuffer, filter::Filter, run::Part, segment::Segment};
+use super::{
+    aggregate::exact,
+    filter::Filter,
+    fresh::{FreshColumn, FreshGroup},
+    run::Part,
+    segment::Segment,
+};
 use crate::{Error, Result, page::Access};
-
-/// Rows that are not in a segment yet, as blocks: only the columns that a scan needs.
-#[derive(Debug)]
-pub struct FreshGroup {
-    rows: usize,
-    /// The block of each stored column, if the scan needs it.
-    blocks: Vec<Option<Arc<[u8]>>>,
-    kinds: Vec<Kind>,
-}
-
-impl FreshGroup {
-    /// Encodes the buffers of those stored columns that are needed.
-    pub fn new(buffers: &[ColumnBuffer], is_needed: impl Fn(usize) -> bool) -> Result<Self> {
-        let mut blocks = Vec::with_capacity(buffers.len());
-        for (column, buffer) in buffers.iter().enumerate() {
-            let mut bytes = Vec::new();
-            blocks.push(match is_needed(column) {
-                true => {
-                    encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut bytes)
-                        .map_err(|error| Error::Invalid(error.to_string()))?;
-                    Some(bytes.into())
-                }
-                false => None,
-            });
-        }
-        let kinds = buffers.iter().map(|buffer| Kind::of(buffer.ty())).collect();
-        Ok(Self { rows: buffers[0].len(), blocks, kinds })
-    }
-}
 
 /// Where a morsel's columns are.
 #[derive(Clone, Copy)]
@@ -65,7 +43,7 @@ impl<'s> Morsel<'s> {
     pub fn of_part(
         part: &'s Part,
         group: usize,
-        replaced: Option<&Bitmap>,
+        replaced: impl Iterator<Item = &'s Bitmap>,
         filters: &[Filter],
         projection: &'s [usize],
     ) -> Result<Option<Self>> {
@@ -74,29 +52,30 @@ impl<'s> Morsel<'s> {
         if !filters.iter().all(|filter| may_match(segment, group, filter)) {
             return Ok(None);
         }
-        let mut words = Mask::all(rows.len()).words().to_vec();
+        let mut mask = Mask::all(rows.len());
         let deleted = part.deleted.as_ref().map(|deleted| &deleted.rows);
         for gone in deleted.into_iter().chain(replaced) {
-            gone.deselect_from(u64::from(rows.start), &mut words);
+            mask.deselect(gone, u64::from(rows.start));
         }
-        let mask = Mask::from_bits(ambo_codec::column::BitsView::new(&words, rows.len()));
         Self { source: Source::Group(segment, group), projection, read: Vec::new(), mask }.filtered(filters)
     }
 
-    /// The fresh rows that answer all filters with yes; `None` if there are none.
+    /// The fresh rows that are not hidden by newer ones and answer all filters with yes; `None` if there are none.
     pub fn of_fresh(
         fresh: &'s FreshGroup,
+        hidden: impl Iterator<Item = &'s Bitmap>,
         filters: &[Filter],
         projection: &'s [usize],
     ) -> Result<Option<Self>> {
-        let mask = Mask::all(fresh.rows);
+        let mut mask = Mask::all(fresh.rows());
+        hidden.for_each(|hidden| mask.deselect(hidden, fresh.first_row()));
         Self { source: Source::Fresh(fresh), projection, read: Vec::new(), mask }.filtered(filters)
     }
 
     fn filtered(mut self, filters: &[Filter]) -> Result<Option<Self>> {
         let columns = match self.source {
             Source::Group(segment, _) => segment.directory().columns.len(),
-            Source::Fresh(fresh) => fresh.blocks.len(),
+            Source::Fresh(fresh) => fresh.stored_columns(),
         };
         self.read.resize_with(columns, OnceCell::new);
         let mut mask = std::mem::replace(&mut self.mask, Mask::none(0));
@@ -135,9 +114,8 @@ impl<'s> Morsel<'s> {
                 segment.parse(column, group, self.read[column].get().expect("just read"))
             }
             Source::Fresh(fresh) => {
-                let bytes = fresh.blocks[column].as_ref().expect("a column that the scan needs");
-                Block::parse(bytes, fresh.kinds[column], fresh.rows)
-                    .map_err(|error| self.wrong(column, error))
+                let FreshColumn { block, kind, .. } = fresh.column(column);
+                Block::parse(block, *kind, fresh.rows()).map_err(|error| self.wrong(column, error))
             }
         }
     }
@@ -169,10 +147,11 @@ impl<'s> Morsel<'s> {
     pub fn values<E: Element>(&self, place: usize, out: &mut Vec<E>) -> Result<()> {
         let block = self.block(place)?;
         let selected = self.selected();
-        out.resize(selected.max(if self.is_dense(selected) { self.rows() } else { 0 }), E::default());
+        let is_dense = self.is_dense();
+        out.resize(if is_dense { self.rows() } else { selected }, E::default());
         let result = if selected == self.rows() {
             block.decode(0..selected, out)
-        } else if self.is_dense(selected) {
+        } else if is_dense {
             block.decode(0..self.rows(), out).map(|()| {
                 compress(&self.mask, out);
                 out.truncate(selected);
@@ -185,8 +164,26 @@ impl<'s> Morsel<'s> {
     }
 
     /// Whether so many rows are selected that decoding all is quicker than picking.
-    fn is_dense(&self, selected: usize) -> bool {
-        selected * 8 >= self.rows()
+    pub(super) fn is_dense(&self) -> bool {
+        self.selected() * 8 >= self.rows()
+    }
+
+    /// Between what the integers of a column lie in this group, decimals in units of their last digit, where that is known.
+    pub(super) fn range(&self, place: usize) -> Option<(i128, i128)> {
+        let column = self.projection[place];
+        let exact = |(low, high): (Value, Value)| Some((exact(&low)?, exact(&high)?));
+        match self.source {
+            Source::Group(segment, group) => {
+                let bounds = segment.entry(column, group).bounds.as_ref()?;
+                bounds.values(Kind::of(segment.directory().columns[column].ty)).and_then(exact)
+            }
+            Source::Fresh(fresh) => fresh.column(column).bounds.clone().and_then(exact),
+        }
+    }
+
+    /// What the block at a place of the projection says against a request, or that it is damaged.
+    pub(super) fn wrong_at(&self, place: usize, error: ambo_codec::Error) -> Error {
+        self.wrong(self.projection[place], error)
     }
 
     /// Replaces `offsets` and `data` with the text of the selected rows, in Arrow's layout; NULLs are any text.
@@ -205,6 +202,27 @@ impl<'s> Morsel<'s> {
             text.gather(&positions, offsets, data)
         };
         result.map_err(|error| self.wrong(self.projection[place], error))
+    }
+
+    /// Replaces `codes` with the numbers of the dictionary's entries that the selected rows have, and returns the entries; `None` where
+    /// text has no dictionary, or one with more entries than rows are selected. NULLs have the number of any entry.
+    pub fn codes(&self, place: usize, codes: &mut Vec<u32>) -> Result<Option<(Vec<u32>, Vec<u8>)>> {
+        let block = self.block(place)?;
+        let Some(of_text) = block.text().and_then(|text| text.codes()) else { return Ok(None) };
+        let mut read = || -> ambo_codec::Result<_> {
+            let entries = of_text.entries()?;
+            if entries.len() > self.selected() {
+                return Ok(None);
+            }
+            of_text.read(0..self.rows(), codes)?;
+            compress(&self.mask, codes);
+            codes.truncate(self.selected());
+            let first = entries.offsets()[0];
+            let last = entries.offsets()[entries.len()];
+            let offsets = entries.offsets().iter().map(|offset| offset - first).collect();
+            Ok(Some((offsets, entries.data()[first as usize..last as usize].to_vec())))
+        };
+        read().map_err(|error| self.wrong(self.projection[place], error))
     }
 
     /// How many of the selected rows have a value there.

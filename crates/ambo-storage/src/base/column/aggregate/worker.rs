@@ -1,0 +1,505 @@
+//! One thread's part of an aggregation: morsels go in, groups come out.
+
+use std::cmp::Ordering;
+
+use ambo_codec::column::{
+    Block, Sum,
+    arithmetic::{add_by_group, count_by_group, sum, sum_selected},
+};
+
+use super::{
+    super::{buffer::ColumnBuffer, morsel::Morsel},
+    evaluate::Vectors,
+    groups::{GroupColumn, LocalGroups},
+    plan::{Accumulator, Compiled, Input},
+    program::{Lane, Step, exact, range_of_type},
+    rows::{CHUNK, Rows, Words},
+    table::{State, Table, compare_floats, order_of},
+};
+use crate::{Error, Result};
+
+/// Rows whose groups are numbered together.
+const SLICE: usize = 8 * CHUNK;
+
+/// What was found of a slice's groups, by their numbers there, and of rows that do not count, behind the last.
+#[derive(Debug)]
+enum Local {
+    Counts(Vec<u32>),
+    Narrow(Vec<i64>),
+    Wide(Vec<i128>),
+    Floats(Vec<f64>),
+    /// Rows of the slice that have the least or greatest text.
+    Rows(Vec<Option<u32>>),
+    /// As many as there are rows.
+    AllRows,
+}
+
+/// See the module.
+pub(super) struct Worker<'p> {
+    compiled: &'p Compiled,
+    pub table: Table,
+    lanes: Vec<Lane>,
+    vectors: Vectors,
+    groups: LocalGroups,
+    masked: Vec<u16>,
+}
+
+/// What the steps and accumulators of one morsel need.
+struct Needs {
+    /// Steps that are computed.
+    steps: Vec<bool>,
+    /// Accumulators that are not known yet.
+    accumulators: Vec<bool>,
+    /// Whether the numbers of a step may be NULL.
+    nullable: Vec<bool>,
+}
+
+impl<'p> Worker<'p> {
+    pub(super) fn new(compiled: &'p Compiled) -> Self {
+        let mut table = Table::new(compiled);
+        if compiled.key.is_none() {
+            // One group, with rows or without.
+            table.number(&[], &compiled.accumulators);
+        }
+        Self {
+            compiled,
+            table,
+            lanes: Vec::new(),
+            vectors: Vectors::default(),
+            groups: LocalGroups::default(),
+            masked: Vec::new(),
+        }
+    }
+
+    /// Adds the selected rows of a morsel.
+    pub(super) fn add(&mut self, morsel: &Morsel<'_>) -> Result<()> {
+        let compiled = self.compiled;
+        let known = match compiled.key {
+            None => self.add_encoded(morsel)?,
+            Some(_) => vec![false; compiled.accumulators.len()],
+        };
+        if compiled.key.is_none() && known.iter().all(|known| *known) {
+            return Ok(());
+        }
+        let accumulators: Vec<bool> = known.iter().map(|known| !known).collect();
+        let steps = self.needed_steps(&accumulators);
+        let blocks = self.blocks(morsel, &steps, &accumulators)?;
+        let nullable = self.nullable_steps(&steps, &blocks);
+        let needs = Needs { steps, accumulators, nullable };
+        let range =
+            |place: usize| morsel.range(place).unwrap_or_else(|| range_of_type(compiled.columns[place]));
+        compiled.program.lanes(range, &mut self.lanes);
+
+        let places: Vec<u32>;
+        let rows = match morsel.is_dense() {
+            true => Rows::Range(0..morsel.rows(), morsel.mask().words()),
+            false => {
+                places = morsel.mask().iter().map(|row| row as u32).collect();
+                Rows::Places(&places)
+            }
+        };
+        for start in (0..rows.len()).step_by(SLICE) {
+            let slice = rows.part(start..rows.len().min(start + SLICE));
+            self.add_slice(morsel, &needs, &blocks, &slice)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what blocks tell of all rows of a morsel without being decoded, where there are no groups. Returns which accumulators
+    /// have that.
+    fn add_encoded(&mut self, morsel: &Morsel<'_>) -> Result<Vec<bool>> {
+        let compiled = self.compiled;
+        self.table.add_rows(0, morsel.selected() as u64);
+        let mut known = vec![true; compiled.accumulators.len()];
+        for (index, &accumulator) in compiled.accumulators.iter().enumerate() {
+            let place = match accumulator.input() {
+                Input::Text(place) => place,
+                Input::Step(step) => match compiled.program.steps[step] {
+                    Step::Column(place) => place,
+                    _ => {
+                        known[index] = false;
+                        continue;
+                    }
+                },
+            };
+            if let Accumulator::Count(_) = accumulator {
+                let count = morsel.count(place)? as u64;
+                self.table.add(index, accumulator, 0, State::Count(count))?;
+                continue;
+            }
+            if let Accumulator::Sum(_) = accumulator {
+                let state = match morsel.sum(place)? {
+                    Sum::Integer(sum) => State::Exact(sum),
+                    Sum::Float(sum) => State::Float(sum),
+                };
+                self.table.add(index, accumulator, 0, state)?;
+                continue;
+            }
+            let Some((low, high)) = morsel.min_max(place)? else { continue };
+            let value = if order_of(accumulator) == Ordering::Less { low } else { high };
+            let state = match (exact(&value), value.as_ref().as_bytes(), value.as_ref().as_f64()) {
+                (Some(value), ..) => State::Exact(value),
+                (_, Some(text), _) => State::Text(Some(text)),
+                (.., float) => State::Float(float.expect("what is no integer and no text is a float")),
+            };
+            self.table.add(index, accumulator, 0, state)?;
+        }
+        Ok(known)
+    }
+
+    fn needed_steps(&self, accumulators: &[bool]) -> Vec<bool> {
+        let steps = &self.compiled.program.steps;
+        let mut needed = vec![false; steps.len()];
+        for (accumulator, _) in
+            self.compiled.accumulators.iter().zip(accumulators).filter(|(_, needed)| **needed)
+        {
+            if let Input::Step(step) = accumulator.input() {
+                needed[step] = true;
+            }
+        }
+        for index in (0..steps.len()).rev().filter(|index| needed[*index]).collect::<Vec<_>>() {
+            mark(steps, index, &mut needed);
+        }
+        needed
+    }
+
+    /// The blocks of columns that are grouped by or computed with.
+    fn blocks<'m>(
+        &self,
+        morsel: &'m Morsel<'_>,
+        steps: &[bool],
+        accumulators: &[bool],
+    ) -> Result<Vec<Option<Block<'m>>>> {
+        let compiled = self.compiled;
+        let mut needed = vec![false; compiled.columns.len()];
+        compiled.group_by.iter().for_each(|place| needed[*place] = true);
+        for (step, _) in compiled.program.steps.iter().zip(steps).filter(|(_, needed)| **needed) {
+            if let Step::Column(place) = step {
+                needed[*place] = true;
+            }
+        }
+        for (accumulator, _) in compiled.accumulators.iter().zip(accumulators).filter(|(_, needed)| **needed)
+        {
+            if let Input::Text(place) = accumulator.input() {
+                needed[place] = true;
+            }
+        }
+        let block = |(place, needed): (usize, &bool)| needed.then(|| morsel.block(place)).transpose();
+        needed.iter().enumerate().map(block).collect()
+    }
+
+    fn nullable_steps(&self, steps: &[bool], blocks: &[Option<Block<'_>>]) -> Vec<bool> {
+        let mut nullable: Vec<bool> = Vec::with_capacity(steps.len());
+        for (index, step) in self.compiled.program.steps.iter().enumerate() {
+            nullable.push(match *step {
+                Step::Column(place) => {
+                    steps[index] && blocks[place].as_ref().is_some_and(|block| !block.has_no_nulls())
+                }
+                Step::Constant(_) | Step::ConstantFloat(_) => false,
+                Step::Arithmetic(_, left, right) => nullable[left] || nullable[right],
+                Step::ToFloat(of, _) => nullable[of],
+            });
+        }
+        nullable
+    }
+
+    fn add_slice(
+        &mut self,
+        morsel: &Morsel<'_>,
+        needs: &Needs,
+        blocks: &[Option<Block<'_>>],
+        rows: &Rows<'_>,
+    ) -> Result<()> {
+        let compiled = self.compiled;
+        let wrong = |place: usize, error: ambo_codec::Error| morsel.wrong_at(place, error);
+        let block = |place: usize| blocks[place].as_ref().expect("a column that is needed");
+        let is_grouped = compiled.key.is_some();
+        if is_grouped {
+            let columns: Vec<_> = compiled
+                .group_by
+                .iter()
+                .map(|&place| GroupColumn {
+                    block: block(place),
+                    range: morsel.range(place).unwrap_or_else(|| range_of_type(compiled.columns[place])),
+                    place,
+                })
+                .collect();
+            self.groups.number(&columns, rows).map_err(|(place, error)| wrong(place, error))?;
+        } else {
+            self.groups.count = 1;
+        }
+        let count = self.groups.count;
+        let mut locals: Vec<Local> = (0..compiled.accumulators.len())
+            .map(|index| self.local(index, needs, count, rows.len()))
+            .collect();
+        for start in (0..rows.len()).step_by(CHUNK) {
+            let range = start..rows.len().min(start + CHUNK);
+            let chunk = rows.part(range.clone());
+            self.vectors.compute(&compiled.program, &self.lanes, &needs.steps, blocks, &chunk, &wrong)?;
+            for (index, local) in
+                locals.iter_mut().enumerate().filter(|(index, _)| needs.accumulators[*index])
+            {
+                let Input::Step(step) = compiled.accumulators[index].input() else { continue };
+                let valid = self.vectors.0[step].valid;
+                let ids = is_grouped.then(|| {
+                    masked(&self.groups.ids[range.clone()], valid.as_ref(), count as u16, &mut self.masked)
+                });
+                accumulate(
+                    compiled.accumulators[index],
+                    &self.vectors.0[step],
+                    self.lanes[step],
+                    ids,
+                    &chunk,
+                    local,
+                )?;
+            }
+        }
+        // Text is compared by slices: it is not decoded for anything else.
+        let mut texts: Vec<Option<(Vec<u32>, Vec<u8>)>> = vec![None; compiled.columns.len()];
+        for (index, local) in locals.iter_mut().enumerate().filter(|(index, _)| needs.accumulators[*index]) {
+            let Input::Text(place) = compiled.accumulators[index].input() else { continue };
+            let valid = |row: usize| block(place).is_valid(rows.place(row) as usize);
+            let group = |row: usize| if is_grouped { self.groups.ids[row].into() } else { 0 };
+            match local {
+                Local::Counts(counts) => {
+                    (0..rows.len()).filter(|row| valid(*row)).for_each(|row| counts[group(row)] += 1);
+                }
+                Local::Rows(best) => {
+                    let (offsets, data) = texts[place].get_or_insert_default();
+                    if offsets.is_empty() {
+                        rows.texts(block(place), offsets, data).map_err(|error| wrong(place, error))?;
+                    }
+                    let wanted = order_of(compiled.accumulators[index]);
+                    let text = |row: usize| &data[offsets[row] as usize..offsets[row + 1] as usize];
+                    for row in (0..rows.len()).filter(|row| valid(*row)) {
+                        let best = &mut best[group(row)];
+                        if best.is_none_or(|best| text(row).cmp(text(best as usize)) == wanted) {
+                            *best = Some(row as u32);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.merge_slice(morsel, blocks, rows, needs, &locals, &texts)
+    }
+
+    /// An empty state for the groups of a slice.
+    fn local(&self, index: usize, needs: &Needs, count: usize, rows: usize) -> Local {
+        let len = count + 1;
+        let accumulator = self.compiled.accumulators[index];
+        match (accumulator, accumulator.input()) {
+            (Accumulator::Count(_), Input::Step(step)) if !needs.nullable[step] => Local::AllRows,
+            (Accumulator::Count(_), _) => Local::Counts(vec![0; len]),
+            (_, Input::Text(_)) => Local::Rows(vec![None; len]),
+            (_, Input::Step(step)) => {
+                let is_least = matches!(accumulator, Accumulator::Least(_));
+                let is_sum = matches!(accumulator, Accumulator::Sum(_));
+                match self.lanes[step] {
+                    Lane::Float if is_sum => Local::Floats(vec![0.0; len]),
+                    Lane::Float => {
+                        Local::Floats(vec![if is_least { f64::NAN } else { f64::NEG_INFINITY }; len])
+                    }
+                    Lane::Narrow(low, high) if is_sum => {
+                        let most = u128::from(low.unsigned_abs().max(high.unsigned_abs())) * rows as u128;
+                        match most <= i64::MAX as u128 {
+                            true => Local::Narrow(vec![0; len]),
+                            false => Local::Wide(vec![0; len]),
+                        }
+                    }
+                    Lane::Wide if is_sum => Local::Wide(vec![0; len]),
+                    // No value is as great or as small as these, so they stand for none.
+                    _ => Local::Wide(vec![if is_least { i128::MAX } else { i128::MIN }; len]),
+                }
+            }
+        }
+    }
+
+    /// Adds what was found of a slice's groups to the table.
+    fn merge_slice(
+        &mut self,
+        morsel: &Morsel<'_>,
+        blocks: &[Option<Block<'_>>],
+        rows: &Rows<'_>,
+        needs: &Needs,
+        locals: &[Local],
+        texts: &[Option<(Vec<u32>, Vec<u8>)>],
+    ) -> Result<()> {
+        let compiled = self.compiled;
+        // Local number, number in the table, rows.
+        let mut found: Vec<(usize, u32, u64)> = Vec::new();
+        if compiled.key.is_some() {
+            self.find_groups(morsel, blocks, rows, &mut found)?;
+        } else {
+            let count =
+                (0..rows.len().div_ceil(64)).map(|index| u64::from(rows.word(index).count_ones())).sum();
+            found.push((0, 0, count));
+        }
+        for (index, local) in locals.iter().enumerate().filter(|(index, _)| needs.accumulators[*index]) {
+            let accumulator = compiled.accumulators[index];
+            for &(from, number, rows) in &found {
+                let state = match local {
+                    Local::AllRows => State::Count(rows),
+                    Local::Counts(counts) => State::Count(counts[from].into()),
+                    Local::Narrow(values) => State::Exact(values[from].into()),
+                    Local::Wide(values) => State::Exact(values[from]),
+                    Local::Floats(values) => State::Float(values[from]),
+                    Local::Rows(best) => State::Text(best[from].map(|row| {
+                        let Input::Text(place) = accumulator.input() else {
+                            unreachable!("rows are of text")
+                        };
+                        let (offsets, data) = texts[place].as_ref().expect("decoded to be compared");
+                        &data[offsets[row as usize] as usize..offsets[row as usize + 1] as usize]
+                    })),
+                };
+                self.table.add(index, accumulator, number, state)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The groups of a slice that have rows, and their numbers in the table.
+    fn find_groups(
+        &mut self,
+        morsel: &Morsel<'_>,
+        blocks: &[Option<Block<'_>>],
+        rows: &Rows<'_>,
+        found: &mut Vec<(usize, u32, u64)>,
+    ) -> Result<()> {
+        let compiled = self.compiled;
+        let count = self.groups.count;
+        let mut counts = vec![0u32; count + 1];
+        count_by_group(&self.groups.ids, &mut counts);
+        // The first row of each group stands for it.
+        let mut left = counts[..count].iter().filter(|count| **count > 0).count();
+        let mut seen = vec![false; count + 1];
+        seen[count] = true;
+        let mut firsts = Vec::with_capacity(left);
+        for (row, &id) in self.groups.ids.iter().enumerate() {
+            if left == 0 {
+                break;
+            }
+            if !std::mem::replace(&mut seen[usize::from(id)], true) {
+                firsts.push((usize::from(id), rows.place(row)));
+                left -= 1;
+            }
+        }
+        let places: Vec<u32> = firsts.iter().map(|(_, place)| *place).collect();
+        let mut buffers = Vec::with_capacity(compiled.group_by.len());
+        for &place in &compiled.group_by {
+            let mut buffer = ColumnBuffer::new(compiled.columns[place]);
+            let block = blocks[place].as_ref().expect("a column that is grouped by");
+            buffer.append_places(block, &places).map_err(|error| morsel.wrong_at(place, error))?;
+            buffers.push(buffer);
+        }
+        let spec = compiled.key.as_ref().expect("there are columns to group by");
+        let mut key = Vec::new();
+        for (row, (id, _)) in firsts.into_iter().enumerate() {
+            key.clear();
+            let values = buffers.iter().map(|buffer| buffer.get(row)).collect::<ambo_codec::Result<Vec<_>>>();
+            values
+                .and_then(|values| spec.encode(&values, &mut key))
+                .map_err(|error| morsel.wrong_at(compiled.group_by[0], error))?;
+            let number = self.table.number(&key, &compiled.accumulators);
+            self.table.add_rows(number, counts[id].into());
+            found.push((id, number, counts[id].into()));
+        }
+        Ok(())
+    }
+}
+
+/// Marks the operands of a step, and theirs.
+fn mark(steps: &[Step], index: usize, needed: &mut [bool]) {
+    needed[index] = true;
+    match steps[index] {
+        Step::Arithmetic(_, left, right) => {
+            mark(steps, left, needed);
+            mark(steps, right, needed);
+        }
+        Step::ToFloat(of, _) => mark(steps, of, needed),
+        _ => {}
+    }
+}
+
+/// The groups of a chunk's rows, those without a value being no group's.
+fn masked<'a>(ids: &'a [u16], valid: Option<&Words>, none: u16, out: &'a mut Vec<u16>) -> &'a [u16] {
+    let Some(valid) = valid else { return ids };
+    out.clear();
+    out.extend_from_slice(ids);
+    for (row, id) in out.iter_mut().enumerate() {
+        if valid[row / 64] >> (row % 64) & 1 == 0 {
+            *id = none;
+        }
+    }
+    out
+}
+
+/// Adds the numbers of a chunk. Without `ids` all rows that count are of group 0.
+fn accumulate(
+    accumulator: Accumulator,
+    vector: &super::evaluate::Vector,
+    lane: Lane,
+    ids: Option<&[u16]>,
+    rows: &Rows<'_>,
+    local: &mut Local,
+) -> Result<()> {
+    let mut words = Words::default();
+    for (index, word) in words.iter_mut().enumerate().take(rows.len().div_ceil(64)) {
+        *word = rows.word(index) & vector.valid.map_or(u64::MAX, |valid| valid[index]);
+    }
+    let all = vector.valid.is_none() && rows.all_count();
+    // Of groups that are only looked at, rows that do not count are of the last.
+    let each = |each: &mut dyn FnMut(usize, usize)| match ids {
+        Some(ids) => ids.iter().enumerate().for_each(|(row, id)| each(row, usize::from(*id))),
+        None => {
+            let counts = |row: &usize| words[row / 64] >> (row % 64) & 1 == 1;
+            (0..rows.len()).filter(counts).for_each(|row| each(row, 0));
+        }
+    };
+    let exact = |row: usize| match lane {
+        Lane::Narrow(..) => i128::from(vector.narrow[row]),
+        _ => vector.wide[row],
+    };
+    match (local, accumulator) {
+        (Local::AllRows, ..) => {}
+        (Local::Counts(counts), ..) => match ids {
+            Some(ids) => count_by_group(ids, counts),
+            None => counts[0] += words.iter().map(|word| word.count_ones()).sum::<u32>(),
+        },
+        (Local::Narrow(sums), ..) => match ids {
+            Some(ids) => add_by_group(ids, &vector.narrow, sums),
+            None if all => sums[0] = sums[0].wrapping_add(sum(&vector.narrow)),
+            None => sums[0] = sums[0].wrapping_add(sum_selected(&vector.narrow, &words)),
+        },
+        (Local::Floats(sums), Accumulator::Sum(_)) => each(&mut |row, id| sums[id] += vector.float[row]),
+        (Local::Floats(best), accumulator) => {
+            let wanted = order_of(accumulator);
+            each(&mut |row, id| {
+                if compare_floats(vector.float[row], best[id]) == wanted {
+                    best[id] = vector.float[row];
+                }
+            });
+        }
+        (Local::Wide(sums), Accumulator::Sum(_)) => {
+            let none = sums.len() - 1;
+            let mut overflows = false;
+            each(&mut |row, id| {
+                if id != none {
+                    match sums[id].checked_add(exact(row)) {
+                        Some(sum) => sums[id] = sum,
+                        None => overflows = true,
+                    }
+                }
+            });
+            if overflows {
+                return Err(Error::Invalid("a sum that 128 bits cannot hold".into()));
+            }
+        }
+        (Local::Wide(best), Accumulator::Least(_)) => {
+            each(&mut |row, id| best[id] = best[id].min(exact(row)))
+        }
+        (Local::Wide(best), _) => each(&mut |row, id| best[id] = best[id].max(exact(row))),
+        (Local::Rows(_), ..) => {}
+    }
+    Ok(())
+}
