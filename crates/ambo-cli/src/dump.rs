@@ -49,6 +49,10 @@ pub fn run(arguments: &DumpArguments, tuning: &Tuning, out: &mut Output) -> Resu
         (Some(path), false) => Format::of(path),
         (None, false) => Format::Csv,
     });
+    if format == Format::Parquet {
+        // Before a file is made.
+        return Err(Failure::usage("a dump is CSV or JSON lines; say --format csv or --format jsonl"));
+    }
     let Some(path) = &arguments.output else {
         write(&view, arguments, format, out)?;
         return Ok(());
@@ -64,7 +68,7 @@ pub fn run(arguments: &DumpArguments, tuning: &Tuning, out: &mut Output) -> Resu
 fn write(view: &View<'_>, arguments: &DumpArguments, format: Format, out: &mut Output) -> Result<u64> {
     match format {
         Format::Csv => write_csv(view, arguments, out),
-        Format::Jsonl => write_json(view, out),
+        _ => write_json(view, out),
     }
 }
 

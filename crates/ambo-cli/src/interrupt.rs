@@ -24,6 +24,11 @@ pub fn watch() {
     flag.store(false, Ordering::Relaxed);
 }
 
+/// The flag itself, for what runs in the engine. It is down for ever if nobody watches.
+pub fn flag() -> Arc<AtomicBool> {
+    FLAG.get().cloned().unwrap_or_default()
+}
+
 /// Whether Ctrl-C came since [`watch`].
 pub fn raised() -> bool {
     FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))

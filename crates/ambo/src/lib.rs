@@ -26,6 +26,7 @@
 //! * [`Transaction`] and [`Snapshot`]: several operations at one moment.
 //! * [`Cursor`] and [`Scan`]: ordered reading, both ways.
 //! * [`Select`] and [`Query`]: reading column tables by column, and aggregates of them.
+//! * [`Load`]: columns straight into the segments of a column table.
 //!
 //! Errors are of few kinds, each documented by what to do next: [`Error`]. All handles are `Send`, and all but transactions and
 //! cursors `Sync`; clone them freely.
@@ -37,6 +38,9 @@ mod batch;
 mod database;
 mod duplicates;
 mod index;
+mod load;
+#[cfg(feature = "arrow")]
+mod load_batches;
 mod options;
 mod range;
 mod rows;
@@ -53,11 +57,12 @@ pub use ambo_codec::{
 };
 pub use ambo_storage::{
     Error, Result,
-    base::column::{Groups, Morsel, Test},
+    base::column::{ColumnBuffer, Groups, Morsel, Test},
     catalog::{Column, IndexDefinition, IndexKind, Storage, TableDefinition, TableOptions},
     database::{
-        Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Estimate, Info,
-        RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan, Value, ValueReader, ValueWriter,
+        Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Duplicates,
+        Estimate, Info, LoadOptions, Loaded, RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan,
+        Value, ValueReader, ValueWriter,
     },
     transaction::write_set::Savepoint,
 };
@@ -67,6 +72,7 @@ pub use batch::Batch;
 pub use database::Database;
 pub use duplicates::Place;
 pub use index::{Index, IndexRows};
+pub use load::{Load, LoadWriter};
 pub use options::Options;
 pub use range::{Bounds, KeyRange};
 pub use rows::{Row, Rows};

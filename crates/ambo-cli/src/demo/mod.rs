@@ -102,7 +102,7 @@ fn step(text: &str) {
 fn load_flights(arguments: &DemoArguments, tuning: &Tuning) -> Result<Duration> {
     let load = LoadArguments {
         dir: arguments.dir.clone(),
-        file: arguments.file.clone(),
+        files: vec![arguments.file.clone()],
         table: Some(FLIGHTS.into()),
         key: ["time_hour", "carrier", "flight"].map(String::from).to_vec(),
         null: Some(vec![String::new(), arguments.null.clone()]),

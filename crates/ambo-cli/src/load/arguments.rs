@@ -1,6 +1,6 @@
 //! What a load's user can say, and what follows from saying nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -12,7 +12,7 @@ use crate::text;
 /// What to do about a record that cannot be loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum OnError {
-    /// End there; batches before it stay.
+    /// End there; batches before it stay, but of a column table nothing.
     Stop,
     /// Go on without it, and say how many were skipped.
     Skip,
@@ -23,12 +23,13 @@ pub enum OnError {
 pub struct LoadArguments {
     /// The database's directory; made when there is none
     pub dir: PathBuf,
-    /// The file, which may be compressed with gzip; - is standard input
-    pub file: PathBuf,
-    /// The table; made when there is none [default: the file's name]
+    /// The files: CSV or JSON lines, which may be compressed with gzip, or Parquet; - is standard input
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// The table; made when there is none [default: the first file's name]
     #[arg(short, long)]
     pub table: Option<String>,
-    /// The file's form [default: by its name, else csv]
+    /// The files' form [default: by what is in them and by their names, else csv]
     #[arg(long)]
     pub format: Option<Format>,
     /// The key's columns, in the key's order; without them rows get a hidden number
@@ -40,7 +41,7 @@ pub struct LoadArguments {
     /// Make a key-value table of the columns `key` and `value`
     #[arg(long, conflicts_with_all = ["schema", "key"])]
     pub key_value: bool,
-    /// Infer the columns from the first N records instead of from all
+    /// Infer the columns of text from the first N records instead of from all
     #[arg(long, value_name = "N")]
     pub sample: Option<u64>,
     /// Between the fields of CSV; \t is a tab [default: , or a tab for .tsv]
@@ -49,7 +50,7 @@ pub struct LoadArguments {
     /// The first line of CSV holds no names
     #[arg(long)]
     pub no_header: bool,
-    /// Rows in a transaction
+    /// Rows in a transaction; a column table takes all or nothing
     #[arg(long, value_name = "N", default_value_t = BATCH_ROWS, value_parser = clap::value_parser!(u64).range(1..))]
     pub batch: u64,
     /// Texts that stand for NULL [default: the empty text]
@@ -73,7 +74,7 @@ impl Default for LoadArguments {
     fn default() -> Self {
         Self {
             dir: PathBuf::new(),
-            file: PathBuf::new(),
+            files: Vec::new(),
             table: None,
             format: None,
             key: Vec::new(),
@@ -92,10 +93,9 @@ impl Default for LoadArguments {
 }
 
 impl LoadArguments {
-    /// How to read the file.
-    pub fn dialect(&self) -> Result<Dialect> {
-        let format = self.format.unwrap_or_else(|| Format::of(&self.file));
-        let name = self.file.to_string_lossy();
+    /// How to read a file of text.
+    pub fn dialect(&self, file: &Path, format: Format) -> Result<Dialect> {
+        let name = file.to_string_lossy();
         let tabs = name.ends_with(".tsv") || name.ends_with(".tsv.gz");
         let delimiter = match self.delimiter.as_deref() {
             None if tabs => b'\t',
@@ -111,7 +111,8 @@ impl LoadArguments {
         if let Some(name) = &self.table {
             return Ok(name.clone());
         }
-        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let file = self.files.first().and_then(|file| file.file_name());
+        let name = file.unwrap_or_default().to_string_lossy();
         match name.split('.').next() {
             Some(stem) if !stem.is_empty() && stem != "-" => Ok(stem.to_string()),
             _ => Err(Failure::usage("into which table? say --table NAME")),

@@ -1,20 +1,25 @@
-//! load: a CSV or JSON lines file into a table.
+//! load: CSV, JSON lines and Parquet files into a table.
 //!
-//! 1. Unless the table is there or `--schema` names the columns, the file is read once to infer them ([`infer`]).
-//! 2. The file is read again; rows are converted and committed in batches. What an interrupted load has
-//!    committed stays, whole batches of it; the batch under way is not committed.
+//! 1. Unless the table is there or `--schema` names the columns, they are those of the first file: Parquet has them, text is read once to infer
+//!    them ([`infer`]).
+//! 2. A column table is loaded by several threads, all or nothing ([`columns`]); other tables record by record, in batches, of which
+//!    whole ones stay when the load is interrupted ([`rows`]).
 
 mod arguments;
+mod columns;
 mod convert;
 mod infer;
+mod parquet;
 mod progress;
 mod records;
+mod regions;
+mod rows;
 mod source;
 
-use std::path::Path;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use ambo::{Datum, Storage, Table};
+use ambo::{Storage, Table};
 use serde_json::json;
 
 use crate::engine::{Access, OrFail, Store, Tuning};
@@ -22,8 +27,8 @@ use crate::failure::{Failure, Result};
 use crate::output::{self, Output};
 use crate::schema::{self, Column};
 use crate::{interrupt, text};
-use convert::Converter;
 use infer::Inference;
+use parquet::ParquetFile;
 use progress::Progress;
 use records::{BadRecord, Dialect, Records};
 use source::Source;
@@ -31,38 +36,55 @@ use source::Source;
 pub use arguments::{LoadArguments, OnError, delimiter};
 pub use records::Format;
 
-/// What was done.
-#[derive(Debug, Default)]
-struct Tally {
-    /// Rows committed.
-    rows: u64,
-    skipped: u64,
+/// A file to load.
+struct File {
+    source: Source,
+    form: Form,
+}
+
+/// What a file is.
+enum Form {
+    Text(Dialect),
+    Parquet(Box<ParquetFile>),
+}
+
+impl File {
+    fn open(path: &Path, arguments: &LoadArguments) -> Result<Self> {
+        let source = Source::open(path)?;
+        let format = match arguments.format {
+            Some(format) => format,
+            None if source.is_parquet => Format::Parquet,
+            None => Format::of(path),
+        };
+        let form = match format {
+            Format::Parquet => Form::Parquet(Box::new(ParquetFile::open(&source)?)),
+            format => Form::Text(arguments.dialect(path, format)?),
+        };
+        Ok(Self { source, form })
+    }
 }
 
 /// Runs the command.
 pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Result<()> {
     interrupt::watch();
-    let source = Source::open(&arguments.file)?;
-    let dialect = arguments.dialect()?;
+    let open = |path: &PathBuf| File::open(path, arguments);
+    let files = arguments.files.iter().map(open).collect::<Result<Vec<_>>>()?;
     let name = arguments.table_name()?;
     let store = Store::open(&arguments.dir, Access::Create, tuning)?;
-    let table = match store.find_table(&name)? {
+    let found = store.find_table(&name)?;
+    let is_new = found.is_none();
+    let table = match found {
         Some(table) => {
             refuse_schema(arguments, &name)?;
             table
         }
-        None => create(arguments, &store, &name, &source, &dialect)?,
+        None => create(arguments, &store, &name, &files[0])?,
     };
-    let load =
-        Load { arguments, source: &source, dialect: &dialect, store: &store, table: &table, name: &name };
-    let mut tally = Tally::default();
-    let (outcome, elapsed) = load.rows(&mut tally)?;
-    let start = Instant::now();
-    let outcome = outcome.and_then(|()| load.settle()).map_err(|failure| load.explain(failure, &tally));
-    let elapsed = elapsed + start.elapsed();
-    if outcome.is_ok() {
-        load.report(&tally, elapsed, out)?;
-    }
+    let load = Load { arguments, files: &files, store: &store, table: &table, name: &name };
+    let outcome = match table.definition().storage {
+        Storage::Column => load.all_or_nothing(is_new, out),
+        Storage::BTree | Storage::Memory => load.in_batches(out),
+    };
     store.close()?;
     outcome
 }
@@ -90,13 +112,7 @@ fn refuse_schema(arguments: &LoadArguments, name: &str) -> Result<()> {
 }
 
 /// Makes the table, with the columns that were named or inferred.
-fn create(
-    arguments: &LoadArguments,
-    store: &Store,
-    name: &str,
-    source: &Source,
-    dialect: &Dialect,
-) -> Result<Table> {
+fn create(arguments: &LoadArguments, store: &Store, name: &str, file: &File) -> Result<Table> {
     // What is wrong with the options is told before the file is read.
     let key_value = arguments.new_table.apply(ambo::TableDefinition::key_value(name))?;
     if key_value.storage == Storage::Memory {
@@ -107,18 +123,18 @@ fn create(
     if arguments.key_value {
         return store.db.create_table(key_value).or_fail(&store.dir);
     }
-    let columns = match &arguments.schema {
-        Some(text) => schema::parse(text).map_err(Failure::Usage)?,
-        None => infer_columns(arguments, source, dialect)?,
+    let columns = match (&arguments.schema, &file.form) {
+        (Some(text), _) => schema::parse(text).map_err(Failure::Usage)?,
+        (None, Form::Parquet(parquet)) => parquet.columns()?,
+        (None, Form::Text(dialect)) => infer_columns(arguments, &file.source, dialect)?,
     };
     let definition = schema::definition(name, &columns, &arguments.key).map_err(Failure::Usage)?;
     store.db.create_table(arguments.new_table.apply(definition)?).or_fail(&store.dir)
 }
 
 fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) -> Result<Vec<Column>> {
-    let (input, position) = source.rewind()?;
-    let mut records = Records::open(input, dialect, &source.path)?;
-    let progress = Progress::new("looking", source.bytes, position);
+    let progress = Progress::new("looking", source.bytes);
+    let mut records = Records::open(source.rewind(progress.position())?, dialect, &source.path)?;
     let mut inference = Inference::new(&records.names);
     while arguments.sample.is_none_or(|sample| inference.records() < sample) {
         let seen = records.advance().and_then(|more| match more {
@@ -175,194 +191,107 @@ const SHOWN_MAX: u64 = 10;
 
 struct Load<'a> {
     arguments: &'a LoadArguments,
-    source: &'a Source,
-    dialect: &'a Dialect,
+    files: &'a [File],
     store: &'a Store,
     table: &'a Table,
     name: &'a str,
 }
 
-/// Why a batch is not committed.
-enum Stop {
-    Bad(BadRecord),
-    Failed(Failure),
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
+/// What a load did, for the report.
+struct Report {
+    rows: u64,
+    skipped: u64,
+    replaced: Option<u64>,
+    elapsed: Duration,
 }
 
 impl Load<'_> {
-    /// Loads all rows. The outer result is about the file as a whole, the inner about the rows in it.
-    fn rows(&self, tally: &mut Tally) -> Result<(Result<()>, std::time::Duration)> {
-        let (input, position) = self.source.rewind()?;
-        let mut records = Records::open(input, self.dialect, &self.source.path)?;
-        let progress = Progress::new("loading", self.source.bytes, position);
-        let key_value = self.table.definition().is_raw();
-        let converter =
-            Converter::new(schema::of(self.table.definition()), key_value, &records, &self.source.path)?;
-        let outcome = loop {
-            match self.batch(&mut records, &converter, &progress, tally) {
-                Ok(true) => {}
-                Ok(false) => break Ok(()),
-                Err(Stop::Failed(failure)) => break Err(failure),
-                Err(Stop::Bad(bad)) => break Err(bad_record(&self.source.path, &bad)),
-            }
-        };
-        Ok((outcome, progress.elapsed()))
+    fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.source.bytes).sum()
     }
 
-    /// A column table should have its rows in segments before the database is closed, which waits for no merges.
-    fn settle(&self) -> Result<()> {
-        match self.table.definition().storage {
-            Storage::Column => self.store.db.settle_due().or_fail(&self.store.dir),
-            Storage::BTree | Storage::Memory => Ok(()),
-        }
-    }
-
-    /// One transaction; false when the file is at its end.
-    fn batch(
-        &self,
-        records: &mut Records,
-        converter: &Converter,
-        progress: &Progress,
-        tally: &mut Tally,
-    ) -> Result<bool, Stop> {
-        let mut tx = self.store.db.begin().or_fail(&self.store.dir)?;
-        let mut rows: Vec<Vec<Datum>> = Vec::new();
-        let mut more = true;
-        while (rows.len() as u64) < self.arguments.batch {
-            if interrupt::raised() {
-                tx.rollback();
-                return Err(Stop::Failed(Failure::Interrupted(String::new())));
+    /// Loads a column table. What was made for the load alone goes again if it fails.
+    fn all_or_nothing(&self, is_new: bool, out: &mut Output) -> Result<()> {
+        let progress = Progress::new("loading", self.bytes());
+        let loaded = self.columns(&progress);
+        let elapsed = progress.elapsed();
+        drop(progress);
+        match loaded {
+            Ok((loaded, skipped)) => {
+                let replaced = Some(loaded.replaced);
+                self.report(&Report { rows: loaded.rows, skipped, replaced, elapsed }, out)
             }
-            let row = match records.advance() {
-                Ok(false) => {
-                    more = false;
-                    break;
+            Err(failure) => {
+                if is_new {
+                    self.store.db.drop_table(self.name).or_fail(&self.store.dir)?;
                 }
-                Ok(true) => converter.convert(records),
-                Err(bad) => Err(bad),
-            };
-            let stored =
-                row.map(|row| self.store_row(&mut tx, &row, records.line).map(|stored| (row, stored)));
-            match stored {
-                Ok(stored) => match stored? {
-                    (row, Ok(())) => rows.push(row),
-                    (_, Err(bad)) => self.skip(bad, progress, tally)?,
-                },
-                Err(bad) => self.skip(bad, progress, tally)?,
-            }
-            progress.rows(tally.rows + rows.len() as u64);
-        }
-        match tx.commit() {
-            Err(error) if error.is_retryable() => self.repeat(&rows, records.line)?,
-            outcome => outcome.or_fail(&self.store.dir)?,
-        }
-        tally.rows += rows.len() as u64;
-        Ok(more)
-    }
-
-    /// Commits the rows of a batch that met a conflict: with another writer, or with a checkpoint.
-    fn repeat(&self, rows: &[Vec<Datum>], line: u64) -> Result<(), Stop> {
-        loop {
-            let mut tx = self.store.db.begin().or_fail(&self.store.dir)?;
-            for row in rows {
-                self.store_row(&mut tx, row, line)?.map_err(Stop::Bad)?;
-            }
-            match tx.commit() {
-                Err(error) if error.is_retryable() => {}
-                outcome => return Ok(outcome.or_fail(&self.store.dir)?),
+                let state = match is_new {
+                    true => format!("nothing of it was loaded, and table {} was not made", self.name),
+                    false => format!("nothing of it is in table {}", self.name),
+                };
+                Err(explain(failure, &state, &format!("stopped by Ctrl-C: {state}")))
             }
         }
     }
 
-    /// Puts a row into the transaction. A row that the table refuses is a bad record.
-    fn store_row(
-        &self,
-        tx: &mut ambo::Transaction,
-        row: &[Datum],
-        line: u64,
-    ) -> Result<Result<(), BadRecord>, Stop> {
-        let stored = match (self.table.definition().is_raw(), row) {
-            (true, [Datum::Binary(key), Datum::Binary(value)]) => tx.put(self.table, key, value),
-            _ if self.arguments.replace => tx.upsert_row(self.table, row).map(drop),
-            _ => tx.insert_row(self.table, row).map(drop),
-        };
-        match stored {
-            Ok(()) => Ok(Ok(())),
-            Err(error @ ambo::Error::Exists(_)) => {
-                Ok(Err(BadRecord { line, what: format!("{error} (--replace overwrites)") }))
-            }
-            Err(error @ ambo::Error::Invalid(_)) => Ok(Err(BadRecord { line, what: error.to_string() })),
-            Err(error) => Err(Stop::Failed(Failure::engine(&self.store.dir, error))),
-        }
-    }
-
-    fn skip(&self, bad: BadRecord, progress: &Progress, tally: &mut Tally) -> Result<(), Stop> {
-        if self.arguments.on_error == OnError::Stop {
-            return Err(Stop::Bad(bad));
-        }
-        tally.skipped += 1;
-        if tally.skipped <= SHOWN_MAX {
-            progress.say(&format!(
-                "{}: line {}, {}; skipped",
-                self.source.path.display(),
-                bad.line,
-                bad.what
-            ));
-        }
-        if tally.skipped == SHOWN_MAX {
-            progress.say("further skipped records are only counted");
-        }
-        Ok(())
-    }
-
-    /// Adds to a failure what is in the table now.
-    fn explain(&self, failure: Failure, tally: &Tally) -> Failure {
-        let rows = output::count(tally.rows);
-        let state = format!("{rows} rows of it are in table {}", self.name);
-        match failure {
-            Failure::Interrupted(_) => Failure::Interrupted(format!(
-                "stopped by Ctrl-C: {state}; the batch under way was not committed"
-            )),
-            Failure::Usage(text) => Failure::Usage(format!("{text} ({state})")),
-            Failure::Database(text) => Failure::Database(format!("{text} ({state})")),
-            other => other,
-        }
-    }
-
-    fn report(&self, tally: &Tally, elapsed: std::time::Duration, out: &mut Output) -> Result<()> {
+    fn report(&self, done: &Report, out: &mut Output) -> Result<()> {
         use std::io::Write;
         if out.is_json() {
             let definition = self.table.definition();
-            out.json(&json!({
+            let mut report = json!({
                 "table": self.name,
-                "rows": tally.rows,
-                "skipped": tally.skipped,
-                "bytes": self.source.bytes,
-                "seconds": elapsed.as_secs_f64(),
+                "rows": done.rows,
+                "skipped": done.skipped,
+                "bytes": self.bytes(),
+                "seconds": done.elapsed.as_secs_f64(),
                 "schema": schema::show(&schema::of(definition)),
                 "key": schema::key_of(definition),
-            }))?;
+            });
+            if let Some(replaced) = done.replaced {
+                report["replaced"] = replaced.into();
+            }
+            out.json(&report)?;
             return Ok(());
         }
-        let skipped = match tally.skipped {
+        let skipped = match done.skipped {
             0 => String::new(),
             n => format!(", {} records skipped", output::count(n)),
         };
+        let replaced = match done.replaced {
+            None | Some(0) => String::new(),
+            Some(n) => format!(", {} rows replaced", output::count(n)),
+        };
+        let from = match self.files {
+            [file] => file.source.path.display().to_string(),
+            files => format!("{} files", files.len()),
+        };
         writeln!(
             out,
-            "{} rows into table {} in {} ({} rows a second, {} of {}){skipped}",
-            output::count(tally.rows),
+            "{} rows into table {} in {} ({} rows a second, {} of {from}){skipped}{replaced}",
+            output::count(done.rows),
             self.name,
-            output::duration(elapsed),
-            output::count(output::rate(tally.rows, elapsed)),
-            output::bytes(self.source.bytes),
-            self.source.path.display(),
+            output::duration(done.elapsed),
+            output::count(output::rate(done.rows, done.elapsed)),
+            output::bytes(self.bytes()),
         )?;
         Ok(())
+    }
+}
+
+/// Says of a skipped record why, and when such are not said any more.
+fn show_skipped(progress: &Progress, path: &Path, bad: &BadRecord, skipped: u64) {
+    progress.say(&format!("{}: line {}, {}; skipped", path.display(), bad.line, bad.what));
+    if skipped == SHOWN_MAX {
+        progress.say("further skipped records are only counted");
+    }
+}
+
+/// Adds to a failure what is in the table now.
+fn explain(failure: Failure, state: &str, interrupted: &str) -> Failure {
+    match failure {
+        Failure::Interrupted(_) => Failure::Interrupted(interrupted.to_owned()),
+        Failure::Usage(text) => Failure::Usage(format!("{text} ({state})")),
+        Failure::Database(text) => Failure::Database(format!("{text} ({state})")),
+        other => other,
     }
 }

@@ -1,11 +1,12 @@
 //! The records of a CSV or JSON lines file, one at a time, with their line numbers.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use clap::ValueEnum;
 use serde_json::{Map, Value as Json};
 
+use super::regions::Region;
 use super::source::Input;
 use crate::failure::{Failure, Result};
 
@@ -16,6 +17,8 @@ pub enum Format {
     Csv,
     /// One JSON object a line.
     Jsonl,
+    /// Apache Parquet.
+    Parquet,
 }
 
 impl Format {
@@ -24,7 +27,12 @@ impl Format {
         let name = path.to_string_lossy().to_ascii_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         let json = [".jsonl", ".ndjson", ".json"].iter().any(|ending| name.ends_with(ending));
-        if json { Self::Jsonl } else { Self::Csv }
+        let parquet = [".parquet", ".pq"].iter().any(|ending| name.ends_with(ending));
+        match (json, parquet) {
+            (true, _) => Self::Jsonl,
+            (_, true) => Self::Parquet,
+            _ => Self::Csv,
+        }
     }
 }
 
@@ -74,6 +82,8 @@ pub struct Records {
     pub names: Vec<String>,
     /// The line that the current record begins on.
     pub line: u64,
+    /// Lines of the file before those that are read here.
+    lines_before: u64,
 }
 
 impl Records {
@@ -83,7 +93,7 @@ impl Records {
         if dialect.format == Format::Jsonl {
             let reader = BufReader::with_capacity(1 << 10, input);
             let reader = Reader::Jsonl { reader, text: Vec::new(), record: Map::new() };
-            return Ok(Self { reader, dialect, names: Vec::new(), line: 0 });
+            return Ok(Self { reader, dialect, names: Vec::new(), line: 0, lines_before: 0 });
         }
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(dialect.delimiter)
@@ -97,7 +107,34 @@ impl Records {
         };
         check_names(&names, path)?;
         let reader = Reader::Csv { reader: Box::new(reader), record: csv::ByteRecord::new() };
-        Ok(Self { reader, dialect, names, line: 0 })
+        Ok(Self { reader, dialect, names, line: 0, lines_before: 0 })
+    }
+
+    /// Records of a region of a file, whose names are known. The first region has the names as its first record still.
+    pub fn of_region(region: Region, dialect: &Dialect, names: &[String]) -> Self {
+        let lines_before = region.first_line - 1;
+        let input: Input = Box::new(io::Cursor::new(region.bytes));
+        let (dialect, names) = (dialect.clone(), names.to_vec());
+        let reader = match dialect.format {
+            Format::Jsonl | Format::Parquet => {
+                let reader = BufReader::with_capacity(64 << 10, input);
+                Reader::Jsonl { reader, text: Vec::new(), record: Map::new() }
+            }
+            Format::Csv => {
+                let reader = csv::ReaderBuilder::new()
+                    .delimiter(dialect.delimiter)
+                    .has_headers(dialect.header && lines_before == 0)
+                    .flexible(true)
+                    .buffer_capacity(64 << 10)
+                    .from_reader(input);
+                Reader::Csv { reader: Box::new(reader), record: csv::ByteRecord::new() }
+            }
+        };
+        let line = match dialect.format {
+            Format::Csv => 0,
+            Format::Jsonl | Format::Parquet => lines_before,
+        };
+        Self { reader, dialect, names, line, lines_before }
     }
 
     /// Goes to the next record; false at the end. After an error the next call goes on behind the bad record.
@@ -105,8 +142,11 @@ impl Records {
         match &mut self.reader {
             Reader::Csv { reader, record } => {
                 let next_line = reader.position().line();
-                let more = reader.read_byte_record(record).map_err(|error| csv_bad(next_line, &error))?;
-                self.line = record.position().map_or(next_line, csv::Position::line);
+                let more = reader.read_byte_record(record).map_err(|error| {
+                    let bad = csv_bad(next_line, &error);
+                    BadRecord { line: bad.line + self.lines_before, ..bad }
+                })?;
+                self.line = record.position().map_or(next_line, csv::Position::line) + self.lines_before;
                 let (found, expected) = (record.len(), self.names.len());
                 match more && found != expected {
                     true => Err(self.bad(format!("{found} fields where {expected} were expected"))),

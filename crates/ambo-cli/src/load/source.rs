@@ -18,15 +18,18 @@ pub struct Source {
     /// Bytes of the file as it lies on disk.
     pub bytes: u64,
     compressed: bool,
+    /// Whether it begins as a Parquet file does.
+    pub is_parquet: bool,
 }
 
 /// How many bytes of the file have been read, seen from the outside.
 pub type Position = Arc<AtomicU64>;
 
 /// The decompressed bytes.
-pub type Input = Box<dyn Read>;
+pub type Input = Box<dyn Read + Send>;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
 const BUFFER_BYTES: usize = 256 << 10;
 
 impl Source {
@@ -40,27 +43,31 @@ impl Source {
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
             return Err(Failure::usage(format!(
-                "{} is a directory; name a CSV or JSON lines file",
+                "{} is a directory; name a CSV, JSON lines or Parquet file",
                 path.display()
             )));
         }
-        let mut magic = [0; 2];
-        let compressed = read_start(&mut file, &mut magic).map_err(fail)? && magic == GZIP_MAGIC;
-        Ok(Self { file, path, bytes: metadata.len(), compressed })
+        let mut magic = Vec::new();
+        file.by_ref().take(PARQUET_MAGIC.len() as u64).read_to_end(&mut magic).map_err(fail)?;
+        let (compressed, is_parquet) = (magic.starts_with(&GZIP_MAGIC), magic == PARQUET_MAGIC);
+        Ok(Self { file, path, bytes: metadata.len(), compressed, is_parquet })
     }
 
-    /// The file from its beginning.
-    pub fn rewind(&self) -> Result<(Input, Position)> {
+    /// The file itself.
+    pub fn file(&self) -> Result<File> {
+        self.file.try_clone().map_err(|error| Failure::file(&self.path, &error))
+    }
+
+    /// The file from its beginning. What is read of it is added to `position`.
+    pub fn rewind(&self, position: &Position) -> Result<Input> {
         let fail = |error: io::Error| Failure::file(&self.path, &error);
         let mut file = self.file.try_clone().map_err(fail)?;
         file.seek(SeekFrom::Start(0)).map_err(fail)?;
-        let position = Position::default();
-        let counted = Counted { file, position: Arc::clone(&position) };
-        let input: Input = match self.compressed {
+        let counted = Counted { file, position: Arc::clone(position) };
+        Ok(match self.compressed {
             true => Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(counted))),
             false => Box::new(BufReader::with_capacity(BUFFER_BYTES, counted)),
-        };
-        Ok((input, position))
+        })
     }
 }
 
@@ -69,15 +76,6 @@ fn spool() -> io::Result<File> {
     io::copy(&mut io::stdin().lock(), &mut file)?;
     file.seek(SeekFrom::Start(0))?;
     Ok(file)
-}
-
-/// False when the file is shorter than what is asked for.
-fn read_start(file: &mut File, start: &mut [u8]) -> io::Result<bool> {
-    match file.read_exact(start) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 struct Counted {

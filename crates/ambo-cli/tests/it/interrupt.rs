@@ -113,3 +113,51 @@ fn row_numbers_go_on_after_kill_9() {
     assert!(ambo(&["scan", db, "--reverse", "-n", "1"]).ok().starts_with("-2\t"));
     assert_sound(db);
 }
+
+/// A load into a column table that has written a segment.
+fn loading_columns(scratch: &Scratch) -> Child {
+    let (db, file) = (scratch.db(), long_file(scratch));
+    let schema = "id:bigint,words:text,number:bigint";
+    let words =
+        ["load", &db, &file, "--table", "c", "--schema", schema, "--key", "id", "--storage", "column"];
+    let child = command(&words).spawn().unwrap();
+    let start = Instant::now();
+    while segments(scratch) == 0 {
+        assert!(start.elapsed() < Duration::from_secs(30), "the load does not begin");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child
+}
+
+fn segments(scratch: &Scratch) -> usize {
+    let Ok(entries) = std::fs::read_dir(scratch.path("db")) else { return 0 };
+    let names = entries.filter_map(Result::ok).map(|entry| entry.file_name());
+    names.filter(|name| name.to_string_lossy().starts_with("segment-")).count()
+}
+
+// Keeps away: a load of columns that leaves rows, files or an empty table when it is stopped, and does not say so.
+#[test]
+fn stopped_loads_of_columns_leave_nothing() {
+    let scratch = Scratch::new();
+    let db = &scratch.db();
+    let child = loading_columns(&scratch);
+    kill(&child, "-INT");
+    let outcome = finish(child);
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    assert!(outcome.err.contains("stopped by Ctrl-C: nothing of it was loaded"), "{outcome:?}");
+    assert_eq!(segments(&scratch), 0);
+    ambo(&["info", db, "-t", "c"]).fails(1, &["not found"]);
+    assert_sound(db);
+
+    let child = loading_columns(&scratch);
+    kill(&child, "-KILL");
+    assert_eq!(finish(child).code, None);
+    assert_sound(db);
+    assert_eq!(rows(db, "c"), 0);
+    ambo(&["compact", db]).ok();
+    assert_eq!(segments(&scratch), 0, "files that no checkpoint knows go when the database is opened");
+    let file = scratch.path("long.csv").display().to_string();
+    assert!(ambo(&["load", db, &file, "-t", "c"]).ok().contains("1,000,000 rows"));
+    assert_eq!(rows(db, "c"), 1_000_000);
+    assert_sound(db);
+}

@@ -6,6 +6,7 @@ mod errors;
 mod indexes;
 mod interrupt;
 mod load;
+mod load_columns;
 mod program;
 mod prompt;
 mod records;

@@ -108,8 +108,11 @@ impl Engine {
         options: &BuildOptions,
     ) -> Result<Option<()>> {
         self.flush()?;
+        let _loading = self.loading.lock();
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
+        // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
+        let _latches = self.latches.lock_all();
         let validation = self.pipeline.validate();
         let mut next = (*self.versions.load_full()).clone();
         let table = Arc::make_mut(

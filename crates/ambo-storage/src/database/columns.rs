@@ -4,7 +4,10 @@
 //! row of each key goes into new segments, the row that it replaces is marked as deleted, and so the segments hold each key
 //! once. The deleted rows of a segment are a bitmap in blob pages, written anew when it changes.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use ambo_codec::bitmap::{Bitmap, Positions};
 
@@ -30,6 +33,8 @@ use crate::{
 /// How much of a table is settled at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Extent {
+    /// The runs, and nothing more.
+    Runs,
     /// The runs; and segments as they are due.
     Due,
     /// The runs, and all segments into one run of segments.
@@ -41,10 +46,13 @@ const ROWS_DUE: u64 = 8 << 10;
 /// … or with so many runs, for reads look into each.
 const RUNS_DUE: usize = 4;
 
-/// Whether the runs of a column table should be settled.
+/// Whether the runs of a column table should be settled, or its runs of segments merged: loads leave many where rows were not in order.
 pub(super) fn is_settling_due(table: &TableVersion) -> bool {
     let rows = table.runs.iter().map(|run| run.meta().rows).sum::<u64>();
-    !table.awaits_main && (rows >= ROWS_DUE || table.runs.len() >= RUNS_DUE)
+    !table.awaits_main
+        && (rows >= ROWS_DUE
+            || table.runs.len() >= RUNS_DUE
+            || table.columns.as_ref().is_some_and(|columns| columns.is_tidying_due()))
 }
 
 /// The rows of a cursor from the first to the last.
@@ -88,7 +96,10 @@ impl Engine {
             true => (*old).clone(),
             false => old.settle(&mut rows, &read_blob, &self.cancel_merge)?,
         };
-        let tidy = settled.tidy(extent == Extent::All, &self.cancel_merge)?;
+        let tidy = match extent {
+            Extent::Runs => settled,
+            Extent::Due | Extent::All => settled.tidy(extent == Extent::All, &self.cancel_merge)?,
+        };
         let mut born = Vec::new();
         let stored = store_deleted(store, &tidy, relocate_from, &mut born);
         let result = match stored {
@@ -111,24 +122,7 @@ impl Engine {
         new: &Arc<ColumnSet>,
         born: Vec<PageRange>,
     ) -> Result<()> {
-        let mut retired = Vec::new();
-        for tree in inputs {
-            retired.extend(tree.all_pages()?);
-        }
-        let kept: std::collections::HashSet<_> = new.deleted_pages().map(|range| range.start).collect();
-        retired.extend(old.deleted_pages().filter(|range| !kept.contains(&range.start)));
-        let without = |these: &ColumnSet, others: &ColumnSet| -> Vec<Arc<Segment>> {
-            let others: std::collections::HashSet<_> =
-                others.segments().map(|segment| segment.id()).collect();
-            these.segments().filter(|segment| !others.contains(&segment.id())).cloned().collect()
-        };
-        let turnover = Turnover {
-            born,
-            retired,
-            new_segments: without(new, old),
-            old_segments: without(old, new),
-            ..Turnover::default()
-        };
+        let turnover = turnover(inputs, old, new, born)?;
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
         let mut next = (*self.versions.load_full()).clone();
@@ -149,6 +143,27 @@ impl Engine {
     }
 }
 
+/// What comes and goes when `new` takes the place of `old` and of trees.
+pub(super) fn turnover(
+    trees: &[Arc<Tree>],
+    old: &ColumnSet,
+    new: &ColumnSet,
+    born: Vec<PageRange>,
+) -> Result<Turnover> {
+    let mut retired = Vec::new();
+    for tree in trees {
+        retired.extend(tree.all_pages()?);
+    }
+    let kept: HashSet<_> = new.deleted_pages().map(|range| range.start).collect();
+    retired.extend(old.deleted_pages().filter(|range| !kept.contains(&range.start)));
+    let without = |these: &ColumnSet, others: &ColumnSet| -> Vec<Arc<Segment>> {
+        let others: HashSet<_> = others.segments().map(|segment| segment.id()).collect();
+        these.segments().filter(|segment| !others.contains(&segment.id())).cloned().collect()
+    };
+    let (new_segments, old_segments) = (without(new, old), without(old, new));
+    Ok(Turnover { born, retired, new_segments, old_segments, ..Turnover::default() })
+}
+
 /// Whether two sets are the same.
 fn is_same(a: &ColumnSet, b: &ColumnSet) -> bool {
     let same_part = |a: &Part, b: &Part| {
@@ -165,7 +180,7 @@ fn is_same(a: &ColumnSet, b: &ColumnSet) -> bool {
 }
 
 /// Writes the deleted rows that are not stored yet, or are to be moved. None if there are none.
-fn store_deleted(
+pub(super) fn store_deleted(
     store: &Arc<PageStore>,
     set: &ColumnSet,
     relocate_from: Option<PageNo>,
@@ -262,8 +277,7 @@ impl CatalogSegments {
 
     /// Lets later segments have other ids, and removes files that a crash left behind.
     pub(super) fn sweep(&self, store: &SegmentStore, read_only: bool) -> Result<()> {
-        let known: std::collections::HashSet<u64> =
-            self.0.values().flatten().map(|(segment, _)| *segment).collect();
+        let known: HashSet<u64> = self.0.values().flatten().map(|(segment, _)| *segment).collect();
         known.iter().for_each(|id| store.note_id(*id));
         for id in store.list()? {
             store.note_id(id);

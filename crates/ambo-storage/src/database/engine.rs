@@ -49,6 +49,8 @@ pub struct Engine {
     pub(super) checkpoint: Mutex<CheckpointState>,
     /// Held while runs are merged.
     pub(super) merging: Mutex<()>,
+    /// Held while a load is published: it may have the latches before the checkpoint, or after.
+    pub(super) loading: Mutex<()>,
     /// Tables that were dropped since the last checkpoint, for their pages.
     pub(super) dropped: Mutex<Vec<Arc<TableVersion>>>,
     /// Blobs that commits referred to since the last freeze.
@@ -116,6 +118,7 @@ impl Engine {
             row_locks: RowLocks::default(),
             checkpoint: Mutex::new(parts.checkpoint),
             merging: Mutex::new(()),
+            loading: Mutex::new(()),
             dropped: Mutex::new(parts.dropped),
             fresh_blobs: Mutex::new(parts.fresh_blobs),
             signals: Signals::default(),

@@ -172,6 +172,7 @@ impl Engine {
             logged: table.shared.logged,
             next_row: table.shared.next_row.clone(),
             schema: None,
+            fresh: Default::default(),
         };
         match new {
             Settled::Columns(columns) => {

@@ -41,6 +41,11 @@ impl Latches {
         stripes.dedup();
         LatchGuard::Many(stripes.into_iter().map(|stripe| self.stripes[stripe].lock()).collect())
     }
+
+    /// Waits for all latches: nobody commits anything meanwhile.
+    pub fn lock_all(&self) -> LatchGuard<'_> {
+        LatchGuard::Many(self.stripes.iter().map(Mutex::lock).collect())
+    }
 }
 
 impl Default for Latches {

@@ -8,6 +8,7 @@ mod found;
 mod hostile;
 mod indexes;
 mod isolation;
+mod loads;
 mod model;
 mod reshape;
 mod scan;

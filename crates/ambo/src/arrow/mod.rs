@@ -1,7 +1,9 @@
 //! Arrow arrays in and out (`arrow-rs`). Feature `arrow`.
 
 mod export;
+mod import;
 mod types;
 
 pub use export::{Batches, Stream};
+pub use import::{buffers, definition, type_of};
 pub use types::{data_type, field};

@@ -11,15 +11,15 @@ use ambo_codec::{
 #[derive(Clone, Debug)]
 pub struct ColumnBuffer {
     ty: Type,
-    values: Values,
+    pub(super) values: Values,
     /// A bit for each row that has a value; shorter than the rows as long as all have.
     valid: Vec<u64>,
     nulls: usize,
-    len: usize,
+    pub(super) len: usize,
 }
 
 #[derive(Clone, Debug)]
-enum Values {
+pub(super) enum Values {
     Bool(Vec<u64>),
     I8(Vec<i8>),
     I16(Vec<i16>),
@@ -55,12 +55,12 @@ macro_rules! with_fixed {
     };
 }
 
-fn set_bit(words: &mut Vec<u64>, index: usize, to: bool) {
+pub(super) fn set_bit(words: &mut Vec<u64>, index: usize, to: bool) {
     words.resize(words.len().max(index / 64 + 1), 0);
     words[index / 64] |= u64::from(to) << (index % 64);
 }
 
-fn bit(words: &[u64], index: usize) -> bool {
+pub(super) fn bit(words: &[u64], index: usize) -> bool {
     words[index / 64] >> (index % 64) & 1 == 1
 }
 
@@ -359,7 +359,7 @@ impl ColumnBuffer {
     }
 
     /// Notes which of `count` new rows, whose values are appended already, have one.
-    fn append_validity(&mut self, count: usize, is_valid: impl Fn(usize) -> bool, all: bool) {
+    pub(super) fn append_validity(&mut self, count: usize, is_valid: impl Fn(usize) -> bool, all: bool) {
         let start = self.len;
         self.len += count;
         if all && self.nulls == 0 {
@@ -384,7 +384,7 @@ fn append(offsets: &mut Vec<u32>, data: &mut Vec<u8>, bytes: &[u8]) -> Result<()
 }
 
 /// An offset of text, which 31 bits hold.
-fn end_of(bytes: usize) -> Result<u32> {
+pub(super) fn end_of(bytes: usize) -> Result<u32> {
     match bytes <= i32::MAX as usize {
         true => Ok(bytes as u32),
         false => Err(Error::invalid("more than 2 GiB of text in one block")),

@@ -7,7 +7,7 @@ use super::{
     run::{ColumnRun, Part},
     schema::ColumnSchema,
     segment::SegmentStore,
-    writer::SegmentWriter,
+    writer::{Encoding, SegmentWriter},
 };
 use crate::Result;
 
@@ -25,7 +25,7 @@ impl RunBuilder {
         Self {
             store: store.clone(),
             schema: schema.clone(),
-            writer: SegmentWriter::new(store, schema),
+            writer: SegmentWriter::new(store, schema, Encoding::Beside),
             parts: Vec::new(),
         }
     }
@@ -56,7 +56,7 @@ impl RunBuilder {
 
     fn end_segment(&mut self) -> Result<()> {
         if self.writer.rows() > 0 {
-            let next = SegmentWriter::new(&self.store, &self.schema);
+            let next = SegmentWriter::new(&self.store, &self.schema, Encoding::Beside);
             let full = std::mem::replace(&mut self.writer, next);
             self.parts.push(Part::new(full.finish()?));
         }

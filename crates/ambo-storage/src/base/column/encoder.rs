@@ -80,7 +80,7 @@ struct Worker {
 
 /// Where groups are encoded.
 enum Place {
-    /// Here: as long as there was none, or when no thread can be had.
+    /// Here: as long as there was none, when no thread can be had, and when none is wanted.
     Here(Vec<Chunk>),
     Beside(Worker),
     /// Finished, or failed.
@@ -90,14 +90,25 @@ enum Place {
 /// Encodes the groups of one segment in their order.
 pub(super) struct Encoder {
     place: Place,
+    /// Whether a thread is wanted.
+    beside: bool,
     bytes: Arc<AtomicUsize>,
 }
 
 impl Encoder {
-    /// An encoder of segments of so many columns.
-    pub(super) fn new(columns: usize) -> Self {
+    /// An encoder of segments of so many columns, with a thread of its own for more than one group.
+    pub(super) fn beside(columns: usize) -> Self {
+        Self::new(columns, true)
+    }
+
+    /// An encoder in the calling thread.
+    pub(super) fn here(columns: usize) -> Self {
+        Self::new(columns, false)
+    }
+
+    fn new(columns: usize, beside: bool) -> Self {
         let chunks = std::iter::repeat_with(Chunk::default).take(columns).collect();
-        Self { place: Place::Here(chunks), bytes: Arc::default() }
+        Self { place: Place::Here(chunks), beside, bytes: Arc::default() }
     }
 
     /// Bytes of blocks so far.
@@ -132,7 +143,7 @@ impl Encoder {
 
     /// Moves to a thread of its own, if there is one to be had.
     fn start(&mut self) {
-        let Place::Here(chunks) = &mut self.place else { return };
+        let (true, Place::Here(chunks)) = (self.beside, &mut self.place) else { return };
         let (messages, waiting) = sync_channel(WAITING_MAX);
         let (give_back, used) = sync_channel(WAITING_MAX);
         let bytes = self.bytes.clone();
@@ -221,7 +232,7 @@ mod tests {
     fn a_thread_writes_the_same() {
         let groups = [(0, 1000), (1000, 3000), (4000, 1), (4001, 5000), (9001, 10)];
         let mut here: Vec<Chunk> = vec![Chunk::default(), Chunk::default()];
-        let mut encoder = Encoder::new(2);
+        let mut encoder = Encoder::beside(2);
         for (from, rows) in &groups[..4] {
             let mut full = group(*from, *rows);
             push_all(&mut here, &full).unwrap();
@@ -236,7 +247,7 @@ mod tests {
         }
         assert!(encoder.push(&mut group(0, 1)).is_err(), "it goes on after its end");
         // Nobody waits for one that is dropped.
-        let mut dropped = Encoder::new(2);
+        let mut dropped = Encoder::beside(2);
         dropped.push(&mut group(0, 1000)).unwrap();
     }
 }

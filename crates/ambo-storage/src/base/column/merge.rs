@@ -182,7 +182,7 @@ impl<'a> Source<'a> {
 }
 
 /// How many of `count` things, of which the first ones hold, hold.
-fn gallop(count: usize, holds: impl Fn(usize) -> bool) -> usize {
+pub(super) fn gallop(count: usize, holds: impl Fn(usize) -> bool) -> usize {
     let mut step = 1;
     while step < count && holds(step) {
         step *= 2;

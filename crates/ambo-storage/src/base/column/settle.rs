@@ -8,15 +8,16 @@
 //! tiered scheme of LSM trees). Besides, a segment without rows goes at once, and one of which [`DELETED_SHARE`] is deleted is
 //! written anew.
 
-use std::{collections::BTreeMap, sync::Arc, sync::atomic::AtomicBool};
+use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 
-use ambo_codec::bitmap::{Bitmap, Positions};
+use ambo_codec::bitmap::Bitmap;
 
 use super::{
     builder::RunBuilder,
     merge::merge,
-    run::{ColumnRun, Deleted, Part},
+    run::{ColumnRun, Part},
     set::{ColumnSet, Finder, RowPlace},
+    unique::delete,
 };
 use crate::{
     Error, Result,
@@ -64,13 +65,21 @@ impl ColumnSet {
         }
         let mut runs = self.runs().to_vec();
         for ((run, part), rows) in replaced {
-            delete(&mut runs[run].parts[part], rows);
+            let rows = Bitmap::from_sorted(rows).expect("rows of a segment ascend with their keys");
+            delete(&mut runs[run].parts[part], &rows);
         }
         let run = builder.finish()?;
         if !run.parts.is_empty() {
             runs.push(run);
         }
         Ok(self.with_runs(runs))
+    }
+
+    /// Whether [`Self::tidy`] has something to do.
+    pub fn is_tidying_due(&self) -> bool {
+        let mut rows: Vec<_> = self.runs().iter().map(ColumnRun::live_rows).collect();
+        rows.sort_unstable_by(|a, b| b.cmp(a));
+        due_of(&rows).is_some() || self.parts().any(is_worn)
     }
 
     /// Merges runs that are due, and rewrites segments of which much is deleted. `all`: everything into one run.
@@ -123,17 +132,6 @@ fn push(builder: &mut RunBuilder, key: &[u8], record: Record<'_>, read_blob: &Re
         RecordKind::Blob => builder.push(key, &read_blob(record.bytes)?),
         RecordKind::Tombstone => Ok(()),
     }
-}
-
-/// Marks rows as deleted. They ascend, for keys did.
-fn delete(part: &mut Part, rows: Vec<u64>) {
-    let fresh = Bitmap::from_sorted(rows).expect("rows of a segment ascend with their keys");
-    let rows = match &part.deleted {
-        Some(before) => before.rows.or(&fresh),
-        None => fresh,
-    };
-    let count = rows.cardinality() as u32;
-    part.deleted = Some(Arc::new(Deleted { rows, count, blob: None }));
 }
 
 fn is_worn(part: &Part) -> bool {

@@ -20,6 +20,15 @@ const SEGMENT_BYTES: usize = 256 << 20;
 /// How much is handed to the file at once.
 const WRITE_BYTES: usize = 1 << 20;
 
+/// Which thread encodes the groups of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Encoding {
+    /// One of its own, as soon as there is a whole group: where one thread has all the rows.
+    Beside,
+    /// The one that brings the rows: where there are several.
+    Here,
+}
+
 /// Writes one segment.
 pub(super) struct SegmentWriter {
     store: Arc<SegmentStore>,
@@ -31,21 +40,33 @@ pub(super) struct SegmentWriter {
     fences: Vec<Box<[u8]>>,
     last_key: Vec<u8>,
     rows: usize,
+    bytes_max: usize,
 }
 
 impl SegmentWriter {
     /// A writer of a new segment; its file is created when it is finished.
-    pub(super) fn new(store: &Arc<SegmentStore>, schema: &Arc<ColumnSchema>) -> Self {
+    pub(super) fn new(store: &Arc<SegmentStore>, schema: &Arc<ColumnSchema>, encoding: Encoding) -> Self {
+        let columns = schema.types().len();
         Self {
             store: store.clone(),
             group: schema.buffers(),
-            encoder: Encoder::new(schema.types().len()),
+            encoder: match encoding {
+                Encoding::Beside => Encoder::beside(columns),
+                Encoding::Here => Encoder::here(columns),
+            },
             schema: schema.clone(),
             group_rows: Vec::new(),
             fences: Vec::new(),
             last_key: Vec::new(),
             rows: 0,
+            bytes_max: SEGMENT_BYTES,
         }
+    }
+
+    /// The same, ending when its blocks have so many bytes.
+    pub(super) fn at_most(mut self, bytes: usize) -> Self {
+        self.bytes_max = self.bytes_max.min(bytes);
+        self
     }
 
     /// Rows so far.
@@ -55,7 +76,7 @@ impl SegmentWriter {
 
     /// Whether the segment has as much as one should have.
     pub(super) fn is_full(&self) -> bool {
-        self.rows == SEGMENT_ROWS_MAX || self.encoder.bytes() >= SEGMENT_BYTES
+        self.rows == SEGMENT_ROWS_MAX || self.encoder.bytes() >= self.bytes_max
     }
 
     /// Appends a row, greater than those before. REQUIRES: the segment is not full.
@@ -74,6 +95,28 @@ impl SegmentWriter {
     /// Appends rows that are columns already, from `buffers`, greater than those before. As many as fit the group; returns how
     /// many. REQUIRES: the segment is not full.
     pub(super) fn append(&mut self, buffers: &[ColumnBuffer], rows: std::ops::Range<usize>) -> Result<usize> {
+        let room = self.room(buffers)?;
+        let rows = rows.start..rows.end.min(rows.start + room);
+        for (to, from) in self.group.iter_mut().zip(buffers) {
+            to.append(from, rows.clone()).map_err(unstorable)?;
+        }
+        self.rows += rows.len();
+        Ok(rows.len())
+    }
+
+    /// As [`Self::append`], of rows of `buffers` in this order.
+    pub(super) fn gather(&mut self, buffers: &[ColumnBuffer], rows: &[u32]) -> Result<usize> {
+        let room = self.room(buffers)?;
+        let rows = &rows[..rows.len().min(room)];
+        for (to, from) in self.group.iter_mut().zip(buffers) {
+            to.gather(from, rows).map_err(unstorable)?;
+        }
+        self.rows += rows.len();
+        Ok(rows.len())
+    }
+
+    /// How many rows like those of `buffers` the group takes, a new one if the last is full.
+    fn room(&mut self, buffers: &[ColumnBuffer]) -> Result<usize> {
         let text = buffers.iter().map(ColumnBuffer::data_bytes).max().unwrap_or(0);
         let average = text / buffers[0].len().max(1);
         if self.group_is_full(average) {
@@ -81,12 +124,7 @@ impl SegmentWriter {
         }
         let room = (GROUP_ROWS - self.group[0].len()).min(SEGMENT_ROWS_MAX - self.rows);
         let by_text = GROUP_TEXT_BYTES.checked_div(average).unwrap_or(room).max(1);
-        let rows = rows.start..rows.end.min(rows.start + room.min(by_text));
-        for (to, from) in self.group.iter_mut().zip(buffers) {
-            to.append(from, rows.clone()).map_err(|error| Error::Invalid(error.to_string()))?;
-        }
-        self.rows += rows.len();
-        Ok(rows.len())
+        Ok(room.min(by_text))
     }
 
     fn group_is_full(&self, more_text: usize) -> bool {

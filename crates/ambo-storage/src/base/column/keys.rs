@@ -1,0 +1,314 @@
+//! The keys of rows that are columns, in a form that compares quickly.
+//!
+//! A key of fixed-width columns that take 16 bytes at most is one number: the bytes of the encoded key
+//! (`docs/formats/keys.md`), big-endian, with zeros before them. Others are the encoded bytes. Example: `(bigint 1, int -1)` is
+//! `80…01 7F FF FF FF`, twelve bytes, as the number `0x8000_0000_0000_0001_7FFF_FFFF`.
+
+use std::cmp::Ordering;
+
+use ambo_codec::{Order, Type};
+
+use super::{
+    buffer::{ColumnBuffer, Values},
+    schema::ColumnSchema,
+};
+use crate::{Error, Result, record::KEY_BYTES_MAX};
+
+const WORD_BYTES: usize = size_of::<u128>();
+
+/// The keys of some rows, in their order.
+#[derive(Debug)]
+pub(super) enum Keys {
+    /// Numbers, and the bytes of each.
+    Words { words: Vec<u128>, width: usize },
+    /// Bytes one behind the other, and where each key ends.
+    Bytes { bytes: Vec<u8>, ends: Vec<usize> },
+}
+
+/// What is done about rows of the same key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Duplicates {
+    /// Nothing is loaded.
+    #[default]
+    Refuse,
+    /// The row that was there before stays.
+    KeepFirst,
+    /// The row that comes later takes its place.
+    KeepLast,
+}
+
+impl Keys {
+    /// The keys of rows, whose columns are those of the schema's key, or more. None is NULL.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a key that is too long.
+    pub(super) fn of(schema: &ColumnSchema, columns: &[ColumnBuffer]) -> Result<Self> {
+        let columns = &columns[..schema.key_columns()];
+        if let Some(width) = word_width(schema) {
+            let mut words = vec![0; columns[0].len()];
+            for (column, spec) in columns.iter().zip(schema.keys().columns()) {
+                shift_in(&mut words, &column.values, spec.order == Order::Descending);
+            }
+            return Ok(Self::Words { words, width });
+        }
+        let rows = columns[0].len();
+        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(rows));
+        for row in 0..rows {
+            let start = bytes.len();
+            schema
+                .key_of(columns, row, &mut bytes)
+                .map_err(|error| Error::Invalid(format!("the key of row {row}: {error}")))?;
+            let len = bytes.len() - start;
+            if len > KEY_BYTES_MAX {
+                return Err(Error::Invalid(format!(
+                    "row {row} has a key of {len} bytes; at most {KEY_BYTES_MAX} are possible"
+                )));
+            }
+            ends.push(bytes.len());
+        }
+        Ok(Self::Bytes { bytes, ends })
+    }
+
+    /// How many keys.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Words { words, .. } => words.len(),
+            Self::Bytes { ends, .. } => ends.len(),
+        }
+    }
+
+    /// Calls `then` with the bytes of a key.
+    pub(super) fn with<R>(&self, row: usize, then: impl FnOnce(&[u8]) -> R) -> R {
+        match self {
+            Self::Words { words, width } => then(&words[row].to_be_bytes()[WORD_BYTES - width..]),
+            Self::Bytes { bytes, ends } => then(slice(bytes, ends, row)),
+        }
+    }
+
+    /// The bytes of a key.
+    pub(super) fn to_vec(&self, row: usize) -> Vec<u8> {
+        self.with(row, <[u8]>::to_vec)
+    }
+
+    /// How a key compares with one of other keys of the same schema.
+    pub(super) fn compare(&self, row: usize, other: &Self, of_other: usize) -> Ordering {
+        match (self, other) {
+            (Self::Words { words, .. }, Self::Words { words: others, .. }) => {
+                words[row].cmp(&others[of_other])
+            }
+            _ => self.with(row, |key| other.with(of_other, |other| key.cmp(other))),
+        }
+    }
+
+    /// Whether each key is greater than the one before.
+    pub(super) fn ascend(&self) -> bool {
+        match self {
+            Self::Words { words, .. } => words.is_sorted_by(|a, b| a < b),
+            Self::Bytes { bytes, ends } => {
+                (1..ends.len()).all(|row| slice(bytes, ends, row - 1) < slice(bytes, ends, row))
+            }
+        }
+    }
+
+    /// The rows in the order of their keys, those of the same key in the order that they have.
+    pub(super) fn order(&self) -> Vec<u32> {
+        match self {
+            Self::Words { words, .. } => {
+                let mut order: Vec<(u128, u32)> = words.iter().copied().zip(0..).collect();
+                order.sort_unstable();
+                order.into_iter().map(|(_, row)| row).collect()
+            }
+            Self::Bytes { bytes, ends } => {
+                // Most comparisons end with the first eight bytes, which stand beside the row.
+                let key = |row: u32| slice(bytes, ends, row as usize);
+                let mut order: Vec<(u64, u32)> =
+                    (0..ends.len() as u32).map(|row| (head(key(row)), row)).collect();
+                order.sort_unstable_by(|a, b| {
+                    a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))).then(a.1.cmp(&b.1))
+                });
+                order.into_iter().map(|(_, row)| row).collect()
+            }
+        }
+    }
+
+    /// Leaves one row of each key in `order`, which is sorted: the first or the last.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] with the key if none may be left out.
+    pub(super) fn make_unique(
+        &self,
+        schema: &ColumnSchema,
+        order: &mut Vec<u32>,
+        duplicates: Duplicates,
+    ) -> Result<()> {
+        let same = |a: u32, b: u32| self.compare(a as usize, self, b as usize).is_eq();
+        let Some(first) = order.windows(2).position(|pair| same(pair[0], pair[1])) else { return Ok(()) };
+        match duplicates {
+            Duplicates::Refuse => {
+                return Err(self.with(order[first] as usize, |key| twice(schema, key)));
+            }
+            Duplicates::KeepFirst => order.dedup_by(|later, kept| same(*later, *kept)),
+            Duplicates::KeepLast => order.dedup_by(|later, kept| {
+                let is_same = same(*later, *kept);
+                if is_same {
+                    *kept = *later;
+                }
+                is_same
+            }),
+        }
+        Ok(())
+    }
+}
+
+/// That a key is twice in a load.
+pub(super) fn twice(schema: &ColumnSchema, key: &[u8]) -> Error {
+    Error::Exists(format!("two rows of the load have the key {}", shown(schema, key)))
+}
+
+/// A key as its values.
+pub(super) fn shown(schema: &ColumnSchema, key: &[u8]) -> String {
+    match schema.keys().decode(key) {
+        Ok(values) => {
+            let values: Vec<_> = values.iter().map(ToString::to_string).collect();
+            format!("({})", values.join(", "))
+        }
+        Err(_) => format!("{}", key.escape_ascii()),
+    }
+}
+
+fn slice<'a>(bytes: &'a [u8], ends: &[usize], row: usize) -> &'a [u8] {
+    &bytes[row.checked_sub(1).map_or(0, |before| ends[before])..ends[row]]
+}
+
+/// The first eight bytes as a number, zeros behind a shorter key: it never orders keys other than their bytes do.
+fn head(key: &[u8]) -> u64 {
+    let mut head = [0; 8];
+    let len = key.len().min(8);
+    head[..len].copy_from_slice(&key[..len]);
+    u64::from_be_bytes(head)
+}
+
+/// The bytes of each key if it is a number.
+fn word_width(schema: &ColumnSchema) -> Option<usize> {
+    let keys = schema.keys();
+    let is_integer = |ty: Type| {
+        matches!(ty, Type::Bool | Type::Date32 | Type::Time64 | Type::Timestamp) || ty.is_integer()
+    };
+    let columns = keys.columns().iter();
+    let all = columns.clone().all(|column| is_integer(column.ty) && !column.nullable);
+    keys.fixed_width().filter(|width| all && *width <= WORD_BYTES)
+}
+
+/// Puts the encoded values of one more column behind the words.
+fn shift_in(words: &mut [u128], values: &Values, descending: bool) {
+    fn put<T: Copy>(words: &mut [u128], values: &[T], code: impl Fn(T) -> u128, flip: bool) {
+        let bits = 8 * size_of::<T>() as u32;
+        let mask = u128::MAX >> (u128::BITS - bits);
+        let flip = if flip { mask } else { 0 };
+        for (word, value) in words.iter_mut().zip(values) {
+            // A column of 16 bytes would be shifted out of its own word; none is an integer.
+            *word = *word << bits | (code(*value) & mask) ^ flip;
+        }
+    }
+    let flip = descending;
+    match values {
+        Values::Bool(bits) => {
+            for (row, word) in words.iter_mut().enumerate() {
+                let value = u8::from(super::buffer::bit(bits, row));
+                *word = *word << 8 | u128::from(if flip { !value } else { value });
+            }
+        }
+        Values::I8(values) => put(words, values, |value| (value ^ i8::MIN) as u8 as u128, flip),
+        Values::I16(values) => put(words, values, |value| (value ^ i16::MIN) as u16 as u128, flip),
+        Values::I32(values) => put(words, values, |value| (value ^ i32::MIN) as u32 as u128, flip),
+        Values::I64(values) => put(words, values, |value| (value ^ i64::MIN) as u64 as u128, flip),
+        Values::U8(values) => put(words, values, u128::from, flip),
+        Values::U16(values) => put(words, values, u128::from, flip),
+        Values::U32(values) => put(words, values, u128::from, flip),
+        Values::U64(values) => put(words, values, u128::from, flip),
+        Values::F32(_) | Values::F64(_) | Values::I128(_) | Values::Bytes { .. } => {
+            unreachable!("keys with such columns are bytes")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambo_codec::{ValueRef, ValueRef as V};
+
+    use super::*;
+    use crate::catalog::TableDefinition;
+
+    fn columns(schema: &ColumnSchema, rows: &[Vec<V<'_>>]) -> Vec<ColumnBuffer> {
+        let mut buffers: Vec<_> = schema.buffers().into_iter().take(schema.key_columns()).collect();
+        for row in rows {
+            buffers.iter_mut().zip(row).for_each(|(buffer, value)| buffer.push(*value).unwrap());
+        }
+        buffers
+    }
+
+    fn schema(types: &[Type]) -> ColumnSchema {
+        let names = ["a", "b", "c"];
+        let mut definition = TableDefinition::new("t");
+        for (name, ty) in names.iter().zip(types) {
+            definition = definition.column(*name, *ty);
+        }
+        ColumnSchema::new(&definition.primary_key(&names[..types.len()])).unwrap()
+    }
+
+    /// Keeps away: keys as numbers or bytes that are not the encoded keys, so that rows would be sorted otherwise than they are found.
+    #[test]
+    fn keys_are_the_encoded_keys() {
+        let cases: [(&[Type], Vec<Vec<ValueRef<'_>>>); 4] = [
+            (
+                &[Type::I64, Type::I32],
+                vec![vec![V::I64(1), V::I32(-1)], vec![V::I64(i64::MIN), V::I32(i32::MAX)]],
+            ),
+            (&[Type::U8, Type::Bool, Type::Date32], vec![vec![V::U8(3), V::Bool(true), V::Date32(-4)]]),
+            (&[Type::Timestamp, Type::U64], vec![vec![V::Timestamp(-9), V::U64(u64::MAX)]]),
+            (&[Type::Utf8, Type::I16], vec![vec![V::Utf8("a\0b"), V::I16(5)], vec![V::Utf8(""), V::I16(-5)]]),
+        ];
+        for (types, rows) in cases {
+            let schema = schema(types);
+            let columns = columns(&schema, &rows);
+            let keys = Keys::of(&schema, &columns).unwrap();
+            assert_eq!(matches!(keys, Keys::Words { .. }), !types.contains(&Type::Utf8));
+            for row in 0..rows.len() {
+                let mut expected = Vec::new();
+                schema.key_of(&columns, row, &mut expected).unwrap();
+                assert_eq!(keys.to_vec(row), expected, "{types:?}");
+            }
+        }
+        let example = schema(&[Type::I64, Type::I32]);
+        let keys = Keys::of(&example, &columns(&example, &[vec![V::I64(1), V::I32(-1)]])).unwrap();
+        assert!(
+            matches!(keys, Keys::Words { words, width: 12 } if words == [0x8000_0000_0000_0001_7FFF_FFFF])
+        );
+    }
+
+    /// Keeps away: rows of the same key that change places, and the wrong one of them left out.
+    #[test]
+    fn rows_are_sorted_and_made_unique() {
+        for types in [&[Type::I32][..], &[Type::Utf8]] {
+            let texts = ["3", "1", "3", "2", "1", "3"];
+            let value = |text: &'static str| match types[0] {
+                Type::I32 => V::I32(text.parse().unwrap()),
+                _ => V::Utf8(text),
+            };
+            let schema = schema(types);
+            let rows: Vec<_> = texts.iter().map(|text| vec![value(text)]).collect();
+            let keys = Keys::of(&schema, &columns(&schema, &rows)).unwrap();
+            assert_eq!((keys.ascend(), keys.len()), (false, 6));
+            let order = keys.order();
+            assert_eq!(order, [1, 4, 3, 0, 2, 5]);
+            let unique = |duplicates| {
+                let mut order = order.clone();
+                keys.make_unique(&schema, &mut order, duplicates).map(|()| order)
+            };
+            assert_eq!(unique(Duplicates::KeepFirst).unwrap(), [1, 3, 0]);
+            assert_eq!(unique(Duplicates::KeepLast).unwrap(), [4, 3, 5]);
+            let error = unique(Duplicates::Refuse).unwrap_err();
+            assert!(matches!(&error, Error::Exists(what) if what.contains("(1)")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Each key once: rows of a load among themselves, and against the rows that are there.
+//!
+//! Nothing is kept for a row but a bit where it loses: keys are compared where the ranges of segments overlap, by a merge of sorted streams
+//! ([`super::key_stream`]).
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use ambo_codec::bitmap::{Bitmap, Positions};
+
+use super::{
+    chunk::LoadedPart,
+    key_stream::{shared, shared_with},
+    keys::{Duplicates, shown, twice},
+    run::{ColumnRun, Deleted, Part},
+    schema::ColumnSchema,
+    set::ColumnSet,
+};
+use crate::{Error, Result};
+
+/// The segments of a load, each key at most once in all of them, ready to join a set.
+pub struct LoadedParts {
+    schema: Arc<ColumnSchema>,
+    duplicates: Duplicates,
+    parts: Vec<Part>,
+    /// What was found about parts of the set: it holds as long as they do not change.
+    known: HashMap<u64, Known>,
+}
+
+/// The rows of one part of a set that the load has, too.
+struct Known {
+    /// What was deleted of the part when it was looked at.
+    deleted: Option<Arc<Deleted>>,
+    rows: Bitmap,
+    /// The same rows in the load, by part.
+    loaded: BTreeMap<usize, Bitmap>,
+}
+
+/// A set with the rows of a load in it.
+pub struct Joined {
+    /// The set.
+    pub set: ColumnSet,
+    /// Rows of the load that are in it.
+    pub rows: u64,
+    /// Rows of the set that gave way.
+    pub replaced: u64,
+}
+
+impl LoadedParts {
+    /// Sorts out which rows of the same key stay. Returns how many rows were left out.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] with a key that is twice in the load, if none may be left out; [`Error::Cancelled`].
+    pub fn new(
+        schema: Arc<ColumnSchema>,
+        mut loaded: Vec<LoadedPart>,
+        duplicates: Duplicates,
+        cancel: &AtomicBool,
+    ) -> Result<(Self, u64)> {
+        loaded.sort_by(|a, b| first_key(&a.part).cmp(first_key(&b.part)));
+        let mut left_out = 0;
+        let mut start = 0;
+        while start < loaded.len() {
+            let end = overlapping(&loaded, start);
+            if end - start > 1 {
+                left_out += settle(&schema, &mut loaded[start..end], duplicates, cancel)?;
+            }
+            start = end;
+        }
+        let parts: Vec<_> = loaded.into_iter().map(|loaded| loaded.part).collect();
+        let parts = parts.into_iter().filter(|part| part.live_rows() > 0).collect();
+        Ok((Self { schema, duplicates, parts, known: HashMap::new() }, left_out))
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The rows as a set of their own, for look-ups.
+    pub fn alone(&self, like: &ColumnSet) -> ColumnSet {
+        let runs = arrange(self.parts.clone());
+        ColumnSet::new(like.store().clone(), self.schema.clone(), runs)
+    }
+
+    /// What is done about rows of the same key.
+    pub fn duplicates(&self) -> Duplicates {
+        self.duplicates
+    }
+
+    /// That a key of the load is in the table already.
+    pub fn exists(&self, key: &[u8]) -> Error {
+        Error::Exists(format!("a row with the key {}", shown(&self.schema, key)))
+    }
+
+    /// Compares the keys with those of a set, in several threads. What was compared before and has not changed is known still.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] with a key that the set has, if that is refused; [`Error::Cancelled`].
+    pub fn compare(&mut self, set: &ColumnSet, threads: usize, cancel: &AtomicBool) -> Result<()> {
+        let is_known = |part: &Part| {
+            self.known.get(&part.segment.id()).is_some_and(|known| same(&known.deleted, &part.deleted))
+        };
+        let due: Vec<&Part> = set.parts().filter(|part| !is_known(part)).collect();
+        let next = AtomicUsize::new(0);
+        let found = Mutex::new(Ok(Vec::new()));
+        let this = &*self;
+        let work = || {
+            while let Some(part) = due.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let known = this.compare_part(part, cancel);
+                let mut found = found.lock().expect("nobody panics with it");
+                match (known, &mut *found) {
+                    (Ok(known), Ok(all)) => all.push((part.segment.id(), known)),
+                    (Err(error), Ok(_)) => *found = Err(error),
+                    (_, Err(_)) => return,
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(due.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        self.known.extend(found.into_inner().expect("nobody panics with it")?);
+        Ok(())
+    }
+
+    fn compare_part(&self, old: &Part, cancel: &AtomicBool) -> Result<Known> {
+        let mut known = Known { deleted: old.deleted.clone(), rows: Bitmap::new(), loaded: BTreeMap::new() };
+        let numbers: Vec<_> = (0..self.parts.len()).filter(|&part| overlap(old, &self.parts[part])).collect();
+        if numbers.is_empty() || old.live_rows() == 0 {
+            return Ok(known);
+        }
+        let parts: Vec<_> = numbers.iter().map(|part| &self.parts[*part]).collect();
+        shared_with(&self.schema, old, &parts, cancel, |old_row, (part, row), key| {
+            if self.duplicates == Duplicates::Refuse {
+                return Err(self.exists(key));
+            }
+            known.rows.insert(u64::from(old_row));
+            known.loaded.entry(numbers[part]).or_default().insert(u64::from(row));
+            Ok(())
+        })?;
+        Ok(known)
+    }
+
+    /// The set with these rows. REQUIRES: it was compared.
+    pub fn join(&self, set: &ColumnSet) -> Joined {
+        let mut runs = set.runs().to_vec();
+        let mut parts = self.parts.clone();
+        let mut replaced = 0;
+        for part in runs.iter_mut().flat_map(|run| &mut run.parts) {
+            let known = &self.known[&part.segment.id()];
+            match self.duplicates {
+                Duplicates::Refuse => {}
+                Duplicates::KeepLast => {
+                    replaced += known.rows.cardinality();
+                    delete(part, &known.rows);
+                }
+                Duplicates::KeepFirst => {
+                    known.loaded.iter().for_each(|(number, rows)| delete(&mut parts[*number], rows));
+                }
+            }
+        }
+        runs.iter_mut().for_each(|run| run.parts.retain(|part| part.live_rows() > 0));
+        runs.retain(|run| !run.parts.is_empty());
+        parts.retain(|part| part.live_rows() > 0);
+        let rows = parts.iter().map(|part| u64::from(part.live_rows())).sum();
+        runs.extend(arrange(parts));
+        let set = ColumnSet::new(set.store().clone(), set.schema().clone(), runs);
+        Joined { set, rows, replaced }
+    }
+}
+
+fn first_key(part: &Part) -> &[u8] {
+    part.segment.directory().first_key()
+}
+
+fn last_key(part: &Part) -> &[u8] {
+    part.segment.directory().last_key()
+}
+
+fn overlap(a: &Part, b: &Part) -> bool {
+    first_key(a) <= last_key(b) && first_key(b) <= last_key(a)
+}
+
+fn same(a: &Option<Arc<Deleted>>, b: &Option<Arc<Deleted>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+/// The end of the parts, sorted by their first keys, that `start` hangs together with.
+fn overlapping(loaded: &[LoadedPart], start: usize) -> usize {
+    let mut end = start + 1;
+    let mut last = last_key(&loaded[start].part);
+    while let Some(next) = loaded.get(end)
+        && first_key(&next.part) <= last
+    {
+        last = last.max(last_key(&next.part));
+        end += 1;
+    }
+    end
+}
+
+/// Leaves of rows of the same key the first or the last. Returns how many rows went.
+fn settle(
+    schema: &ColumnSchema,
+    loaded: &mut [LoadedPart],
+    duplicates: Duplicates,
+    cancel: &AtomicBool,
+) -> Result<u64> {
+    let mut losers = vec![Bitmap::new(); loaded.len()];
+    let parts: Vec<_> = loaded.iter().map(|loaded| &loaded.part).collect();
+    shared(schema, &parts, cancel, |places, key| {
+        let order = |place: &&(usize, u32)| loaded[place.0].order;
+        let winner = match duplicates {
+            Duplicates::Refuse => return Err(twice(schema, key)),
+            Duplicates::KeepFirst => places.iter().min_by_key(order),
+            Duplicates::KeepLast => places.iter().max_by_key(order),
+        };
+        for place @ (part, row) in places {
+            if Some(place) != winner {
+                losers[*part].insert(u64::from(*row));
+            }
+        }
+        Ok(())
+    })?;
+    let count = losers.iter().map(Bitmap::cardinality).sum();
+    loaded.iter_mut().zip(&losers).for_each(|(loaded, rows)| delete(&mut loaded.part, rows));
+    Ok(count)
+}
+
+/// Marks rows as deleted, beside those that are.
+pub(super) fn delete(part: &mut Part, rows: &Bitmap) {
+    if rows.cardinality() == 0 {
+        return;
+    }
+    let rows = match &part.deleted {
+        Some(before) => before.rows.or(rows),
+        None => rows.clone(),
+    };
+    let count = rows.cardinality() as u32;
+    part.deleted = Some(Arc::new(Deleted { rows, count, blob: None }));
+}
+
+/// Parts as runs, as few as there can be: each part goes behind one that ends before it begins.
+fn arrange(mut parts: Vec<Part>) -> Vec<ColumnRun> {
+    parts.sort_by(|a, b| first_key(a).cmp(first_key(b)));
+    let mut runs: Vec<ColumnRun> = Vec::new();
+    for part in parts {
+        let is_before =
+            |run: &&mut ColumnRun| run.parts.last().is_none_or(|last| last_key(last) < first_key(&part));
+        match runs.iter_mut().find(is_before) {
+            Some(run) => run.parts.push(part),
+            None => runs.push(ColumnRun { parts: vec![part] }),
+        }
+    }
+    runs
+}

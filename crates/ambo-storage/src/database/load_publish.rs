@@ -1,0 +1,168 @@
+//! The end of a load of a column table: each key once, then one checkpoint.
+//!
+//! 1. The segments of the load are compared among themselves, by nobody's leave.
+//! 2. What others wrote meanwhile is settled into segments, and their keys are compared with those of the load: what was compared
+//!    and has not changed need not be compared again.
+//! 3. All keys are latched for a moment, so nobody has looked for conflicts and not committed yet, and nothing is sequenced. Rows that were
+//!    written since step 2 are still in deltas, over the segments. Unless one of them has a key of the load, the load is published
+//!    beside them; else all begins anew at step 2.
+//!
+//! A load that met such a row again and again has the latches for its last try from step 2 on: the deltas are empty then.
+
+use std::sync::Arc;
+
+use super::{
+    checkpoint::Moment,
+    columns::{Extent, store_deleted, turnover},
+    engine::Engine,
+    load::{Loaded, Shared},
+    version::{DatabaseVersion, TableVersion},
+};
+use crate::{
+    Error, Result,
+    base::column::{ColumnSet, Duplicates, Finder, LoadedPart, LoadedParts},
+    delta::Delta,
+    id::{TableId, Timestamp},
+    page::PageRange,
+};
+
+/// How often others may get in between before they have to wait.
+const TRIES: usize = 3;
+/// Nobody commits while rows of deltas are looked up, so there must be few.
+const LOOKED_UP_MAX: usize = 4096;
+
+impl Shared {
+    pub(super) fn publish_parts(&self, parts: Vec<LoadedPart>, left_out: u64) -> Result<Loaded> {
+        self.check_cancelled()?;
+        let cancel = &*self.options.cancel;
+        let rows: u64 = parts.iter().map(|loaded| u64::from(loaded.part.rows())).sum();
+        let (mut parts, lost) =
+            LoadedParts::new(self.schema().clone(), parts, self.options.duplicates, cancel)?;
+        if parts.is_empty() {
+            return Ok(Loaded { rows: 0, left_out: left_out + lost, replaced: 0 });
+        }
+        for attempt in 1..=TRIES {
+            let _loading = self.engine.loading.lock();
+            // Before the checkpoint and the versions, although the order of locks has them behind: no commit waits for those two
+            // while it has a latch, and of loads there is but one.
+            let latches = (attempt == TRIES).then(|| self.engine.latches.lock_all());
+            if let Some(mut loaded) = self.try_publish(&mut parts, latches.is_some())? {
+                loaded.left_out = left_out + (rows - loaded.rows);
+                self.engine.signals.raise(|state| state.merge = true);
+                return Ok(loaded);
+            }
+        }
+        Err(Error::Conflict("others kept writing keys of the load while it was to be published".into()))
+    }
+
+    /// One try; none if somebody wrote a key of the load meanwhile.
+    fn try_publish(&self, parts: &mut LoadedParts, alone: bool) -> Result<Option<Loaded>> {
+        let engine = &self.engine;
+        engine.flush()?;
+        let _merging = engine.merging.lock();
+        let table = engine.versions.load().table(self.table)?.clone();
+        if !table.runs.is_empty() {
+            // With all others waiting, merges that happen to be due wait, too.
+            engine.settle_columns(&table, if alone { Extent::Runs } else { Extent::Due }, None)?;
+        }
+        let set = engine.versions.load().table(self.table)?.columns.clone().expect("it is a column table");
+        parts.compare(&set, self.options.threads, &self.options.cancel)?;
+        let joined = parts.join(&set);
+        let loaded = Loaded { rows: joined.rows, left_out: 0, replaced: joined.replaced };
+        if loaded.rows == 0 {
+            return Ok(Some(loaded));
+        }
+        self.check_cancelled()?;
+        let mut born = Vec::new();
+        let stored = store_deleted(&table.shared.store, &joined.set, None, &mut born);
+        let published = stored.and_then(|stored| {
+            let new = Arc::new(stored.unwrap_or(joined.set));
+            self.engine.publish_loaded(self.table, parts, &set, new, born.clone(), alone)
+        });
+        if !matches!(published, Ok(true)) {
+            engine.give_back(&table.shared.store, born);
+        }
+        Ok(published?.then_some(loaded))
+    }
+}
+
+impl Engine {
+    /// Puts `new` in the place of `old`. `alone`: the caller has all latches. False if a row in the deltas is in the way, or there is another set by now.
+    fn publish_loaded(
+        &self,
+        id: TableId,
+        parts: &LoadedParts,
+        old: &Arc<ColumnSet>,
+        new: Arc<ColumnSet>,
+        born: Vec<PageRange>,
+        alone: bool,
+    ) -> Result<bool> {
+        let turnover = turnover(&[], old, &new, born)?;
+        let mut checkpoint = self.checkpoint.lock();
+        let _versions = self.version_lock.lock();
+        // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
+        let _latches = (!alone).then(|| self.latches.lock_all());
+        // Everything sequenced before is installed, and nothing is sequenced until the load is.
+        let validation = self.pipeline.validate();
+        let mut next = (*self.versions.load_full()).clone();
+        let table = table_of(&mut next, id)?;
+        let is_old = table.columns.as_ref().is_some_and(|columns| Arc::ptr_eq(columns, old));
+        if !is_old || !table.runs.is_empty() || is_in_the_way(table, parts, old)? {
+            return Ok(false);
+        }
+        let at = Timestamp(validation.sequence().last.0 + 1);
+        // Transactions that began before it cannot be told whether it touched what they write.
+        table.history_floor = at;
+        table.columns = Some(new);
+        // Deltas are not in the bases: the checkpoint's moment stays.
+        let moment: Moment = checkpoint.moment();
+        self.publish(&mut checkpoint, moment, next, turnover)?;
+        validation.sequence().last = at;
+        self.pipeline.publisher.complete(at);
+        Ok(true)
+    }
+}
+
+fn table_of(version: &mut DatabaseVersion, id: TableId) -> Result<&mut TableVersion> {
+    let table = version.tables.get_mut(&id).ok_or_else(|| {
+        Error::NotFound("the table was dropped or truncated while rows were loaded into it".into())
+    })?;
+    Ok(Arc::make_mut(table))
+}
+
+/// Whether a row in the deltas has a key of the load, so that it would hide the row of the load.
+///
+/// # Errors
+/// [`Error::Exists`] if it is refused that there is such a row.
+fn is_in_the_way(table: &TableVersion, parts: &LoadedParts, old: &ColumnSet) -> Result<bool> {
+    let deltas = || std::iter::once(&table.active).chain(&table.frozen).filter(|delta| !delta.is_empty());
+    if deltas().map(|delta| delta.rows()).sum::<usize>() > LOOKED_UP_MAX {
+        return Ok(true);
+    }
+    let alone = parts.alone(old);
+    let mut finder = Finder::new(&alone);
+    for delta in deltas() {
+        if meets(delta, parts, &mut finder)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn meets(delta: &Delta, parts: &LoadedParts, finder: &mut Finder<'_>) -> Result<bool> {
+    let mut cursor = delta.cursor();
+    let mut there = cursor.seek_first();
+    while there {
+        let newest = cursor.versions().next().expect("a row has a version");
+        if finder.find(cursor.key())?.is_some() {
+            match (newest.record.is_tombstone(), parts.duplicates()) {
+                (false, Duplicates::Refuse) => return Err(parts.exists(cursor.key())),
+                // It stays, and hides the row of the load, as it should.
+                (false, Duplicates::KeepFirst) => {}
+                (true, _) | (false, Duplicates::KeepLast) => return Ok(true),
+            }
+        }
+        there = cursor.next();
+    }
+    Ok(false)
+}

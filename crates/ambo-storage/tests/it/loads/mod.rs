@@ -1,0 +1,6 @@
+//! Loads of column tables.
+
+mod concurrent;
+mod model;
+mod rows;
+mod simple;

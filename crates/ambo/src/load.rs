@@ -1,0 +1,117 @@
+//! Loads of column tables.
+
+use ambo_storage::database::ColumnLoad;
+
+use crate::{ColumnBuffer, LoadOptions, Loaded, Result, Table};
+
+/// A load of a column table under way: any number of threads bring rows as columns, which become segments at once. Dropped before
+/// [`Load::finish`], it never was.
+///
+/// ```
+/// use ambo::{ColumnBuffer, LoadOptions, Storage, TableDefinition, Type};
+/// let db = ambo::Database::in_memory()?;
+/// let points = TableDefinition::new("points").column("x", Type::I64).column("y", Type::F64);
+/// let points = db.create_table(points.primary_key(&["x"]).storage(Storage::Column))?;
+/// let load = points.load(LoadOptions::default())?;
+/// let mut writer = load.writer();
+/// let (mut x, mut y) = (ColumnBuffer::new(Type::I64), ColumnBuffer::new(Type::F64));
+/// for n in (0..1000i64).rev() {
+///     x.push(n.into())?;
+///     y.push((n as f64 / 2.0).into())?;
+/// }
+/// writer.push(vec![x, y])?;
+/// writer.finish()?;
+/// assert_eq!(load.finish()?.rows, 1000);
+/// assert_eq!(points.get_row(&[7i64.into()])?.unwrap()[1], 3.5.into());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Load {
+    load: ColumnLoad,
+    #[cfg(feature = "arrow")]
+    table: Table,
+}
+
+/// Takes the rows of one thread of a [`Load`]. Of two rows with the same key the one in the writer that was made first counts as the
+/// first.
+pub struct LoadWriter {
+    writer: ambo_storage::database::LoadWriter,
+    #[cfg(feature = "arrow")]
+    table: Table,
+}
+
+impl Table {
+    /// Begins a load, of a column table. It is one commit when it is finished: all rows or none, durable, unseen by older snapshots.
+    /// Transactions that began before that and write to the table meet a conflict.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for a table of other storage, or one with several rows of a key.
+    pub fn load(&self, options: LoadOptions) -> Result<Load> {
+        let load = self.database().engine().column_load(self.id(), options)?;
+        Ok(Load {
+            load,
+            #[cfg(feature = "arrow")]
+            table: self.clone(),
+        })
+    }
+}
+
+impl Load {
+    /// A writer, for one thread. Each is to be finished before the load is.
+    pub fn writer(&self) -> LoadWriter {
+        LoadWriter {
+            writer: self.load.writer(),
+            #[cfg(feature = "arrow")]
+            table: self.table.clone(),
+        }
+    }
+
+    /// Rows that writers have taken so far, for whoever watches.
+    pub fn rows(&self) -> u64 {
+        self.load.rows()
+    }
+
+    /// Publishes the rows: from now on they are there, and stay.
+    ///
+    /// # Errors
+    /// [`Error::Exists`](crate::Error::Exists) with a key that is there already, or twice in the load, if that is refused;
+    /// [`Error::Cancelled`](crate::Error::Cancelled). After any error there is nothing of the load.
+    pub fn finish(self) -> Result<Loaded> {
+        self.load.finish()
+    }
+}
+
+impl LoadWriter {
+    /// Takes rows: a buffer for each column of the table, in its order.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for values that the table cannot have, with row and column.
+    pub fn push(&mut self, columns: Vec<ColumnBuffer>) -> Result<()> {
+        self.writer.push(columns)
+    }
+
+    /// Takes the rows of an Arrow batch, whose columns have the names of the table's.
+    ///
+    /// # Errors
+    /// As [`LoadWriter::push`].
+    #[cfg(feature = "arrow")]
+    pub fn push_batch(&mut self, batch: &arrow_array::RecordBatch) -> Result<()> {
+        self.push_batch_numbered(batch, self.writer.rows() + 1)
+    }
+
+    /// As [`LoadWriter::push_batch`], the first of the rows being number `first` in messages.
+    #[cfg(feature = "arrow")]
+    pub fn push_batch_numbered(&mut self, batch: &arrow_array::RecordBatch, first: u64) -> Result<()> {
+        let columns = crate::arrow::buffers(self.table.definition(), batch, first)?;
+        self.writer.push_numbered(columns, first)
+    }
+
+    /// How many rows it has taken.
+    pub fn rows(&self) -> u64 {
+        self.writer.rows()
+    }
+
+    /// Writes what is left. A writer that is dropped without keeps the whole load from being finished.
+    pub fn finish(self) -> Result<()> {
+        self.writer.finish()
+    }
+}

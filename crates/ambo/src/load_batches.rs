@@ -1,0 +1,117 @@
+//! Loads of all batches of one reader, in several threads.
+
+use std::{
+    fmt::Display,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use arrow_array::RecordBatch;
+
+use crate::{Error, Load, LoadOptions, LoadWriter, Loaded, Result, Table};
+
+/// Rows that one thread takes at a time: those of a segment.
+const TURN_ROWS: usize = 1 << 20;
+
+impl Table {
+    /// Loads all batches of a reader. It is read by one thread at a time, a segment's worth; meanwhile others sort, encode and
+    /// write what they have read.
+    ///
+    /// ```
+    /// # #[cfg(feature = "arrow")] {
+    /// use std::sync::Arc;
+    /// use ambo::{LoadOptions, Storage, arrow};
+    /// use arrow_array::{Int64Array, RecordBatch, StringArray};
+    /// use arrow_schema::ArrowError;
+    ///
+    /// let ids = Arc::new(Int64Array::from(vec![3, 1, 2]));
+    /// let names = Arc::new(StringArray::from(vec![Some("c"), Some("a"), None]));
+    /// let batch = RecordBatch::try_from_iter([("id", ids as _), ("name", names as _)])?;
+    ///
+    /// let db = ambo::Database::in_memory()?;
+    /// let definition = arrow::definition("people", batch.schema_ref(), &["id"])?;
+    /// let people = db.create_table(definition.storage(Storage::Column))?;
+    /// let loaded = people.load_batches([Ok::<_, ArrowError>(batch)].into_iter(), LoadOptions::default())?;
+    /// assert_eq!(loaded.rows, 3);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Load::finish`] and [`LoadWriter::push_batch`]; an error of the reader is [`Error::Invalid`].
+    pub fn load_batches<E: Display>(
+        &self,
+        batches: impl Iterator<Item = Result<RecordBatch, E>> + Send,
+        options: LoadOptions,
+    ) -> Result<Loaded> {
+        let threads = options.threads.max(1);
+        let turn_bytes = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX) / (4 * threads);
+        let load = self.load(options)?;
+        let reader = Mutex::new(Reader { batches, rows: 0, turn_bytes });
+        let has_failed = AtomicBool::new(false);
+        let work = || -> Result<()> {
+            while !has_failed.load(Ordering::Relaxed) {
+                let turn = reader.lock().unwrap_or_else(PoisonError::into_inner).take(&load);
+                let stored = turn.and_then(|(batches, writer)| match batches.is_empty() {
+                    true => writer.finish().map(|()| false),
+                    false => store(batches, writer).map(|()| true),
+                });
+                match stored {
+                    Ok(true) => {}
+                    Ok(false) => return Ok(()),
+                    Err(error) => {
+                        has_failed.store(true, Ordering::Relaxed);
+                        return Err(error);
+                    }
+                }
+            }
+            Ok(())
+        };
+        let worked = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let joined = others
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            joined.fold(own, Result::and)
+        });
+        worked?;
+        load.finish()
+    }
+}
+
+fn store(batches: Vec<(u64, RecordBatch)>, mut writer: LoadWriter) -> Result<()> {
+    for (first, batch) in batches {
+        writer.push_batch_numbered(&batch, first)?;
+    }
+    writer.finish()
+}
+
+struct Reader<I> {
+    batches: I,
+    /// Rows so far.
+    rows: u64,
+    turn_bytes: usize,
+}
+
+impl<I: Iterator<Item = Result<RecordBatch, E>>, E: Display> Reader<I> {
+    /// The next batches, each with the number of its first row, and a writer that stands behind those before.
+    fn take(&mut self, load: &Load) -> Result<(Vec<(u64, RecordBatch)>, LoadWriter)> {
+        let writer = load.writer();
+        let (mut batches, mut rows, mut bytes) = (Vec::new(), 0, 0);
+        while rows < TURN_ROWS && bytes < self.turn_bytes.max(1) {
+            let Some(batch) = self.batches.next() else { break };
+            let batch = batch.map_err(|error| {
+                Error::Invalid(format!("reading the batch behind row {}: {error}", self.rows))
+            })?;
+            rows += batch.num_rows();
+            bytes += batch.get_array_memory_size();
+            let first = self.rows + 1;
+            self.rows += batch.num_rows() as u64;
+            batches.push((first, batch));
+        }
+        Ok((batches, writer))
+    }
+}
