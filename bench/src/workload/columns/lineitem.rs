@@ -1,0 +1,253 @@
+//! TPC-H `lineitem`: bulk load, size, scans with none, 1 % and 10 % of the rows freshly updated, point reads.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ambo::{Datum, Row, Sync, Table};
+
+use super::peer::{DUCKDB, Peer};
+use super::queries::{self, Asked, compare};
+use super::{REPETITIONS, Store, THREADS, add_operations, each, latencies, parquet};
+use crate::engine::Result;
+use crate::random::Random;
+use crate::workload::sheet::Sheet;
+
+const POINT_READS: usize = 20_000;
+const PEER_POINT_READS: usize = 500;
+/// Updates of one transaction.
+const BATCH: usize = 1000;
+/// At larger scale factors DuckDB gets no primary key: building it takes minutes, and memory in proportion.
+const KEYED_SCALE_MAX: f64 = 2.0;
+/// Shares of the rows to update, with the statement that does it. The supplier's number is spread evenly.
+const FRESH: [(&str, i64, i64); 2] = [("1 % fresh", 100, 7), ("10 % fresh", 10, 3)];
+const KEY: [&str; 2] = ["l_orderkey", "l_linenumber"];
+
+pub fn run(sheet: &mut Sheet) -> Result<()> {
+    let scale = sheet.options.scale;
+    let file = |end: &str| sheet.inputs.join(format!("tpch-{scale}{end}/lineitem.parquet"));
+    let (snappy, zstd) = (file(""), file("-zstd"));
+    if !snappy.exists() || !zstd.exists() {
+        let inputs = sheet.inputs.display();
+        return Err(format!("no {}: run bench/columns/fetch.sh {inputs} {scale}", snappy.display()).into());
+    }
+    let case = Case { name: format!("lineitem, SF {scale}"), snappy, zstd };
+    let (store, table) = case.load(sheet)?;
+    let mut duckdb = case.load_duckdb(sheet)?;
+    let settled = case.scans(sheet, &table, &mut duckdb, "0 % fresh", &[])?;
+    case.point_reads(sheet, &table)?;
+    for (fresh, divisor, rest) in FRESH {
+        case.update(sheet, &table, &mut duckdb, fresh, divisor, rest)?;
+        case.scans(sheet, &table, &mut duckdb, fresh, &settled)?;
+    }
+    drop(table);
+    let start = Instant::now();
+    store.db.settle()?;
+    sheet.figure(
+        &case.label("settle after the updates"),
+        "ambo",
+        "time",
+        "ms",
+        start.elapsed().as_secs_f64() * 1e3,
+    );
+    let check = store.db.check()?;
+    if !check.is_sound() {
+        return Err(format!("the database is damaged: {check:?}").into());
+    }
+    let bytes = store.close()?;
+    sheet.figure(&case.label("after the updates"), "ambo", "size", "MB", bytes as f64 / 1e6);
+    let bytes = duckdb.close()?;
+    sheet.figure(&case.label("after the updates"), DUCKDB, "size", "MB", bytes as f64 / 1e6);
+    Ok(())
+}
+
+struct Case {
+    name: String,
+    snappy: PathBuf,
+    zstd: PathBuf,
+}
+
+impl Case {
+    fn label(&self, what: &str) -> String {
+        format!("{}: {what}", self.name)
+    }
+
+    /// Loads Ambo's table twice: closed after the first, for its size.
+    fn load(&self, sheet: &mut Sheet) -> Result<(Store, Table)> {
+        read_through(&self.snappy)?;
+        let store = Store::open(sheet, "lineitem", Sync::Commit)?;
+        let (table, rows, seconds) = parquet::load(&store.db, "lineitem", &KEY, &self.snappy)?;
+        drop(table);
+        sheet.records = rows;
+        sheet.note(&format!("{rows} rows"));
+        sheet.figure(&self.label("bulk load"), "ambo", "time", "ms", seconds * 1e3);
+        store.db.clone().close()?;
+        let bytes = crate::measure::disk_bytes(&store.dir) as f64 / 1e6;
+        sheet.figure(&self.label("loaded"), "ambo", "size", "MB", bytes);
+        let size = |path: &Path| std::fs::metadata(path).map(|file| file.len() as f64 / 1e6);
+        sheet.figure(&self.label("loaded"), "parquet-snappy", "size", "MB", size(&self.snappy)?);
+        sheet.figure(&self.label("loaded"), "parquet-zstd", "size", "MB", size(&self.zstd)?);
+        let store = Store::open(sheet, "lineitem", Sync::Off)?;
+        let table = store.db.table("lineitem")?;
+        Ok((store, table))
+    }
+
+    /// DuckDB's table, without a key: loading and scanning are fastest so.
+    fn load_duckdb(&self, sheet: &mut Sheet) -> Result<Peer> {
+        let mut peer = Peer::start(sheet, DUCKDB, "lineitem.duckdb", true)?;
+        let create =
+            format!("CREATE TABLE lineitem AS SELECT * FROM read_parquet('{}')", self.snappy.display());
+        let seconds = peer.run(&[&create, "CHECKPOINT"])?;
+        sheet.figure(&self.label("bulk load"), DUCKDB, "time", "ms", seconds * 1e3);
+        sheet.figure(&self.label("loaded"), DUCKDB, "size", "MB", peer.bytes_now() as f64 / 1e6);
+        peer.run(&["SET fsync_mode = 'NONE'"])?;
+        Ok(peer)
+    }
+
+    /// Runs all queries; returns Ambo's and DuckDB's milliseconds. `settled`: those without fresh rows, which the times are held against.
+    fn scans(
+        &self,
+        sheet: &mut Sheet,
+        table: &Table,
+        duckdb: &mut Peer,
+        fresh: &str,
+        settled: &[[f64; 2]],
+    ) -> Result<Vec<[f64; 2]>> {
+        let rows = || -> Result<u64> { Ok(table.select(&["l_tax"])?.scan()?.fresh_rows()) };
+        let before = rows()?;
+        let mut times = Vec::new();
+        for (at, Asked { name, sql, groups, query }) in queries::all(table)?.into_iter().enumerate() {
+            let what = self.label(&format!("{name}, {fresh}"));
+            let mut seconds = Vec::new();
+            let mut ours = Vec::new();
+            for _ in 0..REPETITIONS {
+                let start = Instant::now();
+                ours = query.run(THREADS)?.rows;
+                seconds.push(start.elapsed().as_secs_f64());
+            }
+            let fastest = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+            let (first, best, theirs) = duckdb.repeat(sql, REPETITIONS)?;
+            compare(&what, groups, &ours, &theirs)?;
+            let both = [fastest * 1e3, best * 1e3];
+            for (whose, time, first) in [("ambo", both[0], seconds[0] * 1e3), (DUCKDB, both[1], first * 1e3)]
+            {
+                sheet.figure(&what, whose, "time", "ms", time);
+                sheet.figure(&what, whose, "first of 7", "ms", first);
+            }
+            if let Some(settled) = settled.get(at) {
+                sheet.figure(&what, "ambo", "slow-down", "×", both[0] / settled[0]);
+                sheet.figure(&what, DUCKDB, "slow-down", "×", both[1] / settled[1]);
+            }
+            times.push(both);
+        }
+        let what = self.label(&format!("rows outside of segments, {fresh}"));
+        sheet.figure(&format!("{what}, before the scans"), "ambo", "rows", "rows", before as f64);
+        sheet.figure(&format!("{what}, after the scans"), "ambo", "rows", "rows", rows()? as f64);
+        Ok(times)
+    }
+
+    /// Updates the rows whose supplier's number leaves `rest` when it is divided.
+    fn update(
+        &self,
+        sheet: &mut Sheet,
+        table: &Table,
+        duckdb: &mut Peer,
+        fresh: &str,
+        divisor: i64,
+        rest: i64,
+    ) -> Result<()> {
+        let keys = keys_of(table, |supplier| supplier % divisor == rest)?;
+        let price = table.definition().column_index("l_extendedprice").ok_or("no price")?;
+        let start = Instant::now();
+        for keys in keys.chunks(BATCH) {
+            let mut tx = table.database().begin()?;
+            for key in keys {
+                let mut row = tx.get_row(table, &row_of(*key))?.ok_or("a row is gone")?;
+                if let Datum::Decimal128 { unscaled, .. } = &mut row[price] {
+                    *unscaled += 100;
+                }
+                tx.upsert_row(table, &row)?;
+            }
+            tx.commit()?;
+        }
+        let ours = keys.len() as f64 / start.elapsed().as_secs_f64();
+        let update = format!(
+            "UPDATE lineitem SET l_extendedprice = l_extendedprice + 1 WHERE l_suppkey % {divisor} = {rest}"
+        );
+        let theirs = keys.len() as f64 / duckdb.run(&[&update])?;
+        let what = self.label(&format!("update of rows for {fresh}"));
+        sheet.figure(&what, "ambo", "rate", "1/s", ours);
+        sheet.figure(&what, DUCKDB, "rate", "1/s", theirs);
+        Ok(())
+    }
+
+    /// Reads whole rows by key.
+    fn point_reads(&self, sheet: &mut Sheet, table: &Table) -> Result<()> {
+        let keys = keys_of(table, |_| true)?;
+        let pick = |times: usize, seed: u64| {
+            let mut random = Random::new(seed);
+            (0..times).map(|_| keys[random.below(keys.len() as u64) as usize]).collect::<Vec<_>>()
+        };
+        let what = self.label("point read of 16 columns");
+        for (timed, seed) in [(false, 1), (true, 2)] {
+            let picked: Vec<Row> = pick(POINT_READS, seed).into_iter().map(row_of).collect();
+            let (latencies, seconds) = each(&picked, |key| {
+                let row = table.get_row(key)?.ok_or("a row is gone")?;
+                if row.len() == 16 { Ok(()) } else { Err("a row of other columns".into()) }
+            })?;
+            if timed {
+                add_operations(sheet, &what, "ambo", &latencies, POINT_READS as f64 / seconds);
+            }
+        }
+        if sheet.options.scale > KEYED_SCALE_MAX {
+            return Ok(());
+        }
+        let mut peer = Peer::start(sheet, DUCKDB, "lineitem-key.duckdb", false)?;
+        let file = self.snappy.display();
+        peer.run(&[
+            &format!("CREATE TABLE lineitem AS SELECT * FROM read_parquet('{file}')"),
+            "ALTER TABLE lineitem ADD PRIMARY KEY (l_orderkey, l_linenumber)",
+            "CHECKPOINT",
+        ])?;
+        let wanted: Vec<[i64; 2]> =
+            pick(PEER_POINT_READS, 2).into_iter().map(|(order, line)| [order, i64::from(line)]).collect();
+        let sql = "SELECT * FROM lineitem WHERE l_orderkey = ? AND l_linenumber = ?";
+        peer.each(sql, &wanted[..50], true)?;
+        let read = peer.each(sql, &wanted, true)?;
+        if read.rows != wanted.len() as u64 {
+            return Err(format!("DuckDB found {} rows", read.rows).into());
+        }
+        let rate = read.us.len() as f64 / read.seconds;
+        add_operations(sheet, &what, DUCKDB, &latencies(&read.us), rate);
+        peer.close()?;
+        Ok(())
+    }
+}
+
+/// Keys of the rows whose supplier's number is wanted.
+fn keys_of(table: &Table, is_wanted: impl Fn(i64) -> bool + std::marker::Sync) -> Result<Vec<(i64, i32)>> {
+    let scan = table.select(&[KEY[0], KEY[1], "l_suppkey"])?.scan()?;
+    let found = scan.fold(1, Vec::new, |found, morsel| {
+        let (mut orders, mut lines, mut suppliers) =
+            (Vec::<i64>::new(), Vec::<i32>::new(), Vec::<i64>::new());
+        morsel.values(0, &mut orders)?;
+        morsel.values(1, &mut lines)?;
+        morsel.values(2, &mut suppliers)?;
+        for ((order, line), supplier) in orders.into_iter().zip(lines).zip(suppliers) {
+            if is_wanted(supplier) {
+                found.push((order, line));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn row_of((order, line): (i64, i32)) -> Row {
+    vec![Datum::I64(order), Datum::I32(line)]
+}
+
+/// Reads a file, so that the system has it in memory.
+fn read_through(path: &Path) -> Result<()> {
+    std::io::copy(&mut std::fs::File::open(path)?, &mut std::io::sink())?;
+    Ok(())
+}
