@@ -80,6 +80,13 @@ impl Store {
         Ok(Store { db: open(sheet, &dir, sync)?, dir })
     }
 
+    /// Closes the database and opens it again; returns the bytes of its files in between. Other handles have to be gone.
+    fn reopen(self, sheet: &Sheet, sync: Sync) -> Result<(Store, u64)> {
+        self.db.close()?;
+        let bytes = disk_bytes(&self.dir);
+        Ok((Store { db: open(sheet, &self.dir, sync)?, dir: self.dir }, bytes))
+    }
+
     /// Closes the database and opens it again, with none of its files in memory.
     fn reopen_cold(self, sheet: &Sheet, sync: Sync) -> Result<Store> {
         self.db.close()?;

@@ -79,10 +79,8 @@ fn ambo<F: Fn(u64, usize) -> i64 + std::marker::Sync>(
     let seconds = data.load(&table)?;
     sheet.figure(&name(n, "load"), "ambo", "time", "ms", seconds * 1e3);
     drop(table);
-    store.db.clone().close()?;
-    let bytes = crate::measure::disk_bytes(&store.dir) as f64 / 1e6;
-    sheet.figure(&name(n, "loaded"), "ambo", "size", "MB", bytes);
-    let store = Store::open(sheet, "wide", Sync::Off)?;
+    let (store, bytes) = store.reopen(sheet, Sync::Off)?;
+    sheet.figure(&name(n, "loaded"), "ambo", "size", "MB", bytes as f64 / 1e6);
     let table = store.db.table("t")?;
     let query = table.select(&[])?.group_by(&["c1"])?.aggregate(&[
         Aggregate::Rows,
