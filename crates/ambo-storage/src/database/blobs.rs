@@ -5,6 +5,7 @@
 //! graveyard.
 
 use std::{
+    borrow::Cow,
     io::{self, Read, Write},
     sync::Arc,
 };
@@ -105,6 +106,14 @@ impl Engine {
 /// A blob as one buffer.
 pub(super) fn read_whole(store: &Arc<PageStore>, blob: &BlobRef) -> Result<Vec<u8>> {
     BlobReader::new(store, blob.clone())?.read_all()
+}
+
+/// The bytes of a record of a tree in `store`, long ones read whole; none of a tombstone.
+pub(super) fn whole<'r>(store: &Arc<PageStore>, table: TableId, record: Record<'r>) -> Result<Cow<'r, [u8]>> {
+    Ok(match record.kind {
+        RecordKind::Blob => read_whole(store, &Engine::decode_blob(record.bytes, table)?)?.into(),
+        RecordKind::Inline | RecordKind::Tombstone => record.bytes.into(),
+    })
 }
 
 /// Takes a value in parts. Dropped before [`ValueWriter::finish`], nothing is written.

@@ -8,9 +8,12 @@ use std::sync::Arc;
 
 use super::{
     access::check_value,
+    blobs::whole,
     checkpoint::{Moment, Turnover},
     compression::keep_dictionary,
-    engine::Engine,
+    engine::{Engine, NEWEST},
+    index_loads::{IndexRuns, LoadedRows},
+    version::{DatabaseVersion, TableVersion},
 };
 use crate::{
     Error, Result,
@@ -38,9 +41,6 @@ impl Engine {
     pub fn bulk_load(self: &Arc<Self>, table: TableId) -> Result<BulkLoad> {
         self.check_writable()?;
         let version = self.versions.load_full();
-        if !version.table(table)?.indexes.is_empty() {
-            return Err(Error::Invalid("a bulk load into a table with indexes".into()));
-        }
         let store = version.table(table)?.shared.store.clone();
         // As for a spill: what is read of it comes into the cache then.
         let options =
@@ -109,16 +109,77 @@ impl Engine {
     ) -> Result<Option<()>> {
         self.flush()?;
         let _loading = self.loading.lock();
+        let before = self.versions.load_full();
+        let runs = self.entries(&before, before.table(id)?, meta)?;
+        let installed = self.install_loaded(id, (meta, pages), options, &before, &runs);
+        if !matches!(installed, Ok(Some(()))) {
+            self.give_back_runs(&before, runs);
+        }
+        installed
+    }
+
+    /// What a loaded tree brings to the indexes of its table.
+    fn entries(&self, version: &DatabaseVersion, table: &TableVersion, meta: TreeMeta) -> Result<IndexRuns> {
+        if table.indexes.is_empty() {
+            return Ok(IndexRuns::default());
+        }
+        let id = table.shared.id;
+        let tree = Tree::open(table.shared.store.clone(), meta);
+        let each = |show: &mut dyn FnMut(&[u8], Record<'_>) -> Result<()>| {
+            let mut cursor = tree.cursor();
+            let mut there = cursor.seek_first()?;
+            while there {
+                show(cursor.key(), cursor.record())?;
+                there = cursor.next()?;
+            }
+            Ok(())
+        };
+        let before = |key: &[u8]| -> Result<Option<Vec<u8>>> {
+            match table.find(key, NEWEST)? {
+                Some(found) if !found.record().is_tombstone() => {
+                    Ok(Some(whole(&table.shared.store, id, found.record())?.into_owned()))
+                }
+                _ => Ok(None),
+            }
+        };
+        let rows = LoadedRows {
+            new: &mut |show| each(&mut |key, record| show(key, &whole(&table.shared.store, id, record)?)),
+            gone: &mut |show| each(&mut |key, _| before(key)?.map_or(Ok(()), |row| show(key, &row))),
+            after: &|key| match tree.get(key)? {
+                Some(found) => Ok(Some(whole(&table.shared.store, id, found.record())?.into_owned())),
+                None => before(key),
+            },
+        };
+        self.index_runs(version, table, rows, &self.cancel_merge)
+    }
+
+    /// Installs the tree and its entries in the version that follows `before`; `None` if somebody wrote to the table since.
+    fn install_loaded(
+        &self,
+        id: TableId,
+        (meta, pages): (TreeMeta, &[PageRange]),
+        options: &BuildOptions,
+        before: &DatabaseVersion,
+        runs: &IndexRuns,
+    ) -> Result<Option<()>> {
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
         // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
         let _latches = self.latches.lock_all();
         let validation = self.pipeline.validate();
         let mut next = (*self.versions.load_full()).clone();
-        let table = Arc::make_mut(
-            next.tables.get_mut(&id).ok_or_else(|| Error::NotFound("the table was dropped".into()))?,
-        );
+        let dropped = || Error::NotFound("the table was dropped".into());
+        if !runs.fit(&next, next.tables.get(&id).ok_or_else(dropped)?) {
+            return Ok(None);
+        }
+        let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(dropped)?);
         if !table.active.is_empty() || !table.frozen.is_empty() {
+            return Ok(None);
+        }
+        // A spill would have brought rows that the entries do not know of; a merge none, but it looks the same.
+        let same =
+            |a: &TableVersion, b: &TableVersion| a.trees().map(Arc::as_ptr).eq(b.trees().map(Arc::as_ptr));
+        if !table.indexes.is_empty() && !same(table, before.table(id)?) {
             return Ok(None);
         }
         let at = Timestamp(validation.sequence().last.0 + 1);
@@ -131,12 +192,13 @@ impl Engine {
                 false => table.runs.insert(0, tree),
             }
         }
-        let in_file = Arc::ptr_eq(&table.shared.store, &self.store);
+        let born = runs.install(&mut next, at);
+        let in_file = Arc::ptr_eq(&next.table(id)?.shared.store, &self.store);
         keep_dictionary(&mut next.catalog, id, options);
         if in_file {
             // Deltas of other tables are not in the bases: the checkpoint's moment stays.
             let moment: Moment = checkpoint.moment();
-            let pages = Turnover { born: pages.to_vec(), ..Turnover::default() };
+            let pages = Turnover { born: [pages, &born].concat(), ..Turnover::default() };
             self.publish(&mut checkpoint, moment, next, pages)?;
         } else {
             self.install_version(next);

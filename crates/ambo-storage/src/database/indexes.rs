@@ -14,7 +14,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
-    blobs::read_whole,
+    blobs::whole,
     checkpoint::Turnover,
     cursor::{Cover, MergedCursor, Seek},
     ddl::Effect,
@@ -30,7 +30,8 @@ use crate::{
     catalog::IndexDefinition,
     id::{TableId, Timestamp},
     index::{EntryFormat, EntrySorter, SortedEntries},
-    record::{Record, RecordKind},
+    page::PageStore,
+    record::Record,
 };
 
 /// An index as a version of the database has it.
@@ -46,6 +47,11 @@ impl TableIndex {
     /// Whether it has an entry for each row.
     pub fn is_ready(&self) -> bool {
         self.format.of().ready
+    }
+
+    /// The value of an entry; a long one, the key of a row, has pages of its own.
+    pub(super) fn value<'r>(&self, store: &Arc<PageStore>, record: Record<'r>) -> Result<Cow<'r, [u8]>> {
+        whole(store, self.id, record)
     }
 }
 
@@ -170,10 +176,14 @@ impl Engine {
         })
     }
 
+    /// Bytes of entries that are sorted at once.
+    pub(super) fn sort_bytes(&self) -> usize {
+        (self.options.delta_bytes / SORT_SHARE).max(SORT_BYTES_MIN)
+    }
+
     fn sort_entries(&self, snapshot: &Snapshot, index: &TableIndex) -> Result<SortedEntries> {
         let store = snapshot.version().table(index.id)?.shared.store.clone();
-        let bytes = (self.options.delta_bytes / SORT_SHARE).max(SORT_BYTES_MIN);
-        let mut sorter = EntrySorter::new(&store, bytes);
+        let mut sorter = EntrySorter::new(&store, self.sort_bytes());
         let mut cursor = snapshot.cursor(index.format.of().table)?;
         let mut there = cursor.seek(Seek::First)?;
         while there {
@@ -233,7 +243,7 @@ impl Engine {
         let store = &snapshot.version().table(index.id)?.shared.store;
         let tree = Tree::open(store.clone(), sorted.meta);
         let found = tree.get(entry)?.expect("an entry of the tree");
-        let value = entry_value(&tree, index, found.record())?;
+        let value = index.value(store, found.record())?;
         let key = index.format.row_key(entry, &value)?;
         let row = snapshot.get(index.format.of().table, key)?.expect("the snapshot has the row");
         Ok(index.format.taken(key, &row))
@@ -284,9 +294,10 @@ fn hidden_entries(snapshot: &Snapshot, index: &TableIndex) -> Result<Vec<(Vec<u8
     while there {
         if let Some(older) = main.get(cursor.key())? {
             let record = cursor.record();
-            let older = index.format.row_key(cursor.key(), older.record().bytes)?;
-            let is_named =
-                !record.is_tombstone() && index.format.row_key(cursor.key(), record.bytes)? == older;
+            let older = index.value(main.store(), older.record())?;
+            let older = index.format.row_key(cursor.key(), &older)?;
+            let newer = index.value(main.store(), record)?;
+            let is_named = !record.is_tombstone() && index.format.row_key(cursor.key(), &newer)? == older;
             if !is_named && names(snapshot.get(index.format.of().table, older)?, index, older, cursor.key())?
             {
                 hidden.push((cursor.key().to_vec(), older.to_vec()));
@@ -295,14 +306,6 @@ fn hidden_entries(snapshot: &Snapshot, index: &TableIndex) -> Result<Vec<(Vec<u8
         there = cursor.next()?;
     }
     Ok(hidden)
-}
-
-/// The value of an entry; a long one, the key of a row, has pages of its own.
-fn entry_value<'r>(tree: &Tree, index: &TableIndex, record: Record<'r>) -> Result<Cow<'r, [u8]>> {
-    Ok(match record.kind {
-        RecordKind::Blob => read_whole(tree.store(), &Engine::decode_blob(record.bytes, index.id)?)?.into(),
-        RecordKind::Inline | RecordKind::Tombstone => record.bytes.into(),
-    })
 }
 
 /// Whether a row is there and has this entry.

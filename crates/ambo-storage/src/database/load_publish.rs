@@ -15,12 +15,13 @@ use super::{
     checkpoint::Moment,
     columns::{Extent, store_deleted, turnover},
     engine::Engine,
+    index_loads::{IndexRuns, LoadedRows, Show},
     load::{Loaded, Shared},
     version::{DatabaseVersion, TableVersion},
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnSet, Duplicates, Finder, LoadedPart, LoadedParts},
+    base::column::{ColumnSet, Duplicates, Finder, LoadedPart, LoadedParts, Wanted},
     delta::Delta,
     id::{TableId, Timestamp},
     page::PageRange,
@@ -65,7 +66,12 @@ impl Shared {
             // With all others waiting, merges that happen to be due wait, too.
             engine.settle_columns(&table, if alone { Extent::Runs } else { Extent::Due }, None)?;
         }
-        let set = engine.versions.load().table(self.table)?.columns.clone().expect("it is a column table");
+        let table = engine.versions.load().table(self.table)?.clone();
+        let Some(set) = table.columns.clone() else {
+            return Err(Error::Conflict(
+                "the table's storage was changed while rows were loaded into it".into(),
+            ));
+        };
         parts.compare(&set, self.options.threads, &self.options.cancel)?;
         let joined = parts.join(&set);
         let loaded = Loaded { rows: joined.rows, left_out: 0, replaced: joined.replaced };
@@ -73,31 +79,74 @@ impl Shared {
             return Ok(Some(loaded));
         }
         self.check_cancelled()?;
+        let version = engine.versions.load_full();
+        let runs = self.entries(&version, &table, &set, &joined.set)?;
         let mut born = Vec::new();
         let stored = store_deleted(&table.shared.store, &joined.set, None, &mut born);
         let published = stored.and_then(|stored| {
             let new = Arc::new(stored.unwrap_or(joined.set));
-            self.engine.publish_loaded(self.table, parts, &set, new, born.clone(), alone)
+            let change = Change { old: &set, new, runs: &runs, born: born.clone() };
+            self.engine.publish_loaded(self.table, parts, change, alone)
         });
         if !matches!(published, Ok(true)) {
             engine.give_back(&table.shared.store, born);
+            engine.give_back_runs(&version, runs);
         }
         Ok(published?.then_some(loaded))
     }
+
+    /// What the load brings to the indexes of the table.
+    fn entries(
+        &self,
+        version: &DatabaseVersion,
+        table: &TableVersion,
+        old: &ColumnSet,
+        new: &ColumnSet,
+    ) -> Result<IndexRuns> {
+        if table.indexes.is_empty() {
+            return Ok(IndexRuns::default());
+        }
+        let (come, gone) = (Arc::new(new.minus(old)), Arc::new(old.minus(new)));
+        let rows = LoadedRows {
+            new: &mut |show| each_row(&come, show),
+            gone: &mut |show| each_row(&gone, show),
+            after: &|key| new.get(key),
+        };
+        self.engine.index_runs(version, table, rows, &self.options.cancel)
+    }
+}
+
+/// What a load makes of a table.
+struct Change<'a> {
+    old: &'a Arc<ColumnSet>,
+    new: Arc<ColumnSet>,
+    runs: &'a IndexRuns,
+    /// New pages of deleted rows.
+    born: Vec<PageRange>,
+}
+
+fn each_row(set: &Arc<ColumnSet>, show: &mut Show<'_>) -> Result<()> {
+    for mut cursor in set.cursors(Wanted::Rows) {
+        let mut there = cursor.seek_first()?;
+        while there {
+            show(cursor.key(), cursor.record().bytes)?;
+            there = cursor.next()?;
+        }
+    }
+    Ok(())
 }
 
 impl Engine {
-    /// Puts `new` in the place of `old`. `alone`: the caller has all latches. False if a row in the deltas is in the way, or there is another set by now.
+    /// Makes the change. `alone`: the caller has all latches. False if a row in the deltas is in the way, or the table is another by now.
     fn publish_loaded(
         &self,
         id: TableId,
         parts: &LoadedParts,
-        old: &Arc<ColumnSet>,
-        new: Arc<ColumnSet>,
-        born: Vec<PageRange>,
+        change: Change<'_>,
         alone: bool,
     ) -> Result<bool> {
-        let turnover = turnover(&[], old, &new, born)?;
+        let Change { old, new, runs, born } = change;
+        let mut turnover = turnover(&[], old, &new, born)?;
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
         // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
@@ -105,6 +154,9 @@ impl Engine {
         // Everything sequenced before is installed, and nothing is sequenced until the load is.
         let validation = self.pipeline.validate();
         let mut next = (*self.versions.load_full()).clone();
+        if !runs.fit(&next, next.table(id)?) {
+            return Ok(false);
+        }
         let table = table_of(&mut next, id)?;
         let is_old = table.columns.as_ref().is_some_and(|columns| Arc::ptr_eq(columns, old));
         if !is_old || !table.runs.is_empty() || is_in_the_way(table, parts, old)? {
@@ -114,6 +166,7 @@ impl Engine {
         // Transactions that began before it cannot be told whether it touched what they write.
         table.history_floor = at;
         table.columns = Some(new);
+        turnover.born.extend(runs.install(&mut next, at));
         // Deltas are not in the bases: the checkpoint's moment stays.
         let moment: Moment = checkpoint.moment();
         self.publish(&mut checkpoint, moment, next, turnover)?;

@@ -7,8 +7,9 @@
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
+//! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
-//! | `indexes`, `index_writes`, `index_scan`, `index_check` | building indexes, writing their entries, finding rows by them, comparing them with rows |
+//! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `lineage` | how long replaced versions are read |
 //! | `check`, `info`, `advise` | what is wrong, what is there, and what codecs would make of it |
 
@@ -30,6 +31,7 @@ mod engine;
 mod fresh;
 mod governor;
 mod index_check;
+mod index_loads;
 mod index_scan;
 mod index_writes;
 mod indexes;

@@ -17,7 +17,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    blobs::FreshBlob,
+    blobs::{FreshBlob, whole},
     checkpoint::CheckpointState,
     columns::CatalogSegments,
     compression::load_dictionaries,
@@ -433,10 +433,10 @@ fn read_catalog(
         let (key, record): (&[u8], Record<'_>) = (cursor.key(), cursor.record());
         match catalog::roots_row(key) {
             Some(id) => {
-                roots.insert(id, Roots::decode(&whole(store, record)?).map_err(damaged)?);
+                roots.insert(id, Roots::decode(&whole(store, CATALOG_TABLE, record)?).map_err(damaged)?);
             }
             None => {
-                let value = whole(store, record)?;
+                let value = whole(store, CATALOG_TABLE, record)?;
                 if !segments.take(key, &value).map_err(damaged)? {
                     catalog.apply(key, Record::inline(&value)).map_err(damaged)?;
                 }
@@ -445,16 +445,6 @@ fn read_catalog(
         there = cursor.next()?;
     }
     Ok((catalog, roots, segments))
-}
-
-/// A catalog row's bytes; a long one is a blob.
-fn whole(store: &Arc<PageStore>, record: Record<'_>) -> Result<Vec<u8>> {
-    match record.kind {
-        RecordKind::Blob => {
-            super::blobs::read_whole(store, &Engine::decode_blob(record.bytes, CATALOG_TABLE)?)
-        }
-        RecordKind::Inline | RecordKind::Tombstone => Ok(record.bytes.to_vec()),
-    }
 }
 
 fn with_roots(mut table: Arc<TableVersion>, roots: Roots, storage: Storage) -> Result<Arc<TableVersion>> {

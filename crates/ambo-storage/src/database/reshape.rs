@@ -17,6 +17,7 @@ use super::{
     commit::check_row,
     cursor::{Cover, MergedCursor},
     engine::{Engine, NEWEST},
+    fresh::FreshCache,
     version::{TableShared, TableVersion},
 };
 use crate::{
@@ -31,6 +32,9 @@ use crate::{
     page::PageRange,
     sync::Ordering,
 };
+
+/// How often loads may get in between.
+const TRIES: usize = 3;
 
 /// A settled part that is not part of any version yet.
 enum Settled {
@@ -54,16 +58,14 @@ impl Engine {
         let reshaped = reshaped(definition, storage)?;
         // Little is left to be looked at in the end.
         self.flush()?;
-        let old = {
+        {
             let _merging = self.merging.lock();
             if current.table(id)?.columns.is_none() {
                 self.merge_all(id, None)?;
             }
-            self.hold_settled(id, true)?
-        };
-        let result = self
-            .build_settled(&old, &reshaped)
-            .and_then(|new| self.replace_settled(id, &old, &reshaped, new));
+            self.hold_settled(id, true)?;
+        }
+        let result = self.reshape(id, &reshaped);
         if result.is_err() {
             // Dropped meanwhile, or it is held by nobody any more.
             let _ = self.hold_settled(id, false);
@@ -71,8 +73,29 @@ impl Engine {
         result
     }
 
-    /// Keeps merges away from what is settled of a table, or lets them to it again. The version that has it.
-    fn hold_settled(&self, id: TableId, hold: bool) -> Result<Arc<TableVersion>> {
+    fn reshape(&self, id: TableId, reshaped: &TableDefinition) -> Result<()> {
+        for _ in 0..TRIES {
+            let old = self.current().table(id)?.clone();
+            let new = self.build_settled(&old, reshaped)?;
+            let pages = match &new {
+                Settled::Tree(_, pages) => pages.clone(),
+                Settled::Columns(_) => Vec::new(),
+            };
+            let replaced = self.replace_settled(id, &old, reshaped, new);
+            if !matches!(replaced, Ok(true)) {
+                self.give_back(&self.store, pages);
+            }
+            if replaced? {
+                return Ok(());
+            }
+        }
+        Err(Error::Conflict(
+            "rows were loaded into the table again and again while its storage was changed".into(),
+        ))
+    }
+
+    /// Keeps merges away from what is settled of a table, or lets them to it again.
+    fn hold_settled(&self, id: TableId, hold: bool) -> Result<()> {
         let _versions = self.version_lock.lock();
         let mut next = (*self.versions.load_full()).clone();
         let table = next.tables.get_mut(&id).ok_or_else(gone)?;
@@ -80,9 +103,8 @@ impl Engine {
             return Err(Error::Invalid("the storage of the table is being changed already".into()));
         }
         Arc::make_mut(table).awaits_main = hold;
-        let table = table.clone();
         self.install_version(next);
-        Ok(table)
+        Ok(())
     }
 
     /// What is settled in the other shape.
@@ -119,29 +141,14 @@ impl Engine {
         Ok(Settled::Tree(meta, pages))
     }
 
-    /// Publishes the new settled part in the place of the old.
+    /// Publishes the new settled part in the place of the old; false if that is not the same any more, because rows were loaded into it.
     fn replace_settled(
         &self,
         id: TableId,
         old: &TableVersion,
         reshaped: &TableDefinition,
         new: Settled,
-    ) -> Result<()> {
-        let pages = match &new {
-            Settled::Tree(_, pages) => pages.clone(),
-            Settled::Columns(_) => Vec::new(),
-        };
-        let result = self.try_replace_settled(id, old, reshaped, new);
-        result.inspect_err(|_| self.give_back(&self.store, pages))
-    }
-
-    fn try_replace_settled(
-        &self,
-        id: TableId,
-        old: &TableVersion,
-        reshaped: &TableDefinition,
-        new: Settled,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut turnover = Turnover::default();
         if let Some(tree) = &old.main {
             turnover.retired.extend(tree.all_pages()?);
@@ -165,6 +172,9 @@ impl Engine {
         catalog.set_storage(id, reshaped.storage)?;
         next.index_epoch += 1;
         let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(gone)?);
+        if !is_same(&table.main, &old.main) || !is_same(&table.columns, &old.columns) {
+            return Ok(false);
+        }
         let mut shared = TableShared {
             id,
             store: table.shared.store.clone(),
@@ -172,7 +182,7 @@ impl Engine {
             logged: table.shared.logged,
             next_row: table.shared.next_row.clone(),
             schema: None,
-            fresh: Default::default(),
+            fresh: FreshCache::default(),
         };
         match new {
             Settled::Columns(columns) => {
@@ -198,7 +208,14 @@ impl Engine {
         drop(validation);
         published?;
         self.signals.raise(|state| state.merge = true);
-        Ok(())
+        Ok(true)
+    }
+}
+
+fn is_same<T>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (a, b) => a.is_none() && b.is_none(),
     }
 }
 

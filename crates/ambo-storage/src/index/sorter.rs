@@ -18,8 +18,11 @@ struct Item {
     prefix: u64,
     at: usize,
     key: u32,
+    /// The length of the value; [`TOMBSTONE`] if the entry is deleted.
     value: u32,
 }
+
+const TOMBSTONE: u32 = u32::MAX;
 
 /// Sorts entries. Dropped before [`EntrySorter::finish`], nothing is left of it.
 pub struct EntrySorter {
@@ -61,16 +64,23 @@ impl EntrySorter {
     /// # Errors
     /// Those of writing pages.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.gather(key, value, value.len() as u32)
+    }
+
+    /// Takes an entry away that is in an older tree. Of this and an entry of the same key that is pushed later the later counts.
+    ///
+    /// # Errors
+    /// Those of writing pages.
+    pub fn push_tombstone(&mut self, key: &[u8]) -> Result<()> {
+        self.gather(key, &[], TOMBSTONE)
+    }
+
+    fn gather(&mut self, key: &[u8], value: &[u8], len: u32) -> Result<()> {
         let taken = self.bytes.len() + self.items.len() * size_of::<Item>();
         if taken + key.len() + value.len() + size_of::<Item>() > self.bytes_max && !self.items.is_empty() {
             self.spill()?;
         }
-        let item = Item {
-            prefix: prefix(key),
-            at: self.bytes.len(),
-            key: key.len() as u32,
-            value: value.len() as u32,
-        };
+        let item = Item { prefix: prefix(key), at: self.bytes.len(), key: key.len() as u32, value: len };
         self.items.push(item);
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value);
@@ -81,7 +91,11 @@ impl EntrySorter {
     fn spill(&mut self) -> Result<()> {
         let bytes = &self.bytes;
         let key = |item: &Item| &bytes[item.at..item.at + item.key as usize];
-        self.items.sort_unstable_by(|a, b| a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b))));
+        // Of the same key, what counts comes first.
+        let rank = |item: &Item| item.value == TOMBSTONE;
+        self.items.sort_unstable_by(|a, b| {
+            a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b))).then_with(|| rank(a).cmp(&rank(b)))
+        });
         // It is read once more, in order, or not at all soon.
         let options = BuildOptions { keep_in_cache: self.store.is_memory(), ..BuildOptions::default() };
         let mut builder = TreeBuilder::new(&self.store, options);
@@ -89,11 +103,16 @@ impl EntrySorter {
         for item in &self.items {
             let key = key(item);
             if last == Some(key) {
-                self.twice = Some(key.to_vec());
+                if item.value != TOMBSTONE {
+                    self.twice = Some(key.to_vec());
+                }
                 continue;
             }
-            let value = &bytes[item.at + item.key as usize..][..item.value as usize];
-            builder.push(key, Record::inline(value))?;
+            let record = match item.value {
+                TOMBSTONE => Record::TOMBSTONE,
+                len => Record::inline(&bytes[item.at + item.key as usize..][..len as usize]),
+            };
+            builder.push(key, record)?;
             last = Some(key);
         }
         self.trees.push(builder.finish_with_pages()?);
@@ -120,8 +139,9 @@ impl EntrySorter {
 
     /// The trees so far as one; their pages are free then.
     fn merge(&mut self, cancel: &AtomicBool) -> Result<(TreeMeta, Vec<PageRange>)> {
+        // The newest first.
         let inputs: Vec<_> =
-            self.trees.iter().map(|(meta, _)| Tree::open(self.store.clone(), *meta)).collect();
+            self.trees.iter().rev().map(|(meta, _)| Tree::open(self.store.clone(), *meta)).collect();
         let options = MergeOptions {
             // Nothing is taken over, so the inputs can be freed.
             rewrite: true,
@@ -156,14 +176,17 @@ impl Drop for EntrySorter {
     }
 }
 
-/// A key that two of the trees have.
+/// A key that two of the trees have an entry for.
 fn find_twice(trees: &[Arc<Tree>]) -> Result<Option<Vec<u8>>> {
     for (index, tree) in trees.iter().enumerate() {
         let mut cursor = tree.cursor();
         let mut there = cursor.seek_first()?;
         while there {
             for other in &trees[index + 1..] {
-                if other.get(cursor.key())?.is_some() {
+                let there = other.get(cursor.key())?;
+                if there.is_some_and(|other| !other.record().is_tombstone())
+                    && !cursor.record().is_tombstone()
+                {
                     return Ok(Some(cursor.key().to_vec()));
                 }
             }

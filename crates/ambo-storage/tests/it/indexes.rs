@@ -15,11 +15,14 @@ use ambo_codec::{Type, Value as Datum};
 use ambo_storage::{
     Error, Result,
     catalog::{IndexDefinition, Storage, TableDefinition},
-    database::{Engine, IndexRange, Isolation, Options, RowFormat, Running, Snapshot},
+    database::{
+        Duplicates, Engine, IndexRange, Isolation, LoadOptions, Options, RowFormat, Running, Snapshot,
+    },
     id::TableId,
     io::sim::{Fault, FaultKind, Op, SimDisk},
 };
 
+use crate::loads::columns;
 use crate::support::{Random, assert_sound, open, rows, small_options};
 
 const STORAGES: [Storage; 3] = [Storage::BTree, Storage::Memory, Storage::Column];
@@ -442,6 +445,74 @@ fn a_crash_while_an_index_is_built_leaves_all_of_it_or_nothing() {
 fn index_again(engine: &Arc<Engine>) {
     if engine.current().catalog.find_index("i").is_err() {
         index(engine, IndexDefinition::new("i", "towns", &["town"]));
+    }
+}
+
+/// Keeps away: rows of a load that an index does not find, rows that gave way to them and are found still, a second row with the values of a
+/// unique index, and what is left of a load that was refused for it.
+#[test]
+fn loads_bring_their_entries() {
+    for mode in [Duplicates::Refuse, Duplicates::KeepFirst, Duplicates::KeepLast] {
+        let disk = SimDisk::new(9);
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        let (table, format) = towns(&engine, Storage::Column);
+        let ids = [
+            IndexDefinition::new("town", "towns", &["town"]),
+            IndexDefinition::new("town_hash", "towns", &["town"]).hash(),
+            IndexDefinition::new("both", "towns", &["town", "size"]),
+            IndexDefinition::new("size", "towns", &["size"]).unique(),
+        ]
+        .map(|of| index(&engine, of));
+        let mut model = BTreeMap::new();
+        let row = |id: i32, size: i64| (id, (id % 3 > 0).then(|| format!("town {}", id % 5)), size);
+        let load = |rows: &[Row]| {
+            let options = LoadOptions { duplicates: mode, memory_bytes: 1 << 20, ..LoadOptions::default() };
+            let load = engine.column_load(table, options)?;
+            let mut writer = load.writer();
+            let definition = engine.current().catalog.table(table).unwrap().clone();
+            let rows: Vec<_> = rows.iter().map(datums).collect();
+            rows.chunks(100).try_for_each(|rows| writer.push(columns(&definition, rows)))?;
+            writer.finish()?;
+            load.finish()
+        };
+        let first: Vec<_> = (0..2000).map(|id| row(id, i64::from(id))).collect();
+        assert_eq!(load(&first).unwrap().rows, 2000);
+        model.extend(first.iter().map(|row| (row.0, row.clone())));
+        compare(&engine, &format, &model, &ids);
+        // Some rows are in deltas.
+        for id in 1990..2010 {
+            let values = datums(&row(id, i64::from(id) + 10_000));
+            engine
+                .put(table, &format.encode_key(&values, 0).unwrap(), &format.encode_row(&values).unwrap())
+                .unwrap();
+            model.insert(id, row(id, i64::from(id) + 10_000));
+        }
+        // The sizes of rows that give way may come again, with others.
+        let second: Vec<_> = (1900..2100).map(|id| row(id, i64::from(3999 - id))).collect();
+        let result = load(&second);
+        match mode {
+            Duplicates::Refuse => assert!(matches!(&result, Err(Error::Exists(_))), "{result:?}"),
+            // 1900..2000 stay with their sizes, and 2010..2100 want 1900..1990 of them.
+            Duplicates::KeepFirst => assert!(
+                matches!(&result, Err(Error::Exists(what)) if what.contains("main.size")),
+                "{result:?}"
+            ),
+            Duplicates::KeepLast => {
+                assert_eq!(result.unwrap().rows, 200);
+                model.extend(second.iter().map(|row| (row.0, row.clone())));
+            }
+        }
+        compare(&engine, &format, &model, &ids);
+        assert_sound(&engine);
+        let twice = load(&[row(5000, -7), row(5001, -7)]);
+        assert!(matches!(&twice, Err(Error::Exists(what)) if what.contains("(size) = (-7)")), "{twice:?}");
+        engine.settle().unwrap();
+        compare(&engine, &format, &model, &ids);
+        assert_sound(&engine);
+        drop(engine);
+        let (engine, _) = open(&disk.crash().env(), &small_options()).unwrap();
+        compare(&engine, &format, &model, &ids);
+        assert_sound(&engine);
     }
 }
 

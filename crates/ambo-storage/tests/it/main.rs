@@ -12,6 +12,7 @@ mod loads;
 mod model;
 mod reshape;
 mod scan;
+mod seeks;
 mod smoke;
 mod support;
 mod threads;

@@ -10,6 +10,7 @@ use ambo_codec::column::{Block, Kind, envelope, text::SharedTable};
 use super::{
     cache::BlockCache,
     directory::{self, BlockEntry, Directory, HEADER_BYTES, TRAILER_BYTES},
+    row_cache::RowCache,
     schema::ColumnSchema,
 };
 use crate::{
@@ -22,6 +23,8 @@ use crate::{
 const PREFIX: &str = "segment-";
 /// A block of values takes at most this when it is expanded; text may take more.
 const EXPANDED_MAX: usize = 1 << 31;
+/// This part of the cache is for rows, the rest for blocks.
+const ROWS_SHARE: usize = 8;
 
 /// The segments of a database: their files, and the cache of their blocks.
 pub struct SegmentStore {
@@ -29,12 +32,37 @@ pub struct SegmentStore {
     database: u128,
     next: AtomicU64,
     cache: BlockCache,
+    rows: RowCache,
 }
 
 impl SegmentStore {
-    /// The segments in `disk`. `cache_bytes` of encoded blocks are kept in memory.
+    /// The segments in `disk`. `cache_bytes` of encoded blocks, and of rows that were sought, are kept in memory.
     pub fn new(disk: Arc<dyn Disk>, database: u128, cache_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { disk, database, next: AtomicU64::new(1), cache: BlockCache::new(cache_bytes) })
+        let rows = cache_bytes / ROWS_SHARE;
+        Arc::new(Self {
+            disk,
+            database,
+            next: AtomicU64::new(1),
+            cache: BlockCache::new(cache_bytes - rows),
+            rows: RowCache::new(rows),
+        })
+    }
+
+    /// Rows that were sought lately.
+    pub(super) fn rows(&self) -> &RowCache {
+        &self.rows
+    }
+
+    /// Sets how many bytes of blocks and rows may be kept.
+    pub fn set_cache_bytes(&self, bytes: usize) {
+        let rows = bytes / ROWS_SHARE;
+        self.rows.set_bytes_max(rows);
+        self.cache.set_bytes_max(bytes - rows);
+    }
+
+    /// Bytes of blocks and rows that are kept.
+    pub fn cached_bytes(&self) -> usize {
+        self.cache.bytes() + self.rows.bytes()
     }
 
     /// The cache of their blocks.

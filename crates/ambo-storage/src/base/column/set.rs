@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     cursor::{RunCursor, Wanted},
+    row_cache::Slot,
     run::{ColumnRun, Part, Place},
     schema::ColumnSchema,
     search::{Probe, Window},
@@ -19,6 +20,8 @@ pub struct ColumnSet {
     store: Arc<SegmentStore>,
     schema: Arc<ColumnSchema>,
     runs: Vec<ColumnRun>,
+    /// Each segment's id, run and part, by id.
+    places: Arc<[(u64, usize, usize)]>,
 }
 
 /// A row of a set.
@@ -33,7 +36,22 @@ pub struct RowPlace {
 impl ColumnSet {
     /// A set of these runs. REQUIRES: what is said of it.
     pub fn new(store: Arc<SegmentStore>, schema: Arc<ColumnSchema>, runs: Vec<ColumnRun>) -> Self {
-        Self { store, schema, runs }
+        let parts = |(run, of): (usize, &ColumnRun)| {
+            let parts = of.parts.iter().enumerate();
+            parts.map(|(part, of)| (of.segment.id(), run, part)).collect::<Vec<_>>()
+        };
+        let mut places: Vec<_> = runs.iter().enumerate().flat_map(parts).collect();
+        places.sort_unstable();
+        Self { store, schema, runs, places: places.into() }
+    }
+
+    /// Whether a row of a segment is one of the set's.
+    fn is_left(&self, segment: u64, row: u32) -> bool {
+        let place = self.places.binary_search_by_key(&segment, |(segment, ..)| *segment);
+        place.is_ok_and(|place| {
+            let (_, run, part) = self.places[place];
+            !self.runs[run].parts[part].is_deleted(row)
+        })
     }
 
     /// Where its segments are.
@@ -79,8 +97,16 @@ impl ColumnSet {
 
     /// The record of a key.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let slot = Slot::new(Arc::as_ptr(&self.schema).addr(), key);
+        let rows = self.store.rows();
+        if let Some(record) = rows.get(slot, key, |segment, row| self.is_left(segment, row)) {
+            return Ok(Some(record));
+        }
         let Some(RowPlace { run, place }) = self.find(key)? else { return Ok(None) };
-        self.runs[run].parts[place.part].record_of(&self.schema, place.row).map(Some)
+        let part = &self.runs[run].parts[place.part];
+        let record = part.record_of(&self.schema, place.row)?;
+        rows.put(slot, key, part.segment.id(), place.row, &record);
+        Ok(Some(record))
     }
 
     /// How many rows have keys less than `key`.

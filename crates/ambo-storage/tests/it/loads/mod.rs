@@ -4,3 +4,5 @@ mod concurrent;
 mod model;
 mod rows;
 mod simple;
+
+pub use rows::columns;

@@ -29,7 +29,7 @@ impl World {
             .collect()
     }
 
-    pub fn has_indexes(&self, table: TableId) -> bool {
+    fn has_indexes(&self, table: TableId) -> bool {
         self.indexes().iter().any(|(_, _, of)| of.table == table)
     }
 
@@ -52,6 +52,15 @@ impl World {
             apply(&mut state, std::slice::from_ref(change));
         }
         false
+    }
+
+    /// Whether the changes to a table, made at once, would give two rows the same value where that may not be.
+    pub fn takes_at_once(&self, table: &str, changes: &[Change]) -> bool {
+        let mut state = self.oracle.now.clone();
+        apply(&mut state, changes);
+        let mut values: Vec<_> = state[table].rows.values().map(|digest| (digest.len, digest.hash)).collect();
+        values.sort_unstable();
+        self.has_unique_values(table) && values.windows(2).any(|pair| pair[0] == pair[1])
     }
 
     /// Whether a write was refused because of a unique index, as it had to be or not.

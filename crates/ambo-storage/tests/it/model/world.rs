@@ -328,9 +328,6 @@ impl World {
 
     fn load(&mut self, table: u64, first: u64, count: u64, seed: u64) {
         let Some((name, id)) = self.table(table) else { return };
-        if self.has_indexes(id) {
-            return;
-        }
         let table = self.oracle.now[&name].keys;
         let numbers = first * self.spread..(first + count) * self.spread;
         let mut numbers: Vec<_> = numbers.map(|number| key(table, number)).collect();
@@ -354,6 +351,9 @@ impl World {
             load.finish()
         };
         let result = run();
+        if self.is_refused(&result, self.takes_at_once(&name, &changes)) {
+            return;
+        }
         let loaded = result.is_ok();
         if loaded {
             self.oracle.flushed();

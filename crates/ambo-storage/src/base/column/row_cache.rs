@@ -1,0 +1,183 @@
+//! Rows that were sought lately, kept as rows: to put one together from sixteen blocks takes many times longer than to copy it.
+//!
+//! # Why a kept row is right
+//! Segments never change, so the record of a row of a segment is the same for ever. A kept row says in which segment and row its key
+//! was found. A set of segments that has this segment, and has not deleted that row, has the key there and nowhere else, for a key is
+//! left in one segment at most. So nothing has to be thrown away when rows are replaced, and each snapshot is told what is right for
+//! it.
+//!
+//! Who needs room takes from the front of a queue; a row that was read since it came there goes to the back once more (second
+//! chance, as in CLOCK).
+
+use std::collections::{HashMap, VecDeque};
+
+use parking_lot::Mutex;
+
+/// Parts of the cache, each with a lock of its own.
+const SHARDS: usize = 16;
+/// What a row costs beyond its key and record.
+const OVERHEAD: usize = 128;
+
+#[derive(Debug)]
+struct Entry {
+    /// The key, and then the record.
+    bytes: Box<[u8]>,
+    key_len: usize,
+    segment: u64,
+    row: u32,
+    used: bool,
+}
+
+impl Entry {
+    fn size(&self) -> usize {
+        self.bytes.len() + OVERHEAD
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.bytes[..self.key_len]
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    /// By a hash of table and key. Of keys with the same hash one is kept.
+    rows: HashMap<u64, Entry, rapidhash::quality::RandomState>,
+    order: VecDeque<u64>,
+    bytes: usize,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct RowCache {
+    shards: [Mutex<Shard>; SHARDS],
+    bytes_max: std::sync::atomic::AtomicUsize,
+}
+
+/// Where rows of a key are kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot(u64);
+
+impl Slot {
+    /// Of a key of a table, which is any number that differs from that of other tables.
+    pub(super) fn new(table: usize, key: &[u8]) -> Self {
+        let hash = rapidhash::v3::rapidhash_v3(key);
+        Self((hash ^ table as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash >> 32)
+    }
+}
+
+impl RowCache {
+    /// A cache of up to `bytes_max` bytes.
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self { shards: Default::default(), bytes_max: bytes_max.into() }
+    }
+
+    fn shard(&self, slot: Slot) -> &Mutex<Shard> {
+        &self.shards[(slot.0 >> 60) as usize % SHARDS]
+    }
+
+    /// The record of a key, if it is kept and `is_left` says that the row of the segment is.
+    pub(super) fn get(
+        &self,
+        slot: Slot,
+        key: &[u8],
+        is_left: impl FnOnce(u64, u32) -> bool,
+    ) -> Option<Vec<u8>> {
+        let mut shard = self.shard(slot).lock();
+        let entry = shard.rows.get_mut(&slot.0)?;
+        if entry.key() != key || !is_left(entry.segment, entry.row) {
+            return None;
+        }
+        entry.used = true;
+        Some(entry.bytes[entry.key_len..].to_vec())
+    }
+
+    /// Keeps the record of a key, which is in this row of a segment.
+    pub(super) fn put(&self, slot: Slot, key: &[u8], segment: u64, row: u32, record: &[u8]) {
+        let bytes = [key, record].concat().into_boxed_slice();
+        let entry = Entry { bytes, key_len: key.len(), segment, row, used: false };
+        let most = self.bytes_max.load(std::sync::atomic::Ordering::Relaxed) / SHARDS;
+        if entry.size() > most {
+            return;
+        }
+        let mut shard = self.shard(slot).lock();
+        shard.make_room(most - entry.size());
+        shard.bytes += entry.size();
+        match shard.rows.insert(slot.0, entry) {
+            Some(before) => shard.bytes -= before.size(),
+            None => shard.order.push_back(slot.0),
+        }
+    }
+
+    /// Sets how many bytes may be kept.
+    pub(super) fn set_bytes_max(&self, bytes: usize) {
+        self.bytes_max.store(bytes, std::sync::atomic::Ordering::Relaxed);
+        self.shards.iter().for_each(|shard| shard.lock().make_room(bytes / SHARDS));
+    }
+
+    /// Bytes that are kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().bytes).sum()
+    }
+}
+
+impl Shard {
+    fn make_room(&mut self, most: usize) {
+        while self.bytes > most
+            && let Some(slot) = self.order.pop_front()
+        {
+            let entry = self.rows.get_mut(&slot).expect("what is in the queue is in the map");
+            if std::mem::replace(&mut entry.used, false) {
+                self.order.push_back(slot);
+            } else {
+                self.bytes -= entry.size();
+                self.rows.remove(&slot);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(index: u32) -> Vec<u8> {
+        index.to_be_bytes().to_vec()
+    }
+
+    /// Keeps away: a cache that grows beyond its bytes, keeps nothing, gives the row of another key, or one that is deleted.
+    #[test]
+    fn rows_are_kept_within_the_budget() {
+        let budget = SHARDS * 10 * (104 + OVERHEAD);
+        let cache = RowCache::new(budget);
+        let get = |index: u32, left: bool| {
+            cache.get(Slot::new(7, &key(index)), &key(index), |segment, row| {
+                assert_eq!((segment, row), (1, index));
+                left
+            })
+        };
+        let put = |index: u32| {
+            cache.put(Slot::new(7, &key(index)), &key(index), 1, index, &[index as u8; 100]);
+            assert!(cache.bytes() <= budget);
+        };
+        for index in 0..16 {
+            assert_eq!(get(index, true), None);
+            (0..2).for_each(|_| put(index));
+            assert_eq!(get(index, true), Some(vec![index as u8; 100]));
+            assert_eq!(get(index, false), None);
+            // Another key in the same place, and the same key of another table.
+            assert_eq!(cache.get(Slot::new(7, &key(index)), b"other", |_, _| true), None);
+            assert_eq!(cache.get(Slot::new(8, &key(index)), &key(index), |_, _| true), None);
+        }
+        for index in 100..6000 {
+            put(index);
+            if index % 50 == 0 {
+                (0..16).for_each(|index| drop(get(index, true)));
+            }
+        }
+        assert!((0..16).filter(|index| get(*index, true).is_some()).count() >= 14, "what is used stays");
+        cache.set_bytes_max(0);
+        assert_eq!(cache.bytes(), 0);
+        put(1);
+        assert_eq!(get(1, true), None);
+    }
+}

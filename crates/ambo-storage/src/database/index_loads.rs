@@ -1,0 +1,209 @@
+//! What a load of rows brings to the indexes of its table: a run of entries for each, made at once and published with the rows.
+
+use std::sync::{Arc, atomic::AtomicBool};
+
+use super::{
+    cursor::{Cover, MergedCursor, Seek},
+    engine::{Engine, NEWEST},
+    indexes::TableIndex,
+    version::{DatabaseVersion, TableVersion},
+};
+use crate::{
+    Error, Result,
+    base::btree::Tree,
+    id::{TableId, Timestamp},
+    index::EntrySorter,
+    page::PageRange,
+};
+
+/// Takes a row by its key.
+pub(super) type Show<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+/// Shows each row of some.
+pub(super) type Each<'a> = dyn FnMut(&mut Show<'_>) -> Result<()> + 'a;
+/// The row of a key.
+pub(super) type Find<'a> = dyn Fn(&[u8]) -> Result<Option<Vec<u8>>> + 'a;
+
+/// The rows of a load, in any order, and what the table is like with them.
+pub(super) struct LoadedRows<'a> {
+    /// Those that come.
+    pub new: &'a mut Each<'a>,
+    /// Those of the same keys that go.
+    pub gone: &'a mut Each<'a>,
+    /// The row of a key once the load is there.
+    pub after: &'a Find<'a>,
+}
+
+/// The entries of a load, for one index.
+pub(super) struct IndexRun {
+    index: TableId,
+    tree: Arc<Tree>,
+    pages: Vec<PageRange>,
+}
+
+/// The runs of a load for all indexes of a table. They are the caller's until they are installed.
+#[derive(Default)]
+pub(super) struct IndexRuns {
+    /// The indexes as they were.
+    indexes: Arc<[Arc<TableIndex>]>,
+    runs: Vec<IndexRun>,
+}
+
+impl Engine {
+    /// The runs that a load brings to the indexes of a table.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if a unique index has another row with the values of one that comes; [`Error::Conflict`] while an index is being built.
+    pub(super) fn index_runs(
+        &self,
+        version: &DatabaseVersion,
+        table: &TableVersion,
+        rows: LoadedRows<'_>,
+        cancel: &AtomicBool,
+    ) -> Result<IndexRuns> {
+        let indexes = table.indexes.clone();
+        if let Some(index) = indexes.iter().find(|index| !index.is_ready()) {
+            let name = index.format.name();
+            return Err(Error::Conflict(format!("index \"{name}\" of the table is being built meanwhile")));
+        }
+        let mut runs = IndexRuns { indexes, runs: Vec::new() };
+        if runs.indexes.is_empty() {
+            return Ok(runs);
+        }
+        let filled = self.fill(version, &mut runs, rows, cancel);
+        match filled {
+            Ok(()) => Ok(runs),
+            Err(error) => {
+                self.give_back_runs(version, runs);
+                Err(error)
+            }
+        }
+    }
+
+    fn fill(
+        &self,
+        version: &DatabaseVersion,
+        runs: &mut IndexRuns,
+        rows: LoadedRows<'_>,
+        cancel: &AtomicBool,
+    ) -> Result<()> {
+        let indexes = runs.indexes.clone();
+        let bytes = self.sort_bytes() / indexes.len();
+        let sorter =
+            |index: &Arc<TableIndex>| Ok(EntrySorter::new(&version.table(index.id)?.shared.store, bytes));
+        let mut sorters = indexes.iter().map(sorter).collect::<Result<Vec<_>>>()?;
+        // A row that comes again with the same values has an entry that is taken away first.
+        (rows.gone)(&mut |key, row| {
+            indexes
+                .iter()
+                .zip(&mut sorters)
+                .try_for_each(|(index, sorter)| sorter.push_tombstone(&index.format.entry(key, row)?.key))
+        })?;
+        (rows.new)(&mut |key, row| {
+            indexes.iter().zip(&mut sorters).try_for_each(|(index, sorter)| {
+                let entry = index.format.entry(key, row)?;
+                sorter.push(&entry.key, &entry.value)
+            })
+        })?;
+        for (index, sorter) in indexes.iter().zip(sorters) {
+            let store = version.table(index.id)?.shared.store.clone();
+            let sorted = sorter.finish(cancel)?;
+            let tree = Tree::open(store, sorted.meta);
+            runs.runs.push(IndexRun { index: index.id, tree: tree.clone(), pages: sorted.pages });
+            if let Some(entry) = &sorted.twice {
+                return Err(taken(index, &tree, entry, rows.after)?);
+            }
+            if index.format.of().unique {
+                check_unique(version.table(index.id)?, index, &tree, rows.after)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees the pages of runs that are not installed.
+    pub(super) fn give_back_runs(&self, version: &DatabaseVersion, runs: IndexRuns) {
+        for run in runs.runs {
+            if let Ok(index) = version.table(run.index) {
+                self.give_back(&index.shared.store, run.pages);
+            }
+        }
+    }
+}
+
+impl IndexRuns {
+    /// Whether they fit a version in which the table has these indexes, and nothing was written to them meanwhile.
+    pub(super) fn fit(&self, version: &DatabaseVersion, table: &TableVersion) -> bool {
+        let same = match self.indexes.is_empty() {
+            true => table.indexes.is_empty(),
+            false => Arc::ptr_eq(&self.indexes, &table.indexes),
+        };
+        same && self.runs.iter().all(|run| {
+            let index = version.tables.get(&run.index);
+            index.is_some_and(|index| index.active.is_empty() && index.frozen.is_empty())
+        })
+    }
+
+    /// Puts the runs into a version, above what its indexes have; nothing is in their deltas. Returns the pages in the database's file.
+    pub(super) fn install(&self, version: &mut DatabaseVersion, at: Timestamp) -> Vec<PageRange> {
+        let mut born = Vec::new();
+        for run in &self.runs {
+            let index = version.tables.get_mut(&run.index).expect("they fit");
+            let index = Arc::make_mut(index);
+            index.history_floor = at;
+            if run.tree.meta().is_empty() {
+                continue;
+            }
+            match index.has_no_base() && run.tree.meta().tombstones == 0 {
+                true => index.main = Some(run.tree.clone()),
+                false => index.runs.insert(0, run.tree.clone()),
+            }
+            if !run.tree.store().is_memory() {
+                born.extend(run.pages.iter().copied());
+            }
+        }
+        born
+    }
+}
+
+/// Fails if another row has the values of one that comes, and keeps them.
+fn check_unique(
+    entries: &TableVersion,
+    index: &TableIndex,
+    tree: &Arc<Tree>,
+    after: &Find<'_>,
+) -> Result<()> {
+    let mut there = MergedCursor::new(entries, None, NEWEST, Cover::Live);
+    let mut at = there.seek(Seek::First)?;
+    let mut new = tree.cursor();
+    let mut more = new.seek_first()?;
+    while more && at {
+        match there.key().cmp(new.key()) {
+            std::cmp::Ordering::Less => at = there.seek(Seek::Ge(new.key()))?,
+            std::cmp::Ordering::Greater => more = new.next()?,
+            std::cmp::Ordering::Equal => {
+                if !new.record().is_tombstone() {
+                    let ours = index.value(tree.store(), new.record())?;
+                    let theirs = index.value(tree.store(), there.record())?;
+                    let ours = index.format.row_key(new.key(), &ours)?;
+                    let theirs = index.format.row_key(new.key(), &theirs)?;
+                    if ours != theirs
+                        && let Some(row) = after(theirs)?
+                        && index.format.entry(theirs, &row)?.key == new.key()
+                    {
+                        return Err(index.format.taken(theirs, &row));
+                    }
+                }
+                more = new.next()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The error for an entry that two rows of a load have.
+fn taken(index: &TableIndex, tree: &Tree, entry: &[u8], after: &Find<'_>) -> Result<Error> {
+    let found = tree.get(entry)?.expect("an entry of the tree");
+    let value = index.value(tree.store(), found.record())?;
+    let key = index.format.row_key(entry, &value)?;
+    let row = after(key)?.unwrap_or_default();
+    Ok(index.format.taken(key, &row))
+}
