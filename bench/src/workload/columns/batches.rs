@@ -1,17 +1,20 @@
 //! Upserts in batches and one by one, as users of DuckDB described them.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use ::parquet::arrow::ArrowWriter;
-use ambo::{Datum, Row, Storage, Sync, Table, TableDefinition, Type};
+use ambo::{
+    ColumnBuffer, Datum, DatumRef, Duplicates, LoadOptions, Row, Storage, Sync, Table, TableDefinition, Type,
+};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use super::integers::Integers;
 use super::peer::{DUCKDB, Peer, SQLITE};
-use super::{Store, add_operations, each, label, latencies};
+use super::{Store, THREADS, add_operations, each, label, latencies};
 use crate::engine::Result;
 use crate::random::{Random, mix};
 use crate::statistics::median;
@@ -32,30 +35,59 @@ fn uuid(row: u64) -> u128 {
 pub fn uuids(sheet: &mut Sheet) -> Result<()> {
     let batches = (sheet.records / BATCH).max(2 * ENDS as u64);
     sheet.records = batches * BATCH;
-    let ours = uuids_of_ambo(sheet, batches)?;
-    add_batches(sheet, "ambo", &ours)?;
     let parquet = sheet.dir.join("uuids.parquet");
     write_uuids(&parquet, batches)?;
     let theirs = uuids_of_duckdb(sheet, batches, &parquet)?;
-    add_batches(sheet, DUCKDB, &theirs)
+    let ways: [(&str, Way); 2] =
+        [("as rows of a transaction", as_rows), ("as a load that replaces", as_load)];
+    for (what, way) in ways {
+        let ours = uuids_of_ambo(sheet, batches, way)?;
+        let group = format!("UUIDs in batches of 100,000, {what}");
+        add_batches(sheet, &group, "ambo", &ours)?;
+        add_batches(sheet, &group, DUCKDB, &theirs)?;
+    }
+    Ok(())
 }
 
-fn uuids_of_ambo(sheet: &Sheet, batches: u64) -> Result<Vec<f64>> {
+/// Puts a batch into the table; returns the seconds. Making the values is not part of them.
+type Way = fn(&Table, Range<u64>) -> Result<f64>;
+
+fn as_rows(table: &Table, rows: Range<u64>) -> Result<f64> {
+    let rows: Vec<Row> =
+        rows.map(|row| vec![uuid(row).to_be_bytes().to_vec().into(), Datum::I64(row as i64)]).collect();
+    let start = Instant::now();
+    let mut tx = table.database().begin()?;
+    for row in &rows {
+        tx.upsert_row(table, row)?;
+    }
+    tx.commit()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn as_load(table: &Table, rows: Range<u64>) -> Result<f64> {
+    let (mut ids, mut values) = (ColumnBuffer::new(Type::Binary), ColumnBuffer::new(Type::I64));
+    for row in rows {
+        ids.push(DatumRef::Binary(&uuid(row).to_be_bytes()))?;
+        values.push(DatumRef::I64(row as i64))?;
+    }
+    let start = Instant::now();
+    let options =
+        LoadOptions { duplicates: Duplicates::KeepLast, threads: THREADS, ..LoadOptions::default() };
+    let load = table.load(options)?;
+    let mut writer = load.writer();
+    writer.push(vec![ids, values])?;
+    writer.finish()?;
+    load.finish()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn uuids_of_ambo(sheet: &Sheet, batches: u64, way: Way) -> Result<Vec<f64>> {
     let store = Store::open(sheet, "uuids", Sync::Commit)?;
     let definition = TableDefinition::new("t").column("id", Type::Binary).column("value", Type::I64);
     let table = store.db.create_table(definition.primary_key(&["id"]).storage(Storage::Column))?;
     let mut seconds = Vec::new();
     for batch in 0..batches {
-        let rows = batch * BATCH..(batch + 1) * BATCH;
-        let rows: Vec<Row> =
-            rows.map(|row| vec![uuid(row).to_be_bytes().to_vec().into(), Datum::I64(row as i64)]).collect();
-        let start = Instant::now();
-        let mut tx = store.db.begin()?;
-        for row in &rows {
-            tx.upsert_row(&table, row)?;
-        }
-        tx.commit()?;
-        seconds.push(start.elapsed().as_secs_f64());
+        seconds.push(way(&table, batch * BATCH..(batch + 1) * BATCH)?);
     }
     let rows = table.len()?;
     if rows != batches * BATCH {
@@ -63,6 +95,7 @@ fn uuids_of_ambo(sheet: &Sheet, batches: u64) -> Result<Vec<f64>> {
     }
     drop(table);
     store.close()?;
+    std::fs::remove_dir_all(sheet.dir.join("uuids"))?;
     Ok(seconds)
 }
 
@@ -106,9 +139,9 @@ fn write_uuids(path: &Path, batches: u64) -> Result<()> {
     Ok(())
 }
 
-fn add_batches(sheet: &mut Sheet, whose: &str, seconds: &[f64]) -> Result<()> {
+fn add_batches(sheet: &mut Sheet, group: &str, whose: &str, seconds: &[f64]) -> Result<()> {
     let rows = sheet.records;
-    let name = |what: &str| label("UUIDs in batches of 100,000", rows, what);
+    let name = |what: &str| label(group, rows, what);
     let (first, last) = (median(&seconds[..ENDS]), median(&seconds[seconds.len() - ENDS..]));
     let (first, last) = (first.ok_or("no batch")?, last.ok_or("no batch")?);
     let all: f64 = seconds.iter().sum();
