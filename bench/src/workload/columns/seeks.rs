@@ -70,12 +70,15 @@ fn ambo<F: Fn(u64, usize) -> i64 + std::marker::Sync>(sheet: &mut Sheet, data: &
         sheet.figure(&what, "ambo", "time", "ms", start.elapsed().as_secs_f64() * 1e3);
     }
     store.db.settle_due()?;
-    scan(sheet, &table, n)?;
+    let scan_us = scan(sheet, &table, n)? * 1e6;
     for column in ["b", "a"] {
         let index = table.index(&format!("f_{column}"))?;
         seek(&index, column == "a", n, SEEKS, 1)?;
         let (latencies, rate) = seek(&index, column == "a", n, SEEKS, 2)?;
         add_operations(sheet, &name(&format!("seek on {column}, warm")), "ambo", &latencies, rate);
+        let what = name(&format!("scan ÷ median seek on {column}, warm"));
+        let [(_, p50), ..] = latencies.percentiles();
+        sheet.figure(&what, "ambo", "advantage", "times", scan_us / p50);
     }
     drop(table);
     let mut store = store;
@@ -124,8 +127,8 @@ fn load_with_indexes<F: Fn(u64, usize) -> i64 + std::marker::Sync>(
     Ok(std::fs::remove_dir_all(sheet.dir.join("seeks-indexed"))?)
 }
 
-/// Looks for values of b without the index.
-fn scan(sheet: &mut Sheet, table: &Table, n: u64) -> Result<()> {
+/// Looks for a value of b without the index; returns the seconds.
+fn scan(sheet: &mut Sheet, table: &Table, n: u64) -> Result<f64> {
     let test = Test::Compare(Compare::Equal, Datum::I64(permuted(n / 2, n) as i64));
     let select = table.select(&["a"])?.filter("b", test)?;
     let (seconds, found) = fastest(|| Ok(select.scan()?.count(THREADS)?))?;
@@ -133,7 +136,7 @@ fn scan(sheet: &mut Sheet, table: &Table, n: u64) -> Result<()> {
         return Err(format!("a scan found {found} rows").into());
     }
     sheet.figure(&label("seeks", n, "scan for one b, 2 threads"), "ambo", "time", "ms", seconds * 1e3);
-    Ok(())
+    Ok(seconds)
 }
 
 fn seek(
