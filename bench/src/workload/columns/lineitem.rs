@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ambo::{Datum, Row, Sync, Table};
+use ambo::{Datum, Query, Row, Sync, Table};
 
 use super::peer::{DUCKDB, Peer};
 use super::queries::{self, Asked, compare};
-use super::{REPETITIONS, Store, THREADS, add_operations, each, latencies, parquet};
+use super::{REPETITIONS, Store, THREADS, add_operations, each, fastest, latencies, parquet};
 use crate::engine::Result;
 use crate::random::Random;
 use crate::workload::sheet::Sheet;
@@ -20,6 +20,8 @@ const BATCH: usize = 1000;
 const KEYED_SCALE_MAX: f64 = 2.0;
 /// Shares of the rows to update, with the statement that does it. The supplier's number is spread evenly.
 const FRESH: [(&str, i64, i64); 2] = [("1 % fresh", 100, 7), ("10 % fresh", 10, 3)];
+/// The same with background merging off: the rows stay where they are.
+const HELD: (&str, i64, i64) = ("10 % fresh, not settled in the background", 10, 6);
 const KEY: [&str; 2] = ["l_orderkey", "l_linenumber"];
 
 pub fn run(sheet: &mut Sheet) -> Result<()> {
@@ -32,13 +34,19 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
     }
     let case = Case { name: format!("lineitem, SF {scale}"), snappy, zstd };
     let (store, table) = case.load(sheet)?;
+    store.db.settle_due()?;
     let mut duckdb = case.load_duckdb(sheet)?;
     let settled = case.scans(sheet, &table, &mut duckdb, "0 % fresh", &[])?;
     case.point_reads(sheet, &table)?;
-    for (fresh, divisor, rest) in FRESH {
-        case.update(sheet, &table, &mut duckdb, fresh, divisor, rest)?;
-        case.scans(sheet, &table, &mut duckdb, fresh, &settled)?;
+    for fresh in FRESH {
+        case.update(sheet, &table, &mut duckdb, fresh)?;
+        case.scans(sheet, &table, &mut duckdb, fresh.0, &settled)?;
     }
+    drop(table);
+    let store = store.reopen_without_merging(sheet)?;
+    let table = store.db.table("lineitem")?;
+    case.update(sheet, &table, &mut duckdb, HELD)?;
+    case.scans(sheet, &table, &mut duckdb, HELD.0, &settled)?;
     drop(table);
     let start = Instant::now();
     store.db.settle()?;
@@ -101,7 +109,8 @@ impl Case {
         Ok(peer)
     }
 
-    /// Runs all queries; returns Ambo's and DuckDB's milliseconds. `settled`: those without fresh rows, which the times are held against.
+    /// Runs all queries in Ambo and, when nothing is left to do for it in the background, in DuckDB. Returns the fastest times of both in
+    /// milliseconds. `settled`: those without fresh rows, which the times are held against.
     fn scans(
         &self,
         sheet: &mut Sheet,
@@ -110,41 +119,32 @@ impl Case {
         fresh: &str,
         settled: &[[f64; 2]],
     ) -> Result<Vec<[f64; 2]>> {
-        let rows = || -> Result<u64> { Ok(table.select(&["l_tax"])?.scan()?.fresh_rows()) };
-        // Asked after the first query, so that it is this one that finds the rows new.
-        let mut before = None;
+        let asked = queries::all(table)?;
+        let mut ours = Vec::new();
+        let mut left = Vec::new();
+        for Asked { query, .. } in &asked {
+            ours.push(run_query(query)?);
+            // Not asked before the first query, so that it is this one that finds the rows new.
+            left.push(table.select(&["l_tax"])?.scan()?.fresh_rows());
+        }
+        table.database().settle_due()?;
         let mut times = Vec::new();
-        for (at, Asked { name, sql, groups, query }) in queries::all(table)?.into_iter().enumerate() {
-            let what = self.label(&format!("{name}, {fresh}"));
-            let mut seconds = Vec::new();
-            let mut ours = Vec::new();
-            for _ in 0..REPETITIONS {
-                let start = Instant::now();
-                ours = query.run(THREADS)?.rows;
-                seconds.push(start.elapsed().as_secs_f64());
-                if before.is_none() {
-                    before = Some(rows()?);
+        for (at, (asked, (first, fastest, rows))) in asked.iter().zip(ours).enumerate() {
+            let what = self.label(&format!("{}, {fresh}", asked.name));
+            let (their_first, their_fastest, their_rows) = duckdb.repeat(asked.sql, REPETITIONS)?;
+            compare(&what, asked.groups, &rows, &their_rows)?;
+            let both = [("ambo", first, fastest), (DUCKDB, their_first, their_fastest)];
+            for (i, (whose, first, fastest)) in both.into_iter().enumerate() {
+                sheet.figure(&what, whose, "time", "ms", fastest * 1e3);
+                sheet.figure(&what, whose, "first of 7", "ms", first * 1e3);
+                if let Some(settled) = settled.get(at) {
+                    sheet.figure(&what, whose, "slow-down", "×", fastest * 1e3 / settled[i]);
                 }
             }
-            let fastest = seconds.iter().copied().fold(f64::INFINITY, f64::min);
-            let (first, best, theirs) = duckdb.repeat(sql, REPETITIONS)?;
-            compare(&what, groups, &ours, &theirs)?;
-            let both = [fastest * 1e3, best * 1e3];
-            for (whose, time, first) in [("ambo", both[0], seconds[0] * 1e3), (DUCKDB, both[1], first * 1e3)]
-            {
-                sheet.figure(&what, whose, "time", "ms", time);
-                sheet.figure(&what, whose, "first of 7", "ms", first);
-            }
-            if let Some(settled) = settled.get(at) {
-                sheet.figure(&what, "ambo", "slow-down", "×", both[0] / settled[0]);
-                sheet.figure(&what, DUCKDB, "slow-down", "×", both[1] / settled[1]);
-            }
-            times.push(both);
+            let what = self.label(&format!("{fresh}, after {}", asked.name));
+            sheet.figure(&what, "ambo", "rows outside of segments", "rows", left[at] as f64);
+            times.push([fastest * 1e3, their_fastest * 1e3]);
         }
-        let what = self.label(&format!("rows outside of segments, {fresh}"));
-        let before = before.unwrap_or_default();
-        sheet.figure(&format!("{what}, after the first"), "ambo", "rows", "rows", before as f64);
-        sheet.figure(&format!("{what}, after the last"), "ambo", "rows", "rows", rows()? as f64);
         Ok(times)
     }
 
@@ -154,9 +154,7 @@ impl Case {
         sheet: &mut Sheet,
         table: &Table,
         duckdb: &mut Peer,
-        fresh: &str,
-        divisor: i64,
-        rest: i64,
+        (fresh, divisor, rest): (&str, i64, i64),
     ) -> Result<()> {
         let keys = keys_of(table, |supplier| supplier % divisor == rest)?;
         let price = table.definition().column_index("l_extendedprice").ok_or("no price")?;
@@ -224,6 +222,18 @@ impl Case {
         peer.close()?;
         Ok(())
     }
+}
+
+/// Seconds of the first and of the fastest of some repetitions, and the rows.
+fn run_query(query: &Query) -> Result<(f64, f64, Vec<Row>)> {
+    let mut first = None;
+    let (fastest, rows) = fastest(|| {
+        let start = Instant::now();
+        let rows = query.run(THREADS)?.rows;
+        first.get_or_insert(start.elapsed().as_secs_f64());
+        Ok(rows)
+    })?;
+    Ok((first.unwrap_or(fastest), fastest, rows))
 }
 
 /// Keys of the rows whose supplier's number is wanted.

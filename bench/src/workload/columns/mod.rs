@@ -87,6 +87,13 @@ impl Store {
         Ok((Store { db: open(sheet, &self.dir, sync)?, dir: self.dir }, bytes))
     }
 
+    /// Closes the database and opens it again, to settle nothing by itself.
+    fn reopen_without_merging(self, sheet: &Sheet) -> Result<Store> {
+        self.db.close()?;
+        let db = options(sheet, Sync::Off).background_merge(false).open(&self.dir)?;
+        Ok(Store { db, dir: self.dir })
+    }
+
     /// Closes the database and opens it again, with none of its files in memory.
     fn reopen_cold(self, sheet: &Sheet, sync: Sync) -> Result<Store> {
         self.db.close()?;
@@ -102,9 +109,12 @@ impl Store {
 }
 
 fn open(sheet: &Sheet, dir: &Path, sync: Sync) -> Result<Database> {
+    Ok(options(sheet, sync).open(dir)?)
+}
+
+fn options(sheet: &Sheet, sync: Sync) -> ambo::Options {
     let cache = sheet.options.cache_mib.unwrap_or(CACHE_MIB) << 20;
-    let options = ambo::Options::new().cache_bytes(cache).delta_bytes(sheet.options.buffer_mib << 20);
-    Ok(options.sync(sync).open(dir)?)
+    ambo::Options::new().cache_bytes(cache).delta_bytes(sheet.options.buffer_mib << 20).sync(sync)
 }
 
 /// Has the system forget what it keeps of the files in a directory.
