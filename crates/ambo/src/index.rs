@@ -8,7 +8,7 @@ use ambo_storage::{
     id::TableId,
 };
 
-use crate::{Datum, Error, Result, Row, Snapshot, Table, Transaction, rows::fit};
+use crate::{Datum, Error, Result, Row, Snapshot, Table, Transaction, Value, rows::fit};
 
 /// An index of a table, which finds its rows by the values of some columns. See [`Database::create_index`](crate::Database::create_index).
 #[derive(Clone)]
@@ -103,6 +103,11 @@ impl Index {
     /// How many rows have these values in the first columns of the index. An ordered index counts its entries and reads no row.
     pub fn count(&self, values: &[Datum]) -> Result<u64> {
         self.snapshot().index_count(self.id, IndexRange::Equal(&self.fit(values)?))
+    }
+
+    /// The values of its columns in a row.
+    pub(crate) fn values_of(&self, row: &[Datum]) -> Row {
+        self.of.columns.iter().map(|&column| row[column].clone()).collect()
     }
 
     fn snapshot(&self) -> database::Snapshot {
@@ -206,6 +211,16 @@ pub struct IndexRows<'a> {
 
 impl IndexRows<'_> {
     fn next_row(&mut self) -> Result<Option<Row>> {
+        let Some((key, row)) = self.next_stored()? else { return Ok(None) };
+        self.table.format().decode(&key, &row).map(Some)
+    }
+
+    /// The stored key of the next row.
+    pub(crate) fn next_key(&mut self) -> Result<Option<Vec<u8>>> {
+        Ok(self.next_stored()?.map(|(key, _)| key))
+    }
+
+    fn next_stored(&mut self) -> Result<Option<(Vec<u8>, Value)>> {
         loop {
             let Some(key) = self.scan.next_key()?.map(<[u8]>::to_vec) else { return Ok(None) };
             let row = match &self.reader {
@@ -215,7 +230,7 @@ impl IndexRows<'_> {
             };
             let row = row.ok_or_else(|| self.scan.no_row(&key))?;
             if self.scan.is_meant(&key, &row)? {
-                return self.table.format().decode(&key, &row).map(Some);
+                return Ok(Some((key, row)));
             }
         }
     }

@@ -50,6 +50,8 @@ mod sum;
 mod table;
 mod transaction;
 mod typed;
+mod upsert;
+mod r#where;
 
 pub use ambo_codec::column::{Compare, Mask, Sum, arithmetic::Operator};
 pub use ambo_codec::{
@@ -81,3 +83,4 @@ pub use select::Select;
 pub use table::Table;
 pub use transaction::{Snapshot, Transaction};
 pub use typed::{Native, TypedTable};
+pub use r#where::MatchingRows;

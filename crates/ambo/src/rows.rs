@@ -133,7 +133,7 @@ impl Table {
     }
 
     /// The stored key of the one row that these key values name.
-    fn whole_key(&self, key: &[Datum]) -> Result<Vec<u8>> {
+    pub(crate) fn whole_key(&self, key: &[Datum]) -> Result<Vec<u8>> {
         if self.definition().has_hidden_key() {
             let number = match key {
                 [number] => number.as_ref().as_u64(),
@@ -166,6 +166,11 @@ impl Table {
             )));
         }
         fit_key(self, key)
+    }
+
+    /// The key's columns of a row.
+    pub(crate) fn key_of(&self, row: &[Datum]) -> Row {
+        self.definition().key.iter().map(|&index| row[index].clone()).collect()
     }
 
     pub(crate) fn prefix(&self, key: &[Datum]) -> Result<Bounds> {

@@ -78,6 +78,30 @@ impl Inference {
         Ok(())
     }
 
+    /// Takes in what was seen in the records behind these, the first of which begins on `line`.
+    pub fn merge(&mut self, later: Self, line: u64) {
+        if later.records == 0 {
+            return;
+        }
+        for guess in &mut self.guesses {
+            if !later.guesses.iter().any(|other| other.name == guess.name) {
+                guess.null_line.get_or_insert(line);
+            }
+        }
+        for mut other in later.guesses {
+            match self.guesses.iter_mut().find(|guess| guess.name == other.name) {
+                Some(guess) => guess.merge(other),
+                None => {
+                    if self.records > 0 {
+                        other.null_line = Some(1);
+                    }
+                    self.guesses.push(other);
+                }
+            }
+        }
+        self.records += later.records;
+    }
+
     /// The columns. When not the whole file was seen (`sample`), every column may yet hold a NULL.
     pub fn columns(&self, sample: bool) -> Vec<Column> {
         let column = |guess: &Guess| Column {
@@ -126,6 +150,17 @@ fn type_of(kinds: u8) -> Type {
 impl Guess {
     fn new(name: &str, null_line: Option<u64>) -> Self {
         Self { name: name.to_string(), kinds: 0, text: Texts::None, null_line }
+    }
+
+    fn merge(&mut self, later: Self) {
+        self.kinds |= later.kinds;
+        self.null_line = self.null_line.or(later.null_line);
+        let text = std::mem::replace(&mut self.text, Texts::None);
+        self.text = match (text, later.text) {
+            (Texts::None, text) | (text, Texts::None) => text,
+            (Texts::One(a), Texts::One(b)) if a == b => Texts::One(a),
+            _ => Texts::Many,
+        };
     }
 
     fn see(&mut self, cell: Cell<'_>, line: u64) {
@@ -227,6 +262,43 @@ mod tests {
 
     fn of(cells: &[&str]) -> Type {
         guess(cells).columns(false)[0].ty
+    }
+
+    // Keeps away columns that come out otherwise because several threads looked at pieces of the file.
+    #[test]
+    fn pieces_together_are_the_whole() {
+        let cells = ["1", "2.5", "NA", "", "x", "NA", "true", "2013-01-31"];
+        let look = |cells: &[&str], line: u64| {
+            let mut guess = Guess::new("c", None);
+            for (cell, line) in cells.iter().zip(line..) {
+                guess.see(if cell.is_empty() { Cell::Null } else { Cell::Text(cell) }, line);
+            }
+            Inference { guesses: vec![guess], records: cells.len() as u64 }
+        };
+        for from in 0..cells.len() {
+            for to in from..=cells.len() {
+                let whole = look(&cells[from..to], 1);
+                for cut in from..=to {
+                    let mut merged = look(&cells[from..cut], 1);
+                    let line = 1 + (cut - from) as u64;
+                    merged.merge(look(&cells[cut..to], line), line);
+                    // Once there are different texts, nobody looks at the kinds of cells any more.
+                    let told = |inference: &Inference| {
+                        let spoiled: Vec<_> = inference.spoiled().map(|found| format!("{found:?}")).collect();
+                        let null = inference.null_in_key(&["c".into()]).map(|(_, line)| line);
+                        (inference.columns(false), spoiled, null, inference.records())
+                    };
+                    assert_eq!(told(&merged), told(&whole), "{:?} at {cut}", &cells[from..to]);
+                }
+            }
+        }
+        // A member that some pieces lack may be NULL.
+        let named = |name: &str| Inference { guesses: vec![Guess::new(name, None)], records: 1 };
+        let mut both = named("a");
+        both.merge(named("b"), 2);
+        let columns = both.columns(false);
+        assert_eq!(both.records(), 2);
+        assert!(columns.iter().map(|c| (c.name.as_str(), c.nullable)).eq([("a", true), ("b", true)]));
     }
 
     // Keeps away a column of numbers that is text for the sake of NA, without a word about it.

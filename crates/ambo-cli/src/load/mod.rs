@@ -9,6 +9,7 @@ mod arguments;
 mod columns;
 mod convert;
 mod infer;
+mod look;
 mod parquet;
 mod progress;
 mod records;
@@ -27,10 +28,9 @@ use crate::failure::{Failure, Result};
 use crate::output::{self, Output};
 use crate::schema::{self, Column};
 use crate::{interrupt, text};
-use infer::Inference;
 use parquet::ParquetFile;
 use progress::Progress;
-use records::{BadRecord, Dialect, Records};
+use records::{BadRecord, Dialect};
 use source::Source;
 
 pub use arguments::{LoadArguments, OnError, delimiter};
@@ -134,25 +134,7 @@ fn create(arguments: &LoadArguments, store: &Store, name: &str, file: &File) -> 
 
 fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) -> Result<Vec<Column>> {
     let progress = Progress::new("looking", source.bytes);
-    let mut records = Records::open(source.rewind(progress.position())?, dialect, &source.path)?;
-    let mut inference = Inference::new(&records.names);
-    while arguments.sample.is_none_or(|sample| inference.records() < sample) {
-        let seen = records.advance().and_then(|more| match more {
-            true => inference.see(&records).map(|()| true),
-            false => Ok(false),
-        });
-        match seen {
-            Ok(true) => progress.rows(inference.records()),
-            Ok(false) => break,
-            Err(_) if arguments.on_error == OnError::Skip => {}
-            Err(bad) => return Err(bad_record(&source.path, &bad)),
-        }
-        if interrupt::raised() {
-            return Err(Failure::Interrupted(
-                "stopped by Ctrl-C before the first row; nothing was loaded".into(),
-            ));
-        }
-    }
+    let inference = look::look(arguments, source, dialect, &progress)?;
     if let Some((column, line)) = inference.null_in_key(&arguments.key)
         && arguments.on_error == OnError::Stop
     {
@@ -214,24 +196,34 @@ impl Load<'_> {
     fn all_or_nothing(&self, is_new: bool, out: &mut Output) -> Result<()> {
         let progress = Progress::new("loading", self.bytes());
         let loaded = self.columns(&progress);
-        let elapsed = progress.elapsed();
-        drop(progress);
         match loaded {
             Ok((loaded, skipped)) => {
+                // Before the database is closed, which waits for no merges. The rows are there, whatever becomes of it.
+                progress.merging();
+                let merged = self.store.db.settle_due();
+                let elapsed = progress.elapsed();
+                drop(progress);
                 let replaced = Some(loaded.replaced);
-                self.report(&Report { rows: loaded.rows, skipped, replaced, elapsed }, out)
+                self.report(&Report { rows: loaded.rows, skipped, replaced, elapsed }, out)?;
+                merged.or_fail(&self.store.dir)
             }
             Err(failure) => {
-                if is_new {
-                    self.store.db.drop_table(self.name).or_fail(&self.store.dir)?;
-                }
-                let state = match is_new {
-                    true => format!("nothing of it was loaded, and table {} was not made", self.name),
-                    false => format!("nothing of it is in table {}", self.name),
-                };
-                Err(explain(failure, &state, &format!("stopped by Ctrl-C: {state}")))
+                drop(progress);
+                Err(self.nothing(failure, is_new))
             }
         }
+    }
+
+    /// Says that nothing was loaded, and sees to it.
+    fn nothing(&self, failure: Failure, is_new: bool) -> Failure {
+        let dropped = is_new.then(|| self.store.db.drop_table(self.name));
+        let state = match dropped {
+            None => format!("nothing of it is in table {}", self.name),
+            Some(Ok(())) => format!("nothing of it was loaded, and table {} was not made", self.name),
+            // Then the database refuses everything, and whether the load was the last it took is not known.
+            Some(Err(_)) => format!("`ambo info {}` tells whether it was loaded", self.store.dir.display()),
+        };
+        explain(failure, &state, &format!("stopped by Ctrl-C: {state}"))
     }
 
     fn report(&self, done: &Report, out: &mut Output) -> Result<()> {

@@ -55,6 +55,11 @@ impl Progress {
         self.bar.set_message("comparing keys");
     }
 
+    /// Shows that the rows are there, and runs of segments are merged.
+    pub fn merging(&self) {
+        self.bar.set_message("merging");
+    }
+
     /// Says something without disturbing the line.
     pub fn say(&self, text: &str) {
         self.bar.suspend(|| output::remark(text));

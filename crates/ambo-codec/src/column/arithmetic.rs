@@ -1,4 +1,4 @@
-//! Loops over decoded integers that aggregates are made of, compiled for each instruction set ([`super::simd`]).
+//! Loops over decoded integers that aggregates are made of, compiled for each instruction set (`simd`).
 //!
 //! All wrap around at 64 bits: who calls them has shown from bounds that nothing does.
 

@@ -72,6 +72,11 @@ impl IndexScan {
         Ok(Some(&self.key))
     }
 
+    /// The name of the index.
+    pub fn index_name(&self) -> &str {
+        self.index.format.name()
+    }
+
     /// The error for a row that was found and is not there.
     pub fn no_row(&self, key: &[u8]) -> Error {
         no_row(&self.index, key)
@@ -84,6 +89,16 @@ impl IndexScan {
     }
 }
 
+impl TableIndex {
+    /// The keys of entries in a range.
+    pub(super) fn key_range(&self, range: IndexRange<'_>) -> Result<KeyRange> {
+        match range {
+            IndexRange::Equal(values) => self.format.prefix(values),
+            IndexRange::Between(lower, upper) => self.format.range(lower, upper),
+        }
+    }
+}
+
 fn ready_index(version: &DatabaseVersion, id: TableId) -> Result<Arc<TableIndex>> {
     let index = find_index(version, id)?;
     match index.is_ready() {
@@ -93,13 +108,11 @@ fn ready_index(version: &DatabaseVersion, id: TableId) -> Result<Arc<TableIndex>
 }
 
 fn bounds(index: &TableIndex, range: IndexRange<'_>) -> Result<(KeyRange, Option<Vec<u8>>)> {
-    match range {
-        IndexRange::Equal(values) => {
-            let wanted = index.format.is_hashed().then(|| index.format.as_bytes(values)).transpose()?;
-            Ok((index.format.prefix(values)?, wanted))
-        }
-        IndexRange::Between(lower, upper) => Ok((index.format.range(lower, upper)?, None)),
-    }
+    let wanted = match range {
+        IndexRange::Equal(values) if index.format.is_hashed() => Some(index.format.as_bytes(values)?),
+        _ => None,
+    };
+    Ok((index.key_range(range)?, wanted))
 }
 
 impl Snapshot {

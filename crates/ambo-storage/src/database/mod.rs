@@ -9,6 +9,7 @@
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
+//! | `find` | rows by conditions: which path leads to them |
 //! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `lineage` | how long replaced versions are read |
 //! | `check`, `info`, `advise` | what is wrong, what is there, and what codecs would make of it |
@@ -28,6 +29,7 @@ mod cursor;
 mod ddl;
 mod deltas;
 mod engine;
+mod find;
 mod fresh;
 mod governor;
 mod index_check;
@@ -60,6 +62,7 @@ pub use check::CheckReport;
 pub use compact::CompactReport;
 pub use cursor::Seek;
 pub use engine::Engine;
+pub use find::FoundRows;
 pub use index_scan::{IndexRange, IndexScan};
 pub use index_writes::Replaced;
 pub use indexes::TableIndex;

@@ -49,7 +49,7 @@ impl Test {
     }
 
     /// Calls `then` with the question as blocks take it.
-    pub(super) fn with<R>(&self, then: impl FnOnce(&Predicate<'_>) -> R) -> R {
+    pub(crate) fn with<R>(&self, then: impl FnOnce(&Predicate<'_>) -> R) -> R {
         match self {
             Self::Compare(compare, constant) => {
                 then(&Predicate::Compare(*compare, physical(constant.as_ref())))

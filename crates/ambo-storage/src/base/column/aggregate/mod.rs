@@ -9,7 +9,7 @@
 //!    values hashed.
 //! 3. Steps are computed a chunk at a time, so that they stay in the processor's cache ([`evaluate`]); in 64 bits where the bounds of the
 //!    blocks prove that nothing overflows, else in 128 with a look at each result.
-//! 4. Values are added to arrays by the number of their group, and these, once for each group and some thousand rows, to a hash table
+//! 4. Values are added to arrays by the number of their group ([`local`]), and these, once for each group and some thousand rows, to a hash table
 //!    by the values that make the group ([`table`]), for each block numbers groups in its own way.
 //!
 //! Tables of all threads are merged at the end.
@@ -21,6 +21,7 @@ mod evaluate;
 mod expression;
 mod groups;
 mod keys;
+mod local;
 mod plan;
 mod program;
 mod rows;

@@ -2,37 +2,22 @@
 
 use std::cmp::Ordering;
 
-use ambo_codec::column::{
-    Block, Sum,
-    arithmetic::{add_by_group, count_by_group, sum, sum_selected},
-};
+use ambo_codec::column::{Block, Sum, arithmetic::count_by_group};
 
 use super::{
     super::{buffer::ColumnBuffer, morsel::Morsel},
     evaluate::Vectors,
     groups::{GroupColumn, LocalGroups},
+    local::{Local, accumulate, masked},
     plan::{Accumulator, Compiled, Input},
     program::{Lane, Step, exact, range_of_type},
-    rows::{CHUNK, Rows, Words},
-    table::{State, Table, compare_floats, order_of},
+    rows::{CHUNK, Rows},
+    table::{State, Table, order_of},
 };
-use crate::{Error, Result};
+use crate::Result;
 
 /// Rows whose groups are numbered together.
 const SLICE: usize = 8 * CHUNK;
-
-/// What was found of a slice's groups, by their numbers there, and of rows that do not count, behind the last.
-#[derive(Debug)]
-enum Local {
-    Counts(Vec<u32>),
-    Narrow(Vec<i64>),
-    Wide(Vec<i128>),
-    Floats(Vec<f64>),
-    /// Rows of the slice that have the least or greatest text.
-    Rows(Vec<Option<u32>>),
-    /// As many as there are rows.
-    AllRows,
-}
 
 /// See the module.
 pub(super) struct Worker<'p> {
@@ -230,7 +215,10 @@ impl<'p> Worker<'p> {
         }
         let count = self.groups.count;
         let mut locals: Vec<Local> = (0..compiled.accumulators.len())
-            .map(|index| self.local(index, needs, count, rows.len()))
+            .map(|index| {
+                let is_nullable = |step: usize| needs.nullable[step];
+                Local::new(compiled.accumulators[index], &self.lanes, is_nullable, count, rows.len())
+            })
             .collect();
         for start in (0..rows.len()).step_by(CHUNK) {
             let range = start..rows.len().min(start + CHUNK);
@@ -282,37 +270,6 @@ impl<'p> Worker<'p> {
             }
         }
         self.merge_slice(morsel, blocks, rows, needs, &locals, &texts)
-    }
-
-    /// An empty state for the groups of a slice.
-    fn local(&self, index: usize, needs: &Needs, count: usize, rows: usize) -> Local {
-        let len = count + 1;
-        let accumulator = self.compiled.accumulators[index];
-        match (accumulator, accumulator.input()) {
-            (Accumulator::Count(_), Input::Step(step)) if !needs.nullable[step] => Local::AllRows,
-            (Accumulator::Count(_), _) => Local::Counts(vec![0; len]),
-            (_, Input::Text(_)) => Local::Rows(vec![None; len]),
-            (_, Input::Step(step)) => {
-                let is_least = matches!(accumulator, Accumulator::Least(_));
-                let is_sum = matches!(accumulator, Accumulator::Sum(_));
-                match self.lanes[step] {
-                    Lane::Float if is_sum => Local::Floats(vec![0.0; len]),
-                    Lane::Float => {
-                        Local::Floats(vec![if is_least { f64::NAN } else { f64::NEG_INFINITY }; len])
-                    }
-                    Lane::Narrow(low, high) if is_sum => {
-                        let most = u128::from(low.unsigned_abs().max(high.unsigned_abs())) * rows as u128;
-                        match most <= i64::MAX as u128 {
-                            true => Local::Narrow(vec![0; len]),
-                            false => Local::Wide(vec![0; len]),
-                        }
-                    }
-                    Lane::Wide if is_sum => Local::Wide(vec![0; len]),
-                    // No value is as great or as small as these, so they stand for none.
-                    _ => Local::Wide(vec![if is_least { i128::MAX } else { i128::MIN }; len]),
-                }
-            }
-        }
     }
 
     /// Adds what was found of a slice's groups to the table.
@@ -419,87 +376,4 @@ fn mark(steps: &[Step], index: usize, needed: &mut [bool]) {
         Step::ToFloat(of, _) => mark(steps, of, needed),
         _ => {}
     }
-}
-
-/// The groups of a chunk's rows, those without a value being no group's.
-fn masked<'a>(ids: &'a [u16], valid: Option<&Words>, none: u16, out: &'a mut Vec<u16>) -> &'a [u16] {
-    let Some(valid) = valid else { return ids };
-    out.clear();
-    out.extend_from_slice(ids);
-    for (row, id) in out.iter_mut().enumerate() {
-        if valid[row / 64] >> (row % 64) & 1 == 0 {
-            *id = none;
-        }
-    }
-    out
-}
-
-/// Adds the numbers of a chunk. Without `ids` all rows that count are of group 0.
-fn accumulate(
-    accumulator: Accumulator,
-    vector: &super::evaluate::Vector,
-    lane: Lane,
-    ids: Option<&[u16]>,
-    rows: &Rows<'_>,
-    local: &mut Local,
-) -> Result<()> {
-    let mut words = Words::default();
-    for (index, word) in words.iter_mut().enumerate().take(rows.len().div_ceil(64)) {
-        *word = rows.word(index) & vector.valid.map_or(u64::MAX, |valid| valid[index]);
-    }
-    let all = vector.valid.is_none() && rows.all_count();
-    // Of groups that are only looked at, rows that do not count are of the last.
-    let each = |each: &mut dyn FnMut(usize, usize)| match ids {
-        Some(ids) => ids.iter().enumerate().for_each(|(row, id)| each(row, usize::from(*id))),
-        None => {
-            let counts = |row: &usize| words[row / 64] >> (row % 64) & 1 == 1;
-            (0..rows.len()).filter(counts).for_each(|row| each(row, 0));
-        }
-    };
-    let exact = |row: usize| match lane {
-        Lane::Narrow(..) => i128::from(vector.narrow[row]),
-        _ => vector.wide[row],
-    };
-    match (local, accumulator) {
-        (Local::AllRows, ..) => {}
-        (Local::Counts(counts), ..) => match ids {
-            Some(ids) => count_by_group(ids, counts),
-            None => counts[0] += words.iter().map(|word| word.count_ones()).sum::<u32>(),
-        },
-        (Local::Narrow(sums), ..) => match ids {
-            Some(ids) => add_by_group(ids, &vector.narrow, sums),
-            None if all => sums[0] = sums[0].wrapping_add(sum(&vector.narrow)),
-            None => sums[0] = sums[0].wrapping_add(sum_selected(&vector.narrow, &words)),
-        },
-        (Local::Floats(sums), Accumulator::Sum(_)) => each(&mut |row, id| sums[id] += vector.float[row]),
-        (Local::Floats(best), accumulator) => {
-            let wanted = order_of(accumulator);
-            each(&mut |row, id| {
-                if compare_floats(vector.float[row], best[id]) == wanted {
-                    best[id] = vector.float[row];
-                }
-            });
-        }
-        (Local::Wide(sums), Accumulator::Sum(_)) => {
-            let none = sums.len() - 1;
-            let mut overflows = false;
-            each(&mut |row, id| {
-                if id != none {
-                    match sums[id].checked_add(exact(row)) {
-                        Some(sum) => sums[id] = sum,
-                        None => overflows = true,
-                    }
-                }
-            });
-            if overflows {
-                return Err(Error::Invalid("a sum that 128 bits cannot hold".into()));
-            }
-        }
-        (Local::Wide(best), Accumulator::Least(_)) => {
-            each(&mut |row, id| best[id] = best[id].min(exact(row)))
-        }
-        (Local::Wide(best), _) => each(&mut |row, id| best[id] = best[id].max(exact(row))),
-        (Local::Rows(_), ..) => {}
-    }
-    Ok(())
 }
