@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use ambo::{Compare, Database, Datum, Sync, Table, Test};
+use ambo::{Compare, Database, Datum, Row, Sync, Table, Test};
 
 use super::integers::Integers;
 use super::peer::{DUCKDB, Peer, SQLITE};
@@ -13,8 +13,8 @@ use crate::workload::sheet::Sheet;
 
 /// As many as the user of DuckDB made.
 const UPDATES: usize = 1956;
-/// Deletions of one transaction.
-const BATCH: usize = 10_000;
+/// Keys over which one statement deletes.
+const RANGE: u64 = 1_000_000;
 /// Values of the column by which half of the rows is chosen.
 const CHOICES: u64 = 1000;
 
@@ -71,7 +71,7 @@ fn ambo<F: Fn(u64, usize) -> i64 + std::marker::Sync>(
     store.db.settle()?;
     let before = crate::measure::disk_bytes(&store.dir) as f64 / 1e6;
     let start = Instant::now();
-    let deleted = delete(&store.db, &table)?;
+    let deleted = delete(&table, n)?;
     let seconds = start.elapsed().as_secs_f64();
     store.db.settle()?;
     let settled = start.elapsed().as_secs_f64();
@@ -94,35 +94,25 @@ fn ambo<F: Fn(u64, usize) -> i64 + std::marker::Sync>(
 fn update(db: &Database, table: &Table, key: i64, value: i64, sync: Sync) -> Result<()> {
     let mut tx = db.begin()?;
     tx.set_sync(sync);
-    let mut row = tx.get_row(table, &[Datum::I64(key)])?.ok_or("a row is gone")?;
-    row[1] = Datum::I64(value);
-    tx.upsert_row(table, &row)?;
-    Ok(tx.commit()?)
+    let mut change = |row: &mut Row| {
+        row[1] = Datum::I64(value);
+        Ok(())
+    };
+    let updated = tx.update_row(table, &[Datum::I64(key)], &mut change)?;
+    tx.commit()?;
+    if updated { Ok(()) } else { Err(format!("row {key} is gone").into()) }
 }
 
-/// Deletes the rows that a predicate chooses; returns how many.
-fn delete(db: &Database, table: &Table) -> Result<u64> {
+/// Deletes the rows that a predicate chooses, by statements over a million keys each; returns how many.
+fn delete(table: &Table, n: u64) -> Result<u64> {
     let half = Datum::I64(CHOICES as i64 / 2);
-    let scan = table.select(&["c0"])?.filter("c2", Test::Compare(Compare::Less, half))?.scan()?;
-    let keys = scan.fold(1, Vec::<i64>::new, |keys, morsel| {
-        let mut some = Vec::new();
-        morsel.values(0, &mut some)?;
-        keys.append(&mut some);
-        Ok(())
-    })?;
-    let keys: Vec<i64> = keys.into_iter().flatten().collect();
-    drop(scan);
-    for keys in keys.chunks(BATCH) {
-        let mut tx = db.begin()?;
-        tx.set_sync(Sync::Off);
-        for key in keys {
-            if !tx.delete_row(table, &[Datum::I64(*key)])? {
-                return Err(format!("row {key} was not there").into());
-            }
-        }
-        tx.commit()?;
+    let mut deleted = 0;
+    for first in (0..n).step_by(RANGE as usize) {
+        let range = Test::Between(Datum::I64(first as i64), Datum::I64((first + RANGE) as i64 - 1));
+        let select = table.select(&[])?.filter("c0", range)?;
+        deleted += select.filter("c2", Test::Compare(Compare::Less, half.clone()))?.delete()?;
     }
-    Ok(keys.len() as u64)
+    Ok(deleted)
 }
 
 fn delete_of_duckdb(sheet: &mut Sheet, peer: &mut Peer) -> Result<()> {

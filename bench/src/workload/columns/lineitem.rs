@@ -158,15 +158,19 @@ impl Case {
     ) -> Result<()> {
         let keys = keys_of(table, |supplier| supplier % divisor == rest)?;
         let price = table.definition().column_index("l_extendedprice").ok_or("no price")?;
+        let mut raise = |row: &mut Row| {
+            if let Datum::Decimal128 { unscaled, .. } = &mut row[price] {
+                *unscaled += 100;
+            }
+            Ok(())
+        };
         let start = Instant::now();
         for keys in keys.chunks(BATCH) {
             let mut tx = table.database().begin()?;
             for key in keys {
-                let mut row = tx.get_row(table, &row_of(*key))?.ok_or("a row is gone")?;
-                if let Datum::Decimal128 { unscaled, .. } = &mut row[price] {
-                    *unscaled += 100;
+                if !tx.update_row(table, &row_of(*key), &mut raise)? {
+                    return Err("a row is gone".into());
                 }
-                tx.upsert_row(table, &row)?;
             }
             tx.commit()?;
         }

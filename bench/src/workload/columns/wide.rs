@@ -113,9 +113,9 @@ fn read(table: &Table, keys: &[[i64; 1]]) -> Result<(crate::measure::Latencies, 
 }
 
 fn update(table: &Table, key: i64, value: i64) -> Result<()> {
-    let mut tx = table.database().begin()?;
-    let mut row = tx.get_row(table, &[Datum::I64(key)])?.ok_or("a row is gone")?;
-    row[5] = Datum::I64(value);
-    tx.upsert_row(table, &row)?;
-    Ok(tx.commit()?)
+    let updated = table.update_row(&[Datum::I64(key)], |row| {
+        row[5] = Datum::I64(value);
+        Ok(())
+    })?;
+    if updated { Ok(()) } else { Err(format!("row {key} is gone").into()) }
 }
