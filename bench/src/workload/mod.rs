@@ -136,7 +136,14 @@ impl Suite {
             Suite::Codecs => row.key.metric == "decode",
             Suite::CompressedTables => row.key.workload.starts_with("compressed-tables/keys:"),
             Suite::Columns => {
-                row.medians.len() > 1 && matches!(row.key.metric.as_str(), "time" | "rate" | "p50" | "size")
+                let is_of = |group: &str| row.key.workload.starts_with(group);
+                row.medians.len() > 1
+                    && match row.key.metric.as_str() {
+                        "rate" | "size" => true,
+                        "p50" => is_of("columns/seeks"),
+                        "time" => is_of("columns/lineitem"),
+                        _ => false,
+                    }
             }
             _ => true,
         }
