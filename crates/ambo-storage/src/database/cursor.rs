@@ -19,7 +19,6 @@ use crate::{
 };
 
 /// One sorted input, newer than those after it.
-#[expect(clippy::large_enum_variant, reason = "there are few, and each step goes through them")]
 enum Source {
     Own(WriteCursor),
     Delta(delta::Cursor<Arc<Delta>>),

@@ -3,6 +3,7 @@
 mod aggregate;
 mod codecs;
 mod columns;
+mod find;
 mod formats;
 mod found;
 mod hostile;
