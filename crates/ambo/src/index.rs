@@ -157,43 +157,30 @@ fn borrow(bound: &Bound<Row>) -> Bound<&[Datum]> {
     }
 }
 
-impl Transaction {
-    /// As [`Index::rows`], with what the transaction wrote.
-    pub fn index_rows(&self, index: &Index, values: &[Datum]) -> Result<IndexRows<'_>> {
-        let scan = self.inner().index_scan(index.id, IndexRange::Equal(&index.fit(values)?))?;
-        Ok(IndexRows { scan, reader: Reader::Transaction(self), table: index.table.clone() })
-    }
+macro_rules! index_reads {
+    ($($view:ident: $what:literal),*) => {$(
+        impl $view {
+            #[doc = concat!("As [`Index::rows`], ", $what, ".")]
+            pub fn index_rows(&self, index: &Index, values: &[Datum]) -> Result<IndexRows<'_>> {
+                let scan = self.inner().index_scan(index.id, IndexRange::Equal(&index.fit(values)?))?;
+                Ok(IndexRows { scan, reader: Reader::$view(self), table: index.table.clone() })
+            }
 
-    /// As [`Index::range`], with what the transaction wrote.
-    pub fn index_range(
-        &self,
-        index: &Index,
-        lower: Bound<&[Datum]>,
-        upper: Bound<&[Datum]>,
-    ) -> Result<IndexRows<'_>> {
-        let scan = index.between(lower, upper, |range| self.inner().index_scan(index.id, range))?;
-        Ok(IndexRows { scan, reader: Reader::Transaction(self), table: index.table.clone() })
-    }
+            #[doc = concat!("As [`Index::range`], ", $what, ".")]
+            pub fn index_range(
+                &self,
+                index: &Index,
+                lower: Bound<&[Datum]>,
+                upper: Bound<&[Datum]>,
+            ) -> Result<IndexRows<'_>> {
+                let scan = index.between(lower, upper, |range| self.inner().index_scan(index.id, range))?;
+                Ok(IndexRows { scan, reader: Reader::$view(self), table: index.table.clone() })
+            }
+        }
+    )*};
 }
 
-impl Snapshot {
-    /// As [`Index::rows`], at this moment.
-    pub fn index_rows(&self, index: &Index, values: &[Datum]) -> Result<IndexRows<'_>> {
-        let scan = self.inner().index_scan(index.id, IndexRange::Equal(&index.fit(values)?))?;
-        Ok(IndexRows { scan, reader: Reader::Snapshot(self), table: index.table.clone() })
-    }
-
-    /// As [`Index::range`], at this moment.
-    pub fn index_range(
-        &self,
-        index: &Index,
-        lower: Bound<&[Datum]>,
-        upper: Bound<&[Datum]>,
-    ) -> Result<IndexRows<'_>> {
-        let scan = index.between(lower, upper, |range| self.inner().index_scan(index.id, range))?;
-        Ok(IndexRows { scan, reader: Reader::Snapshot(self), table: index.table.clone() })
-    }
-}
+index_reads!(Transaction: "with what the transaction wrote", Snapshot: "at this moment");
 
 /// Where rows are read: at the moment of the scan.
 enum Reader<'a> {

@@ -58,12 +58,11 @@ impl Transaction {
         row: Option<&[u8]>,
         replaced: Replaced<'_>,
     ) -> Result<Vec<EntryWrite>> {
-        let version = self.snapshot().version().clone();
-        let indexes = &version.table(table)?.indexes;
+        let indexes = match &self.snapshot().version().table(table)?.indexes {
+            none if none.is_empty() => return Ok(Vec::new()),
+            some => some.clone(),
+        };
         let mut writes = Vec::new();
-        if indexes.is_empty() {
-            return Ok(writes);
-        }
         let found;
         let before = match replaced {
             Replaced::Nothing => None,
@@ -73,7 +72,7 @@ impl Transaction {
                 found.as_deref()
             }
         };
-        for index in &**indexes {
+        for index in &*indexes {
             let entry = |row| index.format.entry(key, row);
             let (before, after) = (before.map(entry).transpose()?, row.map(entry).transpose()?);
             if before == after {

@@ -9,7 +9,7 @@
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
-//! | `find` | rows by conditions: which path leads to them |
+//! | `find`, `path` | rows by conditions, and which path leads to them |
 //! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `lineage` | how long replaced versions are read |
 //! | `check`, `info`, `advise` | what is wrong, what is there, and what codecs would make of it |
@@ -43,6 +43,7 @@ mod load;
 mod load_publish;
 mod open;
 mod options;
+mod path;
 mod reshape;
 mod scan;
 mod settle;

@@ -134,9 +134,6 @@ impl Transaction {
 
     /// Maps `key` to `value`.
     pub fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        Engine::check_key(key)?;
-        check_value(value)?;
-        self.snapshot.version().table(table)?;
         self.put_over(table, key, value, Replaced::Unknown)
     }
 
@@ -168,7 +165,6 @@ impl Transaction {
     /// Deletes `key`, for a caller that has looked up what is there.
     pub fn delete_over(&mut self, table: TableId, key: &[u8], replaced: Replaced<'_>) -> Result<()> {
         Engine::check_key(key)?;
-        self.snapshot.version().table(table)?;
         let entries = self.entries_for(table, key, None, replaced)?;
         self.write(table, key, Record::TOMBSTONE, entries)
     }

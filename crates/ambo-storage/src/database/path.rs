@@ -1,0 +1,243 @@
+//! Paths to the rows that conditions leave: by the table's key, by one index, by several, or by looking at all.
+//!
+//! Conditions of equality name values for the first columns of a key or an index; one more condition may bound the column behind them. Each such *path* is asked
+//! how many entries it has, which costs a few look-ups. The one with fewest is taken; others with not many more are taken, too, and the keys that all of
+//! them name are looked up: a row that one of them excludes is never read. With too many for any of them the table is walked.
+
+use std::{ops::Bound, sync::Arc};
+
+use ambo_codec::{Type, Value as Datum, column::Compare};
+
+use super::{
+    cursor::Seek,
+    find::{Source, View},
+    index_scan::IndexRange,
+    indexes::TableIndex,
+};
+use crate::{
+    Error, Result,
+    base::column::{Filter, Test},
+    catalog::TableDefinition,
+    id::TableId,
+};
+
+/// A path is worth its look-ups if it has at most one in so many of the table's rows.
+const SHARE_MAX: u64 = 8;
+/// Fewer keys than these are looked up as they are.
+const INTERSECTED_MIN: u64 = 64;
+/// A path with at most so many times the keys of the best is worth reading for the look-ups that it saves.
+const INTERSECTED_SHARE: u64 = 8;
+/// With more keys than these their list would be too long.
+const INTERSECTED_MAX: u64 = 1 << 20;
+
+/// Bounds of a column.
+type Bounds = (Bound<Datum>, Bound<Datum>);
+
+/// Where rows may be.
+enum Path {
+    /// In a range of keys.
+    Keys { lower: Vec<u8>, upper: Option<Vec<u8>> },
+    /// In a range of an index: equal values of its first columns, and bounds of the next, if any.
+    Index { index: Arc<TableIndex>, equal: Vec<Datum>, bounds: Option<Bounds> },
+}
+
+/// How to get at the rows of a table that answer filters with yes.
+pub(super) fn choose(
+    view: &dyn View,
+    id: TableId,
+    definition: &TableDefinition,
+    filters: &[Filter],
+) -> Result<Source> {
+    let table = view.version().table(id)?;
+    let mut paths = Vec::new();
+    paths.extend(key_path(definition, filters)?);
+    for index in table.indexes.iter().filter(|index| index.is_ready()) {
+        paths.extend(index_path(index, definition, filters));
+    }
+    let mut counted = Vec::new();
+    for path in paths {
+        counted.push((path.count(view, id)?, path));
+    }
+    counted.sort_by_key(|(count, _)| *count);
+    let all = Path::Keys { lower: Vec::new(), upper: None };
+    let Some((best, _)) = counted.first() else { return all.source(view, id) };
+    let best = *best;
+    if best > INTERSECTED_MIN && best > view.count_in(id, &[], None)? / SHARE_MAX {
+        // A range of keys is never more than all of them.
+        let keys = counted.into_iter().find(|(_, path)| matches!(path, Path::Keys { .. }));
+        return keys.map_or(all, |(_, path)| path).source(view, id);
+    }
+    let worth = |count: u64| count <= best.saturating_mul(INTERSECTED_SHARE).min(INTERSECTED_MAX);
+    let together = counted.iter().filter(|(count, _)| worth(*count)).count();
+    if best <= INTERSECTED_MIN || together < 2 {
+        let (_, path) = counted.swap_remove(0);
+        return path.source(view, id);
+    }
+    let mut common: Option<Vec<Vec<u8>>> = None;
+    for (_, path) in &counted[..together] {
+        let keys = path.keys(view, id)?;
+        common = Some(match common {
+            None => keys,
+            Some(common) => intersection(common, &keys),
+        });
+    }
+    Ok(Source::Keys(common.expect("at least two").into_iter()))
+}
+
+/// What is in both of two sorted lists.
+fn intersection(mut a: Vec<Vec<u8>>, b: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut at = 0;
+    a.retain(|key| {
+        while b.get(at).is_some_and(|other| other < key) {
+            at += 1;
+        }
+        b.get(at) == Some(key)
+    });
+    a
+}
+
+/// The value that a column has to be equal to.
+fn equal_to(filters: &[Filter], column: usize, kind: Type) -> Option<Datum> {
+    filters.iter().filter(|filter| filter.column == column).find_map(|filter| match &filter.test {
+        Test::Compare(Compare::Equal, value) if !value.is_null() => value.clone().fit(kind).ok(),
+        _ => None,
+    })
+}
+
+/// Bounds of a column.
+fn bounds_of(filters: &[Filter], column: usize, kind: Type) -> Option<Bounds> {
+    let fit = |value: &Datum| (!value.is_null()).then(|| value.clone().fit(kind).ok()).flatten();
+    let (mut low, mut high) = (Bound::Unbounded, Bound::Unbounded);
+    for filter in filters.iter().filter(|filter| filter.column == column) {
+        match &filter.test {
+            Test::Compare(Compare::Less, value) => high = fit(value).map_or(high, Bound::Excluded),
+            Test::Compare(Compare::LessEqual, value) => high = fit(value).map_or(high, Bound::Included),
+            Test::Compare(Compare::Greater, value) => low = fit(value).map_or(low, Bound::Excluded),
+            Test::Compare(Compare::GreaterEqual, value) => low = fit(value).map_or(low, Bound::Included),
+            Test::Between(from, to) => {
+                low = fit(from).map_or(low, Bound::Included);
+                high = fit(to).map_or(high, Bound::Included);
+            }
+            _ => {}
+        }
+    }
+    (!matches!((&low, &high), (Bound::Unbounded, Bound::Unbounded))).then_some((low, high))
+}
+
+/// The values that the first of these columns have to be equal to, and bounds of the one behind them.
+fn leading(
+    columns: &[usize],
+    definition: &TableDefinition,
+    filters: &[Filter],
+) -> (Vec<Datum>, Option<Bounds>) {
+    let mut equal = Vec::new();
+    for &column in columns {
+        let kind = definition.columns[column].kind;
+        match equal_to(filters, column, kind) {
+            Some(value) => equal.push(value),
+            None => return (equal, bounds_of(filters, column, kind)),
+        }
+    }
+    (equal, None)
+}
+
+/// The range of keys that the filters leave, if they leave out some.
+fn key_path(definition: &TableDefinition, filters: &[Filter]) -> Result<Option<Path>> {
+    let spec = definition.key_spec().map_err(|error| Error::Invalid(error.to_string()))?;
+    let (equal, bounds) = leading(&definition.key, definition, filters);
+    if equal.is_empty() && bounds.is_none() {
+        return Ok(None);
+    }
+    let range = |last: Option<&Datum>| {
+        let values: Vec<_> = equal.iter().chain(last).map(ambo_codec::ValueRef::from).collect();
+        spec.prefix_range(&values).map_err(|error| Error::Invalid(error.to_string()))
+    };
+    let whole = range(None)?;
+    let (low, high) = bounds.unwrap_or((Bound::Unbounded, Bound::Unbounded));
+    let lower = match &low {
+        Bound::Unbounded => whole.lower,
+        Bound::Included(value) => range(Some(value))?.lower,
+        Bound::Excluded(value) => match range(Some(value))?.upper {
+            Some(lower) => lower,
+            None => return Ok(Some(Path::Keys { lower: Vec::new(), upper: Some(Vec::new()) })),
+        },
+    };
+    let upper = match &high {
+        Bound::Unbounded => whole.upper,
+        Bound::Included(value) => range(Some(value))?.upper,
+        Bound::Excluded(value) => Some(range(Some(value))?.lower),
+    };
+    Ok(Some(Path::Keys { lower, upper }))
+}
+
+/// The part of an index that the filters leave, if they leave out some.
+fn index_path(index: &Arc<TableIndex>, definition: &TableDefinition, filters: &[Filter]) -> Option<Path> {
+    let of = index.format.of();
+    let (equal, bounds) = leading(&of.columns, definition, filters);
+    let usable = match index.format.is_hashed() {
+        true => equal.len() == of.columns.len(),
+        false => !equal.is_empty() || bounds.is_some(),
+    };
+    usable.then(|| Path::Index { index: index.clone(), equal, bounds })
+}
+
+impl Path {
+    /// Calls `then` with the range of an index.
+    fn with_range<R>(equal: &[Datum], bounds: &Option<Bounds>, then: impl FnOnce(IndexRange<'_>) -> R) -> R {
+        let Some((low, high)) = bounds else { return then(IndexRange::Equal(equal)) };
+        let values = |bound: &Bound<Datum>| match bound {
+            // All that begins with the equal values.
+            Bound::Unbounded => Bound::Included(equal.to_vec()),
+            Bound::Included(value) => Bound::Included([equal, std::slice::from_ref(value)].concat()),
+            Bound::Excluded(value) => Bound::Excluded([equal, std::slice::from_ref(value)].concat()),
+        };
+        let (low, high) = (values(low), values(high));
+        then(IndexRange::Between(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice)))
+    }
+
+    fn count(&self, view: &dyn View, table: TableId) -> Result<u64> {
+        match self {
+            Self::Keys { lower, upper } => view.count_in(table, lower, upper.as_deref()),
+            Self::Index { index, equal, bounds } => {
+                let range = Self::with_range(equal, bounds, |range| index.key_range(range))?;
+                view.count_in(index.id, &range.lower, range.upper.as_deref())
+            }
+        }
+    }
+
+    fn source(&self, view: &dyn View, table: TableId) -> Result<Source> {
+        match self {
+            Self::Keys { lower, upper } => Ok(Source::Walk {
+                cursor: view.rows_in(table, lower, upper.as_deref())?,
+                lower: lower.clone(),
+                upper: upper.clone(),
+                started: false,
+            }),
+            Self::Index { index, equal, bounds } => {
+                Self::with_range(equal, bounds, |range| view.entries(index.id, range)).map(Source::Index)
+            }
+        }
+    }
+
+    /// The keys of all rows on the path, in order.
+    fn keys(&self, view: &dyn View, table: TableId) -> Result<Vec<Vec<u8>>> {
+        let mut keys = Vec::new();
+        match self.source(view, table)? {
+            Source::Walk { mut cursor, lower, upper, .. } => {
+                let mut there = cursor.seek(Seek::Ge(&lower))?;
+                while there && upper.as_deref().is_none_or(|upper| cursor.key() < upper) {
+                    keys.push(cursor.key().to_vec());
+                    there = cursor.next()?;
+                }
+            }
+            Source::Index(mut scan) => {
+                while let Some(key) = scan.next_key()? {
+                    keys.push(key.to_vec());
+                }
+                keys.sort_unstable();
+            }
+            Source::Keys(_) => unreachable!("a path is one range"),
+        }
+        Ok(keys)
+    }
+}
