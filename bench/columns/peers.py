@@ -6,7 +6,7 @@
 |---|---|
 | `{"do": "open", "path", "threads", "sync"}` | `{"version"}` |
 | `{"do": "run", "sql": [..]}` | `{"seconds"}`: of all statements |
-| `{"do": "repeat", "sql", "times"}` | `{"seconds": [..], "rows"}` |
+| `{"do": "repeat", "sql", "times", "least"}` | `{"seconds": [..], "rows"}`: at least so many times, and for at least so many seconds |
 | `{"do": "each", "sql", "parameters": [[..], ..], "commits"}` | `{"seconds", "us": [..], "rows"}`: time of each execution in microseconds, and how many rows came |
 | `{"do": "fill", "table", "parquet"}` | `{"seconds"}`: SQLite only, the rows of a Parquet file in one transaction; reading the file is part of the time |
 | `{"do": "close"}` | `{"bytes"}`: of the files, after a checkpoint |
@@ -78,9 +78,9 @@ def run(engine, sql):
     return {"seconds": perf_counter() - start}
 
 
-def repeat(engine, sql, times):
+def repeat(engine, sql, times, least):
     seconds = []
-    for _ in range(times):
+    while len(seconds) < times or sum(seconds) < least:
         start = perf_counter()
         rows = engine.execute(sql)
         seconds.append(perf_counter() - start)

@@ -7,7 +7,7 @@ use ambo::{Datum, Query, Row, Sync, Table};
 
 use super::peer::{DUCKDB, Peer};
 use super::queries::{self, Asked, compare};
-use super::{REPETITIONS, Store, THREADS, add_operations, each, fastest, latencies, parquet};
+use super::{Store, THREADS, add_operations, each, fastest, latencies, parquet};
 use crate::engine::Result;
 use crate::random::Random;
 use crate::workload::sheet::Sheet;
@@ -131,12 +131,12 @@ impl Case {
         let mut times = Vec::new();
         for (at, (asked, (first, fastest, rows))) in asked.iter().zip(ours).enumerate() {
             let what = self.label(&format!("{}, {fresh}", asked.name));
-            let (their_first, their_fastest, their_rows) = duckdb.repeat(asked.sql, REPETITIONS)?;
+            let (their_first, their_fastest, their_rows) = duckdb.repeat(asked.sql)?;
             compare(&what, asked.groups, &rows, &their_rows)?;
             let both = [("ambo", first, fastest), (DUCKDB, their_first, their_fastest)];
             for (i, (whose, first, fastest)) in both.into_iter().enumerate() {
                 sheet.figure(&what, whose, "time", "ms", fastest * 1e3);
-                sheet.figure(&what, whose, "first of 7", "ms", first * 1e3);
+                sheet.figure(&what, whose, "first", "ms", first * 1e3);
                 if let Some(settled) = settled.get(at) {
                     sheet.figure(&what, whose, "slow-down", "×", fastest * 1e3 / settled[i]);
                 }

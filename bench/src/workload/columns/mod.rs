@@ -27,8 +27,10 @@ use crate::measure::{Latencies, disk_bytes};
 
 /// Threads that a statement may use.
 pub const THREADS: usize = 2;
-/// How often a statement that only reads is run; the fastest counts.
-const REPETITIONS: usize = 7;
+/// How often a statement that only reads is run at least; the fastest counts.
+const REPETITIONS: usize = 3;
+/// It is run for at least so long, so that a disturbance of the machine does not meet all repetitions.
+const STRETCH: Duration = Duration::from_secs(1);
 /// Cache of pages unless the user says otherwise; blocks have as much again. DuckDB takes up to 80 % of the memory.
 const CACHE_MIB: usize = 2048;
 
@@ -139,22 +141,18 @@ fn label(group: &str, rows: u64, what: &str) -> String {
 
 /// The shortest of some repetitions, in seconds, and what the last returned.
 fn fastest<R>(mut work: impl FnMut() -> Result<R>) -> Result<(f64, R)> {
-    let mut least = f64::INFINITY;
-    loop_times(|| {
+    let mut least = Duration::MAX;
+    let begin = Instant::now();
+    let mut times = 0;
+    loop {
         let start = Instant::now();
         let found = work()?;
-        least = least.min(start.elapsed().as_secs_f64());
-        Ok(found)
-    })
-    .map(|found| (least, found))
-}
-
-fn loop_times<R>(mut work: impl FnMut() -> Result<R>) -> Result<R> {
-    let mut last = work()?;
-    for _ in 1..REPETITIONS {
-        last = work()?;
+        least = least.min(start.elapsed());
+        times += 1;
+        if times >= REPETITIONS && begin.elapsed() >= STRETCH {
+            return Ok((least.as_secs_f64(), found));
+        }
     }
-    Ok(last)
 }
 
 /// Times each operation; returns their latencies and the seconds of all.

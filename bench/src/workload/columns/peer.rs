@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::THREADS;
+use super::{REPETITIONS, STRETCH, THREADS};
 use crate::engine::Result;
 use crate::workload::sheet::Sheet;
 
@@ -100,9 +100,11 @@ impl Peer {
         Ok(seconds)
     }
 
-    /// Runs a statement several times: the seconds of the first and of the fastest, and the rows.
-    pub fn repeat(&mut self, sql: &str, times: usize) -> Result<(f64, f64, Vec<Vec<Value>>)> {
-        let answer = self.ask(&json!({"do": "repeat", "sql": sql, "times": times}))?;
+    /// Runs a statement as often as Ambo runs its query: the seconds of the first and of the fastest, and the rows.
+    pub fn repeat(&mut self, sql: &str) -> Result<(f64, f64, Vec<Vec<Value>>)> {
+        let answer = self.ask(
+            &json!({"do": "repeat", "sql": sql, "times": REPETITIONS, "least": STRETCH.as_secs_f64()}),
+        )?;
         let Repeated { seconds, rows } = serde_json::from_value(answer)?;
         let fastest = seconds.iter().copied().fold(f64::INFINITY, f64::min);
         Ok((*seconds.first().ok_or("no repetition")?, fastest, rows))

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::integers::Integers;
 use super::peer::{DUCKDB, Peer, SQLITE};
-use super::{REPETITIONS, Store, THREADS, add_operations, each, fastest, label, latencies};
+use super::{Store, THREADS, add_operations, each, fastest, label, latencies};
 use crate::engine::Result;
 use crate::random::Random;
 use crate::workload::sheet::Sheet;
@@ -166,7 +166,7 @@ fn peer(sheet: &mut Sheet, whose: &'static str, n: u64, parquet: &std::path::Pat
     let seconds = peer.fill("f", parquet)?;
     sheet.figure(&name("load, 2 threads"), whose, "time", "ms", seconds * 1e3);
     let wanted = permuted(n / 2, n);
-    let (_, seconds, _) = peer.repeat(&format!("SELECT a FROM f WHERE b = {wanted}"), REPETITIONS)?;
+    let (_, seconds, _) = peer.repeat(&format!("SELECT a FROM f WHERE b = {wanted}"))?;
     sheet.figure(&name("scan for one b, 2 threads"), whose, "time", "ms", seconds * 1e3);
     for column in ["a", "b"] {
         let ran = peer.run(&[&format!("CREATE INDEX f_{column} ON f ({column})")])?;

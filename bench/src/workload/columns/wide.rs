@@ -5,7 +5,7 @@ use ambo::{Aggregate, Datum, Sync, Table};
 use super::integers::Integers;
 use super::peer::{DUCKDB, Peer, SQLITE};
 use super::queries::compare;
-use super::{REPETITIONS, Store, THREADS, add_operations, each, fastest, label, latencies};
+use super::{Store, THREADS, add_operations, each, fastest, label, latencies};
 use crate::engine::Result;
 use crate::random::{Random, mix};
 use crate::workload::sheet::Sheet;
@@ -41,7 +41,7 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
         let seconds = peer.fill("t", &parquet)?;
         sheet.figure(&name(n, "load"), whose, "time", "ms", seconds * 1e3);
         sheet.figure(&name(n, "loaded"), whose, "size", "MB", peer.bytes_now() as f64 / 1e6);
-        let (_, seconds, rows) = peer.repeat(GROUP_BY, REPETITIONS)?;
+        let (_, seconds, rows) = peer.repeat(GROUP_BY)?;
         compare("group-by", 0, &groups, &rows)?;
         sheet.figure(&name(n, "group-by, 2 threads"), whose, "time", "ms", seconds * 1e3);
         let marks = vec!["?"; COLUMNS].join(", ");
