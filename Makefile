@@ -8,7 +8,7 @@ TIME ?= 60
 # Flags for the benchmarks, such as --records 1M --suite kekskv.
 BENCH ?=
 
-.PHONY: demo test bench bench-codecs bench-quick lint crash fuzz doc install
+.PHONY: demo test bench bench-codecs bench-columns bench-quick lint crash fuzz doc install
 
 demo:
 	$(CARGO) build --release -p ambo-cli
@@ -41,6 +41,11 @@ bench-codecs:
 	bench/space/fetch.sh target/bench-data/inputs
 	$(CARGO) run --release -p ambo-bench --no-default-features --features codecs -- run --suite codecs,space --runs 1 $(BENCH)
 	$(CARGO) run --release -p ambo-bench --no-default-features --features codecs -- run --suite compressed-tables --records 1M --runs 1 $(BENCH)
+
+# Column tables beside DuckDB and SQLite, which run in Python: about a quarter of an hour.
+bench-columns:
+	bench/columns/fetch.sh target/bench-data/inputs 1
+	$(CARGO) run --release -p ambo-bench --no-default-features --features codecs -- run --suite columns --runs 1 $(BENCH)
 
 bench-quick:
 	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::engine::{Kind, Result};
-use crate::workload::Suite;
+use crate::workload::{Case, Suite};
 
 /// What the program prints when asked for help.
 pub const HELP: &str = "\
@@ -13,12 +13,13 @@ ambo-bench: comparisons of Ambo with other engines, codecs and formats
   ambo-bench report [FLAGS]    print tables and draw plots from the SUITE.json files
 
   --suite LIST      of kekskv, redbtable, ycsb, bigger, durable, bulk, open (built with the feature `stores`),
-                    codecs, compressed-tables, space (with the feature `codecs`); default: all that are built
+                    codecs, compressed-tables, space, columns (with the feature `codecs`); default: all that are built
   --case NAME       only this case of the suites (default: all)
   --engines LIST    of ambo, rocksdb, lmdb, redb, fjall, sqlite (default: all)
   --threads LIST    only cases with these numbers of threads (default: all)
-  --records N       records in the data set; k and M are understood (default: 5M; compressed-tables: 10M; codecs: 128k; space: 1M)
-  --scale N         scale factor of TPC-H in space (default: 1)
+  --records N       records in the data set; k and M are understood (default: 5M; compressed-tables: 10M; codecs: 128k; space: 1M;
+                    columns: as suits the case)
+  --scale N         scale factor of TPC-H in space and columns (default: 1)
   --runs N          repetitions; tables show medians (default: 3)
   --seconds N       limit of a timed phase that only reads or mixes (default: 10)
   --load-seconds N  limit of a timed load; the rest is loaded untimed (default: 180)
@@ -113,9 +114,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Records in the data set of a suite.
-    pub fn records_of(&self, suite: Suite) -> u64 {
-        self.records.unwrap_or(suite.records())
+    /// Records in the data set of a case.
+    pub fn records_of(&self, case: Case) -> u64 {
+        self.records.unwrap_or(case.records())
     }
 
     /// Parses flags.

@@ -132,7 +132,7 @@ fn spawn(
         command.args(["--engines", kind.name()]);
     }
     command.args(["--threads", &case.threads.to_string(), "--run", &run.to_string()]);
-    command.args(["--records", &options.records_of(case.suite).to_string()]);
+    command.args(["--records", &options.records_of(case).to_string()]);
     command.args(["--scale", &options.scale.to_string(), "--seconds", &options.seconds.to_string()]);
     command.arg("--inputs").arg(options.dir.join("inputs"));
     command.args(["--load-seconds", &options.load_seconds.to_string()]);
@@ -167,7 +167,7 @@ fn failure(case: Case, kind: Option<Kind>, run: usize, options: &Options, reason
         unit: String::new(),
         value: 0.0,
         run,
-        records: options.records_of(case.suite),
+        records: options.records_of(case),
         machine: Machine::here(&options.dir),
         failure: Some(reason.to_owned()),
     }

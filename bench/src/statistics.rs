@@ -37,7 +37,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// Whether a larger value of a metric in that unit is the better one.
 pub fn larger_is_better(unit: &str) -> bool {
-    unit.ends_with("/s") || matches!(unit, "values/cycle" | "% saved")
+    unit.ends_with("/s") || matches!(unit, "values/cycle" | "% saved" | "% of lone rate" | "times")
 }
 
 /// Groups figures into rows, in the order in which their workloads first appear, then by threads.

@@ -8,7 +8,7 @@ mod target;
 use std::fs;
 use std::path::Path;
 
-pub use table::LIMITED;
+pub use table::{LIMITED, grouped};
 
 use crate::contender::Contender;
 use crate::engine::Result;

@@ -101,8 +101,8 @@ fn group(svg: &mut String, kinds: &[Contender], row: &Summary, y: f64) {
     let phase = row.key.workload.split_once('/').map_or(row.key.workload.as_str(), |(_, phase)| phase);
     let middle = y + kinds.len() as f64 * (BAR + BAR_GAP) / 2.0;
     let second_line = match row.key.threads {
-        // `data: part` on two lines; suites without engines have one thread.
-        1 if row.key.metric != "throughput" => {
+        // `data: part` on two lines, in suites without engines.
+        _ if row.key.metric != "throughput" => {
             phase.split_once(": ").map_or(String::new(), |(_, part)| part.into())
         }
         1 => "1 thread".into(),

@@ -47,7 +47,7 @@ const fn target(
 use Against::{AtLeast, AtMost, Best, Each, NotBelow, Peer, Within};
 
 /// The targets of the suites.
-const TARGETS: [Target; 33] = [
+const TARGETS: [Target; 57] = [
     target("put, log off", "kekskv/put, log off", Some(1), "throughput", Peer("rocksdb", 1.5)),
     target("put, log off", "kekskv/put, log off", Some(16), "throughput", Peer("rocksdb", 1.5)),
     target("put, log on, no sync", "kekskv/put, log on, no sync", None, "throughput", Peer("rocksdb", 1.2)),
@@ -117,6 +117,42 @@ const TARGETS: [Target; 33] = [
     ),
     target("size", "space/*: total", None, "size", Peer("parquet-snappy", 1.0)),
     target("decode", "space/*: total", None, "decode", Peer("parquet-zstd", 3.0)),
+    target("seek", "columns/seeks, *: seek on b, warm", None, "p50", AtMost(20.0)),
+    target("seek", "columns/seeks, *: seek on a, warm", None, "p50", AtMost(20.0)),
+    target(
+        "seek",
+        "columns/seeks, 100 M rows: scan ÷ median seek on b, warm",
+        None,
+        "advantage",
+        AtLeast(1000.0),
+    ),
+    target("batches", "columns/UUIDs *: all batches", None, "time", Peer("duckdb", 3.0)),
+    target(
+        "batches",
+        "columns/UUIDs *: median of the last five ÷ of the first five",
+        None,
+        "growth",
+        AtMost(1.2),
+    ),
+    target("upserts", "columns/1,000 random upserts*", None, "rate", Peer("duckdb", 10.0)),
+    target("updates", "columns/1,956 single updates*", None, "rate", Peer("duckdb", 10.0)),
+    target("upserts", "columns/16 columns, *: single upsert", None, "rate", Peer("sqlite", 1.0)),
+    target("upserts", "columns/16 columns, *: single upsert", None, "rate", Peer("duckdb", 50.0)),
+    target("reads", "columns/16 columns, *: point read", None, "p50", AtMost(10.0)),
+    target("reads", "columns/16 columns, *: point read", None, "p50", Peer("duckdb", 20.0)),
+    target("reads", "columns/lineitem, *: point read of 16 columns", None, "p50", AtMost(10.0)),
+    target("reads", "columns/lineitem, *: point read of 16 columns", None, "p50", Peer("duckdb", 20.0)),
+    target("better of both", "columns/16 columns, *: point read", None, "rate", Best(1.0)),
+    target("better of both", "columns/16 columns, *: single update", None, "rate", Best(1.0)),
+    target("better of both", "columns/16 columns, *: group-by, 2 threads", None, "time", Best(1.0)),
+    target("better of both", "columns/16 columns, *: loaded", None, "size", Best(1.0)),
+    target("scans", "columns/lineitem, * fresh", None, "time", Peer("duckdb", 1.0)),
+    target("slow-down", "columns/lineitem, *", None, "slow-down", AtMost(1.3)),
+    target("bulk load", "columns/lineitem, *: bulk load", None, "time", Peer("duckdb", 1.0)),
+    target("size", "columns/lineitem, *: loaded", None, "size", Best(1.0)),
+    target("deletion", "columns/half of the rows deleted, *: after ÷ before", None, "size left", AtMost(0.6)),
+    target("small commits", "columns/*: files ÷ files of a bulk load", None, "growth", AtMost(1.2)),
+    target("mixed", "columns/writer and scanner, *", None, "of the lone rate per core", AtLeast(70.0)),
 ];
 
 impl Target {

@@ -78,7 +78,7 @@ impl Lab {
         Ok(Lab {
             case,
             kind,
-            records: options.records_of(case.suite),
+            records: options.records_of(case),
             machine: Machine::here(&dir),
             dir,
             options: options.clone(),

@@ -4,6 +4,8 @@ mod bigger;
 mod bulk;
 #[cfg(feature = "codecs")]
 mod codecs;
+#[cfg(feature = "codecs")]
+mod columns;
 mod durable;
 mod kekskv;
 #[cfg(feature = "codecs")]
@@ -52,6 +54,8 @@ pub enum Suite {
     CompressedTables,
     /// Sizes and decoding of columns.
     Space,
+    /// Column tables beside DuckDB and SQLite.
+    Columns,
 }
 
 /// What one process measures: a case of a suite, at a number of threads.
@@ -67,7 +71,7 @@ pub struct Case {
 
 impl Suite {
     /// All suites, cheap ones last so that the important figures come first.
-    pub const ALL: [Suite; 10] = [
+    pub const ALL: [Suite; 11] = [
         Suite::Kekskv,
         Suite::Bulk,
         Suite::Durable,
@@ -78,6 +82,7 @@ impl Suite {
         Suite::Codecs,
         Suite::CompressedTables,
         Suite::Space,
+        Suite::Columns,
     ];
 
     /// The name on the command line and of the results file.
@@ -93,6 +98,7 @@ impl Suite {
             Suite::Codecs => "codecs",
             Suite::CompressedTables => "compressed-tables",
             Suite::Space => "space",
+            Suite::Columns => "columns",
         }
     }
 
@@ -114,12 +120,13 @@ impl Suite {
             Suite::Codecs => "Codecs in memory",
             Suite::CompressedTables => "Tables with compressed keys and records",
             Suite::Space => "Columns: size and decoding",
+            Suite::Columns => "Column tables beside DuckDB and SQLite",
         }
     }
 
-    /// Whether the suite runs on engines, one after the other; the others compare codecs.
+    /// Whether the suite runs on engines, one after the other; in the others each case compares what it likes.
     pub fn has_engines(self) -> bool {
-        !matches!(self, Suite::Codecs | Suite::CompressedTables | Suite::Space)
+        !matches!(self, Suite::Codecs | Suite::CompressedTables | Suite::Space | Suite::Columns)
     }
 
     /// Whether a row of a suite without engines is plotted; all are in the tables.
@@ -128,6 +135,16 @@ impl Suite {
             Suite::Space => row.key.workload.ends_with(": total"),
             Suite::Codecs => row.key.metric == "decode",
             Suite::CompressedTables => row.key.workload.starts_with("compressed-tables/keys:"),
+            Suite::Columns => {
+                let is_of = |group: &str| row.key.workload.starts_with(group);
+                row.medians.len() > 1
+                    && match row.key.metric.as_str() {
+                        "rate" | "size" => true,
+                        "p50" => is_of("columns/seeks"),
+                        "time" => is_of("columns/lineitem"),
+                        _ => false,
+                    }
+            }
             _ => true,
         }
     }
@@ -136,16 +153,6 @@ impl Suite {
     pub fn is_built(self) -> bool {
         #[allow(clippy::needless_bool, reason = "the branches are constants of the features that are built")]
         if self.has_engines() { cfg!(feature = "stores") } else { cfg!(feature = "codecs") }
-    }
-
-    /// Records in the data set unless the user says otherwise.
-    pub fn records(self) -> u64 {
-        match self {
-            Suite::CompressedTables => 10_000_000,
-            Suite::Codecs => 131_072,
-            Suite::Space => 1_000_000,
-            _ => 5_000_000,
-        }
     }
 
     /// The processes that the suite runs.
@@ -170,11 +177,35 @@ impl Suite {
             Suite::Space => {
                 &[("lineitem", &[1]), ("orders", &[1]), ("flights", &[1]), ("doubles", &[1]), ("words", &[1])]
             }
+            Suite::Columns => &[
+                ("wide", &[2]),
+                ("random-upserts", &[2]),
+                ("uuids", &[2]),
+                ("changes", &[2]),
+                ("day", &[2]),
+                ("mixed", &[2]),
+                ("lineitem", &[2]),
+                ("seeks", &[2]),
+            ],
         };
         let with_threads = |&(name, threads): &(&'static str, &'static [usize])| {
             threads.iter().map(move |&threads| Case { suite: self, name, threads })
         };
         cases.iter().flat_map(with_threads).collect()
+    }
+}
+
+impl Case {
+    /// Records in the data set unless the user says otherwise.
+    pub fn records(self) -> u64 {
+        match self.suite {
+            Suite::CompressedTables => 10_000_000,
+            Suite::Codecs => 131_072,
+            Suite::Space => 1_000_000,
+            #[cfg(feature = "codecs")]
+            Suite::Columns => columns::records(self),
+            _ => 5_000_000,
+        }
     }
 }
 
@@ -192,7 +223,9 @@ pub fn run(case: Case, kind: Kind, options: &Options) -> Result<Vec<Figure>> {
         Suite::Durable => durable::run(&mut lab)?,
         Suite::Bulk => bulk::run(&mut lab)?,
         Suite::Open => open::run(&mut lab)?,
-        Suite::Codecs | Suite::CompressedTables | Suite::Space => unreachable!("suites without engines"),
+        Suite::Codecs | Suite::CompressedTables | Suite::Space | Suite::Columns => {
+            unreachable!("suites without engines")
+        }
     }
     Ok(lab.finish())
 }
@@ -203,6 +236,7 @@ fn run_codecs(case: Case, options: &Options) -> Result<Vec<Figure>> {
     match case.suite {
         Suite::Codecs => codecs::run(&mut sheet)?,
         Suite::CompressedTables => tables::run(&mut sheet)?,
+        Suite::Columns => columns::run(&mut sheet)?,
         _ => space::run(&mut sheet)?,
     }
     Ok(sheet.finish())

@@ -31,7 +31,7 @@ impl Sheet {
         std::fs::create_dir_all(&options.child.inputs)?;
         Ok(Sheet {
             case,
-            records: options.records_of(case.suite),
+            records: options.records_of(case),
             dir: options.dir.clone(),
             inputs: options.child.inputs.clone(),
             machine: Machine::here(&options.dir),
