@@ -1,7 +1,9 @@
 //! Ranges of keys as ranges of bytes.
 
+use std::ops::Bound;
+
 use super::KeySpec;
-use crate::{Result, ValueRef};
+use crate::{Result, Value, ValueRef};
 
 /// The keys from `lower`, included, to `upper`, excluded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,27 @@ impl KeySpec {
         let upper = match values.len() == self.columns.len() {
             true => Some([lower.as_slice(), &[0]].concat()),
             false => successor(&lower),
+        };
+        Ok(KeyRange { lower, upper })
+    }
+
+    /// All keys between two bounds on their first columns, each of as many values as it likes.
+    pub fn range_between(&self, lower: Bound<&[Value]>, upper: Bound<&[Value]>) -> Result<KeyRange> {
+        let range =
+            |values: &[Value]| self.prefix_range(&values.iter().map(ValueRef::from).collect::<Vec<_>>());
+        let lower = match lower {
+            Bound::Unbounded => Vec::new(),
+            Bound::Included(values) => range(values)?.lower,
+            Bound::Excluded(values) => match range(values)?.upper {
+                Some(lower) => lower,
+                // Nothing is behind.
+                None => return Ok(KeyRange { lower: Vec::new(), upper: Some(Vec::new()) }),
+            },
+        };
+        let upper = match upper {
+            Bound::Unbounded => None,
+            Bound::Included(values) => range(values)?.upper,
+            Bound::Excluded(values) => Some(range(values)?.lower),
         };
         Ok(KeyRange { lower, upper })
     }

@@ -167,15 +167,8 @@ pub(super) fn turnover(
 
 /// Whether two sets are the same.
 fn is_same(a: &ColumnSet, b: &ColumnSet) -> bool {
-    let same_part = |a: &Part, b: &Part| {
-        Arc::ptr_eq(&a.segment, &b.segment)
-            && match (&a.deleted, &b.deleted) {
-                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-                (a, b) => a.is_none() && b.is_none(),
-            }
-    };
     let same_run = |a: &ColumnRun, b: &ColumnRun| {
-        a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(|(a, b)| same_part(a, b))
+        a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(|(a, b)| a.is_same(b))
     };
     a.runs().len() == b.runs().len() && a.runs().iter().zip(b.runs()).all(|(a, b)| same_run(a, b))
 }

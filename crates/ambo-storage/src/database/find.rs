@@ -11,6 +11,7 @@ use super::{
     cursor::Seek,
     index_scan::{IndexRange, IndexScan},
     path::choose,
+    scan::stored_filters,
     snapshot::{Cursor, Snapshot},
     transaction::Transaction,
     value::Value,
@@ -136,21 +137,7 @@ impl<'v> FoundRows<'v> {
         version.table(table)?;
         let definition = version.catalog.table(table).expect("the table is there");
         let schema = ColumnSchema::new(definition)?;
-        let mut stored = Vec::new();
-        for filter in filters {
-            let Some(column) = definition.columns.get(filter.column) else {
-                return Err(Error::Invalid(format!(
-                    "table \"{}\" has no column {}",
-                    definition.name, filter.column
-                )));
-            };
-            stored.push(filter.stored(schema.place(filter.column), column.kind).map_err(|error| {
-                Error::Invalid(format!(
-                    "column \"{}\" of table \"{}\": {error}",
-                    column.name, definition.name
-                ))
-            })?);
-        }
+        let stored = stored_filters(definition, &schema, filters)?;
         let source = choose(moment.view(), table, definition, filters)?;
         Ok(Self { moment, table, schema, filters: stored, source, ready: VecDeque::new() })
     }

@@ -110,7 +110,7 @@ impl Engine {
             let tree = Tree::open(store, sorted.meta);
             runs.runs.push(IndexRun { index: index.id, tree: tree.clone(), pages: sorted.pages });
             if let Some(entry) = &sorted.twice {
-                return Err(taken(index, &tree, entry, rows.after)?);
+                return Err(index.taken_in(&tree, entry, rows.after)?);
             }
             if index.format.of().unique {
                 check_unique(version.table(index.id)?, index, &tree, rows.after)?;
@@ -197,13 +197,4 @@ fn check_unique(
         }
     }
     Ok(())
-}
-
-/// The error for an entry that two rows of a load have.
-fn taken(index: &TableIndex, tree: &Tree, entry: &[u8], after: &Find<'_>) -> Result<Error> {
-    let found = tree.get(entry)?.expect("an entry of the tree");
-    let value = index.value(tree.store(), found.record())?;
-    let key = index.format.row_key(entry, &value)?;
-    let row = after(key)?.unwrap_or_default();
-    Ok(index.format.taken(key, &row))
 }

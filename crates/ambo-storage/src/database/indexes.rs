@@ -11,7 +11,7 @@
 //!    the values. Where only one of the two is left, its entry is written again.
 //! 4. It is ready. This is the only step that a crash does not undo: an index that is not ready is dropped when the database is opened.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use super::{
     blobs::whole,
@@ -19,6 +19,7 @@ use super::{
     cursor::{Cover, MergedCursor, Seek},
     ddl::Effect,
     engine::Engine,
+    index_loads::Find,
     snapshot::Snapshot,
     transaction::Isolation,
     value::Value,
@@ -27,10 +28,10 @@ use super::{
 use crate::{
     Error, Result,
     base::btree::Tree,
-    catalog::IndexDefinition,
+    catalog::{IndexDefinition, TableDefinition},
     id::{TableId, Timestamp},
     index::{EntryFormat, EntrySorter, SortedEntries},
-    page::PageStore,
+    page::{PageRange, PageStore},
     record::Record,
 };
 
@@ -53,6 +54,14 @@ impl TableIndex {
     pub(super) fn value<'r>(&self, store: &Arc<PageStore>, record: Record<'r>) -> Result<Cow<'r, [u8]>> {
         whole(store, self.id, record)
     }
+
+    /// The error for an entry of a tree that another row has, too.
+    pub(super) fn taken_in(&self, tree: &Tree, entry: &[u8], find: &Find<'_>) -> Result<Error> {
+        let found = tree.get(entry)?.expect("an entry of the tree");
+        let value = self.value(tree.store(), found.record())?;
+        let key = self.format.row_key(entry, &value)?;
+        Ok(self.format.taken(key, &find(key)?.unwrap_or_default()))
+    }
 }
 
 /// Bytes of entries that are sorted at once while an index is built, of the deltas' budget: a quarter of it.
@@ -60,41 +69,45 @@ const SORT_SHARE: usize = 4;
 const SORT_BYTES_MIN: usize = 1 << 20;
 
 impl DatabaseVersion {
-    /// Gives each table the indexes that the catalog says it has.
+    /// Gives each table the indexes that the catalog says it has. Only tables whose indexes change are touched.
     pub(super) fn attach_indexes(&mut self) -> Result<()> {
-        let indexed: Vec<_> = self
-            .tables
-            .iter()
-            .filter(|(id, table)| !table.indexes.is_empty() || self.catalog.indexes_of(**id).next().is_some())
-            .map(|(id, _)| *id)
-            .collect();
-        for id in indexed {
+        let mut wanted: BTreeMap<TableId, Vec<(TableId, Arc<TableDefinition>)>> = BTreeMap::new();
+        for (index, definition) in self.catalog.indexes() {
+            let of = definition.index.as_ref().expect("an index");
+            wanted.entry(of.table).or_default().push((index, definition.clone()));
+        }
+        for (id, _) in self.tables.iter().filter(|(_, table)| !table.indexes.is_empty()) {
+            wanted.entry(*id).or_default();
+        }
+        for (id, indexes) in wanted {
+            let Some(table) = self.tables.get(&id).filter(|table| !is_same(&table.indexes, &indexes)) else {
+                continue;
+            };
+            let mut table = table.clone();
             let definition = self.catalog.table(id).expect("it is in the catalog").clone();
-            let indexes = self.catalog.indexes_of(id).map(|(index, of)| {
-                let format = EntryFormat::new(&of.name, of.index.as_ref().expect("an index"), &definition)?;
-                Ok(Arc::new(TableIndex { id: index, format }))
-            });
-            let indexes = indexes.collect::<Result<Vec<_>>>()?;
-            for index in &indexes {
-                if let Some(entries) = self.tables.get_mut(&index.id)
-                    && entries.awaits_main == index.is_ready()
-                {
-                    Arc::make_mut(entries).awaits_main = !index.is_ready();
+            let mut attached = Vec::new();
+            for (id, index) in &indexes {
+                let of = index.index.as_ref().expect("an index");
+                let format = EntryFormat::new(&index.name, of, &definition)?;
+                attached.push(Arc::new(TableIndex { id: *id, format }));
+                if let Some(entries) = self.tables.get_mut(id) {
+                    Arc::make_mut(entries).awaits_main = !of.ready;
                 }
             }
-            let table = self.tables.get_mut(&id).expect("just seen");
-            if !is_same(&table.indexes, &indexes) {
-                Arc::make_mut(table).indexes = indexes.into();
-                self.index_epoch += 1;
-            }
+            Arc::make_mut(&mut table).indexes = attached.into();
+            self.tables.insert(id, table);
+            self.index_epoch += 1;
         }
         Ok(())
     }
 }
 
-fn is_same(a: &[Arc<TableIndex>], b: &[Arc<TableIndex>]) -> bool {
-    let facts = |index: &Arc<TableIndex>| (index.id, index.is_ready(), index.format.name().to_owned());
-    a.iter().map(facts).eq(b.iter().map(facts))
+/// Whether a table has these indexes, under these names and as ready as they are.
+fn is_same(attached: &[Arc<TableIndex>], wanted: &[(TableId, Arc<TableDefinition>)]) -> bool {
+    let same = |(a, (id, b)): (&Arc<TableIndex>, &(TableId, Arc<TableDefinition>))| {
+        a.id == *id && a.format.name() == b.name && Some(a.format.of()) == b.index.as_ref()
+    };
+    attached.len() == wanted.len() && attached.iter().zip(wanted).all(same)
 }
 
 impl Engine {
@@ -149,22 +162,24 @@ impl Engine {
         self.pipeline.publisher.wait(last);
         let snapshot = self.snapshot();
         let index = find_index(snapshot.version(), id)?;
-        let sorted = self.sort_entries(&snapshot, &index)?;
-        if let Some(key) = &sorted.twice {
-            let error = self.taken_twice(&snapshot, &index, &sorted, key);
-            snapshot.version().table(id)?.shared.store.free(sorted.pages);
-            return Err(error?);
-        }
-        let since = snapshot.timestamp();
-        drop(snapshot);
-        if Arc::ptr_eq(&self.current().table(id)?.shared.store, &self.store) {
-            // A crash must not leave an entry whose row it took: the rows of the snapshot become durable first.
-            if let Err(error) = self.flush() {
-                self.give_back(&self.store, sorted.pages);
-                return Err(error);
+        let store = snapshot.version().table(id)?.shared.store.clone();
+        let sorted = self.sort_entries(&snapshot, &index, &store)?;
+        let tree = Tree::open(store.clone(), sorted.meta);
+        let installed = match &sorted.twice {
+            Some(entry) => {
+                let row = |key: &[u8]| {
+                    let row = snapshot.get(index.format.of().table, key)?;
+                    Ok(row.map(|row| row.to_vec()))
+                };
+                index.taken_in(&tree, entry, &row).and_then(Err)
             }
-        }
-        self.install_index_main(id, sorted, since)?;
+            None => {
+                let since = snapshot.timestamp();
+                drop(snapshot);
+                self.install_index_main(id, tree, &sorted.pages, since)
+            }
+        };
+        installed.inspect_err(|_| self.give_back(&store, sorted.pages))?;
         if index.format.of().unique {
             let last = self.pipeline.sequence().last;
             self.pipeline.publisher.wait(last);
@@ -181,9 +196,13 @@ impl Engine {
         (self.options.delta_bytes / SORT_SHARE).max(SORT_BYTES_MIN)
     }
 
-    fn sort_entries(&self, snapshot: &Snapshot, index: &TableIndex) -> Result<SortedEntries> {
-        let store = snapshot.version().table(index.id)?.shared.store.clone();
-        let mut sorter = EntrySorter::new(&store, self.sort_bytes());
+    fn sort_entries(
+        &self,
+        snapshot: &Snapshot,
+        index: &TableIndex,
+        store: &Arc<PageStore>,
+    ) -> Result<SortedEntries> {
+        let mut sorter = EntrySorter::new(store, self.sort_bytes());
         let mut cursor = snapshot.cursor(index.format.of().table)?;
         let mut there = cursor.seek(Seek::First)?;
         while there {
@@ -232,25 +251,19 @@ impl Engine {
         }
     }
 
-    /// The error for an entry that two rows have.
-    fn taken_twice(
+    /// Makes a tree of entries the main tree of an index, below what was written to it meanwhile. Its pages stay the caller's on an error.
+    fn install_index_main(
         &self,
-        snapshot: &Snapshot,
-        index: &TableIndex,
-        sorted: &SortedEntries,
-        entry: &[u8],
-    ) -> Result<Error> {
-        let store = &snapshot.version().table(index.id)?.shared.store;
-        let tree = Tree::open(store.clone(), sorted.meta);
-        let found = tree.get(entry)?.expect("an entry of the tree");
-        let value = index.value(store, found.record())?;
-        let key = index.format.row_key(entry, &value)?;
-        let row = snapshot.get(index.format.of().table, key)?.expect("the snapshot has the row");
-        Ok(index.format.taken(key, &row))
-    }
-
-    /// Makes the entries the main tree of an index, below what was written to it meanwhile.
-    fn install_index_main(&self, id: TableId, sorted: SortedEntries, since: Timestamp) -> Result<()> {
+        id: TableId,
+        tree: Arc<Tree>,
+        pages: &[PageRange],
+        since: Timestamp,
+    ) -> Result<()> {
+        let is_durable = Arc::ptr_eq(tree.store(), &self.store);
+        if is_durable {
+            // A crash must not leave an entry whose row it took: the rows of the snapshot become durable first.
+            self.flush()?;
+        }
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
         let mut next = (*self.versions.load_full()).clone();
@@ -258,20 +271,17 @@ impl Engine {
             return Err(Error::NotFound("the index, or its table, was dropped while it was built".into()));
         };
         let table = Arc::make_mut(table);
-        let store = table.shared.store.clone();
-        if !sorted.meta.is_empty() {
-            table.main = Some(Tree::open(store.clone(), sorted.meta));
+        if !tree.meta().is_empty() {
+            table.main = Some(tree);
         }
         next.index_epoch += 1;
         next.since = next.since.max(since);
-        if !Arc::ptr_eq(&store, &self.store) {
+        if !is_durable {
             self.install_version(next);
             return Ok(());
         }
         let moment = checkpoint.moment();
-        let pages = Turnover { born: sorted.pages.clone(), ..Turnover::default() };
-        let result = self.publish(&mut checkpoint, moment, next, pages);
-        result.inspect_err(|_| self.give_back(&store, sorted.pages))
+        self.publish(&mut checkpoint, moment, next, Turnover { born: pages.to_vec(), ..Turnover::default() })
     }
 }
 

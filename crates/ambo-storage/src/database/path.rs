@@ -6,7 +6,7 @@
 
 use std::{ops::Bound, sync::Arc};
 
-use ambo_codec::{Type, Value as Datum, column::Compare};
+use ambo_codec::{KeyRange, Type, Value as Datum, column::Compare};
 
 use super::{
     cursor::Seek,
@@ -30,15 +30,23 @@ const INTERSECTED_SHARE: u64 = 8;
 /// With more keys than these their list would be too long.
 const INTERSECTED_MAX: u64 = 1 << 20;
 
-/// Bounds of a column.
-type Bounds = (Bound<Datum>, Bound<Datum>);
+/// Bounds of a column, or of the first columns.
+type Bounds<T> = (Bound<T>, Bound<T>);
 
 /// Where rows may be.
 enum Path {
     /// In a range of keys.
     Keys { lower: Vec<u8>, upper: Option<Vec<u8>> },
-    /// In a range of an index: equal values of its first columns, and bounds of the next, if any.
-    Index { index: Arc<TableIndex>, equal: Vec<Datum>, bounds: Option<Bounds> },
+    /// In a range of an index.
+    Index { index: Arc<TableIndex>, range: Leading },
+}
+
+/// What filters say of the first columns of a key or an index.
+enum Leading {
+    /// They are equal to these values.
+    Equal(Vec<Datum>),
+    /// They lie between these: equal to all values but the last, which is a bound.
+    Between(Bounds<Vec<Datum>>),
 }
 
 /// How to get at the rows of a table that answer filters with yes.
@@ -105,7 +113,7 @@ fn equal_to(filters: &[Filter], column: usize, kind: Type) -> Option<Datum> {
 }
 
 /// Bounds of a column.
-fn bounds_of(filters: &[Filter], column: usize, kind: Type) -> Option<Bounds> {
+fn bounds_of(filters: &[Filter], column: usize, kind: Type) -> Option<Bounds<Datum>> {
     let fit = |value: &Datum| (!value.is_null()).then(|| value.clone().fit(kind).ok()).flatten();
     let (mut low, mut high) = (Bound::Unbounded, Bound::Unbounded);
     for filter in filters.iter().filter(|filter| filter.column == column) {
@@ -124,82 +132,66 @@ fn bounds_of(filters: &[Filter], column: usize, kind: Type) -> Option<Bounds> {
     (!matches!((&low, &high), (Bound::Unbounded, Bound::Unbounded))).then_some((low, high))
 }
 
-/// The values that the first of these columns have to be equal to, and bounds of the one behind them.
-fn leading(
-    columns: &[usize],
-    definition: &TableDefinition,
-    filters: &[Filter],
-) -> (Vec<Datum>, Option<Bounds>) {
+/// What the filters say of the first of these columns, if anything.
+fn leading(columns: &[usize], definition: &TableDefinition, filters: &[Filter]) -> Option<Leading> {
     let mut equal = Vec::new();
     for &column in columns {
         let kind = definition.columns[column].kind;
-        match equal_to(filters, column, kind) {
-            Some(value) => equal.push(value),
-            None => return (equal, bounds_of(filters, column, kind)),
+        if let Some(value) = equal_to(filters, column, kind) {
+            equal.push(value);
+            continue;
         }
+        let Some((low, high)) = bounds_of(filters, column, kind) else { break };
+        let behind_equal = |bound: Bound<Datum>| match bound {
+            // All that begins with the equal values.
+            Bound::Unbounded => Bound::Included(equal.clone()),
+            Bound::Included(value) => Bound::Included([&equal[..], &[value]].concat()),
+            Bound::Excluded(value) => Bound::Excluded([&equal[..], &[value]].concat()),
+        };
+        return Some(Leading::Between((behind_equal(low), behind_equal(high))));
     }
-    (equal, None)
+    (!equal.is_empty()).then_some(Leading::Equal(equal))
 }
 
 /// The range of keys that the filters leave, if they leave out some.
 fn key_path(definition: &TableDefinition, filters: &[Filter]) -> Result<Option<Path>> {
-    let spec = definition.key_spec().map_err(|error| Error::Invalid(error.to_string()))?;
-    let (equal, bounds) = leading(&definition.key, definition, filters);
-    if equal.is_empty() && bounds.is_none() {
-        return Ok(None);
-    }
-    let range = |last: Option<&Datum>| {
-        let values: Vec<_> = equal.iter().chain(last).map(ambo_codec::ValueRef::from).collect();
-        spec.prefix_range(&values).map_err(|error| Error::Invalid(error.to_string()))
+    let Some(leading) = leading(&definition.key, definition, filters) else { return Ok(None) };
+    let invalid = |error: ambo_codec::Error| Error::Invalid(error.to_string());
+    let spec = definition.key_spec().map_err(invalid)?;
+    let (lower, upper) = match leading {
+        Leading::Equal(values) => (Bound::Included(values.clone()), Bound::Included(values)),
+        Leading::Between(bounds) => bounds,
     };
-    let whole = range(None)?;
-    let (low, high) = bounds.unwrap_or((Bound::Unbounded, Bound::Unbounded));
-    let lower = match &low {
-        Bound::Unbounded => whole.lower,
-        Bound::Included(value) => range(Some(value))?.lower,
-        Bound::Excluded(value) => match range(Some(value))?.upper {
-            Some(lower) => lower,
-            None => return Ok(Some(Path::Keys { lower: Vec::new(), upper: Some(Vec::new()) })),
-        },
-    };
-    let upper = match &high {
-        Bound::Unbounded => whole.upper,
-        Bound::Included(value) => range(Some(value))?.upper,
-        Bound::Excluded(value) => Some(range(Some(value))?.lower),
-    };
+    let range = spec.range_between(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
+    let KeyRange { lower, upper } = range.map_err(invalid)?;
     Ok(Some(Path::Keys { lower, upper }))
 }
 
 /// The part of an index that the filters leave, if they leave out some.
 fn index_path(index: &Arc<TableIndex>, definition: &TableDefinition, filters: &[Filter]) -> Option<Path> {
-    let of = index.format.of();
-    let (equal, bounds) = leading(&of.columns, definition, filters);
-    let usable = match index.format.is_hashed() {
-        true => equal.len() == of.columns.len(),
-        false => !equal.is_empty() || bounds.is_some(),
-    };
-    usable.then(|| Path::Index { index: index.clone(), equal, bounds })
+    let columns = &index.format.of().columns;
+    let range = leading(columns, definition, filters)?;
+    let is_whole = matches!(&range, Leading::Equal(values) if values.len() == columns.len());
+    (is_whole || !index.format.is_hashed()).then(|| Path::Index { index: index.clone(), range })
+}
+
+impl Leading {
+    fn as_range(&self) -> IndexRange<'_> {
+        match self {
+            Self::Equal(values) => IndexRange::Equal(values),
+            Self::Between((lower, upper)) => {
+                IndexRange::Between(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice))
+            }
+        }
+    }
 }
 
 impl Path {
-    /// Calls `then` with the range of an index.
-    fn with_range<R>(equal: &[Datum], bounds: &Option<Bounds>, then: impl FnOnce(IndexRange<'_>) -> R) -> R {
-        let Some((low, high)) = bounds else { return then(IndexRange::Equal(equal)) };
-        let values = |bound: &Bound<Datum>| match bound {
-            // All that begins with the equal values.
-            Bound::Unbounded => Bound::Included(equal.to_vec()),
-            Bound::Included(value) => Bound::Included([equal, std::slice::from_ref(value)].concat()),
-            Bound::Excluded(value) => Bound::Excluded([equal, std::slice::from_ref(value)].concat()),
-        };
-        let (low, high) = (values(low), values(high));
-        then(IndexRange::Between(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice)))
-    }
-
     fn count(&self, view: &dyn View, table: TableId) -> Result<u64> {
         match self {
             Self::Keys { lower, upper } => view.count_in(table, lower, upper.as_deref()),
-            Self::Index { index, equal, bounds } => {
-                let range = Self::with_range(equal, bounds, |range| index.key_range(range))?;
+            Self::Index { index, range } => {
+                let range = index.key_range(range.as_range())?;
                 view.count_in(index.id, &range.lower, range.upper.as_deref())
             }
         }
@@ -213,9 +205,7 @@ impl Path {
                 upper: upper.clone(),
                 started: false,
             }),
-            Self::Index { index, equal, bounds } => {
-                Self::with_range(equal, bounds, |range| view.entries(index.id, range)).map(Source::Index)
-            }
+            Self::Index { index, range } => view.entries(index.id, range.as_range()).map(Source::Index),
         }
     }
 

@@ -172,7 +172,9 @@ impl Engine {
         catalog.set_storage(id, reshaped.storage)?;
         next.index_epoch += 1;
         let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(gone)?);
-        if !is_same(&table.main, &old.main) || !is_same(&table.columns, &old.columns) {
+        let same_main = table.main.as_ref().map(Arc::as_ptr) == old.main.as_ref().map(Arc::as_ptr);
+        let same_columns = table.columns.as_ref().map(Arc::as_ptr) == old.columns.as_ref().map(Arc::as_ptr);
+        if !same_main || !same_columns {
             return Ok(false);
         }
         let mut shared = TableShared {
@@ -209,13 +211,6 @@ impl Engine {
         published?;
         self.signals.raise(|state| state.merge = true);
         Ok(true)
-    }
-}
-
-fn is_same<T>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-        (a, b) => a.is_none() && b.is_none(),
     }
 }
 

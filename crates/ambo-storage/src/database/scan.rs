@@ -19,7 +19,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{AggregatePlan, Aggregation, ColumnSet, Filter, Groups, Morsel},
+    base::column::{AggregatePlan, Aggregation, ColumnSchema, ColumnSet, Filter, Groups, Morsel},
+    catalog::TableDefinition,
     id::{TableId, Timestamp},
     transaction::write_set::TableWrites,
 };
@@ -74,6 +75,30 @@ impl Snapshot {
     }
 }
 
+/// Where a column of a table is stored.
+fn stored_place(definition: &TableDefinition, schema: &ColumnSchema, column: usize) -> Result<usize> {
+    match column < definition.columns.len() {
+        true => Ok(schema.place(column)),
+        false => Err(Error::Invalid(format!("table \"{}\" has no column {column}", definition.name))),
+    }
+}
+
+/// Filters of a table's columns as filters of what is stored.
+pub(super) fn stored_filters(
+    definition: &TableDefinition,
+    schema: &ColumnSchema,
+    filters: &[Filter],
+) -> Result<Vec<Filter>> {
+    let stored = |filter: &Filter| {
+        let place = stored_place(definition, schema, filter.column)?;
+        let column = &definition.columns[filter.column];
+        filter.stored(place, column.kind).map_err(|error| {
+            Error::Invalid(format!("column \"{}\" of table \"{}\": {error}", column.name, definition.name))
+        })
+    };
+    filters.iter().map(stored).collect()
+}
+
 impl TableScan {
     pub(super) fn new(
         version: &Arc<DatabaseVersion>,
@@ -91,22 +116,9 @@ impl TableScan {
                 definition.storage.name()
             )));
         };
-        let place = |column: usize| match column < definition.columns.len() {
-            true => Ok(schema.place(column)),
-            false => Err(Error::Invalid(format!("table \"{}\" has no column {column}", definition.name))),
-        };
-        let projection = plan.columns.iter().map(|column| place(*column)).collect::<Result<Vec<_>>>()?;
-        let mut filters = Vec::new();
-        for filter in &plan.filters {
-            let stored = place(filter.column)?;
-            let column = &definition.columns[filter.column];
-            filters.push(filter.stored(stored, column.kind).map_err(|error| {
-                Error::Invalid(format!(
-                    "column \"{}\" of table \"{}\": {error}",
-                    column.name, definition.name
-                ))
-            })?);
-        }
+        let place = |column: &usize| stored_place(definition, schema, *column);
+        let projection = plan.columns.iter().map(place).collect::<Result<Vec<_>>>()?;
+        let filters = stored_filters(definition, schema, &plan.filters)?;
         let asked = |column| {
             projection.contains(&column) || filters.iter().any(|filter: &Filter| filter.column == column)
         };

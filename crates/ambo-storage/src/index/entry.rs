@@ -178,10 +178,12 @@ impl EntryFormat {
 
     fn encode(&self, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.spec
-            .encode_prefix(values, &mut bytes)
-            .map_err(|error| Error::Invalid(format!("index \"{}\": {error}", self.name)))?;
+        self.spec.encode_prefix(values, &mut bytes).map_err(|error| self.unfit(error))?;
         Ok(bytes)
+    }
+
+    fn unfit(&self, error: ambo_codec::Error) -> Error {
+        Error::Invalid(format!("index \"{}\": {error}", self.name))
     }
 
     /// The stored key of the row that an entry belongs to.
@@ -225,23 +227,12 @@ impl EntryFormat {
                 self.name
             )));
         }
-        let start = |values: &[Value]| self.prefix(values).map(|range| range.lower);
-        let behind = |values: &[Value]| self.prefix(values).map(|range| range.upper);
-        let lower = match lower {
-            Bound::Unbounded => Vec::new(),
-            Bound::Included(values) => start(values)?,
-            // Nothing is behind a prefix of bytes FF alone.
-            Bound::Excluded(values) => match behind(values)? {
-                Some(lower) => lower,
-                None => return Ok(KeyRange { lower: Vec::new(), upper: Some(Vec::new()) }),
-            },
-        };
-        let upper = match upper {
-            Bound::Unbounded => None,
-            Bound::Included(values) => behind(values)?,
-            Bound::Excluded(values) => Some(start(values)?),
-        };
-        Ok(KeyRange { lower, upper })
+        for bound in [lower, upper] {
+            if let Bound::Included(values) | Bound::Excluded(values) = bound {
+                self.check_width(values)?;
+            }
+        }
+        self.spec.range_between(lower, upper).map_err(|error| self.unfit(error))
     }
 
     fn check_width(&self, values: &[Value]) -> Result<()> {

@@ -40,6 +40,12 @@ impl Part {
         Self { segment, deleted: None }
     }
 
+    /// Whether both are the same segment with the same rows gone.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let gone = |part: &Self| part.deleted.as_ref().map(Arc::as_ptr);
+        Arc::ptr_eq(&self.segment, &other.segment) && gone(self) == gone(other)
+    }
+
     /// Rows, those that are gone among them.
     pub fn rows(&self) -> u32 {
         self.segment.directory().rows()

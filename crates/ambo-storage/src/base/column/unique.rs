@@ -34,8 +34,8 @@ pub struct LoadedParts {
 
 /// The rows of one part of a set that the load has, too.
 struct Known {
-    /// What was deleted of the part when it was looked at.
-    deleted: Option<Arc<Deleted>>,
+    /// The part when it was looked at.
+    of: Part,
     rows: Bitmap,
     /// The same rows in the load, by part.
     loaded: BTreeMap<usize, Bitmap>,
@@ -103,9 +103,8 @@ impl LoadedParts {
     /// # Errors
     /// [`Error::Exists`] with a key that the set has, if that is refused; [`Error::Cancelled`].
     pub fn compare(&mut self, set: &ColumnSet, threads: usize, cancel: &AtomicBool) -> Result<()> {
-        let is_known = |part: &Part| {
-            self.known.get(&part.segment.id()).is_some_and(|known| same(&known.deleted, &part.deleted))
-        };
+        let is_known =
+            |part: &Part| self.known.get(&part.segment.id()).is_some_and(|known| known.of.is_same(part));
         let due: Vec<&Part> = set.parts().filter(|part| !is_known(part)).collect();
         let next = AtomicUsize::new(0);
         let found = Mutex::new(Ok(Vec::new()));
@@ -132,7 +131,7 @@ impl LoadedParts {
     }
 
     fn compare_part(&self, old: &Part, cancel: &AtomicBool) -> Result<Known> {
-        let mut known = Known { deleted: old.deleted.clone(), rows: Bitmap::new(), loaded: BTreeMap::new() };
+        let mut known = Known { of: old.clone(), rows: Bitmap::new(), loaded: BTreeMap::new() };
         let numbers: Vec<_> = (0..self.parts.len()).filter(|&part| overlap(old, &self.parts[part])).collect();
         if numbers.is_empty() || old.live_rows() == 0 {
             return Ok(known);
@@ -187,13 +186,6 @@ fn last_key(part: &Part) -> &[u8] {
 
 fn overlap(a: &Part, b: &Part) -> bool {
     first_key(a) <= last_key(b) && first_key(b) <= last_key(a)
-}
-
-fn same(a: &Option<Arc<Deleted>>, b: &Option<Arc<Deleted>>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-        (a, b) => a.is_none() && b.is_none(),
-    }
 }
 
 /// The end of the parts, sorted by their first keys, that `start` hangs together with.
