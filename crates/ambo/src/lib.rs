@@ -60,7 +60,10 @@ pub use ambo_codec::{
 pub use ambo_storage::{
     Error, Result,
     base::column::{ColumnBuffer, Groups, Morsel, Test},
-    catalog::{Column, IndexDefinition, IndexKind, Storage, TableDefinition, TableOptions},
+    catalog::{
+        Column, DEFAULT_SCHEMA, IndexDefinition, IndexKind, Storage, TableDefinition, TableOptions, nearest,
+        qualify,
+    },
     database::{
         Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Duplicates,
         Estimate, Info, LoadOptions, Loaded, RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan,

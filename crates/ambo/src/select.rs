@@ -7,6 +7,9 @@ use ambo_storage::{
 
 use crate::{Error, Result, Table};
 
+/// What the number of a row is called, in a table whose keys end in one.
+pub(crate) const ROW_NUMBER: &str = "rowid";
+
 /// Which columns of a column table to read, and of which rows.
 ///
 /// ```
@@ -59,6 +62,63 @@ impl Select {
         Ok(self)
     }
 
+    /// Reads the numbers of the rows, too, after the other columns: those of a table without a primary key, or with duplicates.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the keys of the table do not end in a number.
+    pub fn with_row_number(mut self) -> Result<Self> {
+        let definition = self.table.definition();
+        if !definition.is_numbered() {
+            return Err(Error::Invalid(format!("rows of table \"{}\" have no numbers", definition.name)));
+        }
+        self.plan.columns.push(definition.columns.len());
+        Ok(self)
+    }
+
+    /// The same rows, with columns by their places in the definition.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a place where no column is.
+    pub fn columns(mut self, columns: &[usize]) -> Result<Self> {
+        let definition = self.table.definition();
+        let known = definition.columns.len() + usize::from(definition.is_numbered());
+        if let Some(column) = columns.iter().find(|column| **column >= known) {
+            return Err(Error::Invalid(format!("table \"{}\" has no column {column}", definition.name)));
+        }
+        self.plan.columns = columns.to_vec();
+        Ok(self)
+    }
+
+    /// That the constants of all filters fit their columns, whatever the table's storage.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] that says which one does not.
+    pub fn check(&self) -> Result<()> {
+        let definition = self.table.definition();
+        for Filter { column, test } in &self.plan.filters {
+            let column = &definition.columns[*column];
+            test.clone().fit(column.kind).map_err(|error| {
+                Error::Invalid(format!(
+                    "column \"{}\" of table \"{}\": {error}",
+                    column.name, definition.name
+                ))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The filters in words.
+    pub fn describe(&self) -> String {
+        let definition = self.table.definition();
+        let filter = |filter: &Filter| format!("{} {}", definition.columns[filter.column].name, filter.test);
+        self.plan.filters.iter().map(filter).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
     /// Prepares a scan of what is committed now.
     ///
     /// # Errors
@@ -73,10 +133,6 @@ impl Select {
 
     pub(crate) fn with_plan(&self, plan: ScanPlan) -> Self {
         Self { table: self.table.clone(), plan }
-    }
-
-    pub(crate) fn table(&self) -> &Table {
-        &self.table
     }
 
     pub(crate) fn plan(&self) -> &ScanPlan {

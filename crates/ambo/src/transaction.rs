@@ -123,6 +123,19 @@ impl Transaction {
         query.run_on(&self.scan_columns(query.select())?, threads)
     }
 
+    /// What the transaction sees now, as a snapshot that may be shared among threads; its later writes are not shown. REQUIRES: the
+    /// snapshot is not read any more once the transaction was rolled back.
+    ///
+    /// What is read there is no read of a serializable transaction: [`Transaction::note_scan`] says that it is.
+    pub fn view(&self) -> Snapshot {
+        Snapshot::new(self.inner.view())
+    }
+
+    /// Counts a table as read from end to end: a serializable transaction fails if another has changed it.
+    pub fn note_scan(&self, table: &Table) {
+        self.inner.note_scan(table.id());
+    }
+
     /// Marks this moment, for [`Transaction::rollback_to`].
     pub fn savepoint(&mut self) -> Savepoint {
         self.inner.savepoint()
@@ -164,6 +177,7 @@ impl Transaction {
 /// assert_eq!(snapshot.get(&t, b"k")?.unwrap(), b"before");
 /// # Ok::<(), ambo::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Snapshot {
     inner: database::Snapshot,
 }

@@ -367,10 +367,15 @@ impl TableDefinition {
     pub fn key_spec(&self) -> ambo_codec::Result<KeySpec> {
         let mut columns: Vec<_> =
             self.key.iter().map(|&index| KeyColumn::new(self.columns[index].kind)).collect();
-        if self.duplicates || columns.is_empty() {
+        if self.is_numbered() {
             columns.push(KeyColumn::new(Type::U64));
         }
         KeySpec::new(columns)
+    }
+
+    /// Whether stored keys end in a number of the row.
+    pub fn is_numbered(&self) -> bool {
+        self.duplicates || self.key.is_empty()
     }
 
     /// The width of stored keys, if all have the same and it is that of an integer: what key compression needs. Composite keys whose

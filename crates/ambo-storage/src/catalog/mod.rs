@@ -31,7 +31,7 @@ use std::{
 
 pub use definition::{Column, KeyWidth, Storage, TableDefinition};
 pub use index::{INDEX_COLUMNS_MAX, IndexDefinition, IndexKind, IndexOf};
-pub use names::{DEFAULT_SCHEMA, qualify};
+pub use names::{DEFAULT_SCHEMA, nearest, qualify};
 pub use options::TableOptions;
 
 use crate::{

@@ -29,13 +29,16 @@ pub fn qualify(name: &str) -> Result<String> {
 
 /// What to say of a name that is not there, with the nearest that is.
 pub fn not_found<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) -> String {
-    let nearest = known.map(|other| (distance(name, other), other)).min();
-    match nearest {
-        Some((distance, other)) if distance <= 2 + name.len() / 4 => {
-            format!("{what} \"{name}\" (did you mean \"{other}\"?)")
-        }
-        _ => format!("{what} \"{name}\""),
+    match nearest(name, known.map(String::as_str)) {
+        Some(near) => format!("{what} \"{name}\" (did you mean \"{near}\"?)"),
+        None => format!("{what} \"{name}\""),
     }
+}
+
+/// The name that may have been meant.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, near) = known.map(|other| (distance(name, other), other)).min()?;
+    (distance <= 2 + name.len() / 4).then_some(near)
 }
 
 /// Levenshtein's distance in bytes (the usual two-row dynamic programme).

@@ -25,6 +25,7 @@ use crate::{
         blob::{BlobReader, BlobRef, BlobWriter},
     },
     record::{Record, RecordKind, VALUE_BYTES_MAX},
+    transaction::write_set::OwnedRecord,
 };
 
 /// Values longer than this are written to blob pages at once instead of passing through log and delta.
@@ -59,6 +60,19 @@ impl Engine {
     pub(super) fn load_blob(version: &DatabaseVersion, table: TableId, reference: &[u8]) -> Result<Value> {
         let store = &version.table(table)?.shared.store;
         read_whole(store, &Self::decode_blob(reference, table)?).map(Value::owned)
+    }
+
+    /// The value that a transaction wrote; `None` if it deleted the row.
+    pub(super) fn own_value(
+        version: &DatabaseVersion,
+        table: TableId,
+        own: &OwnedRecord,
+    ) -> Result<Option<Value>> {
+        match own.kind {
+            RecordKind::Tombstone => Ok(None),
+            RecordKind::Inline => Ok(Some(Value::owned(own.bytes.clone()))),
+            RecordKind::Blob => Self::load_blob(version, table, &own.bytes).map(Some),
+        }
     }
 
     /// Begins a value of any length under `key`; it is committed when the writer is finished.

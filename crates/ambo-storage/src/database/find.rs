@@ -11,7 +11,7 @@ use super::{
     cursor::Seek,
     index_scan::{IndexRange, IndexScan},
     path::choose,
-    scan::stored_filters,
+    scan::{stored_filters, stored_place},
     snapshot::{Cursor, Snapshot},
     transaction::Transaction,
     value::Value,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnSchema, Filter},
+    base::column::{ColumnBuffer, ColumnSchema, Filter},
     id::TableId,
 };
 
@@ -28,7 +28,7 @@ const BATCH_ROWS: usize = 1024;
 const BATCH_BYTES: usize = 4 << 20;
 
 /// A view of tables at one moment.
-pub(super) trait View {
+pub(super) trait View: Sync {
     fn version(&self) -> &Arc<DatabaseVersion>;
     fn row(&self, table: TableId, key: &[u8]) -> Result<Option<Value>>;
     fn rows_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<Cursor>;
@@ -162,6 +162,32 @@ impl<'v> FoundRows<'v> {
             self.sift(batch)?;
         }
         Ok(self.ready.pop_front())
+    }
+
+    /// Values of some columns of the next rows, `rows` at most; `None` behind the last row. Columns are called by their places in the
+    /// table's definition, and the one behind them is the number that ends the keys, if something does.
+    pub fn next_columns(
+        &mut self,
+        columns: &[usize],
+        rows: usize,
+    ) -> Result<Option<(Vec<ColumnBuffer>, usize)>> {
+        let version = self.moment.view().version();
+        let definition = version.catalog.table(self.table).expect("the table is there");
+        let place = |column: &usize| {
+            let place = stored_place(definition, &self.schema, *column)?;
+            Ok((place, ColumnBuffer::new(self.schema.types()[place])))
+        };
+        let mut buffers = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
+        let mut taken = 0;
+        while taken < rows
+            && let Some((key, row)) = self.next_row()?
+        {
+            self.schema
+                .push_some(&key, &row, &mut buffers)
+                .map_err(|error| Error::Invalid(format!("a row that cannot be read: {error}")))?;
+            taken += 1;
+        }
+        Ok((taken > 0).then(|| (buffers.into_iter().map(|(_, buffer)| buffer).collect(), taken)))
     }
 
     fn fetch(&mut self) -> Result<Vec<FoundRow>> {

@@ -66,7 +66,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Invalid`] for a table of other storage, or a plan that does not fit its columns.
     pub fn scan_columns(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
-        let scan = TableScan::new(self.version(), table, None, self.timestamp(), plan)?;
+        let scan = TableScan::new(self.version(), table, self.own(table), self.timestamp(), plan)?;
         let options = self.engine().options();
         if scan.fresh_rows() > FRESH_ROWS_MAX && options.background_threads && !options.read_only {
             self.engine().request_spill();
@@ -75,11 +75,17 @@ impl Snapshot {
     }
 }
 
-/// Where a column of a table is stored.
-fn stored_place(definition: &TableDefinition, schema: &ColumnSchema, column: usize) -> Result<usize> {
-    match column < definition.columns.len() {
-        true => Ok(schema.place(column)),
-        false => Err(Error::Invalid(format!("table \"{}\" has no column {column}", definition.name))),
+/// Where a column of a table is stored. Behind its columns comes the number that ends the keys of rows, if something does.
+pub(super) fn stored_place(
+    definition: &TableDefinition,
+    schema: &ColumnSchema,
+    column: usize,
+) -> Result<usize> {
+    let columns = definition.columns.len();
+    match column {
+        _ if column < columns => Ok(schema.place(column)),
+        _ if column == columns && definition.is_numbered() => Ok(schema.key_columns() - 1),
+        _ => Err(Error::Invalid(format!("table \"{}\" has no column {column}", definition.name))),
     }
 }
 

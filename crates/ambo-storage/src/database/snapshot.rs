@@ -1,6 +1,6 @@
 //! Snapshots: reads at one moment, in step with nobody.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     count,
@@ -25,6 +25,8 @@ pub struct Snapshot {
     engine: Arc<Engine>,
     at: Timestamp,
     version: Arc<DatabaseVersion>,
+    /// What a transaction wrote so far, if this is its view.
+    own: BTreeMap<TableId, TableWrites>,
 }
 
 impl Snapshot {
@@ -35,7 +37,13 @@ impl Snapshot {
             let version = engine.versions.load_full();
             (version.settled.max(version.since) <= at).then_some(version)
         });
-        Self { engine: engine.clone(), at, version }
+        Self { engine: engine.clone(), at, version, own: BTreeMap::new() }
+    }
+
+    /// The same moment with a transaction's writes.
+    pub(super) fn with_writes(&self, own: BTreeMap<TableId, TableWrites>) -> Self {
+        self.engine.snapshots.register_again(self.at);
+        Self { engine: self.engine.clone(), at: self.at, version: self.version.clone(), own }
     }
 
     /// The moment that it shows.
@@ -48,6 +56,11 @@ impl Snapshot {
         &self.version.catalog
     }
 
+    /// The writes to a table that belong to this view.
+    pub(super) fn own(&self, table: TableId) -> Option<TableWrites> {
+        self.own.get(&table).cloned()
+    }
+
     pub(super) fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
@@ -58,6 +71,9 @@ impl Snapshot {
 
     /// The value of a key.
     pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        if let Some(own) = self.own.get(&table).and_then(|writes| writes.get(key)) {
+            return Engine::own_value(&self.version, table, own);
+        }
         match self.get_raw(table, key)? {
             Some(value) => match value.found().map(|found| found.record().kind) {
                 Some(RecordKind::Tombstone) => Ok(None),
@@ -75,7 +91,7 @@ impl Snapshot {
 
     /// A cursor over a table.
     pub fn cursor(&self, table: TableId) -> Result<Cursor> {
-        self.cursor_over(table, None)
+        self.cursor_over(table, self.own(table))
     }
 
     pub(super) fn cursor_over(&self, table: TableId, own: Option<TableWrites>) -> Result<Cursor> {
@@ -85,13 +101,19 @@ impl Snapshot {
 
     /// How many rows have keys from `lower` on and below `upper`. `None` is unbounded.
     pub fn count(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
-        count::count(self.version.table(table)?, None, self.at, lower, upper)
+        count::count(self.version.table(table)?, self.own(table), self.at, lower, upper)
     }
 
     /// The sum of the keys from `lower` on and below `upper`, as big-endian numbers, and how many there are. REQUIRES: all keys of the
     /// table have one length of up to 8 bytes.
     pub fn sum_keys(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<KeySum> {
-        count::sum_keys(self.version.table(table)?, None, self.at, lower, upper)
+        count::sum_keys(self.version.table(table)?, self.own(table), self.at, lower, upper)
+    }
+}
+
+impl Clone for Snapshot {
+    fn clone(&self) -> Self {
+        self.with_writes(self.own.clone())
     }
 }
 

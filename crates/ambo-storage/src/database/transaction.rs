@@ -1,6 +1,8 @@
 //! Read-write transactions: a snapshot, buffered writes, locks.
 
-use std::{cell::RefCell, collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
+
+use parking_lot::Mutex;
 
 use super::{
     access::check_value,
@@ -55,7 +57,7 @@ struct Reads {
 pub struct Transaction {
     snapshot: Snapshot,
     writes: WriteSet,
-    reads: Option<RefCell<Reads>>,
+    reads: Option<Mutex<Reads>>,
     /// Row locks that were taken, by hash.
     locks: Vec<u64>,
     owner: OwnerId,
@@ -70,7 +72,7 @@ impl Transaction {
         Ok(Self {
             snapshot: Snapshot::new(engine),
             writes: WriteSet::default(),
-            reads: (isolation == Isolation::Serializable).then(RefCell::default),
+            reads: (isolation == Isolation::Serializable).then(Mutex::default),
             locks: Vec::new(),
             owner: engine.new_owner(),
             sync: None,
@@ -98,17 +100,13 @@ impl Transaction {
 
     fn note_read(&self, table: TableId, key: &[u8]) {
         if let Some(reads) = &self.reads {
-            reads.borrow_mut().keys.insert((table, key.into()));
+            reads.lock().keys.insert((table, key.into()));
         }
     }
 
     fn note_range(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) {
         if let Some(reads) = &self.reads {
-            reads.borrow_mut().ranges.push(ReadRange {
-                table,
-                lower: lower.into(),
-                upper: upper.map(Into::into),
-            });
+            reads.lock().ranges.push(ReadRange { table, lower: lower.into(), upper: upper.map(Into::into) });
         }
     }
 
@@ -123,11 +121,7 @@ impl Transaction {
     /// As [`Transaction::get`], for what the outcome does not depend on, or what is written then: it is no read to be checked.
     pub(super) fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
         match self.writes.get(table, key) {
-            Some(own) => match own.kind {
-                RecordKind::Tombstone => Ok(None),
-                RecordKind::Inline => Ok(Some(Value::owned(own.bytes.clone()))),
-                RecordKind::Blob => Engine::load_blob(self.snapshot.version(), table, &own.bytes).map(Some),
-            },
+            Some(own) => Engine::own_value(self.snapshot.version(), table, own),
             None => self.snapshot.get(table, key),
         }
     }
@@ -249,6 +243,18 @@ impl Transaction {
         TableScan::new(self.snapshot.version(), table, own, self.timestamp(), plan)
     }
 
+    /// What the transaction sees now, for readers that outlive this call; its later writes are not shown.
+    ///
+    /// What is read there is no read of a serializable transaction: [`Transaction::note_scan`] says that it is.
+    pub fn view(&self) -> Snapshot {
+        self.snapshot.with_writes(self.writes.tables().clone())
+    }
+
+    /// Counts a table as read from end to end.
+    pub fn note_scan(&self, table: TableId) {
+        self.note_range(table, &[], None);
+    }
+
     /// Marks this moment, to roll back to.
     pub fn savepoint(&mut self) -> Savepoint {
         self.writes.savepoint()
@@ -315,7 +321,7 @@ impl Transaction {
     /// Fails if anything that was read has a newer version.
     fn check_reads(&self, now: &DatabaseVersion) -> Result<()> {
         let Some(reads) = &self.reads else { return Ok(()) };
-        let reads = reads.borrow();
+        let reads = reads.lock();
         let since = self.timestamp();
         for (table, key) in &reads.keys {
             now.table(*table)?.check_unchanged(key, since)?;

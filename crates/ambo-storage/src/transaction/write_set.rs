@@ -64,6 +64,11 @@ impl WriteSet {
         self.tables.get(&table).cloned()
     }
 
+    /// The writes to all tables, shared.
+    pub fn tables(&self) -> &BTreeMap<TableId, TableWrites> {
+        &self.tables
+    }
+
     /// Buffers a write.
     pub fn insert(&mut self, table: TableId, key: &[u8], record: Record<'_>) {
         let owned = OwnedRecord { kind: record.kind, bytes: record.bytes.into() };

@@ -20,7 +20,7 @@ use arrow_array::{
     },
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, SchemaRef};
 
 use super::types;
 use crate::{Error, Result, Select, Snapshot, Transaction, Type};
@@ -56,7 +56,7 @@ const WAITING: usize = 2;
 pub struct Batches {
     scan: TableScan,
     types: Vec<Type>,
-    columns: Vec<crate::Column>,
+    select: Select,
     schema: SchemaRef,
     dictionaries: bool,
     limit: u64,
@@ -89,29 +89,22 @@ impl Transaction {
 impl Batches {
     fn new(select: &Select, scan: TableScan) -> Self {
         let definition = select.table().definition();
-        let columns: Vec<_> =
-            select.plan().columns.iter().map(|column| definition.columns[*column].clone()).collect();
-        let mut batches = Self {
+        let columns = &select.plan().columns;
+        let ty = |column: &usize| definition.columns.get(*column).map_or(Type::U64, |column| column.kind);
+        Self {
             scan,
-            types: columns.iter().map(|column| column.kind).collect(),
-            columns,
-            schema: Arc::new(Schema::empty()),
+            types: columns.iter().map(ty).collect(),
+            schema: types::schema(definition, columns, false),
+            select: select.clone(),
             dictionaries: false,
             limit: u64::MAX,
-        };
-        batches.schema = batches.make_schema();
-        batches
-    }
-
-    fn make_schema(&self) -> SchemaRef {
-        let fields = self.columns.iter().map(|column| types::field(column, self.dictionaries));
-        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+        }
     }
 
     /// Hands out text as numbers of dictionary entries, as it is stored where it repeats. Where it does not, each row has an entry.
     pub fn dictionaries(mut self, on: bool) -> Self {
         self.dictionaries = on;
-        self.schema = self.make_schema();
+        self.schema = types::schema(self.select.table().definition(), &self.select.plan().columns, on);
         self
     }
 
@@ -124,6 +117,19 @@ impl Batches {
     /// The schema of all batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// How many batches there may be at most.
+    pub fn units(&self) -> usize {
+        self.scan.units()
+    }
+
+    /// One of them; `None` if it has no rows. For callers with threads of their own; a limit is not seen here.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for what cannot be read.
+    pub fn read(&self, unit: usize) -> Result<Option<RecordBatch>> {
+        self.unit(unit, &AtomicU64::new(u64::MAX))
     }
 
     /// Reads batches in any order by `threads` threads of its own, which wait when they are ahead.
@@ -241,7 +247,7 @@ impl Batches {
 }
 
 /// What Arrow does not take: only damaged blocks yield it.
-fn refused(error: ArrowError) -> Error {
+pub(super) fn refused(error: ArrowError) -> Error {
     Error::Invalid(format!("a damaged block: {error}"))
 }
 

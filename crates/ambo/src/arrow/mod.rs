@@ -2,8 +2,10 @@
 
 mod export;
 mod import;
+mod rows;
 mod types;
 
 pub use export::{Batches, Stream};
 pub use import::{buffers, definition, type_of};
-pub use types::{data_type, field};
+pub use rows::RowBatches;
+pub use types::{data_type, field, schema};

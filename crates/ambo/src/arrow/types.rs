@@ -9,9 +9,11 @@
 //! | `timestamp` | `timestamp(microsecond, "UTC")` |
 //! | `text`, `binary` | `utf8`, `binary`; text on demand as `dictionary(int32, utf8)` |
 
-use arrow_schema::{DataType, Field, TimeUnit};
+use std::sync::Arc;
 
-use crate::{Column, Type};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+
+use crate::{Column, TableDefinition, Type, select::ROW_NUMBER};
 
 /// The Arrow type that holds what a column type holds.
 pub fn data_type(ty: Type) -> DataType {
@@ -34,6 +36,15 @@ pub fn data_type(ty: Type) -> DataType {
         Type::Utf8 => DataType::Utf8,
         Type::Binary => DataType::Binary,
     }
+}
+
+/// The Arrow schema of some columns of a table. The place behind the last column is the number of a row, for tables whose keys end in one.
+pub fn schema(definition: &TableDefinition, columns: &[usize], dictionaries: bool) -> SchemaRef {
+    let fields = columns.iter().map(|&index| match definition.columns.get(index) {
+        Some(column) => field(column, dictionaries),
+        None => Field::new(ROW_NUMBER, DataType::UInt64, false),
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
 /// The Arrow field of a column, its text with a dictionary if that is asked for.

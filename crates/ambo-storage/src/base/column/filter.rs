@@ -1,5 +1,7 @@
 //! What a scan asks of a column, with constants of its own.
 
+use std::fmt;
+
 use ambo_codec::{
     Result, Type, Value,
     column::{Compare, Predicate},
@@ -32,7 +34,7 @@ impl Test {
     ///
     /// # Errors
     /// A constant that cannot be compared with values of the column.
-    pub(super) fn fit(self, ty: Type) -> Result<Self> {
+    pub fn fit(self, ty: Type) -> Result<Self> {
         Ok(match self {
             Self::Compare(compare, constant) => Self::Compare(compare, fit(constant, ty)?),
             Self::Between(low, high) => Self::Between(fit(low, ty)?, fit(high, ty)?),
@@ -65,6 +67,34 @@ impl Test {
             Self::Contains(part) => then(&Predicate::Contains(part)),
             Self::IsNull => then(&Predicate::IsNull),
             Self::IsNotNull => then(&Predicate::IsNotNull),
+        }
+    }
+}
+
+/// As in a WHERE, without the column.
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compare(compare, constant) => {
+                let sign = match compare {
+                    Compare::Equal => "=",
+                    Compare::NotEqual => "<>",
+                    Compare::Less => "<",
+                    Compare::LessEqual => "<=",
+                    Compare::Greater => ">",
+                    Compare::GreaterEqual => ">=",
+                };
+                write!(f, "{sign} {constant}")
+            }
+            Self::Between(low, high) => write!(f, "between {low} and {high}"),
+            Self::In(list) => {
+                let list: Vec<_> = list.iter().map(Value::to_string).collect();
+                write!(f, "in ({})", list.join(", "))
+            }
+            Self::Prefix(prefix) => write!(f, "begins with '{}'", prefix.escape_ascii()),
+            Self::Contains(part) => write!(f, "contains '{}'", part.escape_ascii()),
+            Self::IsNull => f.write_str("is null"),
+            Self::IsNotNull => f.write_str("is not null"),
         }
     }
 }

@@ -109,7 +109,7 @@ impl ColumnSchema {
     }
 
     /// Appends a row's values of some stored columns, by their places, to their buffers.
-    pub(super) fn push_some(
+    pub fn push_some(
         &self,
         key: &[u8],
         record: &[u8],

@@ -1,0 +1,285 @@
+//! A connection: where statements run, one after the other, in transactions.
+
+use std::{collections::HashMap, sync::Arc};
+
+use ambo::{Savepoint, Snapshot, Transaction};
+use datafusion::common::ScalarValue;
+
+use crate::{
+    Error, ErrorKind, Result, Rows,
+    convert::Params,
+    engine::SqlEngine,
+    parse::{Parsed, Statement, parse},
+    planner::Planner,
+    statement::{self, Prepared},
+    value::scalar,
+    wait::Interrupter,
+};
+
+/// A connection to a database. Statements run in the transaction that BEGIN opened, or each in one of its own.
+///
+/// ```
+/// let db = ambo_sql::Database::in_memory()?;
+/// let mut connection = db.connect();
+/// connection.script("create table accounts (id int primary key, cents bigint not null); begin;")?;
+/// connection.execute("insert into accounts values ($1, $2)", (1, 500i64))?;
+/// let cents: i64 = connection.query("select cents from accounts where id = $1", (1,))?.single()?.into_values()?;
+/// assert_eq!(cents, 500);
+/// connection.execute("rollback", ())?;
+/// assert_eq!(connection.sql("select * from accounts")?.count(), 0);
+/// # Ok::<(), ambo_sql::Error>(())
+/// ```
+pub struct Connection {
+    engine: Arc<SqlEngine>,
+    scope: Scope,
+    prepared: HashMap<String, Arc<Prepared>>,
+    interrupter: Interrupter,
+}
+
+/// What statements see and write to.
+enum Scope {
+    /// Each has a transaction of its own.
+    Auto,
+    Open(Box<OpenTransaction>),
+    ReadOnly(Arc<Snapshot>),
+}
+
+struct OpenTransaction {
+    transaction: Transaction,
+    /// From the oldest to the newest.
+    savepoints: Vec<(String, Savepoint)>,
+}
+
+/// What a statement that writes has at hand.
+pub(crate) struct Work<'a> {
+    pub engine: &'a SqlEngine,
+    pub transaction: &'a mut Transaction,
+    pub interrupter: &'a Interrupter,
+    pub params: &'a [ScalarValue],
+}
+
+impl Work<'_> {
+    /// A planner that sees what the transaction wrote so far.
+    pub(crate) fn planner(&self) -> Result<Planner<'_>> {
+        let view = Arc::new(self.transaction.view());
+        Planner::new(self.engine, view, Some(self.transaction), self.interrupter)
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(engine: Arc<SqlEngine>) -> Self {
+        Self { engine, scope: Scope::Auto, prepared: HashMap::new(), interrupter: Interrupter::default() }
+    }
+
+    /// What ends a statement of this connection from another thread.
+    pub fn interrupter(&self) -> Interrupter {
+        self.interrupter.clone()
+    }
+
+    /// Whether a transaction is open.
+    pub fn in_transaction(&self) -> bool {
+        !matches!(self.scope, Scope::Auto)
+    }
+
+    /// Runs one statement.
+    ///
+    /// # Errors
+    /// [`Error`] that says what is wrong and where. The statement has changed nothing then; an open transaction stays open.
+    pub fn sql(&mut self, statement: &str) -> Result<Rows<'_>> {
+        self.query(statement, ())
+    }
+
+    /// Runs one statement with values for its parameters, `$1`, `$2` … or `?`.
+    ///
+    /// # Errors
+    /// As [`Connection::sql`].
+    pub fn query(&mut self, statement: &str, params: impl Params) -> Result<Rows<'_>> {
+        let parsed = only(statement)?;
+        self.run(parsed.statement, &params.values().iter().map(scalar).collect::<Vec<_>>())
+    }
+
+    /// Runs one statement and returns how many rows it inserted, changed or deleted.
+    ///
+    /// # Errors
+    /// As [`Connection::sql`].
+    pub fn execute(&mut self, statement: &str, params: impl Params) -> Result<u64> {
+        let mut rows = self.query(statement, params)?;
+        rows.try_for_each(|row| row.map(drop))?;
+        Ok(rows.affected().unwrap_or(0))
+    }
+
+    /// Runs statements one after the other until one fails.
+    ///
+    /// # Errors
+    /// That of the first statement that fails; those before it have been done.
+    pub fn script(&mut self, statements: &str) -> Result<()> {
+        for parsed in parse(statements)? {
+            self.run(parsed.statement, &[])?.try_for_each(|row| row.map(drop))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn run_once(mut self, statement: &str) -> Result<Rows<'static>> {
+        self.run(only(statement)?.statement, &[])
+    }
+
+    /// Runs a statement. The rows must not outlive a transaction of the connection: callers tie them to it.
+    pub(crate) fn run(&mut self, statement: Statement, params: &[ScalarValue]) -> Result<Rows<'static>> {
+        self.interrupter.begin();
+        statement::run(self, statement, params)
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<SqlEngine> {
+        &self.engine
+    }
+
+    pub(crate) fn interrupter_ref(&self) -> &Interrupter {
+        &self.interrupter
+    }
+
+    pub(crate) fn prepared(&mut self) -> &mut HashMap<String, Arc<Prepared>> {
+        &mut self.prepared
+    }
+
+    /// A planner for a statement that only reads.
+    pub(crate) fn reader(&self) -> Result<Planner<'_>> {
+        let (view, transaction) = match &self.scope {
+            Scope::Auto => (Arc::new(self.engine.db.snapshot()), None),
+            Scope::Open(open) => (Arc::new(open.transaction.view()), Some(&open.transaction)),
+            Scope::ReadOnly(snapshot) => (snapshot.clone(), None),
+        };
+        Planner::new(&self.engine, view, transaction, &self.interrupter)
+    }
+
+    /// Does something in the open transaction, or in one of its own, which is begun anew after a conflict. All of it is done or nothing.
+    pub(crate) fn write<R>(
+        &mut self,
+        params: &[ScalarValue],
+        mut act: impl FnMut(&mut Work<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let (engine, interrupter) = (&self.engine, &self.interrupter);
+        match &mut self.scope {
+            Scope::ReadOnly(_) => Err(Error::invalid("the transaction is read only")),
+            Scope::Open(open) => {
+                let before = open.transaction.savepoint();
+                let transaction = &mut open.transaction;
+                let result = act(&mut Work { engine, transaction, interrupter, params });
+                if result.is_err() {
+                    open.transaction.rollback_to(before)?;
+                }
+                result
+            }
+            Scope::Auto => loop {
+                let mut transaction = engine.db.begin()?;
+                let result = act(&mut Work { engine, transaction: &mut transaction, interrupter, params })?;
+                match transaction.commit() {
+                    Err(ambo::Error::Conflict(_)) => interrupter.check()?,
+                    Err(error) => return Err(error.into()),
+                    Ok(()) => return Ok(result),
+                }
+            },
+        }
+    }
+
+    /// For statements that cannot be part of a transaction.
+    ///
+    /// # Errors
+    /// A transaction is open.
+    pub(crate) fn require_no_transaction(&self, what: &str) -> Result<()> {
+        match self.scope {
+            Scope::Auto => Ok(()),
+            _ => Err(Error::invalid(format!("{what} is not done inside of a transaction"))
+                .with_hint("COMMIT or ROLLBACK first")),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, read_only: bool, serializable: bool) -> Result<()> {
+        if self.in_transaction() {
+            return Err(Error::invalid("a transaction is open already").with_hint("COMMIT or ROLLBACK first"));
+        }
+        self.scope = match (read_only, serializable) {
+            (true, _) => Scope::ReadOnly(Arc::new(self.engine.db.snapshot())),
+            (false, false) => Scope::open(self.engine.db.begin()?),
+            (false, true) => Scope::open(self.engine.db.begin_serializable()?),
+        };
+        Ok(())
+    }
+
+    pub(crate) fn commit(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.scope, Scope::Auto) {
+            Scope::Auto => Err(no_transaction()),
+            Scope::ReadOnly(_) => Ok(()),
+            Scope::Open(open) => Ok(open.transaction.commit()?),
+        }
+    }
+
+    pub(crate) fn rollback(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.scope, Scope::Auto) {
+            Scope::Auto => Err(no_transaction()),
+            Scope::ReadOnly(_) => Ok(()),
+            Scope::Open(open) => {
+                open.transaction.rollback();
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn savepoint(&mut self, name: String) -> Result<()> {
+        let open = self.open_transaction()?;
+        let savepoint = open.transaction.savepoint();
+        open.savepoints.push((name, savepoint));
+        Ok(())
+    }
+
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let open = self.open_transaction()?;
+        let place = open.place_of(name)?;
+        let savepoint = open.savepoints[place].1;
+        open.savepoints.truncate(place + 1);
+        Ok(open.transaction.rollback_to(savepoint)?)
+    }
+
+    pub(crate) fn release(&mut self, name: &str) -> Result<()> {
+        let open = self.open_transaction()?;
+        let place = open.place_of(name)?;
+        open.savepoints.truncate(place);
+        Ok(())
+    }
+
+    fn open_transaction(&mut self) -> Result<&mut OpenTransaction> {
+        match &mut self.scope {
+            Scope::Open(open) => Ok(open),
+            _ => Err(no_transaction()),
+        }
+    }
+}
+
+impl Scope {
+    fn open(transaction: Transaction) -> Self {
+        Self::Open(Box::new(OpenTransaction { transaction, savepoints: Vec::new() }))
+    }
+}
+
+impl OpenTransaction {
+    /// Where the newest savepoint of this name is.
+    fn place_of(&self, name: &str) -> Result<usize> {
+        let place = self.savepoints.iter().rposition(|(known, _)| known == name);
+        let known = self.savepoints.iter().map(|(name, _)| name.as_str());
+        place.ok_or_else(|| Error::not_found("savepoint", name, known))
+    }
+}
+
+fn no_transaction() -> Error {
+    Error::invalid("no transaction is open").with_hint("BEGIN opens one")
+}
+
+/// The one statement of a text.
+fn only(text: &str) -> Result<Parsed> {
+    let mut all = parse(text)?;
+    match (all.pop(), all.is_empty()) {
+        (Some(parsed), true) => Ok(parsed),
+        (None, _) => Err(Error::new(ErrorKind::Syntax, "there is no statement")),
+        (Some(_), false) => Err(Error::new(ErrorKind::Syntax, "there is more than one statement")
+            .with_hint("run them one by one, or as a script")),
+    }
+}

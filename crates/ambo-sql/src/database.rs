@@ -1,0 +1,67 @@
+//! A database with SQL.
+
+use std::{ops::Deref, path::Path, sync::Arc};
+
+use crate::{Connection, Result, Rows, engine::SqlEngine, engine::SqlOptions};
+
+/// An open database that understands SQL. Everything else it does as [`ambo::Database`], to which it derefs. Clones share it.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("db");
+/// let db = ambo_sql::Database::open(&path)?;
+/// db.sql("create table towns (id int primary key, name text not null)")?;
+/// db.sql("insert into towns values (1, 'Bergen'), (2, 'Porto')")?;
+/// let name: String = db.sql("select name from towns where id = 2")?.single()?.into_values()?;
+/// assert_eq!(name, "Porto");
+/// // The same table without SQL.
+/// assert_eq!(db.table("towns")?.len()?, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Database {
+    engine: Arc<SqlEngine>,
+}
+
+impl Database {
+    /// Opens the database in the directory `path`, or creates it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Ok(Self::new(ambo::Database::open(path)?))
+    }
+
+    /// A new database in memory, gone when it is closed.
+    pub fn in_memory() -> Result<Self> {
+        Ok(Self::new(ambo::Database::in_memory()?))
+    }
+
+    /// SQL for a database that is open.
+    pub fn new(db: ambo::Database) -> Self {
+        Self::with_options(db, SqlOptions::default())
+    }
+
+    /// As [`Database::new`], saying how statements are run.
+    pub fn with_options(db: ambo::Database, options: SqlOptions) -> Self {
+        Self { engine: Arc::new(SqlEngine::new(db, options)) }
+    }
+
+    /// A connection: what transactions, prepared statements and interruption belong to. Each thread has one of its own.
+    pub fn connect(&self) -> Connection {
+        Connection::new(self.engine.clone())
+    }
+
+    /// Runs one statement by itself, on a new connection.
+    ///
+    /// # Errors
+    /// As [`Connection::sql`].
+    pub fn sql(&self, statement: &str) -> Result<Rows<'static>> {
+        self.connect().run_once(statement)
+    }
+}
+
+impl Deref for Database {
+    type Target = ambo::Database;
+
+    fn deref(&self) -> &ambo::Database {
+        &self.engine.db
+    }
+}

@@ -1,0 +1,119 @@
+//! What all connections to a database share: the planner's functions and settings, its memory, and its threads.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, OnceLock},
+};
+
+use datafusion::{
+    execution::{
+        SessionState, SessionStateBuilder,
+        memory_pool::FairSpillPool,
+        runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
+    },
+    prelude::SessionConfig,
+};
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::{Error, ErrorKind, Result};
+
+/// How statements are run.
+#[derive(Clone, Debug)]
+#[must_use = "options do nothing until a database is opened with them"]
+pub struct SqlOptions {
+    threads: usize,
+    memory_bytes: usize,
+}
+
+impl Default for SqlOptions {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Self { threads, memory_bytes: 4 << 30 }
+    }
+}
+
+impl SqlOptions {
+    /// As many threads as the machine has processors, and 4 GiB.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many threads work on a statement, at least one.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// How much memory the operators of all statements may use together; what does not fit goes to temporary files where an operator can
+    /// do with that, and is an error elsewhere.
+    pub fn memory_bytes(mut self, bytes: usize) -> Self {
+        self.memory_bytes = bytes;
+        self
+    }
+}
+
+/// See the module.
+pub(crate) struct SqlEngine {
+    pub db: ambo::Database,
+    pub options: SqlOptions,
+    state: OnceLock<SessionState>,
+    runtime: OnceLock<Runtime>,
+}
+
+impl SqlEngine {
+    pub(crate) fn new(db: ambo::Database, options: SqlOptions) -> Self {
+        Self { db, options, state: OnceLock::new(), runtime: OnceLock::new() }
+    }
+
+    /// The planner's state; made when first a statement needs the planner.
+    pub(crate) fn state(&self) -> Result<&SessionState> {
+        if let Some(state) = self.state.get() {
+            return Ok(state);
+        }
+        let made = self.make_state()?;
+        Ok(self.state.get_or_init(|| made))
+    }
+
+    fn make_state(&self) -> Result<SessionState> {
+        let mut config = SessionConfig::new().with_target_partitions(self.options.threads);
+        let options = config.options_mut();
+        options.catalog.create_default_catalog_and_schema = false;
+        options.sql_parser.collect_spans = true;
+        options.sql_parser.parse_float_as_decimal = true;
+        options.sql_parser.map_string_types_to_utf8view = false;
+        options.execution.parquet.schema_force_view_types = false;
+        options.execution.time_zone = None;
+        Ok(SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(self.runtime_env()?)
+            .with_default_features()
+            .build())
+    }
+
+    fn runtime_env(&self) -> Result<Arc<RuntimeEnv>> {
+        let pool = Arc::new(FairSpillPool::new(self.options.memory_bytes));
+        Ok(Arc::new(RuntimeEnvBuilder::new().with_memory_pool(pool).build()?))
+    }
+
+    /// The threads that work on statements beside the caller's own; started when first a statement needs them.
+    pub(crate) fn runtime(&self) -> Result<&Handle> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime.handle());
+        }
+        let made = Builder::new_multi_thread()
+            .worker_threads(self.options.threads)
+            .thread_name("ambo-sql")
+            .build()
+            .map_err(|error| Error::new(ErrorKind::Execution, format!("starting threads: {error}")))?;
+        Ok(self.runtime.get_or_init(|| made).handle())
+    }
+}
+
+impl Drop for SqlEngine {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // What still runs belongs to statements that nobody waits for.
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What can go wrong with a statement, where in it, and what may help.
+
+use std::fmt;
+
+use ambo::{Error as StorageError, nearest};
+use datafusion::{common::SchemaError, error::DataFusionError, sql::sqlparser::parser::ParserError};
+
+/// The result of a statement.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What kind of thing is wrong: what to do next depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text is no SQL that is understood.
+    Syntax,
+    /// A table, column, function or the like is not there.
+    NotFound,
+    /// A name or a key is taken, or a rule of the table forbids the row.
+    Constraint,
+    /// The statement cannot be done as it is meant: types that do not fit, what is not supported.
+    Invalid,
+    /// Another transaction was in the way: roll back and run the transaction again.
+    Conflict,
+    /// The statement was interrupted.
+    Cancelled,
+    /// Something went wrong while the statement ran: a division by zero, memory at an end, a file that cannot be read.
+    Execution,
+    /// The database: its disk, its files, its state.
+    Storage,
+}
+
+/// A place in the text of a statement; both count from 1, columns in characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The line.
+    pub line: u64,
+    /// The character in the line.
+    pub column: u64,
+}
+
+/// A statement that failed. It changed nothing.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    place: Option<Place>,
+    hint: Option<String>,
+    source: Option<StorageError>,
+}
+
+impl Error {
+    /// An error of a kind.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), place: None, hint: None, source: None }
+    }
+
+    /// What the statement asks for cannot be done.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// Something that is named is not there; `known` are the names that are.
+    pub(crate) fn not_found<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
+        let error = Self::new(ErrorKind::NotFound, format!("there is no {what} \"{name}\""));
+        match nearest(name, known) {
+            Some(near) => error.with_hint(format!("did you mean \"{near}\"?")),
+            None => error,
+        }
+    }
+
+    /// The same with what may help.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with the place in the statement.
+    #[must_use]
+    pub(crate) fn at(mut self, place: Place) -> Self {
+        self.place.get_or_insert(place);
+        self
+    }
+
+    /// What kind of thing is wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What is wrong, in a sentence.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Where in the statement, if that is known.
+    pub fn place(&self) -> Option<Place> {
+        self.place
+    }
+
+    /// What may help.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Whether the same transaction may succeed when it is run again.
+    pub fn is_retryable(&self) -> bool {
+        self.kind == ErrorKind::Conflict
+    }
+
+    /// The error of the store that is behind it.
+    pub fn storage(&self) -> Option<&StorageError> {
+        self.source.as_ref()
+    }
+
+    /// The message with the line of the statement that it is about, and a mark below the place.
+    pub fn show(&self, statement: &str) -> String {
+        let mut text = format!("error: {}", self.message);
+        if let Some(place) = self.place
+            && let Some(line) = statement.lines().nth(place.line as usize - 1)
+        {
+            let before: String = line.chars().take(place.column as usize - 1).collect();
+            let blank: String = before.chars().map(|c| if c == '\t' { c } else { ' ' }).collect();
+            text.push_str(&format!("\n{line}\n{blank}^"));
+        }
+        if let Some(hint) = &self.hint {
+            text.push_str(&format!("\nhint: {hint}"));
+        }
+        text
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(place) = self.place {
+            write!(f, " (line {}, column {})", place.line, place.column)?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source as _)
+    }
+}
+
+impl From<StorageError> for Error {
+    fn from(error: StorageError) -> Self {
+        let kind = match &error {
+            StorageError::Conflict(_) | StorageError::Lock(_) => ErrorKind::Conflict,
+            StorageError::Exists(_) => ErrorKind::Constraint,
+            StorageError::NotFound(_) => ErrorKind::NotFound,
+            StorageError::Invalid(_) => ErrorKind::Invalid,
+            StorageError::Cancelled => ErrorKind::Cancelled,
+            _ => ErrorKind::Storage,
+        };
+        Self { kind, message: error.to_string(), place: None, hint: None, source: Some(error) }
+    }
+}
+
+impl From<ParserError> for Error {
+    fn from(error: ParserError) -> Self {
+        let (ParserError::TokenizerError(text) | ParserError::ParserError(text)) = error else {
+            return Self::new(ErrorKind::Syntax, "the statement is nested too deeply");
+        };
+        let (message, place) = split_place(&text);
+        let error = Self::new(ErrorKind::Syntax, message);
+        match place {
+            Some(place) => error.at(place),
+            None => error,
+        }
+    }
+}
+
+/// A message of the parser, and the place that stands at its end.
+fn split_place(text: &str) -> (String, Option<Place>) {
+    let split = || {
+        let (message, place) = text.rsplit_once(" at Line: ")?;
+        let (line, column) = place.split_once(", Column: ")?;
+        Some((message.to_owned(), Place { line: line.parse().ok()?, column: column.trim().parse().ok()? }))
+    };
+    match split() {
+        Some((message, place)) if place.line > 0 => (message, Some(place)),
+        Some((message, _)) => (message, None),
+        None => (text.to_owned(), None),
+    }
+}
+
+impl From<DataFusionError> for Error {
+    fn from(error: DataFusionError) -> Self {
+        match error {
+            DataFusionError::Context(_, inner) => Self::from(*inner),
+            DataFusionError::Shared(shared) => match std::sync::Arc::try_unwrap(shared) {
+                Ok(inner) => Self::from(inner),
+                Err(shared) => Self::new(ErrorKind::Execution, shared.strip_backtrace()),
+            },
+            DataFusionError::Diagnostic(diagnostic, inner) => {
+                let error = Self::from(*inner);
+                match diagnostic.span {
+                    Some(span) if span.start.line > 0 => {
+                        error.at(Place { line: span.start.line, column: span.start.column })
+                    }
+                    _ => error,
+                }
+            }
+            DataFusionError::External(inner) => match inner.downcast::<StorageError>() {
+                Ok(error) => Self::from(*error),
+                Err(inner) => match inner.downcast::<Self>() {
+                    Ok(error) => *error,
+                    Err(inner) => Self::new(ErrorKind::Execution, inner.to_string()),
+                },
+            },
+            DataFusionError::SQL(error, _) => Self::from(*error),
+            DataFusionError::SchemaError(error, _) => of_schema(*error),
+            DataFusionError::Plan(message) => Self::new(ErrorKind::Invalid, plain(&message)),
+            DataFusionError::NotImplemented(message) => {
+                Self::new(ErrorKind::Invalid, format!("not supported: {}", plain(&message)))
+            }
+            DataFusionError::Execution(message) => Self::new(ErrorKind::Execution, plain(&message)),
+            DataFusionError::ResourcesExhausted(message) => {
+                Self::new(ErrorKind::Execution, format!("out of memory: {}", plain(&message)))
+                    .with_hint("give the statement more memory, or ask for less at once")
+            }
+            DataFusionError::ArrowError(error, _) => {
+                Self::new(ErrorKind::Execution, plain(&error.to_string()))
+            }
+            other => Self::new(ErrorKind::Execution, plain(&other.strip_backtrace())),
+        }
+    }
+}
+
+/// A message without what is added for developers of the planner.
+fn plain(message: &str) -> String {
+    let message = message.split("\n\nbacktrace:").next().unwrap_or_default();
+    let message = message.split("This issue was likely caused by a bug").next().unwrap_or_default();
+    message.trim().to_owned()
+}
+
+fn of_schema(error: SchemaError) -> Error {
+    match error {
+        SchemaError::FieldNotFound { field, valid_fields } => {
+            let known: Vec<_> = valid_fields.iter().map(|field| field.name.clone()).collect();
+            let mut error = Error::not_found("column", &field.name, known.iter().map(String::as_str));
+            if error.hint.is_none() && !known.is_empty() {
+                error = error.with_hint(format!("there are {}", known.join(", ")));
+            }
+            error
+        }
+        other => Error::invalid(other.to_string()),
+    }
+}
+
+/// An error on its way through the planner's operators.
+pub(crate) fn outer(error: impl Into<Error>) -> DataFusionError {
+    DataFusionError::External(Box::new(error.into()))
+}

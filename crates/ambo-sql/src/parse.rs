@@ -1,0 +1,213 @@
+//! Text to statements: those of the parser, and our own forms around them.
+//!
+//! Ours are what stands behind a CREATE TABLE (`STORAGE = column`, `SORT KEY (a, b)`, `KEY COMPRESSION = bp128`, `RECORD COMPRESSION =
+//! zstd`, `LOG = off`, also before its AS) and `ALTER TABLE t SET` with the same options.
+
+use std::ops::Range;
+
+use datafusion::sql::sqlparser::{
+    ast::{self, Ident, ObjectName},
+    dialect::GenericDialect,
+    keywords::Keyword,
+    parser::{IsOptional, Parser, ParserError},
+    tokenizer::{Token, TokenWithSpan, Tokenizer},
+};
+
+use crate::{Result, names};
+
+/// The dialect: the parser's most generous.
+pub(crate) static DIALECT: GenericDialect = GenericDialect {};
+
+/// An option of a table as it was written: its name in small letters, and its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TableOption {
+    pub name: String,
+    pub value: Ident,
+}
+
+/// What stands behind the columns of a CREATE TABLE, or is set later.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct TableSettings {
+    pub options: Vec<TableOption>,
+    pub sort_key: Vec<Ident>,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(crate) enum Statement {
+    /// As the parser knows it.
+    Sql(Box<ast::Statement>),
+    CreateTable(Box<ast::CreateTable>, TableSettings),
+    /// ALTER TABLE … SET with our options.
+    AlterTable(ObjectName, TableSettings),
+}
+
+/// A statement and where its text is.
+#[derive(Clone, Debug)]
+pub(crate) struct Parsed {
+    pub statement: Statement,
+    pub text: Range<usize>,
+}
+
+/// All statements of a text.
+///
+/// # Errors
+/// [`crate::ErrorKind::Syntax`] with the place.
+pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>> {
+    let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
+    let lines = line_starts(text);
+    let mut parser = Parser::new(&DIALECT).with_tokens_with_locations(tokens);
+    let mut all = Vec::new();
+    loop {
+        while parser.consume_token(&Token::SemiColon) {}
+        let start = parser.peek_token();
+        if start.token == Token::EOF {
+            return Ok(all);
+        }
+        let from = offset(text, &lines, &start);
+        let statement = statement(&mut parser)?;
+        let next = parser.peek_token();
+        match next.token {
+            Token::SemiColon | Token::EOF => {}
+            _ => return Err(parser.expected::<()>("the end of the statement", next).unwrap_err().into()),
+        }
+        let to = if next.token == Token::EOF { text.len() } else { offset(text, &lines, &next) };
+        all.push(Parsed { statement, text: from..to });
+    }
+}
+
+/// Where each line begins.
+fn line_starts(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+}
+
+/// The byte at which a token begins.
+fn offset(text: &str, lines: &[usize], token: &TokenWithSpan) -> usize {
+    let (line, column) = (token.span.start.line as usize, token.span.start.column as usize);
+    let Some(&start) = line.checked_sub(1).and_then(|line| lines.get(line)) else { return text.len() };
+    let rest = &text[start..];
+    let within = rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at);
+    start + within
+}
+
+fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
+    if parser.peek_keyword(Keyword::ALTER)
+        && let Some((name, settings)) = parser.maybe_parse(alter_table)?
+    {
+        return Ok(Statement::AlterTable(name, settings));
+    }
+    match parser.parse_statement()? {
+        ast::Statement::CreateTable(mut create) => {
+            let settings = settings(parser)?;
+            if create.query.is_none() && parser.parse_keyword(Keyword::AS) {
+                create.query = Some(parser.parse_query()?);
+            }
+            Ok(Statement::CreateTable(Box::new(create), settings))
+        }
+        other => Ok(Statement::Sql(Box::new(other))),
+    }
+}
+
+fn alter_table(parser: &mut Parser<'_>) -> Result<(ObjectName, TableSettings), ParserError> {
+    parser.expect_keywords(&[Keyword::ALTER, Keyword::TABLE])?;
+    let name = parser.parse_object_name(false)?;
+    parser.expect_keyword(Keyword::SET)?;
+    let settings = settings(parser)?;
+    match settings == TableSettings::default() {
+        false => Ok((name, settings)),
+        true => parser.expected("an option of a table", parser.peek_token()),
+    }
+}
+
+/// Names of options, by their words.
+const OPTIONS: [(&str, &[&str]); 6] = [
+    ("storage", &["STORAGE"]),
+    ("key compression", &["KEY", "COMPRESSION"]),
+    ("record compression", &["RECORD", "COMPRESSION"]),
+    ("record dictionary", &["RECORD", "DICTIONARY"]),
+    ("log", &["LOG"]),
+    ("comment", &["COMMENT"]),
+];
+
+fn settings(parser: &mut Parser<'_>) -> Result<TableSettings, ParserError> {
+    let mut settings = TableSettings::default();
+    loop {
+        if words(parser, &["SORT", "KEY"]) {
+            settings.sort_key = parser.parse_parenthesized_column_list(IsOptional::Mandatory, false)?;
+            continue;
+        }
+        let Some((name, _)) = OPTIONS.iter().find(|(_, of)| words(parser, of)) else { return Ok(settings) };
+        let _ = parser.consume_token(&Token::Eq);
+        let value = match parser.next_token() {
+            TokenWithSpan { token: Token::Word(word), span } => word.into_ident(span),
+            TokenWithSpan { token: Token::SingleQuotedString(text), span } => {
+                Ident::with_quote_and_span('"', span, text)
+            }
+            other => return parser.expected("a value", other),
+        };
+        settings.options.push(TableOption { name: (*name).to_owned(), value });
+        let _ = parser.consume_token(&Token::Comma);
+    }
+}
+
+/// Takes these words if they come next.
+fn words(parser: &mut Parser<'_>, wanted: &[&str]) -> bool {
+    let is_next = wanted.iter().enumerate().all(|(nth, wanted)| {
+        matches!(&parser.peek_nth_token(nth).token, Token::Word(word)
+            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+    });
+    if is_next {
+        wanted.iter().for_each(|_| drop(parser.next_token()));
+    }
+    is_next
+}
+
+impl TableOption {
+    /// The value in small letters, or as it stands between quotes.
+    pub fn value(&self) -> String {
+        names::ident(&self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_told_apart_with_their_text() {
+        let text = "select 'ä;b' ;\n insert into t values (1);;\nselect 2";
+        let parsed = parse(text).unwrap();
+        let texts: Vec<_> = parsed.iter().map(|parsed| text[parsed.text.clone()].trim()).collect();
+        assert_eq!(texts, ["select 'ä;b'", "insert into t values (1)", "select 2"]);
+        assert!(parse(" ; ").unwrap().is_empty());
+    }
+
+    #[test]
+    fn tables_have_options_of_ours() {
+        let text = "create table t (a int primary key, b text) storage = column sort key (b, a) record compression = zstd as select 1, 'x'";
+        let [Parsed { statement: Statement::CreateTable(create, settings), .. }] = &parse(text).unwrap()[..]
+        else {
+            panic!("one table")
+        };
+        assert_eq!(create.columns.len(), 2);
+        assert!(create.query.is_some());
+        assert_eq!(settings.sort_key.len(), 2);
+        let options: Vec<_> =
+            settings.options.iter().map(|option| (option.name.as_str(), option.value())).collect();
+        assert_eq!(options, [("storage", "column".into()), ("record compression", "zstd".into())]);
+
+        let parsed = parse("alter table s.t set storage column").unwrap();
+        assert!(matches!(&parsed[0].statement, Statement::AlterTable(name, settings)
+            if name.to_string() == "s.t" && settings.options[0].value() == "column"));
+        assert!(matches!(parse("alter table t rename to u").unwrap()[0].statement, Statement::Sql(_)));
+    }
+
+    #[test]
+    fn mistakes_have_their_place() {
+        let error = parse("select 1;\nselect (2 from t").unwrap_err();
+        assert_eq!(error.place().map(|place| place.line), Some(2), "{error}");
+        let error = parse("create table t (a int) storage = ").unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Syntax);
+        assert!(parse("select 1 2").is_err());
+    }
+}

@@ -1,0 +1,310 @@
+//! From a statement's tree to a plan and its rows, at one moment.
+
+use std::{
+    collections::HashMap,
+    ops::ControlFlow,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ambo::{Snapshot, Transaction};
+use arrow::datatypes::DataType;
+use datafusion::{
+    catalog::TableFunctionArgs,
+    common::{
+        ParamValues, Result as PlanResult, ScalarValue, TableReference, config::ConfigOptions,
+        file_options::file_type::FileType, metadata::ScalarAndMetadata,
+    },
+    datasource::{cte_worktable::CteWorkTable, file_format::format_as_file_type, provider_as_source},
+    error::DataFusionError,
+    execution::{SendableRecordBatchStream, SessionState},
+    logical_expr::{
+        AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF,
+        planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner},
+    },
+    physical_plan::{ExecutionPlan, execute_stream},
+    sql::{
+        planner::{ParserOptions, SqlToRel},
+        sqlparser::ast::{self, Visit, Visitor},
+    },
+};
+
+use crate::{Error, Result, engine::SqlEngine, error::outer, names, table::StoredTable, wait::Interrupter};
+
+/// Plans statements against a view of the database.
+pub(crate) struct Planner<'a> {
+    engine: &'a SqlEngine,
+    view: Arc<Snapshot>,
+    /// The transaction whose view it is: a serializable one has to know what is read.
+    transaction: Option<&'a Transaction>,
+    interrupter: &'a Interrupter,
+    state: SessionState,
+    /// Tables that are only there for this statement, by name.
+    extra: HashMap<String, Arc<dyn TableSource>>,
+    /// Whether tables without a primary key show the number of a row.
+    row_numbers: bool,
+    resolved: Mutex<HashMap<String, Arc<dyn TableSource>>>,
+}
+
+impl<'a> Planner<'a> {
+    pub(crate) fn new(
+        engine: &'a SqlEngine,
+        view: Arc<Snapshot>,
+        transaction: Option<&'a Transaction>,
+        interrupter: &'a Interrupter,
+    ) -> Result<Self> {
+        let mut state = engine.state()?.clone();
+        let options = state.config_options().clone();
+        state.execution_props_mut().mark_start_execution(options);
+        Ok(Self {
+            engine,
+            view,
+            transaction,
+            interrupter,
+            state,
+            extra: HashMap::new(),
+            row_numbers: false,
+            resolved: Mutex::new(HashMap::new()),
+        })
+    }
+
+    /// The same, with the numbers of rows as a last column of tables without a primary key.
+    pub(crate) fn with_row_numbers(mut self) -> Self {
+        self.row_numbers = true;
+        self
+    }
+
+    /// Adds a table that only this statement knows.
+    pub(crate) fn add_table(&mut self, name: &str, source: Arc<dyn TableSource>) {
+        self.extra.insert(name.to_owned(), source);
+    }
+
+    pub(crate) fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    fn to_relation(&self) -> SqlToRel<'_, Self> {
+        SqlToRel::new_with_options(self, ParserOptions::from(&self.state.config_options().sql_parser))
+    }
+
+    /// The plan of a statement, with values for its parameters.
+    pub(crate) fn plan(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
+        let plan = self.to_relation().sql_statement_to_plan(statement)?;
+        self.bind(plan, params)
+    }
+
+    /// The plan of a query.
+    pub(crate) fn plan_query(&self, query: &ast::Query, params: &[ScalarValue]) -> Result<LogicalPlan> {
+        self.plan(ast::Statement::Query(Box::new(query.clone())), params)
+    }
+
+    fn bind(&self, plan: LogicalPlan, params: &[ScalarValue]) -> Result<LogicalPlan> {
+        let wanted = plan.get_parameter_names()?;
+        if wanted.is_empty() {
+            return Ok(plan);
+        }
+        for name in &wanted {
+            let number = name.trim_start_matches('$').parse::<usize>().unwrap_or(0);
+            if number == 0 || number > params.len() {
+                let given = params.len();
+                return Err(Error::invalid(format!(
+                    "there is no value for the parameter {name}; {given} were given"
+                )));
+            }
+        }
+        let values = params.iter().cloned().map(ScalarAndMetadata::from).collect();
+        Ok(plan.with_param_values(ParamValues::List(values))?)
+    }
+
+    /// The operators of a plan.
+    pub(crate) fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+        let _threads = self.engine.runtime()?.enter();
+        Ok(self.interrupter.wait(self.state.create_physical_plan(plan))??)
+    }
+
+    /// The rows of a plan.
+    pub(crate) fn stream(&self, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
+        let physical = self.physical(plan)?;
+        let _threads = self.engine.runtime()?.enter();
+        Ok(execute_stream(physical, self.state.task_ctx())?)
+    }
+
+    /// All rows of a plan.
+    pub(crate) fn collect(&self, plan: &LogicalPlan) -> Result<Vec<arrow::array::RecordBatch>> {
+        let stream = self.stream(plan)?;
+        let _threads = self.engine.runtime()?.enter();
+        Ok(self.interrupter.wait(datafusion::physical_plan::common::collect(stream))??)
+    }
+
+    fn source(&self, name: &TableReference) -> Result<Arc<dyn TableSource>> {
+        let qualified = match name {
+            TableReference::Bare { table } => table.to_string(),
+            TableReference::Partial { schema, table } => format!("{schema}.{table}"),
+            TableReference::Full { .. } => {
+                return Err(Error::invalid(format!(
+                    "\"{name}\" is no name of a table: those are table or schema.table"
+                )));
+            }
+        };
+        if let Some(source) = self.extra.get(&qualified) {
+            return Ok(source.clone());
+        }
+        if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&qualified) {
+            return Ok(source.clone());
+        }
+        let source = self.find(&qualified)?;
+        self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
+        Ok(source)
+    }
+
+    fn find(&self, name: &str) -> Result<Arc<dyn TableSource>> {
+        match self.engine.db.table(name) {
+            Ok(table) => {
+                if let Some(transaction) = self.transaction {
+                    transaction.note_scan(&table);
+                }
+                Ok(provider_as_source(Arc::new(StoredTable::new(table, self.view.clone(), self.row_numbers))))
+            }
+            Err(ambo::Error::NotFound(_)) => {
+                let known = self.engine.db.tables();
+                let known: Vec<_> =
+                    known.iter().map(|name| name.strip_prefix("main.").unwrap_or(name)).collect();
+                Err(Error::not_found("table", name, known.into_iter()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl ContextProvider for Planner<'_> {
+    fn get_table_source(&self, name: TableReference) -> PlanResult<Arc<dyn TableSource>> {
+        self.source(&name).map_err(outer)
+    }
+
+    fn get_file_type(&self, extension: &str) -> PlanResult<Arc<dyn FileType>> {
+        let format = self.state.get_file_format_factory(extension).ok_or_else(|| {
+            DataFusionError::Plan(format!("there is no format of files with the ending \"{extension}\""))
+        })?;
+        Ok(format_as_file_type(format))
+    }
+
+    fn get_table_function_source(&self, name: &str, args: Vec<Expr>) -> PlanResult<Arc<dyn TableSource>> {
+        let functions = self.state.table_functions();
+        let Some(function) = functions.get(name) else {
+            let known = functions.keys().map(String::as_str);
+            return Err(outer(Error::not_found("table function", name, known)));
+        };
+        let args = TableFunctionArgs::new(&args, &self.state);
+        Ok(provider_as_source(function.create_table_provider_with_args(args)?))
+    }
+
+    fn create_cte_work_table(
+        &self,
+        name: &str,
+        schema: arrow::datatypes::SchemaRef,
+    ) -> PlanResult<Arc<dyn TableSource>> {
+        Ok(provider_as_source(Arc::new(CteWorkTable::new(name, schema))))
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        self.state.expr_planners()
+    }
+
+    fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
+        self.state.relation_planners()
+    }
+
+    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
+        None
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        self.state.scalar_functions().get(name).cloned()
+    }
+
+    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
+        self.state.higher_order_functions().get(name).cloned()
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        self.state.aggregate_functions().get(name).cloned()
+    }
+
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        self.state.window_functions().get(name).cloned()
+    }
+
+    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
+        None
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        self.state.config_options()
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        self.state.scalar_functions().keys().cloned().collect()
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        self.state.higher_order_functions().keys().cloned().collect()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        self.state.aggregate_functions().keys().cloned().collect()
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        self.state.window_functions().keys().cloned().collect()
+    }
+}
+
+/// Gives the parameters `?` of a statement numbers, first to last. Returns how many parameters there are.
+///
+/// # Errors
+/// `?` and `$1` in one statement.
+pub(crate) fn number_parameters(statement: &mut ast::Statement) -> Result<usize> {
+    struct Numbering {
+        marks: usize,
+        greatest: usize,
+    }
+    impl ast::VisitorMut for Numbering {
+        type Break = ();
+        fn pre_visit_value(&mut self, value: &mut ast::ValueWithSpan) -> ControlFlow<()> {
+            if let ast::Value::Placeholder(name) = &mut value.value {
+                if name == "?" {
+                    self.marks += 1;
+                    *name = format!("${}", self.marks);
+                } else if let Ok(number) = name.trim_start_matches('$').parse() {
+                    self.greatest = self.greatest.max(number);
+                }
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut numbering = Numbering { marks: 0, greatest: 0 };
+    let _ = ast::VisitMut::visit(statement, &mut numbering);
+    match (numbering.marks, numbering.greatest) {
+        (marks, 0) => Ok(marks),
+        (0, greatest) => Ok(greatest),
+        _ => Err(Error::invalid("a statement has its parameters as ? or as $1, $2 …, not both")),
+    }
+}
+
+/// The tables that a query names, CTEs among them.
+pub(crate) fn tables_of(statement: &impl Visit) -> Vec<String> {
+    struct Relations(Vec<String>);
+    impl Visitor for Relations {
+        type Break = ();
+        fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> ControlFlow<()> {
+            if let Ok(name) = names::object(name)
+                && !self.0.contains(&name)
+            {
+                self.0.push(name);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut relations = Relations(Vec::new());
+    let _ = statement.visit(&mut relations);
+    relations.0
+}

@@ -1,0 +1,243 @@
+//! What a statement returns: rows, as values or as Arrow batches, or how many rows it changed.
+
+use std::{collections::VecDeque, marker::PhantomData, ops::Index, sync::Arc};
+
+use ambo::Datum;
+use arrow::{
+    array::RecordBatch,
+    datatypes::{Schema, SchemaRef},
+};
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt;
+use tokio::runtime::Handle;
+
+use crate::{
+    Error, Result,
+    convert::{FromRow, FromValue},
+    value::{self, Values},
+    wait::Interrupter,
+};
+
+/// The rows of a statement, an iterator over [`Row`]s. They are computed as they are taken.
+///
+/// ```
+/// let db = ambo_sql::Database::in_memory()?;
+/// for row in db.sql("select * from (values (1, 'one'), (2, 'two')) as t (n, name)")? {
+///     let (n, name): (i64, String) = row?.into_values()?;
+///     println!("{n} is {name}");
+/// }
+/// # Ok::<(), ambo_sql::Error>(())
+/// ```
+pub struct Rows<'c> {
+    schema: SchemaRef,
+    source: Source,
+    /// The batch that rows are taken from, and the next of it.
+    current: Option<(RecordBatch, usize)>,
+    tag: &'static str,
+    affected: Option<u64>,
+    _connection: PhantomData<&'c mut ()>,
+}
+
+pub(crate) enum Source {
+    Values(VecDeque<Vec<Datum>>),
+    Batches(VecDeque<RecordBatch>),
+    Stream { stream: SendableRecordBatchStream, interrupter: Interrupter, threads: Handle },
+}
+
+impl<'c> Rows<'c> {
+    /// The rows of a query.
+    pub(crate) fn new(schema: SchemaRef, source: Source) -> Self {
+        Self { schema, source, current: None, tag: "SELECT", affected: None, _connection: PhantomData }
+    }
+
+    /// What a statement without rows did.
+    pub(crate) fn done(tag: &'static str, affected: Option<u64>) -> Self {
+        let none = Source::Values(VecDeque::new());
+        Self { tag, affected, ..Self::new(Arc::new(Schema::empty()), none) }
+    }
+
+    /// The same, as what another statement returns.
+    pub(crate) fn with_tag(self, tag: &'static str, affected: Option<u64>) -> Self {
+        Self { tag, affected, ..self }
+    }
+
+    /// The columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self) -> Vec<&str> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// What kind of statement it was, in capitals.
+    pub fn tag(&self) -> &'static str {
+        self.tag
+    }
+
+    /// How many rows the statement inserted, changed or deleted; `None` if it is none that does such things.
+    pub fn affected(&self) -> Option<u64> {
+        self.affected
+    }
+
+    /// The only row.
+    ///
+    /// # Errors
+    /// No row, or more than one.
+    pub fn single(mut self) -> Result<Row> {
+        let row = self.next().unwrap_or_else(|| Err(Error::invalid("the statement returned no row")))?;
+        match self.next() {
+            None => Ok(row),
+            Some(Ok(_)) => Err(Error::invalid("the statement returned more than one row")),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// The rows as Arrow batches. Rows that were taken already are not among them.
+    pub fn batches(self) -> Batches<'c> {
+        Batches { rows: self }
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some((batch, next)) = self.current.take()
+            && next < batch.num_rows()
+        {
+            return Ok(Some(batch.slice(next, batch.num_rows() - next)));
+        }
+        match &mut self.source {
+            Source::Values(rows) if rows.is_empty() => Ok(None),
+            Source::Values(rows) => {
+                let rows: Vec<_> = std::mem::take(rows).into();
+                value::batch(&self.schema, &rows).map(Some)
+            }
+            Source::Batches(batches) => Ok(batches.pop_front()),
+            Source::Stream { stream, interrupter, threads } => {
+                let _threads = threads.enter();
+                match interrupter.wait(stream.next())? {
+                    Some(batch) => Ok(Some(batch?)),
+                    None => Ok(None),
+                }
+            }
+        }
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row>> {
+        let row = |schema: &SchemaRef, values| Ok(Some(Row { schema: schema.clone(), values }));
+        if let Source::Values(rows) = &mut self.source {
+            return rows.pop_front().map_or(Ok(None), |values| row(&self.schema, values));
+        }
+        loop {
+            if let Some((batch, next)) = &mut self.current
+                && *next < batch.num_rows()
+            {
+                *next += 1;
+                return row(&self.schema, Values::new(batch).row(*next - 1)?);
+            }
+            self.current = None;
+            match self.next_batch()? {
+                Some(batch) => self.current = Some((batch, 0)),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        let next = self.next_row().transpose();
+        if matches!(next, Some(Err(_))) {
+            self.source = Source::Batches(VecDeque::new());
+        }
+        next
+    }
+}
+
+/// An iterator over the rows of a statement as Arrow batches.
+pub struct Batches<'c> {
+    rows: Rows<'c>,
+}
+
+impl Batches<'_> {
+    /// The schema of all batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.rows.schema
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let next = self.rows.next_batch().transpose();
+        if matches!(next, Some(Err(_))) {
+            self.rows.source = Source::Batches(VecDeque::new());
+        }
+        next
+    }
+}
+
+/// A row of a result. Values of types that no column of a table has, such as lists and intervals, are there as text.
+#[derive(Clone, Debug)]
+pub struct Row {
+    schema: SchemaRef,
+    values: Vec<Datum>,
+}
+
+impl Row {
+    /// The values, in the order of the columns.
+    pub fn values(&self) -> &[Datum] {
+        &self.values
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.schema.fields().iter().map(|field| field.name().as_str())
+    }
+
+    /// The value of a column, by its place.
+    ///
+    /// # Errors
+    /// No such column, or a value that is no `T`; NULL is an `Option` only.
+    pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
+        let Some(value) = self.values.get(column) else {
+            return Err(Error::invalid(format!(
+                "the row has no column {column}, only {}",
+                self.values.len()
+            )));
+        };
+        T::from_value(value).map_err(|error| {
+            let name = self.schema.field(column).name();
+            Error::new(error.kind(), format!("column {column} (\"{name}\"): {}", error.message()))
+        })
+    }
+
+    /// The value of a column, by its name.
+    ///
+    /// # Errors
+    /// As [`Row::get`].
+    pub fn get_named<T: FromValue>(&self, name: &str) -> Result<T> {
+        match self.columns().position(|column| column == name) {
+            Some(column) => self.get(column),
+            None => Err(Error::not_found("column", name, self.columns())),
+        }
+    }
+
+    /// All values as a tuple, or a single value.
+    ///
+    /// # Errors
+    /// Another number of columns, or a value that is none of its type.
+    pub fn into_values<T: FromRow>(self) -> Result<T> {
+        T::from_row(&self)
+    }
+}
+
+impl Index<usize> for Row {
+    type Output = Datum;
+
+    fn index(&self, column: usize) -> &Datum {
+        &self.values[column]
+    }
+}

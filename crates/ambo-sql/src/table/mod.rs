@@ -1,0 +1,7 @@
+//! Tables as the planner sees them.
+
+pub(crate) mod filter;
+mod provider;
+mod scan;
+
+pub(crate) use provider::StoredTable;

@@ -1,0 +1,114 @@
+//! A table at one moment, for the planner.
+
+use std::sync::Arc;
+
+use ambo::{Snapshot, Storage, Table};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::{
+    catalog::{Session, TableProvider},
+    common::{Constraint, Constraints, Result},
+    logical_expr::{Expr, TableProviderFilterPushDown, TableType},
+    physical_plan::ExecutionPlan,
+};
+
+use super::{filter::filter, scan::TableScanExec};
+use crate::{error::outer, value::sql_type};
+
+/// What the number of a row is called, in tables without a primary key.
+pub(crate) const ROW_NUMBER: &str = "rowid";
+
+/// A table as it is seen at one moment.
+pub(crate) struct StoredTable {
+    table: Table,
+    view: Arc<Snapshot>,
+    schema: SchemaRef,
+    constraints: Constraints,
+}
+
+impl StoredTable {
+    /// A table in a view. With `row_number` it has the number of its rows as its last column.
+    pub(crate) fn new(table: Table, view: Arc<Snapshot>, row_number: bool) -> Self {
+        let definition = table.definition();
+        let mut fields: Vec<_> = definition
+            .columns
+            .iter()
+            .map(|column| Field::new(&column.name, sql_type(column.kind), column.nullable))
+            .collect();
+        if row_number && definition.is_numbered() {
+            fields.push(Field::new(ROW_NUMBER, DataType::UInt64, false));
+        }
+        let keys = match definition.key.is_empty() || definition.duplicates {
+            true => Vec::new(),
+            false => vec![Constraint::PrimaryKey(definition.key.clone())],
+        };
+        let schema = Arc::new(Schema::new(fields));
+        Self { schema, constraints: Constraints::new_unverified(keys), table, view }
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    pub(crate) fn view(&self) -> &Arc<Snapshot> {
+        &self.view
+    }
+}
+
+impl std::fmt::Debug for StoredTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoredTable").field("name", &self.table.definition().name).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for StoredTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        Some(&self.constraints)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let can = |expr: &&Expr| {
+            let is_ours = filter(expr).is_some_and(|(name, test)| {
+                let select = self.table.select(&[]).and_then(|select| select.filter(&name, test));
+                select.is_ok_and(|select| select.check().is_ok())
+            });
+            match is_ours {
+                true => TableProviderFilterPushDown::Exact,
+                false => TableProviderFilterPushDown::Unsupported,
+            }
+        };
+        Ok(filters.iter().map(can).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let all: Vec<usize> = (0..self.schema.fields().len()).collect();
+        let columns = projection.unwrap_or(&all);
+        let mut select = self.table.select(&[]).and_then(|select| select.columns(columns)).map_err(outer)?;
+        for expr in filters {
+            if let Some((name, test)) = filter(expr) {
+                select = select.filter(&name, test).map_err(outer)?;
+            }
+        }
+        let schema = Arc::new(self.schema.project(columns)?);
+        let partitions = match self.table.definition().storage {
+            Storage::Column => state.config().target_partitions(),
+            Storage::BTree | Storage::Memory => 1,
+        };
+        Ok(Arc::new(TableScanExec::new(self.view.clone(), select, schema, partitions, limit)))
+    }
+}

@@ -1,0 +1,273 @@
+//! Values of statements: between the planner's scalars, Arrow arrays and the values of tables.
+
+use ambo::{Datum, Type};
+use arrow::{
+    array::{
+        Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, BooleanBuilder, PrimitiveBuilder, RecordBatch,
+        StringBuilder,
+    },
+    datatypes::{
+        ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type,
+        Int16Type, Int32Type, Int64Type, Time64NanosecondType, TimeUnit, TimestampMicrosecondType, UInt8Type,
+        UInt16Type, UInt32Type, UInt64Type,
+    },
+    util::display::{ArrayFormatter, FormatOptions},
+};
+use datafusion::common::ScalarValue;
+
+use crate::{Error, Result};
+
+/// The Arrow type that a column has in statements: as in batches of tables, but timestamps are without a time zone.
+pub(crate) fn sql_type(ty: Type) -> DataType {
+    match ty {
+        Type::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+        ty => ambo::arrow::data_type(ty),
+    }
+}
+
+/// The type of a column that holds values of an Arrow type, if one does.
+pub(crate) fn column_type(ty: &DataType) -> Option<Type> {
+    Some(match ty {
+        DataType::Timestamp(..) => Type::Timestamp,
+        DataType::Date64 => Type::Timestamp,
+        DataType::Time32(_) | DataType::Time64(_) => Type::Time64,
+        DataType::Utf8View | DataType::LargeUtf8 | DataType::Null => Type::Utf8,
+        DataType::Dictionary(_, values) => column_type(values)?,
+        DataType::BinaryView | DataType::LargeBinary | DataType::FixedSizeBinary(_) => Type::Binary,
+        DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) => {
+            Type::decimal(*precision, *scale).ok()?
+        }
+        DataType::Float16 => Type::F32,
+        ty => ambo::arrow::type_of(ty).ok()?,
+    })
+}
+
+/// A constant of the planner as a value, if tables have such values.
+pub(crate) fn datum(scalar: &ScalarValue) -> Option<Datum> {
+    use ScalarValue as S;
+    if scalar.is_null() {
+        return Some(Datum::Null);
+    }
+    Some(match scalar {
+        S::Boolean(Some(value)) => Datum::Bool(*value),
+        S::Int8(Some(value)) => Datum::I8(*value),
+        S::Int16(Some(value)) => Datum::I16(*value),
+        S::Int32(Some(value)) => Datum::I32(*value),
+        S::Int64(Some(value)) => Datum::I64(*value),
+        S::UInt8(Some(value)) => Datum::U8(*value),
+        S::UInt16(Some(value)) => Datum::U16(*value),
+        S::UInt32(Some(value)) => Datum::U32(*value),
+        S::UInt64(Some(value)) => Datum::U64(*value),
+        S::Float32(Some(value)) => Datum::F32(*value),
+        S::Float64(Some(value)) => Datum::F64(*value),
+        S::Decimal128(Some(unscaled), _, scale) => Datum::Decimal128 { unscaled: *unscaled, scale: *scale },
+        S::Date32(Some(days)) => Datum::Date32(*days),
+        S::Time64Nanosecond(Some(value)) => Datum::Time64(*value),
+        S::TimestampMicrosecond(Some(value), _) => Datum::Timestamp(*value),
+        S::Utf8(Some(text)) | S::Utf8View(Some(text)) | S::LargeUtf8(Some(text)) => Datum::Utf8(text.clone()),
+        S::Binary(Some(bytes)) | S::BinaryView(Some(bytes)) | S::LargeBinary(Some(bytes)) => {
+            Datum::Binary(bytes.clone())
+        }
+        S::Dictionary(_, value) => return datum(value),
+        _ => return None,
+    })
+}
+
+/// A value as a constant of the planner.
+pub(crate) fn scalar(value: &Datum) -> ScalarValue {
+    use ScalarValue as S;
+    match value {
+        Datum::Null => S::Null,
+        Datum::Bool(value) => S::Boolean(Some(*value)),
+        Datum::I8(value) => S::Int8(Some(*value)),
+        Datum::I16(value) => S::Int16(Some(*value)),
+        Datum::I32(value) => S::Int32(Some(*value)),
+        Datum::I64(value) => S::Int64(Some(*value)),
+        Datum::U8(value) => S::UInt8(Some(*value)),
+        Datum::U16(value) => S::UInt16(Some(*value)),
+        Datum::U32(value) => S::UInt32(Some(*value)),
+        Datum::U64(value) => S::UInt64(Some(*value)),
+        Datum::F32(value) => S::Float32(Some(*value)),
+        Datum::F64(value) => S::Float64(Some(*value)),
+        Datum::Decimal128 { unscaled, scale } => S::Decimal128(Some(*unscaled), 38, *scale),
+        Datum::Date32(value) => S::Date32(Some(*value)),
+        Datum::Time64(value) => S::Time64Nanosecond(Some(*value)),
+        Datum::Timestamp(value) => S::TimestampMicrosecond(Some(*value), None),
+        Datum::Utf8(text) => S::Utf8(Some(text.clone())),
+        Datum::Binary(bytes) => S::Binary(Some(bytes.clone())),
+    }
+}
+
+/// Columns of a batch, to take values of rows from.
+pub(crate) struct Values<'a> {
+    columns: Vec<&'a ArrayRef>,
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn new(batch: &'a RecordBatch) -> Self {
+        Self { columns: batch.columns().iter().collect() }
+    }
+
+    /// The value of a column in a row. What no column of a table holds, such as a list, comes as its text.
+    pub(crate) fn get(&self, row: usize, column: usize) -> Result<Datum> {
+        value_at(self.columns[column], row)
+    }
+
+    /// All values of a row.
+    pub(crate) fn row(&self, row: usize) -> Result<Vec<Datum>> {
+        (0..self.columns.len()).map(|column| self.get(row, column)).collect()
+    }
+}
+
+/// A value of an array.
+pub(crate) fn value_at(array: &ArrayRef, row: usize) -> Result<Datum> {
+    if array.is_null(row) {
+        return Ok(Datum::Null);
+    }
+    fn of<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> T::Native {
+        array.as_primitive::<T>().value(row)
+    }
+    Ok(match array.data_type() {
+        DataType::Null => Datum::Null,
+        DataType::Boolean => Datum::Bool(array.as_boolean().value(row)),
+        DataType::Int8 => Datum::I8(of::<Int8Type>(array, row)),
+        DataType::Int16 => Datum::I16(of::<Int16Type>(array, row)),
+        DataType::Int32 => Datum::I32(of::<Int32Type>(array, row)),
+        DataType::Int64 => Datum::I64(of::<Int64Type>(array, row)),
+        DataType::UInt8 => Datum::U8(of::<UInt8Type>(array, row)),
+        DataType::UInt16 => Datum::U16(of::<UInt16Type>(array, row)),
+        DataType::UInt32 => Datum::U32(of::<UInt32Type>(array, row)),
+        DataType::UInt64 => Datum::U64(of::<UInt64Type>(array, row)),
+        DataType::Float32 => Datum::F32(of::<Float32Type>(array, row)),
+        DataType::Float64 => Datum::F64(of::<Float64Type>(array, row)),
+        DataType::Decimal128(_, scale) => {
+            Datum::Decimal128 { unscaled: of::<Decimal128Type>(array, row), scale: *scale }
+        }
+        DataType::Date32 => Datum::Date32(of::<Date32Type>(array, row)),
+        DataType::Time64(TimeUnit::Nanosecond) => Datum::Time64(of::<Time64NanosecondType>(array, row)),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            Datum::Timestamp(of::<TimestampMicrosecondType>(array, row))
+        }
+        DataType::Utf8 => Datum::Utf8(array.as_string::<i32>().value(row).to_owned()),
+        DataType::LargeUtf8 => Datum::Utf8(array.as_string::<i64>().value(row).to_owned()),
+        DataType::Utf8View => Datum::Utf8(array.as_string_view().value(row).to_owned()),
+        DataType::Binary => Datum::Binary(array.as_binary::<i32>().value(row).to_vec()),
+        DataType::LargeBinary => Datum::Binary(array.as_binary::<i64>().value(row).to_vec()),
+        DataType::BinaryView => Datum::Binary(array.as_binary_view().value(row).to_vec()),
+        ty => match column_type(ty) {
+            // The same value in a type that columns have.
+            Some(like) if like != Type::Utf8 => {
+                let one = arrow::compute::cast(&array.slice(row, 1), &sql_type(like)).map_err(wrong)?;
+                value_at(&one, 0)?
+            }
+            _ => {
+                let options = FormatOptions::default();
+                let format = ArrayFormatter::try_new(array, &options).map_err(wrong)?;
+                Datum::Utf8(format.value(row).try_to_string().map_err(wrong)?)
+            }
+        },
+    })
+}
+
+/// Rows as an Arrow batch. REQUIRES: each value is of its field's type, or NULL.
+pub(crate) fn batch(schema: &arrow::datatypes::SchemaRef, rows: &[Vec<Datum>]) -> Result<RecordBatch> {
+    let column = |(place, field): (usize, &arrow::datatypes::FieldRef)| {
+        array(field.data_type(), rows.iter().map(|row| &row[place]))
+    };
+    let columns = schema.fields().iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
+    let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(wrong)
+}
+
+macro_rules! primitives {
+    ($builder:ident, $values:ident, $variant:ident) => {{
+        let mut builder = PrimitiveBuilder::<$builder>::new();
+        for value in $values {
+            match value {
+                Datum::$variant(value) => builder.append_value(*value),
+                Datum::Null => builder.append_null(),
+                other => return Err(unlike(other)),
+            }
+        }
+        std::sync::Arc::new(builder.finish())
+    }};
+}
+
+/// Values as an array of a type.
+pub(crate) fn array<'a>(ty: &DataType, values: impl Iterator<Item = &'a Datum>) -> Result<ArrayRef> {
+    use std::sync::Arc;
+    Ok(match ty {
+        DataType::Boolean => {
+            let mut builder = BooleanBuilder::new();
+            for value in values {
+                match value {
+                    Datum::Bool(value) => builder.append_value(*value),
+                    Datum::Null => builder.append_null(),
+                    other => return Err(unlike(other)),
+                }
+            }
+            let array: BooleanArray = builder.finish();
+            Arc::new(array)
+        }
+        DataType::Int8 => primitives!(Int8Type, values, I8),
+        DataType::Int16 => primitives!(Int16Type, values, I16),
+        DataType::Int32 => primitives!(Int32Type, values, I32),
+        DataType::Int64 => primitives!(Int64Type, values, I64),
+        DataType::UInt8 => primitives!(UInt8Type, values, U8),
+        DataType::UInt16 => primitives!(UInt16Type, values, U16),
+        DataType::UInt32 => primitives!(UInt32Type, values, U32),
+        DataType::UInt64 => primitives!(UInt64Type, values, U64),
+        DataType::Float32 => primitives!(Float32Type, values, F32),
+        DataType::Float64 => primitives!(Float64Type, values, F64),
+        DataType::Date32 => primitives!(Date32Type, values, Date32),
+        DataType::Time64(TimeUnit::Nanosecond) => primitives!(Time64NanosecondType, values, Time64),
+        DataType::Timestamp(TimeUnit::Microsecond, None) => {
+            primitives!(TimestampMicrosecondType, values, Timestamp)
+        }
+        DataType::Decimal128(precision, scale) => {
+            let mut builder = PrimitiveBuilder::<Decimal128Type>::new();
+            for value in values {
+                match value {
+                    Datum::Decimal128 { unscaled, scale: of } if of == scale => {
+                        builder.append_value(*unscaled);
+                    }
+                    Datum::Null => builder.append_null(),
+                    other => return Err(unlike(other)),
+                }
+            }
+            Arc::new(builder.finish().with_precision_and_scale(*precision, *scale).map_err(wrong)?)
+        }
+        DataType::Utf8 => {
+            let mut builder = StringBuilder::new();
+            for value in values {
+                match value {
+                    Datum::Utf8(text) => builder.append_value(text),
+                    Datum::Null => builder.append_null(),
+                    other => return Err(unlike(other)),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+        DataType::Binary => {
+            let mut builder = BinaryBuilder::new();
+            for value in values {
+                match value {
+                    Datum::Binary(bytes) => builder.append_value(bytes),
+                    Datum::Null => builder.append_null(),
+                    other => return Err(unlike(other)),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+        DataType::Null => arrow::array::new_null_array(ty, values.count()),
+        other => return Err(Error::invalid(format!("values of type {other} are not made from rows"))),
+    })
+}
+
+fn unlike(value: &Datum) -> Error {
+    Error::invalid(format!("a value of another type than its column's: {value}"))
+}
+
+fn wrong(error: arrow::error::ArrowError) -> Error {
+    Error::from(datafusion::error::DataFusionError::from(error))
+}

@@ -1,0 +1,95 @@
+//! Tables, rows, queries and transactions, over each storage.
+
+use ambo_sql::{Database, ErrorKind};
+
+const STORAGES: [&str; 3] = ["btree", "column", "memory"];
+
+fn sound(db: &Database) {
+    let report = db.check().unwrap();
+    assert!(report.is_sound(), "{report:?}");
+}
+
+#[test]
+fn rows_go_in_and_come_out() {
+    for storage in STORAGES {
+        let dir = tempfile::tempdir().unwrap();
+        let db = Database::open(dir.path()).unwrap();
+        let mut connection = db.connect();
+        connection
+            .script(&format!(
+                "create table t (id bigint primary key, name text, size decimal(10, 2), at timestamp, day date) storage = {storage};
+                 insert into t values (1, 'one', 1.25, timestamp '2024-02-29 12:30:00', date '2024-02-29'), (2, null, null, null, null);
+                 insert into t (name, id) values ('three', 3);"
+            ))
+            .unwrap();
+        let all: Vec<(i64, Option<String>)> = connection
+            .sql("select id, name from t order by id")
+            .unwrap()
+            .map(|row| row.unwrap().into_values().unwrap())
+            .collect();
+        assert_eq!(all, [(1, Some("one".into())), (2, None), (3, Some("three".into()))]);
+        let row = connection
+            .sql("select * from t where id = 1 and day > date '2024-01-01'")
+            .unwrap()
+            .single()
+            .unwrap();
+        assert_eq!(row.get::<f64>(2).unwrap(), 1.25);
+        let sum: i64 = connection
+            .query("select sum(id) from t where id >= $1", (2,))
+            .unwrap()
+            .single()
+            .unwrap()
+            .into_values()
+            .unwrap();
+        assert_eq!(sum, 5);
+        let error = connection.sql("insert into t (id) values (9), (1)").err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+        assert_eq!(connection.sql("select * from t").unwrap().count(), 3);
+        sound(&db);
+    }
+}
+
+#[test]
+fn a_transaction_sees_what_it_wrote_and_others_do_not() {
+    for storage in STORAGES {
+        let db = Database::in_memory().unwrap();
+        let (mut one, mut other) = (db.connect(), db.connect());
+        one.script(&format!(
+            "create table t (id int primary key, n int) storage = {storage}; insert into t values (1, 1)"
+        ))
+        .unwrap();
+        one.script("begin; insert into t values (2, 2); savepoint s; insert into t values (3, 3);").unwrap();
+        let count = |connection: &mut ambo_sql::Connection| -> i64 {
+            connection
+                .sql("select count(*) from t where n > 0")
+                .unwrap()
+                .single()
+                .unwrap()
+                .into_values()
+                .unwrap()
+        };
+        assert_eq!((count(&mut one), count(&mut other)), (3, 1));
+        one.sql("rollback to s").unwrap();
+        assert_eq!((count(&mut one), count(&mut other)), (2, 1));
+        // A statement that fails takes back what it did, and no more.
+        assert!(one.sql("insert into t values (4, 4), (1, 1)").is_err());
+        assert_eq!(count(&mut one), 2);
+        one.sql("commit").unwrap();
+        assert_eq!((count(&mut one), count(&mut other)), (2, 2));
+        assert!(one.sql("commit").is_err());
+        sound(&db);
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let db = Database::in_memory().unwrap();
+    let mut connection = db.connect();
+    connection.script("create table customers (id int primary key, name text)").unwrap();
+    let error = connection.sql("select nam from customers").err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.hint(), Some("did you mean \"name\"?"), "{error:?}");
+    let error = connection.sql("select *\nfrom costumers").err().unwrap();
+    assert_eq!(error.hint(), Some("did you mean \"customers\"?"), "{error:?}");
+    assert_eq!(connection.sql("select 1 +").err().unwrap().kind(), ErrorKind::Syntax);
+}

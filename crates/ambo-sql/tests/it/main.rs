@@ -1,0 +1,3 @@
+//! SQL from end to end.
+
+mod basics;
