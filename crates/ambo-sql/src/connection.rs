@@ -2,15 +2,17 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use ambo::{Savepoint, Snapshot, Transaction};
+use ambo::{Datum, Savepoint, Snapshot, Transaction};
 use datafusion::common::ScalarValue;
 
 use crate::{
-    Error, ErrorKind, Result, Rows,
+    Error, Result, Rows,
     convert::Params,
     engine::SqlEngine,
-    parse::{Parsed, Statement, parse},
+    fast::{FastPlan, Reader},
+    parse::{Statement, parse},
     planner::Planner,
+    prepared::{Known, PreparedStatement, check_parameters},
     statement::{self, Prepared},
     value::scalar,
     wait::Interrupter,
@@ -94,8 +96,52 @@ impl Connection {
     /// # Errors
     /// As [`Connection::sql`].
     pub fn query(&mut self, statement: &str, params: impl Params) -> Result<Rows<'_>> {
-        let parsed = only(statement)?;
-        self.run(parsed.statement, &params.values().iter().map(scalar).collect::<Vec<_>>())
+        let known = self.known(statement)?;
+        self.run_known(&known, params.values())
+    }
+
+    /// Reads a statement, to run it often.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Syntax`] with the place.
+    pub fn prepare(&self, statement: &str) -> Result<PreparedStatement> {
+        Ok(PreparedStatement::new(statement, self.known(statement)?))
+    }
+
+    pub(crate) fn known(&self, statement: &str) -> Result<Arc<Known>> {
+        self.engine.known.get(&self.engine.db, statement)
+    }
+
+    pub(crate) fn run_known(&mut self, known: &Known, params: Vec<Datum>) -> Result<Rows<'static>> {
+        check_parameters(known, &params)?;
+        if let Some(fast) = &known.fast
+            && let Some(rows) = self.run_fast(fast, &params)?
+        {
+            return Ok(rows);
+        }
+        self.run(known.statement.clone(), &params.iter().map(scalar).collect::<Vec<_>>())
+    }
+
+    /// Runs a statement without the planner; `None` if it needs that after all.
+    fn run_fast(&mut self, fast: &FastPlan, params: &[Datum]) -> Result<Option<Rows<'static>>> {
+        if !fast.writes() {
+            return match &self.scope {
+                Scope::Auto => fast.read(&Reader::Now, params),
+                Scope::ReadOnly(snapshot) => fast.read(&Reader::Snapshot(snapshot), params),
+                Scope::Open(open) => fast.read(&Reader::Transaction(&open.transaction), params),
+            };
+        }
+        let mut is_slow = false;
+        let written = self.write(&[], |work| {
+            let written = fast.write(work.transaction, params)?;
+            is_slow = written.is_none();
+            // An error takes back what was done so far.
+            written.ok_or_else(|| Error::invalid("the statement needs the planner"))
+        });
+        match written {
+            Err(_) if is_slow => Ok(None),
+            written => Ok(Some(Rows::done(fast.tag(), Some(written?)))),
+        }
     }
 
     /// Runs one statement and returns how many rows it inserted, changed or deleted.
@@ -103,9 +149,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::sql`].
     pub fn execute(&mut self, statement: &str, params: impl Params) -> Result<u64> {
-        let mut rows = self.query(statement, params)?;
-        rows.try_for_each(|row| row.map(drop))?;
-        Ok(rows.affected().unwrap_or(0))
+        self.query(statement, params)?.finish()
     }
 
     /// Runs statements one after the other until one fails.
@@ -114,13 +158,15 @@ impl Connection {
     /// That of the first statement that fails; those before it have been done.
     pub fn script(&mut self, statements: &str) -> Result<()> {
         for parsed in parse(statements)? {
-            self.run(parsed.statement, &[])?.try_for_each(|row| row.map(drop))?;
+            let known = Known::of(&self.engine.db, parsed.statement)?;
+            self.run_known(&known, Vec::new())?.finish()?;
         }
         Ok(())
     }
 
     pub(crate) fn run_once(mut self, statement: &str) -> Result<Rows<'static>> {
-        self.run(only(statement)?.statement, &[])
+        let known = self.known(statement)?;
+        self.run_known(&known, Vec::new())
     }
 
     /// Runs a statement. The rows must not outlive a transaction of the connection: callers tie them to it.
@@ -271,15 +317,4 @@ impl OpenTransaction {
 
 fn no_transaction() -> Error {
     Error::invalid("no transaction is open").with_hint("BEGIN opens one")
-}
-
-/// The one statement of a text.
-fn only(text: &str) -> Result<Parsed> {
-    let mut all = parse(text)?;
-    match (all.pop(), all.is_empty()) {
-        (Some(parsed), true) => Ok(parsed),
-        (None, _) => Err(Error::new(ErrorKind::Syntax, "there is no statement")),
-        (Some(_), false) => Err(Error::new(ErrorKind::Syntax, "there is more than one statement")
-            .with_hint("run them one by one, or as a script")),
-    }
 }

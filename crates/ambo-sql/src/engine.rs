@@ -15,7 +15,7 @@ use datafusion::{
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, prepared::KnownStatements};
 
 /// How statements are run.
 #[derive(Clone, Debug)]
@@ -56,13 +56,20 @@ impl SqlOptions {
 pub(crate) struct SqlEngine {
     pub db: ambo::Database,
     pub options: SqlOptions,
+    pub known: KnownStatements,
     state: OnceLock<SessionState>,
     runtime: OnceLock<Runtime>,
 }
 
 impl SqlEngine {
     pub(crate) fn new(db: ambo::Database, options: SqlOptions) -> Self {
-        Self { db, options, state: OnceLock::new(), runtime: OnceLock::new() }
+        Self {
+            db,
+            options,
+            known: KnownStatements::default(),
+            state: OnceLock::new(),
+            runtime: OnceLock::new(),
+        }
     }
 
     /// The planner's state; made when first a statement needs the planner.

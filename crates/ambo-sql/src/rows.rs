@@ -81,6 +81,12 @@ impl<'c> Rows<'c> {
         self.affected
     }
 
+    /// Takes all rows and says how many the statement inserted, changed or deleted.
+    pub(crate) fn finish(mut self) -> Result<u64> {
+        self.try_for_each(|row| row.map(drop))?;
+        Ok(self.affected.unwrap_or(0))
+    }
+
     /// The only row.
     ///
     /// # Errors

@@ -2,7 +2,10 @@
 
 use std::{path::Path, sync::Arc};
 
-use ambo_storage::database::{Engine, Isolation, Running};
+use ambo_storage::{
+    catalog::Catalog,
+    database::{Engine, Isolation, Running},
+};
 
 use crate::{
     Advice, Batch, CheckReport, CompactReport, Error, IndexDefinition, Info, Native, Options, RecoveryReport,
@@ -14,6 +17,17 @@ use crate::{
 pub struct Database {
     running: Arc<Running>,
     recovery: Arc<RecoveryReport>,
+}
+
+/// A moment in the life of the schema. See [`Database::schema_stamp`].
+#[derive(Clone, Debug)]
+pub struct SchemaStamp(Arc<Catalog>);
+
+impl SchemaStamp {
+    /// Whether the schemas, tables and indexes of a database are what they were. It may say no although nothing has changed.
+    pub fn is_current(&self, db: &Database) -> bool {
+        Arc::ptr_eq(&self.0, &db.engine().current().catalog)
+    }
 }
 
 impl Database {
@@ -34,6 +48,11 @@ impl Database {
     /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Options::new().open(path)
+    }
+
+    /// What schemas, tables and indexes there are now, to be compared with what there will be.
+    pub fn schema_stamp(&self) -> SchemaStamp {
+        SchemaStamp(self.engine().current().catalog.clone())
     }
 
     /// A new database in memory, gone when it is closed.

@@ -74,7 +74,7 @@ pub use ambo_storage::{
 
 pub use aggregate::{Aggregate, Expression, GroupBy, Query, col, lit};
 pub use batch::Batch;
-pub use database::Database;
+pub use database::{Database, SchemaStamp};
 pub use duplicates::Place;
 pub use index::{Index, IndexRows};
 pub use load::{Load, LoadWriter};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo_storage::database::{Replaced, RowFormat};
 
-use crate::{Datum, Error, Result, Scan, Table, Transaction, Type, range::Bounds};
+use crate::{Datum, Error, Result, Scan, Snapshot, Table, Transaction, Type, range::Bounds};
 
 /// A row: a value for each column, in the order of the definition.
 pub type Row = Vec<Datum>;
@@ -180,6 +180,19 @@ impl Table {
         let (lower, upper) = self.format().key_prefix(&fit_key(self, key)?)?;
         let upper = upper.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
         Ok((std::ops::Bound::Included(lower), upper))
+    }
+}
+
+impl Snapshot {
+    /// As [`Table::rows_prefix`], at this moment; with no values, all rows.
+    pub fn rows_prefix(&self, table: &Table, key: &[Datum]) -> Result<Rows> {
+        Ok(Rows::new(self.scan(table, table.prefix(key)?)?, table))
+    }
+
+    /// As [`Table::get_row`], at this moment.
+    pub fn get_row(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>> {
+        let key = table.whole_key(key)?;
+        self.get(table, &key)?.map(|value| table.format().decode(&key, &value)).transpose()
     }
 }
 

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use datafusion::{common::ScalarValue, physical_plan::execute_stream, sql::sqlparser::ast};
 
-use crate::{Connection, Result, Rows, planner::number_parameters, rows::Source};
+use crate::{Connection, Result, Rows, rows::Source};
 
 pub(super) fn run(
     connection: &mut Connection,
-    mut statement: ast::Statement,
+    statement: ast::Statement,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
-    number_parameters(&mut statement)?;
     let planner = connection.reader()?;
     let plan = planner.plan(statement, params)?;
     let physical = planner.physical(&plan)?;

@@ -2,12 +2,7 @@
 
 use ambo_sql::{Database, ErrorKind};
 
-const STORAGES: [&str; 3] = ["btree", "column", "memory"];
-
-fn sound(db: &Database) {
-    let report = db.check().unwrap();
-    assert!(report.is_sound(), "{report:?}");
-}
+use crate::{STORAGES, sound};
 
 #[test]
 fn rows_go_in_and_come_out() {

@@ -1,0 +1,124 @@
+//! What a fast statement does.
+
+use ambo::{Datum, Index, SchemaStamp, Table};
+use arrow::datatypes::SchemaRef;
+
+use super::expression::{Expression, cast};
+use crate::Result;
+
+/// A statement that needs no planner.
+pub(crate) struct FastPlan {
+    /// The schema that it was made for.
+    pub(super) stamp: SchemaStamp,
+    pub(super) table: Table,
+    pub(super) action: Action,
+}
+
+pub(super) enum Action {
+    /// Rows, with these columns.
+    Read {
+        lookup: Lookup,
+        output: Output,
+    },
+    /// How many rows there are.
+    Count {
+        schema: SchemaRef,
+    },
+    Insert(Insert),
+    /// Columns set to values of the row as it was.
+    Update {
+        lookup: Lookup,
+        sets: Vec<(usize, Expression)>,
+    },
+    Delete {
+        lookup: Lookup,
+    },
+}
+
+/// Where the rows are.
+pub(super) enum Lookup {
+    /// By the whole key.
+    Key(Vec<Expression>),
+    /// By one of several values of a key of one column.
+    Keys(Vec<Expression>),
+    /// By all columns of a unique index.
+    Unique(Index, Vec<Expression>),
+    /// By the first columns of the key; in the order of the key, or backwards, so many at most.
+    Prefix { values: Vec<Expression>, reverse: bool, limit: Option<u64> },
+}
+
+/// What is handed out of each row.
+pub(super) struct Output {
+    pub columns: Vec<Expression>,
+    pub schema: SchemaRef,
+}
+
+pub(super) struct Insert {
+    pub rows: Vec<Vec<Expression>>,
+    /// The columns that rows have values for, in their order.
+    pub columns: Vec<usize>,
+    pub conflict: OnConflict,
+}
+
+/// What becomes of a row whose key is taken.
+pub(super) enum OnConflict {
+    Refuse,
+    Ignore,
+    Replace,
+    /// Columns of the row that is there are set to values of it and, behind its columns, of the new one.
+    Update(Vec<(usize, Expression)>),
+}
+
+impl FastPlan {
+    /// Whether the schema is as it was.
+    pub(crate) fn is_current(&self) -> bool {
+        self.stamp.is_current(self.table.database())
+    }
+
+    /// In words, for EXPLAIN.
+    pub(crate) fn describe(&self) -> String {
+        let name = &self.table.definition().name;
+        match &self.action {
+            Action::Read { lookup, .. } => format!("read {name} {}", lookup.describe()),
+            Action::Count { .. } => format!("count {name} by its segments and pages"),
+            Action::Insert(insert) => format!("insert {} rows into {name} by key", insert.rows.len()),
+            Action::Update { lookup, .. } => format!("update {name} {}", lookup.describe()),
+            Action::Delete { lookup } => format!("delete from {name} {}", lookup.describe()),
+        }
+    }
+
+    /// Values of columns, each in its column's type. `None`: the planner has to say what they are.
+    pub(super) fn values<'p>(
+        &self,
+        columns: impl Iterator<Item = &'p usize>,
+        values: &[Expression],
+        params: &[Datum],
+    ) -> Option<Vec<Datum>> {
+        let definition = self.table.definition();
+        let value = |(column, expression): (&usize, &Expression)| {
+            expression.value(&[], params)?.fit(definition.columns[*column].kind).ok()
+        };
+        columns.zip(values).map(value).collect()
+    }
+
+    /// A value that is put into a column.
+    pub(super) fn put(&self, column: usize, value: Datum) -> Result<Datum> {
+        let column = &self.table.definition().columns[column];
+        cast(value, column.kind, &column.name)
+    }
+}
+
+impl Lookup {
+    fn describe(&self) -> String {
+        match self {
+            Self::Key(_) => "by its key".into(),
+            Self::Keys(keys) => format!("by {} keys", keys.len()),
+            Self::Unique(index, _) => format!("by index {}", index.name()),
+            Self::Prefix { values, reverse, limit } => {
+                let order = if *reverse { ", backwards" } else { "" };
+                let limit = limit.map(|limit| format!(", {limit} rows at most")).unwrap_or_default();
+                format!("by {} columns of its key{order}{limit}", values.len())
+            }
+        }
+    }
+}

@@ -1,0 +1,481 @@
+//! Statements that are fast, by their trees.
+
+use std::sync::Arc;
+
+use ambo::{Database, Datum, Index, Storage, Table, TableDefinition};
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr, SelectItem, SetExpr, TableFactor};
+
+use super::{
+    expression::Expression,
+    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Output},
+};
+use crate::{
+    names::{ident, last, object},
+    value::{scalar, sql_type},
+};
+
+/// More keys than these are not looked up one by one.
+const KEYS_MAX: usize = 1000;
+/// More rows than these are not read one by one out of a column table.
+const ROWS_MAX: u64 = 1000;
+
+/// The plan of a statement, if it is a fast one.
+pub(crate) fn recognise(db: &Database, statement: &ast::Statement) -> Option<FastPlan> {
+    let stamp = db.schema_stamp();
+    let (table, action) = match statement {
+        ast::Statement::Query(query) => select(db, query)?,
+        ast::Statement::Insert(insert) => insert_values(db, insert)?,
+        ast::Statement::Update(update) => update_row(db, update)?,
+        ast::Statement::Delete(delete) => delete_row(db, delete)?,
+        _ => return None,
+    };
+    Some(FastPlan { stamp, table, action })
+}
+
+/// A table and what the statement calls it.
+struct Target {
+    table: Table,
+    name: String,
+}
+
+impl Target {
+    fn new(db: &Database, name: &ast::ObjectName, alias: Option<&ast::TableAlias>) -> Option<Self> {
+        let name = object(name).ok()?;
+        let table = db.table(&name).ok()?;
+        if table.definition().duplicates || table.definition().is_raw() {
+            return None;
+        }
+        let name = match alias {
+            None => last(&name).to_owned(),
+            Some(alias) if alias.columns.is_empty() => ident(&alias.name),
+            Some(_) => return None,
+        };
+        Some(Self { table, name })
+    }
+
+    fn of(db: &Database, table: &ast::TableWithJoins) -> Option<Self> {
+        let TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            with_hints,
+            version: None,
+            with_ordinality: false,
+            partitions,
+            json_path: None,
+            sample: None,
+            index_hints,
+        } = &table.relation
+        else {
+            return None;
+        };
+        let is_plain = table.joins.is_empty()
+            && with_hints.is_empty()
+            && partitions.is_empty()
+            && index_hints.is_empty();
+        is_plain.then(|| Self::new(db, name, alias.as_ref())).flatten()
+    }
+
+    fn definition(&self) -> &TableDefinition {
+        self.table.definition()
+    }
+
+    /// The place of a column that is called by its name, or by the table's and its.
+    fn column(&self, name: &[&str]) -> Option<usize> {
+        match name {
+            [column] => self.definition().column_index(column),
+            [table, column] if *table == self.name => self.definition().column_index(column),
+            _ => None,
+        }
+    }
+
+    fn expression(&self, expr: &Expr) -> Option<Expression> {
+        Expression::of(expr, &|name| self.column(name))
+    }
+
+    /// An expression without columns.
+    fn constant(&self, expr: &Expr) -> Option<Expression> {
+        self.expression(expr).filter(Expression::is_constant)
+    }
+
+    fn set(&self, assignment: &ast::Assignment) -> Option<(usize, Expression)> {
+        Some((self.assigned(assignment)?, self.expression(&assignment.value)?))
+    }
+
+    fn assigned(&self, assignment: &ast::Assignment) -> Option<usize> {
+        let ast::AssignmentTarget::ColumnName(name) = &assignment.target else { return None };
+        match &name.0[..] {
+            [part] => self.column(&[&ident(part.as_ident()?)]),
+            _ => None,
+        }
+    }
+
+    /// Where the rows of a condition are, if it says that by the key or by a unique index.
+    fn lookup(&self, condition: &Expr) -> Option<Lookup> {
+        let mut equal = Vec::new();
+        let mut keys = None;
+        self.conditions(condition, &mut equal, &mut keys)?;
+        let of = |columns: &[usize]| -> Option<Vec<Expression>> {
+            let find = |column: &usize| equal.iter().find(|(known, _)| known == column).cloned();
+            columns.iter().map(|column| find(column).map(|(_, value)| value)).collect()
+        };
+        let key = &self.definition().key;
+        if let Some((column, values)) = keys {
+            let is_key = equal.is_empty() && key[..] == [column] && values.len() <= KEYS_MAX;
+            return is_key.then_some(Lookup::Keys(values));
+        }
+        if key.is_empty() {
+            return None;
+        }
+        if equal.len() == key.len()
+            && let Some(values) = of(key)
+        {
+            return Some(Lookup::Key(values));
+        }
+        if let Some((index, values)) = self.unique_indexes().find_map(|index| {
+            (index.columns().len() == equal.len()).then_some(())?;
+            let values = of(index.columns())?;
+            Some((index, values))
+        }) {
+            return Some(Lookup::Unique(index, values));
+        }
+        let prefix = key.get(..equal.len()).filter(|prefix| !prefix.is_empty())?;
+        Some(Lookup::Prefix { values: of(prefix)?, reverse: false, limit: None })
+    }
+
+    fn unique_indexes(&self) -> impl Iterator<Item = Index> {
+        let open = |name: String| self.table.index(&name).ok();
+        self.table.indexes().into_iter().filter_map(open).filter(Index::is_unique)
+    }
+
+    /// Columns that are equal to constants, all of them, or one that is in a list.
+    fn conditions(
+        &self,
+        condition: &Expr,
+        equal: &mut Vec<(usize, Expression)>,
+        keys: &mut Option<(usize, Vec<Expression>)>,
+    ) -> Option<()> {
+        match condition {
+            Expr::Nested(inner) => self.conditions(inner, equal, keys),
+            Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+                self.conditions(left, equal, keys)?;
+                self.conditions(right, equal, keys)
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
+                let (column, value) = match (self.expression(left)?, self.expression(right)?) {
+                    (Expression::Column(column), value) | (value, Expression::Column(column)) => {
+                        (column, value)
+                    }
+                    _ => return None,
+                };
+                let is_new = equal.iter().all(|(known, _)| *known != column);
+                (is_new && value.is_constant()).then(|| equal.push((column, value)))
+            }
+            Expr::InList { expr, list, negated: false } => {
+                let Expression::Column(column) = self.expression(expr)? else { return None };
+                let values = list.iter().map(|item| self.constant(item)).collect::<Option<_>>()?;
+                keys.is_none().then(|| *keys = Some((column, values)))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
+    let ast::Query {
+        with: None,
+        body,
+        order_by,
+        limit_clause,
+        fetch: None,
+        locks,
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators,
+    } = query
+    else {
+        return None;
+    };
+    let SetExpr::Select(select) = &**body else { return None };
+    if !locks.is_empty() || !pipe_operators.is_empty() || !is_plain(select) {
+        return None;
+    }
+    let [from] = &select.from[..] else { return None };
+    let target = Target::of(db, from)?;
+    let Some(condition) = &select.selection else {
+        let is_whole = order_by.is_none() && limit_clause.is_none();
+        return is_whole.then(|| count(target, &select.projection)).flatten();
+    };
+    let mut lookup = target.lookup(condition)?;
+    let wanted_limit = match limit_clause {
+        None => None,
+        Some(clause) => Some(limit(clause)?),
+    };
+    match &mut lookup {
+        Lookup::Prefix { values, reverse, limit } => {
+            if let Some(order) = order_by {
+                *reverse = key_order(&target, order, values.len())?;
+            }
+            *limit = wanted_limit;
+            let is_short = limit.is_some_and(|limit| limit <= ROWS_MAX);
+            if target.definition().storage == Storage::Column && !is_short {
+                return None;
+            }
+        }
+        Lookup::Key(_) | Lookup::Unique(..) => {
+            if order_by.is_some() || wanted_limit == Some(0) {
+                return None;
+            }
+        }
+        Lookup::Keys(_) => {
+            if order_by.is_some() || wanted_limit.is_some() {
+                return None;
+            }
+        }
+    }
+    let output = output(&target, &select.projection)?;
+    Some((target.table, Action::Read { lookup, output }))
+}
+
+/// Whether a SELECT is no more than columns, one table and a condition.
+fn is_plain(select: &ast::Select) -> bool {
+    let no_groups = matches!(&select.group_by, ast::GroupByExpr::Expressions(by, with) if by.is_empty() && with.is_empty());
+    no_groups
+        && select.distinct.is_none()
+        && select.top.is_none()
+        && select.exclude.is_none()
+        && select.into.is_none()
+        && select.lateral_views.is_empty()
+        && select.prewhere.is_none()
+        && select.connect_by.is_empty()
+        && select.cluster_by.is_empty()
+        && select.distribute_by.is_empty()
+        && select.sort_by.is_empty()
+        && select.having.is_none()
+        && select.named_window.is_empty()
+        && select.qualify.is_none()
+        && select.value_table_mode.is_none()
+        && select.optimizer_hints.is_empty()
+        && select.select_modifiers.is_none()
+}
+
+/// `LIMIT n`.
+fn limit(clause: &ast::LimitClause) -> Option<u64> {
+    let ast::LimitClause::LimitOffset { limit: Some(Expr::Value(value)), offset: None, limit_by } = clause
+    else {
+        return None;
+    };
+    match &value.value {
+        ast::Value::Number(number, _) if limit_by.is_empty() => number.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Whether rows are wanted backwards, if the order is that of the key behind its first `fixed` columns.
+fn key_order(target: &Target, order: &ast::OrderBy, fixed: usize) -> Option<bool> {
+    let ast::OrderBy { kind: ast::OrderByKind::Expressions(by), interpolate: None } = order else {
+        return None;
+    };
+    let key = &target.definition().key;
+    let mut next = fixed;
+    let mut backwards = None;
+    for order in by {
+        let Expression::Column(column) = target.expression(&order.expr)? else { return None };
+        if order.with_fill.is_some() || order.options.nulls_first.is_some() {
+            return None;
+        }
+        // The first columns are the same in all rows.
+        if key[..fixed].contains(&column) {
+            continue;
+        }
+        let is_backwards = order.options.asc == Some(false);
+        if key.get(next) != Some(&column) || *backwards.get_or_insert(is_backwards) != is_backwards {
+            return None;
+        }
+        next += 1;
+    }
+    Some(backwards.unwrap_or(false))
+}
+
+/// `SELECT count(*) FROM t`.
+fn count(target: Target, projection: &[SelectItem]) -> Option<(Table, Action)> {
+    let (expr, name) = match projection {
+        [SelectItem::UnnamedExpr(expr)] => (expr, "count(*)".to_owned()),
+        [SelectItem::ExprWithAlias { expr, alias }] => (expr, ident(alias)),
+        _ => return None,
+    };
+    let Expr::Function(ast::Function {
+        name: function,
+        uses_odbc_syntax: false,
+        parameters: ast::FunctionArguments::None,
+        args: ast::FunctionArguments::List(args),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group,
+    }) = expr
+    else {
+        return None;
+    };
+    let is_count = object(function).ok()? == "count"
+        && within_group.is_empty()
+        && args.duplicate_treatment.is_none()
+        && args.clauses.is_empty()
+        && matches!(&args.args[..], [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]);
+    let schema = Arc::new(Schema::new(vec![Field::new(name, DataType::Int64, false)]));
+    is_count.then_some((target.table, Action::Count { schema }))
+}
+
+fn output(target: &Target, projection: &[SelectItem]) -> Option<Output> {
+    let definition = target.definition();
+    let (mut columns, mut fields) = (Vec::new(), Vec::new());
+    let field = |column: usize, name: Option<String>| {
+        let of = &definition.columns[column];
+        Field::new(name.unwrap_or_else(|| of.name.clone()), sql_type(of.kind), of.nullable)
+    };
+    for item in projection {
+        match item {
+            SelectItem::Wildcard(options) if *options == ast::WildcardAdditionalOptions::default() => {
+                columns.extend((0..definition.columns.len()).map(Expression::Column));
+                fields.extend((0..definition.columns.len()).map(|column| field(column, None)));
+            }
+            SelectItem::UnnamedExpr(expr) => {
+                let Expression::Column(column) = target.expression(expr)? else { return None };
+                columns.push(Expression::Column(column));
+                fields.push(field(column, None));
+            }
+            SelectItem::ExprWithAlias { expr, alias } => {
+                let name = ident(alias);
+                let expression = target.expression(expr)?;
+                fields.push(match &expression {
+                    Expression::Column(column) => field(*column, Some(name)),
+                    Expression::Constant(value) => {
+                        Field::new(name, scalar(value).data_type(), matches!(value, Datum::Null))
+                    }
+                    Expression::Parameter(_) | Expression::Arithmetic(..) => return None,
+                });
+                columns.push(expression);
+            }
+            _ => return None,
+        }
+    }
+    Some(Output { columns, schema: Arc::new(Schema::new(fields)) })
+}
+
+fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)> {
+    let ast::TableObject::TableName(name) = &insert.table else { return None };
+    let is_plain = insert.table_alias.is_none()
+        && insert.assignments.is_empty()
+        && insert.partitioned.is_none()
+        && insert.after_columns.is_empty()
+        && insert.returning.is_none()
+        && insert.output.is_none()
+        && insert.insert_alias.is_none()
+        && insert.settings.is_none()
+        && insert.format_clause.is_none()
+        && insert.multi_table_insert_type.is_none()
+        && !insert.overwrite;
+    let target = is_plain.then(|| Target::new(db, name, None)).flatten()?;
+    let columns: Vec<usize> = match insert.columns.is_empty() {
+        true => (0..target.definition().columns.len()).collect(),
+        false => {
+            let column = |name: &ast::ObjectName| target.column(&[&ident(name.0.last()?.as_ident()?)]);
+            insert.columns.iter().map(column).collect::<Option<_>>()?
+        }
+    };
+    let source = insert.source.as_deref()?;
+    let SetExpr::Values(values) = &*source.body else { return None };
+    if source.order_by.is_some() || source.limit_clause.is_some() || source.with.is_some() {
+        return None;
+    }
+    let row = |row: &ast::Parens<Vec<Expr>>| -> Option<Vec<Expression>> {
+        let values: Vec<_> = row.content.iter().map(|expr| target.constant(expr)).collect::<Option<_>>()?;
+        (values.len() == columns.len()).then_some(values)
+    };
+    let rows = values.rows.iter().map(row).collect::<Option<Vec<_>>>()?;
+    let conflict = on_conflict(&target, insert)?;
+    Some((target.table, Action::Insert(Insert { rows, columns, conflict })))
+}
+
+fn on_conflict(target: &Target, insert: &ast::Insert) -> Option<OnConflict> {
+    let by_word = match (&insert.or, insert.ignore, insert.replace_into) {
+        (None, false, false) => None,
+        (Some(ast::SqliteOnConflict::Replace), false, false) | (None, false, true) => {
+            Some(OnConflict::Replace)
+        }
+        (Some(ast::SqliteOnConflict::Ignore), false, false) | (None, true, false) => Some(OnConflict::Ignore),
+        _ => return None,
+    };
+    let Some(on) = &insert.on else { return Some(by_word.unwrap_or(OnConflict::Refuse)) };
+    let ast::OnInsert::OnConflict(on) = on else { return None };
+    if by_word.is_some() {
+        return None;
+    }
+    let key: Vec<&str> = target
+        .definition()
+        .key
+        .iter()
+        .map(|&column| target.definition().columns[column].name.as_str())
+        .collect();
+    let is_key = match &on.conflict_target {
+        None => false,
+        Some(ast::ConflictTarget::Columns(columns)) => {
+            let columns: Vec<_> = columns.iter().map(ident).collect();
+            columns.len() == key.len() && key.iter().all(|key| columns.iter().any(|column| column == key))
+        }
+        Some(ast::ConflictTarget::OnConstraint(_)) => return None,
+    };
+    match &on.action {
+        // Without other unique values there is but one thing to be in conflict with.
+        ast::OnConflictAction::DoNothing if on.conflict_target.is_none() => Some(OnConflict::Ignore),
+        ast::OnConflictAction::DoNothing if is_key && target.unique_indexes().next().is_none() => {
+            Some(OnConflict::Ignore)
+        }
+        ast::OnConflictAction::DoUpdate(update) if is_key && update.selection.is_none() => {
+            let width = target.definition().columns.len();
+            let column = |name: &[&str]| match name {
+                ["excluded", column] => Some(width + target.definition().column_index(column)?),
+                name => target.column(name),
+            };
+            let set = |assignment: &ast::Assignment| {
+                Some((target.assigned(assignment)?, Expression::of(&assignment.value, &column)?))
+            };
+            update.assignments.iter().map(set).collect::<Option<_>>().map(OnConflict::Update)
+        }
+        _ => None,
+    }
+}
+
+fn update_row(db: &Database, update: &ast::Update) -> Option<(Table, Action)> {
+    let is_plain = update.from.is_none()
+        && update.returning.is_none()
+        && update.output.is_none()
+        && update.or.is_none()
+        && update.order_by.is_empty()
+        && update.limit.is_none();
+    let target = is_plain.then(|| Target::of(db, &update.table)).flatten()?;
+    let lookup = one_row(target.lookup(update.selection.as_ref()?)?)?;
+    let sets = update.assignments.iter().map(|set| target.set(set)).collect::<Option<_>>()?;
+    Some((target.table, Action::Update { lookup, sets }))
+}
+
+fn delete_row(db: &Database, delete: &ast::Delete) -> Option<(Table, Action)> {
+    let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &delete.from;
+    let is_plain = delete.tables.is_empty()
+        && delete.using.is_none()
+        && delete.returning.is_none()
+        && delete.output.is_none()
+        && delete.order_by.is_empty()
+        && delete.limit.is_none();
+    let [from] = &from[..] else { return None };
+    let target = is_plain.then(|| Target::of(db, from)).flatten()?;
+    let lookup = one_row(target.lookup(delete.selection.as_ref()?)?)?;
+    Some((target.table, Action::Delete { lookup }))
+}
+
+/// A look-up that finds one row at most.
+fn one_row(lookup: Lookup) -> Option<Lookup> {
+    matches!(lookup, Lookup::Key(_) | Lookup::Unique(..)).then_some(lookup)
+}

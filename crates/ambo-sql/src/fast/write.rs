@@ -1,0 +1,168 @@
+//! Running fast statements that write.
+
+use ambo::{Datum, Row, Transaction};
+
+use super::{
+    expression::Expression,
+    plan::{Action, FastPlan, Insert, Lookup, OnConflict},
+};
+use crate::{Error, Result};
+
+/// What stops a statement in the middle: an error, or that it is one for the planner after all.
+enum Stop {
+    Planner,
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<ambo::Error> for Stop {
+    fn from(error: ambo::Error) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl FastPlan {
+    /// Whether it writes.
+    pub(crate) fn writes(&self) -> bool {
+        !matches!(self.action, Action::Read { .. } | Action::Count { .. })
+    }
+
+    /// Of what kind the statement is.
+    pub(crate) fn tag(&self) -> &'static str {
+        match self.action {
+            Action::Insert(_) => "INSERT",
+            Action::Update { .. } => "UPDATE",
+            Action::Delete { .. } => "DELETE",
+            Action::Read { .. } | Action::Count { .. } => "SELECT",
+        }
+    }
+
+    /// Runs a statement that writes; returns how many rows it touched. `None`: it is one for the planner after all, and whatever was done
+    /// so far has to be taken back.
+    pub(crate) fn write(&self, transaction: &mut Transaction, params: &[Datum]) -> Result<Option<u64>> {
+        let done = match &self.action {
+            Action::Insert(insert) => self.insert(transaction, insert, params),
+            Action::Update { lookup, sets } => self.update(transaction, lookup, sets, params),
+            Action::Delete { lookup } => self.delete(transaction, lookup, params),
+            Action::Read { .. } | Action::Count { .. } => Err(Stop::Planner),
+        };
+        match done {
+            Ok(rows) => Ok(Some(rows)),
+            Err(Stop::Planner) => Ok(None),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+
+    fn insert(&self, transaction: &mut Transaction, insert: &Insert, params: &[Datum]) -> Result<u64, Stop> {
+        let mut inserted = 0;
+        for values in &insert.rows {
+            let columns = &self.table.definition().columns;
+            let mut row: Row =
+                columns.iter().map(|column| column.default.clone().unwrap_or(Datum::Null)).collect();
+            for (column, value) in insert.columns.iter().zip(values) {
+                row[*column] = self.put(*column, value.value(&[], params).ok_or(Stop::Planner)?)?;
+            }
+            inserted += match &insert.conflict {
+                OnConflict::Refuse => {
+                    transaction.insert_row(&self.table, &row)?;
+                    1
+                }
+                OnConflict::Ignore => u64::from(transaction.insert_or_ignore(&self.table, &row)?),
+                OnConflict::Replace => {
+                    transaction.insert_or_replace(&self.table, &row)?;
+                    1
+                }
+                OnConflict::Update(sets) => {
+                    let mut stop = None;
+                    let done = transaction.insert_or_update(&self.table, &row, &mut |there, new| {
+                        let both = [&there[..], new].concat();
+                        self.set(there, &both, sets, params).map_err(|why| stop_with(&mut stop, why))
+                    });
+                    taken(done, stop)?;
+                    1
+                }
+            };
+        }
+        Ok(inserted)
+    }
+
+    fn update(
+        &self,
+        transaction: &mut Transaction,
+        lookup: &Lookup,
+        sets: &[(usize, Expression)],
+        params: &[Datum],
+    ) -> Result<u64, Stop> {
+        let Some(key) = self.key(transaction, lookup, params)? else { return Ok(0) };
+        let mut stop = None;
+        let done = transaction.update_row(&self.table, &key, &mut |row| {
+            let before = row.clone();
+            self.set(row, &before, sets, params).map_err(|why| stop_with(&mut stop, why))
+        });
+        Ok(u64::from(taken(done, stop)?))
+    }
+
+    fn delete(&self, transaction: &mut Transaction, lookup: &Lookup, params: &[Datum]) -> Result<u64, Stop> {
+        match self.key(transaction, lookup, params)? {
+            Some(key) => Ok(u64::from(transaction.delete_row(&self.table, &key)?)),
+            None => Ok(0),
+        }
+    }
+
+    /// Sets columns of `row` to values of `from`.
+    fn set(
+        &self,
+        row: &mut Row,
+        from: &[Datum],
+        sets: &[(usize, Expression)],
+        params: &[Datum],
+    ) -> Result<(), Stop> {
+        for (column, value) in sets {
+            row[*column] = self.put(*column, value.value(from, params).ok_or(Stop::Planner)?)?;
+        }
+        Ok(())
+    }
+
+    /// The key of the row that is looked up; `None` if there is none.
+    fn key(
+        &self,
+        transaction: &Transaction,
+        lookup: &Lookup,
+        params: &[Datum],
+    ) -> Result<Option<Vec<Datum>>, Stop> {
+        let columns = &self.table.definition().key;
+        let key = match lookup {
+            Lookup::Key(values) => self.values(columns.iter(), values, params).ok_or(Stop::Planner)?,
+            Lookup::Unique(index, values) => {
+                let values = self.values(index.columns().iter(), values, params).ok_or(Stop::Planner)?;
+                if values.iter().any(Datum::is_null) {
+                    return Ok(None);
+                }
+                let Some(row) = transaction.index_rows(index, &values)?.next().transpose()? else {
+                    return Ok(None);
+                };
+                columns.iter().map(|&column| row[column].clone()).collect()
+            }
+            Lookup::Keys(_) | Lookup::Prefix { .. } => return Err(Stop::Planner),
+        };
+        Ok((!key.iter().any(Datum::is_null)).then_some(key))
+    }
+}
+
+/// Leaves the reason where it is found behind the store, which is given an error of its own.
+fn stop_with(stop: &mut Option<Stop>, why: Stop) -> ambo::Error {
+    *stop = Some(why);
+    ambo::Error::Cancelled
+}
+
+fn taken<T>(done: ambo::Result<T>, stop: Option<Stop>) -> Result<T, Stop> {
+    match (done, stop) {
+        (Err(_), Some(why)) => Err(why),
+        (done, _) => Ok(done?),
+    }
+}

@@ -1,0 +1,148 @@
+//! Statements that were read once: with their trees, and with what they do where that needs no planner.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ambo::{Database, Datum};
+
+use crate::{
+    Connection, Error, ErrorKind, Result, Rows,
+    convert::Params,
+    fast::{FastPlan, recognise},
+    parse::{Statement, parse},
+    planner::number_parameters,
+};
+
+/// A statement whose text was read.
+pub(crate) struct Known {
+    pub statement: Statement,
+    /// How many parameters it has.
+    pub parameters: usize,
+    /// What it does, if that needs no planner.
+    pub fast: Option<FastPlan>,
+}
+
+impl Known {
+    /// The one statement of a text.
+    pub(crate) fn new(db: &Database, text: &str) -> Result<Self> {
+        let mut all = parse(text)?;
+        match (all.pop(), all.is_empty()) {
+            (Some(parsed), true) => Self::of(db, parsed.statement),
+            (None, _) => Err(Error::new(ErrorKind::Syntax, "there is no statement")),
+            (Some(_), false) => Err(Error::new(ErrorKind::Syntax, "there is more than one statement")
+                .with_hint("run them one by one, or as a script")),
+        }
+    }
+
+    /// What is to be known of a statement.
+    pub(crate) fn of(db: &Database, mut statement: Statement) -> Result<Self> {
+        let (mut parameters, mut fast) = (0, None);
+        if let Statement::Sql(tree) = &mut statement {
+            parameters = number_parameters(tree)?;
+            fast = recognise(db, tree);
+        }
+        Ok(Self { statement, parameters, fast })
+    }
+
+    fn is_current(&self) -> bool {
+        self.fast.as_ref().is_none_or(FastPlan::is_current)
+    }
+}
+
+/// Statements by their texts, for all connections to a database.
+#[derive(Default)]
+pub(crate) struct KnownStatements(Mutex<HashMap<Box<str>, Arc<Known>>>);
+
+/// With more statements than these all are forgotten: programs have fewer, and others do not come back to theirs.
+const STATEMENTS_MAX: usize = 1024;
+/// Longer statements are not kept: they are data.
+const TEXT_MAX: usize = 4096;
+
+impl KnownStatements {
+    /// The statement of a text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Syntax`], also for no statement or several.
+    pub(crate) fn get(&self, db: &Database, text: &str) -> Result<Arc<Known>> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(text)
+            && known.is_current()
+        {
+            return Ok(known.clone());
+        }
+        let known = Arc::new(Known::new(db, text)?);
+        if text.len() <= TEXT_MAX {
+            let mut all = lock();
+            if all.len() >= STATEMENTS_MAX {
+                all.clear();
+            }
+            all.insert(text.into(), known.clone());
+        }
+        Ok(known)
+    }
+}
+
+/// A statement that is read once and run often, on any connection to its database.
+///
+/// ```
+/// let db = ambo_sql::Database::in_memory()?;
+/// let mut connection = db.connect();
+/// connection.script("create table t (id int primary key, name text)")?;
+/// let mut insert = connection.prepare("insert into t values ($1, $2)")?;
+/// for (id, name) in [(1, "one"), (2, "two")] {
+///     insert.execute(&mut connection, (id, name))?;
+/// }
+/// let mut select = connection.prepare("select name from t where id = ?")?;
+/// let name: String = select.query(&mut connection, (2,))?.single()?.into_values()?;
+/// assert_eq!(name, "two");
+/// # Ok::<(), ambo_sql::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct PreparedStatement {
+    text: Arc<str>,
+    known: Arc<Known>,
+}
+
+impl PreparedStatement {
+    pub(crate) fn new(text: &str, known: Arc<Known>) -> Self {
+        Self { text: text.into(), known }
+    }
+
+    /// How many parameters it has.
+    pub fn parameters(&self) -> usize {
+        self.known.parameters
+    }
+
+    /// Runs it with values for its parameters.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn query<'c>(&mut self, connection: &'c mut Connection, params: impl Params) -> Result<Rows<'c>> {
+        if !self.known.is_current() {
+            self.known = connection.known(&self.text)?;
+        }
+        connection.run_known(&self.known, params.values())
+    }
+
+    /// Runs it and returns how many rows it inserted, changed or deleted.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn execute(&mut self, connection: &mut Connection, params: impl Params) -> Result<u64> {
+        self.query(connection, params)?.finish()
+    }
+}
+
+/// Checks that there are as many values as parameters.
+pub(crate) fn check_parameters(known: &Known, values: &[Datum]) -> Result<()> {
+    match known.parameters == values.len() {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "the statement has {} parameters, {} values were given",
+            known.parameters,
+            values.len()
+        ))),
+    }
+}
