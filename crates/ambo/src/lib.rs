@@ -32,6 +32,7 @@
 //! cursors `Sync`; clone them freely.
 
 mod aggregate;
+mod alter;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod batch;
@@ -60,7 +61,9 @@ pub use ambo_codec::{
 pub use ambo_storage::{
     Error, Result,
     base::column::{ColumnBuffer, Groups, Morsel, Test},
-    catalog::{Column, IndexDefinition, IndexKind, Storage, TableDefinition, TableOptions},
+    catalog::{
+        Check, Column, IndexDefinition, IndexKind, Storage, TableChange, TableDefinition, TableOptions, View,
+    },
     database::{
         Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Duplicates,
         Estimate, Info, LoadOptions, Loaded, RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan,

@@ -57,6 +57,8 @@ pub struct TableScan {
     needed: Vec<bool>,
     units: Vec<Unit>,
     projection: Vec<usize>,
+    /// Whether NULL may be among the values, by places of the projection.
+    nullable: Vec<bool>,
     filters: Vec<Filter>,
 }
 
@@ -130,6 +132,7 @@ impl TableScan {
             needed,
             units: Vec::new(),
             projection,
+            nullable: plan.columns.iter().map(|column| definition.columns[*column].nullable).collect(),
             filters,
             _version: version.clone(),
         };
@@ -156,6 +159,11 @@ impl TableScan {
         self.fresh.iter().map(Fresh::rows).sum()
     }
 
+    /// Whether the column at a place of the projection may be NULL.
+    pub fn is_nullable(&self, place: usize) -> bool {
+        self.nullable[place]
+    }
+
     /// How many morsels there may be at most.
     pub fn units(&self) -> usize {
         self.units.len()
@@ -172,6 +180,7 @@ impl TableScan {
             }
             Unit::Group { run, part, group } => Morsel::of_part(
                 &self.columns.runs()[run].parts[part],
+                self.columns.schema(),
                 group,
                 self.fresh.iter().filter_map(|fresh| fresh.layer.replaced(run, part)),
                 &self.filters,

@@ -23,7 +23,7 @@ use crate::{
     sync::{AtomicU64, Ordering},
 };
 
-/// What stays the same for a table through all its versions.
+/// What stays the same for a table through all its versions, as long as its columns do.
 pub struct TableShared {
     /// The table's id.
     pub id: TableId,
@@ -42,6 +42,19 @@ pub struct TableShared {
 }
 
 impl TableShared {
+    /// The same table with other columns.
+    pub(super) fn with_schema(&self, schema: Arc<ColumnSchema>) -> Self {
+        Self {
+            id: self.id,
+            store: self.store.clone(),
+            storage: self.storage,
+            logged: self.logged,
+            next_row: self.next_row.clone(),
+            schema: Some(schema),
+            fresh: FreshCache::default(),
+        }
+    }
+
     /// Takes the next row number.
     pub fn take_row_number(&self) -> u64 {
         self.next_row.fetch_add(1, Ordering::Relaxed)
@@ -56,7 +69,7 @@ impl TableShared {
 /// One table at one moment: everything that a read looks into, newest first.
 #[derive(Clone)]
 pub struct TableVersion {
-    /// What never changes.
+    /// What stays the same from version to version, but for its columns.
     pub shared: Arc<TableShared>,
     /// Takes the writes.
     pub active: Arc<Delta>,
@@ -233,6 +246,23 @@ pub struct DatabaseVersion {
 }
 
 impl DatabaseVersion {
+    /// Gives a table the stored columns that its definition says.
+    pub(super) fn reform(&mut self, id: TableId) -> Result<()> {
+        let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get_mut(&id)) else {
+            return Ok(());
+        };
+        let Some(columns) = &table.columns else { return Ok(()) };
+        let schema = Arc::new(ColumnSchema::new(definition)?);
+        if schema == *columns.schema() {
+            return Ok(());
+        }
+        let columns = Arc::new(columns.with_schema(schema.clone()));
+        let table = Arc::make_mut(table);
+        table.shared = Arc::new(table.shared.with_schema(schema));
+        table.columns = Some(columns);
+        Ok(())
+    }
+
     /// The table with this id.
     ///
     /// # Errors

@@ -89,8 +89,12 @@ impl Transaction {
 impl Batches {
     fn new(select: &Select, scan: TableScan) -> Self {
         let definition = select.table().definition();
-        let columns: Vec<_> =
-            select.plan().columns.iter().map(|column| definition.columns[*column].clone()).collect();
+        let column = |(place, column): (usize, &usize)| crate::Column {
+            // Of the moment of the scan: the handle may be older, or newer.
+            nullable: scan.is_nullable(place),
+            ..definition.columns[*column].clone()
+        };
+        let columns: Vec<_> = select.plan().columns.iter().enumerate().map(column).collect();
         let mut batches = Self {
             scan,
             types: columns.iter().map(|column| column.kind).collect(),
