@@ -88,6 +88,30 @@ impl Database {
         self.change_table(table, &[TableChange::rename_column(from, to)])
     }
 
+    /// Makes a column refuse NULL, while the table is in use: all rows are looked at. A transaction that began before and writes to the table may fail
+    /// with a conflict.
+    ///
+    /// ```
+    /// use ambo::{Datum, TableDefinition, Type};
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = TableDefinition::new("t").column("id", Type::I64).column_nullable("x", Type::F64).primary_key(&["id"]);
+    /// let t = db.create_table(t)?;
+    /// t.insert_row(&[1.into(), Datum::Null])?;
+    /// assert!(db.set_not_null("t", "x").unwrap_err().to_string().contains("key (1)"));
+    /// t.delete_row(&[1.into()])?;
+    /// db.set_not_null("t", "x")?;
+    /// assert!(t.insert_row(&[2.into(), Datum::Null]).is_err());
+    /// db.drop_not_null("t", "x")?;
+    /// t.insert_row(&[2.into(), Datum::Null])?;
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) with the key of a row that has NULL there, or for a column of an index: then nothing has changed.
+    pub fn set_not_null(&self, table: &str, column: &str) -> Result<()> {
+        self.engine().set_not_null(table, column)
+    }
+
     /// Lets a column be NULL.
     ///
     /// # Errors

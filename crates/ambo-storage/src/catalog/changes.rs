@@ -89,6 +89,14 @@ impl Catalog {
         Ok((id, changes))
     }
 
+    /// The place of a column of a table.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], with the nearest name there is.
+    pub fn column(&self, table: &str, column: &str) -> Result<usize> {
+        column_of(self.find(table)?.1, column)
+    }
+
     /// Notes that a column is never NULL.
     ///
     /// # Errors

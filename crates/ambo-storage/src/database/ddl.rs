@@ -196,6 +196,7 @@ pub(super) fn open_table(
         logged: definition.log,
         next_row: Arc::new(AtomicU64::new(1)),
         schema,
+        guard: None,
         fresh: Default::default(),
     };
     Engine::new_table(deltas, segments, shared, floor)

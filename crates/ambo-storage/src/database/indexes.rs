@@ -101,7 +101,7 @@ impl DatabaseVersion {
                 }
             }
             Arc::make_mut(&mut table).indexes = attached.into();
-            self.tables.insert(id, table);
+            *self.tables.get_mut(&id).expect("it is there") = table;
             self.index_epoch += u64::from(other_entries);
         }
         Ok(())

@@ -18,7 +18,7 @@ use super::{
     cursor::{Cover, MergedCursor},
     engine::{Engine, NEWEST},
     fresh::FreshCache,
-    version::{DatabaseVersion, TableShared, TableVersion},
+    version::{TableShared, TableVersion},
 };
 use crate::{
     Error, Result,
@@ -144,11 +144,6 @@ impl Engine {
         Ok(Settled::Tree(meta, pages))
     }
 
-    /// The stored columns of a table in this version.
-    fn schema_now(&self, id: TableId, version: &DatabaseVersion) -> Result<ColumnSchema> {
-        ColumnSchema::new(version.catalog.table(id).ok_or_else(gone)?)
-    }
-
     /// Publishes the new settled part in the place of the old; false if that is not the same any more, because rows were loaded into it.
     fn replace_settled(
         &self,
@@ -169,7 +164,7 @@ impl Engine {
         self.flush()?;
         let looked_at = self.current().table(id)?.runs.clone();
         // Columns may have come and gone since it was built.
-        let schema = Arc::new(self.schema_now(id, &self.current())?);
+        let schema = Arc::new(self.current().columns_of(id)?);
         if let Settled::Columns(_) = &new {
             check_trees(&looked_at, &schema, old)?;
         }
@@ -178,7 +173,7 @@ impl Engine {
         let _versions = self.version_lock.lock();
         let validation = self.pipeline.validate();
         let mut next = (*self.versions.load_full()).clone();
-        let schema_now = self.schema_now(id, &next)?;
+        let schema_now = next.columns_of(id)?;
         let catalog = Arc::make_mut(&mut next.catalog);
         catalog.set_storage(id, reshaped.storage)?;
         next.index_epoch += 1;
@@ -195,6 +190,7 @@ impl Engine {
             logged: table.shared.logged,
             next_row: table.shared.next_row.clone(),
             schema: None,
+            guard: table.shared.guard.clone(),
             fresh: FreshCache::default(),
         };
         match new {

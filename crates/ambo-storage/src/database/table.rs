@@ -131,7 +131,11 @@ impl RowFormat {
         for (slot, column) in self.slots.iter().enumerate() {
             values.push(match column {
                 None => self.rows.missing(slot).unwrap_or(DatumRef::Null),
-                Some(index) if row[*index].is_null() && !self.definition.columns[*index].nullable => {
+                Some(index)
+                    if row[*index].is_null()
+                        && !self.definition.columns[*index].nullable
+                        && !self.has_null(stored, slot) =>
+                {
                     return Err(self.refused_null(*index));
                 }
                 Some(index) => DatumRef::from(&row[*index]),
@@ -172,6 +176,12 @@ impl RowFormat {
             }
         }
         Ok(row)
+    }
+
+    /// Whether a stored row has NULL in a slot: then the column was dropped, or allowed NULL, since this format was made, and what was read
+    /// may be written back.
+    fn has_null(&self, stored: Option<&[u8]>, slot: usize) -> bool {
+        stored.is_some_and(|stored| self.rows.decode_column(stored, slot).is_ok_and(DatumRef::is_null))
     }
 
     #[cold]

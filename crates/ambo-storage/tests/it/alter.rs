@@ -525,3 +525,214 @@ fn views_and_notes_outlive_crashes() {
     assert!(matches!(engine.current().catalog.find_view("s.v"), Err(Error::NotFound(_))));
     assert_sound(&engine);
 }
+
+/// A table of rows `(id, x)`, x nullable.
+fn nullable(engine: &Arc<Engine>, storage: Storage) -> (TableId, RowFormat) {
+    let definition = TableDefinition::new("t")
+        .column("id", Type::I64)
+        .column_nullable("x", Type::I64)
+        .primary_key(&["id"])
+        .storage(storage);
+    let table = engine.create_table(definition).unwrap();
+    (table, RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap())
+}
+
+fn pair(format: &RowFormat, id: i64, x: Option<i64>) -> (Vec<u8>, Vec<u8>) {
+    let row = [id.into(), x.map_or(Datum::Null, Datum::from)];
+    (format.encode_key(&row, 0).unwrap(), format.encode_row(&row).unwrap())
+}
+
+/// Keeps away: a NULL in a column that refuses it, written by who does not know: an old handle, a transaction, a load; a refusal that stays after
+/// the change failed; and one that is gone when the storage changes.
+#[test]
+fn no_null_slips_into_a_column_that_refuses_it() {
+    for storage in [Storage::BTree, Storage::Column, Storage::Memory] {
+        let disk = SimDisk::new(9);
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        let (table, old) = nullable(&engine, storage);
+        let put = |id, x| {
+            let (key, row) = pair(&old, id, x);
+            engine.put(table, &key, &row)
+        };
+        put(1, Some(1)).unwrap();
+        engine.flush().unwrap();
+        put(2, None).unwrap();
+        let error = engine.set_not_null("t", "x").unwrap_err().to_string();
+        assert!(error.contains("the row with the key (2) has NULL there"), "{error}");
+        put(3, None).unwrap();
+        engine.settle().unwrap();
+        assert!(engine.set_not_null("t", "x").is_err());
+        for id in [2, 3] {
+            engine.delete(table, &pair(&old, id, None).0).unwrap();
+        }
+        let mut tx = engine.begin(Isolation::Snapshot).unwrap();
+        let (key, row) = pair(&old, 4, None);
+        tx.put(table, &key, &row).unwrap();
+        let mut bulk = engine.bulk_load(table).unwrap();
+        let (key, row) = pair(&old, 5, None);
+        bulk.push(&key, &row).unwrap();
+        let load = (storage == Storage::Column).then(|| {
+            let load = engine.column_load(table, LoadOptions::default()).unwrap();
+            let mut writer = load.writer();
+            let mut columns = vec![ambo_storage::base::column::ColumnBuffer::new(Type::I64); 2];
+            columns[0].push(6i64.into()).unwrap();
+            columns[1].push(ambo_codec::ValueRef::Null).unwrap();
+            writer.push(columns).unwrap();
+            writer.finish().unwrap();
+            load
+        });
+        engine.set_not_null("t", "x").unwrap();
+        engine.set_not_null("t", "x").unwrap();
+        assert!(tx.commit().is_err());
+        assert!(matches!(bulk.finish(), Err(Error::Conflict(_))));
+        assert!(load.is_none_or(|load| matches!(load.finish(), Err(Error::Conflict(_)))));
+        let refused = |id| {
+            let error = put(id, None).unwrap_err().to_string();
+            assert!(error.contains("NOT NULL"), "{error}");
+        };
+        refused(7);
+        if storage == Storage::Column {
+            engine.set_storage("t", Storage::BTree).unwrap();
+            refused(7);
+            engine.set_storage("t", Storage::Column).unwrap();
+        }
+        refused(7);
+        engine.change_table("t", &[TableChange::AddColumn(Column::new("y", Type::Bool).nullable())]).unwrap();
+        refused(7);
+        put(8, Some(8)).unwrap();
+        let ids = |engine: &Arc<Engine>| {
+            let found = rows(&engine.snapshot(), table).unwrap();
+            found.iter().map(|(key, row)| old.decode(key, row).unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&engine), [[1i64.into(), 1i64.into()], [8i64.into(), 8i64.into()]]);
+        assert_sound(&engine);
+        engine.change_table("t", &[TableChange::DropNotNull("x".into())]).unwrap();
+        put(9, None).unwrap();
+        assert_eq!(ids(&engine).len(), 3);
+        assert!(engine.set_not_null("t", "x").is_err());
+        engine.create_index(&IndexDefinition::new("i", "t", &["x"])).unwrap();
+        let error = engine.set_not_null("t", "x").unwrap_err().to_string();
+        assert!(error.contains("\"main.i\" is over it"), "{error}");
+        assert_sound(&engine);
+    }
+}
+
+/// Keeps away: a NULL that a writer gets in while all rows are looked at, and writers that are refused for ever after it failed.
+#[test]
+fn writers_go_on_while_a_column_comes_to_refuse_null() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    for storage in [Storage::BTree, Storage::Column] {
+        let options = ambo_storage::database::Options {
+            background_threads: true,
+            background_merge: true,
+            lock_timeout: std::time::Duration::from_secs(5),
+            ..small_options()
+        };
+        let disk = SimDisk::new(10);
+        let (engine, _) = Engine::open(disk.env(), options).unwrap();
+        let running = ambo_storage::database::Running::start(engine).unwrap();
+        let engine = running.engine();
+        let (table, old) = nullable(engine, storage);
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for me in 0..2 {
+                let (old, stop) = (&old, &stop);
+                scope.spawn(move || {
+                    let mut random = Random::new(me);
+                    while !stop.load(Ordering::Relaxed) {
+                        let id = (random.below(50) * 2 + me) as i64;
+                        let x = (!random.one_in(6)).then_some(id);
+                        let (key, row) = pair(old, id, x);
+                        match engine.put(table, &key, &row) {
+                            Ok(()) => {}
+                            Err(error) => {
+                                assert!(x.is_none() && error.to_string().contains("NOT NULL"), "{error}")
+                            }
+                        }
+                        if x.is_none() {
+                            engine.delete(table, &key).unwrap();
+                        }
+                    }
+                });
+            }
+            let mut done = 0;
+            let mut tries = 0;
+            while done < 8 && tries < 100_000 {
+                tries += 1;
+                if engine.set_not_null("t", "x").is_err() {
+                    continue;
+                }
+                done += 1;
+                let snapshot = engine.snapshot();
+                let filters = [Filter { column: 1, test: Test::IsNull }];
+                let found = snapshot.find_rows(table, &filters).unwrap().next_row().unwrap();
+                stop.store(found.is_some(), Ordering::Relaxed);
+                assert_eq!(found, None);
+                engine.change_table("t", &[TableChange::DropNotNull("x".into())]).unwrap();
+            }
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(done, 8);
+        });
+        assert_sound(engine);
+        running.close().unwrap();
+    }
+}
+
+/// Keeps away: a table that is neither as it was nor as it was to be after a crash or a fault in the middle, and rows that do not fit what it is.
+#[test]
+fn a_crash_in_the_middle_leaves_one_or_the_other() {
+    use ambo_storage::io::sim::{Fault, FaultKind, Op};
+    let mut seen = [0, 0];
+    for (storage, op) in
+        [Storage::BTree, Storage::Column].into_iter().flat_map(|s| [(s, Op::Write), (s, Op::Sync)])
+    {
+        for after in 0..14 {
+            let disk = SimDisk::new(after);
+            let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+            let (table, old) = nullable(&engine, storage);
+            engine.create_index(&IndexDefinition::new("i", "t", &["x"])).unwrap();
+            for id in 0..20 {
+                let (key, row) = pair(&old, id, Some(id % 3));
+                engine.put(table, &key, &row).unwrap();
+                if id == 10 {
+                    engine.settle().unwrap();
+                }
+            }
+            disk.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: true });
+            let first = TableChange::AddColumn(Column::new("y", Type::I64).default_value(7i64));
+            let second =
+                [TableChange::rename_column("x", "z"), TableChange::SetComment(Some("changed".into()))];
+            let work = || -> ambo_storage::Result<()> {
+                engine.change_table("t", &[first])?;
+                engine.flush()?;
+                engine.change_table("t", &second)?;
+                engine.settle()
+            };
+            let done = work().is_ok();
+            drop(engine);
+            let disk = disk.crash();
+            let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+            let definition = engine.current().catalog.table(table).unwrap().clone();
+            let names: Vec<_> = definition.columns.iter().map(|column| column.name.as_str()).collect();
+            let changed = definition.comment.is_some();
+            let expected: &[&str] = match (names.len(), changed) {
+                (2, false) => &["id", "x"],
+                (_, false) => &["id", "x", "y"],
+                (_, true) => &["id", "z", "y"],
+            };
+            assert_eq!(names, expected);
+            assert!(changed || !done);
+            seen[usize::from(changed)] += 1;
+            let format = RowFormat::new(definition).unwrap();
+            let found = rows(&engine.snapshot(), table).unwrap();
+            assert_eq!(found.len(), 20);
+            for (id, (key, row)) in (0i64..).zip(&found) {
+                let row = format.decode(key, row).unwrap();
+                let all = [id.into(), (id % 3).into(), 7i64.into()];
+                assert_eq!(row, all[..names.len()]);
+            }
+            assert_sound(&engine);
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
+}

@@ -68,7 +68,9 @@ impl ColumnSchema {
             }
         }
         let live = definition.columns.iter().zip(&places);
-        let required = live.filter(|(column, _)| !column.nullable).map(|(_, place)| *place).collect();
+        let required = live.filter(|(column, _)| !column.nullable).map(|(_, place)| *place);
+        let mut required: Vec<_> = required.collect();
+        required.sort_unstable();
         let types: Vec<_> = of_key.chain(of_row).collect();
         Ok(Self {
             unwritten: Unwritten::of(types.len()),
@@ -80,6 +82,23 @@ impl ColumnSchema {
             keys,
             rows,
         })
+    }
+
+    /// The same, and NULL is refused in these slots of the row, too.
+    #[must_use]
+    pub fn requiring(mut self, slots: &[usize]) -> Self {
+        let first = self.key_columns();
+        let more = slots.iter().map(|slot| first + slot).filter(|place| !self.dropped.contains(place));
+        self.required.extend(more);
+        self.required.sort_unstable();
+        self.required.dedup();
+        self
+    }
+
+    /// Whether rows that this schema takes may have NULL where `other`, a later one, refuses it.
+    pub fn is_laxer_than(&self, other: &Self) -> bool {
+        let laxer = |place: &usize| *place < self.types.len() && !self.required.contains(place);
+        other.required.iter().any(laxer)
     }
 
     /// The types of the stored columns.
