@@ -723,7 +723,7 @@ fn a_crash_in_the_middle_leaves_one_or_the_other() {
             assert_eq!(names, expected);
             assert!(changed || !done);
             seen[usize::from(changed)] += 1;
-            let format = RowFormat::new(definition).unwrap();
+            let format = RowFormat::new(definition.clone()).unwrap();
             let found = rows(&engine.snapshot(), table).unwrap();
             assert_eq!(found.len(), 20);
             for (id, (key, row)) in (0i64..).zip(&found) {
@@ -735,4 +735,106 @@ fn a_crash_in_the_middle_leaves_one_or_the_other() {
         }
     }
     assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
+}
+
+/// Keeps away: rows that lose a value, or get another's, when columns come and go while others write and what is written is settled, merged and stored
+/// otherwise in the background.
+#[test]
+fn columns_change_while_a_table_is_written_to() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let options = ambo_storage::database::Options {
+        background_threads: true,
+        background_merge: true,
+        lock_timeout: std::time::Duration::from_secs(5),
+        ..small_options()
+    };
+    for storage in [Storage::Column, Storage::BTree] {
+        let disk = SimDisk::new(11);
+        let (engine, _) = Engine::open(disk.env(), options.clone()).unwrap();
+        let running = ambo_storage::database::Running::start(engine).unwrap();
+        let engine = running.engine();
+        let (table, old) = nullable(engine, storage);
+        engine.create_index(&IndexDefinition::new("i", "t", &["x"])).unwrap();
+        let stop = AtomicBool::new(false);
+        let newest = |engine: &Arc<Engine>| {
+            RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap()
+        };
+        std::thread::scope(|scope| {
+            for me in 0..2u64 {
+                let (stop, old) = (&stop, &old);
+                scope.spawn(move || {
+                    let mut random = Random::new(me);
+                    let mut rounds = 0;
+                    while !stop.load(Ordering::Relaxed) || rounds < 2000 {
+                        rounds += 1;
+                        let id = (random.below(300) * 2 + me) as i64;
+                        if random.one_in(2) {
+                            let (key, row) = pair(old, id, Some(id % 5));
+                            engine.put(table, &key, &row).unwrap();
+                            continue;
+                        }
+                        // Each column but x has three times the id, whichever columns there are.
+                        let format = newest(engine);
+                        let values = format.definition().columns.iter().map(|column| match &*column.name {
+                            "id" => Datum::from(id),
+                            "x" => Datum::from(id % 5),
+                            _ => Datum::from(id * 3),
+                        });
+                        let row: Vec<_> = values.collect();
+                        let key = format.encode_key(&row, 0).unwrap();
+                        engine.put(table, &key, &format.encode_row(&row).unwrap()).unwrap();
+                    }
+                });
+            }
+            let mut random = Random::new(7);
+            for round in 0..60 {
+                let names: Vec<_> = newest(engine).definition().columns[2..]
+                    .iter()
+                    .map(|column| column.name.clone())
+                    .collect();
+                let change = match (names.len(), random.one_in(3)) {
+                    (0, _) | (1, false) => {
+                        let default = Datum::from(-round);
+                        TableChange::AddColumn(
+                            Column::new(format!("c{round}"), Type::I64).default_value(default),
+                        )
+                    }
+                    _ => TableChange::DropColumn(names[0].clone()),
+                };
+                engine.change_table("t", &[change]).unwrap();
+                match random.below(4) {
+                    0 => engine.settle().unwrap(),
+                    1 => engine.flush().unwrap(),
+                    2 if round % 10 == 0 => {
+                        let to = match newest(engine).definition().storage {
+                            Storage::Column => Storage::BTree,
+                            _ => Storage::Column,
+                        };
+                        // Loads do not come in between, changes of columns are this thread's own.
+                        engine.set_storage("t", to).unwrap();
+                    }
+                    _ => std::thread::sleep(std::time::Duration::from_millis(2)),
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        let check = |engine: &Arc<Engine>| {
+            let format = newest(engine);
+            let columns = &format.definition().columns;
+            for (key, row) in rows(&engine.snapshot(), table).unwrap() {
+                let row = format.decode(&key, &row).unwrap();
+                let id = row[0].as_ref().as_i64().unwrap();
+                assert_eq!(row[1], (id % 5).into());
+                for (column, value) in columns.iter().zip(&row).skip(2) {
+                    let is_right = *value == Datum::from(id * 3) || Some(value) == column.default.as_ref();
+                    assert!(is_right, "{id}: {value} in {}", column.name);
+                }
+            }
+            assert_sound(engine);
+        };
+        check(engine);
+        engine.settle().unwrap();
+        check(engine);
+        running.close().unwrap();
+    }
 }
