@@ -175,7 +175,7 @@ impl Database {
         self.engine().create_schema(name)
     }
 
-    /// Drops a schema that has no tables.
+    /// Drops a schema that has no tables and no views.
     pub fn drop_schema(&self, name: &str) -> Result<()> {
         self.engine().drop_schema(name)
     }

@@ -34,7 +34,20 @@ impl Table {
                 self.definition().name
             )));
         }
-        Ok(Index { table: self.clone(), id, name: definition.name.clone(), of: of.clone() })
+        let mut of = of.clone();
+        let (own, there) = (self.format().definition(), catalog.table(self.id()));
+        if let Some(there) = there.filter(|there| !std::sync::Arc::ptr_eq(there, own)) {
+            // Its columns by their places in the handle's definition.
+            for column in &mut of.columns {
+                *column = own.column_in(there.stored_in(*column)).ok_or_else(|| {
+                    Error::Invalid(format!(
+                        "index \"{}\" is over column \"{}\", which this handle of table \"{}\" does not know; take a new one",
+                        definition.name, there.columns[*column].name, own.name
+                    ))
+                })?;
+            }
+        }
+        Ok(Index { table: self.clone(), id, name: definition.name.clone(), of })
     }
 
     /// The names of its indexes.

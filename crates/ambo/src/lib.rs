@@ -32,6 +32,7 @@
 //! cursors `Sync`; clone them freely.
 
 mod aggregate;
+mod alter;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod batch;
@@ -61,8 +62,8 @@ pub use ambo_storage::{
     Error, Result,
     base::column::{ColumnBuffer, Groups, Morsel, Test},
     catalog::{
-        Column, DEFAULT_SCHEMA, IndexDefinition, IndexKind, Storage, TableDefinition, TableOptions, nearest,
-        qualify,
+        Check, Column, DEFAULT_SCHEMA, IndexDefinition, IndexKind, Storage, TableChange, TableDefinition,
+        TableOptions, View, nearest, qualify,
     },
     database::{
         Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Duplicates,

@@ -46,6 +46,14 @@ impl Table {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a table of other storage, or one with several rows of a key.
     pub fn load(&self, options: LoadOptions) -> Result<Load> {
+        let there = self.database().engine().current();
+        let own = self.format().definition();
+        if there.catalog.table(self.id()).is_some_and(|there| !there.has_columns_of(own)) {
+            return Err(crate::Error::Invalid(format!(
+                "table \"{}\" has other columns than this handle of it knows; take a new one for a load",
+                own.name
+            )));
+        }
         let load = self.database().engine().column_load(self.id(), options)?;
         Ok(Load {
             load,

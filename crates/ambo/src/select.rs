@@ -1,7 +1,10 @@
 //! Reading columns of a column table.
 
+use std::{borrow::Cow, sync::Arc};
+
 use ambo_storage::{
     base::column::{Filter, Test},
+    catalog::Catalog,
     database::{ScanPlan, TableScan},
 };
 
@@ -124,7 +127,8 @@ impl Select {
     /// # Errors
     /// [`Error::Invalid`] if the table is not of storage column, or a constant does not fit its column.
     pub fn scan(&self) -> Result<TableScan> {
-        self.table.database().engine().snapshot().scan_columns(self.table.id(), &self.plan)
+        let snapshot = self.table.database().engine().snapshot();
+        snapshot.scan_columns(self.table.id(), &*self.plan_in(snapshot.catalog())?)
     }
 
     pub(crate) fn column(&self, name: &str) -> Result<usize> {
@@ -135,6 +139,36 @@ impl Select {
         Self { table: self.table.clone(), plan }
     }
 
+    /// The plan with the places that the columns have in this catalog: the table may have others than when the handle was made.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if one of them was dropped, or is not there yet.
+    pub(crate) fn plan_in(&self, catalog: &Catalog) -> Result<Cow<'_, ScanPlan>> {
+        let own = self.table.format().definition();
+        let Some(there) = catalog.table(self.table.id()).filter(|there| !Arc::ptr_eq(there, own)) else {
+            return Ok(Cow::Borrowed(&self.plan));
+        };
+        let place = |column: usize| {
+            if column == own.columns.len() {
+                // The number of a row stands behind all columns.
+                return Ok(there.columns.len());
+            }
+            there.column_in(own.stored_in(column)).ok_or_else(|| {
+                let (column, table) = (&own.columns[column].name, &there.name);
+                Error::NotFound(format!("column \"{column}\" of table \"{table}\" at that moment"))
+            })
+        };
+        let mut plan = self.plan.clone();
+        for column in &mut plan.columns {
+            *column = place(*column)?;
+        }
+        for filter in &mut plan.filters {
+            filter.column = place(filter.column)?;
+        }
+        Ok(Cow::Owned(plan))
+    }
+
+    /// The plan, with columns by their places in the handle's definition.
     pub(crate) fn plan(&self) -> &ScanPlan {
         &self.plan
     }

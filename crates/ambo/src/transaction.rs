@@ -112,7 +112,7 @@ impl Transaction {
 
     /// Prepares a scan of columns, with what this transaction wrote.
     pub fn scan_columns(&self, select: &Select) -> Result<TableScan> {
-        self.inner.scan_columns(select.table().id(), select.plan())
+        self.inner.scan_columns(select.table().id(), &*select.plan_in(self.inner.catalog())?)
     }
 
     /// Runs a query on what this transaction sees, its own writes among it.
@@ -218,7 +218,7 @@ impl Snapshot {
 
     /// Prepares a scan of columns as they were at this moment.
     pub fn scan_columns(&self, select: &Select) -> Result<TableScan> {
-        self.inner.scan_columns(select.table().id(), select.plan())
+        self.inner.scan_columns(select.table().id(), &*select.plan_in(self.inner.catalog())?)
     }
 
     /// Runs a query on the rows as they were at this moment.

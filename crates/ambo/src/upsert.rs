@@ -122,7 +122,7 @@ impl Transaction {
         let row = crate::rows::fit_row(table, &row)?;
         let number = table.format().number_of(&stored).filter(|_| table.definition().has_hidden_key());
         let moved = table.format().encode_key(&row, number.unwrap_or(0))?;
-        let value = table.format().encode_row(&row)?;
+        let value = table.format().encode_row_over(&row, &bytes)?;
         if moved == stored {
             self.inner_mut().put_over(table.id(), &stored, &value, Replaced::Row(&bytes))?;
             return Ok(true);

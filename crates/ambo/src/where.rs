@@ -57,7 +57,8 @@ impl Select {
     /// [`Error::Invalid`](crate::Error::Invalid) if a constant does not fit its column.
     pub fn rows(&self) -> Result<MatchingRows<'static>> {
         let snapshot = self.table().database().engine().snapshot();
-        let found = snapshot.into_rows(self.table().id(), &self.plan().filters)?;
+        let plan = self.plan_in(snapshot.catalog())?;
+        let found = snapshot.into_rows(self.table().id(), &plan.filters)?;
         Ok(MatchingRows::new(found, self))
     }
 
@@ -75,7 +76,8 @@ impl Select {
 impl Snapshot {
     /// As [`Select::rows`], at this moment.
     pub fn rows_where(&self, select: &Select) -> Result<MatchingRows<'_>> {
-        let found = self.inner().find_rows(select.table().id(), &select.plan().filters)?;
+        let plan = select.plan_in(self.inner().catalog())?;
+        let found = self.inner().find_rows(select.table().id(), &plan.filters)?;
         Ok(MatchingRows::new(found, select))
     }
 }
@@ -86,7 +88,8 @@ type Stored = (Vec<u8>, Vec<u8>);
 impl Transaction {
     /// As [`Select::rows`], with what this transaction wrote.
     pub fn rows_where(&self, select: &Select) -> Result<MatchingRows<'_>> {
-        let found = self.inner().find_rows(select.table().id(), &select.plan().filters)?;
+        let plan = select.plan_in(self.inner().catalog())?;
+        let found = self.inner().find_rows(select.table().id(), &plan.filters)?;
         Ok(MatchingRows::new(found, select))
     }
 
@@ -123,7 +126,8 @@ impl Transaction {
                 true => table.format().number_of(&key).unwrap_or(0),
                 false => 0,
             };
-            let new = (table.format().encode_key(&row, number)?, table.format().encode_row(&row)?);
+            let new =
+                (table.format().encode_key(&row, number)?, table.format().encode_row_over(&row, &bytes)?);
             changed.push(((key, bytes), new));
         }
         self.all_or_none(|tx| tx.replace_stored(table, &changed))
@@ -147,7 +151,8 @@ impl Transaction {
     }
 
     fn stored_where(&self, select: &Select) -> Result<Vec<Stored>> {
-        let mut found = self.inner().find_rows(select.table().id(), &select.plan().filters)?;
+        let plan = select.plan_in(self.inner().catalog())?;
+        let mut found = self.inner().find_rows(select.table().id(), &plan.filters)?;
         let mut rows = Vec::new();
         while let Some(row) = found.next_row()? {
             rows.push(row);

@@ -260,6 +260,10 @@ fn encoded_columns(
         ),
     );
     line("rows", format!("{} in segments, {}", output::count(segments.rows), deleted(segments, page_size)));
+    if segments.dropped_bytes > 0 {
+        let bytes = output::bytes(segments.dropped_bytes);
+        line("dropped columns", format!("{bytes}, until their segments are rewritten"));
+    }
     let waiting = table.key_bytes + table.value_bytes;
     line("not yet in segments", format!("{} in {} runs of rows", output::bytes(waiting), table.runs));
     list.write(out, false)?;
@@ -392,6 +396,7 @@ fn segments_json(segments: &ColumnSpace) -> Json {
         "deleted_pages": segments.deleted_pages,
         "file_bytes": segments.file_bytes,
         "directory_bytes": segments.directory_bytes,
+        "dropped_bytes": segments.dropped_bytes,
     })
 }
 

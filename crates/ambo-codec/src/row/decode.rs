@@ -38,11 +38,16 @@ impl RowSpec {
         Ok(Projection { columns })
     }
 
+    /// How many fields a row stores: more than there are columns if it was written when there were more.
+    pub fn stored_count(row: &[u8]) -> Result<usize> {
+        Ok(Cursor::open(row)?.count)
+    }
+
     /// Appends the values of all columns to `out`. On an error `out` may hold a part.
     pub fn decode<'a>(&'a self, row: &'a [u8], out: &mut Vec<ValueRef<'a>>) -> Result<()> {
-        let mut cursor = Cursor::open(self, row)?;
+        let mut cursor = Cursor::open(row)?;
         out.reserve(self.columns.len());
-        let (stored, missing) = self.columns.split_at(cursor.count);
+        let (stored, missing) = self.columns.split_at(cursor.count.min(self.columns.len()));
         for (index, column) in stored.iter().enumerate() {
             cursor.index = index;
             // The commonest field of a sparse row, and the shortest way.
@@ -52,6 +57,7 @@ impl RowSpec {
             }
             cursor.at = field::read_to(column, cursor.code(), row, cursor.at, |value| out.push(value))?;
         }
+        cursor.index = stored.len();
         cursor.expect_end()?;
         for index in 0..missing.len() {
             out.push(self.missing_value(stored.len() + index, row.len())?);
@@ -66,8 +72,8 @@ impl RowSpec {
 
     /// The values of all columns, one by one; for loops that keep no array of borrowed values.
     pub fn fields<'a>(&'a self, row: &'a [u8]) -> Result<Fields<'a>> {
-        let fields = Fields { spec: self, cursor: Cursor::open(self, row)?, done: false };
-        if fields.cursor.count == 0 {
+        let mut fields = Fields { spec: self, cursor: Cursor::open(row)?, done: false };
+        if fields.cursor.count == 0 || self.columns.is_empty() {
             fields.cursor.expect_end()?;
         }
         Ok(fields)
@@ -75,7 +81,7 @@ impl RowSpec {
 
     /// The value of one column. REQUIRES: `column` is one of the spec's.
     pub fn decode_column<'a>(&'a self, row: &'a [u8], column: usize) -> Result<ValueRef<'a>> {
-        Cursor::open(self, row)?.value_of(self, column)
+        Cursor::open(row)?.value_of(self, column)
     }
 
     /// Appends the values of a projection, made by this spec, to `out`, in the projection's order. On an error
@@ -86,7 +92,7 @@ impl RowSpec {
         row: &'a [u8],
         out: &mut Vec<ValueRef<'a>>,
     ) -> Result<()> {
-        let mut cursor = Cursor::open(self, row)?;
+        let mut cursor = Cursor::open(row)?;
         let start = out.len();
         out.resize(start + projection.len(), ValueRef::Null);
         let mut last = None;
@@ -118,12 +124,13 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     #[inline]
-    fn open(spec: &RowSpec, row: &'a [u8]) -> Result<Self> {
+    fn open(row: &'a [u8]) -> Result<Self> {
         let (count, used) = varint::decode(row).ok_or(Error::malformed(0, "the field count of a row"))?;
-        if count > spec.columns.len() as u64 {
-            return Err(Error::malformed(0, "a row with more fields than its table has columns"));
-        }
-        let count = count as usize;
+        // Two codes take a byte.
+        let count = usize::try_from(count)
+            .ok()
+            .filter(|count| *count / 2 <= row.len())
+            .ok_or(Error::malformed(0, "a row with more fields than it has bytes for"))?;
         let at = used + count.div_ceil(2);
         let codes = row.get(used..at).ok_or(Error::malformed(used, "a row is cut off in its codes"))?;
         if count % 2 == 1 && codes[count / 2] >> 4 != PADDING {
@@ -174,8 +181,9 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// That the fields that were read are all of the row.
-    fn expect_end(&self) -> Result<()> {
+    /// That the row ends with its fields. Those that no column was there for yet are stepped over.
+    fn expect_end(&mut self) -> Result<()> {
+        self.skip_to(self.count)?;
         if self.at == self.row.len() {
             return Ok(());
         }
@@ -189,6 +197,31 @@ impl<'a> Cursor<'a> {
         self.skip_to(column)?;
         self.next(spec)
     }
+}
+
+/// What a row stores behind its first fields: codes and payloads, as they are.
+#[derive(Clone, Debug)]
+pub(super) struct Tail<'a> {
+    pub codes: Vec<u8>,
+    pub payloads: &'a [u8],
+}
+
+/// The fields of a row from field `first` on; none if there are none.
+pub(super) fn tail(row: &[u8], first: usize) -> Result<Option<Tail<'_>>> {
+    let mut cursor = Cursor::open(row)?;
+    if cursor.count <= first {
+        return Ok(None);
+    }
+    cursor.skip_to(first)?;
+    let start = cursor.at;
+    let mut codes = Vec::with_capacity(cursor.count - first);
+    while cursor.index < cursor.count {
+        codes.push(cursor.code());
+        cursor.skip_one()?;
+    }
+    cursor.expect_end()?;
+    let payloads = row.get(start..).ok_or(Error::malformed(start, "a row is cut off"))?;
+    Ok(Some(Tail { codes, payloads }))
 }
 
 /// The values of a row's columns, in order. Ends after the first error.
@@ -210,6 +243,8 @@ impl<'a> Fields<'a> {
         let value = cursor.next(self.spec)?;
         if cursor.index == cursor.count {
             cursor.expect_end()?;
+        } else if cursor.index == self.spec.columns.len() {
+            cursor.clone().expect_end()?;
         }
         Ok(value)
     }

@@ -1,6 +1,7 @@
 //! Values to row bytes.
 
 use super::code::*;
+use super::decode::tail;
 use super::number::{
     Packed, pack_double, pack_signed, pack_single, pack_time, pack_timestamp, pack_unsigned,
 };
@@ -14,6 +15,11 @@ impl RowSpec {
     /// Appends the row of `values`, one for each column and of its type, to `out`. On an error `out` is as
     /// before.
     pub fn encode(&self, values: &[ValueRef<'_>], out: &mut Vec<u8>) -> Result<()> {
+        self.encode_stored(values, false, out)
+    }
+
+    /// `all`: fields that have their missing value are stored, too.
+    fn encode_stored(&self, values: &[ValueRef<'_>], all: bool, out: &mut Vec<u8>) -> Result<()> {
         if values.len() != self.columns.len() {
             let (given, columns) = (values.len(), self.columns.len());
             return Err(Error::invalid(format!("{given} values for a row of {columns} columns")));
@@ -25,14 +31,37 @@ impl RowSpec {
         }
         let start = out.len();
         out.resize(start + room, 0);
-        let len = self.encode_checked(values, &mut out[start..]);
+        let count = if all { values.len() } else { self.stored_fields(values) };
+        let len = self.encode_checked(values, count, &mut out[start..]);
         out.truncate(start + len);
         Ok(())
     }
 
+    /// As [`RowSpec::encode`], of a row that takes the place of another: fields of columns that were added since these columns were
+    /// asked for stay as they are in `over`.
+    pub fn encode_over(&self, values: &[ValueRef<'_>], over: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let Some(tail) = tail(over, self.columns.len())? else { return self.encode(values, out) };
+        let mut all = Vec::new();
+        self.encode_stored(values, true, &mut all)?;
+        let own = values.len();
+        let (count, used) = varint::decode(&all).expect("just encoded");
+        debug_assert_eq!(count as usize, own);
+        let (codes, payloads) = all[used..].split_at(own.div_ceil(2));
+        let total = own + tail.codes.len();
+        varint::encode(total as u64, out);
+        let start = out.len();
+        out.extend_from_slice(codes);
+        out.resize(start + total.div_ceil(2), 0);
+        for (index, code) in (own..).zip(&tail.codes) {
+            out[start + index / 2] |= code << (4 * (index % 2));
+        }
+        out.extend_from_slice(payloads);
+        out.extend_from_slice(tail.payloads);
+        Ok(())
+    }
+
     /// Writes the row into zeroed bytes with room enough, and returns its length.
-    fn encode_checked(&self, values: &[ValueRef<'_>], out: &mut [u8]) -> usize {
-        let count = self.stored_fields(values);
+    fn encode_checked(&self, values: &[ValueRef<'_>], count: usize, out: &mut [u8]) -> usize {
         let codes = varint::encode_to(count as u64, out);
         let mut writer = Writer { at: codes + count.div_ceil(2), out };
         for (index, (value, column)) in values[..count].iter().zip(&self.columns).enumerate() {

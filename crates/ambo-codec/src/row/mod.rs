@@ -13,7 +13,8 @@
 //! [`RowColumn`], or NULL. The encoder leaves out trailing fields that are equal to it. So adding a column
 //! rewrites no row. It follows that the default of a `RowColumn` never changes once a row was written with
 //! it: what `ALTER COLUMN SET DEFAULT` changes is the default of inserts, which the catalog keeps apart.
-//! A dropped column keeps its place. A row with more fields than there are columns is malformed.
+//! A dropped column keeps its place. A row with more fields than there are columns was written when there were more: readers that
+//! still have the older columns step over the rest, and [`RowSpec::encode_over`] keeps it.
 //!
 //! Example, `(bigint, text, double, boolean, int)` of `(300, "Delft", 12.34, true, NULL)`:
 //!

@@ -121,6 +121,24 @@ proptest! {
         }
     }
 
+    // Keeps away columns that are lost, or seen, where a row is read or changed with fewer columns than it was written with.
+    #[test]
+    fn later_columns_are_stepped_over_and_kept((spec, values) in any_row(), (fewer, own) in any_row(), cut in any::<prop::sample::Index>()) {
+        let row = encoded(&spec, &values);
+        let known = RowSpec::new(spec.columns()[..cut.index(values.len() + 1)].to_vec()).unwrap();
+        let len = known.columns().len();
+        prop_assert_eq!(decoded(&known, &row).unwrap(), refs(&values[..len]));
+        prop_assert_eq!(&known.decode_values(&row).unwrap()[..], &values[..len]);
+        // A row of the columns that are known takes the place of it.
+        let all = RowSpec::new([fewer.columns(), &spec.columns()[..]].concat()).unwrap();
+        let before: Vec<Value> = own.iter().chain(&values).cloned().collect();
+        let mut over = Vec::new();
+        fewer.encode_over(&refs(&own), &encoded(&all, &before), &mut over).unwrap();
+        prop_assert_eq!(decoded(&all, &over).unwrap(), refs(&before));
+        prop_assert_eq!(decoded(&fewer, &over).unwrap(), refs(&own));
+        prop_assert!(RowSpec::stored_count(&over).unwrap() <= all.columns().len());
+    }
+
     // Keeps away panics on damaged rows, and reads that disagree about them.
     #[test]
     fn hostile_bytes((spec, values) in any_row(), edits in prop::collection::vec(any::<(u16, u8)>(), 0..4),
@@ -137,6 +155,7 @@ proptest! {
             let full = spec.decode_values(&bytes);
             for column in 0..spec.columns().len() {
                 let single = spec.decode_column(&bytes, column);
+                let _ = spec.encode_over(&refs(&values), &bytes, &mut Vec::new());
                 if let Ok(full) = &full {
                     prop_assert_eq!(single.unwrap(), full[column].as_ref());
                 }
@@ -269,7 +288,10 @@ fn refuses_damage() {
     let spec = RowSpec::new(vec![RowColumn::new(Type::I32), RowColumn::new(Type::Utf8).nullable()]).unwrap();
     for bytes in [
         &[][..],
-        &[0x03, 0x22, 0x02],
+        &[0x03, 0x22, 0x12],
+        &[0x03, 0x22, 0x05],
+        &[0x05, 0x22, 0x22],
+        &[0xff, 0xff, 0x03],
         &[0x02],
         &[0x01, 0x12],
         &[0x01, 0x01],
@@ -288,6 +310,8 @@ fn refuses_damage() {
         assert!(decoded(&spec, bytes).is_err(), "{bytes:02x?}");
     }
     assert_eq!(decoded(&spec, &[0x01, 0x02]).unwrap(), [0i32.into(), ValueRef::Null]);
+    // A third field, of a column that was added later.
+    assert_eq!(decoded(&spec, &[0x03, 0x12, 0x05, 7]).unwrap(), [0i32.into(), ValueRef::Null]);
     let doubles = RowSpec::new(vec![RowColumn::new(Type::F64)]).unwrap();
     for bytes in [
         &[0x01, 0x0e][..],

@@ -1,10 +1,15 @@
 //! The definition of a table.
 
 mod format;
+mod notes;
+mod slots;
 
-use ambo_codec::{
-    KeyColumn, KeySpec, RowColumn, RowSpec, Type, Value, integer::IntegerCodec, record::RecordCodec,
-};
+use ambo_codec::{KeyColumn, KeySpec, Type, Value, integer::IntegerCodec, record::RecordCodec};
+
+pub(super) use format::Input;
+pub(super) use notes::put_optional;
+use slots::Dropped;
+pub use slots::{Slot, StoredIn};
 
 use super::{index::IndexOf, names};
 use crate::{Error, Result};
@@ -64,8 +69,70 @@ pub struct Column {
     pub kind: Type,
     /// Whether it may be NULL.
     pub nullable: bool,
-    /// What a row without it reads.
+    /// What a row without it reads: one that was written before the column was added. Never changed.
     pub default: Option<Value>,
+    /// What is inserted where no value is given, as an SQL expression; kept for SQL, which evaluates it.
+    pub default_expression: Option<String>,
+    /// What users say about it.
+    pub comment: Option<String>,
+}
+
+impl Column {
+    /// A column that is never NULL.
+    pub fn new(name: impl Into<String>, kind: Type) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            nullable: false,
+            default: None,
+            default_expression: None,
+            comment: None,
+        }
+    }
+
+    /// The same, which may be NULL.
+    #[must_use]
+    pub fn nullable(mut self) -> Self {
+        self.nullable = true;
+        self
+    }
+
+    /// What a row without it reads.
+    #[must_use]
+    pub fn default_value(mut self, value: impl Into<Value>) -> Self {
+        self.default = Some(value.into());
+        self
+    }
+
+    /// What SQL inserts where no value is given.
+    #[must_use]
+    pub fn default_expression(mut self, sql: impl Into<String>) -> Self {
+        self.default_expression = Some(sql.into());
+        self
+    }
+
+    /// What users say about it.
+    #[must_use]
+    pub fn comment(mut self, comment: impl Into<String>) -> Self {
+        self.comment = Some(comment.into());
+        self
+    }
+}
+
+/// A condition that all rows are to fulfil, kept for SQL, which evaluates it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Its name, unique in the table.
+    pub name: String,
+    /// An SQL expression over the table's columns.
+    pub expression: String,
+}
+
+impl Check {
+    /// A condition of this name.
+    pub fn new(name: impl Into<String>, expression: impl Into<String>) -> Self {
+        Self { name: name.into(), expression: expression.into() }
+    }
 }
 
 /// What a table is: columns, key, storage and options.
@@ -104,6 +171,12 @@ pub struct TableDefinition {
     pub record_dictionary: bool,
     /// If it is an index: of what.
     pub index: Option<IndexOf>,
+    /// What users say about it.
+    pub comment: Option<String>,
+    /// Conditions on its rows.
+    pub checks: Vec<Check>,
+    /// Columns that are gone, whose places in stored rows stay.
+    dropped: Vec<Dropped>,
     /// Whether key and value are stored as the user's bytes.
     raw: bool,
     /// Names given to `primary_key` that are no column, kept for the error message.
@@ -125,6 +198,9 @@ impl TableDefinition {
             record_compression: None,
             record_dictionary: false,
             index: None,
+            comment: None,
+            checks: Vec::new(),
+            dropped: Vec::new(),
             raw: false,
             unknown_key: None,
         }
@@ -140,16 +216,21 @@ impl TableDefinition {
 
     /// Adds a column that is never NULL.
     #[must_use]
-    pub fn column(mut self, name: impl Into<String>, kind: Type) -> Self {
-        self.columns.push(Column { name: name.into(), kind, nullable: false, default: None });
+    pub fn column(self, name: impl Into<String>, kind: Type) -> Self {
+        self.with_column(Column::new(name, kind))
+    }
+
+    /// Adds a column.
+    #[must_use]
+    pub fn with_column(mut self, column: Column) -> Self {
+        self.columns.push(column);
         self
     }
 
     /// Adds a column that may be NULL.
     #[must_use]
-    pub fn column_nullable(mut self, name: impl Into<String>, kind: Type) -> Self {
-        self.columns.push(Column { name: name.into(), kind, nullable: true, default: None });
-        self
+    pub fn column_nullable(self, name: impl Into<String>, kind: Type) -> Self {
+        self.with_column(Column::new(name, kind).nullable())
     }
 
     /// Gives the last added column a default.
@@ -158,6 +239,20 @@ impl TableDefinition {
         if let Some(column) = self.columns.last_mut() {
             column.default = Some(value.into());
         }
+        self
+    }
+
+    /// Says something about the table.
+    #[must_use]
+    pub fn comment(mut self, comment: impl Into<String>) -> Self {
+        self.comment = Some(comment.into());
+        self
+    }
+
+    /// Adds a condition that SQL holds rows to.
+    #[must_use]
+    pub fn check(mut self, name: impl Into<String>, expression: impl Into<String>) -> Self {
+        self.checks.push(Check::new(name, expression));
         self
     }
 
@@ -309,6 +404,13 @@ impl TableDefinition {
         if self.index.is_some() && (!self.raw || self.storage == Storage::Column) {
             return invalid("an index is a plain key-value table of storage btree or memory".into());
         }
+        self.check_slots().or_else(invalid)?;
+        for (index, check) in self.checks.iter().enumerate() {
+            names::check("check", &check.name)?;
+            if self.checks[..index].iter().any(|other| other.name == check.name) {
+                return invalid(format!("two checks are named \"{}\"", check.name));
+            }
+        }
         self.check_compression().or_else(invalid)?;
         let wrap = |error: ambo_codec::Error| Error::Invalid(format!("table \"{table}\": {error}"));
         self.key_spec().map_err(wrap)?;
@@ -386,27 +488,6 @@ impl TableDefinition {
             8 => Some(KeyWidth::Eight),
             _ => None,
         }
-    }
-
-    /// Indexes of the columns that are stored in the row: those that are not in the key.
-    pub fn row_columns(&self) -> Vec<usize> {
-        (0..self.columns.len()).filter(|index| !self.key.contains(index)).collect()
-    }
-
-    /// How rows are stored: the columns that are not in the key.
-    pub fn row_spec(&self) -> ambo_codec::Result<RowSpec> {
-        RowSpec::new(self.row_columns().into_iter().map(|index| row_column(&self.columns[index])).collect())
-    }
-}
-
-fn row_column(column: &Column) -> RowColumn {
-    let mut row = RowColumn::new(column.kind);
-    if column.nullable {
-        row = row.nullable();
-    }
-    match &column.default {
-        Some(value) => row.with_default(value.clone()),
-        None => row,
     }
 }
 

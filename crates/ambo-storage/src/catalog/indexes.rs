@@ -43,10 +43,7 @@ impl Catalog {
     pub fn create_index(&mut self, wanted: &IndexDefinition) -> Result<(TableId, CatalogChange)> {
         let (table, of) = self.find(&wanted.table)?;
         let definition = IndexOf::resolve(wanted, table, of)?.definition(&wanted.name, of)?;
-        if let Some((_, there)) = self.by_name.get(&definition.name).map(|id| (id, &self.tables[id])) {
-            let what = if there.index.is_some() { "index" } else { "table" };
-            return Err(Error::Exists(format!("{what} \"{}\"", definition.name)));
-        }
+        self.require_free(&definition.name)?;
         let id = self.fresh_id()?;
         let change = table_change(id, Some(&definition));
         self.put_table(id, definition);

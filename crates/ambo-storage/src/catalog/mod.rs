@@ -13,26 +13,31 @@
 //! | `05`, table id, number (u32 each, big-endian) | a dictionary that records of the table are compressed with; only in checkpoints |
 //! | `06` | the next number of a dictionary (u32, big-endian); only in checkpoints |
 //! | `07`, table id (u32, big-endian), segment id (u64, big-endian) | a segment of a column table ([`crate::base::column::SegmentRow`]); only in checkpoints |
+//! | `08`, `schema.view` | a view ([`view`]) |
 //!
-//! A change is a put or delete of a row of kind 1 or 2 that describes the new state, so replaying it over a
+//! A change is a put or delete of a row of kind 1, 2 or 8 that describes the new state, so replaying it over a
 //! checkpoint that has it already changes nothing.
 
+mod changes;
 pub mod definition;
 mod index;
 mod indexes;
 mod names;
 mod options;
 pub mod roots;
+pub mod view;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-pub use definition::{Column, KeyWidth, Storage, TableDefinition};
+pub use changes::TableChange;
+pub use definition::{Check, Column, KeyWidth, Slot, Storage, StoredIn, TableDefinition};
 pub use index::{INDEX_COLUMNS_MAX, IndexDefinition, IndexKind, IndexOf};
 pub use names::{DEFAULT_SCHEMA, nearest, qualify};
 pub use options::TableOptions;
+pub use view::View;
 
 use crate::{
     Error, Result,
@@ -50,6 +55,7 @@ const NEXT_ID_ROW: u8 = 4;
 const DICTIONARY_ROW: u8 = 5;
 const NEXT_DICTIONARY_ROW: u8 = 6;
 const SEGMENT_ROW: u8 = 7;
+const VIEW_ROW: u8 = 8;
 
 /// A change to the catalog, as the log carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +90,8 @@ pub struct Catalog {
     schemas: BTreeSet<String>,
     tables: BTreeMap<TableId, Arc<TableDefinition>>,
     by_name: BTreeMap<String, TableId>,
+    /// By name; none of them is that of a table.
+    views: BTreeMap<String, Arc<View>>,
     next_id: u32,
     /// By table and number; the greatest number of a table is its newest.
     dictionaries: BTreeMap<(TableId, u32), Arc<[u8]>>,
@@ -96,6 +104,7 @@ impl Default for Catalog {
             schemas: BTreeSet::from([DEFAULT_SCHEMA.to_owned()]),
             tables: BTreeMap::new(),
             by_name: BTreeMap::new(),
+            views: BTreeMap::new(),
             next_id: CATALOG_TABLE.0 + 1,
             dictionaries: BTreeMap::new(),
             next_dictionary: 1,
@@ -136,6 +145,9 @@ impl Catalog {
                 Err(Error::NotFound(format!("table \"{qualified}\": it is an index")))
             }
             Some(found) => Ok(found),
+            None if self.views.contains_key(&qualified) => {
+                Err(Error::NotFound(format!("table \"{qualified}\": it is a view")))
+            }
             None => Err(Error::NotFound(names::not_found("table", &qualified, known()))),
         }
     }
@@ -240,6 +252,7 @@ impl Catalog {
                 index.table = new_table.expect("the table comes first");
                 index.ready = true;
             }
+            definition.forget_dropped();
             new_table.get_or_insert(new);
             self.remove_table(old);
             self.forget_dictionaries(old);
@@ -266,9 +279,10 @@ impl Catalog {
             return Err(Error::Invalid(format!("schema \"{name}\" is always there")));
         }
         let prefix = format!("{name}.");
-        if let Some(table) = self.by_name.keys().find(|table| table.starts_with(&prefix)) {
+        let mut taken = self.by_name.keys().chain(self.views.keys());
+        if let Some(other) = taken.find(|other| other.starts_with(&prefix)) {
             return Err(Error::Invalid(format!(
-                "schema \"{name}\" is not empty (it has \"{table}\"); drop its tables first"
+                "schema \"{name}\" is not empty (it has \"{other}\"); drop its tables and views first"
             )));
         }
         if !self.schemas.remove(name) {
@@ -286,9 +300,19 @@ impl Catalog {
     }
 
     fn require_free(&self, qualified: &str) -> Result<()> {
-        match self.by_name.contains_key(qualified) {
-            true => Err(Error::Exists(format!("table \"{qualified}\""))),
+        let is_taken = self.by_name.contains_key(qualified) || self.views.contains_key(qualified);
+        match is_taken {
+            true => Err(Error::Exists(format!("{} \"{qualified}\"", self.word_for(qualified)))),
             false => Ok(()),
+        }
+    }
+
+    /// What something that is there is.
+    fn word_for(&self, qualified: &str) -> &'static str {
+        match self.by_name.get(qualified).map(|id| &self.tables[id]) {
+            Some(definition) if definition.index.is_some() => "index",
+            Some(_) => "table",
+            None => "view",
         }
     }
 
@@ -374,13 +398,14 @@ impl Catalog {
                 let next = u32_key(value.ok_or("no next number of a dictionary")?)?;
                 self.next_dictionary = self.next_dictionary.max(next);
             }
+            VIEW_ROW => self.apply_view(rest, value)?,
             ROOTS_ROW | SEGMENT_ROW => {}
             other => return Err(format!("a catalog row of unknown kind {other}")),
         }
         Ok(())
     }
 
-    /// All rows of a checkpoint's catalog but those of segments, which follow them, in key order; `roots` gives the encoded roots of a
+    /// All rows of a checkpoint's catalog but those of segments and views, which follow them, in key order; `roots` gives the encoded roots of a
     /// table.
     pub fn rows(&self, mut roots: impl FnMut(TableId) -> Vec<u8>) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut rows: Vec<_> = self.schemas.iter().map(|name| (schema_key(name), Vec::new())).collect();
@@ -405,7 +430,7 @@ pub fn roots_row(key: &[u8]) -> Option<TableId> {
     u32_key(rest).ok().map(TableId)
 }
 
-/// The key of a segment's row. It is greater than those of all other rows.
+/// The key of a segment's row. It is greater than those of all other rows but those of views.
 pub fn segment_key(table: TableId, segment: u64) -> Vec<u8> {
     [&table_key(SEGMENT_ROW, table)[..], &segment.to_be_bytes()].concat()
 }

@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
+    base::{
+        btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
+        column::ColumnSchema,
+    },
     id::{TableId, Timestamp},
     page::PageRange,
     record::Record,
@@ -32,6 +35,8 @@ pub struct BulkLoad {
     table: TableId,
     builder: TreeBuilder,
     options: BuildOptions,
+    /// What rows have to fit.
+    check: Option<Arc<ColumnSchema>>,
     last_key: Vec<u8>,
     rows: u64,
 }
@@ -41,12 +46,13 @@ impl Engine {
     pub fn bulk_load(self: &Arc<Self>, table: TableId) -> Result<BulkLoad> {
         self.check_writable()?;
         let version = self.versions.load_full();
-        let store = version.table(table)?.shared.store.clone();
+        let shared = &version.table(table)?.shared;
+        let (store, check) = (shared.store.clone(), shared.row_check().cloned());
         // As for a spill: what is read of it comes into the cache then.
         let options =
             BuildOptions { keep_in_cache: store.is_memory(), ..version.build_options(table, &store) };
         let builder = TreeBuilder::new(&store, options.clone());
-        Ok(BulkLoad { engine: self.clone(), table, builder, options, last_key: Vec::new(), rows: 0 })
+        Ok(BulkLoad { engine: self.clone(), table, builder, options, check, last_key: Vec::new(), rows: 0 })
     }
 }
 
@@ -63,6 +69,9 @@ impl BulkLoad {
                 "row {} of a bulk load has a key that is not greater than the one before; sort the rows first",
                 self.rows
             )));
+        }
+        if let Some(schema) = &self.check {
+            schema.check(key, value)?;
         }
         self.builder.push(key, Record::inline(value))?;
         self.last_key.clear();
@@ -81,11 +90,13 @@ impl BulkLoad {
     /// # Errors
     /// [`Error::Conflict`] if others kept writing to the table.
     pub fn finish(self) -> Result<u64> {
-        let Self { engine, table, builder, options, rows, .. } = self;
+        let Self { engine, table, builder, options, check, rows, .. } = self;
         let store = engine.versions.load().table(table)?.shared.store.clone();
         let (meta, pages) = builder.finish_with_pages()?;
-        let result =
-            (0..ATTEMPTS).find_map(|_| engine.try_install_loaded(table, meta, &pages, &options).transpose());
+        let result = (0..ATTEMPTS).find_map(|_| {
+            let check = check.as_deref();
+            engine.try_install_loaded(table, (meta, &pages), &options, check).transpose()
+        });
         let result = result.unwrap_or_else(|| {
             Err(Error::Conflict(
                 "others kept writing to the table while the bulk load was to be published".into(),
@@ -103,15 +114,20 @@ impl Engine {
     fn try_install_loaded(
         &self,
         id: TableId,
-        meta: TreeMeta,
-        pages: &[PageRange],
+        (meta, pages): (TreeMeta, &[PageRange]),
         options: &BuildOptions,
+        checked: Option<&ColumnSchema>,
     ) -> Result<Option<()>> {
         self.flush()?;
         let _loading = self.loading.lock();
         let before = self.versions.load_full();
         let runs = self.entries(&before, before.table(id)?, meta)?;
-        let installed = self.install_loaded(id, (meta, pages), options, &before, &runs);
+        let fits = |table: &TableVersion| match (table.shared.row_check(), checked) {
+            (Some(now), Some(checked)) => !checked.is_laxer_than(now),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        let installed = self.install_loaded(id, (meta, pages), options, (&before, &fits), &runs);
         if !matches!(installed, Ok(Some(()))) {
             self.give_back_runs(&before, runs);
         }
@@ -159,7 +175,7 @@ impl Engine {
         id: TableId,
         (meta, pages): (TreeMeta, &[PageRange]),
         options: &BuildOptions,
-        before: &DatabaseVersion,
+        (before, fits): (&DatabaseVersion, &dyn Fn(&TableVersion) -> bool),
         runs: &IndexRuns,
     ) -> Result<Option<()>> {
         let mut checkpoint = self.checkpoint.lock();
@@ -173,6 +189,11 @@ impl Engine {
             return Ok(None);
         }
         let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(dropped)?);
+        if !fits(table) {
+            return Err(Error::Conflict(
+                "the table's storage was changed, or a column to refuse NULL, during the bulk load".into(),
+            ));
+        }
         if !table.active.is_empty() || !table.frozen.is_empty() {
             return Ok(None);
         }

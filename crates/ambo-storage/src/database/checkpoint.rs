@@ -378,8 +378,8 @@ impl Engine {
             .catalog
             .rows(|id| version.tables.get(&id).map(|table| roots_of(table)).unwrap_or_default().encode());
         let mut builder = TreeBuilder::new(&self.store, BuildOptions::default());
-        for (key, value) in rows.iter().chain(&segment_rows(version)) {
-            builder.push(key, Record::inline(value))?;
+        for (key, value) in rows.into_iter().chain(segment_rows(version)).chain(version.catalog.view_rows()) {
+            builder.push(&key, Record::inline(&value))?;
         }
         builder.finish_with_pages()
     }

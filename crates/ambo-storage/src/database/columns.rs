@@ -134,7 +134,11 @@ impl Engine {
         };
         let table = Arc::make_mut(table);
         table.runs.retain(|run| !inputs.iter().any(|input| Arc::ptr_eq(input, run)));
-        table.columns = Some(new.clone());
+        // Columns may have come and gone meanwhile.
+        table.columns = Some(match &table.shared.schema {
+            Some(schema) if !Arc::ptr_eq(schema, new.schema()) => Arc::new(new.with_schema(schema.clone())),
+            _ => new.clone(),
+        });
         let shared = table.shared.clone();
         let moment = checkpoint.moment();
         self.publish(&mut checkpoint, moment, next, turnover)?;

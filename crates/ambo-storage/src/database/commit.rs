@@ -91,14 +91,14 @@ impl Engine {
         Ok(at)
     }
 
-    /// Refuses rows that a column table could not store as columns: later would be too late. This is done before anything is locked. Returns whether one of the tables has indexes, and of which epoch that is true.
+    /// Refuses rows that a column table could not store as columns, or with NULL where a column has come to refuse it: later would be too late. This is done before anything is locked. Returns whether one of the tables has indexes, and of which epoch that is true.
     fn check_rows(&self, operations: &[Operation<'_>]) -> Result<(bool, u64)> {
         let version = self.versions.load();
         let mut indexed = false;
         for op in operations {
             // A table that is not there is noticed in the order of commits.
             if let Ok(table) = version.table(op.table) {
-                if let Some(schema) = &table.shared.schema {
+                if let Some(schema) = table.shared.row_check() {
                     check_row(schema, table, op)?;
                 }
                 indexed |= !table.indexes.is_empty();
@@ -208,7 +208,7 @@ impl Engine {
 
 /// Whether what is written to a table depends on what it looked like: its indexes, and the columns that rows have to fit.
 fn depends_on_epoch(table: &TableVersion) -> bool {
-    !table.indexes.is_empty() || table.shared.schema.is_some()
+    !table.indexes.is_empty() || table.shared.row_check().is_some()
 }
 
 /// Fails if a table is not there, or depends on an epoch and is not what it was in this one.

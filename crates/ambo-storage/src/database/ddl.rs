@@ -10,7 +10,10 @@ use super::{
 use crate::{
     Result,
     base::column::{ColumnSchema, SegmentStore},
-    catalog::{CATALOG_TABLE, Catalog, CatalogChange, Storage, TableDefinition, TableOptions, Truncated},
+    catalog::{
+        CATALOG_TABLE, Catalog, CatalogChange, Storage, TableChange, TableDefinition, TableOptions,
+        Truncated, View,
+    },
     id::{TableId, Timestamp},
     page::PageStore,
     sync::AtomicU64,
@@ -22,6 +25,8 @@ pub(super) struct Effect {
     pub changes: Vec<CatalogChange>,
     pub added: Vec<TableId>,
     pub removed: Vec<TableId>,
+    /// Tables with other columns than before.
+    pub reformed: Option<TableId>,
 }
 
 impl Engine {
@@ -58,12 +63,48 @@ impl Engine {
         })
     }
 
+    /// Makes changes of a table that touch no row, all or none: columns come, go and are renamed, and what is kept for SQL. Transactions
+    /// and snapshots that are older go on with the table as it was.
+    ///
+    /// # Errors
+    /// As [`Catalog::change_table`].
+    pub fn change_table(&self, name: &str, changes: &[TableChange]) -> Result<()> {
+        self.change_catalog(|catalog| {
+            let (id, changes) = catalog.change_table(name, changes)?;
+            Ok((Effect { changes, reformed: Some(id), ..Effect::default() }, ()))
+        })
+    }
+
+    /// Creates a view; with `replace` in the place of one of its name.
+    pub fn create_view(&self, view: View, replace: bool) -> Result<()> {
+        self.change_views(|catalog| Ok(vec![catalog.create_view(view, replace)?]))
+    }
+
+    /// Drops a view.
+    pub fn drop_view(&self, name: &str) -> Result<()> {
+        self.change_views(|catalog| Ok(vec![catalog.drop_view(name)?]))
+    }
+
+    /// Renames a view; the new name may be in another schema.
+    pub fn rename_view(&self, from: &str, to: &str) -> Result<()> {
+        self.change_views(|catalog| catalog.rename_view(from, to))
+    }
+
+    /// Sets the comment of a view.
+    pub fn comment_view(&self, name: &str, comment: Option<String>) -> Result<()> {
+        self.change_views(|catalog| Ok(vec![catalog.comment_view(name, comment)?]))
+    }
+
+    fn change_views(&self, change: impl FnOnce(&mut Catalog) -> Result<Vec<CatalogChange>>) -> Result<()> {
+        self.change_catalog(|catalog| Ok((Effect { changes: change(catalog)?, ..Effect::default() }, ())))
+    }
+
     /// Removes all rows of a table at once. It gets a new id.
     pub fn truncate_table(&self, name: &str) -> Result<TableId> {
         self.change_catalog(|catalog| {
             let Truncated { removed, added, changes } = catalog.truncate_table(name)?;
             let new = added[0];
-            Ok((Effect { changes, added, removed }, new))
+            Ok((Effect { changes, added, removed, ..Effect::default() }, new))
         })
     }
 
@@ -75,7 +116,7 @@ impl Engine {
         })
     }
 
-    /// Drops a schema that has no tables.
+    /// Drops a schema that has no tables and no views.
     pub fn drop_schema(&self, name: &str) -> Result<()> {
         self.change_catalog(|catalog| {
             let change = catalog.drop_schema(name)?;
@@ -103,6 +144,9 @@ impl Engine {
                 .insert(*id, open_table(&self.deltas, &self.store, &self.segments, *id, &catalog, at)?);
         }
         next.catalog = Arc::new(catalog);
+        if let Some(id) = effect.reformed {
+            next.reform(id)?;
+        }
         next.attach_indexes()?;
         sequencer.group.begin(at);
         for change in &effect.changes {
@@ -152,6 +196,7 @@ pub(super) fn open_table(
         logged: definition.log,
         next_row: Arc::new(AtomicU64::new(1)),
         schema,
+        guard: None,
         fresh: Default::default(),
     };
     Engine::new_table(deltas, segments, shared, floor)

@@ -80,34 +80,42 @@ impl DatabaseVersion {
             wanted.entry(*id).or_default();
         }
         for (id, indexes) in wanted {
-            let Some(table) = self.tables.get(&id).filter(|table| !is_same(&table.indexes, &indexes)) else {
-                continue;
-            };
-            let mut table = table.clone();
+            let Some(table) = self.tables.get(&id) else { continue };
             let definition = self.catalog.table(id).expect("it is in the catalog").clone();
             let mut attached = Vec::new();
             for (id, index) in &indexes {
                 let of = index.index.as_ref().expect("an index");
                 let format = EntryFormat::new(&index.name, of, &definition)?;
                 attached.push(Arc::new(TableIndex { id: *id, format }));
+            }
+            if is_same(&table.indexes, &attached, |a, b| a == b) {
+                continue;
+            }
+            // Other names, and other columns beside the indexed ones, make no other entries.
+            let other_entries = !is_same(&table.indexes, &attached, EntryFormat::has_same_entries);
+            let mut table = table.clone();
+            for (id, index) in &indexes {
+                let of = index.index.as_ref().expect("an index");
                 if let Some(entries) = self.tables.get_mut(id) {
                     Arc::make_mut(entries).awaits_main = !of.ready;
                 }
             }
             Arc::make_mut(&mut table).indexes = attached.into();
-            self.tables.insert(id, table);
-            self.index_epoch += 1;
+            *self.tables.get_mut(&id).expect("it is there") = table;
+            self.index_epoch += u64::from(other_entries);
         }
         Ok(())
     }
 }
 
-/// Whether a table has these indexes, under these names and as ready as they are.
-fn is_same(attached: &[Arc<TableIndex>], wanted: &[(TableId, Arc<TableDefinition>)]) -> bool {
-    let same = |(a, (id, b)): (&Arc<TableIndex>, &(TableId, Arc<TableDefinition>))| {
-        a.id == *id && a.format.name() == b.name && Some(a.format.of()) == b.index.as_ref()
-    };
-    attached.len() == wanted.len() && attached.iter().zip(wanted).all(same)
+/// Whether these are the same indexes, with formats that are the same in some regard.
+fn is_same(
+    attached: &[Arc<TableIndex>],
+    wanted: &[Arc<TableIndex>],
+    same: fn(&EntryFormat, &EntryFormat) -> bool,
+) -> bool {
+    let both = |(a, b): (&Arc<TableIndex>, &Arc<TableIndex>)| a.id == b.id && same(&a.format, &b.format);
+    attached.len() == wanted.len() && attached.iter().zip(wanted).all(both)
 }
 
 impl Engine {

@@ -324,6 +324,7 @@ impl LoadWriter {
         for (index, buffer) in columns.into_iter().enumerate() {
             stored[schema.place(index)] = buffer;
         }
+        schema.fill_dropped(&mut stored, rows).map_err(unstorable)?;
         if shared.definition.auto_increment {
             number_keys(&shared.of_table, &mut stored[0])?;
         }

@@ -158,6 +158,11 @@ impl Engine {
             return Ok(false);
         }
         let table = table_of(&mut next, id)?;
+        if table.shared.row_check().is_some_and(|there| parts.is_laxer_than(there)) {
+            return Err(Error::Conflict(
+                "a column of the table was made to refuse NULL while rows were loaded into it".into(),
+            ));
+        }
         let is_old = table.columns.as_ref().is_some_and(|columns| Arc::ptr_eq(columns, old));
         if !is_old || !table.runs.is_empty() || is_in_the_way(table, parts, old)? {
             return Ok(false);

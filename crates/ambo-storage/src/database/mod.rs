@@ -6,6 +6,7 @@
 //! | `version` | what a reader sees, as one immutable value |
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
+//! | `not_null` | making a column refuse NULL |
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
@@ -43,6 +44,7 @@ mod info;
 mod lineage;
 mod load;
 mod load_publish;
+mod not_null;
 mod open;
 mod options;
 mod path;

@@ -323,12 +323,13 @@ impl Opening {
                 self.version.tables.insert(id, table);
                 note_numbered(&mut self.numbered, id, &definition)?;
             }
-            // Renamed, or its options changed. The checkpoint knows its storage better.
+            // Renamed, or its options or columns changed. The checkpoint knows its storage better.
             Some(definition) => {
                 let storage = self.version.tables[&id].shared.storage;
                 if definition.storage != storage {
                     Arc::make_mut(&mut self.version.catalog).set_storage(id, storage)?;
                 }
+                self.version.reform(id)?;
             }
         }
         Ok(())

@@ -55,7 +55,7 @@ impl Engine {
         if definition.storage == storage {
             return Ok(());
         }
-        let reshaped = reshaped(definition, storage)?;
+        reshaped(definition, storage)?;
         // Little is left to be looked at in the end.
         self.flush()?;
         {
@@ -65,7 +65,7 @@ impl Engine {
             }
             self.hold_settled(id, true)?;
         }
-        let result = self.reshape(id, &reshaped);
+        let result = self.reshape(id, storage);
         if result.is_err() {
             // Dropped meanwhile, or it is held by nobody any more.
             let _ = self.hold_settled(id, false);
@@ -73,9 +73,12 @@ impl Engine {
         result
     }
 
-    fn reshape(&self, id: TableId, reshaped: &TableDefinition) -> Result<()> {
+    fn reshape(&self, id: TableId, storage: Storage) -> Result<()> {
         for _ in 0..TRIES {
-            let old = self.current().table(id)?.clone();
+            let current = self.current();
+            let old = current.table(id)?.clone();
+            // With the columns that it has now: rows of later ones are not in what is settled.
+            let reshaped = &reshaped(current.catalog.table(id).expect("the table is there"), storage)?;
             let new = self.build_settled(&old, reshaped)?;
             let pages = match &new {
                 Settled::Tree(_, pages) => pages.clone(),
@@ -160,21 +163,24 @@ impl Engine {
         // Most of what came meanwhile is looked at here, where it keeps nobody waiting.
         self.flush()?;
         let looked_at = self.current().table(id)?.runs.clone();
-        if let Settled::Columns(columns) = &new {
-            check_trees(&looked_at, columns.schema(), old)?;
+        // Columns may have come and gone since it was built.
+        let schema = Arc::new(self.current().columns_of(id)?);
+        if let Settled::Columns(_) = &new {
+            check_trees(&looked_at, &schema, old)?;
         }
         let _merging = self.merging.lock();
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
         let validation = self.pipeline.validate();
         let mut next = (*self.versions.load_full()).clone();
+        let schema_now = next.columns_of(id)?;
         let catalog = Arc::make_mut(&mut next.catalog);
         catalog.set_storage(id, reshaped.storage)?;
         next.index_epoch += 1;
         let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(gone)?);
         let same_main = table.main.as_ref().map(Arc::as_ptr) == old.main.as_ref().map(Arc::as_ptr);
         let same_columns = table.columns.as_ref().map(Arc::as_ptr) == old.columns.as_ref().map(Arc::as_ptr);
-        if !same_main || !same_columns {
+        if !same_main || !same_columns || *schema != schema_now {
             return Ok(false);
         }
         let mut shared = TableShared {
@@ -184,17 +190,18 @@ impl Engine {
             logged: table.shared.logged,
             next_row: table.shared.next_row.clone(),
             schema: None,
+            guard: table.shared.guard.clone(),
             fresh: FreshCache::default(),
         };
         match new {
             Settled::Columns(columns) => {
                 let is_new = |run: &&Arc<Tree>| !looked_at.iter().any(|other| Arc::ptr_eq(run, other));
                 let runs: Vec<_> = table.runs.iter().filter(is_new).cloned().collect();
-                check_trees(&runs, columns.schema(), old)?;
-                check_deltas(table, columns.schema())?;
+                check_trees(&runs, &schema, old)?;
+                check_deltas(table, &schema)?;
                 turnover.new_segments = columns.segments().cloned().collect();
-                shared.schema = Some(columns.schema().clone());
-                table.columns = Some(columns);
+                table.columns = Some(Arc::new(columns.with_schema(schema.clone())));
+                shared.schema = Some(schema);
                 table.main = None;
             }
             Settled::Tree(meta, pages) => {

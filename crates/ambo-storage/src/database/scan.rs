@@ -57,6 +57,8 @@ pub struct TableScan {
     needed: Vec<bool>,
     units: Vec<Unit>,
     projection: Vec<usize>,
+    /// Whether NULL may be among the values, by places of the projection.
+    nullable: Vec<bool>,
     filters: Vec<Filter>,
 }
 
@@ -97,7 +99,12 @@ pub(super) fn stored_filters(
 ) -> Result<Vec<Filter>> {
     let stored = |filter: &Filter| {
         let place = stored_place(definition, schema, filter.column)?;
-        let column = &definition.columns[filter.column];
+        let Some(column) = definition.columns.get(filter.column) else {
+            return Err(Error::Invalid(format!(
+                "rows of table \"{}\" are not filtered by their number",
+                definition.name
+            )));
+        };
         filter.stored(place, column.kind).map_err(|error| {
             Error::Invalid(format!("column \"{}\" of table \"{}\": {error}", column.name, definition.name))
         })
@@ -123,6 +130,8 @@ impl TableScan {
             )));
         };
         let place = |column: &usize| stored_place(definition, schema, *column);
+        let is_nullable =
+            |column: &usize| definition.columns.get(*column).is_some_and(|column| column.nullable);
         let projection = plan.columns.iter().map(place).collect::<Result<Vec<_>>>()?;
         let filters = stored_filters(definition, schema, &plan.filters)?;
         let asked = |column| {
@@ -136,6 +145,7 @@ impl TableScan {
             needed,
             units: Vec::new(),
             projection,
+            nullable: plan.columns.iter().map(is_nullable).collect(),
             filters,
             _version: version.clone(),
         };
@@ -162,6 +172,11 @@ impl TableScan {
         self.fresh.iter().map(Fresh::rows).sum()
     }
 
+    /// Whether the column at a place of the projection may be NULL.
+    pub fn is_nullable(&self, place: usize) -> bool {
+        self.nullable[place]
+    }
+
     /// How many morsels there may be at most.
     pub fn units(&self) -> usize {
         self.units.len()
@@ -178,6 +193,7 @@ impl TableScan {
             }
             Unit::Group { run, part, group } => Morsel::of_part(
                 &self.columns.runs()[run].parts[part],
+                self.columns.schema(),
                 group,
                 self.fresh.iter().filter_map(|fresh| fresh.layer.replaced(run, part)),
                 &self.filters,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo_codec::{KeySpec, RowSpec, Value as Datum, ValueRef as DatumRef};
+use ambo_codec::{KeySpec, Projection, RowSpec, Value as Datum, ValueRef as DatumRef};
 
 use crate::{Error, Result, catalog::TableDefinition};
 
@@ -12,19 +12,23 @@ pub struct RowFormat {
     definition: Arc<TableDefinition>,
     keys: KeySpec,
     rows: RowSpec,
-    /// Indexes of the columns that are stored in the row.
-    row_columns: Vec<usize>,
+    /// The column in each slot of the row; none where it was dropped.
+    slots: Vec<Option<usize>>,
+    /// The slots that have a column, if some have none.
+    live: Option<Projection>,
 }
 
 impl RowFormat {
     /// The format of a validated definition.
     pub fn new(definition: Arc<TableDefinition>) -> Result<Self> {
-        Ok(Self {
-            keys: definition.key_spec().map_err(invalid)?,
-            rows: definition.row_spec().map_err(invalid)?,
-            row_columns: definition.row_columns(),
-            definition,
-        })
+        let rows = definition.row_spec().map_err(invalid)?;
+        let slots: Vec<_> = definition.slots().iter().map(|slot| slot.column).collect();
+        let live: Vec<_> = (0..slots.len()).filter(|&slot| slots[slot].is_some()).collect();
+        let live = match live.len() == slots.len() {
+            true => None,
+            false => Some(rows.projection(&live).map_err(invalid)?),
+        };
+        Ok(Self { keys: definition.key_spec().map_err(invalid)?, rows, slots, live, definition })
     }
 
     /// What it is the format of.
@@ -106,6 +110,16 @@ impl RowFormat {
 
     /// The stored form of the columns that are not in the key.
     pub fn encode_row(&self, row: &[Datum]) -> Result<Vec<u8>> {
+        self.encode_over(row, None)
+    }
+
+    /// As [`RowFormat::encode_row`], of a row that takes the place of a stored one: what that has in columns that were added since this
+    /// format was made stays.
+    pub fn encode_row_over(&self, row: &[Datum], stored: &[u8]) -> Result<Vec<u8>> {
+        self.encode_over(row, Some(stored))
+    }
+
+    fn encode_over(&self, row: &[Datum], stored: Option<&[u8]>) -> Result<Vec<u8>> {
         self.check_width(row)?;
         if self.definition.is_raw() {
             return match &row[1] {
@@ -113,9 +127,26 @@ impl RowFormat {
                 other => Err(Error::Invalid(format!("a value that is not binary: {other}"))),
             };
         }
-        let values: Vec<_> = self.row_columns.iter().map(|&index| DatumRef::from(&row[index])).collect();
+        let mut values = Vec::with_capacity(self.slots.len());
+        for (slot, column) in self.slots.iter().enumerate() {
+            values.push(match column {
+                None => self.rows.missing(slot).unwrap_or(DatumRef::Null),
+                Some(index)
+                    if row[*index].is_null()
+                        && !self.definition.columns[*index].nullable
+                        && !self.has_null(stored, slot) =>
+                {
+                    return Err(self.refused_null(*index));
+                }
+                Some(index) => DatumRef::from(&row[*index]),
+            });
+        }
         let mut out = Vec::new();
-        self.rows.encode(&values, &mut out).map_err(|error| self.in_row(error))?;
+        match stored {
+            None => self.rows.encode(&values, &mut out),
+            Some(stored) => self.rows.encode_over(&values, stored, &mut out),
+        }
+        .map_err(|error| self.in_row(error))?;
         Ok(out)
     }
 
@@ -130,11 +161,35 @@ impl RowFormat {
             row[1] = Datum::from(value);
             return Ok(row);
         }
-        let values = self.rows.decode_values(value).map_err(|error| self.unreadable(error))?;
-        for (&index, value) in self.row_columns.iter().zip(values) {
-            row[index] = value;
+        let columns = self.slots.iter().filter_map(|column| *column);
+        match &self.live {
+            None => {
+                let values = self.rows.decode_values(value).map_err(|error| self.unreadable(error))?;
+                columns.zip(values).for_each(|(index, value)| row[index] = value);
+            }
+            Some(live) => {
+                let mut values = Vec::with_capacity(live.len());
+                self.rows
+                    .decode_projection(live, value, &mut values)
+                    .map_err(|error| self.unreadable(error))?;
+                columns.zip(values).for_each(|(index, value)| row[index] = value.to_value());
+            }
         }
         Ok(row)
+    }
+
+    /// Whether a stored row has NULL in a slot: then the column was dropped, or allowed NULL, since this format was made, and what was read
+    /// may be written back.
+    fn has_null(&self, stored: Option<&[u8]>, slot: usize) -> bool {
+        stored.is_some_and(|stored| self.rows.decode_column(stored, slot).is_ok_and(DatumRef::is_null))
+    }
+
+    #[cold]
+    fn refused_null(&self, column: usize) -> Error {
+        Error::Invalid(format!(
+            "a row of table \"{}\": NULL in column \"{}\", which is NOT NULL",
+            self.definition.name, self.definition.columns[column].name
+        ))
     }
 
     fn in_key(&self, error: ambo_codec::Error) -> Error {

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Error, Result,
     base::btree::KeySum,
+    catalog::Catalog,
     id::{TableId, Timestamp},
     log::Operation,
     page::blob::BlobRef,
@@ -86,6 +87,11 @@ impl Transaction {
 
     pub(super) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// The schemas, tables and indexes as it sees them.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        self.snapshot.catalog()
     }
 
     /// The moment that it reads at.

@@ -23,7 +23,7 @@ use crate::{
     sync::{AtomicU64, Ordering},
 };
 
-/// What stays the same for a table through all its versions.
+/// What stays the same for a table through all its versions, as long as its columns do.
 pub struct TableShared {
     /// The table's id.
     pub id: TableId,
@@ -37,11 +37,47 @@ pub struct TableShared {
     pub next_row: Arc<AtomicU64>,
     /// The columns of a column table.
     pub schema: Option<Arc<ColumnSchema>>,
+    /// What else rows are compared with as they are written; none where those who write do it.
+    pub(super) guard: Option<RowGuard>,
     /// What is newer than its segments, as scans last saw it.
     pub(super) fresh: FreshCache,
 }
 
+/// The columns that refuse NULL although there may be handles that do not know it. From the moment when the first column of a table
+/// is made NOT NULL until the database is closed.
+#[derive(Clone)]
+pub(super) struct RowGuard {
+    /// The columns as they are now.
+    pub schema: Arc<ColumnSchema>,
+    /// Slots that refuse NULL beyond what the definition says: all rows are looked at.
+    pub pending: Vec<usize>,
+}
+
 impl TableShared {
+    /// The same table with other columns.
+    fn with_columns(&self, schema: &Arc<ColumnSchema>, guard: Option<RowGuard>) -> Self {
+        Self {
+            id: self.id,
+            store: self.store.clone(),
+            storage: self.storage,
+            logged: self.logged,
+            next_row: self.next_row.clone(),
+            schema: self.schema.as_ref().map(|_| schema.clone()),
+            guard,
+            fresh: FreshCache::default(),
+        }
+    }
+
+    /// What rows have to fit when they are written.
+    pub(super) fn row_check(&self) -> Option<&Arc<ColumnSchema>> {
+        self.schema.as_ref().or(self.guard.as_ref().map(|guard| &guard.schema))
+    }
+
+    /// Slots that refuse NULL beyond what the definition says.
+    fn pending(&self) -> &[usize] {
+        self.guard.as_ref().map_or(&[], |guard| &guard.pending)
+    }
+
     /// Takes the next row number.
     pub fn take_row_number(&self) -> u64 {
         self.next_row.fetch_add(1, Ordering::Relaxed)
@@ -56,7 +92,7 @@ impl TableShared {
 /// One table at one moment: everything that a read looks into, newest first.
 #[derive(Clone)]
 pub struct TableVersion {
-    /// What never changes.
+    /// What stays the same from version to version, but for its columns.
     pub shared: Arc<TableShared>,
     /// Takes the writes.
     pub active: Arc<Delta>,
@@ -233,6 +269,45 @@ pub struct DatabaseVersion {
 }
 
 impl DatabaseVersion {
+    /// The stored columns of a table, and where they refuse NULL.
+    pub(super) fn columns_of(&self, id: TableId) -> Result<ColumnSchema> {
+        let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get(&id)) else {
+            return Err(gone(id));
+        };
+        Ok(ColumnSchema::new(definition)?.requiring(table.shared.pending()))
+    }
+
+    /// Gives a table the stored columns that its definition says.
+    pub(super) fn reform(&mut self, id: TableId) -> Result<()> {
+        match self.tables.get(&id).map(|table| table.shared.guard.clone()) {
+            Some(guard) => self.reform_guarded(id, guard),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`DatabaseVersion::reform`], with another guard, whose schema follows from what is pending.
+    pub(super) fn reform_guarded(&mut self, id: TableId, guard: Option<RowGuard>) -> Result<()> {
+        let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get_mut(&id)) else {
+            return Err(gone(id));
+        };
+        if table.columns.is_none() && guard.is_none() && table.shared.guard.is_none() {
+            return Ok(());
+        }
+        let pending = guard.map(|guard| guard.pending);
+        let schema = ColumnSchema::new(definition)?.requiring(pending.as_deref().unwrap_or_default());
+        if table.shared.row_check().is_some_and(|there| **there == schema)
+            && table.shared.guard.as_ref().map(|guard| &guard.pending) == pending.as_ref()
+        {
+            return Ok(());
+        }
+        let schema = Arc::new(schema);
+        let guard = pending.map(|pending| RowGuard { schema: schema.clone(), pending });
+        let table = Arc::make_mut(table);
+        table.shared = Arc::new(table.shared.with_columns(&schema, guard));
+        table.columns = table.columns.as_ref().map(|columns| Arc::new(columns.with_schema(schema)));
+        Ok(())
+    }
+
     /// The table with this id.
     ///
     /// # Errors

@@ -25,12 +25,12 @@ use twox_hash::{XxHash3_64, XxHash3_128};
 
 use crate::{
     Error, Result,
-    catalog::{IndexKind, IndexOf, TableDefinition},
+    catalog::{IndexKind, IndexOf, StoredIn, TableDefinition},
     record::KEY_BYTES_MAX,
 };
 
 /// Where a column of the index is in a row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum Source {
     /// In the stored key.
     Key(usize),
@@ -52,7 +52,7 @@ pub struct Entry {
 }
 
 /// How the entries of one index follow from the rows of its table.
-#[derive(Debug)]
+#[derive(PartialEq, Debug)]
 pub struct EntryFormat {
     of: IndexOf,
     name: String,
@@ -71,7 +71,6 @@ impl EntryFormat {
     /// # Errors
     /// [`Error::Invalid`] if it does not fit the table.
     pub fn new(name: &str, of: &IndexOf, table: &TableDefinition) -> Result<Self> {
-        let row_columns = table.row_columns();
         let mut sources = Vec::new();
         let mut spec = Vec::new();
         let mut columns = Vec::new();
@@ -79,11 +78,10 @@ impl EntryFormat {
             let column = table.columns.get(index).ok_or_else(|| {
                 Error::Invalid(format!("index \"{name}\" names column {index}, which its table has not"))
             })?;
-            let in_key = table.key.iter().position(|&key| key == index).map(Source::Key);
-            let in_row = || row_columns.iter().position(|&row| row == index).map(Source::Row);
-            sources.push(match table.is_raw() && index == 1 {
-                true => Source::Whole,
-                false => in_key.or_else(in_row).expect("a column is in the key or in the row"),
+            sources.push(match table.stored_in(index) {
+                StoredIn::Row(_) if table.is_raw() => Source::Whole,
+                StoredIn::Row(slot) => Source::Row(slot),
+                StoredIn::Key(place) => Source::Key(place),
             });
             let key = KeyColumn::new(column.kind);
             spec.push(if column.nullable { key.nullable() } else { key });
@@ -100,6 +98,12 @@ impl EntryFormat {
             rows: table.row_spec().map_err(invalid)?,
             spec: KeySpec::new(spec).map_err(invalid)?,
         })
+    }
+
+    /// Whether both make the same entries of all rows, and are as ready.
+    pub(crate) fn has_same_entries(&self, other: &Self) -> bool {
+        let parts = |format: &Self| (format.of.table, format.of.kind, format.of.unique, format.of.ready);
+        parts(self) == parts(other) && self.sources == other.sources && self.spec == other.spec
     }
 
     /// What it is an index of.

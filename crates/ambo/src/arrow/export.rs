@@ -57,6 +57,8 @@ pub struct Batches {
     scan: TableScan,
     types: Vec<Type>,
     select: Select,
+    /// Which columns may have NULLs.
+    nullable: Vec<bool>,
     schema: SchemaRef,
     dictionaries: bool,
     limit: u64,
@@ -91,11 +93,14 @@ impl Batches {
         let definition = select.table().definition();
         let columns = &select.plan().columns;
         let ty = |column: &usize| definition.columns.get(*column).map_or(Type::U64, |column| column.kind);
+        // Of the moment of the scan: the handle may be older, or newer.
+        let nullable: Vec<_> = (0..columns.len()).map(|place| scan.is_nullable(place)).collect();
         Self {
             scan,
             types: columns.iter().map(ty).collect(),
-            schema: types::schema(definition, columns, false),
+            schema: types::schema(definition, columns, &nullable, false),
             select: select.clone(),
+            nullable,
             dictionaries: false,
             limit: u64::MAX,
         }
@@ -104,7 +109,8 @@ impl Batches {
     /// Hands out text as numbers of dictionary entries, as it is stored where it repeats. Where it does not, each row has an entry.
     pub fn dictionaries(mut self, on: bool) -> Self {
         self.dictionaries = on;
-        self.schema = types::schema(self.select.table().definition(), &self.select.plan().columns, on);
+        self.schema =
+            types::schema(self.select.table().definition(), &self.select.plan().columns, &self.nullable, on);
         self
     }
 

@@ -48,9 +48,15 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if a constant does not fit its column.
     pub fn row_batches(&self, select: &Select, rows: usize) -> Result<RowBatches> {
-        let found = self.inner().clone().into_rows(select.table().id(), &select.plan().filters)?;
-        let schema = types::schema(select.table().definition(), &select.plan().columns, false);
-        Ok(RowBatches { found, columns: select.plan().columns.clone(), schema, rows: rows.max(1) })
+        let table = select.table();
+        let plan = select.plan_in(self.inner().catalog())?;
+        let found = self.inner().clone().into_rows(table.id(), &plan.filters)?;
+        // Of that moment: the handle may be older, or newer.
+        let there = self.inner().catalog().table(table.id()).expect("its rows were found");
+        let is_nullable = |column: &usize| there.columns.get(*column).is_some_and(|column| column.nullable);
+        let nullable: Vec<_> = plan.columns.iter().map(is_nullable).collect();
+        let schema = types::schema(table.definition(), &select.plan().columns, &nullable, false);
+        Ok(RowBatches { found, columns: plan.columns.clone(), schema, rows: rows.max(1) })
     }
 }
 

@@ -38,10 +38,15 @@ pub fn data_type(ty: Type) -> DataType {
     }
 }
 
-/// The Arrow schema of some columns of a table. The place behind the last column is the number of a row, for tables whose keys end in one.
-pub fn schema(definition: &TableDefinition, columns: &[usize], dictionaries: bool) -> SchemaRef {
-    let fields = columns.iter().map(|&index| match definition.columns.get(index) {
-        Some(column) => field(column, dictionaries),
+/// The Arrow schema of some columns of a table, and which of them may have NULLs. The place behind the last column is the number of a row, for tables whose keys end in one.
+pub fn schema(
+    definition: &TableDefinition,
+    columns: &[usize],
+    nullable: &[bool],
+    dictionaries: bool,
+) -> SchemaRef {
+    let fields = columns.iter().zip(nullable).map(|(&index, nullable)| match definition.columns.get(index) {
+        Some(column) => field(column, dictionaries).with_nullable(*nullable),
         None => Field::new(ROW_NUMBER, DataType::UInt64, false),
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))

@@ -96,6 +96,8 @@ fn check_part(schema: &ColumnSchema, part: &Part) -> Result<Vec<String>> {
     for group in 0..directory.groups() {
         let rows = directory.group(group).len();
         let mut buffers = schema.buffers();
+        // What was added later is not there.
+        buffers.truncate(directory.columns.len());
         for (column, buffer) in buffers.iter_mut().enumerate() {
             let bytes = part.segment.load_block(column, group)?;
             let block = part.segment.parse(column, group, &bytes)?;

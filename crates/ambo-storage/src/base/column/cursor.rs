@@ -213,7 +213,7 @@ impl RunCursor {
         let within = (window.start - rows.start) as usize..(window.end - rows.start) as usize;
         // A window is read again and again only by few rows at a time, which is no scan.
         let access = if self.window_rows < WINDOW_MAX { Access::Point } else { Access::Scan };
-        part.segment.read_into(&mut self.buffers, 0, group, within, access)?;
+        part.segment.read_into(self.set.schema(), &mut self.buffers, 0, group, within, access)?;
         self.window.1 = window;
         Ok(())
     }

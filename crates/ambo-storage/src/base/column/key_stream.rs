@@ -91,7 +91,7 @@ impl<'a> KeyStream<'a> {
         if group < segment.directory().groups() {
             let rows = segment.directory().group(group).len();
             self.buffers.iter_mut().for_each(ColumnBuffer::clear);
-            segment.read_into(&mut self.buffers, 0, group, 0..rows, Access::Scan)?;
+            segment.read_into(self.schema, &mut self.buffers, 0, group, 0..rows, Access::Scan)?;
             self.keys = Keys::of(self.schema, &self.buffers).map_err(|error| segment.damaged(0, error))?;
         }
         Ok(())

@@ -162,7 +162,7 @@ impl<'a> Source<'a> {
             }
             let rows = part.segment.directory().group(self.group).len();
             self.buffers.iter_mut().for_each(ColumnBuffer::clear);
-            part.segment.read_into(&mut self.buffers, 0, self.group, 0..rows, Access::Scan)?;
+            part.segment.read_into(self.schema, &mut self.buffers, 0, self.group, 0..rows, Access::Scan)?;
             self.keys.clear();
             self.ends.clear();
             for row in 0..rows {

@@ -32,6 +32,7 @@ mod row_cache;
 mod run;
 mod schema;
 mod search;
+mod seen;
 mod segment;
 mod set;
 mod settle;

@@ -7,7 +7,7 @@ use std::{cell::OnceCell, ops::Range, sync::Arc};
 use ambo_codec::{
     Value,
     bitmap::Bitmap,
-    column::{Block, Element, Kind, Mask, Sum},
+    column::{Block, Element, Mask, Sum},
 };
 
 use super::{
@@ -15,15 +15,16 @@ use super::{
     filter::Filter,
     fresh::{FreshColumn, FreshGroup},
     run::Part,
-    segment::Segment,
+    schema::ColumnSchema,
+    seen::Seen,
 };
 use crate::{Error, Result, page::Access};
 
 /// Where a morsel's columns are.
 #[derive(Clone, Copy)]
-pub enum Source<'s> {
+pub(super) enum Source<'s> {
     /// A group of a segment.
-    Group(&'s Segment, usize),
+    Group(Seen<'s>, usize),
     /// Rows that are not settled.
     Fresh(&'s FreshGroup),
 }
@@ -42,13 +43,14 @@ impl<'s> Morsel<'s> {
     /// The rows of a group of a part that are left, not replaced by newer ones, and answer all filters with yes; `None` if there are none.
     pub fn of_part(
         part: &'s Part,
+        schema: &'s ColumnSchema,
         group: usize,
         replaced: impl Iterator<Item = &'s Bitmap>,
         filters: &[Filter],
         projection: &'s [usize],
     ) -> Result<Option<Self>> {
-        let segment = &*part.segment;
-        let rows = segment.directory().group(group);
+        let segment = Seen::new(&part.segment, schema);
+        let rows = part.segment.directory().group(group);
         if !filters.iter().all(|filter| may_match(segment, group, filter)) {
             return Ok(None);
         }
@@ -74,7 +76,7 @@ impl<'s> Morsel<'s> {
 
     fn filtered(mut self, filters: &[Filter]) -> Result<Option<Self>> {
         let columns = match self.source {
-            Source::Group(segment, _) => segment.directory().columns.len(),
+            Source::Group(segment, _) => segment.columns(),
             Source::Fresh(fresh) => fresh.stored_columns(),
         };
         self.read.resize_with(columns, OnceCell::new);
@@ -97,7 +99,7 @@ impl<'s> Morsel<'s> {
     fn wrong(&self, column: usize, error: ambo_codec::Error) -> Error {
         match (error, self.source) {
             (error @ ambo_codec::Error::Malformed { .. }, Source::Group(segment, group)) => {
-                segment.damaged(segment.entry(column, group).offset, error)
+                segment.damaged(column, group, error)
             }
             (error, _) => Error::Invalid(error.to_string()),
         }
@@ -174,8 +176,7 @@ impl<'s> Morsel<'s> {
         let exact = |(low, high): (Value, Value)| Some((exact(&low)?, exact(&high)?));
         match self.source {
             Source::Group(segment, group) => {
-                let bounds = segment.entry(column, group).bounds.as_ref()?;
-                bounds.values(Kind::of(segment.directory().columns[column].ty)).and_then(exact)
+                segment.bounds(column, group)?.values(segment.kind(column)).and_then(exact)
             }
             Source::Fresh(fresh) => fresh.column(column).bounds.clone().and_then(exact),
         }
@@ -243,8 +244,8 @@ impl<'s> Morsel<'s> {
         let column = self.projection[place];
         if let Source::Group(segment, group) = self.source
             && all
-            && let Some(bounds) = &segment.entry(column, group).bounds
-            && let Some(values) = bounds.values(Kind::of(segment.directory().columns[column].ty))
+            && let Some(bounds) = segment.bounds(column, group)
+            && let Some(values) = bounds.values(segment.kind(column))
         {
             return Ok(Some(values));
         }
@@ -277,13 +278,15 @@ fn compress<E: Copy>(mask: &Mask, values: &mut [E]) {
 }
 
 /// Whether the directory allows that a row of a group answers a filter with yes.
-fn may_match(segment: &Segment, group: usize, filter: &Filter) -> bool {
-    let entry = segment.entry(filter.column, group);
-    let rows = segment.directory().group(group).len() as u32;
-    let kind = Kind::of(segment.directory().columns[filter.column].ty);
+fn may_match(segment: Seen<'_>, group: usize, filter: &Filter) -> bool {
+    let nulls = segment.nulls(filter.column, group);
+    let rows = segment.segment.directory().group(group).len() as u32;
+    let kind = segment.kind(filter.column);
     filter.test.with(|predicate| match predicate {
-        ambo_codec::column::Predicate::IsNull => entry.nulls > 0,
-        _ if entry.nulls == rows => false,
-        predicate => entry.bounds.as_ref().is_none_or(|bounds| bounds.may_match(kind, predicate)),
+        ambo_codec::column::Predicate::IsNull => nulls > 0,
+        _ if nulls == rows => false,
+        predicate => {
+            segment.bounds(filter.column, group).is_none_or(|bounds| bounds.may_match(kind, predicate))
+        }
     })
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{buffer::ColumnBuffer, segment::Segment};
-use crate::{Result, page::Access};
+use super::{buffer::ColumnBuffer, schema::ColumnSchema, segment::Segment};
+use crate::{Error, Result, page::Access};
 
 impl Segment {
     /// The group of a row, and its place there.
@@ -12,9 +12,10 @@ impl Segment {
         (group, (row - self.directory().group(group).start) as usize)
     }
 
-    /// Appends rows of a group, of as many columns as there are buffers, from column `first` on.
+    /// Appends rows of a group, of as many stored columns of a schema as there are buffers, from column `first` on.
     pub(super) fn read_into(
         &self,
+        schema: &ColumnSchema,
         buffers: &mut [ColumnBuffer],
         first: usize,
         group: usize,
@@ -22,6 +23,11 @@ impl Segment {
         access: Access,
     ) -> Result<()> {
         for (column, buffer) in (first..).zip(buffers) {
+            if !self.has(column) || schema.is_dropped(column) {
+                let filled = buffer.push_times(schema.missing(column), rows.len());
+                filled.map_err(|error| Error::Invalid(error.to_string()))?;
+                continue;
+            }
             let bytes = self.block(column, group, access)?;
             let block = self.parse(column, group, &bytes)?;
             buffer

@@ -93,7 +93,7 @@ impl Part {
     pub(super) fn key_of(&self, schema: &ColumnSchema, row: u32, out: &mut Vec<u8>) -> Result<()> {
         let mut buffers: Vec<_> = schema.buffers().into_iter().take(schema.key_columns()).collect();
         let (group, index) = self.segment.place(row);
-        self.segment.read_into(&mut buffers, 0, group, index..index + 1, Access::Point)?;
+        self.segment.read_into(schema, &mut buffers, 0, group, index..index + 1, Access::Point)?;
         schema.key_of(&buffers, 0, out).map_err(|error| self.segment.damaged(0, error))
     }
 
@@ -102,7 +102,7 @@ impl Part {
         let first = schema.key_columns();
         let mut buffers: Vec<_> = schema.buffers().into_iter().skip(first).collect();
         let (group, index) = self.segment.place(row);
-        self.segment.read_into(&mut buffers, first, group, index..index + 1, Access::Point)?;
+        self.segment.read_into(schema, &mut buffers, first, group, index..index + 1, Access::Point)?;
         let mut out = Vec::new();
         schema.record_of(&buffers, 0, &mut out).map_err(|error| self.segment.damaged(0, error))?;
         Ok(out)

@@ -1,16 +1,20 @@
 //! Which columns a segment stores, and how rows become columns and columns rows.
 //!
 //! The stored columns are those of the key, in key order (the number that ends a hidden key or one with duplicates among
-//! them), and then those of the row, in row order. So a segment needs nothing but its own columns to give
-//! back a row's key and record.
+//! them), and then the slots of the row, in row order, those of dropped columns among them. So a segment needs nothing but its own columns
+//! to give back a row's key and record.
+//!
+//! A segment that was written before columns were added ends before them; what its rows have there is known from the schema
+//! ([`super::seen`]). Dropped columns are read as NULL and written as NULL, which takes a few bytes a group: so all segments of a table
+//! have the same columns at the same places.
 
 use ambo_codec::{KeySpec, RowSpec, Type, ValueRef};
 
-use super::buffer::ColumnBuffer;
+use super::{buffer::ColumnBuffer, seen::Unwritten};
 use crate::{Error, Result, catalog::TableDefinition};
 
 /// The stored columns of a table.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct ColumnSchema {
     keys: KeySpec,
     rows: RowSpec,
@@ -18,8 +22,25 @@ pub struct ColumnSchema {
     types: Vec<Type>,
     /// Where each column of the table is stored.
     places: Vec<usize>,
+    /// Stored columns that were dropped.
+    dropped: Vec<usize>,
+    /// Stored columns that are never NULL.
+    required: Vec<usize>,
     /// Whether a record is the one value column as it is.
     raw: bool,
+    /// What is known of columns that a segment lacks.
+    unwritten: Unwritten,
+}
+
+/// The same columns at the same places.
+impl PartialEq for ColumnSchema {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |schema: &Self| (schema.places.clone(), schema.dropped.clone(), schema.required.clone());
+        self.keys == other.keys
+            && self.rows == other.rows
+            && self.raw == other.raw
+            && parts(self) == parts(other)
+    }
 }
 
 impl ColumnSchema {
@@ -32,17 +53,52 @@ impl ColumnSchema {
         let keys = definition.key_spec().map_err(invalid)?;
         let rows = definition.row_spec().map_err(invalid)?;
         let of_key = keys.columns().iter().map(|column| column.ty);
-        let row_columns = definition.row_columns();
-        let of_row = row_columns.iter().map(|&index| definition.columns[index].kind);
+        let slots = definition.slots();
+        let of_row = slots.iter().map(|slot| slot.kind);
         let key_len = keys.columns().len();
         let mut places = vec![0; definition.columns.len()];
         for (place, &index) in definition.key.iter().enumerate() {
             places[index] = place;
         }
-        for (place, &index) in row_columns.iter().enumerate() {
-            places[index] = key_len + place;
+        let mut dropped = Vec::new();
+        for (place, slot) in (key_len..).zip(&slots) {
+            match slot.column {
+                Some(index) => places[index] = place,
+                None => dropped.push(place),
+            }
         }
-        Ok(Self { types: of_key.chain(of_row).collect(), places, raw: definition.is_raw(), keys, rows })
+        let live = definition.columns.iter().zip(&places);
+        let required = live.filter(|(column, _)| !column.nullable).map(|(_, place)| *place);
+        let mut required: Vec<_> = required.collect();
+        required.sort_unstable();
+        let types: Vec<_> = of_key.chain(of_row).collect();
+        Ok(Self {
+            unwritten: Unwritten::of(types.len()),
+            raw: definition.is_raw(),
+            types,
+            places,
+            dropped,
+            required,
+            keys,
+            rows,
+        })
+    }
+
+    /// The same, and NULL is refused in these slots of the row, too.
+    #[must_use]
+    pub fn requiring(mut self, slots: &[usize]) -> Self {
+        let first = self.key_columns();
+        let more = slots.iter().map(|slot| first + slot).filter(|place| !self.dropped.contains(place));
+        self.required.extend(more);
+        self.required.sort_unstable();
+        self.required.dedup();
+        self
+    }
+
+    /// Whether rows that this schema takes may have NULL where `other`, a later one, refuses it.
+    pub fn is_laxer_than(&self, other: &Self) -> bool {
+        let laxer = |place: &usize| *place < self.types.len() && !self.required.contains(place);
+        other.required.iter().any(laxer)
     }
 
     /// The types of the stored columns.
@@ -58,6 +114,37 @@ impl ColumnSchema {
     /// The stored column of a column of the table.
     pub fn place(&self, column: usize) -> usize {
         self.places[column]
+    }
+
+    /// Whether a stored column was dropped.
+    pub(super) fn is_dropped(&self, column: usize) -> bool {
+        !self.dropped.is_empty() && self.dropped.contains(&column)
+    }
+
+    /// Gives dropped columns a NULL for each of `rows` rows.
+    ///
+    /// # Errors
+    /// None: NULL is of every type.
+    pub fn fill_dropped(&self, buffers: &mut [ColumnBuffer], rows: usize) -> ambo_codec::Result<()> {
+        self.dropped.iter().try_for_each(|&column| buffers[column].push_times(ValueRef::Null, rows))
+    }
+
+    /// What rows have in a stored column that their segment lacks, or that was dropped.
+    pub(super) fn missing(&self, column: usize) -> ValueRef<'_> {
+        match column.checked_sub(self.key_columns()) {
+            Some(slot) if !self.is_dropped(column) => self.rows.missing(slot).unwrap_or(ValueRef::Null),
+            _ => ValueRef::Null,
+        }
+    }
+
+    pub(super) fn unwritten(&self) -> &Unwritten {
+        &self.unwritten
+    }
+
+    /// Whether a segment with columns of these types may be one of the table: it may lack those that were added last.
+    pub(super) fn takes(&self, types: impl ExactSizeIterator<Item = Type>) -> bool {
+        let fits = types.len() >= self.key_columns() && types.len() <= self.types.len();
+        fits && types.zip(&self.types).all(|(there, own)| there == *own)
     }
 
     /// How keys are encoded.
@@ -77,8 +164,16 @@ impl ColumnSchema {
     pub fn check(&self, key: &[u8], record: &[u8]) -> Result<()> {
         let mut scratch = Vec::new();
         let mut values = Vec::with_capacity(self.types.len());
-        self.values(key, record, &mut scratch, &mut values)
-            .map_err(|error| Error::Invalid(format!("a row that its table's columns cannot hold: {error}")))
+        let wrong =
+            |what: String| Error::Invalid(format!("a row that its table's columns cannot hold: {what}"));
+        self.values(key, record, &mut scratch, &mut values).map_err(|error| wrong(error.to_string()))?;
+        if !self.raw && RowSpec::stored_count(record).is_ok_and(|fields| fields > self.rows.columns().len()) {
+            return Err(wrong("it has more fields than there are columns".into()));
+        }
+        match self.required.iter().find(|&&column| values[column].is_null()) {
+            None => Ok(()),
+            Some(column) => Err(wrong(format!("NULL in stored column {column}, which is NOT NULL"))),
+        }
     }
 
     /// Appends the values of a row, as stored, to `out`.
@@ -94,6 +189,7 @@ impl ColumnSchema {
             true => out.push(ValueRef::Binary(record)),
             false => self.rows.decode(record, out)?,
         }
+        self.dropped.iter().for_each(|&column| out[column] = ValueRef::Null);
         Ok(())
     }
 

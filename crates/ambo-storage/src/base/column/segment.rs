@@ -116,7 +116,7 @@ impl SegmentStore {
         self.disk.sync_directory().map_err(|error| Error::io("syncing the database directory", error))
     }
 
-    /// Opens the segment of that id, which has `len` bytes and columns as `schema` says.
+    /// Opens the segment of that id, which has `len` bytes and columns as `schema` says, or lacks the last of them.
     ///
     /// # Errors
     /// [`Error::Damaged`] if it is another.
@@ -156,7 +156,7 @@ impl SegmentStore {
             return Err(damaged(at, "the checksum of the directory is wrong"));
         }
         let directory = Directory::decode(&encoded, at).map_err(|what| damaged(at, what))?;
-        if !directory.columns.iter().map(|column| &column.ty).eq(schema.types()) {
+        if !schema.takes(directory.columns.iter().map(|column| column.ty)) {
             return Err(damaged(at, "the columns are not those of the table"));
         }
         let segment = Segment::new(self.clone(), id, file, len, directory);
@@ -228,6 +228,11 @@ impl Segment {
             true => Ok(bytes),
             false => Err(self.damaged(offset, "the checksum of a block is wrong")),
         }
+    }
+
+    /// Whether it has a stored column: it lacks those that were added after it was written.
+    pub(super) fn has(&self, column: usize) -> bool {
+        column < self.directory.columns.len()
     }
 
     /// The entry of a block.

@@ -54,6 +54,11 @@ impl ColumnSet {
         })
     }
 
+    /// The same segments with the columns of another definition of their table.
+    pub fn with_schema(&self, schema: Arc<ColumnSchema>) -> Self {
+        Self { schema, ..self.clone() }
+    }
+
     /// Where its segments are.
     pub fn store(&self) -> &Arc<SegmentStore> {
         &self.store

@@ -23,6 +23,8 @@ pub struct ColumnSpace {
     pub directory_bytes: u64,
     /// Pages in which deleted rows are stored.
     pub deleted_pages: u64,
+    /// Bytes of columns that were dropped; their segments keep them until they are written anew.
+    pub dropped_bytes: u64,
     /// The columns of the table in its order, then the hidden number of a row if there is one.
     pub columns: Vec<ColumnFigures>,
 }
@@ -73,8 +75,13 @@ impl ColumnSet {
         for (column, place) in places(self.schema(), definition) {
             space.columns.push(self.figures(column, place, blocks_max, space.groups)?);
         }
+        for part in self.parts() {
+            let columns = part.segment.directory().columns.iter().enumerate();
+            let dropped = columns.filter(|(place, _)| self.schema().is_dropped(*place));
+            space.dropped_bytes += dropped.map(|(_, column)| column.stored_bytes()).sum::<u64>();
+        }
         let of_columns = space.columns.iter().map(|column| column.stored_bytes).sum::<u64>();
-        space.directory_bytes = space.file_bytes - of_columns;
+        space.directory_bytes = space.file_bytes - of_columns - space.dropped_bytes;
         Ok(space)
     }
 
@@ -99,12 +106,19 @@ impl ColumnSet {
         let (mut number, mut values_left) = (0, 0u64);
         let mut sample = Sample::default();
         for part in self.parts() {
-            let entry = &part.segment.directory().columns[place];
+            let (rows, live) = (u64::from(part.rows()), u64::from(part.live_rows()));
+            let Some(entry) = part.segment.directory().columns.get(place) else {
+                // It was added later, and takes nothing here.
+                let is_null = self.schema().missing(place).is_null();
+                figures.nulls += if is_null { rows } else { 0 };
+                figures.blocks -= part.segment.directory().groups() as u64;
+                values_left += if is_null { 0 } else { live };
+                continue;
+            };
             let nulls = entry.blocks.iter().map(|block| u64::from(block.nulls)).sum::<u64>();
             figures.nulls += nulls;
             figures.stored_bytes += entry.stored_bytes();
             // Deleted rows are taken to have as many values as the others.
-            let (rows, live) = (u64::from(part.rows()), u64::from(part.live_rows()));
             values_left += (rows - nulls) * live / rows.max(1);
             for group in 0..entry.blocks.len() {
                 if number % step == 0 {
@@ -161,7 +175,7 @@ impl Sample {
 fn places(schema: &ColumnSchema, definition: &TableDefinition) -> Vec<(Option<usize>, usize)> {
     let mut places: Vec<_> =
         (0..definition.columns.len()).map(|column| (Some(column), schema.place(column))).collect();
-    let hidden = (0..schema.types().len()).filter(|place| places.iter().all(|(_, known)| known != place));
+    let hidden = (0..schema.key_columns()).filter(|place| places.iter().all(|(_, known)| known != place));
     let hidden: Vec<_> = hidden.map(|place| (None, place)).collect();
     places.extend(hidden);
     places

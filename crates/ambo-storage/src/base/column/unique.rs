@@ -88,6 +88,11 @@ impl LoadedParts {
         ColumnSet::new(like.store().clone(), self.schema.clone(), runs)
     }
 
+    /// Whether its rows may have NULL where a schema refuses it.
+    pub fn is_laxer_than(&self, schema: &ColumnSchema) -> bool {
+        self.schema.is_laxer_than(schema)
+    }
+
     /// What is done about rows of the same key.
     pub fn duplicates(&self) -> Duplicates {
         self.duplicates

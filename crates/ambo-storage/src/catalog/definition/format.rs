@@ -4,20 +4,23 @@
 //! |---|---|
 //! | version | u8 = 2 |
 //! | storage | u8: 1 `btree`, 2 `memory`, 3 `column` |
-//! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary, 32 index |
+//! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary, 32 index, 64 notes |
 //! | name | varint length, UTF-8 `schema.table` |
 //! | columns | varint count; each: varint length and UTF-8 name, type (`ambo_codec::Type`), u8 1 = nullable, then u8 1 and the default as a one-column row, or u8 0 |
 //! | key | varint count, then a varint column index each; 0 columns: a hidden row number |
 //! | key compression | u8: number of the [`IntegerCodec`], 0 none |
 //! | record compression | u8: number of the [`RecordCodec`], 0 none; u8: its level, 0 for a codec without levels |
 //! | index, only with flag 32 | table id (u32, big-endian), u8: 1 ordered, 2 hash, flags (u8: 1 unique, 2 ready), varint count of columns, then a varint column index each, in the table's definition |
+//! | notes, only with flag 64 | dropped columns, and what is kept for SQL (`definition/notes.rs`) |
 //!
-//! Nothing follows. Version 1 ends behind the key, has no flags 16 and 32, and no compression; it is read, but no longer written.
+//! Nothing follows. Version 1 ends behind the key, has none of the flags from 16 on, and no compression; it is read, but no longer written.
 //!
 //! `key_value("t")` with records in `zstd` at level 9 is
 //! `02 01 03 06 "main.t" 02 03 "key" 11 00 00 05 "value" 11 00 00 01 00 00 04 09`.
 
-use ambo_codec::{RowColumn, RowSpec, Type, ValueRef, integer::IntegerCodec, record::RecordCodec, varint};
+use ambo_codec::{
+    RowColumn, RowSpec, Type, Value, ValueRef, integer::IntegerCodec, record::RecordCodec, varint,
+};
 
 use super::{COLUMNS_MAX, Column, Storage, TableDefinition};
 use crate::{
@@ -35,7 +38,8 @@ const AUTO_INCREMENT: u8 = 4;
 const DUPLICATES: u8 = 8;
 const RECORD_DICTIONARY: u8 = 16;
 const INDEX: u8 = 32;
-const FLAGS: u8 = LOGGED | RAW | AUTO_INCREMENT | DUPLICATES | RECORD_DICTIONARY | INDEX;
+const NOTES: u8 = 64;
+const FLAGS: u8 = LOGGED | RAW | AUTO_INCREMENT | DUPLICATES | RECORD_DICTIONARY | INDEX | NOTES;
 const INDEX_UNIQUE: u8 = 1;
 const INDEX_READY: u8 = 2;
 
@@ -48,7 +52,8 @@ impl TableDefinition {
             | flag(self.auto_increment, AUTO_INCREMENT)
             | flag(self.duplicates, DUPLICATES)
             | flag(self.record_dictionary, RECORD_DICTIONARY)
-            | flag(self.index.is_some(), INDEX);
+            | flag(self.index.is_some(), INDEX)
+            | flag(self.has_notes(), NOTES);
         let mut out = vec![VERSION, self.storage as u8, flags];
         put_text(&mut out, &self.name);
         varint::encode(self.columns.len() as u64, &mut out);
@@ -56,18 +61,7 @@ impl TableDefinition {
             put_text(&mut out, &column.name);
             column.kind.encode(&mut out);
             out.push(u8::from(column.nullable));
-            match &column.default {
-                None => out.push(0),
-                Some(value) => {
-                    out.push(1);
-                    let mut row = Vec::new();
-                    default_spec(column.kind)
-                        .and_then(|spec| spec.encode(&[ValueRef::from(value)], &mut row))
-                        .expect("validated when the table was created");
-                    varint::encode(row.len() as u64, &mut out);
-                    out.extend_from_slice(&row);
-                }
-            }
+            put_default(&mut out, column.kind, column.default.as_ref());
         }
         varint::encode(self.key.len() as u64, &mut out);
         for &index in &self.key {
@@ -84,6 +78,9 @@ impl TableDefinition {
             for &column in &index.columns {
                 varint::encode(column as u64, &mut out);
             }
+        }
+        if self.has_notes() {
+            self.encode_notes(&mut out);
         }
         out
     }
@@ -122,16 +119,8 @@ impl TableDefinition {
             let (kind, len) = Type::decode(input.0).map_err(|error| error.to_string())?;
             input.take(len)?;
             let nullable = input.byte()? != 0;
-            let default = match input.byte()? {
-                0 => None,
-                _ => {
-                    let len = input.count(usize::MAX)?;
-                    let row = input.take(len)?;
-                    let spec = default_spec(kind).map_err(|error| error.to_string())?;
-                    Some(spec.decode_column(row, 0).map_err(|error| error.to_string())?.to_value())
-                }
-            };
-            table.columns.push(Column { name, kind, nullable, default });
+            let default = input.default(kind)?;
+            table.columns.push(Column { nullable, default, ..Column::new(name, kind) });
         }
         for _ in 0..input.count(COLUMNS_MAX)? {
             table.key.push(input.count(COLUMNS_MAX)?);
@@ -141,6 +130,9 @@ impl TableDefinition {
         }
         if flags & INDEX != 0 {
             table.index = Some(input.index()?);
+        }
+        if flags & NOTES != 0 {
+            table.decode_notes(&mut input)?;
         }
         if !input.0.is_empty() {
             return Err(format!("{} bytes too many in a table definition", input.0.len()));
@@ -154,24 +146,37 @@ fn default_spec(kind: Type) -> ambo_codec::Result<RowSpec> {
     RowSpec::new(vec![RowColumn::new(kind).nullable()])
 }
 
+/// A default: whether there is one, and it as a row of one column.
+pub(super) fn put_default(out: &mut Vec<u8>, kind: Type, default: Option<&Value>) {
+    out.push(u8::from(default.is_some()));
+    if let Some(value) = default {
+        let mut row = Vec::new();
+        default_spec(kind)
+            .and_then(|spec| spec.encode(&[ValueRef::from(value)], &mut row))
+            .expect("validated when the table was created");
+        varint::encode(row.len() as u64, out);
+        out.extend_from_slice(&row);
+    }
+}
+
 fn put_text(out: &mut Vec<u8>, text: &str) {
     varint::encode(text.len() as u64, out);
     out.extend_from_slice(text.as_bytes());
 }
 
 /// Bytes being decoded.
-struct Input<'a>(&'a [u8]);
+pub(in crate::catalog) struct Input<'a>(pub &'a [u8]);
 
 impl<'a> Input<'a> {
-    fn take(&mut self, len: usize) -> Result<&'a [u8], String> {
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8], String> {
         let (head, rest) = self.0.split_at_checked(len).ok_or("a table definition that is cut off")?;
         self.0 = rest;
         Ok(head)
     }
-    fn byte(&mut self) -> Result<u8, String> {
+    pub fn byte(&mut self) -> Result<u8, String> {
         Ok(self.take(1)?[0])
     }
-    fn count(&mut self, max: usize) -> Result<usize, String> {
+    pub fn count(&mut self, max: usize) -> Result<usize, String> {
         let (value, len) = varint::decode(self.0).ok_or("a bad varint in a table definition")?;
         self.take(len)?;
         usize::try_from(value)
@@ -182,6 +187,21 @@ impl<'a> Input<'a> {
     fn text(&mut self) -> Result<String, String> {
         let len = self.count(usize::MAX)?;
         String::from_utf8(self.take(len)?.to_vec()).map_err(|_| "a name that is not UTF-8".into())
+    }
+    /// A text that may be missing.
+    pub fn optional(&mut self) -> Result<Option<String>, String> {
+        let Some(len) = self.count(usize::MAX)?.checked_sub(1) else { return Ok(None) };
+        let text = String::from_utf8(self.take(len)?.to_vec()).map_err(|_| "a text that is not UTF-8")?;
+        Ok(Some(text))
+    }
+    pub(super) fn default(&mut self, kind: Type) -> Result<Option<Value>, String> {
+        if self.byte()? == 0 {
+            return Ok(None);
+        }
+        let len = self.count(usize::MAX)?;
+        let row = self.take(len)?;
+        let spec = default_spec(kind).map_err(|error| error.to_string())?;
+        Ok(Some(spec.decode_column(row, 0).map_err(|error| error.to_string())?.to_value()))
     }
     fn index(&mut self) -> Result<IndexOf, String> {
         let table = self.take(4)?.try_into().expect("four bytes");

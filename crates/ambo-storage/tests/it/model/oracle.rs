@@ -42,6 +42,8 @@ pub struct Table {
     pub kind: Kind,
     pub keys: Keys,
     pub compression: Compression,
+    /// Its columns and what is said about it, in words.
+    pub shape: String,
     pub rows: Rows,
 }
 
@@ -57,6 +59,7 @@ pub enum Change {
     Rename { from: String, to: String },
     Alter { name: String, compression: Compression },
     Truncate { name: String, birth: u64 },
+    Columns { name: String, shape: String },
     Reshape { name: String, kind: Kind, compression: Compression },
 }
 
@@ -83,6 +86,9 @@ pub fn apply(state: &mut State, changes: &[Change]) {
             }
             Change::Alter { name, compression } => {
                 state.get_mut(&name).expect("it was there").compression = compression;
+            }
+            Change::Columns { name, shape } => {
+                state.get_mut(&name).expect("it was there").shape = shape;
             }
             Change::Reshape { name, kind, compression } => {
                 let table = state.get_mut(&name).expect("it was there");
@@ -181,7 +187,8 @@ fn is_same(expected: &State, found: &State) -> bool {
     expected.len() == found.len()
         && expected.iter().zip(found).all(|((name, table), (other_name, other))| {
             let options = |table: &Table| (table.kind, table.keys, table.compression);
-            name == other_name && options(table) == options(other) && table.rows == other.rows
+            let same = name == other_name && options(table) == options(other);
+            same && table.shape == other.shape && table.rows == other.rows
         })
 }
 
@@ -215,6 +222,9 @@ pub fn difference(expected: &State, found: &State) -> String {
         }
         if table.compression != other.compression {
             out += &format!("{name}: {:?} expected, {:?} found; ", table.compression, other.compression);
+        }
+        if table.shape != other.shape {
+            out += &format!("{name}: {} expected, {} found; ", table.shape, other.shape);
         }
         out += &rows_difference(name, &table.rows, &other.rows);
     }

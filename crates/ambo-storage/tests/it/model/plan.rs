@@ -157,6 +157,11 @@ pub enum Operation {
     Truncate {
         table: u64,
     },
+    /// Adds, drops or renames a column, or says something about the table.
+    Columns {
+        table: u64,
+        seed: u64,
+    },
     /// To the other of btree and column.
     SetStorage {
         table: u64,
@@ -203,6 +208,7 @@ const CHOICES: &[(u64, Choose)] = &[
     (8, |r| Operation::Rename { table: r.next() }),
     (8, |r| Operation::Truncate { table: r.next() }),
     (20, |r| Operation::Alter { table: r.next(), compression: compression(r) }),
+    (16, |r| Operation::Columns { table: r.next(), seed: r.next() }),
     (12, |r| Operation::SetStorage { table: r.next() }),
     (20, |r| Operation::CreateIndex {
         table: r.next(),

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Write as _, sync::Arc};
 use ambo_codec::Type;
 use ambo_storage::{
     Error, Result,
-    catalog::{KeyWidth, Storage, TableDefinition, TableOptions},
+    catalog::{Column, KeyWidth, Storage, TableChange, TableDefinition, TableOptions},
     database::{Engine, Isolation, KeySum, Options, Seek, Snapshot, Sync},
     id::TableId,
     io::sim::{Fault, FaultKind, Op, SimDisk},
@@ -74,6 +74,10 @@ fn options(compression: Compression) -> TableOptions {
         .key_compression(compression.keys)
         .record_compression(compression.records)
         .record_dictionary(compression.dictionary)
+}
+
+fn shape_of(definition: &TableDefinition) -> String {
+    format!("{:?} {:?}", definition.columns, definition.comment)
 }
 
 pub fn value(plan: ValuePlan) -> Vec<u8> {
@@ -155,6 +159,7 @@ impl World {
             Operation::Rename { table } => self.rename(*table),
             Operation::Alter { table, compression } => self.alter(*table, *compression),
             Operation::Truncate { table } => self.truncate(*table),
+            Operation::Columns { table, seed } => self.change_columns(*table, *seed),
             Operation::SetStorage { table } => self.set_storage(*table),
             Operation::CreateIndex { table, on } => self.create_index(*table, *on),
             Operation::DropIndex { index } => self.drop_index(*index),
@@ -408,12 +413,13 @@ impl World {
             Kind::Memory => definition.storage(Storage::Memory),
             Kind::Column => definition.storage(Storage::Column),
         };
+        let shape = shape_of(&definition);
         let result = self.engine().create_table(definition);
         if let Ok(id) = &result {
             self.ids.insert(name.clone(), *id);
         }
         let birth = self.birth();
-        let table = Table { birth, kind, keys, compression, rows: Rows::new() };
+        let table = Table { birth, kind, keys, compression, shape, rows: Rows::new() };
         self.note(result, vec![Change::Create { name, table }], self.is_synced());
     }
 
@@ -443,6 +449,31 @@ impl World {
         let compression = possible(compression, table.keys, table.kind);
         let result = self.engine().alter_table(&name, &options(compression));
         self.note(result, vec![Change::Alter { name, compression }], self.is_synced());
+    }
+
+    fn change_columns(&mut self, table: u64, seed: u64) {
+        let Some((name, id)) = self.table(table) else { return };
+        let current = self.engine().current();
+        let definition = current.catalog.table(id).expect("it is there");
+        // Key and value stay: indexes are over them, and by name.
+        let others: Vec<_> = definition.columns[2..].iter().map(|column| column.name.clone()).collect();
+        let chosen = others.get(seed as usize % others.len().max(1)).cloned();
+        let fresh = format!("c{}", seed % 1000);
+        let change = match (seed >> 40 & 3, chosen) {
+            _ if definition.is_raw() => TableChange::SetComment(Some(fresh)),
+            (0, Some(from)) => TableChange::DropColumn(from),
+            (1, Some(from)) => TableChange::rename_column(from, fresh),
+            (2, _) => TableChange::SetComment(Some(fresh)),
+            _ => TableChange::AddColumn(Column::new(fresh, Type::I64).default_value(seed as i64)),
+        };
+        // What the catalog makes of it.
+        let mut changed = (*current.catalog).clone();
+        if changed.change_table(&name, std::slice::from_ref(&change)).is_err() {
+            return;
+        }
+        let shape = shape_of(changed.table(id).expect("it is there"));
+        let result = self.engine().change_table(&name, &[change]);
+        self.note(result, vec![Change::Columns { name, shape }], self.is_synced());
     }
 
     fn set_storage(&mut self, table: u64) {
@@ -656,7 +687,8 @@ impl World {
                 dictionary: definition.record_dictionary,
             };
             ids.insert(name.clone(), id);
-            state.insert(name, Table { birth: 0, kind, keys, compression, rows });
+            let shape = shape_of(definition);
+            state.insert(name, Table { birth: 0, kind, keys, compression, shape, rows });
         }
         Ok((state, ids))
     }
