@@ -46,6 +46,7 @@ mod range;
 mod rows;
 mod scan;
 mod select;
+mod statistics;
 mod sum;
 mod table;
 mod transaction;
@@ -62,9 +63,9 @@ pub use ambo_storage::{
     base::column::{ColumnBuffer, Groups, Morsel, Test},
     catalog::{Column, IndexDefinition, IndexKind, Storage, TableDefinition, TableOptions},
     database::{
-        Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Duplicates,
-        Estimate, Info, LoadOptions, Loaded, RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan,
-        Value, ValueReader, ValueWriter,
+        Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, CompactReport, Cursor,
+        Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, RecordChoice, RecoveryReport, Seek, Sync,
+        TableInfo, TableScan, TableStatistics, Value, ValueReader, ValueWriter,
     },
     transaction::write_set::Savepoint,
 };

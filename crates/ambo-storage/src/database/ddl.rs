@@ -153,6 +153,7 @@ pub(super) fn open_table(
         next_row: Arc::new(AtomicU64::new(1)),
         schema,
         fresh: Default::default(),
+        samples: Default::default(),
     };
     Engine::new_table(deltas, segments, shared, floor)
 }

@@ -13,7 +13,7 @@
 //! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `damage` | tables that cannot be read |
 //! | `lineage` | how long replaced versions are read |
-//! | `check`, `info`, `advise` | what is wrong, what is there, and what codecs would make of it |
+//! | `check`, `info`, `advise`, `statistics` | what is wrong, what is there, what codecs would make of it, what plans are chosen by |
 
 mod access;
 mod advise;
@@ -50,6 +50,7 @@ mod reshape;
 mod scan;
 mod settle;
 mod snapshot;
+mod statistics;
 mod table;
 mod transaction;
 mod value;
@@ -75,6 +76,7 @@ pub use open::RecoveryReport;
 pub use options::{Options, Sync};
 pub use scan::{ScanPlan, TableScan};
 pub use snapshot::{Cursor, Snapshot};
+pub use statistics::{ColumnStatistics, Figure, TableStatistics};
 pub use table::RowFormat;
 pub use transaction::{Isolation, Transaction};
 pub use value::Value;

@@ -185,6 +185,7 @@ impl Engine {
             next_row: table.shared.next_row.clone(),
             schema: None,
             fresh: FreshCache::default(),
+            samples: Default::default(),
         };
         match new {
             Settled::Columns(columns) => {

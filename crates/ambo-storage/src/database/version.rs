@@ -8,7 +8,7 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
-use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex};
+use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex, statistics::Samples};
 use crate::{
     Error, Result,
     base::{
@@ -39,6 +39,8 @@ pub struct TableShared {
     pub schema: Option<Arc<ColumnSchema>>,
     /// What is newer than its segments, as scans last saw it.
     pub(super) fresh: FreshCache,
+    /// How many different values its columns have, about, where that was asked for.
+    pub(super) samples: Samples,
 }
 
 impl TableShared {

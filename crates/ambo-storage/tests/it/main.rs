@@ -15,5 +15,6 @@ mod reshape;
 mod scan;
 mod seeks;
 mod smoke;
+mod statistics;
 mod support;
 mod threads;

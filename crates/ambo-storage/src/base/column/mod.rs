@@ -36,6 +36,7 @@ mod segment;
 mod set;
 mod settle;
 mod space;
+mod statistics;
 mod unique;
 mod writer;
 
@@ -63,4 +64,5 @@ pub use segment::{Segment, SegmentStore};
 pub use set::{ColumnSet, Finder, RowPlace};
 pub use settle::ReadBlob;
 pub use space::{ColumnFigures, ColumnSpace};
+pub use statistics::SetColumn;
 pub use unique::{Joined, LoadedParts};
