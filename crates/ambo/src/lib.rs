@@ -42,6 +42,7 @@ mod load;
 #[cfg(feature = "arrow")]
 mod load_batches;
 mod options;
+mod primary;
 mod range;
 mod rows;
 mod scan;

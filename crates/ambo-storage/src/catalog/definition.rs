@@ -1,6 +1,7 @@
 //! The definition of a table.
 
 mod format;
+mod sort_key;
 
 use ambo_codec::{
     KeyColumn, KeySpec, RowColumn, RowSpec, Type, Value, integer::IntegerCodec, record::RecordCodec,
@@ -8,6 +9,7 @@ use ambo_codec::{
 
 use super::{index::IndexOf, names};
 use crate::{Error, Result};
+use sort_key::SortKey;
 
 /// The most columns of a table.
 pub const COLUMNS_MAX: usize = 4096;
@@ -86,7 +88,8 @@ pub struct TableDefinition {
     pub name: String,
     /// The columns in their order.
     pub columns: Vec<Column>,
-    /// Indexes of the key's columns, in key order; empty for a hidden row number.
+    /// Indexes of the stored key's columns, in key order; empty for a hidden row number. With a sort key its columns come first
+    /// ([`TableDefinition::sort_key`]); those of the primary key are [`TableDefinition::primary_columns`].
     pub key: Vec<usize>,
     /// The shape of the base.
     pub storage: Storage,
@@ -104,6 +107,8 @@ pub struct TableDefinition {
     pub record_dictionary: bool,
     /// If it is an index: of what.
     pub index: Option<IndexOf>,
+    /// Sort key and primary key, where they differ.
+    sorted: Option<SortKey>,
     /// Whether key and value are stored as the user's bytes.
     raw: bool,
     /// Names given to `primary_key` that are no column, kept for the error message.
@@ -125,6 +130,7 @@ impl TableDefinition {
             record_compression: None,
             record_dictionary: false,
             index: None,
+            sorted: None,
             raw: false,
             unknown_key: None,
         }
@@ -164,13 +170,14 @@ impl TableDefinition {
     /// Sets the key. Without it the table has a hidden row number as its key.
     #[must_use]
     pub fn primary_key(mut self, names: &[&str]) -> Self {
-        self.key.clear();
+        let mut primary = Vec::new();
         for name in names {
             match self.columns.iter().position(|column| column.name == *name) {
-                Some(index) => self.key.push(index),
+                Some(index) => primary.push(index),
                 None => self.unknown_key = Some((*name).to_owned()),
             }
         }
+        self.set_primary(primary);
         self
     }
 
@@ -248,9 +255,9 @@ impl TableDefinition {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// Whether the key is a hidden row number.
+    /// Whether the primary key is a hidden row number.
     pub fn has_hidden_key(&self) -> bool {
-        self.key.is_empty()
+        self.primary_columns().is_empty()
     }
 
     /// Checks that the definition can be a table.
@@ -276,6 +283,7 @@ impl TableDefinition {
                 return invalid(format!("two columns are named \"{}\"", column.name));
             }
         }
+        self.check_sort_key().or_else(invalid)?;
         for (position, &index) in self.key.iter().enumerate() {
             let Some(column) = self.columns.get(index) else {
                 return invalid(format!("the key names column {index}, which is not there"));
@@ -350,7 +358,7 @@ impl TableDefinition {
     }
 
     fn numbers_itself(&self) -> bool {
-        matches!(&self.key[..], [index] if matches!(self.columns[*index].kind, Type::I32 | Type::I64 | Type::U32 | Type::U64))
+        matches!(self.primary_columns(), [index] if matches!(self.columns[*index].kind, Type::I32 | Type::I64 | Type::U32 | Type::U64))
     }
 
     fn looks_raw(&self) -> bool {
@@ -363,11 +371,11 @@ impl TableDefinition {
     }
 
     /// How keys are stored: the key's columns; with duplicates an order number (u64) behind them; a hidden key
-    /// is the row number (u64) alone.
+    /// is the row number (u64) alone, or behind the columns of the sort key.
     pub fn key_spec(&self) -> ambo_codec::Result<KeySpec> {
         let mut columns: Vec<_> =
             self.key.iter().map(|&index| KeyColumn::new(self.columns[index].kind)).collect();
-        if self.duplicates || columns.is_empty() {
+        if self.duplicates || self.has_hidden_key() {
             columns.push(KeyColumn::new(Type::U64));
         }
         KeySpec::new(columns)

@@ -25,11 +25,16 @@ pub(super) struct Effect {
 }
 
 impl Engine {
-    /// Creates a table.
+    /// Creates a table; with a sort key, the index that keeps its primary key, too.
     pub fn create_table(&self, definition: TableDefinition) -> Result<TableId> {
         self.change_catalog(|catalog| {
             let (id, change) = catalog.create_table(definition)?;
-            Ok((Effect { changes: vec![change], added: vec![id], ..Effect::default() }, id))
+            let (mut changes, mut added) = (vec![change], vec![id]);
+            if let Some((index, change)) = catalog.create_primary_index(id)? {
+                changes.push(change);
+                added.push(index);
+            }
+            Ok((Effect { changes, added, ..Effect::default() }, id))
         })
     }
 

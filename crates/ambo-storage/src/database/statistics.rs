@@ -260,7 +260,7 @@ impl<'v> Request<'v> {
     }
 
     fn known_distinct(&self, column: usize, rows: Figure<u64>, nulls: Figure<u64>) -> Option<Figure<u64>> {
-        let is_key = self.definition.key == [column] && !self.definition.duplicates;
+        let is_key = self.definition.primary_columns() == [column] && !self.definition.duplicates;
         let mut unique = self.table.indexes.iter().map(|index| index.format.of());
         if is_key || unique.any(|of| of.ready && of.unique && of.columns == [column]) {
             let is_exact = rows.is_exact && nulls.is_exact;
