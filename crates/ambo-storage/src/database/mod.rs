@@ -9,6 +9,7 @@
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
+//! | `scan`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
 //! | `find`, `path` | rows by conditions, and which path leads to them |
 //! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `damage` | tables that cannot be read |
@@ -40,6 +41,7 @@ mod index_scan;
 mod index_writes;
 mod indexes;
 mod info;
+mod lanes;
 mod lineage;
 mod load;
 mod load_publish;

@@ -54,12 +54,12 @@ const WAITING: usize = 2;
 /// ```
 #[must_use = "nothing is read before `stream` or `fold`"]
 pub struct Batches {
-    scan: TableScan,
+    pub(super) scan: TableScan,
     types: Vec<Type>,
     columns: Vec<crate::Column>,
     schema: SchemaRef,
     dictionaries: bool,
-    limit: u64,
+    pub(super) limit: u64,
 }
 
 impl Select {
@@ -175,7 +175,7 @@ impl Batches {
         })
     }
 
-    fn unit(&self, unit: usize, left: &AtomicU64) -> Result<Option<RecordBatch>> {
+    pub(super) fn unit(&self, unit: usize, left: &AtomicU64) -> Result<Option<RecordBatch>> {
         match self.scan.morsel(unit)? {
             Some(morsel) => self.convert(&morsel, left),
             None => Ok(None),
@@ -183,7 +183,7 @@ impl Batches {
     }
 
     /// The rows of a morsel, as many as are `left` to be handed out.
-    fn convert(&self, morsel: &Morsel<'_>, left: &AtomicU64) -> Result<Option<RecordBatch>> {
+    pub(super) fn convert(&self, morsel: &Morsel<'_>, left: &AtomicU64) -> Result<Option<RecordBatch>> {
         let selected = morsel.selected();
         let take = |left: u64| Some(left.saturating_sub(selected as u64));
         let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).expect("always some");
@@ -241,7 +241,7 @@ impl Batches {
 }
 
 /// What Arrow does not take: only damaged blocks yield it.
-fn refused(error: ArrowError) -> Error {
+pub(super) fn refused(error: ArrowError) -> Error {
     Error::Invalid(format!("a damaged block: {error}"))
 }
 

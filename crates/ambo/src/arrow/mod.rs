@@ -2,8 +2,10 @@
 
 mod export;
 mod import;
+mod order;
 mod types;
 
 pub use export::{Batches, Stream};
 pub use import::{buffers, definition, type_of};
+pub use order::{Lane, Ordered};
 pub use types::{data_type, field};
