@@ -74,9 +74,14 @@ pub fn name_of(table: &ambo::Table) -> &str {
     short_name(&table.definition().name)
 }
 
-/// The names of a table's key columns; none when it has a hidden row number.
+/// The names of a table's primary key columns; none when it has a hidden row number.
 pub fn key_of(definition: &TableDefinition) -> Vec<String> {
-    definition.key.iter().map(|&column| definition.columns[column].name.clone()).collect()
+    definition.primary_columns().iter().map(|&column| definition.columns[column].name.clone()).collect()
+}
+
+/// The names of the columns by which rows are sorted, where these are not the primary key's.
+pub fn sort_key_of(definition: &TableDefinition) -> Vec<String> {
+    definition.sort_columns().iter().map(|&column| definition.columns[column].name.clone()).collect()
 }
 
 /// A table of these columns. Key columns are never NULL; without key columns there is a hidden row number.

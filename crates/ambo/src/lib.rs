@@ -43,10 +43,12 @@ mod load;
 #[cfg(feature = "arrow")]
 mod load_batches;
 mod options;
+mod primary;
 mod range;
 mod rows;
 mod scan;
 mod select;
+mod statistics;
 mod sum;
 mod table;
 mod transaction;
@@ -66,9 +68,9 @@ pub use ambo_storage::{
         TableOptions, View, nearest, qualify,
     },
     database::{
-        Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, CompactReport, Cursor, Duplicates,
-        Estimate, Info, LoadOptions, Loaded, RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan,
-        Value, ValueReader, ValueWriter,
+        Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, CompactReport, Cursor,
+        Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, RecordChoice, RecoveryReport, Seek, Sync,
+        TableInfo, TableScan, TableStatistics, Value, ValueReader, ValueWriter,
     },
     transaction::write_set::Savepoint,
 };

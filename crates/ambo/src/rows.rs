@@ -2,28 +2,43 @@
 
 use std::sync::Arc;
 
-use ambo_storage::database::{Replaced, RowFormat};
+use ambo_storage::database::{IndexRange, Replaced, RowFormat};
 
-use crate::{Datum, Error, Result, Scan, Snapshot, Table, Transaction, Type, range::Bounds};
+use crate::{
+    Datum, Error, Result, Scan, Snapshot, Table, Transaction, Type, primary::PrimaryScan, range::Bounds,
+};
 
 /// A row: a value for each column, in the order of the definition.
 pub type Row = Vec<Datum>;
 
 /// An iterator over the rows of a typed table, in key order.
 pub struct Rows {
-    scan: Scan,
+    source: Source,
     format: Arc<RowFormat>,
+}
+
+enum Source {
+    Scan(Scan),
+    /// Rows by their primary key, where they are stored in another order.
+    Index(PrimaryScan),
 }
 
 impl Rows {
     fn new(scan: Scan, table: &Table) -> Self {
-        Self { scan, format: table.format().clone() }
+        Self { source: Source::Scan(scan), format: table.format().clone() }
+    }
+
+    fn by_index(scan: PrimaryScan, table: &Table) -> Self {
+        Self { source: Source::Index(scan), format: table.format().clone() }
     }
 
     /// The same rows from the last to the first. To be called before the first step.
     #[must_use]
     pub fn rev(mut self) -> Self {
-        self.scan = self.scan.rev();
+        self.source = match self.source {
+            Source::Scan(scan) => Source::Scan(scan.rev()),
+            Source::Index(scan) => Source::Index(scan.rev()),
+        };
         self
     }
 }
@@ -32,7 +47,10 @@ impl Iterator for Rows {
     type Item = Result<Row>;
 
     fn next(&mut self) -> Option<Result<Row>> {
-        let row = self.scan.next()?;
+        let row = match &mut self.source {
+            Source::Scan(scan) => scan.next()?,
+            Source::Index(scan) => scan.next_row().transpose()?,
+        };
         Some(row.and_then(|(key, value)| self.format.decode(&key, &value)))
     }
 }
@@ -52,10 +70,10 @@ pub(crate) fn fit_row(table: &Table, row: &[Datum]) -> Result<Row> {
     columns.map(|(column, value)| fit(table, &column.name, column.kind, value)).collect()
 }
 
-/// Values of the key's columns, or of the first of them, each in its column's type.
+/// Values of the primary key's columns, or of the first of them, each in its column's type.
 pub(crate) fn fit_key(table: &Table, key: &[Datum]) -> Result<Row> {
     let definition = table.definition();
-    let columns = definition.key.iter().map(|&index| &definition.columns[index]);
+    let columns = definition.primary_columns().iter().map(|&index| &definition.columns[index]);
     columns.zip(key).map(|(column, value)| fit(table, &column.name, column.kind, value)).collect()
 }
 
@@ -95,6 +113,10 @@ impl Table {
 
     /// The row with this key.
     pub fn get_row(&self, key: &[Datum]) -> Result<Option<Row>> {
+        if let Some(primary) = self.primary() {
+            let found = self.database().engine().snapshot().index_get(primary, &self.key_values(key)?)?;
+            return found.map(|(key, row)| self.format().decode(&key, &row)).transpose();
+        }
         let key = self.whole_key(key)?;
         self.get(&key)?.map(|value| self.format().decode(&key, &value)).transpose()
     }
@@ -104,18 +126,27 @@ impl Table {
         self.retry(|tx| tx.delete_row(self, key))
     }
 
-    /// All rows, in key order.
+    /// All rows, in key order: that of the sort key, if the table has one.
     pub fn rows(&self) -> Result<Rows> {
         Ok(Rows::new(self.scan(..)?, self))
     }
 
-    /// The rows whose first key columns have these values, in key order.
+    /// The rows whose first columns of the primary key have these values, in its order.
     pub fn rows_prefix(&self, key: &[Datum]) -> Result<Rows> {
+        if self.definition().has_sort_key() {
+            let scan = PrimaryScan::new(self, key, &self.database().snapshot())?;
+            return Ok(Rows::by_index(scan, self));
+        }
         Ok(Rows::new(self.scan_bounds(self.prefix(key)?)?, self))
     }
 
-    /// How many rows have these values in their first key columns.
+    /// How many rows have these values in the first columns of their primary key.
     pub fn count_prefix(&self, key: &[Datum]) -> Result<u64> {
+        if self.definition().has_sort_key() {
+            let range = self.primary_prefix(key)?;
+            let snapshot = self.database().engine().snapshot();
+            return snapshot.index_count(self.primary_or_none()?, IndexRange::Equal(&range));
+        }
         self.count(self.prefix(key)?)
     }
 
@@ -132,8 +163,11 @@ impl Table {
         }
     }
 
-    /// The stored key of the one row that these key values name.
+    /// The stored key of the one row that these key values name, in a table without a sort key.
     pub(crate) fn whole_key(&self, key: &[Datum]) -> Result<Vec<u8>> {
+        if self.definition().has_sort_key() {
+            return Err(self.has_no_primary_key());
+        }
         if self.definition().has_hidden_key() {
             let number = match key {
                 [number] => number.as_ref().as_u64(),
@@ -156,8 +190,8 @@ impl Table {
         self.format().encode_key_values(&self.key_values(key)?, 0)
     }
 
-    fn key_values(&self, key: &[Datum]) -> Result<Row> {
-        let wanted = self.definition().key.len();
+    pub(crate) fn key_values(&self, key: &[Datum]) -> Result<Row> {
+        let wanted = self.definition().primary_columns().len();
         if key.len() != wanted {
             return Err(Error::Invalid(format!(
                 "the key of table \"{}\" has {wanted} columns, {} values were given",
@@ -168,9 +202,9 @@ impl Table {
         fit_key(self, key)
     }
 
-    /// The key's columns of a row.
+    /// The primary key's columns of a row.
     pub(crate) fn key_of(&self, row: &[Datum]) -> Row {
-        self.definition().key.iter().map(|&index| row[index].clone()).collect()
+        self.definition().primary_columns().iter().map(|&index| row[index].clone()).collect()
     }
 
     pub(crate) fn prefix(&self, key: &[Datum]) -> Result<Bounds> {
@@ -184,13 +218,20 @@ impl Table {
 }
 
 impl Snapshot {
-    /// As [`Table::rows_prefix`], at this moment; with no values, all rows.
+    /// As [`Table::rows_prefix`], at this moment; with no values, all rows, in the order of [`Table::rows`].
     pub fn rows_prefix(&self, table: &Table, key: &[Datum]) -> Result<Rows> {
+        if table.definition().has_sort_key() && !key.is_empty() {
+            return Ok(Rows::by_index(PrimaryScan::new(table, key, self)?, table));
+        }
         Ok(Rows::new(self.scan(table, table.prefix(key)?)?, table))
     }
 
     /// As [`Table::get_row`], at this moment.
     pub fn get_row(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>> {
+        if table.definition().has_sort_key() {
+            let row = PrimaryScan::new(table, key, self)?.next_row()?;
+            return row.map(|(key, value)| table.format().decode(&key, &value)).transpose();
+        }
         let key = table.whole_key(key)?;
         self.get(table, &key)?.map(|value| table.format().decode(&key, &value)).transpose()
     }
@@ -204,7 +245,7 @@ impl Transaction {
         }
         let (key, row, number) = self.place(table, row)?;
         if number.is_none() && self.get(table, &key)?.is_some() {
-            let values: Vec<_> = table.definition().key.iter().map(|&index| row[index].to_string()).collect();
+            let values: Vec<_> = table.key_of(&row).iter().map(ToString::to_string).collect();
             return Err(Error::Exists(format!(
                 "a row with the key ({}) in table \"{}\"",
                 values.join(", "),
@@ -226,25 +267,40 @@ impl Transaction {
         }
         let (key, row, _) = self.place(table, row)?;
         let value = table.format().encode_row(&row)?;
+        if table.primary().is_some()
+            && let Some(there) = self.stored_key(table, &table.key_of(&row))?
+            && there != key
+        {
+            return self.all_or_none(|tx| {
+                tx.delete(table, &there)?;
+                tx.put(table, &key, &value)
+            });
+        }
         self.put(table, &key, &value)
     }
 
     /// As [`Table::get_row`], in this transaction.
     pub fn get_row(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>> {
-        let key = table.whole_key(key)?;
+        let Some(key) = self.stored_key(table, key)? else { return Ok(None) };
         self.get(table, &key)?.map(|value| table.format().decode(&key, &value)).transpose()
     }
 
     /// As [`Table::delete_row`], in this transaction.
     pub fn delete_row(&mut self, table: &Table, key: &[Datum]) -> Result<bool> {
-        let key = table.whole_key(key)?;
+        let Some(key) = self.stored_key(table, key)? else { return Ok(false) };
         let Some(row) = self.get(table, &key)? else { return Ok(false) };
         self.inner_mut().delete_over(table.id(), &key, Replaced::Row(&row))?;
         Ok(true)
     }
 
-    /// As [`Table::rows_prefix`], in this transaction; with no values, all rows.
+    /// As [`Table::rows_prefix`], in this transaction; with no values, all rows, in the order of [`Table::rows`].
     pub fn rows_prefix(&self, table: &Table, key: &[Datum]) -> Result<Rows> {
+        if table.definition().has_sort_key() && !key.is_empty() {
+            return Ok(Rows::by_index(PrimaryScan::new_in(table, key, self)?, table));
+        }
+        if key.is_empty() {
+            return Ok(Rows::new(self.scan(table, ..)?, table));
+        }
         Ok(Rows::new(self.scan(table, table.prefix(key)?)?, table))
     }
 
@@ -258,7 +314,8 @@ impl Transaction {
         }
         let mut number = None;
         if definition.auto_increment {
-            let (index, column) = (definition.key[0], &definition.columns[definition.key[0]]);
+            let index = definition.primary_columns()[0];
+            let column = &definition.columns[index];
             if row[index].is_null() {
                 let next = table.take_row_number()?;
                 row[index] = Datum::U64(next).fit(column.kind).map_err(|_| {

@@ -13,7 +13,7 @@ pub(crate) fn sum_of_keys(
     stored: impl FnOnce() -> Result<KeySum>,
 ) -> Result<i128> {
     let key = match definition.key[..] {
-        _ if definition.duplicates || definition.is_raw() => None,
+        _ if definition.duplicates || definition.is_raw() || definition.has_sort_key() => None,
         [] => Some(Type::U64),
         [column] => Some(definition.columns[column].kind),
         _ => None,

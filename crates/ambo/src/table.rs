@@ -20,11 +20,18 @@ pub struct Table {
     db: Database,
     id: TableId,
     format: Arc<RowFormat>,
+    /// The index that leads from the primary key to rows that are stored in another order.
+    primary: Option<TableId>,
 }
 
 impl Table {
     pub(crate) fn new(db: Database, id: TableId, definition: Arc<TableDefinition>) -> Result<Self> {
-        Ok(Self { db, id, format: Arc::new(RowFormat::new(definition)?) })
+        let primary = db.engine().current().catalog.primary_index(id).map(|(index, _)| index);
+        Ok(Self { db, id, format: Arc::new(RowFormat::new(definition)?), primary })
+    }
+
+    pub(crate) fn primary(&self) -> Option<TableId> {
+        self.primary
     }
 
     pub(crate) fn id(&self) -> TableId {

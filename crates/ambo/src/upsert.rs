@@ -82,7 +82,7 @@ impl Transaction {
                 replaced += 1;
             }
         }
-        if table.definition().key.is_empty() {
+        if table.definition().has_hidden_key() {
             self.insert_row(table, &row)?;
             return Ok(replaced);
         }
@@ -115,7 +115,7 @@ impl Transaction {
         key: &[Datum],
         change: &mut dyn FnMut(&mut Row) -> Result<()>,
     ) -> Result<bool> {
-        let stored = table.whole_key(key)?;
+        let Some(stored) = self.stored_key(table, key)? else { return Ok(false) };
         let Some(bytes) = self.get(table, &stored)? else { return Ok(false) };
         let mut row = table.format().decode(&stored, &bytes)?;
         change(&mut row)?;

@@ -169,14 +169,18 @@ fn index_json(table: &TableInfo, index: &TableInfo, page_size: usize) -> Json {
     })
 }
 
-/// What there is to know of a column beside its type: its place in the key, or whether it may be NULL.
+/// What there is to know of a column beside its type: its places in primary key and sort key, or whether it may be NULL.
 fn note(definition: &TableDefinition, column: usize) -> String {
-    let position = definition.key.iter().position(|&key| key == column);
-    match (position, definition.columns[column].nullable) {
-        (Some(position), _) => format!("key {}", position + 1),
-        (None, true) => "nullable".into(),
-        (None, false) => String::new(),
+    let place = |what: &str, columns: &[usize]| {
+        let position = columns.iter().position(|&key| key == column)?;
+        Some(format!("{what} {}", position + 1))
+    };
+    let places = [place("key", definition.primary_columns()), place("sort", definition.sort_columns())];
+    let mut notes: Vec<String> = places.into_iter().flatten().collect();
+    if definition.columns[column].nullable {
+        notes.push("nullable".into());
     }
+    notes.join(", ")
 }
 
 fn plain_columns(table: &TableInfo, page_size: usize, out: &mut Output) -> Result<()> {
@@ -361,6 +365,7 @@ fn table_json(table: &TableInfo, page_size: usize) -> Json {
         "key_value": definition.is_raw(),
         "schema": schema::show(&schema::of(definition)),
         "key": schema::key_of(definition),
+        "sort_key": schema::sort_key_of(definition),
         "rows": table.rows,
         "key_compression": compression::keys(definition),
         "record_compression": compression::records(definition),

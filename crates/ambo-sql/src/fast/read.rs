@@ -59,7 +59,7 @@ impl FastPlan {
 
     /// The rows of a look-up; `None` if a value does not fit its column as it is.
     fn find(&self, reader: &Reader<'_>, lookup: &Lookup, params: &[Datum]) -> Result<Option<Vec<Row>>> {
-        let key = &self.table.definition().key;
+        let key = self.table.definition().primary_columns();
         match lookup {
             Lookup::Key(values) => {
                 let Some(values) = self.values(key.iter(), values, params) else { return Ok(None) };

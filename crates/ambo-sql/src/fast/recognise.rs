@@ -120,7 +120,7 @@ impl Target {
             let find = |column: &usize| equal.iter().find(|(known, _)| known == column).cloned();
             columns.iter().map(|column| find(column).map(|(_, value)| value)).collect()
         };
-        let key = &self.definition().key;
+        let key = self.definition().primary_columns();
         if let Some((column, values)) = keys {
             let is_key = equal.is_empty() && key[..] == [column] && values.len() <= KEYS_MAX;
             return is_key.then_some(Lookup::Keys(values));
@@ -139,6 +139,9 @@ impl Target {
             Some((index, values))
         }) {
             return Some(Lookup::Unique(index, values));
+        }
+        if self.definition().has_sort_key() {
+            return None;
         }
         let prefix = key.get(..equal.len()).filter(|prefix| !prefix.is_empty())?;
         Some(Lookup::Prefix { values: of(prefix)?, reverse: false, limit: None })
@@ -278,7 +281,7 @@ fn key_order(target: &Target, order: &ast::OrderBy, fixed: usize) -> Option<bool
     let ast::OrderBy { kind: ast::OrderByKind::Expressions(by), interpolate: None } = order else {
         return None;
     };
-    let key = &target.definition().key;
+    let key = target.definition().primary_columns();
     let mut next = fixed;
     let mut backwards = None;
     for order in by {
@@ -394,6 +397,13 @@ fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)>
         let values: Vec<_> = row.content.iter().map(|expr| target.constant(expr)).collect::<Option<_>>()?;
         (values.len() == columns.len()).then_some(values)
     };
+    let definition = target.definition();
+    let needs_planner = |(place, column): (usize, &ambo::Column)| {
+        column.default_expression.is_some() && !columns.contains(&place)
+    };
+    if !definition.checks.is_empty() || definition.columns.iter().enumerate().any(needs_planner) {
+        return None;
+    }
     let rows = values.rows.iter().map(row).collect::<Option<Vec<_>>>()?;
     let conflict = on_conflict(&target, insert)?;
     Some((target.table, Action::Insert(Insert { rows, columns, conflict })))
@@ -457,6 +467,9 @@ fn update_row(db: &Database, update: &ast::Update) -> Option<(Table, Action)> {
         && update.limit.is_none();
     let target = is_plain.then(|| Target::of(db, &update.table)).flatten()?;
     let lookup = one_row(target.lookup(update.selection.as_ref()?)?)?;
+    if !target.definition().checks.is_empty() {
+        return None;
+    }
     let sets = update.assignments.iter().map(|set| target.set(set)).collect::<Option<_>>()?;
     Some((target.table, Action::Update { lookup, sets }))
 }

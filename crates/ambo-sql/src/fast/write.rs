@@ -135,7 +135,7 @@ impl FastPlan {
         lookup: &Lookup,
         params: &[Datum],
     ) -> Result<Option<Vec<Datum>>, Stop> {
-        let columns = &self.table.definition().key;
+        let columns = self.table.definition().primary_columns();
         let key = match lookup {
             Lookup::Key(values) => self.values(columns.iter(), values, params).ok_or(Stop::Planner)?,
             Lookup::Unique(index, values) => {

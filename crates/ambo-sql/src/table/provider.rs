@@ -38,9 +38,10 @@ impl StoredTable {
         if row_number && definition.is_numbered() {
             fields.push(Field::new(ROW_NUMBER, DataType::UInt64, false));
         }
-        let keys = match definition.key.is_empty() || definition.duplicates {
+        let key = definition.primary_columns();
+        let keys = match key.is_empty() || definition.duplicates {
             true => Vec::new(),
-            false => vec![Constraint::PrimaryKey(definition.key.clone())],
+            false => vec![Constraint::PrimaryKey(key.to_vec())],
         };
         let schema = Arc::new(Schema::new(fields));
         Self { schema, constraints: Constraints::new_unverified(keys), table, view }

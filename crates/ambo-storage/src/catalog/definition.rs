@@ -3,6 +3,7 @@
 mod format;
 mod notes;
 mod slots;
+mod sort_key;
 
 use ambo_codec::{KeyColumn, KeySpec, Type, Value, integer::IntegerCodec, record::RecordCodec};
 
@@ -13,6 +14,7 @@ pub use slots::{Slot, StoredIn};
 
 use super::{index::IndexOf, names};
 use crate::{Error, Result};
+use sort_key::SortKey;
 
 /// The most columns of a table.
 pub const COLUMNS_MAX: usize = 4096;
@@ -153,7 +155,8 @@ pub struct TableDefinition {
     pub name: String,
     /// The columns in their order.
     pub columns: Vec<Column>,
-    /// Indexes of the key's columns, in key order; empty for a hidden row number.
+    /// Indexes of the stored key's columns, in key order; empty for a hidden row number. With a sort key its columns come first
+    /// ([`TableDefinition::sort_key`]); those of the primary key are [`TableDefinition::primary_columns`].
     pub key: Vec<usize>,
     /// The shape of the base.
     pub storage: Storage,
@@ -177,6 +180,8 @@ pub struct TableDefinition {
     pub checks: Vec<Check>,
     /// Columns that are gone, whose places in stored rows stay.
     dropped: Vec<Dropped>,
+    /// Sort key and primary key, where they differ.
+    sorted: Option<SortKey>,
     /// Whether key and value are stored as the user's bytes.
     raw: bool,
     /// Names given to `primary_key` that are no column, kept for the error message.
@@ -201,6 +206,7 @@ impl TableDefinition {
             comment: None,
             checks: Vec::new(),
             dropped: Vec::new(),
+            sorted: None,
             raw: false,
             unknown_key: None,
         }
@@ -259,13 +265,14 @@ impl TableDefinition {
     /// Sets the key. Without it the table has a hidden row number as its key.
     #[must_use]
     pub fn primary_key(mut self, names: &[&str]) -> Self {
-        self.key.clear();
+        let mut primary = Vec::new();
         for name in names {
             match self.columns.iter().position(|column| column.name == *name) {
-                Some(index) => self.key.push(index),
+                Some(index) => primary.push(index),
                 None => self.unknown_key = Some((*name).to_owned()),
             }
         }
+        self.set_primary(primary);
         self
     }
 
@@ -343,9 +350,9 @@ impl TableDefinition {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// Whether the key is a hidden row number.
+    /// Whether the primary key is a hidden row number.
     pub fn has_hidden_key(&self) -> bool {
-        self.key.is_empty()
+        self.primary_columns().is_empty()
     }
 
     /// Checks that the definition can be a table.
@@ -371,6 +378,7 @@ impl TableDefinition {
                 return invalid(format!("two columns are named \"{}\"", column.name));
             }
         }
+        self.check_sort_key().or_else(invalid)?;
         for (position, &index) in self.key.iter().enumerate() {
             let Some(column) = self.columns.get(index) else {
                 return invalid(format!("the key names column {index}, which is not there"));
@@ -452,7 +460,7 @@ impl TableDefinition {
     }
 
     fn numbers_itself(&self) -> bool {
-        matches!(&self.key[..], [index] if matches!(self.columns[*index].kind, Type::I32 | Type::I64 | Type::U32 | Type::U64))
+        matches!(self.primary_columns(), [index] if matches!(self.columns[*index].kind, Type::I32 | Type::I64 | Type::U32 | Type::U64))
     }
 
     fn looks_raw(&self) -> bool {
@@ -465,7 +473,7 @@ impl TableDefinition {
     }
 
     /// How keys are stored: the key's columns; with duplicates an order number (u64) behind them; a hidden key
-    /// is the row number (u64) alone.
+    /// is the row number (u64) alone, or behind the columns of the sort key.
     pub fn key_spec(&self) -> ambo_codec::Result<KeySpec> {
         let mut columns: Vec<_> =
             self.key.iter().map(|&index| KeyColumn::new(self.columns[index].kind)).collect();
@@ -477,7 +485,7 @@ impl TableDefinition {
 
     /// Whether stored keys end in a number of the row.
     pub fn is_numbered(&self) -> bool {
-        self.duplicates || self.key.is_empty()
+        self.duplicates || self.has_hidden_key()
     }
 
     /// The width of stored keys, if all have the same and it is that of an integer: what key compression needs. Composite keys whose

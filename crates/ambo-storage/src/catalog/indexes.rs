@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Catalog, CatalogChange, IndexDefinition, IndexOf, TableDefinition, names, qualify, table_change,
+    Catalog, CatalogChange, IndexDefinition, IndexKind, IndexOf, TableDefinition, names, qualify,
+    table_change,
 };
 use crate::{Error, Result, id::TableId};
 
@@ -50,6 +51,48 @@ impl Catalog {
         Ok((id, change))
     }
 
+    /// Adds the index by which rows of a new table are found by their primary key, if it has a sort key and a primary key. It is ready, for the table is empty.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such table.
+    pub fn create_primary_index(&mut self, table: TableId) -> Result<Option<(TableId, CatalogChange)>> {
+        let of = self.tables.get(&table).ok_or_else(|| Error::NotFound(format!("table {table}")))?.clone();
+        if !of.has_sort_key() || of.has_hidden_key() {
+            return Ok(None);
+        }
+        let index = IndexOf {
+            table,
+            columns: of.primary_columns().to_vec(),
+            kind: IndexKind::Ordered,
+            unique: true,
+            ready: true,
+        };
+        let definition = index.definition(&self.primary_index_name(&of.name), &of)?;
+        let id = self.fresh_id()?;
+        let change = table_change(id, Some(&definition));
+        self.put_table(id, definition);
+        Ok(Some((id, change)))
+    }
+
+    /// A free name for the index by which rows of a table of that name are found by their primary key.
+    pub(super) fn primary_index_name(&self, table: &str) -> String {
+        let (schema, table) = table.split_once('.').expect("qualified names have a dot");
+        let short = &table[..table.floor_char_boundary(names::NAME_BYTES_MAX - 30)];
+        let numbered = (2u64..).map(|number| format!("{schema}.{short}_primary_{number}"));
+        let mut candidates = std::iter::once(format!("{schema}.{short}_primary")).chain(numbered);
+        candidates.find(|name| !self.by_name.contains_key(name)).expect("there are more numbers than names")
+    }
+
+    /// The index by which rows of a table are found by their primary key, if they are not stored by it: the oldest that can.
+    pub fn primary_index(&self, table: TableId) -> Option<(TableId, &Arc<TableDefinition>)> {
+        let of = self.tables.get(&table).filter(|of| of.has_sort_key() && !of.has_hidden_key())?;
+        self.indexes_of(table).find(|(_, definition)| {
+            let index = definition.index.as_ref().expect("an index");
+            let can = index.unique && index.ready && index.kind == IndexKind::Ordered;
+            can && index.columns == of.primary_columns()
+        })
+    }
+
     /// Notes that an index has an entry for each row.
     ///
     /// # Errors
@@ -67,7 +110,13 @@ impl Catalog {
 
     /// Removes an index.
     pub fn drop_index(&mut self, name: &str) -> Result<(TableId, CatalogChange)> {
-        let (id, ..) = self.find_index(name)?;
+        let (id, definition, of) = self.find_index(name)?;
+        if self.primary_index(of.table).is_some_and(|(primary, _)| primary == id) {
+            return Err(Error::Invalid(format!(
+                "index \"{}\" keeps the primary key of table \"{}\", whose rows have another order; it goes with the table",
+                definition.name, self.tables[&of.table].name
+            )));
+        }
         self.remove_table(id);
         Ok((id, table_change(id, None)))
     }

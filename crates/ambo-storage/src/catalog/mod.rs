@@ -195,8 +195,12 @@ impl Catalog {
         self.require_free(&to)?;
         let (schema, _) = to.split_once('.').expect("qualified names have a dot");
         let mut renamed = vec![(id, to.clone())];
-        if !definition.name.starts_with(&format!("{schema}.")) {
-            for (index, definition) in self.indexes_of(id) {
+        let primary = self.primary_index(id).map(|(index, _)| index);
+        let moves = !definition.name.starts_with(&format!("{schema}."));
+        for (index, definition) in self.indexes_of(id) {
+            if primary == Some(index) {
+                renamed.push((index, self.primary_index_name(&to)));
+            } else if moves {
                 let (_, name) = definition.name.split_once('.').expect("qualified names have a dot");
                 let name = format!("{schema}.{name}");
                 self.require_free(&name)?;

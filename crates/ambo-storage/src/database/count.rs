@@ -132,7 +132,8 @@ fn newest<T: Tally>(
     Ok(tally)
 }
 
-fn settled_count(table: &TableVersion, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
+/// Rows of the main tree or the segments alone.
+pub(super) fn settled_count(table: &TableVersion, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
     let below = |key: Option<&[u8]>| match (&table.main, &table.columns, key) {
         (Some(main), _, Some(key)) => main.rank(key),
         (Some(main), _, None) => Ok(main.meta().rows),
@@ -143,7 +144,8 @@ fn settled_count(table: &TableVersion, lower: Option<&[u8]>, upper: Option<&[u8]
     Ok(below(upper)? - lower.map_or(Ok(0), |lower| below(Some(lower)))?)
 }
 
-fn newer_rows(table: &TableVersion) -> u64 {
+/// Rows above them, deletions and rows in several places among them.
+pub(super) fn newer_rows(table: &TableVersion) -> u64 {
     let deltas = std::iter::once(&table.active).chain(&table.frozen).map(|delta| delta.rows() as u64);
     deltas.chain(table.runs.iter().map(|run| run.meta().rows)).sum()
 }

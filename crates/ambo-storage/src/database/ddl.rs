@@ -30,11 +30,16 @@ pub(super) struct Effect {
 }
 
 impl Engine {
-    /// Creates a table.
+    /// Creates a table; with a sort key, the index that keeps its primary key, too.
     pub fn create_table(&self, definition: TableDefinition) -> Result<TableId> {
         self.change_catalog(|catalog| {
             let (id, change) = catalog.create_table(definition)?;
-            Ok((Effect { changes: vec![change], added: vec![id], ..Effect::default() }, id))
+            let (mut changes, mut added) = (vec![change], vec![id]);
+            if let Some((index, change)) = catalog.create_primary_index(id)? {
+                changes.push(change);
+                added.push(index);
+            }
+            Ok((Effect { changes, added, ..Effect::default() }, id))
         })
     }
 
@@ -198,6 +203,7 @@ pub(super) fn open_table(
         schema,
         guard: None,
         fresh: Default::default(),
+        samples: Default::default(),
     };
     Engine::new_table(deltas, segments, shared, floor)
 }

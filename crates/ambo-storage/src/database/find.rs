@@ -10,7 +10,7 @@ use ambo_codec::column::{Block, Goal, Kind, Mask, encode};
 use super::{
     cursor::Seek,
     index_scan::{IndexRange, IndexScan},
-    path::choose,
+    path::{Path, choose},
     scan::{stored_filters, stored_place},
     snapshot::{Cursor, Snapshot},
     transaction::Transaction,
@@ -111,9 +111,20 @@ impl Moment<'_> {
 
 /// How rows are fetched.
 pub(super) enum Source {
-    Walk { cursor: Cursor, lower: Vec<u8>, upper: Option<Vec<u8>>, started: bool },
+    Walk {
+        cursor: Cursor,
+        lower: Vec<u8>,
+        upper: Option<Vec<u8>>,
+        started: bool,
+    },
     Index(IndexScan),
     Keys(std::vec::IntoIter<Vec<u8>>),
+    /// One path after the other.
+    Several {
+        what: String,
+        paths: std::vec::IntoIter<Path>,
+        now: Option<Box<Source>>,
+    },
 }
 
 /// Rows that answer all filters with yes.
@@ -149,6 +160,7 @@ impl<'v> FoundRows<'v> {
             Source::Walk { .. } => "a range of keys".into(),
             Source::Index(scan) => format!("index \"{}\"", scan.index_name()),
             Source::Keys(_) => "several indexes".into(),
+            Source::Several { what, .. } => what.clone(),
         }
     }
 
@@ -194,46 +206,11 @@ impl<'v> FoundRows<'v> {
         let mut batch = Vec::new();
         let mut bytes = 0;
         while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
-            let Some(row) = self.fetch_row()? else { break };
+            let Some(row) = self.source.fetch_row(self.moment.view(), self.table)? else { break };
             bytes += row.0.len() + row.1.len();
             batch.push(row);
         }
         Ok(batch)
-    }
-
-    fn fetch_row(&mut self) -> Result<Option<FoundRow>> {
-        match &mut self.source {
-            Source::Walk { cursor, lower, upper, started } => {
-                let there = match std::mem::replace(started, true) {
-                    false => cursor.seek(Seek::Ge(lower))?,
-                    // Behind the last a cursor stays there.
-                    true => cursor.is_valid() && cursor.next()?,
-                };
-                if !there || upper.as_deref().is_some_and(|upper| cursor.key() >= upper) {
-                    return Ok(None);
-                }
-                let (key, row) = cursor.row()?;
-                Ok(Some((key.to_vec(), row.to_vec())))
-            }
-            Source::Index(scan) => {
-                let Some(key) = scan.next_key()?.map(<[u8]>::to_vec) else { return Ok(None) };
-                match self.moment.view().row(self.table, &key)? {
-                    Some(row) => Ok(Some((key, row.to_vec()))),
-                    None => Err(scan.no_row(&key)),
-                }
-            }
-            Source::Keys(keys) => {
-                let Some(key) = keys.next() else { return Ok(None) };
-                match self.moment.view().row(self.table, &key)? {
-                    Some(row) => Ok(Some((key, row.to_vec()))),
-                    None => Err(Error::damaged(
-                        crate::page::NAME,
-                        0,
-                        format!("an index of table {} names a row that is not there", self.table),
-                    )),
-                }
-            }
-        }
     }
 
     /// Keeps the rows of a batch that answer all filters with yes.
@@ -262,5 +239,52 @@ impl<'v> FoundRows<'v> {
         };
         self.ready.extend(batch.into_iter().zip(selected).filter(|(_, yes)| *yes).map(|(row, _)| row));
         Ok(())
+    }
+}
+
+impl Source {
+    /// The next row on the way, which the conditions may leave out.
+    fn fetch_row(&mut self, view: &dyn View, table: TableId) -> Result<Option<FoundRow>> {
+        match self {
+            Self::Walk { cursor, lower, upper, started } => {
+                let there = match std::mem::replace(started, true) {
+                    false => cursor.seek(Seek::Ge(lower))?,
+                    // Behind the last a cursor stays there.
+                    true => cursor.is_valid() && cursor.next()?,
+                };
+                if !there || upper.as_deref().is_some_and(|upper| cursor.key() >= upper) {
+                    return Ok(None);
+                }
+                let (key, row) = cursor.row()?;
+                Ok(Some((key.to_vec(), row.to_vec())))
+            }
+            Self::Index(scan) => {
+                let Some(key) = scan.next_key()?.map(<[u8]>::to_vec) else { return Ok(None) };
+                match view.row(table, &key)? {
+                    Some(row) => Ok(Some((key, row.to_vec()))),
+                    None => Err(scan.no_row(&key)),
+                }
+            }
+            Self::Keys(keys) => {
+                let Some(key) = keys.next() else { return Ok(None) };
+                match view.row(table, &key)? {
+                    Some(row) => Ok(Some((key, row.to_vec()))),
+                    None => Err(Error::damaged(
+                        crate::page::NAME,
+                        0,
+                        format!("an index of table {table} names a row that is not there"),
+                    )),
+                }
+            }
+            Self::Several { paths, now, .. } => loop {
+                if let Some(source) = now
+                    && let Some(row) = source.fetch_row(view, table)?
+                {
+                    return Ok(Some(row));
+                }
+                let Some(path) = paths.next() else { return Ok(None) };
+                *now = Some(Box::new(path.source(view, table)?));
+            },
+        }
     }
 }

@@ -32,6 +32,8 @@ pub struct IndexScan {
     wanted: Option<Vec<u8>>,
     /// What was done last.
     state: State,
+    /// Whether from the last to the first.
+    is_backward: bool,
     key: Vec<u8>,
 }
 
@@ -44,7 +46,7 @@ enum State {
 
 impl IndexScan {
     fn new(index: Arc<TableIndex>, cursor: Cursor, range: KeyRange, wanted: Option<Vec<u8>>) -> Self {
-        Self { index, cursor, range, wanted, state: State::Before, key: Vec::new() }
+        Self { index, cursor, range, wanted, state: State::Before, is_backward: false, key: Vec::new() }
     }
 
     /// The table whose rows it finds.
@@ -52,15 +54,29 @@ impl IndexScan {
         self.index.format.of().table
     }
 
+    /// The same rows from the last to the first. To be called before the first step.
+    #[must_use]
+    pub fn rev(mut self) -> Self {
+        self.is_backward = !self.is_backward;
+        self
+    }
+
     /// The stored key of the next row; `None` behind the last. Where the index is a hash index, the row may have other values:
     /// [`IndexScan::is_meant`] tells.
     pub fn next_key(&mut self) -> Result<Option<&[u8]>> {
         let there = match self.state {
-            State::Before => self.cursor.seek(Seek::Ge(&self.range.lower))?,
+            State::Before => {
+                let last = self.range.upper.as_deref().map_or(Seek::Last, Seek::Lt);
+                self.cursor.seek(if self.is_backward { last } else { Seek::Ge(&self.range.lower) })?
+            }
+            State::On if self.is_backward => self.cursor.prev()?,
             State::On => self.cursor.next()?,
             State::Behind => false,
         };
-        let within = |key: &[u8]| self.range.upper.as_deref().is_none_or(|upper| key < upper);
+        let within = |key: &[u8]| {
+            let is_below = self.range.upper.as_deref().is_none_or(|upper| key < upper);
+            is_below && *self.range.lower <= *key
+        };
         if !there || !within(self.cursor.key()) {
             self.state = State::Behind;
             return Ok(None);

@@ -258,7 +258,7 @@ impl Shared {
     }
 
     fn is_key(&self, name: &str) -> bool {
-        self.definition.key.iter().any(|&index| self.definition.columns[index].name == name)
+        self.definition.primary_columns().iter().any(|&index| self.definition.columns[index].name == name)
     }
 }
 
@@ -318,7 +318,8 @@ impl LoadWriter {
                     self.take_numbers();
                 }
                 let number = self.numbers.next().expect("some were taken");
-                stored[0].push(ValueRef::U64(number)).map_err(unstorable)?;
+                // Behind the columns of a sort key, if there is one.
+                stored[shared.definition.key.len()].push(ValueRef::U64(number)).map_err(unstorable)?;
             }
         }
         for (index, buffer) in columns.into_iter().enumerate() {
@@ -326,7 +327,8 @@ impl LoadWriter {
         }
         schema.fill_dropped(&mut stored, rows).map_err(unstorable)?;
         if shared.definition.auto_increment {
-            number_keys(&shared.of_table, &mut stored[0])?;
+            let place = schema.place(shared.definition.primary_columns()[0]);
+            number_keys(&shared.of_table, &mut stored[place])?;
         }
         stored[..schema.key_columns()].iter_mut().for_each(ColumnBuffer::make_canonical);
         Ok(stored)

@@ -10,11 +10,12 @@
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
+//! | `scan`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
 //! | `find`, `path` | rows by conditions, and which path leads to them |
 //! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `damage` | tables that cannot be read |
 //! | `lineage` | how long replaced versions are read |
-//! | `check`, `info`, `advise` | what is wrong, what is there, and what codecs would make of it |
+//! | `check`, `info`, `advise`, `statistics` | what is wrong, what is there, what codecs would make of it, what plans are chosen by |
 
 mod access;
 mod advise;
@@ -41,6 +42,7 @@ mod index_scan;
 mod index_writes;
 mod indexes;
 mod info;
+mod lanes;
 mod lineage;
 mod load;
 mod load_publish;
@@ -52,6 +54,7 @@ mod reshape;
 mod scan;
 mod settle;
 mod snapshot;
+mod statistics;
 mod table;
 mod transaction;
 mod value;
@@ -77,6 +80,7 @@ pub use open::RecoveryReport;
 pub use options::{Options, Sync};
 pub use scan::{ScanPlan, TableScan};
 pub use snapshot::{Cursor, Snapshot};
+pub use statistics::{ColumnStatistics, Figure, TableStatistics};
 pub use table::RowFormat;
 pub use transaction::{Isolation, Transaction};
 pub use value::Value;

@@ -1,7 +1,7 @@
 //! Paths to the rows that conditions leave: by the table's key, by one index, by several, or by looking at all.
 //!
 //! Conditions of equality name values for the first columns of a key or an index; one more condition may bound the column behind them. Each such *path* is asked
-//! how many entries it has, which costs a few look-ups. The one with fewest is taken; others with not many more are taken, too, and the keys that all of
+//! how many entries it has, which costs a few look-ups. A list of values for one of the first columns is as many paths, followed one after the other. The one with fewest is taken; others with not many more are taken, too, and the keys that all of
 //! them name are looked up: a row that one of them excludes is never read. With too many for any of them the table is walked.
 
 use std::{ops::Bound, sync::Arc};
@@ -30,19 +30,24 @@ const INTERSECTED_SHARE: u64 = 8;
 /// With more keys than these their list would be too long.
 const INTERSECTED_MAX: u64 = 1 << 20;
 
+/// A list of more values is not looked up one by one.
+const LISTED_MAX: usize = 1000;
+
 /// Bounds of a column, or of the first columns.
 type Bounds<T> = (Bound<T>, Bound<T>);
 
 /// Where rows may be.
-enum Path {
+pub(super) enum Path {
     /// In a range of keys.
     Keys { lower: Vec<u8>, upper: Option<Vec<u8>> },
     /// In a range of an index.
     Index { index: Arc<TableIndex>, range: Leading },
+    /// In one of these, no two of which have a row in common: a look-up for each value of a list.
+    Several(Vec<Path>),
 }
 
 /// What filters say of the first columns of a key or an index.
-enum Leading {
+pub(super) enum Leading {
     /// They are equal to these values.
     Equal(Vec<Datum>),
     /// They lie between these: equal to all values but the last, which is a bound.
@@ -58,9 +63,10 @@ pub(super) fn choose(
 ) -> Result<Source> {
     let table = view.version().table(id)?;
     let mut paths = Vec::new();
-    paths.extend(key_path(definition, filters)?);
+    paths.extend(each_listed(&definition.key, definition, filters, |filters| key_path(definition, filters))?);
     for index in table.indexes.iter().filter(|index| index.is_ready()) {
-        paths.extend(index_path(index, definition, filters));
+        let path = |filters: &[Filter]| Ok(index_path(index, definition, filters));
+        paths.extend(each_listed(&index.format.of().columns, definition, filters, path)?);
     }
     let mut counted = Vec::new();
     for path in paths {
@@ -82,7 +88,7 @@ pub(super) fn choose(
         return path.source(view, id);
     }
     let mut common: Option<Vec<Vec<u8>>> = None;
-    for (_, path) in &counted[..together] {
+    for (_, path) in counted.into_iter().take(together) {
         let keys = path.keys(view, id)?;
         common = Some(match common {
             None => keys,
@@ -102,6 +108,43 @@ fn intersection(mut a: Vec<Vec<u8>>, b: &[Vec<u8>]) -> Vec<Vec<u8>> {
         b.get(at) == Some(key)
     });
     a
+}
+
+/// The path that filters leave; with a list of values for one of the first of these columns, one for each value.
+fn each_listed(
+    columns: &[usize],
+    definition: &TableDefinition,
+    filters: &[Filter],
+    path: impl Fn(&[Filter]) -> Result<Option<Path>>,
+) -> Result<Option<Path>> {
+    let kind = |column: usize| definition.columns[column].kind;
+    let listed = columns.iter().find(|column| equal_to(filters, **column, kind(**column)).is_none());
+    let values = listed.and_then(|column| listed_for(filters, *column, kind(*column)));
+    let (Some(&column), Some(values)) = (listed, values) else { return path(filters) };
+    let mut paths = Vec::new();
+    for value in values {
+        let equal = Filter { column, test: Test::Compare(Compare::Equal, value) };
+        let filters: Vec<_> = filters.iter().cloned().chain([equal]).collect();
+        match path(&filters)? {
+            Some(path) => paths.push((path.lower()?, path)),
+            None => return Ok(None),
+        }
+    }
+    // Equal values, and values with one hash, are looked up once.
+    paths.sort_by(|(a, _), (b, _)| a.cmp(b));
+    paths.dedup_by(|(a, _), (b, _)| a == b);
+    Ok(Some(Path::Several(paths.into_iter().map(|(_, path)| path).collect())))
+}
+
+/// The values of which a column has to have one, if they are not too many.
+fn listed_for(filters: &[Filter], column: usize, kind: Type) -> Option<Vec<Datum>> {
+    filters.iter().filter(|filter| filter.column == column).find_map(|filter| match &filter.test {
+        Test::In(values) if values.len() <= LISTED_MAX => {
+            let values = values.iter().filter(|value| !value.is_null());
+            values.map(|value| value.clone().fit(kind).ok()).collect()
+        }
+        _ => None,
+    })
 }
 
 /// The value that a column has to be equal to.
@@ -194,40 +237,70 @@ impl Path {
                 let range = index.key_range(range.as_range())?;
                 view.count_in(index.id, &range.lower, range.upper.as_deref())
             }
+            Self::Several(paths) => paths.iter().map(|path| path.count(view, table)).sum(),
         }
     }
 
-    fn source(&self, view: &dyn View, table: TableId) -> Result<Source> {
+    /// Where it begins.
+    fn lower(&self) -> Result<Vec<u8>> {
+        Ok(match self {
+            Self::Keys { lower, .. } => lower.clone(),
+            Self::Index { index, range } => index.key_range(range.as_range())?.lower,
+            Self::Several(_) => Vec::new(),
+        })
+    }
+
+    pub(super) fn source(self, view: &dyn View, table: TableId) -> Result<Source> {
         match self {
-            Self::Keys { lower, upper } => Ok(Source::Walk {
-                cursor: view.rows_in(table, lower, upper.as_deref())?,
-                lower: lower.clone(),
-                upper: upper.clone(),
-                started: false,
-            }),
+            Self::Keys { lower, upper } => {
+                let cursor = view.rows_in(table, &lower, upper.as_deref())?;
+                Ok(Source::Walk { cursor, lower, upper, started: false })
+            }
             Self::Index { index, range } => view.entries(index.id, range.as_range()).map(Source::Index),
+            Self::Several(paths) => Ok(Source::Several {
+                what: match paths.first() {
+                    Some(Self::Index { index, .. }) => {
+                        format!("look-ups in index \"{}\"", index.format.name())
+                    }
+                    _ => "several ranges of keys".into(),
+                },
+                paths: paths.into_iter(),
+                now: None,
+            }),
         }
     }
 
     /// The keys of all rows on the path, in order.
-    fn keys(&self, view: &dyn View, table: TableId) -> Result<Vec<Vec<u8>>> {
+    fn keys(self, view: &dyn View, table: TableId) -> Result<Vec<Vec<u8>>> {
         let mut keys = Vec::new();
-        match self.source(view, table)? {
-            Source::Walk { mut cursor, lower, upper, .. } => {
+        self.source(view, table)?.append_keys(view, table, &mut keys)?;
+        keys.sort_unstable();
+        Ok(keys)
+    }
+}
+
+impl Source {
+    fn append_keys(self, view: &dyn View, table: TableId, keys: &mut Vec<Vec<u8>>) -> Result<()> {
+        match self {
+            Self::Walk { mut cursor, lower, upper, .. } => {
                 let mut there = cursor.seek(Seek::Ge(&lower))?;
                 while there && upper.as_deref().is_none_or(|upper| cursor.key() < upper) {
                     keys.push(cursor.key().to_vec());
                     there = cursor.next()?;
                 }
             }
-            Source::Index(mut scan) => {
+            Self::Index(mut scan) => {
                 while let Some(key) = scan.next_key()? {
                     keys.push(key.to_vec());
                 }
-                keys.sort_unstable();
             }
-            Source::Keys(_) => unreachable!("a path is one range"),
+            Self::Keys(more) => keys.extend(more),
+            Self::Several { paths, .. } => {
+                for path in paths {
+                    path.source(view, table)?.append_keys(view, table, keys)?;
+                }
+            }
         }
-        Ok(keys)
+        Ok(())
     }
 }

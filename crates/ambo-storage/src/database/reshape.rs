@@ -192,6 +192,7 @@ impl Engine {
             schema: None,
             guard: table.shared.guard.clone(),
             fresh: FreshCache::default(),
+            samples: Default::default(),
         };
         match new {
             Settled::Columns(columns) => {

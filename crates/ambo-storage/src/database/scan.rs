@@ -41,7 +41,7 @@ pub struct ScanPlan {
 
 /// A part of a scan.
 #[derive(Clone, Copy, Debug)]
-enum Unit {
+pub(super) enum Unit {
     Group { run: usize, part: usize, group: usize },
     Fresh { layer: usize, group: usize },
 }
@@ -177,6 +177,20 @@ impl TableScan {
         self.nullable[place]
     }
 
+    /// All parts, one lane behind the other.
+    pub(super) fn all_units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// Stored columns that are asked for or filtered by.
+    pub(super) fn needed(&self) -> &[bool] {
+        &self.needed
+    }
+
+    pub(super) fn schema(&self) -> &ColumnSchema {
+        self.columns.schema()
+    }
+
     /// How many morsels there may be at most.
     pub fn units(&self) -> usize {
         self.units.len()
@@ -184,10 +198,15 @@ impl TableScan {
 
     /// One of them; `None` if no row of it is selected.
     pub fn morsel(&self, unit: usize) -> Result<Option<Morsel<'_>>> {
+        self.morsel_with(unit, &self.needed)
+    }
+
+    /// One of them, of which these stored columns may be asked for.
+    pub(super) fn morsel_with(&self, unit: usize, needed: &[bool]) -> Result<Option<Morsel<'_>>> {
         match self.units[unit] {
             Unit::Fresh { layer, group } => {
                 let Fresh { layer, hidden } = &self.fresh[layer];
-                let rows = layer.group(group, self.columns.schema(), &self.needed)?;
+                let rows = layer.group(group, self.columns.schema(), needed)?;
                 let hidden = hidden.iter().map(|hidden| &**hidden);
                 Morsel::of_fresh(rows, hidden, &self.filters, &self.projection)
             }

@@ -98,8 +98,12 @@ impl RowFormat {
 
     /// The number at the end of a stored key, or the value of an auto-increment key.
     pub fn number_of(&self, key: &[u8]) -> Option<u64> {
-        let last = self.keys.decode(key).ok()?.pop()?;
-        match last {
+        let mut values = self.keys.decode(key).ok()?;
+        let numbered = match (self.definition.auto_increment, self.definition.primary_columns()) {
+            (true, [column]) => self.definition.key.iter().position(|key| key == column)?,
+            _ => values.len().checked_sub(1)?,
+        };
+        match values.swap_remove(numbered) {
             Datum::U64(number) => Some(number),
             Datum::U32(number) => Some(number.into()),
             Datum::I64(number) => u64::try_from(number).ok(),

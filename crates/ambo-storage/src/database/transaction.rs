@@ -27,7 +27,7 @@ use crate::{
     record::{Record, RecordKind},
     transaction::{
         row_lock::OwnerId,
-        write_set::{Savepoint, WriteSet},
+        write_set::{Savepoint, TableWrites, WriteSet},
     },
 };
 
@@ -92,6 +92,16 @@ impl Transaction {
     /// The schemas, tables and indexes as it sees them.
     pub fn catalog(&self) -> &Arc<Catalog> {
         self.snapshot.catalog()
+    }
+
+    /// What it wrote to a table so far.
+    pub(super) fn own_writes(&self, table: TableId) -> Option<TableWrites> {
+        self.writes.table(table)
+    }
+
+    /// Whether what it reads is checked when it commits.
+    pub(super) fn is_serializable(&self) -> bool {
+        self.reads.is_some()
     }
 
     /// The moment that it reads at.

@@ -8,7 +8,7 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
-use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex};
+use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex, statistics::Samples};
 use crate::{
     Error, Result,
     base::{
@@ -41,6 +41,8 @@ pub struct TableShared {
     pub(super) guard: Option<RowGuard>,
     /// What is newer than its segments, as scans last saw it.
     pub(super) fresh: FreshCache,
+    /// How many different values its columns have, about, where that was asked for.
+    pub(super) samples: Samples,
 }
 
 /// The columns that refuse NULL although there may be handles that do not know it. From the moment when the first column of a table

@@ -142,9 +142,70 @@ fn every_path_finds_what_a_walk_finds() {
         }
         assert_sound(&engine);
     }
-    for path in ["all rows", "a range of keys", "several indexes", "index \"main.dc\"", "index \"main.e\""] {
+    for path in [
+        "all rows",
+        "a range of keys",
+        "several ranges of keys",
+        "several indexes",
+        "index \"main.dc\"",
+        "index \"main.e\"",
+        "look-ups in index \"main.dc\"",
+        "look-ups in index \"main.c\"",
+    ] {
         assert!(paths.contains_key(path), "no {path} among {paths:?}");
     }
+}
+
+/// Keeps away: rows that are lost, or all that are left, where the keys of several indexes are compared; with so many rows that they are.
+#[test]
+fn what_several_indexes_have_in_common() {
+    let disk = SimDisk::new(0);
+    let mut random = Random::new(77);
+    let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+    let (table, format) = create(&engine, Storage::Column);
+    for index in [IndexDefinition::new("c", "t", &["c"]), IndexDefinition::new("d", "t", &["d"]).hash()] {
+        engine.create_index(&index).unwrap();
+    }
+    let mut rows = Vec::new();
+    for a in 0..200 {
+        for b in 0..30i16 {
+            let mut new = row(&mut random);
+            (new[0], new[1]) = (Datum::I32(a), Datum::I16(b));
+            let key = format.encode_key(&new, 0).unwrap();
+            engine.put(table, &key, &format.encode_row(&new).unwrap()).unwrap();
+            rows.push(new);
+        }
+    }
+    engine.settle().unwrap();
+    let snapshot = engine.snapshot();
+    let equal = |column, value: Datum| Filter { column, test: Test::Compare(Compare::Equal, value) };
+    let mut together = 0;
+    for c in ["x0", "xy1", "y2", "1", "z3"] {
+        for d in 0..12i64 {
+            // A list of values is looked up value by value, and takes part.
+            let two = vec![d.into(), Datum::Null, (d + 1).into(), d.into()];
+            let listed = Filter { column: 3, test: Test::In(two) };
+            for (of_d, last) in [(equal(3, d.into()), d), (listed, d + 1)] {
+                let found = snapshot.find_rows(table, &[of_d, equal(2, c.into())]).unwrap();
+                together += u32::from(found.path() == "several indexes");
+                let is_meant = |row: &&Vec<Datum>| {
+                    row[2] == Datum::from(c) && (d..=last).any(|d| row[3] == Datum::I64(d))
+                };
+                let mut expected: Vec<_> =
+                    rows.iter().filter(is_meant).map(|row| format!("{row:?}")).collect();
+                expected.sort();
+                assert!(expected.len() > 5, "{c} {d}: {}", expected.len());
+                assert_eq!(collect(found, &format), expected, "{c} {d}");
+            }
+        }
+    }
+    assert!(together > 80, "{together} of 120");
+    // Nothing is in an empty list, and what no value of the column can be.
+    for list in [vec![], vec![Datum::Null]] {
+        let filter = Filter { column: 3, test: Test::In(list) };
+        assert!(collect(snapshot.find_rows(table, &[filter]).unwrap(), &format).is_empty());
+    }
+    assert_sound(&engine);
 }
 
 /// The rows that answer all filters with yes, each compared as a value.

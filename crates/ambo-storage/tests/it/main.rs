@@ -16,5 +16,6 @@ mod reshape;
 mod scan;
 mod seeks;
 mod smoke;
+mod statistics;
 mod support;
 mod threads;

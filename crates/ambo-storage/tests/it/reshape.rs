@@ -161,3 +161,67 @@ fn a_change_that_fails_leaves_nothing_behind() {
         assert_sound(&engine);
     }
 }
+
+/// Keeps away: a row that no column can hold, written at the moment at which its table becomes a column table. While there is such a row the table is none.
+#[test]
+fn no_table_of_columns_has_a_row_that_does_not_fit() {
+    let options = Options {
+        background_threads: true,
+        background_merge: true,
+        lock_timeout: Duration::from_secs(5),
+        ..small_options()
+    };
+    let (engine, _) = Engine::open(SimDisk::new(34).env(), options).unwrap();
+    let running = Running::start(engine).unwrap();
+    let engine = running.engine();
+    let typed = TableDefinition::new("t").column("k", Type::U32).column("v", Type::I64).primary_key(&["k"]);
+    let table = engine.create_table(typed).unwrap();
+    let stop = AtomicBool::new(false);
+    let (mut columns, mut refused) = (0, 0);
+    let (put, not_put) = thread::scope(|scope| {
+        let writers: Vec<_> = (0..2u32)
+            .map(|key| {
+                let stop = &stop;
+                scope.spawn(move || {
+                    let (mut put, mut not_put) = (0, 0);
+                    let mut random = Random::new(key.into());
+                    let is_column = || {
+                        let current = engine.current();
+                        current.catalog.table(table).unwrap().storage == Storage::Column
+                    };
+                    while !stop.load(Ordering::Relaxed) {
+                        match engine.put(table, &key.to_be_bytes(), b"no row of columns") {
+                            Ok(()) => {
+                                put += 1;
+                                assert!(!is_column(), "it was accepted");
+                                thread::sleep(Duration::from_micros(random.below(50)));
+                                assert!(!is_column(), "it was overlooked");
+                                engine.delete(table, &key.to_be_bytes()).unwrap();
+                            }
+                            Err(Error::Invalid(_)) => not_put += 1,
+                            Err(error) => panic!("{error}"),
+                        }
+                        thread::sleep(Duration::from_micros(random.below(1500)));
+                    }
+                    (put, not_put)
+                })
+            })
+            .collect();
+        for _ in 0..400 {
+            match engine.set_storage("t", Storage::Column) {
+                Ok(()) => {
+                    columns += 1;
+                    engine.set_storage("t", Storage::BTree).unwrap();
+                }
+                Err(Error::Invalid(_)) => refused += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        let counts = writers.into_iter().map(|writer| writer.join().unwrap());
+        counts.fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
+    });
+    assert!(columns > 10 && refused > 3 && put > 10 && not_put > 3, "{columns} {refused} {put} {not_put}");
+    assert_sound(engine);
+    running.close().unwrap();
+}

@@ -54,14 +54,14 @@ const WAITING: usize = 2;
 /// ```
 #[must_use = "nothing is read before `stream` or `fold`"]
 pub struct Batches {
-    scan: TableScan,
+    pub(super) scan: TableScan,
     types: Vec<Type>,
     select: Select,
     /// Which columns may have NULLs.
     nullable: Vec<bool>,
     schema: SchemaRef,
     dictionaries: bool,
-    limit: u64,
+    pub(super) limit: u64,
 }
 
 impl Select {
@@ -187,7 +187,7 @@ impl Batches {
         })
     }
 
-    fn unit(&self, unit: usize, left: &AtomicU64) -> Result<Option<RecordBatch>> {
+    pub(super) fn unit(&self, unit: usize, left: &AtomicU64) -> Result<Option<RecordBatch>> {
         match self.scan.morsel(unit)? {
             Some(morsel) => self.convert(&morsel, left),
             None => Ok(None),
@@ -195,7 +195,7 @@ impl Batches {
     }
 
     /// The rows of a morsel, as many as are `left` to be handed out.
-    fn convert(&self, morsel: &Morsel<'_>, left: &AtomicU64) -> Result<Option<RecordBatch>> {
+    pub(super) fn convert(&self, morsel: &Morsel<'_>, left: &AtomicU64) -> Result<Option<RecordBatch>> {
         let selected = morsel.selected();
         let take = |left: u64| Some(left.saturating_sub(selected as u64));
         let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).expect("always some");

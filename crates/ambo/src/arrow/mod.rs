@@ -2,10 +2,12 @@
 
 mod export;
 mod import;
+mod order;
 mod rows;
 mod types;
 
 pub use export::{Batches, Stream};
 pub use import::{buffers, definition, type_of};
+pub use order::{Lane, Ordered};
 pub use rows::RowBatches;
 pub use types::{data_type, field, schema};

@@ -67,7 +67,7 @@ impl Bounds {
     }
 
     /// Whether the greatest value is not known.
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         !self.exact && self.high.iter().all(|byte| *byte == 0xff)
     }
 
@@ -76,9 +76,13 @@ impl Bounds {
         if !self.exact {
             return None;
         }
+        Self::decode(kind, &self.low).zip(Self::decode(kind, &self.high))
+    }
+
+    /// The value of a bound's bytes, in the type of the kind.
+    pub(super) fn decode(kind: Kind, bytes: &[u8]) -> Option<Value> {
         let spec = KeySpec::new(vec![KeyColumn::new(type_of(kind))]).ok()?;
-        let value = |bytes: &[u8]| spec.decode(bytes).ok().and_then(|mut values| values.pop());
-        value(&self.low).zip(value(&self.high))
+        spec.decode(bytes).ok()?.pop()
     }
 
     /// Whether a value between the bounds may answer `predicate` with yes. Constants are in the type of the kind

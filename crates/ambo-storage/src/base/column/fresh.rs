@@ -159,13 +159,16 @@ pub struct FreshBuilder<'s> {
     schema: &'s ColumnSchema,
     /// Beyond so many bytes only the columns that are needed now are kept of rows.
     bytes_max: usize,
-    needed: &'s [bool],
+    /// Those of the key among them, for scans in order.
+    needed: Vec<bool>,
     layer: FreshLayer,
 }
 
 impl<'s> FreshBuilder<'s> {
     /// Begins a layer for a scan that needs some stored columns.
-    pub fn new(schema: &'s ColumnSchema, needed: &'s [bool], bytes_max: usize) -> Self {
+    pub fn new(schema: &'s ColumnSchema, needed: &[bool], bytes_max: usize) -> Self {
+        let mut needed = needed.to_vec();
+        needed[..schema.key_columns()].fill(true);
         let layer = FreshLayer {
             names: Strings::default(),
             keys: Vec::new(),
@@ -190,7 +193,7 @@ impl<'s> FreshBuilder<'s> {
             if layer.bytes > self.bytes_max {
                 // Too many to be kept: what this scan needs of them is less.
                 for group in layer.groups.iter_mut().filter(|group| group.records.len() > 0) {
-                    group.prepare(self.schema, self.needed)?;
+                    group.prepare(self.schema, &self.needed)?;
                     (group.records, group.keys.bytes) = (Strings::default(), Vec::new());
                 }
             }

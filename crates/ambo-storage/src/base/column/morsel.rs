@@ -96,7 +96,7 @@ impl<'s> Morsel<'s> {
     }
 
     /// What a block says against a request, or that it is damaged.
-    fn wrong(&self, column: usize, error: ambo_codec::Error) -> Error {
+    pub(super) fn wrong(&self, column: usize, error: ambo_codec::Error) -> Error {
         match (error, self.source) {
             (error @ ambo_codec::Error::Malformed { .. }, Source::Group(segment, group)) => {
                 segment.damaged(column, group, error)
@@ -106,7 +106,7 @@ impl<'s> Morsel<'s> {
     }
 
     /// The block of a stored column.
-    fn stored(&self, column: usize) -> Result<Block<'_>> {
+    pub(super) fn stored(&self, column: usize) -> Result<Block<'_>> {
         match self.source {
             Source::Group(segment, group) => {
                 if self.read[column].get().is_none() {

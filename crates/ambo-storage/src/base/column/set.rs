@@ -1,6 +1,6 @@
 //! The settled part of a column table: runs of segments, each row at most once in all of them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{
     cursor::{RunCursor, Wanted},
@@ -9,6 +9,7 @@ use super::{
     schema::ColumnSchema,
     search::{Probe, Window},
     segment::{Segment, SegmentStore},
+    statistics::SetColumn,
 };
 use crate::{Result, page::PageRange};
 
@@ -22,6 +23,8 @@ pub struct ColumnSet {
     runs: Vec<ColumnRun>,
     /// Each segment's id, run and part, by id.
     places: Arc<[(u64, usize, usize)]>,
+    /// What directories say of each stored column, once it was asked for.
+    figures: Arc<[OnceLock<SetColumn>]>,
 }
 
 /// A row of a set.
@@ -42,7 +45,8 @@ impl ColumnSet {
         };
         let mut places: Vec<_> = runs.iter().enumerate().flat_map(parts).collect();
         places.sort_unstable();
-        Self { store, schema, runs, places: places.into() }
+        let figures = schema.types().iter().map(|_| OnceLock::new()).collect();
+        Self { store, schema, runs, places: places.into(), figures }
     }
 
     /// Whether a row of a segment is one of the set's.
@@ -93,6 +97,11 @@ impl ColumnSet {
     /// Rows that are left.
     pub fn live_rows(&self) -> u64 {
         self.runs.iter().map(ColumnRun::live_rows).sum()
+    }
+
+    /// What the directories say of a stored column. They are read once.
+    pub fn figures_of(&self, place: usize) -> &SetColumn {
+        self.figures[place].get_or_init(|| SetColumn::of(self, place))
     }
 
     /// Where the row of a key is.

@@ -4,25 +4,29 @@
 //! |---|---|
 //! | version | u8 = 2 |
 //! | storage | u8: 1 `btree`, 2 `memory`, 3 `column` |
-//! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary, 32 index, 64 notes |
+//! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary, 32 index, 64 notes, 128 sort key |
 //! | name | varint length, UTF-8 `schema.table` |
 //! | columns | varint count; each: varint length and UTF-8 name, type (`ambo_codec::Type`), u8 1 = nullable, then u8 1 and the default as a one-column row, or u8 0 |
-//! | key | varint count, then a varint column index each; 0 columns: a hidden row number |
+//! | key | varint count, then a varint column index each; 0 columns: a hidden row number. With a sort key: its columns, then those of the primary key that are not among them |
 //! | key compression | u8: number of the [`IntegerCodec`], 0 none |
 //! | record compression | u8: number of the [`RecordCodec`], 0 none; u8: its level, 0 for a codec without levels |
 //! | index, only with flag 32 | table id (u32, big-endian), u8: 1 ordered, 2 hash, flags (u8: 1 unique, 2 ready), varint count of columns, then a varint column index each, in the table's definition |
 //! | notes, only with flag 64 | dropped columns, and what is kept for SQL (`definition/notes.rs`) |
+//! | sort key, only with flag 128 | varint count, then a varint column index each; then the primary key likewise, 0 columns: a hidden row number |
 //!
 //! Nothing follows. Version 1 ends behind the key, has none of the flags from 16 on, and no compression; it is read, but no longer written.
 //!
 //! `key_value("t")` with records in `zstd` at level 9 is
 //! `02 01 03 06 "main.t" 02 03 "key" 11 00 00 05 "value" 11 00 00 01 00 00 04 09`.
+//!
+//! A logged column table `(id i64, day date)` with primary key `(id)` and sort key `(day)` ends, behind its columns, in
+//! `02 01 00 00 00 00 01 01 01 00`: the stored key `(day, id)`, no compression, the sort key `(day)`, the primary key `(id)`; its flags are `81`.
 
 use ambo_codec::{
     RowColumn, RowSpec, Type, Value, ValueRef, integer::IntegerCodec, record::RecordCodec, varint,
 };
 
-use super::{COLUMNS_MAX, Column, Storage, TableDefinition};
+use super::{COLUMNS_MAX, Column, Storage, TableDefinition, sort_key::SortKey};
 use crate::{
     Result,
     catalog::index::{INDEX_COLUMNS_MAX, IndexKind, IndexOf},
@@ -39,7 +43,8 @@ const DUPLICATES: u8 = 8;
 const RECORD_DICTIONARY: u8 = 16;
 const INDEX: u8 = 32;
 const NOTES: u8 = 64;
-const FLAGS: u8 = LOGGED | RAW | AUTO_INCREMENT | DUPLICATES | RECORD_DICTIONARY | INDEX | NOTES;
+const SORT_KEY: u8 = 128;
+const FLAGS: u8 = LOGGED | RAW | AUTO_INCREMENT | DUPLICATES | RECORD_DICTIONARY | INDEX | NOTES | SORT_KEY;
 const INDEX_UNIQUE: u8 = 1;
 const INDEX_READY: u8 = 2;
 
@@ -53,7 +58,8 @@ impl TableDefinition {
             | flag(self.duplicates, DUPLICATES)
             | flag(self.record_dictionary, RECORD_DICTIONARY)
             | flag(self.index.is_some(), INDEX)
-            | flag(self.has_notes(), NOTES);
+            | flag(self.has_notes(), NOTES)
+            | flag(self.has_sort_key(), SORT_KEY);
         let mut out = vec![VERSION, self.storage as u8, flags];
         put_text(&mut out, &self.name);
         varint::encode(self.columns.len() as u64, &mut out);
@@ -81,6 +87,12 @@ impl TableDefinition {
         }
         if self.has_notes() {
             self.encode_notes(&mut out);
+        }
+        if self.has_sort_key() {
+            for columns in [self.sort_columns(), self.primary_columns()] {
+                varint::encode(columns.len() as u64, &mut out);
+                columns.iter().for_each(|column| varint::encode(*column as u64, &mut out));
+            }
         }
         out
     }
@@ -122,9 +134,7 @@ impl TableDefinition {
             let default = input.default(kind)?;
             table.columns.push(Column { nullable, default, ..Column::new(name, kind) });
         }
-        for _ in 0..input.count(COLUMNS_MAX)? {
-            table.key.push(input.count(COLUMNS_MAX)?);
-        }
+        table.key = input.columns()?;
         if version != VERSION_1 {
             (table.key_compression, table.record_compression) = input.compression()?;
         }
@@ -133,6 +143,9 @@ impl TableDefinition {
         }
         if flags & NOTES != 0 {
             table.decode_notes(&mut input)?;
+        }
+        if flags & SORT_KEY != 0 {
+            table.sorted = Some(SortKey { columns: input.columns()?, primary: input.columns()? });
         }
         if !input.0.is_empty() {
             return Err(format!("{} bytes too many in a table definition", input.0.len()));
@@ -202,6 +215,9 @@ impl<'a> Input<'a> {
         let row = self.take(len)?;
         let spec = default_spec(kind).map_err(|error| error.to_string())?;
         Ok(Some(spec.decode_column(row, 0).map_err(|error| error.to_string())?.to_value()))
+    }
+    fn columns(&mut self) -> Result<Vec<usize>, String> {
+        (0..self.count(COLUMNS_MAX)?).map(|_| self.count(COLUMNS_MAX)).collect()
     }
     fn index(&mut self) -> Result<IndexOf, String> {
         let table = self.take(4)?.try_into().expect("four bytes");

@@ -39,8 +39,28 @@ fn encoding_round_trips() {
         TableDefinition::new("main.h").column("x", Type::Bool).key_compression(IntegerCodec::Bp128),
         flights().record_compression(RecordCodec::Zstd { level: 22 }).record_dictionary(true),
         TableDefinition::key_value("main.t").record_compression(RecordCodec::Lzf),
+        flights().sort_key(&["seats"]).storage(Storage::Column),
+        flights().sort_key(&["carrier", "day"]),
+        TableDefinition::new("main.h").column("x", Type::Bool).sort_key(&["x"]),
     ] {
         assert_eq!(TableDefinition::decode(&table.encode()).unwrap(), table);
+    }
+}
+
+/// Keeps away: a changed format under the same version number.
+#[test]
+fn the_example_of_a_sort_key_holds() {
+    let table = TableDefinition::new("main.e").column("id", Type::I64).column("day", Type::Date32);
+    let table = table.sort_key(&["day"]).primary_key(&["id"]).storage(Storage::Column);
+    let bytes = table.encode();
+    assert_eq!(bytes[..3], [2, 3, 0x81]);
+    assert!(bytes.ends_with(b"\x02\x01\x00\x00\x00\x00\x01\x01\x01\x00"), "{bytes:02x?}");
+    // A stored key that does not follow from the others.
+    for (at, byte) in [(8, 1), (9, 0), (3, 0), (1, 1)] {
+        let mut bad = bytes.clone();
+        let end = bad.len();
+        bad[end - at] = byte;
+        assert!(TableDefinition::decode(&bad).is_err(), "{at}");
     }
 }
 

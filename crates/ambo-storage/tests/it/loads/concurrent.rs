@@ -203,3 +203,53 @@ fn of_a_load_and_an_insert_one_wins() {
     assert_sound(engine);
     running.close().unwrap();
 }
+
+/// Keeps away: a load and an insert that both believe that they brought a value that is to be unique, under different keys.
+#[test]
+fn of_a_load_and_an_insert_of_one_value_one_wins() {
+    let (running, table) = start(3);
+    let engine = running.engine();
+    engine.create_index(&IndexDefinition::new("by_value", "t", &["value"]).hash().unique()).unwrap();
+    let definition = TableDefinition::key_value("t");
+    let (mut of_load, mut of_insert) = (0, 0);
+    let mut random = Random::new(3);
+    let mut took = std::time::Duration::from_millis(2);
+    for round in 0..150u32 {
+        let value = |key: u32| format!("{round} {key}");
+        let row =
+            |key: u32| vec![(round * 1000 + key).to_be_bytes()[..].into(), value(key).as_bytes().into()];
+        let rows: Vec<Vec<_>> = (0..200).map(row).collect();
+        let contested = random.below(200) as u32;
+        let delay = took.mul_f64(random.below(120) as f64 / 100.0);
+        let load = || {
+            let options = LoadOptions { memory_bytes: 1 << 20, ..LoadOptions::default() };
+            let load = engine.column_load(table, options)?;
+            let mut writer = load.writer();
+            writer.push(super::rows::columns(&definition, &rows))?;
+            writer.finish()?;
+            load.finish()
+        };
+        let began = std::time::Instant::now();
+        let (loaded, inserted) = thread::scope(|scope| {
+            let loading = scope.spawn(|| {
+                let loaded = load();
+                (loaded, began.elapsed())
+            });
+            thread::sleep(delay);
+            let key = 1_000_000 + round;
+            let inserted = engine.put(table, &key.to_be_bytes(), value(contested).as_bytes());
+            (loading.join().unwrap(), inserted)
+        });
+        let (loaded, elapsed) = loaded;
+        took = (took * 3 + elapsed.min(std::time::Duration::from_millis(50))) / 4;
+        match (&loaded, &inserted) {
+            (Ok(_), Err(Error::Exists(_))) => of_load += 1,
+            (Err(Error::Exists(_)), Ok(())) => of_insert += 1,
+            other => panic!("round {round}: {other:?}"),
+        }
+    }
+    assert!(of_load > 0 && of_insert > 0, "{of_load} {of_insert}");
+    assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), of_load * 200 + of_insert);
+    assert_sound(engine);
+    running.close().unwrap();
+}

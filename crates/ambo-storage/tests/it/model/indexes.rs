@@ -117,7 +117,12 @@ impl World {
 
     pub fn drop_index(&mut self, index: u64) {
         let indexes = self.indexes();
-        let Some((_, name, _)) = indexes.get(index as usize % indexes.len().max(1)) else { return };
+        let Some((id, name, of)) = indexes.get(index as usize % indexes.len().max(1)) else { return };
+        let primary = self.engine().current().catalog.primary_index(of.table).map(|(id, _)| id);
+        if primary == Some(*id) {
+            assert!(matches!(self.engine().drop_index(name), Err(Error::Invalid(_) | Error::Poisoned(_))));
+            return;
+        }
         if let Err(error) = self.engine().drop_index(name) {
             self.excuse(&error);
         }
@@ -142,6 +147,9 @@ impl World {
             let wanted = match (of.columns[0] == VALUE, table.keys) {
                 (true, _) => Datum::from(&value[..]),
                 (false, Keys::Any) => Datum::from(&key[..]),
+                (false, Keys::Sorted) => {
+                    Datum::U32(u32::from_be_bytes(key[4..].try_into().expect("4 bytes")))
+                }
                 (false, Keys::Four) => Datum::U32(u32::from_be_bytes(key[..].try_into().expect("4 bytes"))),
                 (false, Keys::Eight) => Datum::U64(u64::from_be_bytes(key[..].try_into().expect("8 bytes"))),
             };

@@ -78,6 +78,8 @@ pub enum Keys {
     Four,
     /// 8 bytes.
     Eight,
+    /// Of 4 bytes, behind the 4 bytes of a sort key.
+    Sorted,
 }
 
 /// How a table is compressed.
@@ -201,7 +203,7 @@ const CHOICES: &[(u64, Choose)] = &[
     (10, |_| Operation::Compact),
     (20, |r| Operation::Create {
         kind: *r.pick(&[Kind::Logged, Kind::Logged, Kind::LogOff, Kind::Memory, Kind::Column, Kind::Column]),
-        keys: *r.pick(&[Keys::Any, Keys::Four, Keys::Eight]),
+        keys: *r.pick(&[Keys::Any, Keys::Four, Keys::Eight, Keys::Sorted]),
         compression: compression(r),
     }),
     (8, |r| Operation::Drop { table: r.next() }),
@@ -233,7 +235,7 @@ pub fn operations(random: &mut Random) -> Vec<Operation> {
         CHOICES.iter().map(|(weight, choose)| (weight * random.pick(&liking), *choose)).collect();
     let weights: u64 = choices.iter().map(|(weight, _)| weight).sum();
     let count = 20 + random.below(140);
-    let keys = *random.pick(&[Keys::Any, Keys::Eight]);
+    let keys = *random.pick(&[Keys::Any, Keys::Eight, Keys::Sorted]);
     let kind = *random.pick(&[Kind::Logged, Kind::Logged, Kind::Column]);
     let mut out = vec![Operation::Create { kind, keys, compression: compression(random) }];
     for _ in 0..count {

@@ -46,6 +46,11 @@ fn key(keys: Keys, number: u64) -> Vec<u8> {
     match keys {
         Keys::Four => return (number as u32 + ((number as u32 % 7) << 9)).to_be_bytes().to_vec(),
         Keys::Eight => return (number + ((number % 5) << 40)).to_be_bytes().to_vec(),
+        // Each with a sort key of its own.
+        Keys::Sorted => {
+            let number = number as u32;
+            return [(number * 7 % 16).to_be_bytes(), number.to_be_bytes()].concat();
+        }
         Keys::Any => {}
     }
     match number % 12 {
@@ -65,7 +70,7 @@ fn possible(compression: Compression, keys: Keys, kind: Kind) -> Compression {
     match keys {
         _ if kind == Kind::Column => Compression::default(),
         Keys::Any => Compression { keys: None, ..compression },
-        Keys::Four | Keys::Eight => compression,
+        Keys::Four | Keys::Eight | Keys::Sorted => compression,
     }
 }
 
@@ -404,6 +409,7 @@ impl World {
             Keys::Any => TableDefinition::key_value(&name),
             Keys::Four => typed(Type::U32),
             Keys::Eight => typed(Type::U64),
+            Keys::Sorted => typed(Type::U32).column("spot", Type::U32).sort_key(&["spot"]),
         };
         let compression = possible(compression, keys, kind);
         let definition = options(compression).apply(definition);
@@ -677,6 +683,7 @@ impl World {
             let rows =
                 rows(&snapshot, id)?.into_iter().map(|(key, value)| (key, Digest::of(&value))).collect();
             let keys = match definition.key_width() {
+                _ if definition.has_sort_key() => Keys::Sorted,
                 None => Keys::Any,
                 Some(KeyWidth::Four) => Keys::Four,
                 Some(KeyWidth::Eight) => Keys::Eight,
