@@ -425,7 +425,7 @@ fn on_conflict(target: &Target, insert: &ast::Insert) -> Option<OnConflict> {
     }
     let key: Vec<&str> = target
         .definition()
-        .key
+        .primary_columns()
         .iter()
         .map(|&column| target.definition().columns[column].name.as_str())
         .collect();

@@ -67,6 +67,7 @@ impl TableShared {
             schema: self.schema.as_ref().map(|_| schema.clone()),
             guard,
             fresh: FreshCache::default(),
+            samples: Samples::default(),
         }
     }
 

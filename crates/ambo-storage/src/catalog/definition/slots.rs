@@ -97,6 +97,7 @@ impl TableDefinition {
         let at = self.dropped.partition_point(|dropped| dropped.slot < slot);
         self.dropped.insert(at, Dropped { slot, kind: column.kind, default: column.default });
         self.key.iter_mut().filter(|key| **key > index).for_each(|key| *key -= 1);
+        self.sorted_without(index);
     }
 
     /// Forgets dropped columns: no row has them.

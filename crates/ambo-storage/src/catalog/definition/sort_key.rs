@@ -56,6 +56,17 @@ impl TableDefinition {
         self.derive_key();
     }
 
+    /// Closes the gap that a column leaves which is part of no key.
+    pub(super) fn sorted_without(&mut self, index: usize) {
+        if let Some(SortKey { columns, primary }) = &mut self.sorted {
+            columns
+                .iter_mut()
+                .chain(primary)
+                .filter(|column| **column > index)
+                .for_each(|column| *column -= 1);
+        }
+    }
+
     /// The stored key that follows from sort key and primary key.
     fn derive_key(&mut self) {
         if let Some(SortKey { columns, primary }) = &self.sorted {
