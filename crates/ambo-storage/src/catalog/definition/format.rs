@@ -40,6 +40,8 @@ const RECORD_DICTIONARY: u8 = 16;
 const INDEX: u8 = 32;
 const NOTES: u8 = 64;
 const FLAGS: u8 = LOGGED | RAW | AUTO_INCREMENT | DUPLICATES | RECORD_DICTIONARY | INDEX | NOTES;
+// A flag that is taken twice would be missing in the sum.
+const _: () = assert!(FLAGS == 127 && RECORD_DICTIONARY + INDEX + NOTES == 112);
 const INDEX_UNIQUE: u8 = 1;
 const INDEX_READY: u8 = 2;
 
