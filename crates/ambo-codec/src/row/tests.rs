@@ -130,7 +130,7 @@ proptest! {
         prop_assert_eq!(decoded(&known, &row).unwrap(), refs(&values[..len]));
         prop_assert_eq!(&known.decode_values(&row).unwrap()[..], &values[..len]);
         // A row of the columns that are known takes the place of it.
-        let all = RowSpec::new([fewer.columns(), &spec.columns()[..]].concat()).unwrap();
+        let all = RowSpec::new([fewer.columns(), spec.columns()].concat()).unwrap();
         let before: Vec<Value> = own.iter().chain(&values).cloned().collect();
         let mut over = Vec::new();
         fewer.encode_over(&refs(&own), &encoded(&all, &before), &mut over).unwrap();

@@ -639,18 +639,23 @@ fn writers_go_on_while_a_column_comes_to_refuse_null() {
                 let (old, stop) = (&old, &stop);
                 scope.spawn(move || {
                     let mut random = Random::new(me);
+                    let mut null: Option<Vec<u8>> = None;
                     while !stop.load(Ordering::Relaxed) {
+                        // A NULL stays for a while.
+                        if random.one_in(3)
+                            && let Some(key) = null.take()
+                        {
+                            engine.delete(table, &key).unwrap();
+                        }
                         let id = (random.below(50) * 2 + me) as i64;
-                        let x = (!random.one_in(6)).then_some(id);
+                        let x = (!random.one_in(3) || null.is_some()).then_some(id);
                         let (key, row) = pair(old, id, x);
                         match engine.put(table, &key, &row) {
+                            Ok(()) if x.is_none() => null = Some(key),
                             Ok(()) => {}
                             Err(error) => {
                                 assert!(x.is_none() && error.to_string().contains("NOT NULL"), "{error}")
                             }
-                        }
-                        if x.is_none() {
-                            engine.delete(table, &key).unwrap();
                         }
                     }
                 });
@@ -663,6 +668,7 @@ fn writers_go_on_while_a_column_comes_to_refuse_null() {
                     continue;
                 }
                 done += 1;
+                std::thread::sleep(std::time::Duration::from_millis(done % 3));
                 let snapshot = engine.snapshot();
                 let filters = [Filter { column: 1, test: Test::IsNull }];
                 let found = snapshot.find_rows(table, &filters).unwrap().next_row().unwrap();
@@ -756,6 +762,7 @@ fn columns_change_while_a_table_is_written_to() {
         let (table, old) = nullable(engine, storage);
         engine.create_index(&IndexDefinition::new("i", "t", &["x"])).unwrap();
         let stop = AtomicBool::new(false);
+        let round_of = |name: &str| name.strip_prefix('c').map_or(0, |round| round.parse::<i64>().unwrap());
         let newest = |engine: &Arc<Engine>| {
             RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap()
         };
@@ -773,11 +780,13 @@ fn columns_change_while_a_table_is_written_to() {
                             engine.put(table, &key, &row).unwrap();
                             continue;
                         }
-                        // Each column but x has three times the id, whichever columns there are.
+                        // Each other column has three times the id; x says up to which.
                         let format = newest(engine);
+                        let last =
+                            format.definition().columns.last().map_or(0, |column| round_of(&column.name));
                         let values = format.definition().columns.iter().map(|column| match &*column.name {
                             "id" => Datum::from(id),
-                            "x" => Datum::from(id % 5),
+                            "x" => Datum::from(last * 10 + id % 5),
                             _ => Datum::from(id * 3),
                         });
                         let row: Vec<_> = values.collect();
@@ -786,8 +795,14 @@ fn columns_change_while_a_table_is_written_to() {
                     }
                 });
             }
+            // So that columns change in the middle of it.
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    engine.settle().unwrap();
+                }
+            });
             let mut random = Random::new(7);
-            for round in 0..60 {
+            for round in 1..150 {
                 let names: Vec<_> = newest(engine).definition().columns[2..]
                     .iter()
                     .map(|column| column.name.clone())
@@ -824,10 +839,12 @@ fn columns_change_while_a_table_is_written_to() {
             for (key, row) in rows(&engine.snapshot(), table).unwrap() {
                 let row = format.decode(&key, &row).unwrap();
                 let id = row[0].as_ref().as_i64().unwrap();
-                assert_eq!(row[1], (id % 5).into());
+                let x = row[1].as_ref().as_i64().unwrap();
+                assert_eq!(x % 10, id % 5);
                 for (column, value) in columns.iter().zip(&row).skip(2) {
-                    let is_right = *value == Datum::from(id * 3) || Some(value) == column.default.as_ref();
-                    assert!(is_right, "{id}: {value} in {}", column.name);
+                    let round = round_of(&column.name);
+                    let expected = if round <= x / 10 { id * 3 } else { -round };
+                    assert_eq!(*value, expected.into(), "{id}, {x}, {}", column.name);
                 }
             }
             assert_sound(engine);

@@ -45,6 +45,8 @@ const INDEX: u8 = 32;
 const NOTES: u8 = 64;
 const SORT_KEY: u8 = 128;
 const FLAGS: u8 = LOGGED | RAW | AUTO_INCREMENT | DUPLICATES | RECORD_DICTIONARY | INDEX | NOTES | SORT_KEY;
+// A flag that is taken twice would be missing in the union.
+const _: () = assert!(FLAGS == 255 && RECORD_DICTIONARY + INDEX + NOTES + SORT_KEY == 240);
 const INDEX_UNIQUE: u8 = 1;
 const INDEX_READY: u8 = 2;
 

@@ -129,7 +129,7 @@ fn cut_and_flip(bytes: &[u8]) {
     for len in 0..bytes.len() {
         assert!(TableDefinition::decode(&bytes[..len]).is_err());
     }
-    assert!(TableDefinition::decode(&[&bytes[..], &[0]].concat()).is_err());
+    assert!(TableDefinition::decode(&[bytes, &[0]].concat()).is_err());
     for at in 0..bytes.len() {
         let mut bytes = bytes.to_vec();
         bytes[at] ^= 0x41;
