@@ -1,6 +1,7 @@
 //! The engine as a whole, from outside: one binary, because each links everything again.
 
 mod aggregate;
+mod bitmaps;
 mod codecs;
 mod columns;
 mod find;
