@@ -28,6 +28,9 @@ pub struct IndexArguments {
     /// Find by a hash: short entries for long values, but only all columns at once and no ranges
     #[arg(long)]
     pub hash: bool,
+    /// Scan by a bitmap for each value: for a column with few values in a table of storage column
+    #[arg(long, conflicts_with_all = ["unique", "hash"])]
+    pub bitmap: bool,
 }
 
 /// Creates and builds an index.
@@ -36,6 +39,9 @@ pub fn create(store: &Store, arguments: &IndexArguments, out: &mut Output) -> Re
     let mut index = IndexDefinition::new(&arguments.name, &arguments.table, &columns);
     if arguments.hash {
         index = index.hash();
+    }
+    if arguments.bitmap {
+        index = index.bitmap();
     }
     if arguments.unique {
         index = index.unique();

@@ -2,9 +2,11 @@
 
 use std::ops::Bound;
 
+use ambo_codec::column::Compare;
 use ambo_storage::{
-    catalog::IndexOf,
-    database::{self, IndexRange, IndexScan},
+    base::column::{Filter, Test},
+    catalog::{IndexKind, IndexOf},
+    database::{self, IndexRange, IndexScan, ScanPlan},
     id::TableId,
 };
 
@@ -118,8 +120,19 @@ impl Index {
         Ok(IndexRows { scan, reader: Reader::Own(snapshot), table: self.table.clone() })
     }
 
-    /// How many rows have these values in the first columns of the index. An ordered index counts its entries and reads no row.
+    /// How many rows have these values in the first columns of the index. An ordered index counts its entries, a bitmap index positions; neither reads a
+    /// settled row.
     pub fn count(&self, values: &[Datum]) -> Result<u64> {
+        if self.of.kind == IndexKind::Bitmap {
+            let test = match &self.fit(values)?[..] {
+                [Datum::Null] => Test::IsNull,
+                [value] => Test::Compare(Compare::Equal, value.clone()),
+                _ => return Err(Error::Invalid(format!("index \"{}\" has one column", self.name))),
+            };
+            let filters = vec![Filter { column: self.of.columns[0], test }];
+            let plan = ScanPlan { columns: Vec::new(), filters };
+            return self.snapshot().scan_columns(self.table.id(), &plan)?.count(1);
+        }
         self.snapshot().index_count(self.id, IndexRange::Equal(&self.fit(values)?))
     }
 

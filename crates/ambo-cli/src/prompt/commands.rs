@@ -66,7 +66,7 @@ pub enum PromptCommand {
         #[command(flatten)]
         changes: NewTableArguments,
     },
-    /// Make an index: create-index NAME TABLE town,street [--unique] [--hash]
+    /// Make an index: create-index NAME TABLE town,street [--unique] [--hash] [--bitmap]
     CreateIndex(IndexArguments),
     /// Remove an index: drop-index NAME
     DropIndex {

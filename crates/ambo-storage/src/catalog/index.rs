@@ -14,6 +14,9 @@ pub enum IndexKind {
     Ordered = 1,
     /// By a hash of the values: equality of all columns. Entries are short however long the values are.
     Hash = 2,
+    /// By a bitmap for each value, of one column with few of them, in a table of storage column: equality and lists of values. It has no entries: the bitmaps
+    /// follow from the segments, and what is newer is looked at.
+    Bitmap = 3,
 }
 
 impl IndexKind {
@@ -22,6 +25,7 @@ impl IndexKind {
         match self {
             Self::Ordered => "ordered",
             Self::Hash => "hash",
+            Self::Bitmap => "bitmap",
         }
     }
 }
@@ -62,6 +66,12 @@ impl IndexDefinition {
     /// Finds entries by a hash.
     pub fn hash(mut self) -> Self {
         self.kind = IndexKind::Hash;
+        self
+    }
+
+    /// Finds rows by a bitmap for each value.
+    pub fn bitmap(mut self) -> Self {
+        self.kind = IndexKind::Bitmap;
         self
     }
 
@@ -116,7 +126,16 @@ impl IndexOf {
             }
             columns.push(column);
         }
-        Ok(Self { table: id, columns, kind: wanted.kind, unique: wanted.unique, ready: false })
+        let is_bitmap = wanted.kind == IndexKind::Bitmap;
+        if is_bitmap && (table.storage != Storage::Column || columns.len() > 1 || wanted.unique) {
+            return invalid(format!(
+                "a bitmap index is over one column of a table of storage column, and not unique; \"{}\" is of storage {}",
+                table.name,
+                table.storage.name()
+            ));
+        }
+        // It has nothing to be built of.
+        Ok(Self { table: id, columns, kind: wanted.kind, unique: wanted.unique, ready: is_bitmap })
     }
 
     /// The definition of the table that holds the entries.

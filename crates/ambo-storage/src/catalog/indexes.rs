@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Catalog, CatalogChange, IndexDefinition, IndexKind, IndexOf, TableDefinition, names, qualify,
+    Catalog, CatalogChange, IndexDefinition, IndexKind, IndexOf, Storage, TableDefinition, names, qualify,
     table_change,
 };
 use crate::{Error, Result, id::TableId};
@@ -91,6 +91,22 @@ impl Catalog {
             let can = index.unique && index.ready && index.kind == IndexKind::Ordered;
             can && index.columns == of.primary_columns()
         })
+    }
+
+    /// Checks that a table's indexes are possible with a storage.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a bitmap index of a table that is to be no column table.
+    pub fn check_storage(&self, table: TableId, storage: Storage) -> Result<()> {
+        let is_bitmap = |of: &IndexOf| of.kind == IndexKind::Bitmap;
+        let mut indexes = self.indexes_of(table);
+        match indexes.find(|(_, definition)| definition.index.as_ref().is_some_and(is_bitmap)) {
+            Some((_, index)) if storage != Storage::Column => Err(Error::Invalid(format!(
+                "the table has the bitmap index \"{}\", which only a table of storage column can have; drop it first",
+                index.name
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Notes that an index has an entry for each row.

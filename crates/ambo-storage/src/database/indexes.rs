@@ -28,7 +28,7 @@ use super::{
 use crate::{
     Error, Result,
     base::btree::Tree,
-    catalog::{IndexDefinition, TableDefinition},
+    catalog::{IndexDefinition, IndexKind, TableDefinition},
     id::{TableId, Timestamp},
     index::{EntryFormat, EntrySorter, SortedEntries},
     page::{PageRange, PageStore},
@@ -74,6 +74,10 @@ impl DatabaseVersion {
         let mut wanted: BTreeMap<TableId, Vec<(TableId, Arc<TableDefinition>)>> = BTreeMap::new();
         for (index, definition) in self.catalog.indexes() {
             let of = definition.index.as_ref().expect("an index");
+            // Nobody writes entries of a bitmap index: scans ask the catalog for it.
+            if of.kind == IndexKind::Bitmap {
+                continue;
+            }
             wanted.entry(of.table).or_default().push((index, definition.clone()));
         }
         for (id, _) in self.tables.iter().filter(|(_, table)| !table.indexes.is_empty()) {
@@ -128,6 +132,9 @@ impl Engine {
             let (id, change) = catalog.create_index(wanted)?;
             Ok((Effect { changes: vec![change], added: vec![id], ..Effect::default() }, id))
         })?;
+        if wanted.kind == IndexKind::Bitmap {
+            return Ok(id);
+        }
         let built = self.build_index(id);
         if let Err(error) = built {
             // The first error says more. What cannot be dropped now is dropped at the next opening.
@@ -297,7 +304,14 @@ impl Engine {
 pub(super) fn find_index(version: &DatabaseVersion, id: TableId) -> Result<Arc<TableIndex>> {
     let of = version.catalog.table(id).and_then(|definition| definition.index.as_ref());
     let gone = || Error::NotFound(format!("index {id} (it, or its table, was dropped or truncated)"));
-    let table = version.table(of.ok_or_else(gone)?.table)?;
+    let of = of.ok_or_else(gone)?;
+    if of.kind == IndexKind::Bitmap {
+        let name = &version.catalog.table(id).expect("an index").name;
+        return Err(Error::Invalid(format!(
+            "index \"{name}\" is a bitmap index, which has no entries; scans by conditions on its column use it"
+        )));
+    }
+    let table = version.table(of.table)?;
     table.indexes.iter().find(|index| index.id == id).cloned().ok_or_else(gone)
 }
 

@@ -56,6 +56,7 @@ impl Engine {
             return Ok(());
         }
         reshaped(definition, storage)?;
+        current.catalog.check_storage(id, storage)?;
         // Little is left to be looked at in the end.
         self.flush()?;
         {
@@ -175,6 +176,7 @@ impl Engine {
         let mut next = (*self.versions.load_full()).clone();
         let schema_now = next.columns_of(id)?;
         let catalog = Arc::make_mut(&mut next.catalog);
+        catalog.check_storage(id, reshaped.storage)?;
         catalog.set_storage(id, reshaped.storage)?;
         next.index_epoch += 1;
         let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(gone)?);

@@ -10,7 +10,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use ambo_codec::{Value, column::Sum};
+use ambo_codec::{Value, bitmap::Positions, column::Sum};
 
 use super::{
     fresh::{Fresh, Request},
@@ -19,8 +19,11 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{AggregatePlan, Aggregation, ColumnSchema, ColumnSet, Filter, Groups, Morsel},
-    catalog::TableDefinition,
+    base::column::{
+        AggregatePlan, Aggregation, ColumnSchema, ColumnSet, Filter, Groups, Morsel, Selected, Selection,
+        is_answered,
+    },
+    catalog::{IndexKind, TableDefinition},
     id::{TableId, Timestamp},
     transaction::write_set::TableWrites,
 };
@@ -60,6 +63,8 @@ pub struct TableScan {
     /// Whether NULL may be among the values, by places of the projection.
     nullable: Vec<bool>,
     filters: Vec<Filter>,
+    /// What bitmap indexes say of the rows in segments, if they are asked, and the filters that are left then.
+    selection: Option<(Selection, Vec<Filter>)>,
 }
 
 impl Snapshot {
@@ -147,10 +152,29 @@ impl TableScan {
             projection,
             nullable: plan.columns.iter().map(is_nullable).collect(),
             filters,
+            selection: None,
             _version: version.clone(),
         };
+        scan.ask_indexes(version, id)?;
         scan.units = scan.plan_units();
         Ok(scan)
+    }
+
+    /// Asks the bitmap indexes of the table for the rows that answer filters.
+    fn ask_indexes(&mut self, version: &DatabaseVersion, id: TableId) -> Result<()> {
+        if self.filters.is_empty() {
+            return Ok(());
+        }
+        let indexes = version.catalog.indexes_of(id).filter_map(|(_, definition)| definition.index.as_ref());
+        let bitmaps = indexes.filter(|index| index.kind == IndexKind::Bitmap);
+        let columns: Vec<_> = bitmaps.map(|index| self.schema().place(index.columns[0])).collect();
+        let by_index =
+            |filter: &Filter| columns.contains(&filter.column) && is_answered(&self.columns, filter);
+        let (answered, others): (Vec<_>, Vec<_>) = self.filters.iter().cloned().partition(by_index);
+        if !answered.is_empty() {
+            self.selection = Some((Selection::new(&self.columns, &answered)?, others));
+        }
+        Ok(())
     }
 
     fn plan_units(&self) -> Vec<Unit> {
@@ -160,7 +184,15 @@ impl TableScan {
         }
         for (run, of) in self.columns.runs().iter().enumerate() {
             for (part, of) in of.parts.iter().enumerate() {
-                let groups = 0..of.segment.directory().groups();
+                let directory = of.segment.directory();
+                let selected = self.selection.as_ref().and_then(|(selection, _)| selection.of(run, part));
+                let has_rows = |group: &usize| {
+                    let rows = directory.group(*group);
+                    selected.is_none_or(|Selected { rows: selected, .. }| {
+                        selected.rank(rows.start.into()) < selected.rank(rows.end.into())
+                    })
+                };
+                let groups = (0..directory.groups()).filter(has_rows);
                 units.extend(groups.map(|group| Unit::Group { run, part, group }));
             }
         }
@@ -210,14 +242,23 @@ impl TableScan {
                 let hidden = hidden.iter().map(|hidden| &**hidden);
                 Morsel::of_fresh(rows, hidden, &self.filters, &self.projection)
             }
-            Unit::Group { run, part, group } => Morsel::of_part(
-                &self.columns.runs()[run].parts[part],
-                self.columns.schema(),
-                group,
-                self.fresh.iter().filter_map(|fresh| fresh.layer.replaced(run, part)),
-                &self.filters,
-                &self.projection,
-            ),
+            Unit::Group { run, part, group } => {
+                // With an answer to all that indexes were asked only the other filters are left.
+                let selected = self.selection.as_ref().and_then(|(selection, left)| {
+                    let Selected { rows, is_whole } = selection.of(run, part)?;
+                    Some((rows, if *is_whole { left } else { &self.filters }))
+                });
+                let (selected, filters) = selected.unzip();
+                Morsel::of_part(
+                    &self.columns.runs()[run].parts[part],
+                    self.columns.schema(),
+                    group,
+                    self.fresh.iter().filter_map(|fresh| fresh.layer.replaced(run, part)),
+                    selected,
+                    filters.unwrap_or(&self.filters),
+                    &self.projection,
+                )
+            }
         }
     }
 

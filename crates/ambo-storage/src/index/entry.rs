@@ -71,6 +71,9 @@ impl EntryFormat {
     /// # Errors
     /// [`Error::Invalid`] if it does not fit the table.
     pub fn new(name: &str, of: &IndexOf, table: &TableDefinition) -> Result<Self> {
+        if of.kind == IndexKind::Bitmap {
+            return Err(Error::Invalid(format!("index \"{name}\" is a bitmap index, which has no entries")));
+        }
         let mut sources = Vec::new();
         let mut spec = Vec::new();
         let mut columns = Vec::new();
@@ -174,7 +177,7 @@ impl EntryFormat {
     fn name_of(&self, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
         let bytes = self.encode(values)?;
         Ok(match (self.of.kind, self.of.unique) {
-            (IndexKind::Ordered, _) => bytes,
+            (IndexKind::Ordered | IndexKind::Bitmap, _) => bytes,
             (IndexKind::Hash, false) => XxHash3_64::oneshot(&bytes).to_be_bytes().to_vec(),
             (IndexKind::Hash, true) => XxHash3_128::oneshot(&bytes).to_be_bytes().to_vec(),
         })
@@ -199,7 +202,9 @@ impl EntryFormat {
             return Ok(value);
         }
         let len = match self.of.kind {
-            IndexKind::Ordered => self.spec.prefix_len(key, self.sources.len()).unwrap_or(usize::MAX),
+            IndexKind::Ordered | IndexKind::Bitmap => {
+                self.spec.prefix_len(key, self.sources.len()).unwrap_or(usize::MAX)
+            }
             IndexKind::Hash if self.of.unique => size_of::<u128>(),
             IndexKind::Hash => size_of::<u64>(),
         };

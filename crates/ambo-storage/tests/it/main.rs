@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod alter;
+mod bitmaps;
 mod codecs;
 mod columns;
 mod find;

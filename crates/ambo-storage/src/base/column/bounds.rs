@@ -39,7 +39,7 @@ pub(super) fn physical(value: ValueRef<'_>) -> ValueRef<'_> {
 }
 
 /// A value's bytes, as those of bounds; none if it is of another type.
-fn key(kind: Kind, value: ValueRef<'_>) -> Option<Vec<u8>> {
+pub(super) fn key(kind: Kind, value: ValueRef<'_>) -> Option<Vec<u8>> {
     if let (Kind::Bytes, ValueRef::Binary(bytes)) = (kind, value) {
         return Some(bytes.to_vec());
     }

@@ -6,8 +6,8 @@ use std::{cell::OnceCell, ops::Range, sync::Arc};
 
 use ambo_codec::{
     Value,
-    bitmap::Bitmap,
-    column::{Block, Element, Mask, Sum},
+    bitmap::{Bitmap, Positions},
+    column::{BitsView, Block, Element, Mask, Sum},
 };
 
 use super::{
@@ -40,12 +40,13 @@ pub struct Morsel<'s> {
 }
 
 impl<'s> Morsel<'s> {
-    /// The rows of a group of a part that are left, not replaced by newer ones, and answer all filters with yes; `None` if there are none.
+    /// The rows of a group of a part that are left, `selected` by bitmap indexes, not replaced by newer ones, and answer all filters with yes; `None` if there are none.
     pub fn of_part(
         part: &'s Part,
         schema: &'s ColumnSchema,
         group: usize,
         replaced: impl Iterator<Item = &'s Bitmap>,
+        selected: Option<&Bitmap>,
         filters: &[Filter],
         projection: &'s [usize],
     ) -> Result<Option<Self>> {
@@ -54,7 +55,14 @@ impl<'s> Morsel<'s> {
         if !filters.iter().all(|filter| may_match(segment, group, filter)) {
             return Ok(None);
         }
-        let mut mask = Mask::all(rows.len());
+        let mut mask = match selected {
+            Some(selected) => {
+                let mut words = vec![!0; rows.len().div_ceil(64)];
+                selected.select_from(u64::from(rows.start), &mut words);
+                Mask::from_bits(BitsView::new(&words, rows.len()))
+            }
+            None => Mask::all(rows.len()),
+        };
         let deleted = part.deleted.as_ref().map(|deleted| &deleted.rows);
         for gone in deleted.into_iter().chain(replaced) {
             mask.deselect(gone, u64::from(rows.start));

@@ -213,6 +213,11 @@ impl Segment {
         self.kept.store(false, Ordering::Release);
     }
 
+    /// Where blocks are kept.
+    pub(super) fn cache(&self) -> &BlockCache {
+        &self.store.cache
+    }
+
     /// That `what` is wrong at `offset` of the file.
     pub(super) fn damaged(&self, offset: u64, what: impl std::fmt::Display) -> Error {
         Error::damaged(SegmentStore::name(self.id), offset, what.to_string())

@@ -1,0 +1,58 @@
+//! What bitmap indexes say of the rows of a set: which of them answer some filters with yes, before any of them is touched.
+
+use ambo_codec::bitmap::{Bitmap, Positions};
+
+use super::{filter::Filter, postings::wanted, run::Part, set::ColumnSet};
+use crate::Result;
+
+/// Rows of the parts of a set.
+#[derive(Debug)]
+pub struct Selection {
+    /// By run and part; none where no filter is answered.
+    rows: Vec<Vec<Option<Selected>>>,
+}
+
+/// Rows of a part.
+#[derive(Debug)]
+pub struct Selected {
+    /// Their positions. Deleted ones may be among them.
+    pub rows: Bitmap,
+    /// Whether all filters were answered: a column with too many values in this segment has no postings.
+    pub is_whole: bool,
+}
+
+/// Whether postings answer a filter of a stored column: it asks for values of the column.
+pub fn is_answered(set: &ColumnSet, filter: &Filter) -> bool {
+    wanted(filter, set.schema().types()[filter.column]).is_some()
+}
+
+impl Selection {
+    /// The rows that answer all of these filters, which postings answer, as far as they do in each segment.
+    pub fn new(set: &ColumnSet, filters: &[Filter]) -> Result<Self> {
+        let values = |filter: &Filter| {
+            let wanted = wanted(filter, set.schema().types()[filter.column]);
+            (filter.column, wanted.unwrap_or_default())
+        };
+        let filters: Vec<_> = filters.iter().map(values).collect();
+        let of_part = |part: &Part| -> Result<Option<Selected>> {
+            let mut common: Option<Bitmap> = None;
+            let mut is_whole = true;
+            for (column, values) in &filters {
+                match (part.segment.rows_with(*column, values)?, &common) {
+                    (None, _) => is_whole = false,
+                    (Some(rows), None) => common = Some(rows),
+                    (Some(rows), Some(others)) => common = Some(others.and(&rows)),
+                }
+            }
+            Ok(common.map(|rows| Selected { rows, is_whole }))
+        };
+        let of_run = |parts: &[Part]| parts.iter().map(of_part).collect::<Result<Vec<_>>>();
+        let rows = set.runs().iter().map(|run| of_run(&run.parts)).collect::<Result<Vec<_>>>()?;
+        Ok(Self { rows })
+    }
+
+    /// The rows of a part, if they are known.
+    pub fn of(&self, run: usize, part: usize) -> Option<&Selected> {
+        self.rows[run][part].as_ref()
+    }
+}
