@@ -12,8 +12,8 @@ use crate::{bench, crash, demo, dump, load};
 
 /// Ambo: one embedded store for rows and columns.
 ///
-/// `ambo DIR` opens a prompt on the database in DIR and makes it when there is none. Bytes that are not
-/// readable text are written \xNN, here and in what is printed. A key or value that begins with a dash stands behind --.
+/// `ambo DIR` opens a SQL prompt on the database in DIR and makes it when there is none; `.help` tells there what else it takes. Bytes that
+/// are not readable text are written \xNN, here and in what is printed. A key or value that begins with a dash stands behind --.
 #[derive(Parser, Debug)]
 #[command(name = "ambo", version, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(
@@ -21,11 +21,11 @@ use crate::{bench, crash, demo, dump, load};
                         4 check found damage, 130 stopped by Ctrl-C."
 )]
 pub struct Arguments {
-    /// The database's directory: opens a prompt
+    /// The database's directory: opens a prompt, or runs the statements that come from a pipe
     pub dir: Option<PathBuf>,
-    /// Run this prompt command instead of asking; may be repeated
-    #[arg(short = 'c', long = "command", value_name = "COMMAND", requires = "dir")]
-    pub commands: Vec<String>,
+    /// How the prompt and scripts work.
+    #[command(flatten)]
+    pub shell: ShellArguments,
     /// What to do without a prompt
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -35,6 +35,26 @@ pub struct Arguments {
     /// Tuning.
     #[command(flatten)]
     pub tuning: Tuning,
+}
+
+/// What `ambo DIR` takes.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ShellArguments {
+    /// Run these statements, or this prompt command, instead of asking; may be repeated
+    #[arg(short = 'c', long = "command", value_name = "SQL", requires = "dir")]
+    pub commands: Vec<String>,
+    /// Print rows as CSV, with a line of names
+    #[arg(long, requires = "dir", conflicts_with_all = ["json", "arrow"])]
+    pub csv: bool,
+    /// Print rows as an Arrow IPC stream
+    #[arg(long, requires = "dir", conflicts_with = "json")]
+    pub arrow: bool,
+    /// Only read, as several processes may at once
+    #[arg(long, requires = "dir")]
+    pub read_only: bool,
+    /// Go on after a statement that fails; the exit code is that of the first
+    #[arg(long, requires = "dir")]
+    pub keep_going: bool,
 }
 
 /// Which table of which database.

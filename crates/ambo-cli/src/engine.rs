@@ -15,7 +15,7 @@ pub const DEFAULT_TABLE: &str = "default";
 /// What is to be done with the database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Only reads, so another process may be writing.
+    /// Only reads, as several processes may at once.
     Read,
     /// Writes to a database that is there.
     Write,

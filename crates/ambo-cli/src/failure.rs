@@ -36,6 +36,8 @@ pub enum Failure {
     Damage,
     /// Ctrl-C came; the text says what is in the database.
     Interrupted(String),
+    /// Something before the end failed, and was told then.
+    Told(Box<Failure>),
     /// Whoever read our output has gone; nobody is left to tell.
     BrokenPipe,
 }
@@ -76,13 +78,27 @@ impl Failure {
             | Self::Database(text)
             | Self::Corrupt { text, .. }
             | Self::Interrupted(text) => Some(text).filter(|text| !text.is_empty()).map(String::as_str),
-            Self::Damage | Self::BrokenPipe => None,
+            Self::Damage | Self::Told(_) | Self::BrokenPipe => None,
+        }
+    }
+
+    /// The same with the place before its text.
+    #[must_use]
+    pub fn at(self, place: &str) -> Self {
+        let put = |text: String| format!("{place}{text}");
+        match self {
+            Self::Negative(text) => Self::Negative(put(text)),
+            Self::Usage(text) => Self::Usage(put(text)),
+            Self::Database(text) => Self::Database(put(text)),
+            Self::Corrupt { text, what } => Self::Corrupt { text: put(text), what },
+            other => other,
         }
     }
 
     /// The process's exit code, from the table above.
     pub fn code(&self) -> ExitCode {
         ExitCode::from(match self {
+            Self::Told(failure) => return failure.code(),
             Self::BrokenPipe => 0,
             Self::Negative(_) => 1,
             Self::Usage(_) => 2,

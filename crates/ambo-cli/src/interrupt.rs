@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ambo_sql::Interrupter;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
@@ -22,6 +24,25 @@ pub fn watch() {
         flag
     });
     flag.store(false, Ordering::Relaxed);
+}
+
+/// As [`watch`], for a person at a prompt: Ctrl-C never ends the process, however often it comes, and a polite kill does.
+pub fn watch_prompt() {
+    let flag = FLAG.get_or_init(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let raised = signal_hook::flag::register(SIGINT, Arc::clone(&flag));
+        debug_assert!(raised.is_ok());
+        flag
+    });
+    flag.store(false, Ordering::Relaxed);
+}
+
+/// From here on Ctrl-C also ends the statement that runs.
+pub fn interrupts(interrupter: Interrupter) {
+    let Ok(mut signals) = Signals::new([SIGINT]) else { return };
+    let act = move || signals.forever().for_each(|_| interrupter.interrupt());
+    // Without the thread a script ends after the statement that runs, and a person has Ctrl-\.
+    std::thread::Builder::new().name("ambo-signals".into()).spawn(act).ok();
 }
 
 /// The flag itself, for what runs in the engine. It is down for ever if nobody watches.

@@ -14,8 +14,8 @@ mod index;
 mod interrupt;
 mod load;
 mod output;
-mod prompt;
 mod schema;
+mod shell;
 mod storage;
 mod text;
 mod view;
@@ -48,12 +48,12 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments, out: &mut Output) -> Result<()> {
-    let Arguments { dir, commands, command, tuning, .. } = arguments;
+    let Arguments { dir, shell, command, tuning, .. } = arguments;
     match (dir, command) {
         (_, Some(command)) => command::run(command, &tuning, out),
-        (Some(dir), None) => prompt::run(&dir, &commands, &tuning, out),
+        (Some(dir), None) => shell::run(&dir, &shell, &tuning, out),
         (None, None) => {
-            Err(Failure::usage("which database? `ambo DIR` opens a prompt, `ambo --help` tells more"))
+            Err(Failure::usage("which database? `ambo DIR` opens a SQL prompt, `ambo --help` tells more"))
         }
     }
 }

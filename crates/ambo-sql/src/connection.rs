@@ -83,6 +83,26 @@ impl Connection {
         !matches!(self.scope, Scope::Auto)
     }
 
+    /// The open transaction, for what is done in it without SQL; `None` if none is open or it is read only.
+    ///
+    /// ```
+    /// let db = ambo_sql::Database::in_memory()?;
+    /// let notes = db.key_value("notes")?;
+    /// let mut connection = db.connect();
+    /// connection.sql("begin")?;
+    /// connection.transaction().expect("just begun").put(&notes, b"a", b"1")?;
+    /// assert_eq!(connection.sql("select * from notes")?.count(), 1);
+    /// connection.sql("rollback")?;
+    /// assert_eq!(notes.len()?, 0);
+    /// # Ok::<(), ambo_sql::Error>(())
+    /// ```
+    pub fn transaction(&mut self) -> Option<&mut Transaction> {
+        match &mut self.scope {
+            Scope::Open(open) => Some(&mut open.transaction),
+            Scope::Auto | Scope::ReadOnly(_) => None,
+        }
+    }
+
     /// Runs one statement.
     ///
     /// # Errors

@@ -49,6 +49,22 @@ impl Database {
         Connection::new(self.engine.clone())
     }
 
+    /// The names of all functions, in their order: of values, of groups, of windows, and those that return tables.
+    ///
+    /// # Errors
+    /// What may go wrong when the planner is made.
+    pub fn functions(&self) -> Result<Vec<String>> {
+        let state = self.engine.state()?;
+        let mut names: Vec<_> = state.scalar_functions().keys().cloned().collect();
+        names.extend(state.aggregate_functions().keys().cloned());
+        names.extend(state.window_functions().keys().cloned());
+        names.extend(state.higher_order_functions().keys().cloned());
+        names.extend(state.table_functions().keys().cloned());
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
     /// Runs one statement by itself, on a new connection.
     ///
     /// # Errors

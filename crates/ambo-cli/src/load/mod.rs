@@ -67,26 +67,50 @@ impl File {
 /// Runs the command.
 pub fn run(arguments: &LoadArguments, tuning: &Tuning, out: &mut Output) -> Result<()> {
     interrupt::watch();
-    let open = |path: &PathBuf| File::open(path, arguments);
-    let files = arguments.files.iter().map(open).collect::<Result<Vec<_>>>()?;
-    let name = arguments.table_name()?;
+    // What is wrong with the files is told before a database is made.
+    let wanted = Wanted::look(arguments)?;
     let store = Store::open(&arguments.dir, Access::Create, tuning)?;
-    let found = store.find_table(&name)?;
-    let is_new = found.is_none();
-    let table = match found {
-        Some(table) => {
-            refuse_schema(arguments, &name)?;
-            table
-        }
-        None => create(arguments, &store, &name, &files[0])?,
-    };
-    let load = Load { arguments, files: &files, store: &store, table: &table, name: &name };
-    let outcome = match table.definition().storage {
-        Storage::Column => load.all_or_nothing(is_new, out),
-        Storage::BTree | Storage::Memory => load.in_batches(out),
-    };
+    let outcome = wanted.load(arguments, &store, out);
     store.close()?;
     outcome
+}
+
+/// Loads into a database that is open.
+pub fn load_into(store: &Store, arguments: &LoadArguments, out: &mut Output) -> Result<()> {
+    interrupt::watch();
+    Wanted::look(arguments)?.load(arguments, store, out)
+}
+
+/// The files and the table's name.
+struct Wanted {
+    files: Vec<File>,
+    name: String,
+}
+
+impl Wanted {
+    fn look(arguments: &LoadArguments) -> Result<Self> {
+        let open = |path: &PathBuf| File::open(path, arguments);
+        let files = arguments.files.iter().map(open).collect::<Result<Vec<_>>>()?;
+        Ok(Self { files, name: arguments.table_name()? })
+    }
+
+    fn load(&self, arguments: &LoadArguments, store: &Store, out: &mut Output) -> Result<()> {
+        let Self { files, name } = self;
+        let found = store.find_table(name)?;
+        let is_new = found.is_none();
+        let table = match found {
+            Some(table) => {
+                refuse_schema(arguments, name)?;
+                table
+            }
+            None => create(arguments, store, name, &files[0])?,
+        };
+        let load = Load { arguments, files, store, table: &table, name };
+        match table.definition().storage {
+            Storage::Column => load.all_or_nothing(is_new, out),
+            Storage::BTree | Storage::Memory => load.in_batches(out),
+        }
+    }
 }
 
 fn refuse_schema(arguments: &LoadArguments, name: &str) -> Result<()> {

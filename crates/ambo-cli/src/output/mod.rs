@@ -40,13 +40,18 @@ impl Output {
             (false, true) => Form::Human,
             (false, false) => Form::Plain,
         };
-        let width = terminal_size::terminal_size().map_or(WIDTH_UNKNOWN, |(width, _)| width.0.into());
+        let width = terminal_width();
         Self { to: Box::new(BufWriter::with_capacity(64 << 10, io::stdout())), form, width }
     }
 
     /// Another place, such as a file.
     pub fn to(to: impl Write + 'static, form: Form) -> Self {
         Self { to: Box::new(BufWriter::with_capacity(256 << 10, to)), form, width: WIDTH_UNKNOWN }
+    }
+
+    /// Characters in a line of the terminal, as it is now.
+    pub fn width(&self) -> usize {
+        terminal_width()
     }
 
     /// Whether programs read the output.
@@ -59,6 +64,10 @@ impl Output {
         serde_json::to_writer(&mut self.to, value)?;
         self.to.write_all(b"\n")
     }
+}
+
+fn terminal_width() -> usize {
+    console::Term::stdout().size_checked().map_or(WIDTH_UNKNOWN, |(_, columns)| columns.into())
 }
 
 impl Write for Output {

@@ -75,7 +75,7 @@ fn rows_come_back_from_segments() {
         ambo(&["scan", db]).ok()
     };
     let before = look();
-    ambo(&[db, "-c", "settle"]).ok();
+    ambo(&[db, "-c", ".settle"]).ok();
     assert_eq!(look(), before);
     assert!(table(db)["segments"]["deleted_rows"].as_u64().is_some_and(|rows| rows <= 101));
     ambo(&["compact", db]).ok();
@@ -118,9 +118,9 @@ fn info_and_check_tell_of_segments() {
     assert!(ambo(&["check", db]).ok().contains("segments checked"));
 
     // Some of the rows deleted, in one place, so that the segment stays.
-    let some: String = (0..1000).map(|id| format!("del {id}\n")).collect();
+    let some: String = (0..1000).map(|id| format!(".del {id}\n")).collect();
     crate::program::ambo_with_input(&[db], &some).ok();
-    ambo(&[db, "-c", "settle"]).ok();
+    ambo(&[db, "-c", ".settle"]).ok();
     assert_eq!(rows(db, "orders"), ROWS - 1000);
     assert_sound(db);
 
@@ -146,11 +146,11 @@ fn storages_are_chosen_when_a_table_is_made() {
     ambo(&["alter", db, "t", "--record-compression", "lz4"])
         .fails(2, &["storage column", "nothing to change"]);
     ambo(&["advise", db, "t"]).fails(2, &["storage column", "ambo info"]);
-    ambo(&[db, "-c", "create c id:bigint,v:text --key id --storage column", "-c", "put 1 x"]).ok();
-    ambo(&[db, "-c", "create kv --storage column", "-c", "put k v", "-c", "settle"]).ok();
+    ambo(&[db, "-c", ".create c id:bigint,v:text --key id --storage column", "-c", ".put 1 x"]).ok();
+    ambo(&[db, "-c", ".create kv --storage column", "-c", ".put k v", "-c", ".settle"]).ok();
     assert_eq!(ambo(&["get", db, "-t", "kv", "k"]).ok(), "v\n");
-    ambo(&[db, "-c", "create x --storage column --record-compression zstd"]).fails(2, &["--storage btree"]);
-    ambo(&[db, "-c", "create x --storage row"]).fails(2, &["row"]);
+    ambo(&[db, "-c", ".create x --storage column --record-compression zstd"]).fails(2, &["--storage btree"]);
+    ambo(&[db, "-c", ".create x --storage row"]).fails(2, &["row"]);
     let memory = ambo(&["load", db, file, "-t", "m", "--storage", "memory"]);
     assert!(memory.err.contains("gone when this command ends"), "{memory:?}");
     memory.ok();
@@ -216,7 +216,7 @@ fn wrong_segment_files_are_named() {
         assert!(!check.out.contains("ambo check"), "it is just being checked: {check:?}");
         assert!(ambo(&["check", db, "--json"]).out.contains(name));
         // Other tables are in use.
-        ambo(&[db, "-c", "create other", "-c", "put k v", "-c", "compact", "-c", "drop other"]).ok();
+        ambo(&[db, "-c", ".create other", "-c", ".put k v", "-c", ".compact", "-c", ".drop other"]).ok();
     };
     std::fs::remove_file(path).unwrap();
     refused("missing");

@@ -48,7 +48,7 @@ fn an_index_is_made_shown_obeyed_and_dropped() {
     ambo(&["drop-index", db, "by_town_column"]).ok();
     ambo(&["drop-index", db, "by_town_column"]).fails(1, &["by_town_column"]);
     ambo(&["put", db, "-t", "towns_column", "5", "Bern", "US"]).ok();
-    let prompt = ["-c", "create-index p towns_column country", "-c", "drop-index p"];
+    let prompt = ["-c", ".create-index p towns_column country", "-c", ".drop-index p"];
     ambo(&[&[&db[..]], &prompt[..]].concat()).ok();
     assert_sound(db);
 }

@@ -206,6 +206,6 @@ fn compression_is_chosen_changed_shown_and_advised() {
     ambo(&["load", db, &file, "-t", "orders", "--record-compression", "lz4"]).fails(2, &["ambo alter"]);
     ambo(&["put", db, "-t", "plain", "k", "v"]).ok();
     ambo(&["alter", db, "plain", "--key-compression", "for"]).fails(2, &["u32 or u64"]);
-    ambo(&["-c", "alter plain --record-compression zstd:19", db]).ok();
+    ambo(&["-c", ".alter plain --record-compression zstd:19", db]).ok();
     assert!(ambo(&["info", db, "-t", "plain"]).ok().contains("zstd:19"));
 }

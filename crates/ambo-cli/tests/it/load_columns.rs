@@ -200,7 +200,7 @@ fn hostile_parquet() {
             Some(0) => {
                 assert!(rows(db, "h") <= 2500);
                 ambo(&["load", db, "--help"]).ok();
-                ambo(&[db, "-c", "drop h"]).ok();
+                ambo(&[db, "-c", ".drop h"]).ok();
             }
             Some(2) => assert!(load.err.contains(&name) || load.err.contains("key"), "{load:?}"),
             _ => panic!("round {round}: {load:?}"),

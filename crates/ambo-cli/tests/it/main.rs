@@ -8,5 +8,5 @@ mod interrupt;
 mod load;
 mod load_columns;
 mod program;
-mod prompt;
 mod records;
+mod shell;

@@ -63,6 +63,7 @@ pub fn ambo_with_input(words: &[&str], input: &str) -> Outcome {
 
 /// Waits for the end, and reads what was said meanwhile.
 pub fn finish(mut child: Child) -> Outcome {
+    drop(child.stdin.take());
     let read = |mut pipe: Box<dyn Read + Send>| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -107,6 +108,17 @@ impl Outcome {
         for word in words {
             assert!(line.contains(word), "no {word:?} in {line:?}");
         }
+    }
+
+    /// Asserts an exit code, and an explanation of several lines that has these words in it; what was printed before.
+    #[track_caller]
+    pub fn explains(self, code: i32, words: &[&str]) -> String {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert!(self.err.lines().any(|line| line.starts_with("ambo: ")), "{self:?}");
+        for word in words {
+            assert!(self.err.contains(word), "no {word:?} in {}", self.err);
+        }
+        self.out
     }
 
     /// Asserts success and one JSON document.

@@ -1,0 +1,264 @@
+//! What tables, columns and indexes there are: as rows, in the form that rows have.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use ambo::{Column, Storage, TableDefinition, TableInfo, Type};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
+
+use super::session::Session;
+use super::show;
+use crate::datum;
+use crate::engine::OrFail;
+use crate::failure::{Failure, Result};
+use crate::output::remark;
+use crate::schema::short_name;
+
+fn texts(values: impl Iterator<Item = String>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
+/// Shows columns as a statement's rows are.
+fn show(session: &mut Session<'_>, columns: Vec<(&str, ArrayRef)>) -> Result<()> {
+    let batch = RecordBatch::try_from_iter(columns)
+        .map_err(|error| Failure::Database(format!("a list cannot be made: {error}")))?;
+    let reader = show::Reader { max_rows: None, ..session.reader() };
+    let mut show = show::show(session.settings.mode, &batch.schema(), reader);
+    let out = match &mut session.file {
+        Some((_, file)) => file,
+        None => &mut *session.out,
+    };
+    show.batch(&batch, out)?;
+    show.end(out)?;
+    Ok(())
+}
+
+fn infos(session: &Session<'_>) -> Result<(Vec<TableInfo>, usize)> {
+    let info = session.store.db.info().or_fail(&session.store.dir)?;
+    for (table, what) in &info.damaged {
+        remark(&format!("{}: {what}", short_name(&table.name)));
+    }
+    let mut tables = info.tables;
+    tables.sort_by(|a, b| a.definition.name.cmp(&b.definition.name));
+    Ok((tables, info.page_size))
+}
+
+fn name(definition: &TableDefinition) -> String {
+    short_name(&definition.name).to_owned()
+}
+
+/// `.tables`
+pub fn tables(session: &mut Session<'_>) -> Result<()> {
+    let (tables, page_size) = infos(session)?;
+    if tables.is_empty() && session.is_watched() {
+        return Ok(writeln!(
+            session.out,
+            "there are no tables; CREATE TABLE makes one, .import loads a file"
+        )?);
+    }
+    show(
+        session,
+        vec![
+            ("table", texts(tables.iter().map(|table| name(&table.definition)))),
+            ("storage", texts(tables.iter().map(|table| table.definition.storage.name().to_owned()))),
+            ("columns", numbers(tables.iter().map(|table| table.definition.columns.len() as u64))),
+            ("rows", numbers(tables.iter().map(|table| table.rows))),
+            ("indexes", numbers(tables.iter().map(|table| table.indexes.len() as u64))),
+            ("bytes", numbers(tables.iter().map(|table| table.stored_bytes(page_size) + table.delta_bytes))),
+        ],
+    )
+}
+
+/// `.indexes`
+pub fn indexes(session: &mut Session<'_>) -> Result<()> {
+    let (tables, page_size) = infos(session)?;
+    let of = |table: &TableInfo, index: &TableInfo| {
+        let of = index.definition.index.as_ref()?;
+        let columns = of.columns.iter().map(|&column| table.definition.columns[column].name.as_str());
+        let columns = columns.collect::<Vec<_>>().join(", ");
+        let state = if of.ready { "" } else { ", being built" };
+        Some((columns, crate::index::kind(of.unique, of.kind) + state))
+    };
+    let all: Vec<_> =
+        tables.iter().flat_map(|table| table.indexes.iter().map(move |index| (table, index))).collect();
+    if all.is_empty() && session.is_watched() {
+        return Ok(writeln!(session.out, "there are no indexes; CREATE INDEX makes one")?);
+    }
+    let each: Vec<_> = all.iter().map(|(table, index)| of(table, index).unwrap_or_default()).collect();
+    show(
+        session,
+        vec![
+            ("index", texts(all.iter().map(|(_, index)| name(&index.definition)))),
+            ("table", texts(all.iter().map(|(table, _)| name(&table.definition)))),
+            ("columns", texts(each.iter().map(|(columns, _)| columns.clone()))),
+            ("kind", texts(each.iter().map(|(_, kind)| kind.clone()))),
+            ("entries", numbers(all.iter().map(|(_, index)| index.rows))),
+            (
+                "bytes",
+                numbers(all.iter().map(|(_, index)| index.stored_bytes(page_size) + index.delta_bytes)),
+            ),
+        ],
+    )
+}
+
+/// `.schemas`
+pub fn schemas(session: &mut Session<'_>) -> Result<()> {
+    let schemas = session.store.db.schemas();
+    show(session, vec![("schema", texts(schemas.into_iter()))])
+}
+
+/// `.describe`
+pub fn describe(session: &mut Session<'_>, wanted: &str) -> Result<()> {
+    let table = session.store.table(wanted)?;
+    let definition = table.definition();
+    let columns = &definition.columns;
+    let defaults = columns.iter().map(|column| column.default.as_ref().map_or(String::new(), literal));
+    let key = |place: usize| match definition.key.iter().position(|&column| column == place) {
+        Some(nth) if definition.key.len() > 1 => format!("{}", nth + 1),
+        Some(_) => "yes".to_owned(),
+        None => String::new(),
+    };
+    show(
+        session,
+        vec![
+            ("column", texts(columns.iter().map(|column| column.name.clone()))),
+            ("type", texts(columns.iter().map(|column| sql_type(column.kind)))),
+            ("null", Arc::new(BooleanArray::from_iter(columns.iter().map(|column| Some(column.nullable))))),
+            ("default", texts(defaults)),
+            ("key", texts((0..columns.len()).map(key))),
+        ],
+    )?;
+    if !session.is_watched() {
+        return Ok(());
+    }
+    writeln!(session.out, "storage {}", definition.storage.name())?;
+    let (tables, _) = infos(session)?;
+    let indexes = tables.iter().filter(|table| table.definition.name == definition.name);
+    for index in indexes.flat_map(|table| index_statements(table)) {
+        writeln!(session.out, "{index}")?;
+    }
+    Ok(())
+}
+
+/// `.schema`: what makes the tables again.
+pub fn schema(session: &mut Session<'_>, only: Option<&str>) -> Result<()> {
+    let only = only.map(|name| session.store.table(name)).transpose()?;
+    let only = only.map(|table| table.definition().name.clone());
+    let (tables, _) = infos(session)?;
+    let out = match &mut session.file {
+        Some((_, file)) => file,
+        None => &mut *session.out,
+    };
+    let is_meant = |table: &&TableInfo| only.as_ref().is_none_or(|only| *only == table.definition.name);
+    for table in tables.iter().filter(is_meant) {
+        writeln!(out, "{}", table_statement(&table.definition))?;
+        for index in index_statements(table) {
+            writeln!(out, "{index}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The statement that makes a table, over several lines.
+fn table_statement(table: &TableDefinition) -> String {
+    let name = quoted_path(short_name(&table.name));
+    if table.is_raw() {
+        let storage = table.storage.name();
+        return format!("-- {name} is a key-value table: .create {name} --storage {storage}");
+    }
+    let single_key = (table.key.len() == 1).then(|| table.key[0]);
+    let column = |(place, column): (usize, &Column)| {
+        let mut text = format!("  {} {}", quoted(&column.name), sql_type(column.kind));
+        if single_key == Some(place) {
+            text.push_str(" PRIMARY KEY");
+        } else if !column.nullable && !table.key.contains(&place) {
+            text.push_str(" NOT NULL");
+        }
+        if single_key == Some(place) && table.auto_increment {
+            text.push_str(" AUTO_INCREMENT");
+        }
+        if let Some(default) = &column.default {
+            text.push_str(&format!(" DEFAULT {}", literal(default)));
+        }
+        text
+    };
+    let mut lines: Vec<_> = table.columns.iter().enumerate().map(column).collect();
+    if table.key.len() > 1 {
+        let key: Vec<_> = table.key.iter().map(|&column| quoted(&table.columns[column].name)).collect();
+        lines.push(format!("  PRIMARY KEY ({})", key.join(", ")));
+    }
+    let mut text =
+        format!("CREATE TABLE {name} (\n{}\n) STORAGE = {}", lines.join(",\n"), table.storage.name());
+    if let (Some(codec), Storage::BTree | Storage::Memory) = (table.key_compression, table.storage) {
+        text.push_str(&format!(" KEY COMPRESSION = '{codec}'"));
+    }
+    if let Some(codec) = table.record_compression {
+        text.push_str(&format!(" RECORD COMPRESSION = '{codec}'"));
+    }
+    if table.record_dictionary {
+        text.push_str(" RECORD DICTIONARY = on");
+    }
+    if !table.log {
+        text.push_str(" LOG = off");
+    }
+    text + ";"
+}
+
+/// The statements that make a table's indexes.
+fn index_statements(table: &TableInfo) -> Vec<String> {
+    let statement = |index: &TableInfo| {
+        let of = index.definition.index.as_ref()?;
+        let columns: Vec<_> =
+            of.columns.iter().map(|&column| quoted(&table.definition.columns[column].name)).collect();
+        Some(format!(
+            "CREATE {}INDEX {} ON {} USING {} ({});",
+            if of.unique { "UNIQUE " } else { "" },
+            quoted_path(short_name(&index.definition.name)),
+            quoted_path(short_name(&table.definition.name)),
+            of.kind.name(),
+            columns.join(", ")
+        ))
+    };
+    table.indexes.iter().filter_map(statement).collect()
+}
+
+/// A type as statements write it.
+fn sql_type(ty: Type) -> String {
+    match ty {
+        Type::U8 => "tinyint unsigned".into(),
+        Type::U16 => "smallint unsigned".into(),
+        Type::U32 => "int unsigned".into(),
+        Type::U64 => "bigint unsigned".into(),
+        Type::Binary => "bytea".into(),
+        other => other.to_string(),
+    }
+}
+
+/// A value as statements write it.
+fn literal(value: &ambo::Datum) -> String {
+    match value {
+        ambo::Datum::Null => "NULL".into(),
+        ambo::Datum::Bool(_) => value.to_string(),
+        value if value.as_ref().as_f64().is_some() => datum::field(value).into_owned(),
+        value => format!("'{}'", datum::field(value).replace('\'', "''")),
+    }
+}
+
+/// A name as statements write it: between quotes where it would be read otherwise.
+pub(super) fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let begins_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+    match begins_well && name.chars().all(is_plain) && !super::keywords::is_reserved(name) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// `schema.table`, each as it must be written.
+pub(super) fn quoted_path(name: &str) -> String {
+    name.splitn(2, '.').map(quoted).collect::<Vec<_>>().join(".")
+}
