@@ -17,6 +17,8 @@ mod redbtable;
 mod sheet;
 #[cfg(feature = "codecs")]
 mod space;
+#[cfg(feature = "sql")]
+mod sql;
 #[cfg(feature = "codecs")]
 mod tables;
 #[cfg(feature = "codecs")]
@@ -56,6 +58,8 @@ pub enum Suite {
     Space,
     /// Column tables beside DuckDB and SQLite.
     Columns,
+    /// SQL beside SQLite and DuckDB.
+    Sql,
 }
 
 /// What one process measures: a case of a suite, at a number of threads.
@@ -71,7 +75,7 @@ pub struct Case {
 
 impl Suite {
     /// All suites, cheap ones last so that the important figures come first.
-    pub const ALL: [Suite; 11] = [
+    pub const ALL: [Suite; 12] = [
         Suite::Kekskv,
         Suite::Bulk,
         Suite::Durable,
@@ -83,6 +87,7 @@ impl Suite {
         Suite::CompressedTables,
         Suite::Space,
         Suite::Columns,
+        Suite::Sql,
     ];
 
     /// The name on the command line and of the results file.
@@ -99,6 +104,7 @@ impl Suite {
             Suite::CompressedTables => "compressed-tables",
             Suite::Space => "space",
             Suite::Columns => "columns",
+            Suite::Sql => "sql",
         }
     }
 
@@ -121,12 +127,13 @@ impl Suite {
             Suite::CompressedTables => "Tables with compressed keys and records",
             Suite::Space => "Columns: size and decoding",
             Suite::Columns => "Column tables beside DuckDB and SQLite",
+            Suite::Sql => "SQL beside SQLite and DuckDB",
         }
     }
 
     /// Whether the suite runs on engines, one after the other; in the others each case compares what it likes.
     pub fn has_engines(self) -> bool {
-        !matches!(self, Suite::Codecs | Suite::CompressedTables | Suite::Space | Suite::Columns)
+        !matches!(self, Suite::Codecs | Suite::CompressedTables | Suite::Space | Suite::Columns | Suite::Sql)
     }
 
     /// Whether a row of a suite without engines is plotted; all are in the tables.
@@ -152,7 +159,13 @@ impl Suite {
     /// Whether this program was built with what the suite compares.
     pub fn is_built(self) -> bool {
         #[allow(clippy::needless_bool, reason = "the branches are constants of the features that are built")]
-        if self.has_engines() { cfg!(feature = "stores") } else { cfg!(feature = "codecs") }
+        if self.has_engines() {
+            cfg!(feature = "stores")
+        } else if self == Suite::Sql {
+            cfg!(feature = "sql")
+        } else {
+            cfg!(feature = "codecs")
+        }
     }
 
     /// The processes that the suite runs.
@@ -187,6 +200,7 @@ impl Suite {
                 ("lineitem", &[2]),
                 ("seeks", &[2]),
             ],
+            Suite::Sql => &[("points", &[1]), ("bank", &[1, 8]), ("tpch", &[2])],
         };
         let with_threads = |&(name, threads): &(&'static str, &'static [usize])| {
             threads.iter().map(move |&threads| Case { suite: self, name, threads })
@@ -204,6 +218,8 @@ impl Case {
             Suite::Space => 1_000_000,
             #[cfg(feature = "codecs")]
             Suite::Columns => columns::records(self),
+            #[cfg(feature = "sql")]
+            Suite::Sql => sql::records(self),
             _ => 5_000_000,
         }
     }
@@ -223,7 +239,7 @@ pub fn run(case: Case, kind: Kind, options: &Options) -> Result<Vec<Figure>> {
         Suite::Durable => durable::run(&mut lab)?,
         Suite::Bulk => bulk::run(&mut lab)?,
         Suite::Open => open::run(&mut lab)?,
-        Suite::Codecs | Suite::CompressedTables | Suite::Space | Suite::Columns => {
+        Suite::Codecs | Suite::CompressedTables | Suite::Space | Suite::Columns | Suite::Sql => {
             unreachable!("suites without engines")
         }
     }
@@ -237,6 +253,8 @@ fn run_codecs(case: Case, options: &Options) -> Result<Vec<Figure>> {
         Suite::Codecs => codecs::run(&mut sheet)?,
         Suite::CompressedTables => tables::run(&mut sheet)?,
         Suite::Columns => columns::run(&mut sheet)?,
+        #[cfg(feature = "sql")]
+        Suite::Sql => sql::run(&mut sheet)?,
         _ => space::run(&mut sheet)?,
     }
     Ok(sheet.finish())

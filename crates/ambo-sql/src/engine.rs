@@ -15,7 +15,7 @@ use datafusion::{
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::{Error, ErrorKind, Result, prepared::KnownStatements};
+use crate::{Error, ErrorKind, Result, prepared::KnownStatements, table::AggregateInStorage};
 
 /// How statements are run.
 #[derive(Clone, Debug)]
@@ -94,6 +94,7 @@ impl SqlEngine {
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
             .with_default_features()
+            .with_optimizer_rule(Arc::new(AggregateInStorage))
             .build())
     }
 

@@ -110,6 +110,16 @@ impl Select {
         Ok(())
     }
 
+    /// The places of the columns that are read.
+    pub fn columns_read(&self) -> &[usize] {
+        &self.plan.columns
+    }
+
+    /// What is asked of which columns, by their places.
+    pub fn filters(&self) -> impl Iterator<Item = (usize, &Test)> {
+        self.plan.filters.iter().map(|filter| (filter.column, &filter.test))
+    }
+
     /// The filters in words.
     pub fn describe(&self) -> String {
         let definition = self.table.definition();

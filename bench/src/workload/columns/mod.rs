@@ -9,8 +9,8 @@ mod day;
 mod integers;
 mod lineitem;
 mod mixed;
-mod parquet;
-mod peer;
+pub mod parquet;
+pub mod peer;
 mod queries;
 mod seeks;
 mod wide;
@@ -65,7 +65,7 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
 }
 
 /// Processes that wanted a processor in the last minute, of the whole machine.
-fn load_average() -> Result<f64> {
+pub fn load_average() -> Result<f64> {
     let text = std::fs::read_to_string("/proc/loadavg")?;
     Ok(text.split(' ').next().unwrap_or_default().parse()?)
 }
@@ -114,7 +114,7 @@ fn open(sheet: &Sheet, dir: &Path, sync: Sync) -> Result<Database> {
     Ok(options(sheet, sync).open(dir)?)
 }
 
-fn options(sheet: &Sheet, sync: Sync) -> ambo::Options {
+pub fn options(sheet: &Sheet, sync: Sync) -> ambo::Options {
     let cache = sheet.options.cache_mib.unwrap_or(CACHE_MIB) << 20;
     ambo::Options::new().cache_bytes(cache).delta_bytes(sheet.options.buffer_mib << 20).sync(sync)
 }
@@ -130,7 +130,7 @@ fn forget_files(dir: &Path) -> Result<()> {
 }
 
 /// `seeks`, 10,000,000 and `on b` become `seeks, 10 M rows: on b`.
-fn label(group: &str, rows: u64, what: &str) -> String {
+pub fn label(group: &str, rows: u64, what: &str) -> String {
     let rows = match rows {
         n if n.is_multiple_of(100_000) && n >= 1_000_000 => format!("{} M", n as f64 / 1e6),
         n if n.is_multiple_of(1000) => format!("{} k", n / 1000),
@@ -140,7 +140,7 @@ fn label(group: &str, rows: u64, what: &str) -> String {
 }
 
 /// The shortest of some repetitions, in seconds, and what the last returned.
-fn fastest<R>(mut work: impl FnMut() -> Result<R>) -> Result<(f64, R)> {
+pub fn fastest<R>(mut work: impl FnMut() -> Result<R>) -> Result<(f64, R)> {
     let mut least = Duration::MAX;
     let begin = Instant::now();
     let mut times = 0;
@@ -156,7 +156,7 @@ fn fastest<R>(mut work: impl FnMut() -> Result<R>) -> Result<(f64, R)> {
 }
 
 /// Times each operation; returns their latencies and the seconds of all.
-fn each<T>(
+pub fn each<T>(
     of: impl IntoIterator<Item = T>,
     mut work: impl FnMut(T) -> Result<()>,
 ) -> Result<(Latencies, f64)> {
@@ -173,7 +173,7 @@ fn each<T>(
 }
 
 /// Adds rate and percentiles of operations.
-fn add_operations(sheet: &mut Sheet, data: &str, whose: &str, latencies: &Latencies, rate: f64) {
+pub fn add_operations(sheet: &mut Sheet, data: &str, whose: &str, latencies: &Latencies, rate: f64) {
     let [(_, p50), (_, p99), ..] = latencies.percentiles();
     sheet.figure(data, whose, "rate", "1/s", rate);
     sheet.figure(data, whose, "p50", "µs", p50);
@@ -181,7 +181,7 @@ fn add_operations(sheet: &mut Sheet, data: &str, whose: &str, latencies: &Latenc
 }
 
 /// Latencies that a peer measured, in microseconds.
-fn latencies(us: &[f64]) -> Latencies {
+pub fn latencies(us: &[f64]) -> Latencies {
     let mut latencies = Latencies::new();
     us.iter().for_each(|us| latencies.record(Duration::from_secs_f64(us / 1e6)));
     latencies

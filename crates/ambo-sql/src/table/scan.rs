@@ -16,17 +16,18 @@ use arrow::{
     datatypes::SchemaRef,
 };
 use datafusion::{
-    common::{Result, tree_node::TreeNodeRecursion},
+    common::{Result, Statistics, stats::Precision, tree_node::TreeNodeRecursion},
     execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext},
     physical_expr::{EquivalenceProperties, PhysicalExpr},
     physical_plan::{
-        DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+        DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
         execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions, SchedulingType},
         metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
     },
 };
 use futures::Stream;
 
+use super::statistics::statistics;
 use crate::error::outer;
 
 /// Rows of a batch from tables that are stored as rows.
@@ -162,6 +163,22 @@ impl ExecutionPlan for TableScanExec {
 
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let mut all = statistics(&self.view, &self.select, &self.schema).map_err(outer)?;
+        if self.limit.is_some() || (args.partition().is_some() && self.partitions() > 1) {
+            all = all.to_inexact();
+            let share = if args.partition().is_some() { self.partitions() } else { 1 };
+            let rows = all.num_rows.get_value().map(|rows| rows / share);
+            let rows = rows.map(|rows| self.limit.map_or(rows, |limit| rows.min(limit)));
+            all.num_rows = rows.map_or(Precision::Absent, Precision::Inexact);
+        }
+        Ok(Arc::new(all))
     }
 
     fn supports_limit_pushdown(&self) -> bool {

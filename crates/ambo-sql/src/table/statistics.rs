@@ -1,0 +1,95 @@
+//! What is known of the rows of a scan before it is run, for those who choose between plans.
+
+use ambo::{Compare, Datum, Select, Snapshot, TableStatistics, Test};
+use arrow::datatypes::SchemaRef;
+use datafusion::common::{ColumnStatistics, ScalarValue, Statistics, stats::Precision};
+
+use crate::value::scalar;
+
+/// The share of rows that a condition leaves of which nothing is known.
+const UNKNOWN_SHARE: f64 = 0.2;
+
+/// Statistics of what a scan hands out. They are exact only where the figures are those of this moment and nothing is filtered.
+pub(super) fn statistics(view: &Snapshot, select: &Select, schema: &SchemaRef) -> ambo::Result<Statistics> {
+    let known = view.statistics(select.table())?;
+    let share: f64 = select.filters().map(|(column, test)| share(&known, column, test)).product();
+    let is_whole = select.filters().next().is_none();
+    let rows = known.rows.value as usize;
+    let num_rows = match (is_whole, known.rows.is_exact) {
+        (true, true) => Precision::Exact(rows),
+        (true, false) => Precision::Inexact(rows),
+        (false, _) => Precision::Inexact(((rows as f64 * share) as usize).max(1)),
+    };
+    let mut bytes = 0;
+    let mut columns = Vec::new();
+    for (&column, field) in select.columns_read().iter().zip(schema.fields()) {
+        bytes += field.data_type().primitive_width().unwrap_or(24);
+        let Some(known) = known.columns.get(column) else {
+            columns.push(ColumnStatistics::new_unknown());
+            continue;
+        };
+        let precision = |value: ScalarValue, is_exact: bool| match is_exact && is_whole {
+            true => Precision::Exact(value),
+            false => Precision::Inexact(value),
+        };
+        let bound = |figure: &Option<ambo::Figure<Datum>>| match figure {
+            Some(figure) => match scalar(&figure.value).cast_to(field.data_type()) {
+                Ok(value) => precision(value, figure.is_exact),
+                Err(_) => Precision::Absent,
+            },
+            None => Precision::Absent,
+        };
+        let distinct = known.distinct.map_or(Precision::Absent, |figure| {
+            Precision::Inexact((figure.value as usize).min(*num_rows.get_value().unwrap_or(&usize::MAX)))
+        });
+        columns.push(ColumnStatistics {
+            null_count: match known.nulls.is_exact && is_whole {
+                true => Precision::Exact(known.nulls.value as usize),
+                false => Precision::Inexact(known.nulls.value as usize),
+            },
+            min_value: bound(&known.min),
+            max_value: bound(&known.max),
+            distinct_count: distinct,
+            ..ColumnStatistics::new_unknown()
+        });
+    }
+    let total_byte_size = num_rows.multiply(&Precision::Inexact(bytes));
+    Ok(Statistics { num_rows, total_byte_size, column_statistics: columns })
+}
+
+/// The share of rows that a condition leaves, if values are spread evenly.
+fn share(known: &TableStatistics, column: usize, test: &Test) -> f64 {
+    let Some(of) = known.columns.get(column) else { return UNKNOWN_SHARE };
+    let one = of.distinct.map_or(0.1, |distinct| 1.0 / (distinct.value.max(1) as f64));
+    let number = |value: &Datum| match value {
+        Datum::Date32(days) => Some(f64::from(*days)),
+        Datum::Timestamp(micros) => Some(*micros as f64),
+        value => value.as_ref().as_f64(),
+    };
+    let bounds = || {
+        let (min, max) = (number(&of.min.as_ref()?.value)?, number(&of.max.as_ref()?.value)?);
+        (max > min).then_some((min, max - min))
+    };
+    // The share of values below one.
+    let below = |value: &Datum| {
+        let (min, width) = bounds()?;
+        Some(((number(value)? - min) / width).clamp(0.0, 1.0))
+    };
+    let nulls = of.nulls.value as f64 / (known.rows.value.max(1) as f64);
+    match test {
+        Test::Compare(Compare::Equal, _) => one,
+        Test::Compare(Compare::NotEqual, _) => 1.0 - one,
+        Test::Compare(Compare::Less | Compare::LessEqual, value) => below(value).unwrap_or(UNKNOWN_SHARE),
+        Test::Compare(Compare::Greater | Compare::GreaterEqual, value) => {
+            below(value).map_or(UNKNOWN_SHARE, |below| 1.0 - below)
+        }
+        Test::Between(low, high) => match (below(low), below(high)) {
+            (Some(low), Some(high)) => (high - low).max(one.min(1.0)),
+            _ => UNKNOWN_SHARE,
+        },
+        Test::In(values) => (one * values.len() as f64).min(1.0),
+        Test::Prefix(_) | Test::Contains(_) => 0.1,
+        Test::IsNull => nulls,
+        Test::IsNotNull => 1.0 - nulls,
+    }
+}
