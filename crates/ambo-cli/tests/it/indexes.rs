@@ -31,6 +31,17 @@ fn an_index_is_made_shown_obeyed_and_dropped() {
         let checked = ambo(&["check", db, "--json"]).json();
         assert_eq!(checked["indexes"], if storage == "btree" { 2 } else { 4 });
         assert_sound(db);
+        let bitmap = ["create-index", db, "of_country", table, "country", "--bitmap"];
+        if storage == "btree" {
+            ambo(&bitmap).fails(2, &["storage column"]);
+        } else {
+            ambo(&bitmap).ok();
+            let info = ambo(&["info", db, "-t", table, "--json"]).json();
+            assert_eq!(info["tables"][0]["indexes"][2]["kind"], "bitmap");
+            ambo(&["alter", db, table, "--storage", "btree"]).fails(2, &["of_country", "drop it first"]);
+            assert_sound(db);
+            ambo(&["drop-index", db, "of_country"]).ok();
+        }
     }
     // Indexes stay right when their table's storage is changed.
     let changed = ambo(&["alter", db, "towns_column", "--storage", "btree"]).ok();

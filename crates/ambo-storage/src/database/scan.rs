@@ -272,25 +272,33 @@ impl TableScan {
         init: impl Fn() -> S + Sync,
         step: impl Fn(&mut S, &Morsel<'_>) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
+        let units: Vec<usize> = (0..self.units.len()).collect();
+        self.fold_units(&units, threads, init, step)
+    }
+
+    fn fold_units<S: Send>(
+        &self,
+        units: &[usize],
+        threads: usize,
+        init: impl Fn() -> S + Sync,
+        step: impl Fn(&mut S, &Morsel<'_>) -> Result<()> + Sync,
+    ) -> Result<Vec<S>> {
         let next = AtomicUsize::new(0);
         let work = || -> Result<S> {
             let mut state = init();
             loop {
-                let unit = next.fetch_add(1, Ordering::Relaxed);
-                if unit >= self.units.len() {
-                    return Ok(state);
-                }
-                let done = self.morsel(unit).and_then(|morsel| match morsel {
+                let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(state) };
+                let done = self.morsel(*unit).and_then(|morsel| match morsel {
                     Some(morsel) => step(&mut state, &morsel),
                     None => Ok(()),
                 });
                 if done.is_err() {
-                    next.store(self.units.len(), Ordering::Relaxed);
+                    next.store(units.len(), Ordering::Relaxed);
                     done?;
                 }
             }
         };
-        let others = threads.min(self.units.len()).saturating_sub(1);
+        let others = threads.min(units.len()).saturating_sub(1);
         std::thread::scope(|scope| {
             let others: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
             let own = work();
@@ -303,15 +311,38 @@ impl TableScan {
 
     /// How many rows are selected.
     pub fn count(&self, threads: usize) -> Result<u64> {
-        let counts = self.fold(
-            threads,
-            || 0u64,
-            |count, morsel| {
-                *count += morsel.selected() as u64;
-                Ok(())
-            },
-        )?;
-        Ok(counts.into_iter().sum())
+        let (counted, units) = self.count_by_indexes();
+        let add = |count: &mut u64, morsel: &Morsel<'_>| {
+            *count += morsel.selected() as u64;
+            Ok(())
+        };
+        let counts = self.fold_units(&units, threads, || 0u64, add)?;
+        Ok(counts.into_iter().sum::<u64>() + counted)
+    }
+
+    /// The rows that bitmap indexes count, and the units of the others.
+    fn count_by_indexes(&self) -> (u64, Vec<usize>) {
+        let mut counted = 0;
+        let mut last = None;
+        let mut is_counted = |unit: &usize| {
+            let (Unit::Group { run, part, .. }, Some((selection, left))) =
+                (self.units[*unit], &self.selection)
+            else {
+                return false;
+            };
+            if last.is_none_or(|(place, _)| place != (run, part)) {
+                let replaced = self.fresh.iter().filter_map(|fresh| fresh.layer.replaced(run, part));
+                let count = match left.is_empty() {
+                    true => selection.count(&self.columns, (run, part), replaced),
+                    false => None,
+                };
+                counted += count.unwrap_or(0);
+                last = Some(((run, part), count.is_some()));
+            }
+            last.is_some_and(|(_, is_counted)| is_counted)
+        };
+        let units = (0..self.units.len()).filter(|unit| !is_counted(unit)).collect();
+        (counted, units)
     }
 
     /// The sum of the selected rows' values at a place of the projection, in units of the last digit if they are decimals; none if no

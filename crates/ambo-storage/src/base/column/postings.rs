@@ -18,6 +18,7 @@ use ambo_codec::{
     bitmap::{Bitmap, BitmapRef, Positions},
     column::{Block, Compare, Kind},
 };
+use rapidhash::fast::RandomState;
 
 use super::{
     bounds,
@@ -144,23 +145,27 @@ impl Codes {
                 return Ok(Self { values, rows: numbers.into_iter().map(u32::from).collect() });
             }
         }
-        if let Some(codes) = block.text().and_then(|text| text.codes()).filter(|codes| !codes.is_shared()) {
-            let mut rows = Vec::new();
-            codes.read(0..block.rows(), &mut rows)?;
-            let values: Vec<_> = codes.entries()?.iter().map(<[u8]>::to_vec).collect();
-            if rows.iter().all(|number| (*number as usize) < values.len()) {
-                return Ok(Self { values, rows });
+        if let Some(codes) = block.text().and_then(|text| text.codes()) {
+            let entries = codes.entries()?;
+            // A dictionary that blocks share may have many more entries than this block needs.
+            if entries.len() <= block.rows() {
+                let mut rows = Vec::new();
+                codes.read(0..block.rows(), &mut rows)?;
+                let values: Vec<_> = entries.iter().map(<[u8]>::to_vec).collect();
+                if rows.iter().all(|number| (*number as usize) < values.len()) {
+                    return Ok(Self { values, rows });
+                }
             }
         }
         let mut buffer = ColumnBuffer::new(ty);
         buffer.append_block(block, 0..block.rows())?;
-        let mut numbers: HashMap<Vec<u8>, u32> = HashMap::new();
+        let mut numbers: HashMap<ValueRef<'_>, u32, RandomState> = HashMap::default();
         let mut codes = Self { values: Vec::new(), rows: Vec::with_capacity(block.rows()) };
         for row in 0..block.rows() {
-            let value = if buffer.is_valid(row) { key(buffer.get(row)?) } else { Vec::new() };
+            let value = if buffer.is_valid(row) { buffer.get(row)? } else { ValueRef::Null };
             let next = numbers.len() as u32;
-            let number = *numbers.entry(value).or_insert_with_key(|value| {
-                codes.values.push(value.clone());
+            let number = *numbers.entry(value).or_insert_with(|| {
+                codes.values.push(key(value));
                 next
             });
             codes.rows.push(number);

@@ -51,6 +51,21 @@ impl Selection {
         Ok(Self { rows })
     }
 
+    /// How many rows of a part are left of those that answer, without `gone`; none if filters were not answered.
+    pub fn count<'g>(
+        &self,
+        set: &'g ColumnSet,
+        (run, part): (usize, usize),
+        gone: impl Iterator<Item = &'g Bitmap>,
+    ) -> Option<u64> {
+        let selected = self.of(run, part).filter(|selected| selected.is_whole)?;
+        let deleted = set.runs()[run].parts[part].deleted.as_ref().map(|deleted| &deleted.rows);
+        let mut gone = gone.chain(deleted);
+        let Some(first) = gone.next() else { return Some(selected.rows.cardinality()) };
+        let left = gone.fold(selected.rows.and_not(first), |left, gone| left.and_not(gone));
+        Some(left.cardinality())
+    }
+
     /// The rows of a part, if they are known.
     pub fn of(&self, run: usize, part: usize) -> Option<&Selected> {
         self.rows[run][part].as_ref()
