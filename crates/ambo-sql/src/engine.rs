@@ -15,7 +15,7 @@ use datafusion::{
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, cooperative::CooperativeJoins};
 
 /// How statements are run.
 #[derive(Clone, Debug)]
@@ -87,6 +87,7 @@ impl SqlEngine {
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
             .with_default_features()
+            .with_physical_optimizer_rule(Arc::new(CooperativeJoins))
             .build())
     }
 
