@@ -15,7 +15,9 @@ use datafusion::{
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::{Error, ErrorKind, Result, prepared::KnownStatements, table::AggregateInStorage};
+use crate::{
+    Error, ErrorKind, Result, cooperative::CooperativeJoins, prepared::KnownStatements, table::AggregateInStorage,
+};
 
 /// How statements are run.
 #[derive(Clone, Debug)]
@@ -95,6 +97,7 @@ impl SqlEngine {
             .with_runtime_env(self.runtime_env()?)
             .with_default_features()
             .with_optimizer_rule(Arc::new(AggregateInStorage))
+            .with_physical_optimizer_rule(Arc::new(CooperativeJoins))
             .build())
     }
 

@@ -23,6 +23,7 @@
 
 mod connection;
 mod convert;
+mod cooperative;
 mod database;
 mod engine;
 mod error;

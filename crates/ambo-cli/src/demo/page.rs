@@ -117,7 +117,7 @@ pub fn write(account: &Account, dir: &Path, out: &mut Output) -> io::Result<()> 
         duration(account.total),
         dir = dir.display()
     )?;
-    writeln!(out, "  ambo {}             a prompt; `help` lists its commands", dir.display())?;
+    writeln!(out, "  ambo {}             a SQL prompt; `.help` lists its commands", dir.display())?;
     writeln!(out, "  ambo info {}        tables and figures", dir.display())
 }
 

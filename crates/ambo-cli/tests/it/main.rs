@@ -10,3 +10,4 @@ mod load_columns;
 mod program;
 mod records;
 mod shell;
+mod terminal;
