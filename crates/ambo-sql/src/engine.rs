@@ -21,7 +21,7 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Clone, Debug)]
 #[must_use = "options do nothing until a database is opened with them"]
 pub struct SqlOptions {
-    threads: usize,
+    pub(crate) threads: usize,
     memory_bytes: usize,
 }
 

@@ -1,14 +1,23 @@
 //! The statements, a file each or for each kind.
 
+mod assignment;
+mod conflict;
 mod create_table;
+mod delete;
 mod drop;
+mod evaluate;
+mod incoming;
 mod insert;
+mod load;
 mod query;
+mod returning;
+mod target;
 mod transaction;
+mod update;
 
 use datafusion::{common::ScalarValue, sql::sqlparser::ast};
 
-use crate::{Connection, Error, Result, Rows, parse::Statement};
+use crate::{Connection, Error, Result, Rows, parse::Statement, planner::number_parameters};
 
 /// A statement that was named by PREPARE.
 pub(crate) struct Prepared;
@@ -28,13 +37,24 @@ pub(crate) fn run(
 
 fn run_sql(
     connection: &mut Connection,
-    statement: ast::Statement,
+    mut statement: ast::Statement,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     use ast::Statement as S;
+    if let S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) = &statement {
+        number_parameters(&mut statement)?;
+    }
+    if let S::Query(query) = &mut statement
+        && let (ast::SetExpr::Insert(inner)
+        | ast::SetExpr::Update(inner)
+        | ast::SetExpr::Delete(inner)
+        | ast::SetExpr::Merge(inner)) = &*query.body
+    {
+        return write(connection, inner.clone(), query.with.take(), params);
+    }
     match statement {
         S::Query(_) | S::Explain { .. } => query::run(connection, statement, params),
-        S::Insert(insert) => insert::run(connection, insert, params),
+        S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => write(connection, statement, None, params),
         S::StartTransaction { .. }
         | S::Commit { .. }
         | S::Rollback { .. }
@@ -46,5 +66,22 @@ fn run_sql(
             let words: Vec<_> = text.split_whitespace().take(3).collect();
             Err(Error::invalid(format!("not supported: {} …", words.join(" "))))
         }
+    }
+}
+
+/// A statement that writes rows, with the CTEs before it.
+fn write(
+    connection: &mut Connection,
+    statement: ast::Statement,
+    with: Option<ast::With>,
+    params: &[ScalarValue],
+) -> Result<Rows<'static>> {
+    use ast::Statement as S;
+    let with = with.as_ref();
+    match &statement {
+        S::Insert(of) => insert::run(connection, of, with, params),
+        S::Update(of) => Ok(connection.write(params, |work| update::apply(work, of, with))?.rows("UPDATE")),
+        S::Delete(of) => Ok(connection.write(params, |work| delete::apply(work, of, with))?.rows("DELETE")),
+        other => Err(Error::invalid(format!("not supported: {other}"))),
     }
 }

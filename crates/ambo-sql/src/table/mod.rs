@@ -4,4 +4,4 @@ pub(crate) mod filter;
 mod provider;
 mod scan;
 
-pub(crate) use provider::StoredTable;
+pub(crate) use provider::{ROW_NUMBER, StoredTable};
