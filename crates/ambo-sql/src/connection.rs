@@ -84,7 +84,13 @@ impl Work<'_> {
 
 impl Connection {
     pub(crate) fn new(engine: Arc<SqlEngine>) -> Self {
-        Self { engine, scope: Scope::Auto, prepared: HashMap::new(), interrupter: Interrupter::default(), progress: Progress::default() }
+        Self {
+            engine,
+            scope: Scope::Auto,
+            prepared: HashMap::new(),
+            interrupter: Interrupter::default(),
+            progress: Progress::default(),
+        }
     }
 
     /// What ends a statement of this connection from another thread.
@@ -188,7 +194,8 @@ impl Connection {
             Scope::Open(open) => {
                 let before = open.transaction.savepoint();
                 let transaction = &mut open.transaction;
-                let result = act(&mut Work { engine, transaction, interrupter, params, is_auto: false, progress });
+                let result =
+                    act(&mut Work { engine, transaction, interrupter, params, is_auto: false, progress });
                 if result.is_err() {
                     open.transaction.rollback_to(before)?;
                 }

@@ -43,8 +43,9 @@ fn parts(assignment: &Assignment, wanted: usize) -> Result<Vec<Expr>> {
         Expr::Nested(value) if wanted == 1 => Ok(vec![*value.clone()]),
         Expr::Subquery(query) => {
             let SetExpr::Select(select) = &*query.body else { return unlike() };
-            let is_plain =
-                |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
+            let is_plain = |item: &SelectItem| {
+                matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. })
+            };
             if select.projection.len() != wanted
                 || select.distinct.is_some()
                 || !select.projection.iter().all(is_plain)
@@ -68,7 +69,9 @@ fn parts(assignment: &Assignment, wanted: usize) -> Result<Vec<Expr>> {
 /// The expression, or the default of the column if that is what it says.
 pub(super) fn or_default(target: &Target, place: usize, expr: Expr, params: &mut Vec<ScalarValue>) -> Expr {
     match &expr {
-        Expr::Identifier(name) if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default") => {
+        Expr::Identifier(name)
+            if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default") =>
+        {
             params.push(scalar(&default_of(&target.definition().columns[place])));
             Expr::value(Value::Placeholder(format!("${}", params.len())))
         }

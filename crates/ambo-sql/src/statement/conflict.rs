@@ -60,9 +60,8 @@ impl OnConflict {
     /// What a statement says of it.
     pub(super) fn new(target: &Target, insert: &ast::Insert, params: &mut Vec<ScalarValue>) -> Result<Self> {
         let simple = match insert {
-            ast::Insert { replace_into: true, .. } | ast::Insert { or: Some(SqliteOnConflict::Replace), .. } => {
-                Act::Replace
-            }
+            ast::Insert { replace_into: true, .. }
+            | ast::Insert { or: Some(SqliteOnConflict::Replace), .. } => Act::Replace,
             ast::Insert { ignore: true, .. } | ast::Insert { or: Some(SqliteOnConflict::Ignore), .. } => {
                 Act::Ignore
             }
@@ -70,7 +69,9 @@ impl OnConflict {
         };
         let Some(on) = &insert.on else { return Ok(Self { by: all(target)?, act: simple }) };
         if !matches!(simple, Act::Refuse) {
-            return Err(Error::invalid("ON CONFLICT and REPLACE or IGNORE say two things about the same rows"));
+            return Err(Error::invalid(
+                "ON CONFLICT and REPLACE or IGNORE say two things about the same rows",
+            ));
         }
         let (by, set, selection) = match on {
             OnInsert::DuplicateKeyUpdate(set) => (all(target)?, set, None),
@@ -93,7 +94,9 @@ impl OnConflict {
             )));
         }
         if target.alias == EXCLUDED {
-            return Err(Error::invalid("excluded is what the new row is called; give the table another name"));
+            return Err(Error::invalid(
+                "excluded is what the new row is called; give the table another name",
+            ));
         }
         let (mut set, mut selection) = (set.to_vec(), selection);
         mean_excluded(&mut set);

@@ -43,7 +43,8 @@ impl Frame {
     ) -> Result<Self> {
         let names = columns.iter().map(|(table, field)| (table.clone(), field.name().clone())).collect();
         // A name of its own for each, whatever they are called.
-        let own = |(nth, (_, field)): (usize, (_, Field))| field.with_name(format!("c{nth}")).with_nullable(true);
+        let own =
+            |(nth, (_, field)): (usize, (_, Field))| field.with_name(format!("c{nth}")).with_nullable(true);
         let schema = Arc::new(Schema::new(columns.into_iter().enumerate().map(own).collect::<Vec<_>>()));
         let batches = batches.into_iter().map(|batch| {
             let rows = batch.num_rows();
@@ -114,4 +115,3 @@ impl Frame {
         Ok((schema, planner.collect(&plan)?))
     }
 }
-

@@ -111,10 +111,7 @@ pub(super) fn check(definition: &TableDefinition, rows: &RecordBatch, first: u64
         let row = (0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0) as u64 + first;
         return Err(Error::new(
             ErrorKind::Constraint,
-            format!(
-                "row {row}: column \"{}\" of table \"{}\" cannot be NULL",
-                column.name, definition.name
-            ),
+            format!("row {row}: column \"{}\" of table \"{}\" cannot be NULL", column.name, definition.name),
         ));
     }
     Ok(())
@@ -142,7 +139,11 @@ pub(super) fn assign(array: &ArrayRef, column: &Column, first: u64) -> Result<Ar
     for row in 0..array.len() {
         if let Err(error) = strict_cast(&array.slice(row, 1), &to) {
             let row = first + row as u64;
-            return Err(Error::invalid(format!("row {row}: column \"{}\": {}", column.name, error.message())));
+            return Err(Error::invalid(format!(
+                "row {row}: column \"{}\": {}",
+                column.name,
+                error.message()
+            )));
         }
     }
     Err(whole)

@@ -4,21 +4,20 @@ use ambo::Datum;
 use arrow::array::RecordBatch;
 use datafusion::{
     common::ScalarValue,
-    sql::sqlparser::ast::{self, Expr, ObjectName, SetExpr, SqliteOnConflict},
+    sql::sqlparser::ast::{self, ObjectName, SetExpr, SqliteOnConflict},
 };
 
 use super::{
-    assignment::or_default,
     conflict::{Conflicts, OnConflict},
     incoming::{Batches, Stream, check, complete},
     load::Bulk,
     returning::{Returning, Written},
     target::Target,
+    values,
 };
 use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
-
     value::{self, Values},
 };
 
@@ -54,17 +53,8 @@ fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) ->
     let target = Target::new(work, name, alias)?;
     target.unqualify(&mut insert.returning);
     let mut params = work.params.to_vec();
-    let set = std::mem::take(&mut insert.assignments);
-    let mut source = insert.source.take();
-    let columns = match set.is_empty() {
-        true => columns(&target, &insert.columns)?,
-        false => {
-            let set = super::assignment::assignments(&target, &set, &mut params)?;
-            let (columns, values): (Vec<_>, Vec<_>) = set.into_iter().unzip();
-            source = Some(values_query(vec![values]));
-            columns
-        }
-    };
+    let source = insert.source.take();
+    let columns = columns(&target, &insert.columns)?;
     let on = OnConflict::new(&target, &insert, &mut params)?;
     let is_values = source.as_ref().is_none_or(|source| matches!(*source.body, SetExpr::Values(_)));
     let mut batches: Batches = match source {
@@ -73,14 +63,23 @@ fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) ->
             if let Some(with) = with {
                 merge_with(&mut source, with)?;
             }
-            prepare_values(&target, &columns, &mut source, &mut params)?;
-            let planner = work.planner()?;
-            let plan = planner.plan_query(&source, &params)?;
-            let given = plan.schema().fields().len();
-            if given != columns.len() {
-                return Err(Error::invalid(format!("{} columns are named, {given} are given", columns.len())));
+            if let SetExpr::Values(rows) = &mut *source.body {
+                values::prepare(&target, &columns, rows, &mut params)?;
             }
-            Box::new(Stream::new(&planner, &plan)?)
+            let planner = work.planner()?;
+            if is_values {
+                values::batches(&planner, &source, &params)?
+            } else {
+                let plan = planner.plan_query(&source, &params)?;
+                let given = plan.schema().fields().len();
+                if given != columns.len() {
+                    return Err(Error::invalid(format!(
+                        "{} columns are named, {given} are given",
+                        columns.len()
+                    )));
+                }
+                Box::new(Stream::new(&planner, &plan)?)
+            }
         }
     };
 
@@ -130,10 +129,10 @@ pub(super) fn insert_rows(
             _ => complete(definition, columns, &batch, first)?,
         };
         check(definition, &rows, first)?;
-        let values = Values::new(&rows);
+        let of_rows = Values::new(&rows);
         let mut written = Vec::new();
         for row in 0..rows.num_rows() {
-            conflicts.insert(work, values.row(row)?, &mut written)?;
+            conflicts.insert(work, of_rows.row(row)?, &mut written)?;
         }
         conflicts.flush(work, &mut written)?;
         first += rows.num_rows() as u64;
@@ -166,6 +165,7 @@ fn refuse(insert: &ast::Insert) -> Result<()> {
         ast::Insert { or: Some(SqliteOnConflict::Rollback | SqliteOnConflict::Fail), .. } => {
             "OR ROLLBACK and OR FAIL: a statement that fails takes back itself"
         }
+        insert if !insert.assignments.is_empty() => "INSERT … SET",
         insert if !insert.after_columns.is_empty() || insert.multi_table_insert_type.is_some() => {
             "INSERT into several tables"
         }
@@ -186,18 +186,6 @@ fn defaults() -> Result<RecordBatch> {
     super::incoming::rows_of(arrow::datatypes::Schema::empty().into(), Vec::new(), 1)
 }
 
-fn values_query(rows: Vec<Vec<Expr>>) -> Box<ast::Query> {
-    let mut query = super::target::Parts::default().query();
-    let rows = rows.into_iter().map(|content| ast::Parens {
-        opening_token: ast::helpers::attached_token::AttachedToken::empty(),
-        content,
-        closing_token: ast::helpers::attached_token::AttachedToken::empty(),
-    });
-    *query.body =
-        SetExpr::Values(ast::Values { explicit_row: false, value_keyword: false, rows: rows.collect() });
-    Box::new(query)
-}
-
 /// Gives the query the CTEs of the statement.
 pub(super) fn merge_with(query: &mut ast::Query, with: &ast::With) -> Result<()> {
     match &query.with {
@@ -206,29 +194,3 @@ pub(super) fn merge_with(query: &mut ast::Query, with: &ast::With) -> Result<()>
     }
     Ok(())
 }
-
-/// Sees to it that all rows of VALUES are as long as there are columns, and that DEFAULT among them is a value.
-fn prepare_values(
-    target: &Target,
-    columns: &[usize],
-    source: &mut ast::Query,
-    params: &mut Vec<ScalarValue>,
-) -> Result<()> {
-    let SetExpr::Values(values) = &mut *source.body else { return Ok(()) };
-    for (nth, row) in values.rows.iter_mut().enumerate() {
-        if row.content.len() != columns.len() {
-            return Err(Error::invalid(format!(
-                "row {}: {} values for {} columns",
-                nth + 1,
-                row.content.len(),
-                columns.len()
-            )));
-        }
-        for (expr, &place) in row.content.iter_mut().zip(columns) {
-            let null = Expr::value(ast::Value::Null);
-            *expr = or_default(target, place, std::mem::replace(expr, null), params);
-        }
-    }
-    Ok(())
-}
-

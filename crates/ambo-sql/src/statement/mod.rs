@@ -6,21 +6,24 @@ mod create_table;
 mod delete;
 mod drop;
 mod evaluate;
+mod for_update;
 mod incoming;
 mod insert;
 mod load;
+mod merge;
+mod prepare;
 mod query;
 mod returning;
 mod target;
 mod transaction;
 mod update;
+mod values;
 
 use datafusion::{common::ScalarValue, sql::sqlparser::ast};
 
 use crate::{Connection, Error, Result, Rows, parse::Statement, planner::number_parameters};
 
-/// A statement that was named by PREPARE.
-pub(crate) struct Prepared;
+pub(crate) use prepare::Prepared;
 
 /// Runs a statement.
 pub(crate) fn run(
@@ -44,23 +47,42 @@ fn run_sql(
     if let S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) = &statement {
         number_parameters(&mut statement)?;
     }
+    match (for_update::locking_queries(&statement), &statement) {
+        (0, _) => {}
+        (1, S::Query(query)) if !query.locks.is_empty() => {
+            let locked = connection.write(params, |work| for_update::apply(work, query))?;
+            return Ok(locked.rows("SELECT").with_tag("SELECT", None));
+        }
+        _ => {
+            return Err(Error::invalid(
+                "FOR UPDATE stands at the end of a SELECT of its own, not inside of another statement",
+            ));
+        }
+    }
     if let S::Query(query) = &mut statement
-        && let (ast::SetExpr::Insert(inner)
+        && let ast::SetExpr::Insert(inner)
         | ast::SetExpr::Update(inner)
         | ast::SetExpr::Delete(inner)
-        | ast::SetExpr::Merge(inner)) = &*query.body
+        | ast::SetExpr::Merge(inner) = &*query.body
     {
         return write(connection, inner.clone(), query.with.take(), params);
     }
     match statement {
         S::Query(_) | S::Explain { .. } => query::run(connection, statement, params),
-        S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => write(connection, statement, None, params),
+        S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => {
+            write(connection, statement, None, params)
+        }
         S::StartTransaction { .. }
         | S::Commit { .. }
         | S::Rollback { .. }
         | S::Savepoint { .. }
         | S::ReleaseSavepoint { .. } => transaction::run(connection, statement),
         S::Drop { .. } => drop::run(connection, statement),
+        S::Prepare { name, data_types, statement } => {
+            prepare::prepare(connection, &name, data_types, *statement)
+        }
+        S::Execute { .. } => prepare::execute(connection, statement, params),
+        S::Deallocate { name, .. } => prepare::deallocate(connection, &name),
         other => {
             let text = other.to_string();
             let words: Vec<_> = text.split_whitespace().take(3).collect();
@@ -82,6 +104,7 @@ fn write(
         S::Insert(of) => insert::run(connection, of, with, params),
         S::Update(of) => Ok(connection.write(params, |work| update::apply(work, of, with))?.rows("UPDATE")),
         S::Delete(of) => Ok(connection.write(params, |work| delete::apply(work, of, with))?.rows("DELETE")),
+        S::Merge(of) => Ok(connection.write(params, |work| merge::apply(work, of, with))?.rows("MERGE")),
         other => Err(Error::invalid(format!("not supported: {other}"))),
     }
 }

@@ -250,7 +250,8 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn query(self) -> ast::Query {
-        let parsed = Parser::new(&DIALECT).try_with_sql("select 1").and_then(|mut parser| parser.parse_query());
+        let parsed =
+            Parser::new(&DIALECT).try_with_sql("select 1").and_then(|mut parser| parser.parse_query());
         let mut query = parsed.expect("the text is a query");
         if let ast::SetExpr::Select(select) = &mut *query.body {
             select.projection = self.items;

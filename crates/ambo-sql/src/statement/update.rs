@@ -30,14 +30,18 @@ pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast
     target.unqualify(&mut update);
     let others = match &mut update.from {
         None => Vec::new(),
-        Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => std::mem::take(from),
+        Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => {
+            std::mem::take(from)
+        }
     };
     let has_others = !others.is_empty();
     refuse_cut_joins(has_others, &update.order_by, update.limit.as_ref())?;
     let mut params = work.params.to_vec();
     let set = assignments(&target, &update.assignments, &mut params)?;
     let mut items = target.items(Read::All);
-    items.extend(set.iter().enumerate().map(|(nth, (_, expr))| item(expr.clone(), &format!("\u{1}set {nth}"))));
+    items.extend(
+        set.iter().enumerate().map(|(nth, (_, expr))| item(expr.clone(), &format!("\u{1}set {nth}"))),
+    );
     let own = items.len();
     if has_others && update.returning.is_some() {
         items.push(SelectItem::Wildcard(Default::default()));
@@ -134,4 +138,3 @@ pub(super) fn new_rows(
     let is_new = BooleanArray::from(is_new.collect::<Result<Vec<_>>>()?);
     filter_record_batch(&batch, &is_new).map_err(value::wrong)
 }
-

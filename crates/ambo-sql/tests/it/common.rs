@@ -21,6 +21,14 @@ pub fn rows(connection: &mut Connection, statement: &str) -> String {
     rows.map(row).collect::<Vec<_>>().join("\n")
 }
 
+/// As [`rows`], in an order.
+pub fn sorted(connection: &mut Connection, statement: &str) -> String {
+    let rows = rows(connection, statement);
+    let mut lines: Vec<_> = rows.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
 /// How many rows a statement wrote.
 pub fn written(connection: &mut Connection, statement: &str) -> u64 {
     connection.execute(statement, ()).unwrap_or_else(|error| panic!("{statement}: {error}"))

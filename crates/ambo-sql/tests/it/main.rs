@@ -3,5 +3,8 @@
 mod basics;
 mod common;
 mod delete;
+mod for_update;
 mod insert;
+mod merge;
+mod prepare;
 mod update;
