@@ -36,6 +36,7 @@ pub struct Connection {
     scope: Scope,
     prepared: HashMap<String, Arc<Prepared>>,
     interrupter: Interrupter,
+    progress: Progress,
 }
 
 /// What statements see and write to.
@@ -58,6 +59,21 @@ pub(crate) struct Work<'a> {
     pub transaction: &'a mut Transaction,
     pub interrupter: &'a Interrupter,
     pub params: &'a [ScalarValue],
+    /// Whether the transaction is the statement's own.
+    pub is_auto: bool,
+    pub progress: &'a Progress,
+}
+
+/// Whom to tell how many rows a statement has read so far.
+#[derive(Clone, Default)]
+pub(crate) struct Progress(Option<Arc<dyn Fn(u64) + Send + Sync>>);
+
+impl Progress {
+    pub(crate) fn report(&self, rows: u64) {
+        if let Some(tell) = &self.0 {
+            tell(rows);
+        }
+    }
 }
 
 impl Work<'_> {
@@ -70,12 +86,27 @@ impl Work<'_> {
 
 impl Connection {
     pub(crate) fn new(engine: Arc<SqlEngine>) -> Self {
-        Self { engine, scope: Scope::Auto, prepared: HashMap::new(), interrupter: Interrupter::default() }
+        Self {
+            engine,
+            scope: Scope::Auto,
+            prepared: HashMap::new(),
+            interrupter: Interrupter::default(),
+            progress: Progress::default(),
+        }
     }
 
     /// What ends a statement of this connection from another thread.
     pub fn interrupter(&self) -> Interrupter {
         self.interrupter.clone()
+    }
+
+    /// Has `tell` called with the number of rows that COPY and INSERT … SELECT have read so far, from time to time, by any thread.
+    pub fn on_progress(&mut self, tell: impl Fn(u64) + Send + Sync + 'static) {
+        self.progress = Progress(Some(Arc::new(tell)));
+    }
+
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// Whether a transaction is open.
@@ -223,13 +254,14 @@ impl Connection {
         params: &[ScalarValue],
         mut act: impl FnMut(&mut Work<'_>) -> Result<R>,
     ) -> Result<R> {
-        let (engine, interrupter) = (&self.engine, &self.interrupter);
+        let (engine, interrupter, progress) = (&self.engine, &self.interrupter, &self.progress);
         match &mut self.scope {
             Scope::ReadOnly(_) => Err(Error::invalid("the transaction is read only")),
             Scope::Open(open) => {
                 let before = open.transaction.savepoint();
                 let transaction = &mut open.transaction;
-                let result = act(&mut Work { engine, transaction, interrupter, params });
+                let result =
+                    act(&mut Work { engine, transaction, interrupter, params, is_auto: false, progress });
                 if result.is_err() {
                     open.transaction.rollback_to(before)?;
                 }
@@ -237,7 +269,14 @@ impl Connection {
             }
             Scope::Auto => loop {
                 let mut transaction = engine.db.begin()?;
-                let result = act(&mut Work { engine, transaction: &mut transaction, interrupter, params })?;
+                let result = act(&mut Work {
+                    engine,
+                    transaction: &mut transaction,
+                    interrupter,
+                    params,
+                    is_auto: true,
+                    progress,
+                })?;
                 match transaction.commit() {
                     Err(ambo::Error::Conflict(_)) => interrupter.check()?,
                     Err(error) => return Err(error.into()),

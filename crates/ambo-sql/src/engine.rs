@@ -16,14 +16,15 @@ use datafusion::{
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
-    Error, ErrorKind, Result, cooperative::CooperativeJoins, prepared::KnownStatements, table::AggregateInStorage,
+    Error, ErrorKind, Result, cooperative::CooperativeJoins, prepared::KnownStatements,
+    table::AggregateInStorage,
 };
 
 /// How statements are run.
 #[derive(Clone, Debug)]
 #[must_use = "options do nothing until a database is opened with them"]
 pub struct SqlOptions {
-    threads: usize,
+    pub(crate) threads: usize,
     memory_bytes: usize,
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Parsed {
 pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>> {
     let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
     let lines = line_starts(text);
-    let mut parser = Parser::new(&DIALECT).with_tokens_with_locations(tokens);
+    let mut parser = Parser::new(&DIALECT).with_tokens_with_locations(say_nothing(tokens));
     let mut all = Vec::new();
     loop {
         while parser.consume_token(&Token::SemiColon) {}
@@ -74,6 +74,56 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>> {
         let to = if next.token == Token::EOF { text.len() } else { offset(text, &lines, &next) };
         all.push(Parsed { statement, text: from..to });
     }
+}
+
+/// What the column is called that DO NOTHING sets.
+pub(crate) const NOTHING: &str = "\u{1}nothing";
+
+/// The parser knows no DO NOTHING in MERGE: it is made an UPDATE or an INSERT of a column that is called so.
+fn say_nothing(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is =
+        |token: &TokenWithSpan, keyword| matches!(&token.token, Token::Word(word) if word.keyword == keyword);
+    if !tokens.iter().any(|token| is(token, Keyword::MERGE)) {
+        return tokens;
+    }
+    let mut said: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut rest = tokens.into_iter().peekable();
+    while let Some(token) = rest.next() {
+        let then = said.iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)));
+        if !is(&token, Keyword::DO) || !then.is_some_and(|then| is(then, Keyword::THEN)) {
+            said.push(token);
+            continue;
+        }
+        while rest.next_if(|token| matches!(token.token, Token::Whitespace(_))).is_some() {}
+        if rest.next_if(|token| is(token, Keyword::NOTHING)).is_none() {
+            said.push(token);
+            continue;
+        }
+        let words: Vec<_> =
+            said.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
+        let matched = words.iter().rposition(|token| is(token, Keyword::MATCHED)).unwrap_or(0);
+        let is_not = matched > 0 && is(words[matched - 1], Keyword::NOT);
+        let by_source = words.get(matched + 2).is_some_and(|token| is(token, Keyword::SOURCE));
+        let column = Token::make_word(NOTHING, Some('"'));
+        let null = Token::make_keyword("NULL");
+        let instead = match is_not && !by_source {
+            true => vec![
+                Token::make_keyword("INSERT"),
+                Token::LParen,
+                column,
+                Token::RParen,
+                Token::make_keyword("VALUES"),
+                Token::LParen,
+                null,
+                Token::RParen,
+            ],
+            false => {
+                vec![Token::make_keyword("UPDATE"), Token::make_keyword("SET"), column, Token::Eq, null]
+            }
+        };
+        said.extend(instead.into_iter().map(|instead| TokenWithSpan { token: instead, span: token.span }));
+    }
+    said
 }
 
 /// Where each line begins.

@@ -7,11 +7,11 @@ use std::{
 };
 
 use ambo::{Snapshot, Transaction};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
 use datafusion::{
     catalog::TableFunctionArgs,
     common::{
-        ParamValues, Result as PlanResult, ScalarValue, TableReference, config::ConfigOptions,
+        DFSchema, ParamValues, Result as PlanResult, ScalarValue, TableReference, config::ConfigOptions,
         file_options::file_type::FileType, metadata::ScalarAndMetadata,
     },
     datasource::{cte_worktable::CteWorkTable, file_format::format_as_file_type, provider_as_source},
@@ -23,10 +23,12 @@ use datafusion::{
     },
     physical_plan::{ExecutionPlan, execute_stream},
     sql::{
-        planner::{ParserOptions, SqlToRel},
+        planner::{ParserOptions, PlannerContext, SqlToRel},
         sqlparser::ast::{self, Visit, Visitor},
     },
 };
+
+use tokio::runtime::Handle;
 
 use crate::{Error, Result, engine::SqlEngine, error::outer, names, table::StoredTable, wait::Interrupter};
 
@@ -88,8 +90,14 @@ impl<'a> Planner<'a> {
 
     /// The plan of a statement, with values for its parameters.
     pub(crate) fn plan(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
-        let plan = self.to_relation().sql_statement_to_plan(statement)?;
+        let mut context = with_types(params);
+        let plan = self.to_relation().sql_statement_to_plan_with_context(statement, &mut context)?;
         self.bind(plan, params)
+    }
+
+    /// An expression over rows of a schema. Parameters in it are still to be bound.
+    pub(crate) fn expr(&self, expr: ast::Expr, schema: &DFSchema, params: &[ScalarValue]) -> Result<Expr> {
+        Ok(self.to_relation().sql_to_expr(expr, schema, &mut with_types(params))?)
     }
 
     /// The plan of a query.
@@ -97,7 +105,8 @@ impl<'a> Planner<'a> {
         self.plan(ast::Statement::Query(Box::new(query.clone())), params)
     }
 
-    fn bind(&self, plan: LogicalPlan, params: &[ScalarValue]) -> Result<LogicalPlan> {
+    /// The plan with values for its parameters.
+    pub(crate) fn bind(&self, plan: LogicalPlan, params: &[ScalarValue]) -> Result<LogicalPlan> {
         let wanted = plan.get_parameter_names()?;
         if wanted.is_empty() {
             return Ok(plan);
@@ -126,6 +135,14 @@ impl<'a> Planner<'a> {
         let physical = self.physical(plan)?;
         let _threads = self.engine.runtime()?.enter();
         Ok(execute_stream(physical, self.state.task_ctx())?)
+    }
+
+    /// The rows of a plan, with what is needed to wait for them when the planner is gone.
+    pub(crate) fn stream_with(
+        &self,
+        plan: &LogicalPlan,
+    ) -> Result<(SendableRecordBatchStream, Interrupter, Handle)> {
+        Ok((self.stream(plan)?, self.interrupter.clone(), self.engine.runtime()?.clone()))
     }
 
     /// All rows of a plan.
@@ -157,22 +174,33 @@ impl<'a> Planner<'a> {
     }
 
     fn find(&self, name: &str) -> Result<Arc<dyn TableSource>> {
-        match self.engine.db.table(name) {
-            Ok(table) => {
-                if let Some(transaction) = self.transaction {
-                    transaction.note_scan(&table);
-                }
-                Ok(provider_as_source(Arc::new(StoredTable::new(table, self.view.clone(), self.row_numbers))))
-            }
-            Err(ambo::Error::NotFound(_)) => {
-                let known = self.engine.db.tables();
-                let known: Vec<_> =
-                    known.iter().map(|name| name.strip_prefix("main.").unwrap_or(name)).collect();
-                Err(Error::not_found("table", name, known.into_iter()))
-            }
-            Err(error) => Err(error.into()),
+        let table = find_table(self.engine, name)?;
+        if let Some(transaction) = self.transaction {
+            transaction.note_scan(&table);
         }
+        Ok(provider_as_source(Arc::new(StoredTable::new(table, self.view.clone(), self.row_numbers))))
     }
+}
+
+/// The table of a name.
+///
+/// # Errors
+/// [`crate::ErrorKind::NotFound`] with the nearest name that is there.
+pub(crate) fn find_table(engine: &SqlEngine, name: &str) -> Result<ambo::Table> {
+    match engine.db.table(name) {
+        Err(ambo::Error::NotFound(_)) => {
+            let known = engine.db.tables();
+            let known = known.iter().map(|name| name.strip_prefix("main.").unwrap_or(name));
+            Err(Error::not_found("table", name, known))
+        }
+        found => Ok(found?),
+    }
+}
+
+/// A context in which parameters have the types of their values.
+fn with_types(params: &[ScalarValue]) -> PlannerContext {
+    let field = |value: &ScalarValue| Some(Arc::new(Field::new("", value.data_type(), true)));
+    PlannerContext::new().with_prepare_param_data_types(params.iter().map(field).collect())
 }
 
 impl ContextProvider for Planner<'_> {

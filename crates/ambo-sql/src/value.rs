@@ -268,6 +268,6 @@ fn unlike(value: &Datum) -> Error {
     Error::invalid(format!("a value of another type than its column's: {value}"))
 }
 
-fn wrong(error: arrow::error::ArrowError) -> Error {
+pub(crate) fn wrong(error: arrow::error::ArrowError) -> Error {
     Error::from(datafusion::error::DataFusionError::from(error))
 }

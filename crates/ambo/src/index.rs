@@ -80,6 +80,11 @@ impl Index {
         self.of.unique
     }
 
+    /// Its columns, by their places in the table's definition.
+    pub fn columns(&self) -> &[usize] {
+        &self.of.columns
+    }
+
     /// The first row with these values, in the order of keys.
     ///
     /// # Errors
@@ -236,6 +241,13 @@ impl IndexRows<'_> {
     /// The stored key of the next row.
     pub(crate) fn next_key(&mut self) -> Result<Option<Vec<u8>>> {
         Ok(self.next_stored()?.map(|(key, _)| key))
+    }
+
+    /// The next row with its stored key.
+    pub(crate) fn next_whole(&mut self) -> Result<Option<(Vec<u8>, Row)>> {
+        let Some((key, row)) = self.next_stored()? else { return Ok(None) };
+        let row = self.table.format().decode(&key, &row)?;
+        Ok(Some((key, row)))
     }
 
     fn next_stored(&mut self) -> Result<Option<(Vec<u8>, Value)>> {

@@ -89,4 +89,4 @@ pub use select::Select;
 pub use table::Table;
 pub use transaction::{Snapshot, Transaction};
 pub use typed::{Native, TypedTable};
-pub use r#where::MatchingRows;
+pub use r#where::{MatchingRows, RowChanges};

@@ -60,6 +60,34 @@ impl Transaction {
         }
     }
 
+    /// The row, with its stored key, that has the key of `row`; with an index, that has its values in that.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for values that do not fit their columns.
+    pub fn find_same(
+        &self,
+        table: &Table,
+        row: &[Datum],
+        index: Option<&crate::Index>,
+    ) -> Result<Option<(Vec<u8>, Row)>> {
+        let row = crate::rows::fit_row(table, row)?;
+        let Some(index) = index else {
+            let key = table.key_of(&row);
+            if key.is_empty() || key.iter().any(Datum::is_null) || table.definition().duplicates {
+                return Ok(None);
+            }
+            let stored = table.whole_key(&key)?;
+            let Some(bytes) = self.get(table, &stored)? else { return Ok(None) };
+            let there = table.format().decode(&stored, &bytes)?;
+            return Ok(Some((stored, there)));
+        };
+        let values = index.values_of(&row);
+        match values.iter().any(Datum::is_null) {
+            true => Ok(None),
+            false => self.index_rows(index, &values)?.next_whole(),
+        }
+    }
+
     /// As [`Table::insert_or_replace`], in this transaction.
     pub fn insert_or_replace(&mut self, table: &Table, row: &[Datum]) -> Result<u64> {
         self.all_or_none(|tx| tx.replace_all(table, row))

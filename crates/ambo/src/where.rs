@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use ambo_storage::database::{FoundRows, Replaced, RowFormat};
 
-use crate::{Result, Row, Select, Snapshot, Table, Transaction, rows::fit_row};
+use crate::{
+    Datum, Result, Row, Select, Snapshot, Table, Transaction,
+    rows::{fit_key, fit_row},
+};
 
 /// An iterator over rows that fit the filters of a [`Select`], in no order that is promised.
 pub struct MatchingRows<'a> {
@@ -85,7 +88,141 @@ impl Snapshot {
 /// A row as it is stored: key and rest.
 type Stored = (Vec<u8>, Vec<u8>);
 
+impl Table {
+    /// The key of a row as it is stored. `number` is that of the row, in a table without a primary key or with several rows of a key;
+    /// elsewhere it does not matter.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for values that do not fit.
+    pub fn stored_key(&self, row: &[Datum], number: u64) -> Result<Vec<u8>> {
+        self.format().encode_key(&fit_row(self, row)?, number)
+    }
+
+    /// As [`Table::stored_key`], from the values of the key's columns, in the order of the key.
+    pub fn stored_key_of(&self, key: &[Datum], number: u64) -> Result<Vec<u8>> {
+        self.format().encode_key_values(&fit_key(self, key)?, number)
+    }
+}
+
+/// Changes of rows of a table, as if all at once: values that are unique may change hands. See [`Transaction::change_rows`].
+#[must_use = "rows that move are not there before `finish`"]
+pub struct RowChanges<'a> {
+    transaction: &'a mut Transaction,
+    table: &'a Table,
+    is_indexed: bool,
+    /// The columns of each unique index.
+    unique: Vec<Vec<usize>>,
+    /// Rows that left their place and have not come to another yet.
+    moved: Vec<Moved>,
+    changed: u64,
+}
+
+enum Moved {
+    To(Stored),
+    /// Behind the other rows of its key, of which there may be several.
+    Behind(Row),
+}
+
+impl RowChanges<'_> {
+    /// Makes of the row `old`, which is stored under `key`, the row `new`. REQUIRES: `old` is the row as this transaction sees it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for values that do not fit their columns.
+    pub fn update(&mut self, key: Vec<u8>, old: &[Datum], new: &[Datum]) -> Result<()> {
+        self.update_over(key, old, new, None)
+    }
+
+    /// As [`RowChanges::update`]; `stored` is the old row as it is stored, for a handle that may be older than columns of the table.
+    fn update_over(
+        &mut self,
+        key: Vec<u8>,
+        old: &[Datum],
+        new: &[Datum],
+        stored: Option<&[u8]>,
+    ) -> Result<()> {
+        let (table, format) = (self.table, self.table.format());
+        let (old, new) = (fit_row(table, old)?, fit_row(table, new)?);
+        let number = format.number_of(&key).filter(|_| format.ends_in_number()).unwrap_or(0);
+        let new_key = format.encode_key(&new, number)?;
+        let bytes = match stored {
+            Some(stored) => format.encode_row_over(&new, stored)?,
+            None => format.encode_row(&new)?,
+        };
+        let before = if self.is_indexed && stored.is_none() { Some(format.encode_row(&old)?) } else { None };
+        let replaced = stored.or(before.as_deref()).map_or(Replaced::Unknown, Replaced::Row);
+        self.changed += 1;
+        let gives_up = |columns: &Vec<usize>| columns.iter().any(|&column| old[column] != new[column]);
+        if new_key == key && !self.unique.iter().any(gives_up) {
+            return self.transaction.inner_mut().put_over(table.id(), &key, &bytes, replaced);
+        }
+        // It goes from its place first: so no row is in the way of another that is changed, too.
+        self.transaction.inner_mut().delete_over(table.id(), &key, replaced)?;
+        self.moved.push(match table.definition().duplicates && new_key != key {
+            true => Moved::Behind(new),
+            false => Moved::To((new_key, bytes)),
+        });
+        Ok(())
+    }
+
+    /// Deletes the row that is stored under `key`.
+    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.changed += 1;
+        self.transaction.delete(self.table, key)
+    }
+
+    /// Puts the rows that moved to their places. Returns how many rows were changed or deleted.
+    ///
+    /// # Errors
+    /// [`Error::Exists`](crate::Error::Exists) if two rows had a key, or the values of a unique index, then.
+    pub fn finish(self) -> Result<u64> {
+        for moved in self.moved {
+            match moved {
+                Moved::Behind(row) => self.transaction.insert_row(self.table, &row).map(drop)?,
+                Moved::To((key, row)) => {
+                    if self.transaction.get(self.table, &key)?.is_some() {
+                        return Err(crate::Error::Exists(format!(
+                            "a row with the key that another is changed to, in table \"{}\"",
+                            self.table.definition().name
+                        )));
+                    }
+                    let inner = self.transaction.inner_mut();
+                    inner.put_over(self.table.id(), &key, &row, Replaced::Nothing)?;
+                }
+            }
+        }
+        Ok(self.changed)
+    }
+}
+
 impl Transaction {
+    /// Begins to change rows of a table, one after the other and yet as if all at once. After an error some of them are changed:
+    /// roll back to a [`Transaction::savepoint`] from before, or altogether.
+    ///
+    /// ```
+    /// use ambo::{TableDefinition, Type};
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = TableDefinition::new("t").column("id", Type::I64).column("name", Type::Utf8).primary_key(&["id"]);
+    /// let t = db.create_table(t)?;
+    /// let rows: [[ambo::Datum; 2]; 2] = [[1i64.into(), "one".into()], [2i64.into(), "two".into()]];
+    /// rows.iter().try_for_each(|row| t.insert_row(row).map(drop))?;
+    /// // Each gets the key of the other.
+    /// let mut tx = db.begin()?;
+    /// let mut changes = tx.change_rows(&t);
+    /// for (row, id) in rows.iter().zip([2i64, 1]) {
+    ///     changes.update(t.stored_key(row, 0)?, row, &[id.into(), row[1].clone()])?;
+    /// }
+    /// assert_eq!(changes.finish()?, 2);
+    /// tx.commit()?;
+    /// assert_eq!(t.get_row(&[1i64.into()])?.unwrap()[1], "two".into());
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn change_rows<'a>(&'a mut self, table: &'a Table) -> RowChanges<'a> {
+        let indexes: Vec<_> = table.indexes().iter().filter_map(|name| table.index(name).ok()).collect();
+        let unique = indexes.iter().filter(|index| index.is_unique()).map(|index| index.columns().to_vec());
+        let (unique, is_indexed) = (unique.collect(), !indexes.is_empty());
+        RowChanges { transaction: self, table, is_indexed, unique, moved: Vec::new(), changed: 0 }
+    }
+
     /// As [`Select::rows`], with what this transaction wrote.
     pub fn rows_where(&self, select: &Select) -> Result<MatchingRows<'_>> {
         let plan = select.plan_in(self.inner().catalog())?;
@@ -117,37 +254,17 @@ impl Transaction {
         change: &mut dyn FnMut(&mut Row) -> Result<()>,
     ) -> Result<u64> {
         let table = select.table();
-        let mut changed: Vec<(Stored, Stored)> = Vec::new();
-        for (key, bytes) in self.stored_where(select)? {
-            let mut row = table.format().decode(&key, &bytes)?;
-            change(&mut row)?;
-            let row = fit_row(table, &row)?;
-            let number = match table.format().ends_in_number() {
-                true => table.format().number_of(&key).unwrap_or(0),
-                false => 0,
-            };
-            let new =
-                (table.format().encode_key(&row, number)?, table.format().encode_row_over(&row, &bytes)?);
-            changed.push(((key, bytes), new));
-        }
-        self.all_or_none(|tx| tx.replace_stored(table, &changed))
-    }
-
-    fn replace_stored(&mut self, table: &Table, changed: &[(Stored, Stored)]) -> Result<u64> {
-        // All go from their places first: so no row is in the way of another that is changed, too.
-        for ((key, bytes), _) in changed {
-            self.inner_mut().delete_over(table.id(), key, Replaced::Row(bytes))?;
-        }
-        for ((old, _), (key, row)) in changed {
-            if key != old && self.get(table, key)?.is_some() {
-                return Err(crate::Error::Exists(format!(
-                    "a row with the key that another is changed to, in table \"{}\"",
-                    table.definition().name
-                )));
+        let rows = self.stored_where(select)?;
+        self.all_or_none(|tx| {
+            let mut changes = tx.change_rows(table);
+            for (key, bytes) in rows {
+                let old = table.format().decode(&key, &bytes)?;
+                let mut new = old.clone();
+                change(&mut new)?;
+                changes.update_over(key, &old, &new, Some(&bytes))?;
             }
-            self.inner_mut().put_over(table.id(), key, row, Replaced::Unknown)?;
-        }
-        Ok(changed.len() as u64)
+            changes.finish()
+        })
     }
 
     fn stored_where(&self, select: &Select) -> Result<Vec<Stored>> {

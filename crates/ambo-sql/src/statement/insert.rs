@@ -1,86 +1,196 @@
-//! INSERT.
+//! INSERT: rows of a query, made whole, and put into the table. Many rows of a query go into a column table as a bulk load.
 
-use datafusion::{common::ScalarValue, sql::sqlparser::ast};
+use ambo::Datum;
+use arrow::array::RecordBatch;
+use datafusion::{
+    common::ScalarValue,
+    sql::sqlparser::ast::{self, ObjectName, SetExpr, SqliteOnConflict},
+};
 
+use super::{
+    conflict::{Conflicts, OnConflict},
+    incoming::{Batches, Stream, check, complete},
+    load::Bulk,
+    returning::{Returning, Written},
+    target::Target,
+    values,
+};
 use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
-    names::{ident, object},
-    planner::number_parameters,
-    value::{Values, sql_type},
+    value::{self, Values},
 };
+
+/// From so many rows on a bulk load is the faster way into a column table.
+const BULK_ROWS: usize = 32 << 10;
 
 pub(super) fn run(
     connection: &mut Connection,
-    insert: ast::Insert,
+    insert: &ast::Insert,
+    with: Option<&ast::With>,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
-    let mut statement = ast::Statement::Insert(insert);
-    number_parameters(&mut statement)?;
-    let ast::Statement::Insert(insert) = statement else { unreachable!("just made") };
-    let rows = connection.write(params, |work| apply(work, &insert))?;
-    Ok(Rows::done("INSERT", Some(rows)))
+    match connection.write(params, |work| apply(work, insert, with))? {
+        Inserted::Written(written) => Ok(written.rows("INSERT")),
+        Inserted::Bulk(bulk) => Ok(Rows::done("INSERT", Some(bulk.load(connection)?))),
+    }
 }
 
-fn apply(work: &mut Work<'_>, insert: &ast::Insert) -> Result<u64> {
+/// What came of an INSERT.
+enum Inserted {
+    Written(Written),
+    /// Nothing yet: the rows are for a bulk load, which is no part of a transaction.
+    Bulk(Bulk),
+}
+
+fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) -> Result<Inserted> {
+    let mut insert = insert.clone();
+    refuse(&insert)?;
     let ast::TableObject::TableName(name) = &insert.table else {
         return Err(Error::invalid(format!("not supported: INSERT INTO {}", insert.table)));
     };
-    let table = work.engine.db.table(&object(name)?)?;
-    let definition = table.definition();
-    let columns: Vec<usize> = match insert.columns.is_empty() {
-        true => (0..definition.columns.len()).collect(),
-        false => {
-            let place = |name: &ast::ObjectName| {
-                let name = name.0.last().and_then(|part| part.as_ident()).map(ident).unwrap_or_default();
-                let known = definition.columns.iter().map(|column| column.name.as_str());
-                definition.column_index(&name).ok_or_else(|| Error::not_found("column", &name, known))
-            };
-            insert.columns.iter().map(place).collect::<Result<_>>()?
-        }
-    };
-    let Some(source) = &insert.source else { return Err(Error::invalid("nothing to insert")) };
-    let batches = {
-        let planner = work.planner()?;
-        let plan = planner.plan_query(source, work.params)?;
-        planner.collect(&plan)?
-    };
-    let mut inserted = 0;
-    for batch in &batches {
-        if batch.num_columns() != columns.len() {
-            return Err(Error::invalid(format!(
-                "{} columns are named, each row has {} values",
-                columns.len(),
-                batch.num_columns()
-            )));
-        }
-        let cast =
-            batch.columns().iter().zip(&columns).map(|(array, column)| {
-                arrow::compute::cast(array, &sql_type(definition.columns[*column].kind))
-            });
-        let arrays = cast
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .map_err(datafusion::error::DataFusionError::from)?;
-        let fields: Vec<_> = arrays
-            .iter()
-            .map(|array| arrow::datatypes::Field::new("", array.data_type().clone(), true))
-            .collect();
-        let schema = std::sync::Arc::new(arrow::datatypes::Schema::new(fields));
-        let batch = arrow::array::RecordBatch::try_new(schema, arrays)
-            .map_err(datafusion::error::DataFusionError::from)?;
-        let values = Values::new(&batch);
-        for row in 0..batch.num_rows() {
-            let mut full: Vec<_> = definition
-                .columns
-                .iter()
-                .map(|column| column.default.clone().unwrap_or(ambo::Datum::Null))
-                .collect();
-            for (place, column) in columns.iter().enumerate() {
-                full[*column] = values.get(row, place)?;
+    let alias = insert.table_alias.as_ref().map(|alias| &alias.alias);
+    let target = Target::new(work, name, alias)?;
+    target.unqualify(&mut insert.returning);
+    let mut params = work.params.to_vec();
+    let source = insert.source.take();
+    let columns = columns(&target, &insert.columns)?;
+    let on = OnConflict::new(&target, &insert, &mut params)?;
+    let is_values = source.as_ref().is_none_or(|source| matches!(*source.body, SetExpr::Values(_)));
+    let mut batches: Batches = match source {
+        None => Box::new(std::iter::once(defaults())),
+        Some(mut source) => {
+            if let Some(with) = with {
+                merge_with(&mut source, with)?;
             }
-            work.transaction.insert_row(&table, &full)?;
-            inserted += 1;
+            if let SetExpr::Values(rows) = &mut *source.body {
+                values::prepare(&target, &columns, rows, &mut params)?;
+            }
+            let planner = work.planner()?;
+            if is_values {
+                values::batches(&planner, &source, &params)?
+            } else {
+                let plan = planner.plan_query(&source, &params)?;
+                let given = plan.schema().fields().len();
+                if given != columns.len() {
+                    return Err(Error::invalid(format!(
+                        "{} columns are named, {given} are given",
+                        columns.len()
+                    )));
+                }
+                Box::new(Stream::new(&planner, &plan)?)
+            }
+        }
+    };
+
+    let mut waiting = Vec::new();
+    let may_load = !is_values
+        && work.is_auto
+        && on.is_refused()
+        && insert.returning.is_none()
+        && Bulk::is_for(&target.table, &columns);
+    if may_load {
+        let mut rows = 0;
+        while rows < BULK_ROWS {
+            let Some(batch) = batches.next() else { break };
+            let batch = batch?;
+            rows += batch.num_rows();
+            waiting.push(batch);
+        }
+        if rows >= BULK_ROWS {
+            let batches: Batches = Box::new(waiting.into_iter().map(Ok).chain(batches));
+            return Ok(Inserted::Bulk(Bulk { table: target.table, columns, batches }));
         }
     }
-    Ok(inserted)
+    let batches: Batches = Box::new(waiting.into_iter().map(Ok).chain(batches));
+    let returning = insert.returning.as_deref();
+    insert_rows(work, &target, &columns, batches, on, returning, &params).map(Inserted::Written)
+}
+
+/// Puts rows with values for some columns into a table, in this transaction.
+pub(super) fn insert_rows(
+    work: &mut Work<'_>,
+    target: &Target,
+    columns: &[usize],
+    batches: Batches,
+    on: OnConflict,
+    returning: Option<&[ast::SelectItem]>,
+    params: &[ScalarValue],
+) -> Result<Written> {
+    let definition = target.definition();
+    let mut returning = Returning::new(returning, &target.alias, definition, []);
+    let mut conflicts = Conflicts::new(target, on, params);
+    let mut first = 1;
+    for batch in batches {
+        let batch = batch?;
+        let rows = match batch.num_columns() {
+            // DEFAULT VALUES.
+            0 => complete(definition, &[], &batch, first)?,
+            _ => complete(definition, columns, &batch, first)?,
+        };
+        check(definition, &rows, first)?;
+        let of_rows = Values::new(&rows);
+        let mut written = Vec::new();
+        for row in 0..rows.num_rows() {
+            conflicts.insert(work, of_rows.row(row)?, &mut written)?;
+        }
+        conflicts.flush(work, &mut written)?;
+        first += rows.num_rows() as u64;
+        if returning.is_wanted() {
+            returning.push(value::batch(&rows.schema(), &written)?);
+        }
+        work.progress.report(first - 1);
+    }
+    returning.finish(work, conflicts.affected(), params)
+}
+
+/// A row as it is in the table now: with the number that it was given as its key.
+pub(super) fn numbered(target: &Target, mut row: Vec<Datum>, number: Option<u64>) -> Result<Vec<Datum>> {
+    if let (Some(number), [key], true) =
+        (number, &target.definition().key[..], target.definition().auto_increment)
+    {
+        let kind = target.definition().columns[*key].kind;
+        row[*key] = Datum::U64(number).fit(kind).map_err(|error| Error::invalid(error.to_string()))?;
+    }
+    Ok(row)
+}
+
+fn refuse(insert: &ast::Insert) -> Result<()> {
+    let unknown = match insert {
+        ast::Insert { overwrite: true, .. } => "INSERT OVERWRITE",
+        ast::Insert { partitioned: Some(_), .. } => "PARTITION",
+        ast::Insert { output: Some(_), .. } => "OUTPUT",
+        ast::Insert { format_clause: Some(_), .. } => "FORMAT",
+        ast::Insert { insert_alias: Some(_), .. } => "an alias of the new row; it is called excluded",
+        ast::Insert { or: Some(SqliteOnConflict::Rollback | SqliteOnConflict::Fail), .. } => {
+            "OR ROLLBACK and OR FAIL: a statement that fails takes back itself"
+        }
+        insert if !insert.assignments.is_empty() => "INSERT … SET",
+        insert if !insert.after_columns.is_empty() || insert.multi_table_insert_type.is_some() => {
+            "INSERT into several tables"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::invalid(format!("not supported: {unknown}")))
+}
+
+fn columns(target: &Target, named: &[ObjectName]) -> Result<Vec<usize>> {
+    match named.is_empty() {
+        true => Ok((0..target.definition().columns.len()).collect()),
+        false => target.columns_of(named.iter()),
+    }
+}
+
+/// One row without any value.
+fn defaults() -> Result<RecordBatch> {
+    super::incoming::rows_of(arrow::datatypes::Schema::empty().into(), Vec::new(), 1)
+}
+
+/// Gives the query the CTEs of the statement.
+pub(super) fn merge_with(query: &mut ast::Query, with: &ast::With) -> Result<()> {
+    match &query.with {
+        None => query.with = Some(with.clone()),
+        Some(_) => return Err(Error::invalid("one WITH is enough: put all its queries before INSERT")),
+    }
+    Ok(())
 }

@@ -7,4 +7,4 @@ mod scan;
 mod statistics;
 
 pub(crate) use aggregate::AggregateInStorage;
-pub(crate) use provider::StoredTable;
+pub(crate) use provider::{ROW_NUMBER, StoredTable};

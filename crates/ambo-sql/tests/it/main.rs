@@ -1,7 +1,14 @@
 //! SQL from end to end.
 
 mod basics;
+mod common;
+mod delete;
 mod fast;
+mod for_update;
+mod insert;
+mod merge;
+mod prepare;
+mod update;
 
 /// Each test of tables runs over each of them.
 const STORAGES: [&str; 3] = ["btree", "column", "memory"];

@@ -1,0 +1,168 @@
+//! Rows on their way into a table: batches as they come, and as rows of the table, with its types, defaults and rules.
+
+use std::sync::Arc;
+
+use ambo::{Column, Datum, TableDefinition, Type};
+use arrow::{
+    array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array},
+    compute::{CastOptions, cast_with_options, kernels::cast::can_cast_types},
+    datatypes::{DataType, Field, Schema, SchemaRef},
+};
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt;
+use tokio::runtime::Handle;
+
+use crate::{
+    Error, ErrorKind, Result,
+    planner::Planner,
+    value::{self, sql_type},
+    wait::Interrupter,
+};
+
+/// Batches from wherever: a query, a file.
+pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+/// The batches of a plan, as they are computed.
+pub(super) struct Stream {
+    stream: SendableRecordBatchStream,
+    interrupter: Interrupter,
+    threads: Handle,
+}
+
+impl Stream {
+    pub(super) fn new(planner: &Planner<'_>, plan: &datafusion::logical_expr::LogicalPlan) -> Result<Self> {
+        let (stream, interrupter, threads) = planner.stream_with(plan)?;
+        Ok(Self { stream, interrupter, threads })
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let _threads = self.threads.enter();
+        match self.interrupter.wait(self.stream.next()) {
+            Ok(None) => None,
+            Ok(Some(batch)) => Some(batch.map_err(Error::from)),
+            Err(cancelled) => Some(Err(cancelled)),
+        }
+    }
+}
+
+/// The schema of whole rows of a table, in which a column may be NULL as long as its rules are not checked.
+pub(super) fn row_schema(definition: &TableDefinition) -> SchemaRef {
+    let field = |column: &Column| Field::new(&column.name, sql_type(column.kind), true);
+    Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// The value that a column has in rows that do not say: **the one place where defaults come from**.
+pub(super) fn default_of(column: &Column) -> Datum {
+    column.default.clone().unwrap_or(Datum::Null)
+}
+
+/// Whole rows of a table from values for some of its columns; the others have their defaults. Messages count rows from `first`.
+///
+/// # Errors
+/// A value that does not fit its column, with both and the row.
+pub(super) fn complete(
+    definition: &TableDefinition,
+    columns: &[usize],
+    batch: &RecordBatch,
+    first: u64,
+) -> Result<RecordBatch> {
+    if batch.num_columns() != columns.len() {
+        let (named, given) = (columns.len(), batch.num_columns());
+        return Err(Error::invalid(format!("a row has {given} values for {named} columns")));
+    }
+    let whole = definition.columns.iter().enumerate().map(|(place, column)| {
+        match columns.iter().position(|named| *named == place) {
+            Some(nth) => assign(batch.column(nth), column, first),
+            None => repeated(&default_of(column), column.kind, batch.num_rows()),
+        }
+    });
+    let whole = whole.collect::<Result<Vec<_>>>()?;
+    rows_of(row_schema(definition), whole, batch.num_rows())
+}
+
+/// Columns as a batch, which may have none.
+pub(super) fn rows_of(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(value::wrong)
+}
+
+fn repeated(value: &Datum, kind: Type, rows: usize) -> Result<ArrayRef> {
+    match value {
+        Datum::Null => Ok(new_null_array(&sql_type(kind), rows)),
+        value => value::array(&sql_type(kind), std::iter::repeat_n(value, rows)),
+    }
+}
+
+/// What every row that is written has to be: **the one place where the rules of a table are checked**.
+///
+/// # Errors
+/// [`ErrorKind::Constraint`] with the column and the row.
+pub(super) fn check(definition: &TableDefinition, rows: &RecordBatch, first: u64) -> Result<()> {
+    for (place, column) in definition.columns.iter().enumerate() {
+        let numbers_itself = definition.auto_increment && definition.key == [place];
+        let array = rows.column(place);
+        if column.nullable || numbers_itself || array.null_count() == 0 {
+            continue;
+        }
+        let row = (0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0) as u64 + first;
+        return Err(Error::new(
+            ErrorKind::Constraint,
+            format!("row {row}: column \"{}\" of table \"{}\" cannot be NULL", column.name, definition.name),
+        ));
+    }
+    Ok(())
+}
+
+/// Values as those of a column. Numbers are rounded to the digits that the column has; what does not fit is an error.
+pub(super) fn assign(array: &ArrayRef, column: &Column, first: u64) -> Result<ArrayRef> {
+    let to = sql_type(column.kind);
+    if array.data_type() == &to {
+        return Ok(array.clone());
+    }
+    if !can_cast_types(array.data_type(), &to) {
+        return Err(Error::invalid(format!(
+            "column \"{}\" is of type {}, the values are of type {}",
+            column.name,
+            column.kind,
+            array.data_type()
+        )));
+    }
+    let whole = match strict_cast(array, &to) {
+        Ok(whole) => return Ok(whole),
+        Err(error) => error,
+    };
+    // Which row is it?
+    for row in 0..array.len() {
+        if let Err(error) = strict_cast(&array.slice(row, 1), &to) {
+            let row = first + row as u64;
+            return Err(Error::invalid(format!(
+                "row {row}: column \"{}\": {}",
+                column.name,
+                error.message()
+            )));
+        }
+    }
+    Err(whole)
+}
+
+fn strict_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let strict = CastOptions { safe: false, ..CastOptions::default() };
+    let cast = |array: &ArrayRef, to: &DataType| cast_with_options(array, to, &strict).map_err(value::wrong);
+    match array.data_type() {
+        DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) if to.is_integer() && *scale > 0 => {
+            cast(&cast(array, &DataType::Decimal128(38, 0))?, to)
+        }
+        from if from.is_floating() && to.is_integer() => {
+            let wide = cast(array, &DataType::Float64)?;
+            let numbers = arrow::array::AsArray::as_primitive::<arrow::datatypes::Float64Type>(&wide);
+            let rounded: ArrayRef =
+                Arc::new(numbers.unary::<_, arrow::datatypes::Float64Type>(f64::round_ties_even));
+            cast(&rounded, to)
+        }
+        _ => cast(array, to),
+    }
+}

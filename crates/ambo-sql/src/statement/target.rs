@@ -1,0 +1,272 @@
+//! The table that a statement writes to, and queries for the rows of it that are meant.
+//!
+//! An UPDATE, a DELETE or a MERGE becomes a query: all that its rows are chosen by, subqueries, joins and correlated conditions among it, is
+//! planned as in any SELECT. In that query the table has a name of its own under which, and only there, it shows the numbers of its
+//! rows, by which rows without a primary key are told apart.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use ambo::{Datum, Table, TableDefinition};
+use datafusion::{
+    datasource::provider_as_source,
+    sql::sqlparser::{
+        ast::{
+            self, Expr, Ident, LimitClause, ObjectName, OrderByKind, SelectItem, TableFactor, TableWithJoins,
+            VisitMut, VisitorMut,
+        },
+        parser::Parser,
+    },
+};
+
+use crate::{
+    Error, Result,
+    connection::Work,
+    names::{ident, last, object},
+    parse::DIALECT,
+    planner::{Planner, find_table},
+    table::{ROW_NUMBER, StoredTable},
+    value::Values,
+};
+
+/// What the table is called in queries of ours: no name that anybody gives to one.
+const TARGET: &str = "\u{1}target";
+
+/// See the module.
+pub(super) struct Target {
+    pub table: Table,
+    /// What the statement calls it.
+    pub alias: String,
+    /// Its name with the schema, if no other was given: by which columns may be called, too.
+    qualified: Option<(String, String)>,
+}
+
+/// What is read of the target, in front of the other columns of a query.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Read {
+    /// What tells rows apart: the key's columns, or the number.
+    Key,
+    /// All columns, and the number if rows have one.
+    All,
+}
+
+impl Target {
+    pub(super) fn new(work: &Work<'_>, name: &ObjectName, alias: Option<&Ident>) -> Result<Self> {
+        let written = object(name)?;
+        let table = find_table(work.engine, &written)?;
+        work.transaction.note_scan(&table);
+        let own = last(&written).to_owned();
+        Ok(match alias {
+            Some(alias) => Self { table, alias: ident(alias), qualified: None },
+            None => {
+                let schema = written.split_once('.').map_or(ambo::DEFAULT_SCHEMA, |(schema, _)| schema);
+                Self { table, alias: own.clone(), qualified: Some((schema.to_owned(), own)) }
+            }
+        })
+    }
+
+    /// The target of a statement that names it as queries name tables.
+    pub(super) fn of_factor(work: &Work<'_>, factor: &TableFactor) -> Result<Self> {
+        match factor {
+            TableFactor::Table { name, alias, args: None, with_hints, version: None, partitions, .. }
+                if with_hints.is_empty()
+                    && partitions.is_empty()
+                    && alias.as_ref().is_none_or(|alias| alias.columns.is_empty()) =>
+            {
+                Self::new(work, name, alias.as_ref().map(|alias| &alias.name))
+            }
+            other => Err(Error::invalid(format!("{other} is no table that can be written to"))),
+        }
+    }
+
+    pub(super) fn of_relation(work: &Work<'_>, relation: &TableWithJoins) -> Result<Self> {
+        match relation.joins.is_empty() {
+            true => Self::of_factor(work, &relation.relation),
+            false => Err(Error::invalid("one statement writes to one table, not to a join")
+                .with_hint("name the other tables behind FROM (of UPDATE) or USING (of DELETE)")),
+        }
+    }
+
+    pub(super) fn definition(&self) -> &TableDefinition {
+        self.table.definition()
+    }
+
+    /// The place of a column.
+    pub(super) fn column(&self, name: &str) -> Result<usize> {
+        let known = self.definition().columns.iter().map(|column| column.name.as_str());
+        let place = self.definition().column_index(name);
+        place.ok_or_else(|| Error::not_found("column", name, known))
+    }
+
+    /// The place of a column as statements write it, with the name of the table before it or without.
+    pub(super) fn column_of(&self, name: &ObjectName) -> Result<usize> {
+        let parts: Option<Vec<_>> = name.0.iter().map(|part| part.as_ident().map(ident)).collect();
+        match parts.as_deref() {
+            Some([column]) => self.column(column),
+            Some([table, column]) if *table == self.alias => self.column(column),
+            Some([schema, table, column])
+                if self.qualified.as_ref().is_some_and(|known| (&known.0, &known.1) == (schema, table)) =>
+            {
+                self.column(column)
+            }
+            _ => Err(Error::invalid(format!("{name} is no column of table \"{}\"", self.alias))),
+        }
+    }
+
+    /// The places of columns of a list in which each is once.
+    pub(super) fn columns_of<'a>(&self, names: impl Iterator<Item = &'a ObjectName>) -> Result<Vec<usize>> {
+        let mut places = Vec::new();
+        for name in names {
+            let place = self.column_of(name)?;
+            if places.contains(&place) {
+                return Err(Error::invalid(format!("column {name} is named twice")));
+            }
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    /// A column in queries of ours.
+    pub(super) fn expr(&self, column: &str) -> Expr {
+        column_of(&self.alias, column)
+    }
+
+    /// The table in FROM.
+    pub(super) fn relation(&self) -> TableWithJoins {
+        let mut relation = relation(TARGET);
+        if let TableFactor::Table { alias, .. } = &mut relation.relation {
+            *alias = Some(table_alias(&self.alias));
+        }
+        relation
+    }
+
+    /// A planner that knows the table under our name.
+    pub(super) fn planner<'w>(&self, work: &'w Work<'_>) -> Result<Planner<'w>> {
+        let mut planner = work.planner()?;
+        let stored = StoredTable::new(self.table.clone(), Arc::new(work.transaction.view()), true);
+        planner.add_table(TARGET, provider_as_source(Arc::new(stored)));
+        Ok(planner)
+    }
+
+    /// The first columns of a query: what is read of the target.
+    pub(super) fn items(&self, read: Read) -> Vec<SelectItem> {
+        let definition = self.definition();
+        let mut columns: Vec<&str> = match read {
+            Read::Key => definition.key.iter().map(|&place| &*definition.columns[place].name).collect(),
+            Read::All => definition.columns.iter().map(|column| &*column.name).collect(),
+        };
+        if definition.is_numbered() {
+            columns.push(ROW_NUMBER);
+        }
+        let named = columns.iter().enumerate();
+        named.map(|(nth, column)| item(self.expr(column), &format!("\u{1}{nth}"))).collect()
+    }
+
+    /// How many columns [`Target::items`] has.
+    pub(super) fn width(&self, read: Read) -> usize {
+        let definition = self.definition();
+        let columns = match read {
+            Read::Key => definition.key.len(),
+            Read::All => definition.columns.len(),
+        };
+        columns + usize::from(definition.is_numbered())
+    }
+
+    /// The stored key of the row that the first columns of a batch read.
+    pub(super) fn stored_key(&self, values: &Values<'_>, row: usize, read: Read) -> Result<Vec<u8>> {
+        let definition = self.definition();
+        let number = match definition.is_numbered() {
+            true => match values.get(row, self.width(read) - 1)? {
+                Datum::U64(number) => number,
+                other => return Err(Error::invalid(format!("{other} is no number of a row"))),
+            },
+            false => 0,
+        };
+        let place = |(nth, &column): (usize, &usize)| if read == Read::Key { nth } else { column };
+        let key = definition.key.iter().enumerate().map(|column| values.get(row, place(column)));
+        Ok(self.table.stored_key_of(&key.collect::<Result<Vec<_>>>()?, number)?)
+    }
+
+    /// Makes `table.column` of `schema.table.column` where this table is meant, which has another name in queries of ours.
+    pub(super) fn unqualify(&self, tree: &mut impl VisitMut) {
+        struct Unqualify<'a>(&'a str, &'a str);
+        impl VisitorMut for Unqualify<'_> {
+            type Break = ();
+            fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+                if let Expr::CompoundIdentifier(parts) = expr
+                    && let [schema, table, _] = &parts[..]
+                    && ident(schema) == self.0
+                    && ident(table) == self.1
+                {
+                    parts.remove(0);
+                }
+                ControlFlow::Continue(())
+            }
+        }
+        if let Some((schema, table)) = &self.qualified {
+            let _ = tree.visit(&mut Unqualify(schema, table));
+        }
+    }
+}
+
+/// An expression of a select list under a name of ours.
+pub(super) fn item(expr: Expr, name: &str) -> SelectItem {
+    SelectItem::ExprWithAlias { expr, alias: quoted(name) }
+}
+
+/// A name that is taken as it stands.
+pub(super) fn quoted(name: &str) -> Ident {
+    Ident::with_quote('"', name)
+}
+
+/// The column of a table.
+pub(super) fn column_of(table: &str, column: &str) -> Expr {
+    Expr::CompoundIdentifier(vec![quoted(table), quoted(column)])
+}
+
+pub(super) fn table_alias(name: &str) -> ast::TableAlias {
+    ast::TableAlias { explicit: true, name: quoted(name), columns: Vec::new(), at: None }
+}
+
+/// A table in FROM.
+fn relation(name: &str) -> TableWithJoins {
+    let text = format!("select 1 from \"{name}\"");
+    let query = Parser::new(&DIALECT).try_with_sql(&text).and_then(|mut parser| parser.parse_query());
+    match query.map(|query| *query.body) {
+        Ok(ast::SetExpr::Select(mut select)) => select.from.remove(0),
+        _ => unreachable!("the text is a query"),
+    }
+}
+
+/// The parts of a query of ours.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub with: Option<ast::With>,
+    pub items: Vec<SelectItem>,
+    pub from: Vec<TableWithJoins>,
+    pub selection: Option<Expr>,
+    pub order_by: Vec<ast::OrderByExpr>,
+    pub limit: Option<Expr>,
+}
+
+impl Parts {
+    pub(super) fn query(self) -> ast::Query {
+        let parsed =
+            Parser::new(&DIALECT).try_with_sql("select 1").and_then(|mut parser| parser.parse_query());
+        let mut query = parsed.expect("the text is a query");
+        if let ast::SetExpr::Select(select) = &mut *query.body {
+            select.projection = self.items;
+            select.from = self.from;
+            select.selection = self.selection;
+        }
+        query.with = self.with;
+        if !self.order_by.is_empty() {
+            let kind = OrderByKind::Expressions(self.order_by);
+            query.order_by = Some(ast::OrderBy { kind, interpolate: None });
+        }
+        if self.limit.is_some() {
+            let limit_by = Vec::new();
+            query.limit_clause = Some(LimitClause::LimitOffset { limit: self.limit, offset: None, limit_by });
+        }
+        *query
+    }
+}

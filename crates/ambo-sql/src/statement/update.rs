@@ -1,0 +1,140 @@
+//! UPDATE: a query for the rows and what becomes of them, whose rows are then written.
+
+use std::collections::HashSet;
+
+use arrow::{
+    array::{BooleanArray, RecordBatch},
+    compute::filter_record_batch,
+    datatypes::Field,
+};
+use datafusion::{
+    common::{DFSchema, TableReference},
+    sql::sqlparser::ast::{self, SelectItem, UpdateTableFromKind},
+};
+
+use super::{
+    assignment::assignments,
+    incoming::{Stream, assign, check, row_schema, rows_of},
+    returning::{Returning, Written},
+    target::{Parts, Read, Target, item},
+};
+use crate::{Error, Result, connection::Work, value, value::Values};
+
+pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast::With>) -> Result<Written> {
+    let mut update = update.clone();
+    if update.or.is_some() || update.output.is_some() {
+        return Err(Error::invalid("UPDATE OR … and OUTPUT are not supported")
+            .with_hint("RETURNING gives back what was written"));
+    }
+    let target = Target::of_relation(work, &update.table)?;
+    target.unqualify(&mut update);
+    let others = match &mut update.from {
+        None => Vec::new(),
+        Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => {
+            std::mem::take(from)
+        }
+    };
+    let has_others = !others.is_empty();
+    refuse_cut_joins(has_others, &update.order_by, update.limit.as_ref())?;
+    let mut params = work.params.to_vec();
+    let set = assignments(&target, &update.assignments, &mut params)?;
+    let mut items = target.items(Read::All);
+    items.extend(
+        set.iter().enumerate().map(|(nth, (_, expr))| item(expr.clone(), &format!("\u{1}set {nth}"))),
+    );
+    let own = items.len();
+    if has_others && update.returning.is_some() {
+        items.push(SelectItem::Wildcard(Default::default()));
+    }
+    let query = Parts {
+        with: with.cloned(),
+        items,
+        from: std::iter::once(target.relation()).chain(others).collect(),
+        selection: update.selection.take(),
+        order_by: std::mem::take(&mut update.order_by),
+        limit: update.limit.take(),
+    };
+    let (schema, stream) = {
+        let planner = target.planner(work)?;
+        let plan = planner.plan_query(&query.query(), &params)?;
+        (plan.schema().clone(), Stream::new(&planner, &plan)?)
+    };
+    let definition = target.definition();
+    // Behind our own columns those of the target come again, and then the others.
+    let first_other = own + target.width(Read::All);
+    let others = other_columns(&schema, first_other);
+    let mut returning = Returning::new(update.returning.as_deref(), &target.alias, definition, others);
+    // A row that several rows of the other tables match is changed once.
+    let mut seen = has_others.then(HashSet::new);
+    let rows = row_schema(definition);
+    let mut changes = work.transaction.change_rows(&target.table);
+    let mut first = 1;
+    for batch in stream {
+        let mut batch = batch?;
+        if let Some(seen) = &mut seen {
+            batch = new_rows(&target, batch, seen, Read::All)?;
+        }
+        let count = batch.num_rows();
+        let width = definition.columns.len();
+        let old = rows_of(rows.clone(), batch.columns()[..width].to_vec(), count)?;
+        let mut columns = old.columns().to_vec();
+        for (nth, (place, _)) in set.iter().enumerate() {
+            let values = batch.column(target.width(Read::All) + nth);
+            columns[*place] = assign(values, &definition.columns[*place], first)?;
+        }
+        let new = rows_of(rows.clone(), columns, count)?;
+        check(definition, &new, first)?;
+        let (keys, before, after) = (Values::new(&batch), Values::new(&old), Values::new(&new));
+        for row in 0..count {
+            changes.update(target.stored_key(&keys, row, Read::All)?, &before.row(row)?, &after.row(row)?)?;
+        }
+        first += count as u64;
+        if returning.is_wanted() {
+            returning.push(beside(&new, &batch, first_other)?);
+        }
+    }
+    let affected = changes.finish()?;
+    returning.finish(work, affected, &params)
+}
+
+/// ORDER BY and LIMIT choose among rows of the table, which a join has in several pairs.
+pub(super) fn refuse_cut_joins(
+    has_others: bool,
+    order_by: &[ast::OrderByExpr],
+    limit: Option<&ast::Expr>,
+) -> Result<()> {
+    match has_others && (!order_by.is_empty() || limit.is_some()) {
+        true => Err(Error::invalid("ORDER BY and LIMIT choose among rows of one table, not of a join")
+            .with_hint("choose the rows with WHERE key IN (SELECT … ORDER BY … LIMIT …)")),
+        false => Ok(()),
+    }
+}
+
+/// The columns of a query from a place on, with the tables that they are from.
+pub(super) fn other_columns(schema: &DFSchema, from: usize) -> Vec<(Option<TableReference>, Field)> {
+    let columns = schema.iter().skip(from);
+    columns.map(|(table, field)| (table.cloned(), field.as_ref().clone())).collect()
+}
+
+/// Rows with the columns of others, from a place on, behind theirs.
+pub(super) fn beside(rows: &RecordBatch, others: &RecordBatch, from: usize) -> Result<RecordBatch> {
+    let (mut fields, mut columns) = (rows.schema().fields().to_vec(), rows.columns().to_vec());
+    for (field, column) in others.schema().fields().iter().zip(others.columns()).skip(from) {
+        fields.push(field.clone());
+        columns.push(column.clone());
+    }
+    rows_of(arrow::datatypes::Schema::new(fields).into(), columns, rows.num_rows())
+}
+
+/// The rows of a batch whose row of the target was not met before.
+pub(super) fn new_rows(
+    target: &Target,
+    batch: RecordBatch,
+    seen: &mut HashSet<Vec<u8>>,
+    read: Read,
+) -> Result<RecordBatch> {
+    let values = Values::new(&batch);
+    let is_new = (0..batch.num_rows()).map(|row| Ok(seen.insert(target.stored_key(&values, row, read)?)));
+    let is_new = BooleanArray::from(is_new.collect::<Result<Vec<_>>>()?);
+    filter_record_batch(&batch, &is_new).map_err(value::wrong)
+}
