@@ -2,7 +2,7 @@
 
 use ambo_sql::{Database, ErrorKind};
 
-use crate::{STORAGES, sound};
+use crate::common::{STORAGES, sound};
 
 #[test]
 fn rows_go_in_and_come_out() {

@@ -3,7 +3,7 @@
 use ambo::Datum;
 use ambo_sql::{Connection, Database, ErrorKind, Row};
 
-use crate::{STORAGES, sound};
+use crate::common::{STORAGES, sound};
 
 fn rows(connection: &mut Connection, statement: &str, params: &[Datum]) -> Vec<Vec<Datum>> {
     let rows = connection.query(statement, params.to_vec()).unwrap();
