@@ -70,11 +70,6 @@ impl Index {
         &self.table
     }
 
-    /// The places of its columns in the table's definition.
-    pub fn columns(&self) -> &[usize] {
-        &self.of.columns
-    }
-
     /// Whether no two rows may have the same values; rows with a NULL among them may.
     pub fn is_unique(&self) -> bool {
         self.of.unique
