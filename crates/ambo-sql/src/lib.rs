@@ -26,6 +26,7 @@ mod convert;
 mod database;
 mod engine;
 mod error;
+mod files;
 mod names;
 mod parse;
 mod planner;

@@ -2,9 +2,11 @@
 
 mod basics;
 mod common;
+mod copy;
 mod delete;
 mod for_update;
 mod insert;
 mod merge;
+mod model;
 mod prepare;
 mod update;
