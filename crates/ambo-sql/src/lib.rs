@@ -28,6 +28,7 @@ mod database;
 mod engine;
 mod error;
 mod fast;
+mod files;
 mod names;
 mod parse;
 mod planner;

@@ -30,7 +30,15 @@ use datafusion::{
 
 use tokio::runtime::Handle;
 
-use crate::{Error, Result, engine::SqlEngine, error::outer, names, table::StoredTable, wait::Interrupter};
+use crate::{
+    Error, Result,
+    engine::SqlEngine,
+    error::outer,
+    files::{Format, listing},
+    names,
+    table::StoredTable,
+    wait::Interrupter,
+};
 
 /// Plans statements against a view of the database.
 pub(crate) struct Planner<'a> {
@@ -42,8 +50,6 @@ pub(crate) struct Planner<'a> {
     state: SessionState,
     /// Tables that are only there for this statement, by name.
     extra: HashMap<String, Arc<dyn TableSource>>,
-    /// Whether tables without a primary key show the number of a row.
-    row_numbers: bool,
     resolved: Mutex<HashMap<String, Arc<dyn TableSource>>>,
 }
 
@@ -64,15 +70,8 @@ impl<'a> Planner<'a> {
             interrupter,
             state,
             extra: HashMap::new(),
-            row_numbers: false,
             resolved: Mutex::new(HashMap::new()),
         })
-    }
-
-    /// The same, with the numbers of rows as a last column of tables without a primary key.
-    pub(crate) fn with_row_numbers(mut self) -> Self {
-        self.row_numbers = true;
-        self
     }
 
     /// Adds a table that only this statement knows.
@@ -174,11 +173,22 @@ impl<'a> Planner<'a> {
     }
 
     fn find(&self, name: &str) -> Result<Arc<dyn TableSource>> {
-        let table = find_table(self.engine, name)?;
+        let table = match (find_table(self.engine, name), Format::of(name)) {
+            (Ok(table), _) => table,
+            (Err(_), Some(format)) => {
+                let _threads = self.engine.runtime()?.enter();
+                return Ok(provider_as_source(self.interrupter.wait(listing(
+                    &self.state,
+                    name,
+                    &format,
+                ))??));
+            }
+            (Err(error), None) => return Err(error),
+        };
         if let Some(transaction) = self.transaction {
             transaction.note_scan(&table);
         }
-        Ok(provider_as_source(Arc::new(StoredTable::new(table, self.view.clone(), self.row_numbers))))
+        Ok(provider_as_source(Arc::new(StoredTable::new(table, self.view.clone(), false))))
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use ambo::{Database, Datum};
+use datafusion::sql::sqlparser::ast;
 
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
@@ -39,7 +40,10 @@ impl Known {
     /// What is to be known of a statement.
     pub(crate) fn of(db: &Database, mut statement: Statement) -> Result<Self> {
         let (mut parameters, mut fast) = (0, None);
-        if let Statement::Sql(tree) = &mut statement {
+        // The parameters of a statement that is only named are not its own.
+        if let Statement::Sql(tree) = &mut statement
+            && !matches!(**tree, ast::Statement::Prepare { .. })
+        {
             parameters = number_parameters(tree)?;
             fast = recognise(db, tree);
         }

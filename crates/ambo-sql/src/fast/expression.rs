@@ -157,23 +157,21 @@ fn rescaled(number: i128, by: i8) -> Option<i128> {
     number.checked_mul(10i128.checked_pow(u32::try_from(by).ok()?)?)
 }
 
-/// A value in the type of a column, as the planner's cast has it.
+/// A value in the type of a column: as it is, or text as the planner's cast reads it. `None`: something of it would be lost.
 ///
 /// # Errors
-/// A value that has none in the type.
-pub(crate) fn cast(value: Datum, ty: Type, column: &str) -> Result<Datum> {
-    if value.is_null() {
-        return Ok(value);
-    }
+/// Text that is no value of the type.
+pub(crate) fn cast(value: Datum, ty: Type, column: &str) -> Option<Result<Datum>> {
     match value.clone().fit(ty) {
-        Ok(value) => Ok(value),
-        Err(_) => {
+        Ok(value) => Some(Ok(value)),
+        Err(_) if matches!(value, Datum::Utf8(_)) => {
             let cast = scalar(&value)
                 .cast_to(&sql_type(ty))
                 .map_err(Error::from)
                 .and_then(|cast| datum(&cast).ok_or_else(|| Error::invalid(format!("{value} is no {ty}"))));
-            cast.map_err(|error| Error::invalid(format!("column \"{column}\": {}", error.message())))
+            Some(cast.map_err(|error| Error::invalid(format!("column \"{column}\": {}", error.message()))))
         }
+        Err(_) => None,
     }
 }
 
@@ -219,12 +217,14 @@ mod tests {
 
     #[test]
     fn values_are_cast_as_the_planner_does() {
-        let day = cast("2024-02-29".into(), Type::Date32, "d").unwrap();
+        let cast = |value: Datum, ty| cast(value, ty, "n");
+        let day = cast("2024-02-29".into(), Type::Date32).unwrap().unwrap();
         assert_eq!(day, Datum::Date32(19782));
-        assert_eq!(cast(Datum::I64(5), Type::I16, "n").unwrap(), Datum::I16(5));
-        assert_eq!(cast("17".into(), Type::I32, "n").unwrap(), Datum::I32(17));
-        let error = cast("x".into(), Type::I32, "n").unwrap_err();
+        assert_eq!(cast(Datum::I64(5), Type::I16).unwrap().unwrap(), Datum::I16(5));
+        assert_eq!(cast("17".into(), Type::I32).unwrap().unwrap(), Datum::I32(17));
+        let error = cast("x".into(), Type::I32).unwrap().unwrap_err();
         assert!(error.message().contains("column \"n\""), "{error}");
-        assert!(cast(Datum::I64(70000), Type::I16, "n").is_err());
+        assert!(cast(Datum::I64(70000), Type::I16).is_none());
+        assert!(cast(Datum::F64(2.5), Type::I16).is_none());
     }
 }

@@ -4,7 +4,7 @@ use ambo::{Datum, Index, SchemaStamp, Table};
 use arrow::datatypes::SchemaRef;
 
 use super::expression::{Expression, cast};
-use crate::Result;
+use crate::{Error, ErrorKind, Result};
 
 /// A statement that needs no planner.
 pub(crate) struct FastPlan {
@@ -101,10 +101,20 @@ impl FastPlan {
         columns.zip(values).map(value).collect()
     }
 
-    /// A value that is put into a column.
-    pub(super) fn put(&self, column: usize, value: Datum) -> Result<Datum> {
-        let column = &self.table.definition().columns[column];
-        cast(value, column.kind, &column.name)
+    /// A value that is put into a column. `None`: the planner has to say what it is there.
+    ///
+    /// # Errors
+    /// NULL where there can be none, and text that is no value of the column's type.
+    pub(super) fn put(&self, column: usize, value: Datum) -> Result<Option<Datum>> {
+        let definition = self.table.definition();
+        let is_numbered = definition.auto_increment && definition.primary_columns() == [column];
+        let column = &definition.columns[column];
+        if value.is_null() && !column.nullable && !is_numbered {
+            let message =
+                format!("column \"{}\" of table \"{}\" cannot be NULL", column.name, definition.name);
+            return Err(Error::new(ErrorKind::Constraint, message));
+        }
+        cast(value, column.kind, &column.name).transpose()
     }
 }
 

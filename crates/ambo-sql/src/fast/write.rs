@@ -65,7 +65,8 @@ impl FastPlan {
             let mut row: Row =
                 columns.iter().map(|column| column.default.clone().unwrap_or(Datum::Null)).collect();
             for (column, value) in insert.columns.iter().zip(values) {
-                row[*column] = self.put(*column, value.value(&[], params).ok_or(Stop::Planner)?)?;
+                let value = value.value(&[], params).ok_or(Stop::Planner)?;
+                row[*column] = self.put(*column, value)?.ok_or(Stop::Planner)?;
             }
             inserted += match &insert.conflict {
                 OnConflict::Refuse => {
@@ -123,7 +124,8 @@ impl FastPlan {
         params: &[Datum],
     ) -> Result<(), Stop> {
         for (column, value) in sets {
-            row[*column] = self.put(*column, value.value(from, params).ok_or(Stop::Planner)?)?;
+            let value = value.value(from, params).ok_or(Stop::Planner)?;
+            row[*column] = self.put(*column, value)?.ok_or(Stop::Planner)?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use datafusion::{
 use super::{
     assignment::{assignments, qualify},
     evaluate::Frame,
-    incoming::{assign, check, row_schema, rows_of},
+    incoming::{Labels, assign, check, row_schema, rows_of},
     insert::numbered,
     target::{Target, item},
 };
@@ -303,7 +303,7 @@ impl<'t> Conflicts<'t> {
         let definition = self.target.definition();
         let evaluated = evaluate(work, self.target, update, &pairs, self.params)?;
         let mut changes = work.transaction.change_rows(&self.target.table);
-        for (nth, batch) in evaluated.iter().enumerate() {
+        for batch in &evaluated {
             let places = batch.column(0).as_primitive::<arrow::datatypes::UInt64Type>();
             let is_meant = |row: usize| match &update.selection {
                 Some(_) => batch.column(1).is_valid(row) && batch.column(1).as_boolean().value(row),
@@ -312,16 +312,16 @@ impl<'t> Conflicts<'t> {
             let meant: Vec<usize> = (0..batch.num_rows()).filter(|row| is_meant(*row)).collect();
             let there: Vec<Row> =
                 meant.iter().map(|&row| pairs[places.value(row) as usize].there.clone()).collect();
-            let first = nth as u64 + 1;
+            let labels = Labels::Numbers(1);
             let mut columns = value::batch(&row_schema(definition), &there)?.columns().to_vec();
             let chosen = arrow::array::UInt64Array::from_iter_values(meant.iter().map(|&row| row as u64));
             for (place_of_set, (place, _)) in update.set.iter().enumerate() {
                 let values = batch.column(place_of_set + 1 + usize::from(update.selection.is_some()));
                 let values = arrow::compute::take(values, &chosen, None).map_err(value::wrong)?;
-                columns[*place] = assign(&values, &definition.columns[*place], first)?;
+                columns[*place] = assign(&values, &definition.columns[*place], &labels)?;
             }
             let after = rows_of(row_schema(definition), columns, meant.len())?;
-            check(definition, &after, first)?;
+            check(definition, &after, &labels)?;
             let after = Values::new(&after);
             for (nth, &row) in meant.iter().enumerate() {
                 let pair = &pairs[places.value(row) as usize];

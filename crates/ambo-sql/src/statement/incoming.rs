@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo::{Column, Datum, TableDefinition, Type};
 use arrow::{
-    array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array},
+    array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array},
     compute::{CastOptions, cast_with_options, kernels::cast::can_cast_types},
     datatypes::{DataType, Field, Schema, SchemaRef},
 };
@@ -14,13 +14,13 @@ use tokio::runtime::Handle;
 
 use crate::{
     Error, ErrorKind, Result,
+    files::LINE,
     planner::Planner,
     value::{self, sql_type},
     wait::Interrupter,
 };
 
-/// Batches from wherever: a query, a file.
-pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+pub(super) use crate::files::Batches;
 
 /// The batches of a plan, as they are computed.
 pub(super) struct Stream {
@@ -60,28 +60,56 @@ pub(super) fn default_of(column: &Column) -> Datum {
     column.default.clone().unwrap_or(Datum::Null)
 }
 
-/// Whole rows of a table from values for some of its columns; the others have their defaults. Messages count rows from `first`.
+/// What rows are called in messages.
+pub(super) enum Labels<'a> {
+    /// By their numbers, from this one on.
+    Numbers(u64),
+    /// By the lines of a file.
+    Lines(&'a str, &'a UInt64Array),
+}
+
+impl Labels<'_> {
+    fn of(&self, row: usize) -> String {
+        match self {
+            Self::Numbers(first) => format!("row {}", first + row as u64),
+            Self::Lines(file, lines) => format!("{file}: line {}", lines.value(row)),
+        }
+    }
+}
+
+/// Whole rows of a table from values for some of its columns; the others have their defaults, and the rules of the table are kept.
+/// Messages count rows from `first`, or name the lines of a file if the batch has them.
 ///
 /// # Errors
-/// A value that does not fit its column, with both and the row.
+/// A value that does not fit its column, with both and the row; what [`check`] finds.
 pub(super) fn complete(
     definition: &TableDefinition,
     columns: &[usize],
     batch: &RecordBatch,
     first: u64,
+    file: Option<&str>,
 ) -> Result<RecordBatch> {
-    if batch.num_columns() != columns.len() {
-        let (named, given) = (columns.len(), batch.num_columns());
-        return Err(Error::invalid(format!("a row has {given} values for {named} columns")));
+    let lines = batch.schema().fields().last().is_some_and(|field| field.name() == LINE);
+    let given = batch.num_columns() - usize::from(lines);
+    let labels = match lines {
+        true => Labels::Lines(file.unwrap_or_default(), batch.column(given).as_primitive()),
+        false => Labels::Numbers(first),
+    };
+    // A row without any value is one of DEFAULT VALUES.
+    let columns = if given == 0 { &[] } else { columns };
+    if given != columns.len() {
+        return Err(Error::invalid(format!("a row has {given} values for {} columns", columns.len())));
     }
     let whole = definition.columns.iter().enumerate().map(|(place, column)| {
         match columns.iter().position(|named| *named == place) {
-            Some(nth) => assign(batch.column(nth), column, first),
+            Some(nth) => assign(batch.column(nth), column, &labels),
             None => repeated(&default_of(column), column.kind, batch.num_rows()),
         }
     });
     let whole = whole.collect::<Result<Vec<_>>>()?;
-    rows_of(row_schema(definition), whole, batch.num_rows())
+    let rows = rows_of(row_schema(definition), whole, batch.num_rows())?;
+    check(definition, &rows, &labels)?;
+    Ok(rows)
 }
 
 /// Columns as a batch, which may have none.
@@ -101,24 +129,24 @@ fn repeated(value: &Datum, kind: Type, rows: usize) -> Result<ArrayRef> {
 ///
 /// # Errors
 /// [`ErrorKind::Constraint`] with the column and the row.
-pub(super) fn check(definition: &TableDefinition, rows: &RecordBatch, first: u64) -> Result<()> {
+pub(super) fn check(definition: &TableDefinition, rows: &RecordBatch, labels: &Labels<'_>) -> Result<()> {
     for (place, column) in definition.columns.iter().enumerate() {
         let numbers_itself = definition.auto_increment && definition.key == [place];
         let array = rows.column(place);
         if column.nullable || numbers_itself || array.null_count() == 0 {
             continue;
         }
-        let row = (0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0) as u64 + first;
+        let row = labels.of((0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0));
         return Err(Error::new(
             ErrorKind::Constraint,
-            format!("row {row}: column \"{}\" of table \"{}\" cannot be NULL", column.name, definition.name),
+            format!("{row}: column \"{}\" of table \"{}\" cannot be NULL", column.name, definition.name),
         ));
     }
     Ok(())
 }
 
 /// Values as those of a column. Numbers are rounded to the digits that the column has; what does not fit is an error.
-pub(super) fn assign(array: &ArrayRef, column: &Column, first: u64) -> Result<ArrayRef> {
+pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>) -> Result<ArrayRef> {
     let to = sql_type(column.kind);
     if array.data_type() == &to {
         return Ok(array.clone());
@@ -138,12 +166,8 @@ pub(super) fn assign(array: &ArrayRef, column: &Column, first: u64) -> Result<Ar
     // Which row is it?
     for row in 0..array.len() {
         if let Err(error) = strict_cast(&array.slice(row, 1), &to) {
-            let row = first + row as u64;
-            return Err(Error::invalid(format!(
-                "row {row}: column \"{}\": {}",
-                column.name,
-                error.message()
-            )));
+            let row = labels.of(row);
+            return Err(Error::invalid(format!("{row}: column \"{}\": {}", column.name, error.message())));
         }
     }
     Err(whole)
@@ -158,7 +182,7 @@ fn strict_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         }
         from if from.is_floating() && to.is_integer() => {
             let wide = cast(array, &DataType::Float64)?;
-            let numbers = arrow::array::AsArray::as_primitive::<arrow::datatypes::Float64Type>(&wide);
+            let numbers = wide.as_primitive::<arrow::datatypes::Float64Type>();
             let rounded: ArrayRef =
                 Arc::new(numbers.unary::<_, arrow::datatypes::Float64Type>(f64::round_ties_even));
             cast(&rounded, to)

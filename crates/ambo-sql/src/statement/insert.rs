@@ -9,7 +9,7 @@ use datafusion::{
 
 use super::{
     conflict::{Conflicts, OnConflict},
-    incoming::{Batches, Stream, check, complete},
+    incoming::{Batches, Stream, complete},
     load::Bulk,
     returning::{Returning, Written},
     target::Target,
@@ -30,17 +30,34 @@ pub(super) fn run(
     with: Option<&ast::With>,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
-    match connection.write(params, |work| apply(work, insert, with))? {
-        Inserted::Written(written) => Ok(written.rows("INSERT")),
-        Inserted::Bulk(bulk) => Ok(Rows::done("INSERT", Some(bulk.load(connection)?))),
-    }
+    connection.write(params, |work| apply(work, insert, with))?.finish(connection, "INSERT")
 }
 
-/// What came of an INSERT.
-enum Inserted {
+/// What came of rows that were to be inserted.
+pub(super) enum Inserted {
     Written(Written),
     /// Nothing yet: the rows are for a bulk load, which is no part of a transaction.
     Bulk(Bulk),
+}
+
+impl Inserted {
+    /// Loads what is to be loaded.
+    pub(super) fn finish(self, connection: &Connection, tag: &'static str) -> Result<Rows<'static>> {
+        match self {
+            Self::Written(written) => Ok(written.rows(tag)),
+            Self::Bulk(bulk) => Ok(Rows::done(tag, Some(bulk.load(connection)?))),
+        }
+    }
+}
+
+/// Rows on their way into a table, with values for these columns.
+pub(super) struct Given {
+    pub columns: Vec<usize>,
+    pub batches: Batches,
+    /// Whether it is worth while to look whether they are many.
+    pub may_load: bool,
+    /// The file that they are from.
+    pub file: Option<String>,
 }
 
 fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) -> Result<Inserted> {
@@ -57,7 +74,7 @@ fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) ->
     let columns = columns(&target, &insert.columns)?;
     let on = OnConflict::new(&target, &insert, &mut params)?;
     let is_values = source.as_ref().is_none_or(|source| matches!(*source.body, SetExpr::Values(_)));
-    let mut batches: Batches = match source {
+    let batches: Batches = match source {
         None => Box::new(std::iter::once(defaults())),
         Some(mut source) => {
             if let Some(with) = with {
@@ -82,37 +99,45 @@ fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) ->
             }
         }
     };
+    let given = Given { columns, batches, may_load: !is_values, file: None };
+    put(work, target, given, on, insert.returning.as_deref(), &params)
+}
 
-    let mut waiting = Vec::new();
-    let may_load = !is_values
+/// Puts rows into a table: in this transaction, or later by a bulk load if that may be and they are many.
+pub(super) fn put(
+    work: &mut Work<'_>,
+    target: Target,
+    mut given: Given,
+    on: OnConflict,
+    returning: Option<&[ast::SelectItem]>,
+    params: &[ScalarValue],
+) -> Result<Inserted> {
+    let may_load = given.may_load
         && work.is_auto
         && on.is_refused()
-        && insert.returning.is_none()
-        && Bulk::is_for(&target.table, &columns);
+        && returning.is_none()
+        && Bulk::is_for(&target.table, &given.columns);
     if may_load {
-        let mut rows = 0;
+        let (mut rows, mut waiting) = (0, Vec::new());
         while rows < BULK_ROWS {
-            let Some(batch) = batches.next() else { break };
+            let Some(batch) = given.batches.next() else { break };
             let batch = batch?;
             rows += batch.num_rows();
             waiting.push(batch);
         }
+        given.batches = Box::new(waiting.into_iter().map(Ok).chain(given.batches));
         if rows >= BULK_ROWS {
-            let batches: Batches = Box::new(waiting.into_iter().map(Ok).chain(batches));
-            return Ok(Inserted::Bulk(Bulk { table: target.table, columns, batches }));
+            let Given { columns, batches, file, .. } = given;
+            return Ok(Inserted::Bulk(Bulk { table: target.table, columns, batches, file }));
         }
     }
-    let batches: Batches = Box::new(waiting.into_iter().map(Ok).chain(batches));
-    let returning = insert.returning.as_deref();
-    insert_rows(work, &target, &columns, batches, on, returning, &params).map(Inserted::Written)
+    insert_rows(work, &target, given, on, returning, params).map(Inserted::Written)
 }
 
-/// Puts rows with values for some columns into a table, in this transaction.
-pub(super) fn insert_rows(
+fn insert_rows(
     work: &mut Work<'_>,
     target: &Target,
-    columns: &[usize],
-    batches: Batches,
+    given: Given,
     on: OnConflict,
     returning: Option<&[ast::SelectItem]>,
     params: &[ScalarValue],
@@ -121,14 +146,9 @@ pub(super) fn insert_rows(
     let mut returning = Returning::new(returning, &target.alias, definition, []);
     let mut conflicts = Conflicts::new(target, on, params);
     let mut first = 1;
-    for batch in batches {
-        let batch = batch?;
-        let rows = match batch.num_columns() {
-            // DEFAULT VALUES.
-            0 => complete(definition, &[], &batch, first)?,
-            _ => complete(definition, columns, &batch, first)?,
-        };
-        check(definition, &rows, first)?;
+    for batch in given.batches {
+        work.interrupter.check()?;
+        let rows = complete(definition, &given.columns, &batch?, first, given.file.as_deref())?;
         let of_rows = Values::new(&rows);
         let mut written = Vec::new();
         for row in 0..rows.num_rows() {

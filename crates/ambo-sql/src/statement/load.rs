@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ambo::{LoadOptions, Storage, Table};
 use arrow::array::RecordBatch;
 
-use super::incoming::{Batches, check, complete};
+use super::incoming::{Batches, complete};
 use crate::{Connection, Error, Result};
 
 /// Rows with values for some columns of a table, to be loaded.
@@ -13,6 +13,8 @@ pub(super) struct Bulk {
     pub table: Table,
     pub columns: Vec<usize>,
     pub batches: Batches,
+    /// The file that they are from.
+    pub file: Option<String>,
 }
 
 impl Bulk {
@@ -27,13 +29,12 @@ impl Bulk {
     /// Loads the rows. Returns how many.
     pub(super) fn load(self, connection: &Connection) -> Result<u64> {
         let definition = Arc::new(self.table.definition().clone());
-        let (columns, of_table) = (self.columns, definition.clone());
+        let (columns, file, of_table) = (self.columns, self.file, definition);
         let progress = connection.progress().clone();
         let mut rows = 0;
         let whole = self.batches.map(move |batch| {
             let batch = batch?;
-            let whole = complete(&of_table, &columns, &batch, rows + 1)?;
-            check(&of_table, &whole, rows + 1)?;
+            let whole = complete(&of_table, &columns, &batch, rows + 1, file.as_deref())?;
             rows += whole.num_rows() as u64;
             progress.report(rows);
             Ok::<RecordBatch, Error>(whole)

@@ -18,7 +18,7 @@ use datafusion::{
 
 use super::{
     assignment::{assignments, or_default},
-    incoming::{Stream, assign, check, complete, row_schema, rows_of},
+    incoming::{Labels, Stream, assign, check, complete, row_schema, rows_of},
     returning::Written,
     target::{Parts, Read, Target, column_of, item, quoted, table_alias},
 };
@@ -118,7 +118,7 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                 continue;
             }
             let given: Vec<ArrayRef> = meant.columns()[values].to_vec();
-            if !matches!(clause.act, Act::Insert(_)) {
+            if matches!(clause.act, Act::Update(_) | Act::Delete) {
                 once(target, &meant, &mut seen)?;
             }
             let keys = Values::new(&meant);
@@ -133,10 +133,10 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                     let old = rows_of(schema.clone(), meant.columns()[..width].to_vec(), meant.num_rows())?;
                     let mut columns = old.columns().to_vec();
                     for (place, values) in places.iter().zip(&given) {
-                        columns[*place] = assign(values, &definition.columns[*place], 1)?;
+                        columns[*place] = assign(values, &definition.columns[*place], &Labels::Numbers(1))?;
                     }
                     let new = rows_of(schema.clone(), columns, meant.num_rows())?;
-                    check(definition, &new, 1)?;
+                    check(definition, &new, &Labels::Numbers(1))?;
                     let (before, after) = (Values::new(&old), Values::new(&new));
                     for row in 0..meant.num_rows() {
                         let key = target.stored_key(&keys, row, Read::All)?;
@@ -147,8 +147,7 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                     let fields: Vec<_> = batch.schema().fields()[place - places.len()..place].to_vec();
                     let given =
                         rows_of(arrow::datatypes::Schema::new(fields).into(), given, meant.num_rows())?;
-                    let rows = complete(definition, places, &given, 1)?;
-                    check(definition, &rows, 1)?;
+                    let rows = complete(definition, places, &given, 1, None)?;
                     inserts.push(rows);
                 }
             }

@@ -2,6 +2,7 @@
 
 mod assignment;
 mod conflict;
+mod copy;
 mod create_table;
 mod delete;
 mod drop;
@@ -44,7 +45,9 @@ fn run_sql(
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     use ast::Statement as S;
-    if let S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) = &statement {
+    if let S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) | S::Copy { .. } =
+        &statement
+    {
         number_parameters(&mut statement)?;
     }
     match (for_update::locking_queries(&statement), &statement) {
@@ -78,6 +81,7 @@ fn run_sql(
         | S::Savepoint { .. }
         | S::ReleaseSavepoint { .. } => transaction::run(connection, statement),
         S::Drop { .. } => drop::run(connection, statement),
+        S::Copy { .. } => copy::run(connection, statement, params),
         S::Prepare { name, data_types, statement } => {
             prepare::prepare(connection, &name, data_types, *statement)
         }

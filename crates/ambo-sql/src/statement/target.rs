@@ -228,7 +228,7 @@ pub(super) fn table_alias(name: &str) -> ast::TableAlias {
 }
 
 /// A table in FROM.
-fn relation(name: &str) -> TableWithJoins {
+pub(super) fn relation(name: &str) -> TableWithJoins {
     let text = format!("select 1 from \"{name}\"");
     let query = Parser::new(&DIALECT).try_with_sql(&text).and_then(|mut parser| parser.parse_query());
     match query.map(|query| *query.body) {

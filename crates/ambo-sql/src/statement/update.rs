@@ -14,7 +14,7 @@ use datafusion::{
 
 use super::{
     assignment::assignments,
-    incoming::{Stream, assign, check, row_schema, rows_of},
+    incoming::{Labels, Stream, assign, check, row_schema, rows_of},
     returning::{Returning, Written},
     target::{Parts, Read, Target, item},
 };
@@ -75,15 +75,16 @@ pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast
             batch = new_rows(&target, batch, seen, Read::All)?;
         }
         let count = batch.num_rows();
+        let labels = Labels::Numbers(first);
         let width = definition.columns.len();
         let old = rows_of(rows.clone(), batch.columns()[..width].to_vec(), count)?;
         let mut columns = old.columns().to_vec();
         for (nth, (place, _)) in set.iter().enumerate() {
             let values = batch.column(target.width(Read::All) + nth);
-            columns[*place] = assign(values, &definition.columns[*place], first)?;
+            columns[*place] = assign(values, &definition.columns[*place], &labels)?;
         }
         let new = rows_of(rows.clone(), columns, count)?;
-        check(definition, &new, first)?;
+        check(definition, &new, &labels)?;
         let (keys, before, after) = (Values::new(&batch), Values::new(&old), Values::new(&new));
         for row in 0..count {
             changes.update(target.stored_key(&keys, row, Read::All)?, &before.row(row)?, &after.row(row)?)?;

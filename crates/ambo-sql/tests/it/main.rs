@@ -2,10 +2,12 @@
 
 mod basics;
 mod common;
+mod copy;
 mod delete;
 mod fast;
 mod for_update;
 mod insert;
 mod merge;
+mod model;
 mod prepare;
 mod update;

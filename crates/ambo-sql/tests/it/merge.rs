@@ -34,7 +34,7 @@ fn rows_are_inserted_changed_and_deleted() {
                  when not matched by target then insert values (y.id, default, 'y')
                  when not matched by source then delete"
             ),
-            5
+            6
         );
         assert_eq!(rows(c, "select * from t order by id"), "3, 5, y\n4, 4, alone\n6, 5, y\n7, 5, y");
         // What is computed for a clause is computed where it is meant.

@@ -1,0 +1,188 @@
+//! COPY: a table from a file, and a table or a query to a file.
+
+use ambo::Type;
+use datafusion::{
+    common::ScalarValue,
+    sql::sqlparser::ast::{
+        self, CopyLegacyCsvOption, CopyLegacyOption, CopyOption, CopySource, CopyTarget, SelectItem,
+        Statement,
+    },
+};
+
+use super::{
+    conflict::OnConflict,
+    incoming::Stream,
+    insert::{Given, Inserted, put},
+    target::{Parts, Target},
+};
+use crate::{
+    Connection, Error, Result, Rows,
+    connection::Work,
+    files::{self, Form, Format, Wanted, byte},
+    names::ident,
+};
+
+pub(super) fn run(
+    connection: &mut Connection,
+    copy: Statement,
+    params: &[ScalarValue],
+) -> Result<Rows<'static>> {
+    let Statement::Copy { source, to, target, options, legacy_options, .. } = copy else {
+        return Err(Error::invalid(format!("not supported: {copy}")));
+    };
+    let CopyTarget::File { filename } = target else {
+        return Err(Error::invalid(format!("COPY reads and writes files, not {target}"))
+            .with_hint("name a file: COPY t FROM 'rows.csv'"));
+    };
+    let format = format(&filename, &options, &legacy_options)?;
+    let rows = match (to, source) {
+        (true, source) => to_file(connection, &filename, &format, source, params)?,
+        (false, CopySource::Table { table_name, columns }) => {
+            let copied = connection
+                .write(params, |work| from_file(work, &filename, &format, &table_name, &columns))?;
+            return copied.finish(connection, "COPY");
+        }
+        (false, CopySource::Query(_)) => return Err(Error::invalid("a query is no table to copy into")),
+    };
+    Ok(Rows::done("COPY", Some(rows)))
+}
+
+fn from_file(
+    work: &mut Work<'_>,
+    path: &str,
+    format: &Format,
+    table: &ast::ObjectName,
+    columns: &[ast::Ident],
+) -> Result<Inserted> {
+    let target = Target::new(work, table, None)?;
+    let definition = target.definition();
+    let listed: Vec<usize> = match columns.is_empty() {
+        true => (0..definition.columns.len()).collect(),
+        false => {
+            let names: Vec<ast::ObjectName> = columns.iter().cloned().map(ast::ObjectName::from).collect();
+            target.columns_of(names.iter())?
+        }
+    };
+    let column = |place: &usize| &definition.columns[*place];
+    let wanted = Wanted {
+        names: listed.iter().map(|place| column(place).name.clone()).collect(),
+        is_list: !columns.is_empty(),
+        has_empty: listed
+            .iter()
+            .map(|place| column(place).kind == Type::Utf8 && !column(place).nullable)
+            .collect(),
+    };
+    let (found, batches) = files::read(path, format, &wanted)?;
+    let columns = found.into_iter().map(|place| listed[place]).collect();
+    let rows = Given { columns, batches, may_load: true, file: Some(path.to_owned()) };
+    put(work, target, rows, OnConflict::refuse(), None, &[])
+}
+
+fn to_file(
+    connection: &Connection,
+    path: &str,
+    format: &Format,
+    source: CopySource,
+    params: &[ScalarValue],
+) -> Result<u64> {
+    let mut query = match source {
+        CopySource::Query(query) => *query,
+        CopySource::Table { table_name, columns } => {
+            let items = match columns.is_empty() {
+                true => vec![SelectItem::Wildcard(Default::default())],
+                false => columns
+                    .into_iter()
+                    .map(|name| SelectItem::UnnamedExpr(ast::Expr::Identifier(name)))
+                    .collect(),
+            };
+            let mut relation = super::target::relation("");
+            if let ast::TableFactor::Table { name, .. } = &mut relation.relation {
+                *name = table_name;
+            }
+            Parts { items, from: vec![relation], ..Parts::default() }.query()
+        }
+    };
+    if !query.locks.is_empty() {
+        query.locks.clear();
+        return Err(Error::invalid("COPY takes no locks: leave FOR UPDATE away"));
+    }
+    let planner = connection.reader()?;
+    let plan = planner.plan_query(&query, params)?;
+    let schema = std::sync::Arc::clone(plan.schema().inner());
+    let stream = Stream::new(&planner, &plan)?;
+    files::write(path, format, &schema, stream, |rows| connection.progress().report(rows))
+}
+
+/// What the end of the name says, and what the options say.
+fn format(path: &str, options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<Format> {
+    let named = options.iter().find_map(|option| match option {
+        CopyOption::Format(name) => Some(ident(name)),
+        _ => None,
+    });
+    let by_word = legacy.iter().find_map(|option| match option {
+        CopyLegacyOption::Csv(_) => Some("csv".to_owned()),
+        CopyLegacyOption::Json(None) => Some("json".to_owned()),
+        CopyLegacyOption::Parquet => Some("parquet".to_owned()),
+        _ => None,
+    });
+    let guessed = Format::of(path);
+    let mut format = match (named.or(by_word), guessed) {
+        (None, Some(guessed)) => guessed,
+        (None, None) => {
+            return Err(Error::invalid(format!("the name \"{path}\" does not say what the file is"))
+                .with_hint("say it: WITH (FORMAT csv), json or parquet"));
+        }
+        (Some(name), guessed) => {
+            let form = match name.as_str() {
+                "csv" => Form::Csv,
+                "json" | "jsonl" => Form::Json,
+                "parquet" => Form::Parquet,
+                other => {
+                    return Err(Error::not_found("format", other, ["csv", "json", "parquet"].into_iter()));
+                }
+            };
+            match guessed {
+                Some(guessed) => Format { form, ..guessed },
+                None => Format::new(form),
+            }
+        }
+    };
+    let unknown = |option: &dyn std::fmt::Display| Error::invalid(format!("COPY has no option {option}"));
+    let is_csv = format.form == Form::Csv;
+    for option in options {
+        match option {
+            CopyOption::Format(_) => {}
+            CopyOption::Delimiter(of) if is_csv => format.delimiter = byte("the delimiter", *of)?,
+            CopyOption::Quote(of) if is_csv => format.quote = byte("the quote", *of)?,
+            CopyOption::Escape(of) if is_csv => {
+                format.escape = Some(byte("the escape", *of)?).filter(|of| *of != format.quote)
+            }
+            CopyOption::Null(null) if is_csv => format.null.clone_from(null),
+            CopyOption::Header(header) if is_csv => format.header = *header,
+            CopyOption::Encoding(name) if name.to_lowercase().replace('-', "") == "utf8" => {}
+            other => return Err(unknown(other)),
+        }
+    }
+    for option in legacy {
+        match option {
+            CopyLegacyOption::Json(None) | CopyLegacyOption::Parquet => {}
+            CopyLegacyOption::Header if is_csv => format.header = true,
+            CopyLegacyOption::Delimiter(of) if is_csv => format.delimiter = byte("the delimiter", *of)?,
+            CopyLegacyOption::Null(null) if is_csv => format.null.clone_from(null),
+            CopyLegacyOption::Csv(options) if is_csv => {
+                for option in options {
+                    match option {
+                        CopyLegacyCsvOption::Header => format.header = true,
+                        CopyLegacyCsvOption::Quote(of) => format.quote = byte("the quote", *of)?,
+                        CopyLegacyCsvOption::Escape(of) => {
+                            format.escape = Some(byte("the escape", *of)?).filter(|of| *of != format.quote);
+                        }
+                        other => return Err(unknown(other)),
+                    }
+                }
+            }
+            other => return Err(unknown(other)),
+        }
+    }
+    Ok(format)
+}

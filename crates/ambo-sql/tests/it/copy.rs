@@ -1,0 +1,132 @@
+//! COPY, and files in FROM.
+
+use ambo_sql::{Database, ErrorKind};
+
+use crate::common::{STORAGES, enter, everywhere, refused, rows, sound, written};
+
+#[test]
+fn what_is_copied_out_comes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    everywhere(|c, storage| {
+        c.script(&format!(
+            "create table t (id int primary key, n bigint, name text, d decimal(12, 3), f double, at timestamp, day date, yes boolean) storage = {storage};
+             create table u (id int primary key, n bigint, name text, d decimal(12, 3), f double, at timestamp, day date, yes boolean) storage = {storage};
+             insert into t values (1, -5, 'a, \"b\"\nc', 1.25, 0.1, timestamp '2024-02-29 12:30:00.5', date '1999-12-31', true),
+                                  (2, null, null, null, null, null, null, null), (3, 7, 'ä''x', -0.001, '1e300', null, null, false)"
+        ))
+        .unwrap();
+        enter(c);
+        let all = rows(c, "select * from t order by id");
+        for name in ["t.csv", "t.csv.gz", "t.tsv.zst", "t.jsonl", "t.json.gz", "t.parquet"] {
+            let file = at(name);
+            assert_eq!(written(c, &format!("copy t to '{file}'")), 3);
+            assert_eq!(written(c, &format!("copy u from '{file}'")), 3, "{name}");
+            assert_eq!(rows(c, "select * from u order by id"), all, "{name}");
+            c.sql("delete from u").unwrap();
+            if !name.contains("gz") && !name.contains("zst") {
+                assert_eq!(
+                    rows(c, &format!("select count(*), sum(n), max(id) from '{file}'")),
+                    "3, 2, 3",
+                    "{name}"
+                );
+                assert_eq!(
+                    rows(c, &format!("select t.name from t join '{file}' as f on f.id = t.id where f.n = 7")),
+                    "ä'x"
+                );
+            }
+        }
+        // Some columns, in another order, with options.
+        let file = at("some.txt");
+        let options = "with (format csv, header false, delimiter ';', null 'NULL', quote '''')";
+        assert_eq!(
+            written(c, &format!("copy (select name, id from t where id > 1) to '{file}' {options}")),
+            2
+        );
+        assert!(std::fs::read_to_string(&file).unwrap().contains("NULL;2\n"));
+        assert_eq!(written(c, &format!("copy u (name, id) from '{file}' {options}")), 2);
+        assert_eq!(rows(c, "select id, name, n from u order by id"), "2, NULL, NULL\n3, ä'x, NULL");
+        let file = at("none.csv");
+        assert_eq!(written(c, &format!("copy (select id, n from t where false) to '{file}'")), 0);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "id,n\n");
+        assert_eq!(written(c, &format!("copy u from '{file}'")), 0);
+    });
+}
+
+#[test]
+fn a_file_is_copied_as_a_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    everywhere(|c, storage| {
+        c.script(&format!(
+            "create table t (id int primary key, n int default 5, name text not null) storage = {storage};
+             insert into t values (9, 9, 'nine')"
+        ))
+        .unwrap();
+        enter(c);
+        let cases = [
+            ("bad.csv", "id,name\n1,a\n\"2\",\"b\nb\"\nx,c\n", "line 5: column \"id\""),
+            ("short.csv", "id,name\n1,a\n2\n", "line 3: 1 fields where 2 were expected"),
+            ("names.csv", "id,nam\n1,a\n", "line 1: there is no column \"nam\""),
+            ("null.jsonl", "{\"id\": 1, \"name\": \"a\"}\n\n{\"id\": 2}\n", "line 3: column \"name\""),
+            ("json.jsonl", "{\"id\": 1, \"name\": \"a\"}\n{\"id\": 2,\n", "line 2"),
+            ("more.jsonl", "{\"id\": 1, \"name\": \"a\", \"x\": 1}\n", "no column \"x\""),
+            ("type.jsonl", "{\"id\": 1.5, \"name\": \"a\"}\n", "line 1: column \"id\""),
+            ("twice.csv", "id,name\n1,a\n1,b\n", "exists"),
+            ("there.csv", "id,name\n1,a\n9,b\n", "exists"),
+        ];
+        for (name, text, message) in cases {
+            let file = write(name, text);
+            let error = refused(c, &format!("copy t from '{file}'"));
+            assert!(error.to_string().contains(message), "{name}: {error}");
+            assert_eq!(rows(c, "select * from t"), "9, 9, nine");
+        }
+        let file = write("good.csv", "NAME,id\n,1\nb,2\n");
+        assert_eq!(written(c, &format!("copy t from '{file}'")), 2);
+        assert_eq!(rows(c, "select * from t order by id"), "1, 5, \n2, 5, b\n9, 9, nine");
+        for wrong in [
+            "copy t from 'no such file.csv'",
+            "copy t from 'x.unknown'",
+            "copy t from 'x.csv' with (format xml)",
+            "copy t from 'x.parquet' with (delimiter ';')",
+            "copy t from 'x.csv' with (force_quote (id))",
+            "copy t from stdin",
+            "copy t (id, nam) from 'x.csv'",
+            "copy u from 'x.csv'",
+            "copy (select * from t for update) to 'x.csv'",
+            "select * from 'no such file.csv'",
+        ] {
+            refused(c, wrong);
+        }
+    });
+}
+
+#[test]
+fn large_files_are_loaded_and_a_statement_that_fails_leaves_the_file_of_before() {
+    for storage in STORAGES {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("many.csv").display().to_string();
+        let db = Database::open(dir.path().join("db")).unwrap();
+        let mut c = db.connect();
+        c.script(&format!("create table t (id bigint primary key, name text) storage = {storage}")).unwrap();
+        let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let seen_too = seen.clone();
+        c.on_progress(move |rows| seen_too.lock().unwrap().push(rows));
+        let many = "select value as id, 'name ' || value as name from generate_series(1, 100000)";
+        assert_eq!(written(&mut c, &format!("copy ({many}) to '{file}'")), 100_000);
+        assert_eq!(written(&mut c, &format!("copy t from '{file}'")), 100_000);
+        let seen = std::mem::take(&mut *seen.lock().unwrap());
+        assert!(seen.len() > 10 && seen.iter().filter(|rows| **rows == 100_000).count() == 2);
+        assert_eq!(rows(&mut c, "select count(*), sum(id) from t"), "100000, 5000050000");
+        assert_eq!(refused(&mut c, &format!("copy t from '{file}'")).kind(), ErrorKind::Constraint);
+        let length = std::fs::metadata(&file).unwrap().len();
+        refused(&mut c, &format!("copy (select 1 / (50000 - id) from t) to '{file}'"));
+        assert_eq!(std::fs::metadata(&file).unwrap().len(), length);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+        sound(&db);
+    }
+}
