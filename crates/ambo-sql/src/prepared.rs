@@ -141,12 +141,17 @@ impl PreparedStatement {
 
 /// Checks that there are as many values as parameters.
 pub(crate) fn check_parameters(known: &Known, values: &[Datum]) -> Result<()> {
-    match known.parameters == values.len() {
+    let (wanted, given) = (known.parameters, values.len());
+    if given < wanted {
+        let first = given + 1;
+        return Err(Error::invalid(format!(
+            "there is no value for the parameter ${first}; {given} were given"
+        )));
+    }
+    match given == wanted {
         true => Ok(()),
-        false => Err(Error::invalid(format!(
-            "the statement has {} parameters, {} values were given",
-            known.parameters,
-            values.len()
-        ))),
+        false => {
+            Err(Error::invalid(format!("the statement has {wanted} parameters, {given} values were given")))
+        }
     }
 }

@@ -4,7 +4,6 @@ use ambo::{Datum, Index, SchemaStamp, Table};
 use arrow::datatypes::SchemaRef;
 
 use super::expression::{Expression, cast};
-use crate::{Error, ErrorKind, Result};
 
 /// A statement that needs no planner.
 pub(crate) struct FastPlan {
@@ -101,20 +100,15 @@ impl FastPlan {
         columns.zip(values).map(value).collect()
     }
 
-    /// A value that is put into a column. `None`: the planner has to say what it is there.
-    ///
-    /// # Errors
-    /// NULL where there can be none, and text that is no value of the column's type.
-    pub(super) fn put(&self, column: usize, value: Datum) -> Result<Option<Datum>> {
+    /// A value that is put into a column. `None`: the planner has to say what it is there, or why it is not.
+    pub(super) fn put(&self, column: usize, value: Datum) -> Option<Datum> {
         let definition = self.table.definition();
         let is_numbered = definition.auto_increment && definition.primary_columns() == [column];
         let column = &definition.columns[column];
-        if value.is_null() && !column.nullable && !is_numbered {
-            let message =
-                format!("column \"{}\" of table \"{}\" cannot be NULL", column.name, definition.name);
-            return Err(Error::new(ErrorKind::Constraint, message));
+        match value.is_null() {
+            true => (column.nullable || is_numbered).then_some(value),
+            false => cast(value, column.kind),
         }
-        cast(value, column.kind, &column.name).transpose()
     }
 }
 

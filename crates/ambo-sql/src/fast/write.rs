@@ -66,7 +66,7 @@ impl FastPlan {
                 columns.iter().map(|column| column.default.clone().unwrap_or(Datum::Null)).collect();
             for (column, value) in insert.columns.iter().zip(values) {
                 let value = value.value(&[], params).ok_or(Stop::Planner)?;
-                row[*column] = self.put(*column, value)?.ok_or(Stop::Planner)?;
+                row[*column] = self.put(*column, value).ok_or(Stop::Planner)?;
             }
             inserted += match &insert.conflict {
                 OnConflict::Refuse => {
@@ -125,7 +125,7 @@ impl FastPlan {
     ) -> Result<(), Stop> {
         for (column, value) in sets {
             let value = value.value(from, params).ok_or(Stop::Planner)?;
-            row[*column] = self.put(*column, value)?.ok_or(Stop::Planner)?;
+            row[*column] = self.put(*column, value).ok_or(Stop::Planner)?;
         }
         Ok(())
     }
