@@ -112,7 +112,7 @@ impl Store {
             ambo::Error::Invalid(what) if what.contains("not an Ambo database") => not_a_database(dir),
             ambo::Error::Io { ref source, .. }
                 if source.kind() == std::io::ErrorKind::PermissionDenied
-                    && matches!(found, Found::Database)
+                    && found == Found::Database
                     && access != Access::Read =>
             {
                 Failure::Database(format!(
@@ -192,6 +192,7 @@ impl Store {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Database,
     Nothing,
