@@ -41,7 +41,7 @@ pub struct Arguments {
 #[derive(Args, Clone, Debug, Default)]
 pub struct ShellArguments {
     /// Run these statements, or this prompt command, instead of asking; may be repeated
-    #[arg(short = 'c', long = "command", value_name = "SQL", requires = "dir")]
+    #[arg(short = 'c', long = "command", value_name = "SQL", requires = "dir", allow_hyphen_values = true)]
     pub commands: Vec<String>,
     /// Print rows as CSV, with a line of names
     #[arg(long, requires = "dir", conflicts_with_all = ["json", "arrow"])]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ambo::{Database, Options, Sync, Table, TableDefinition};
 use clap::ValueEnum;
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, plain};
 use crate::output::remark;
 use crate::schema::short_name;
 
@@ -110,6 +110,17 @@ impl Store {
         let db = options.open(dir).map_err(|error| match error {
             // The engine has looked into the file and seen that it is another's.
             ambo::Error::Invalid(what) if what.contains("not an Ambo database") => not_a_database(dir),
+            ambo::Error::Io { ref source, .. }
+                if source.kind() == std::io::ErrorKind::PermissionDenied
+                    && found == Found::Database
+                    && access != Access::Read =>
+            {
+                Failure::Database(format!(
+                    "{}: you may not write there: {}; `ambo {0} --read-only` only reads",
+                    dir.display(),
+                    plain(source)
+                ))
+            }
             error => Failure::engine(dir, error),
         })?;
         if let Some(cut) = &db.recovery().cut {
@@ -181,6 +192,7 @@ impl Store {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Database,
     Nothing,

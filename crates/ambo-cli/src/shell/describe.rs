@@ -138,7 +138,7 @@ pub fn describe(session: &mut Session<'_>, wanted: &str) -> Result<()> {
     writeln!(session.out, "storage {}", definition.storage.name())?;
     let (tables, _) = infos(session)?;
     let indexes = tables.iter().filter(|table| table.definition.name == definition.name);
-    for index in indexes.flat_map(|table| index_statements(table)) {
+    for index in indexes.flat_map(index_statements) {
         writeln!(session.out, "{index}")?;
     }
     Ok(())

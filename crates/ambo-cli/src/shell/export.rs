@@ -14,7 +14,7 @@ use super::describe::quoted_path;
 use super::progress::Progress;
 use super::session::Session;
 use super::settings::Mode;
-use super::statement::{Origin, failure};
+use super::statement::{Origin, Stop, failure};
 use super::{show, split};
 use crate::failure::{Failure, Result};
 use crate::output::{self, remark};
@@ -81,7 +81,7 @@ pub fn export(session: &mut Session<'_>, path: &Path, what: &str) -> Result<()> 
         Form::Parquet => write_parquet(rows.batches(), to, &progress),
     };
     let count = written.map_err(|stop| match stop {
-        Stop::Sql(error) => wrong_statement(error, &session.store.dir),
+        Stop::Sql(error) => wrong_statement(*error, &session.store.dir),
         Stop::Shell(Failure::Database(text)) => Failure::Database(format!("{}: {text}", path.display())),
         Stop::Shell(failure) => failure,
     })?;
@@ -96,23 +96,6 @@ pub fn export(session: &mut Session<'_>, path: &Path, what: &str) -> Result<()> 
         output::duration(start.elapsed())
     ));
     Ok(())
-}
-
-enum Stop {
-    Sql(ambo_sql::Error),
-    Shell(Failure),
-}
-
-impl From<ambo_sql::Error> for Stop {
-    fn from(error: ambo_sql::Error) -> Self {
-        Self::Sql(error)
-    }
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        Self::Shell(failure)
-    }
 }
 
 fn write_text(

@@ -359,7 +359,8 @@ impl<'o> Session<'o> {
             let Some(command) = commands.find_subcommand_mut(name) else {
                 return Err(Failure::Negative(format!("there is no command .{name}; `.help` lists them")));
             };
-            write!(self.out, "{}", command.clone().no_binary_name(true).render_help())?;
+            let command = command.clone().bin_name(format!(".{name}")).disable_help_flag(true);
+            write!(self.out, "{}", command.clone().render_help())?;
             return Ok(());
         }
         writeln!(

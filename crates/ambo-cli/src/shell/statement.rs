@@ -56,7 +56,7 @@ impl Session<'_> {
         let result = self.run_and_show(text, start, progress);
         match result {
             Ok(done) => self.tell(&done),
-            Err(Stop::Sql(error)) => Err(failure(error, text, origin, &self.store.dir)),
+            Err(Stop::Sql(error)) => Err(failure(*error, text, origin, &self.store.dir)),
             Err(Stop::Shell(failure)) => Err(failure),
         }
     }
@@ -124,14 +124,14 @@ impl Session<'_> {
 }
 
 /// Why a statement ended early.
-enum Stop {
-    Sql(Error),
+pub(super) enum Stop {
+    Sql(Box<Error>),
     Shell(Failure),
 }
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        Self::Sql(error)
+        Self::Sql(Box::new(error))
     }
 }
 

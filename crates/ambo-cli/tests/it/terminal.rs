@@ -119,6 +119,14 @@ impl Terminal {
     }
 }
 
+impl Drop for Terminal {
+    /// A test that fails leaves no program behind. One that has left is gone already.
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
 // Keeps away: a statement that is run before its end, and answers that do not say what was done.
 #[test]
 fn statements_of_several_lines() {
@@ -181,6 +189,7 @@ fn control_c_ends_the_statement_only() {
     // At the prompt it gives up the line.
     terminal.press("select this is wrong");
     terminal.press(CONTROL_C);
+    terminal.expect_then("wrong", "ambo*> ");
     let answer = terminal.ask("select count(*) as still from t;", "ambo*> ");
     assert!(answer.contains("still\n─────\n    1\n"), "{answer}");
     terminal.ask("commit;", "ambo> ");
