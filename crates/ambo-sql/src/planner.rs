@@ -30,7 +30,15 @@ use datafusion::{
 
 use tokio::runtime::Handle;
 
-use crate::{Error, Result, engine::SqlEngine, error::outer, files::{Format, listing}, names, table::StoredTable, wait::Interrupter};
+use crate::{
+    Error, Result,
+    engine::SqlEngine,
+    error::outer,
+    files::{Format, listing},
+    names,
+    table::StoredTable,
+    wait::Interrupter,
+};
 
 /// Plans statements against a view of the database.
 pub(crate) struct Planner<'a> {
@@ -169,7 +177,11 @@ impl<'a> Planner<'a> {
             (Ok(table), _) => table,
             (Err(_), Some(format)) => {
                 let _threads = self.engine.runtime()?.enter();
-                return Ok(provider_as_source(self.interrupter.wait(listing(&self.state, name, &format))??));
+                return Ok(provider_as_source(self.interrupter.wait(listing(
+                    &self.state,
+                    name,
+                    &format,
+                ))??));
             }
             (Err(error), None) => return Err(error),
         };

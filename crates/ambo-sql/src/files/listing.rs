@@ -15,7 +15,11 @@ use super::{Compression, Form, Format};
 use crate::{Error, ErrorKind, Result};
 
 /// The files of a path, or of a pattern such as `sales/*.csv`, as a table.
-pub(crate) async fn listing(state: &SessionState, path: &str, format: &Format) -> Result<Arc<dyn TableProvider>> {
+pub(crate) async fn listing(
+    state: &SessionState,
+    path: &str,
+    format: &Format,
+) -> Result<Arc<dyn TableProvider>> {
     if format.compression != Compression::None {
         return Err(Error::invalid(format!("\"{path}\" is compressed; such a file is not read in place"))
             .with_hint("COPY it into a table"));
@@ -30,8 +34,7 @@ pub(crate) async fn listing(state: &SessionState, path: &str, format: &Format) -
         Form::Parquet => Arc::new(ParquetFormat::default()),
     };
     let url = ListingTableUrl::parse(path)?;
-    let options = ListingOptions::new(reader)
-        .with_file_extension("");
+    let options = ListingOptions::new(reader).with_file_extension("");
     let schema = options.infer_schema(state, &url).await?;
     if schema.fields().is_empty() {
         return Err(Error::invalid(format!("there are no columns in \"{path}\"")));

@@ -129,7 +129,8 @@ fn csv(
             let name = name.trim();
             let known = wanted.names.iter().map(String::as_str);
             let place = wanted.names.iter().position(|known| known == name);
-            let place = place.or_else(|| wanted.names.iter().position(|known| known.eq_ignore_ascii_case(name)));
+            let place =
+                place.or_else(|| wanted.names.iter().position(|known| known.eq_ignore_ascii_case(name)));
             let place = place.ok_or_else(|| {
                 let error = Error::not_found("column", name, known);
                 in_line(path, 1, &error)
@@ -166,7 +167,11 @@ impl Csv {
             let line = self.record.position().map_or(next_line, csv::Position::line);
             if self.record.len() != self.width {
                 let (found, wanted) = (self.record.len(), self.width);
-                return Err(in_line(&self.path, line, &format!("{found} fields where {wanted} were expected")));
+                return Err(in_line(
+                    &self.path,
+                    line,
+                    &format!("{found} fields where {wanted} were expected"),
+                ));
             }
             for (nth, field) in self.record.iter().enumerate() {
                 match field == self.null && !(field.is_empty() && self.has_empty[nth]) {

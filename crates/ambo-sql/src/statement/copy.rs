@@ -4,7 +4,8 @@ use ambo::Type;
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{
-        self, CopyLegacyCsvOption, CopyLegacyOption, CopyOption, CopySource, CopyTarget, SelectItem, Statement,
+        self, CopyLegacyCsvOption, CopyLegacyOption, CopyOption, CopySource, CopyTarget, SelectItem,
+        Statement,
     },
 };
 
@@ -21,7 +22,11 @@ use crate::{
     names::ident,
 };
 
-pub(super) fn run(connection: &mut Connection, copy: Statement, params: &[ScalarValue]) -> Result<Rows<'static>> {
+pub(super) fn run(
+    connection: &mut Connection,
+    copy: Statement,
+    params: &[ScalarValue],
+) -> Result<Rows<'static>> {
     let Statement::Copy { source, to, target, options, legacy_options, .. } = copy else {
         return Err(Error::invalid(format!("not supported: {copy}")));
     };
@@ -33,8 +38,8 @@ pub(super) fn run(connection: &mut Connection, copy: Statement, params: &[Scalar
     let rows = match (to, source) {
         (true, source) => to_file(connection, &filename, &format, source, params)?,
         (false, CopySource::Table { table_name, columns }) => {
-            let copied =
-                connection.write(params, |work| from_file(work, &filename, &format, &table_name, &columns))?;
+            let copied = connection
+                .write(params, |work| from_file(work, &filename, &format, &table_name, &columns))?;
             return copied.finish(connection, "COPY");
         }
         (false, CopySource::Query(_)) => return Err(Error::invalid("a query is no table to copy into")),
@@ -85,7 +90,10 @@ fn to_file(
         CopySource::Table { table_name, columns } => {
             let items = match columns.is_empty() {
                 true => vec![SelectItem::Wildcard(Default::default())],
-                false => columns.into_iter().map(|name| SelectItem::UnnamedExpr(ast::Expr::Identifier(name))).collect(),
+                false => columns
+                    .into_iter()
+                    .map(|name| SelectItem::UnnamedExpr(ast::Expr::Identifier(name)))
+                    .collect(),
             };
             let mut relation = super::target::relation("");
             if let ast::TableFactor::Table { name, .. } = &mut relation.relation {
@@ -129,7 +137,9 @@ fn format(path: &str, options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Re
                 "csv" => Form::Csv,
                 "json" | "jsonl" => Form::Json,
                 "parquet" => Form::Parquet,
-                other => return Err(Error::not_found("format", other, ["csv", "json", "parquet"].into_iter())),
+                other => {
+                    return Err(Error::not_found("format", other, ["csv", "json", "parquet"].into_iter()));
+                }
             };
             match guessed {
                 Some(guessed) => Format { form, ..guessed },
@@ -144,7 +154,9 @@ fn format(path: &str, options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Re
             CopyOption::Format(_) => {}
             CopyOption::Delimiter(of) if is_csv => format.delimiter = byte("the delimiter", *of)?,
             CopyOption::Quote(of) if is_csv => format.quote = byte("the quote", *of)?,
-            CopyOption::Escape(of) if is_csv => format.escape = Some(byte("the escape", *of)?).filter(|of| *of != format.quote),
+            CopyOption::Escape(of) if is_csv => {
+                format.escape = Some(byte("the escape", *of)?).filter(|of| *of != format.quote)
+            }
             CopyOption::Null(null) if is_csv => format.null.clone_from(null),
             CopyOption::Header(header) if is_csv => format.header = *header,
             CopyOption::Encoding(name) if name.to_lowercase().replace('-', "") == "utf8" => {}

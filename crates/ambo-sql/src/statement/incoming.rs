@@ -167,11 +167,7 @@ pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>) -> 
     for row in 0..array.len() {
         if let Err(error) = strict_cast(&array.slice(row, 1), &to) {
             let row = labels.of(row);
-            return Err(Error::invalid(format!(
-                "{row}: column \"{}\": {}",
-                column.name,
-                error.message()
-            )));
+            return Err(Error::invalid(format!("{row}: column \"{}\": {}", column.name, error.message())));
         }
     }
     Err(whole)

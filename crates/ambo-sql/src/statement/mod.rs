@@ -45,7 +45,8 @@ fn run_sql(
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     use ast::Statement as S;
-    if let S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) | S::Copy { .. } = &statement
+    if let S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) | S::Copy { .. } =
+        &statement
     {
         number_parameters(&mut statement)?;
     }

@@ -25,14 +25,24 @@ fn what_is_copied_out_comes_back() {
             assert_eq!(rows(c, "select * from u order by id"), all, "{name}");
             c.sql("delete from u").unwrap();
             if !name.contains("gz") && !name.contains("zst") {
-                assert_eq!(rows(c, &format!("select count(*), sum(n), max(id) from '{file}'")), "3, 2, 3", "{name}");
-                assert_eq!(rows(c, &format!("select t.name from t join '{file}' as f on f.id = t.id where f.n = 7")), "ä'x");
+                assert_eq!(
+                    rows(c, &format!("select count(*), sum(n), max(id) from '{file}'")),
+                    "3, 2, 3",
+                    "{name}"
+                );
+                assert_eq!(
+                    rows(c, &format!("select t.name from t join '{file}' as f on f.id = t.id where f.n = 7")),
+                    "ä'x"
+                );
             }
         }
         // Some columns, in another order, with options.
         let file = at("some.txt");
         let options = "with (format csv, header false, delimiter ';', null 'NULL', quote '''')";
-        assert_eq!(written(c, &format!("copy (select name, id from t where id > 1) to '{file}' {options}")), 2);
+        assert_eq!(
+            written(c, &format!("copy (select name, id from t where id > 1) to '{file}' {options}")),
+            2
+        );
         assert!(std::fs::read_to_string(&file).unwrap().contains("NULL;2\n"));
         assert_eq!(written(c, &format!("copy u (name, id) from '{file}' {options}")), 2);
         assert_eq!(rows(c, "select id, name, n from u order by id"), "2, NULL, NULL\n3, ä'x, NULL");

@@ -12,7 +12,10 @@ fn rows_are_locked_to_the_end_of_the_transaction() {
         ))
         .unwrap();
         one.sql("begin").unwrap();
-        assert_eq!(rows(&mut one, "select *, n + 1 as m from t where id < 3 order by n desc limit 1 for update"), "2, 2, 3");
+        assert_eq!(
+            rows(&mut one, "select *, n + 1 as m from t where id < 3 order by n desc limit 1 for update"),
+            "2, 2, 3"
+        );
         // Others that write it meet a conflict, or wait and meet one.
         let thread = std::thread::spawn(move || {
             other.sql("begin").unwrap();

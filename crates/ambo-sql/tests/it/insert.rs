@@ -43,7 +43,10 @@ fn values_are_made_to_fit_or_refused_with_row_and_column() {
         .unwrap();
         enter(c);
         c.sql("insert into t values (1, '5', 1.005, '2024-02-29', 'a'), (2, 2.5, 3, null, 12)").unwrap();
-        assert_eq!(rows(c, "select s, d, day, name from t order by id"), "5, 1.01, 2024-02-29, a\n3, 3.00, NULL, 12");
+        assert_eq!(
+            rows(c, "select s, d, day, name from t order by id"),
+            "5, 1.01, 2024-02-29, a\n3, 3.00, NULL, 12"
+        );
         let error = refused(c, "insert into t (id, s, name) values (3, 1, 'a'), (4, 70000, 'b')");
         assert!(error.to_string().contains("row 2: column \"s\""), "{error}");
         let error = refused(c, "insert into t (id, day, name) values (3, 'no day', 'a')");
@@ -51,9 +54,14 @@ fn values_are_made_to_fit_or_refused_with_row_and_column() {
         let error = refused(c, "insert into t (id, name) values (3, 'a'), (4, null)");
         assert_eq!(error.kind(), ErrorKind::Constraint);
         assert!(error.to_string().contains("row 2: column \"name\""), "{error}");
-        assert!(refused(c, "insert into t (id, name) values (3)").to_string().contains("1 values for 2 columns"));
+        assert!(
+            refused(c, "insert into t (id, name) values (3)").to_string().contains("1 values for 2 columns")
+        );
         assert!(refused(c, "insert into t (id, id) values (3, 4)").to_string().contains("twice"));
-        assert_eq!(refused(c, "insert into t (id, nam) values (3, 'a')").hint(), Some("did you mean \"name\"?"));
+        assert_eq!(
+            refused(c, "insert into t (id, nam) values (3, 'a')").hint(),
+            Some("did you mean \"name\"?")
+        );
         assert!(refused(c, "insert into t (id, name) select 1, 'a', 3").to_string().contains("columns"));
         assert_eq!(rows(c, "select count(*) from t"), "2");
     });
@@ -70,7 +78,10 @@ fn conflicts() {
         enter(c);
         assert_eq!(refused(c, "insert into t values (1, 'x', 0)").kind(), ErrorKind::Constraint);
         assert_eq!(refused(c, "insert into t values (9, 'a', 0)").kind(), ErrorKind::Constraint);
-        assert_eq!(written(c, "insert into t values (1, 'x', 0), (4, 'b', 0), (5, 'e', 5) on conflict do nothing"), 1);
+        assert_eq!(
+            written(c, "insert into t values (1, 'x', 0), (4, 'b', 0), (5, 'e', 5) on conflict do nothing"),
+            1
+        );
         assert_eq!(written(c, "insert or ignore into t values (1, 'x', 0), (4, 'd', 4)"), 1);
         // Only what is named is ignored.
         assert_eq!(written(c, "insert into t values (1, 'x', 0) on conflict (id) do nothing"), 0);
@@ -91,7 +102,10 @@ fn conflicts() {
         assert_eq!(rows(c, "select * from t where id in (1, 6) order by id"), "1, a, 31\n6, f, 66");
         // Columns that stand alone are those of the table; conditions may leave the row as it is.
         assert_eq!(
-            written(c, "insert into t values (2, 'q', 5) on conflict (id) do update set n = n + 1 where n > 100"),
+            written(
+                c,
+                "insert into t values (2, 'q', 5) on conflict (id) do update set n = n + 1 where n > 100"
+            ),
             0
         );
         assert_eq!(
@@ -117,7 +131,8 @@ fn conflicts() {
         let error = refused(c, "insert into t values (1, 'x', 0) on conflict (n) do nothing");
         assert!(error.to_string().contains("unique index of it is of (n)"), "{error}");
         assert_eq!(
-            refused(c, "insert into t values (1, 'x', 0) on conflict on constraint t_mail_ky do nothing").kind(),
+            refused(c, "insert into t values (1, 'x', 0) on conflict on constraint t_mail_ky do nothing")
+                .kind(),
             ErrorKind::NotFound
         );
     });
@@ -135,12 +150,18 @@ fn what_was_inserted_is_returned() {
         enter(c);
         assert_eq!(rows(c, "insert into t (id) values (1), (2) returning *"), "1, 4\n2, 4");
         let mut returned = c.sql("insert into t values (3, 3) returning t.n * 2 as twice, id").unwrap();
-        assert_eq!((returned.columns(), returned.affected(), returned.tag()), (vec!["twice", "id"], Some(1), "INSERT"));
+        assert_eq!(
+            (returned.columns(), returned.affected(), returned.tag()),
+            (vec!["twice", "id"], Some(1), "INSERT")
+        );
         assert_eq!(returned.next().unwrap().unwrap().into_values::<(i64, i64)>().unwrap(), (6, 3));
         drop(returned);
-        let statement = "insert into t values (-1, 1) returning (select max(x) from other where other.id = t.n) as x";
+        let statement =
+            "insert into t values (-1, 1) returning (select max(x) from other where other.id = t.n) as x";
         assert_eq!(rows(c, statement), "one");
-        assert!(refused(c, "insert into t values (9, 9) returning count(*)").to_string().contains("several rows"));
+        assert!(
+            refused(c, "insert into t values (9, 9) returning count(*)").to_string().contains("several rows")
+        );
         assert_eq!(rows(c, "select count(*) from t"), "4");
     });
 }
@@ -183,7 +204,8 @@ fn many_rows_are_loaded_at_once() {
     assert_eq!(refused(&mut c, &format!("insert into t (id, name) {others}")).kind(), ErrorKind::Constraint);
     let bad = "select value + 1000000, case value when 70000 then null else value end, null from generate_series(1, 100000)";
     assert_eq!(written(&mut c, &format!("insert into t {bad}")), 100_000);
-    let bad = "select case value when 70000 then null else value + 5000000 end, 1 from generate_series(1, 100000)";
+    let bad =
+        "select case value when 70000 then null else value + 5000000 end, 1 from generate_series(1, 100000)";
     let error = refused(&mut c, &format!("insert into t (id, n) {bad}"));
     assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
     assert!(error.to_string().contains(": column \"id\""), "{error}");
@@ -191,7 +213,10 @@ fn many_rows_are_loaded_at_once() {
     // Inside of a transaction they are part of it.
     c.sql("begin").unwrap();
     assert_eq!(
-        written(&mut c, "insert into t (id, name) select value + 9000000, null from generate_series(1, 50000)"),
+        written(
+            &mut c,
+            "insert into t (id, name) select value + 9000000, null from generate_series(1, 50000)"
+        ),
         50_000
     );
     assert_eq!(rows(&mut c, "select count(*) from t"), "250001");

@@ -4,6 +4,7 @@ mod basics;
 mod common;
 mod copy;
 mod delete;
+mod docs;
 mod for_update;
 mod insert;
 mod merge;

@@ -77,7 +77,10 @@ fn a_row_is_changed_once() {
         assert_eq!(rows(c, "select count(*) from t where b in ('x', 'y', 'z')"), "3");
         // Pairs that no clause is about do not count.
         assert_eq!(
-            written(c, "merge into t using s on t.a = s.a when matched and s.b <> 'zwei' then update set b = s.b"),
+            written(
+                c,
+                "merge into t using s on t.a = s.a when matched and s.b <> 'zwei' then update set b = s.b"
+            ),
             3
         );
         assert_eq!(rows(c, "select * from t order by a"), "1, one\n1, one\n2, two");

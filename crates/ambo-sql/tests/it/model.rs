@@ -27,7 +27,10 @@ impl Model {
     }
 
     /// Rows to rows: `None` if two of them have a key or a unique value then.
-    fn changed(&self, change: impl Fn(i64, (Option<i64>, i64)) -> Option<(i64, (Option<i64>, i64))>) -> Option<Self> {
+    fn changed(
+        &self,
+        change: impl Fn(i64, (Option<i64>, i64)) -> Option<(i64, (Option<i64>, i64))>,
+    ) -> Option<Self> {
         let mut next = Self::default();
         for (key, row) in &self.0 {
             if let Some((key, row)) = change(*key, *row)
@@ -122,7 +125,12 @@ fn step(random: &mut Random, model: &Model) -> (String, Option<Model>) {
         }
         9 => {
             let next = model.changed(|key, row| (key != a && row.1 != n).then_some((key, row)));
-            (format!("delete from t where k = {a} or exists (select 1 from t as o where o.k = t.k and o.n = {n})"), next)
+            (
+                format!(
+                    "delete from t where k = {a} or exists (select 1 from t as o where o.k = t.k and o.n = {n})"
+                ),
+                next,
+            )
         }
         10 => {
             let next = model.changed(|key, row| match (key % 7 == n % 7, key % 3 == 0) {
@@ -159,8 +167,10 @@ fn random_statements_do_what_a_model_does() {
         let dir = tempfile::tempdir().unwrap();
         let db = Database::open(dir.path()).unwrap();
         let mut c: Connection = db.connect();
-        c.script(&format!("create table t (k bigint primary key, u bigint unique, n bigint) storage = {storage}"))
-            .unwrap();
+        c.script(&format!(
+            "create table t (k bigint primary key, u bigint unique, n bigint) storage = {storage}"
+        ))
+        .unwrap();
         let mut random = Random(seed);
         let (mut model, mut committed) = (Model::default(), Model::default());
         let mut refusals = 0;

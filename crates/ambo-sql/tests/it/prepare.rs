@@ -8,7 +8,8 @@ use crate::common::{refused, rows, written};
 fn statements_are_named_and_run_with_values() {
     let db = Database::in_memory().unwrap();
     let mut c = db.connect();
-    c.script("create table t (id int primary key, name text); prepare put as insert into t values ($1, $2)").unwrap();
+    c.script("create table t (id int primary key, name text); prepare put as insert into t values ($1, $2)")
+        .unwrap();
     assert_eq!(written(&mut c, "execute put(1, 'one')"), 1);
     assert_eq!(written(&mut c, "execute put(1 + 1, upper('two'))"), 1);
     c.sql("prepare find (int) as select name from t where id >= $1 order by id").unwrap();

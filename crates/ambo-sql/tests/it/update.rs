@@ -21,17 +21,32 @@ fn rows_are_changed_as_conditions_say() {
         assert_eq!(written(c, "update t set n = 0 where null"), 0);
         assert_eq!(written(c, "update t set n = n + 10 where id in (select id from s where x = 20)"), 1);
         assert_eq!(rows(c, "select n from t order by id"), "1\n12\n3\nNULL");
-        assert_eq!(written(c, "update t set n = 100 where exists (select 1 from s where s.id = t.id and x > 30)"), 1);
-        assert_eq!(written(c, "update t set n = n + 1 where not exists (select * from s where s.id = t.id)"), 2);
+        assert_eq!(
+            written(c, "update t set n = 100 where exists (select 1 from s where s.id = t.id and x > 30)"),
+            1
+        );
+        assert_eq!(
+            written(c, "update t set n = n + 1 where not exists (select * from s where s.id = t.id)"),
+            2
+        );
         assert_eq!(rows(c, "select n from t order by id"), "2\n12\n100\nNULL");
         assert_eq!(
-            written(c, "update main.t set n = (select max(x) from s where s.id = t.id), name = upper(name) where main.t.id < 4"),
+            written(
+                c,
+                "update main.t set n = (select max(x) from s where s.id = t.id), name = upper(name) where main.t.id < 4"
+            ),
             3
         );
         assert_eq!(rows(c, "select n, name from t order by id"), "NULL, A\n20, B\n31, C\nNULL, d");
         assert_eq!(written(c, "update t as u set (n, name) = (u.id * 2, default) where u.n is null"), 2);
         assert_eq!(rows(c, "select n, name from t order by id"), "2, NULL\n20, B\n31, C\n8, NULL");
-        assert_eq!(written(c, "update t set (n, name) = (select min(x), count(*) from s where s.id = t.id) where id = 3"), 1);
+        assert_eq!(
+            written(
+                c,
+                "update t set (n, name) = (select min(x), count(*) from s where s.id = t.id) where id = 3"
+            ),
+            1
+        );
         assert_eq!(written(c, "update t set n = default where id = 1"), 1);
         assert_eq!(rows(c, "select n, name from t where id in (1, 3) order by id"), "9, NULL\n30, 2");
         assert_eq!(written(c, "update t set n = id"), 4);
@@ -85,7 +100,10 @@ fn other_tables_say_what_becomes_of_rows() {
         .unwrap();
         enter(c);
         assert_eq!(
-            sorted(c, "update t set b = t.b || s.b from s where s.a = t.a and s.b <> 'zwei' returning t.a, s.b as s, t.b"),
+            sorted(
+                c,
+                "update t set b = t.b || s.b from s where s.a = t.a and s.b <> 'zwei' returning t.a, s.b as s, t.b"
+            ),
             "1, one, xone\n1, one, yone\n2, two, ztwo"
         );
         // Two rows of the other table: one of them is taken, the row is changed once.
@@ -94,9 +112,20 @@ fn other_tables_say_what_becomes_of_rows() {
         // The table with itself, and by tables that have no primary key either.
         assert_eq!(written(c, "update t set b = o.b from t as o where o.a = 2 and t.a = 1"), 2);
         assert_eq!(rows(c, "select count(distinct b) from t"), "1");
-        assert_eq!(written(c, "update t set a = 0 where a in (select a from s where a = 2) and b in (select b from t)"), 1);
-        assert_eq!(rows(c, "update t set a = a + 5 where a = 0 returning *"), "5, two".replace("two", &rows(c, "select b from t limit 1")));
-        assert!(refused(c, "update t set b = 1 from s where s.a = t.a limit 1").to_string().contains("LIMIT"));
+        assert_eq!(
+            written(
+                c,
+                "update t set a = 0 where a in (select a from s where a = 2) and b in (select b from t)"
+            ),
+            1
+        );
+        assert_eq!(
+            rows(c, "update t set a = a + 5 where a = 0 returning *"),
+            "5, two".replace("two", &rows(c, "select b from t limit 1"))
+        );
+        assert!(
+            refused(c, "update t set b = 1 from s where s.a = t.a limit 1").to_string().contains("LIMIT")
+        );
     });
 }
 
