@@ -240,10 +240,9 @@ impl<'t> Conflicts<'t> {
         match &self.on.act {
             Act::Refuse => {}
             Act::Replace => {
-                work.transaction.insert_or_replace(table, &row)?;
-                self.affected += 1;
-                written.push(row);
-                return Ok(());
+                while let Some((key, _)) = self.in_the_way(work, &row)? {
+                    work.transaction.delete(table, &key)?;
+                }
             }
             Act::Ignore => {
                 if self.in_the_way(work, &row)?.is_some() {

@@ -30,9 +30,10 @@ impl Bulk {
     pub(super) fn load(self, connection: &Connection) -> Result<u64> {
         let definition = Arc::new(self.table.definition().clone());
         let (columns, file, of_table) = (self.columns, self.file, definition);
-        let progress = connection.progress().clone();
+        let (progress, interrupter) = (connection.progress().clone(), connection.interrupter());
         let mut rows = 0;
         let whole = self.batches.map(move |batch| {
+            interrupter.check()?;
             let batch = batch?;
             let whole = complete(&of_table, &columns, &batch, rows + 1, file.as_deref())?;
             rows += whole.num_rows() as u64;

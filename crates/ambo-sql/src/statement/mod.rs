@@ -51,7 +51,8 @@ fn run_sql(
         number_parameters(&mut statement)?;
     }
     match (for_update::locking_queries(&statement), &statement) {
-        (0, _) => {}
+        // What is prepared is looked at when it is run.
+        (0, _) | (_, S::Prepare { .. }) => {}
         (1, S::Query(query)) if !query.locks.is_empty() => {
             let locked = connection.write(params, |work| for_update::apply(work, query))?;
             return Ok(locked.rows("SELECT").with_tag("SELECT", None));

@@ -53,7 +53,6 @@ impl Target {
     pub(super) fn new(work: &Work<'_>, name: &ObjectName, alias: Option<&Ident>) -> Result<Self> {
         let written = object(name)?;
         let table = find_table(work.engine, &written)?;
-        work.transaction.note_scan(&table);
         let own = last(&written).to_owned();
         Ok(match alias {
             Some(alias) => Self { table, alias: ident(alias), qualified: None },
@@ -141,6 +140,7 @@ impl Target {
 
     /// A planner that knows the table under our name.
     pub(super) fn planner<'w>(&self, work: &'w Work<'_>) -> Result<Planner<'w>> {
+        work.transaction.note_scan(&self.table);
         let mut planner = work.planner()?;
         let stored = StoredTable::new(self.table.clone(), Arc::new(work.transaction.view()), true);
         planner.add_table(TARGET, provider_as_source(Arc::new(stored)));

@@ -3,13 +3,20 @@
 //! In a query all rows of VALUES have the same types, and a text beside a number makes the planner guess. In an INSERT it is the column
 //! that says what each value becomes; so rows are put together only as far as their values are alike.
 
+use std::ops::ControlFlow;
+
 use datafusion::{
     common::{DFSchema, ScalarValue},
     logical_expr::ExprSchemable,
-    sql::sqlparser::ast::{self, Expr, SetExpr, UnaryOperator, Value},
+    sql::sqlparser::ast::{self, Expr, SetExpr, UnaryOperator, Value, Visit, Visitor},
 };
 
-use super::{assignment::or_default, incoming::Batches, incoming::Stream, target::Target};
+use super::{
+    assignment::or_default,
+    incoming::Batches,
+    incoming::Stream,
+    target::{Parts, Target, item},
+};
 use crate::{Error, Result, planner::Planner};
 
 /// What values have in common if they may be in one column of a query.
@@ -47,27 +54,55 @@ pub(super) fn prepare(
 pub(super) fn batches(planner: &Planner<'_>, query: &ast::Query, params: &[ScalarValue]) -> Result<Batches> {
     let SetExpr::Values(values) = &*query.body else { return Err(Error::invalid("no values")) };
     let mut all: Batches = Box::new(std::iter::empty());
-    let mut begin = 0;
-    let mut common: Vec<Kind> = Vec::new();
-    let part = |from: usize, to: usize| -> Result<Stream> {
-        let mut query = query.clone();
-        if let SetExpr::Values(values) = &mut *query.body {
-            values.rows = values.rows.drain(from..to).collect();
-        }
+    let part = |body: SetExpr| -> Result<Stream> {
+        let query = ast::Query { body: Box::new(body), ..query.clone() };
         Stream::new(planner, &planner.plan_query(&query, params)?)
     };
+    let alike = |from: usize, to: usize| {
+        let rows = values.rows[from..to].to_vec();
+        part(SetExpr::Values(ast::Values { rows, ..values.clone() }))
+    };
     // Most of the time all rows are alike, and the query is what it was.
+    let (mut begin, mut common): (usize, Vec<Kind>) = (0, Vec::new());
     for (nth, row) in values.rows.iter().enumerate() {
-        let kinds = row.content.iter().map(|expr| kind(planner, expr, params)).collect::<Result<Vec<_>>>()?;
+        if row.content.iter().any(has_query) {
+            // The planner computes values before queries: so it is a SELECT.
+            if begin < nth {
+                all = Box::new(all.chain(alike(begin, nth)?));
+            }
+            let items = row.content.iter().enumerate();
+            let items = items.map(|(nth, expr)| item(expr.clone(), &format!("c{nth}"))).collect();
+            all = Box::new(all.chain(part(*Parts { items, ..Parts::default() }.query().body)?));
+            (begin, common) = (nth + 1, Vec::new());
+            continue;
+        }
+        // What is wrong with an expression is told when the query is planned.
+        let kind = |expr| kind(planner, expr, params).unwrap_or(Kind::Any);
+        let kinds: Vec<_> = row.content.iter().map(kind).collect();
         match merged(&common, &kinds) {
             Some(merged) => common = merged,
             None => {
-                all = Box::new(all.chain(part(begin, nth)?));
+                all = Box::new(all.chain(alike(begin, nth)?));
                 (begin, common) = (nth, kinds);
             }
         }
     }
-    Ok(Box::new(all.chain(part(begin, values.rows.len())?)))
+    match begin == values.rows.len() {
+        true => Ok(all),
+        false => Ok(Box::new(all.chain(alike(begin, values.rows.len())?))),
+    }
+}
+
+/// Whether there is a query in an expression.
+fn has_query(expr: &Expr) -> bool {
+    struct Queries;
+    impl Visitor for Queries {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    expr.visit(&mut Queries).is_break()
 }
 
 fn merged(common: &[Kind], kinds: &[Kind]) -> Option<Vec<Kind>> {

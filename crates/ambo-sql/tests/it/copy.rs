@@ -46,6 +46,19 @@ fn what_is_copied_out_comes_back() {
         assert!(std::fs::read_to_string(&file).unwrap().contains("NULL;2\n"));
         assert_eq!(written(c, &format!("copy u (name, id) from '{file}' {options}")), 2);
         assert_eq!(rows(c, "select id, name, n from u order by id"), "2, NULL, NULL\n3, ä'x, NULL");
+        c.sql("delete from u").unwrap();
+        let file = at("old.txt");
+        assert_eq!(
+            written(
+                c,
+                &format!(
+                    "copy (select id, name from t where id <> 1) to '{file}' csv header delimiter '|' null '-'"
+                )
+            ),
+            2
+        );
+        assert_eq!(written(c, &format!("copy u from '{file}' csv header delimiter '|' null '-'")), 2);
+        assert_eq!(rows(c, "select id, name from u order by id"), "2, NULL\n3, ä'x");
         let file = at("none.csv");
         assert_eq!(written(c, &format!("copy (select id, n from t where false) to '{file}'")), 0);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "id,n\n");
@@ -127,6 +140,35 @@ fn large_files_are_loaded_and_a_statement_that_fails_leaves_the_file_of_before()
         refused(&mut c, &format!("copy (select 1 / (50000 - id) from t) to '{file}'"));
         assert_eq!(std::fs::metadata(&file).unwrap().len(), length);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+        sound(&db);
+    }
+}
+
+#[test]
+fn statements_that_are_interrupted_leave_nothing() {
+    for storage in STORAGES {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("many.csv").display().to_string();
+        let db = Database::open(dir.path().join("db")).unwrap();
+        let mut c = db.connect();
+        c.script(&format!("create table t (id bigint primary key) storage = {storage}")).unwrap();
+        written(&mut c, &format!("copy (select value as id from generate_series(1, 100000)) to '{file}'"));
+        let interrupter = c.interrupter();
+        c.on_progress(move |rows| {
+            if rows > 50_000 {
+                interrupter.interrupt();
+            }
+        });
+        for statement in [
+            format!("copy t from '{file}'"),
+            "insert into t select value from generate_series(1, 100000)".into(),
+        ] {
+            assert_eq!(refused(&mut c, &statement).kind(), ErrorKind::Cancelled);
+            assert_eq!(rows(&mut c, "select count(*) from t"), "0");
+        }
+        refused(&mut c, &format!("copy (select value as id from generate_series(1, 1000000)) to '{file}'"));
+        c.on_progress(|_| {});
+        assert_eq!(written(&mut c, &format!("copy t from '{file}'")), 100_000);
         sound(&db);
     }
 }

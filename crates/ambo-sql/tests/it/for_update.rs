@@ -33,6 +33,8 @@ fn rows_are_locked_to_the_end_of_the_transaction() {
         one.sql("commit").unwrap();
         let mut other = thread.join().unwrap();
         assert_eq!(sorted(&mut other, "select n from t for update"), "1\n20\n30");
+        other.sql("prepare locked as select n from t where id = $1 for update").unwrap();
+        assert_eq!(rows(&mut other, "execute locked(2)"), "20");
         for wrong in [
             "select * from t, t as u for update",
             "select * from t join t as u on true for update",

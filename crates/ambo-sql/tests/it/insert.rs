@@ -28,6 +28,13 @@ fn values_and_defaults() {
             1
         );
         assert_eq!(rows(c, "select name from t where id = 30"), "w");
+        assert_eq!(
+            written(
+                c,
+                "with w as (select 31 as id) insert into t values ((select id from w), 1, 'v'), (32, 2, null)"
+            ),
+            2
+        );
         // Parameters among values of other types, and defaults behind them.
         c.query("insert into t values ($1, $2, $3), ($4, default, 'x')", (50, 5i64, "p", 51)).unwrap();
         assert_eq!(rows(c, "select * from t where id >= 50 order by id"), "50, 5, p\n51, 7, x");
@@ -222,5 +229,63 @@ fn many_rows_are_loaded_at_once() {
     assert_eq!(rows(&mut c, "select count(*) from t"), "250001");
     c.sql("rollback").unwrap();
     assert_eq!(rows(&mut c, "select count(*) from t"), "200001");
+    sound(&db);
+}
+
+#[test]
+fn numbers_that_keys_are_given_are_returned() {
+    for storage in [ambo::Storage::BTree, ambo::Storage::Column, ambo::Storage::Memory] {
+        let db = Database::in_memory().unwrap();
+        let table = ambo::TableDefinition::new("t")
+            .column("id", ambo::Type::I64)
+            .column_nullable("n", ambo::Type::I64);
+        db.create_table(table.primary_key(&["id"]).auto_increment().storage(storage)).unwrap();
+        db.create_index(&ambo::IndexDefinition::new("t_n", "t", &["n"]).unique()).unwrap();
+        let mut c = db.connect();
+        assert_eq!(rows(&mut c, "insert into t (n) values (10), (20) returning id"), "1\n2");
+        assert_eq!(
+            rows(&mut c, "insert into t values (null, 30), (7, 70), (null, 80) returning *"),
+            "3, 30\n7, 70\n8, 80"
+        );
+        assert_eq!(
+            rows(&mut c, "insert into t (n) values (10) on conflict (n) do update set n = 11 returning *"),
+            "1, 11"
+        );
+        assert_eq!(rows(&mut c, "replace into t (n) values (11) returning *"), "9, 11");
+        assert_eq!(
+            written(&mut c, "insert into t (n) select value + 1000 from generate_series(1, 40000)"),
+            40_000
+        );
+        assert_eq!(rows(&mut c, "select count(*), count(distinct id), min(id) from t"), "40005, 40005, 2");
+        sound(&db);
+    }
+}
+
+#[test]
+fn many_rows_without_a_key_are_loaded_too() {
+    let db = Database::in_memory().unwrap();
+    let mut c = db.connect();
+    c.script("create table t (a bigint, b text); insert into t values (0, 'before')").unwrap();
+    let many = "with s as (select value from generate_series(1, 40000)) insert into t (b, a) select 'b' || value, value from s";
+    assert_eq!(written(&mut c, many), 40_000);
+    assert_eq!(written(&mut c, "insert into t select * from t"), 40_001);
+    assert_eq!(rows(&mut c, "select count(*), sum(a), max(b) from t"), "80002, 1600040000, before");
+    assert_eq!(written(&mut c, "delete from t where a > 0"), 80_000);
+    assert_eq!(rows(&mut c, "select * from t"), "0, before\n0, before");
+    sound(&db);
+}
+
+#[test]
+fn serializable_transactions_that_only_insert_are_not_in_each_others_way() {
+    let db = Database::in_memory().unwrap();
+    let (mut one, mut other) = (db.connect(), db.connect());
+    one.script("create table t (id int primary key)").unwrap();
+    for (c, id) in [(&mut one, 1), (&mut other, 2)] {
+        c.sql("begin isolation level serializable").unwrap();
+        c.execute("insert into t values ($1)", (id,)).unwrap();
+    }
+    one.sql("commit").unwrap();
+    other.sql("commit").unwrap();
+    assert_eq!(rows(&mut one, "select count(*) from t"), "2");
     sound(&db);
 }

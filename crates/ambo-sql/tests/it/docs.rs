@@ -1,0 +1,52 @@
+//! The examples of `docs/sql.md`, as they stand there.
+
+use crate::common::{refused, rows, sound};
+
+#[test]
+fn the_examples_do_what_they_say() {
+    let text = include_str!("../../../../docs/sql.md");
+    let dir = tempfile::tempdir().unwrap();
+    let files = format!("'{}/towns.", dir.path().display());
+    let db = ambo_sql::Database::open(dir.path().join("db")).unwrap();
+    let mut c = db.connect();
+    let mut done = 0;
+    for block in text.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        let mut lines = block.lines().peekable();
+        while lines.peek().is_some() {
+            let mut statement = String::new();
+            for line in lines.by_ref() {
+                statement.push_str(line);
+                statement.push('\n');
+                if line.ends_with(';') {
+                    break;
+                }
+            }
+            let statement = statement.replace("'towns.", &files);
+            let mut expected = Vec::new();
+            while let Some(line) = lines.next_if(|line| line.starts_with("-- ")) {
+                expected.push(&line[3..]);
+            }
+            match expected.first().and_then(|line| line.strip_prefix("error: ")) {
+                Some(message) => {
+                    let error = refused(&mut c, &statement).to_string();
+                    assert!(error.contains(message), "{statement}{error}");
+                }
+                None => {
+                    let mut found = rows(&mut c, &statement);
+                    let mut expected = expected.join("\n");
+                    if statement.contains("RETURNING") {
+                        for text in [&mut found, &mut expected] {
+                            let mut lines: Vec<_> = text.lines().collect();
+                            lines.sort_unstable();
+                            *text = lines.join("\n");
+                        }
+                    }
+                    assert_eq!(found, expected, "{statement}");
+                }
+            }
+            done += 1;
+        }
+    }
+    assert!(done > 30, "{done}");
+    sound(&db);
+}
