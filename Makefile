@@ -8,7 +8,7 @@ TIME ?= 60
 # Flags for the benchmarks, such as --records 1M --suite kekskv.
 BENCH ?=
 
-.PHONY: demo test bench bench-codecs bench-columns bench-quick lint crash fuzz doc install
+.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick lint crash fuzz doc install
 
 demo:
 	$(CARGO) build --release -p ambo-cli
@@ -46,6 +46,11 @@ bench-codecs:
 bench-columns:
 	bench/columns/fetch.sh target/bench-data/inputs 1
 	$(CARGO) run --release -p ambo-bench --no-default-features --features codecs -- run --suite columns --runs 1 $(BENCH)
+
+# SQL beside SQLite, in the same process, and DuckDB, in Python: about ten minutes. DataFusion is compiled for it: twenty more, once.
+bench-sql:
+	bench/sql/fetch.sh target/bench-data/inputs 1
+	$(CARGO) run --release -p ambo-bench --no-default-features --features sql -- run --suite sql --runs 1 $(BENCH)
 
 bench-quick:
 	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::{common::ScalarValue, physical_plan::execute_stream, sql::sqlparser::ast};
 
-use crate::{Connection, Result, Rows, rows::Source};
+use crate::{Connection, Result, Rows, fast::recognise, planner::number_parameters, rows::Source};
 
 pub(super) fn run(
     connection: &mut Connection,
     statement: ast::Statement,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
+    if let Some(rows) = short_cut(connection, &statement) {
+        return Ok(rows);
+    }
     let planner = connection.reader()?;
     let plan = planner.plan(statement, params)?;
     let physical = planner.physical(&plan)?;
@@ -22,4 +26,18 @@ pub(super) fn run(
     let schema = Arc::clone(plan.schema().inner());
     let interrupter = connection.interrupter_ref().clone();
     Ok(Rows::new(schema, Source::Stream { stream, interrupter, threads }))
+}
+
+/// What EXPLAIN says of a statement that needs no planner. With ANALYZE, or VERBOSE, it is the planner's plan that is asked for.
+fn short_cut(connection: &Connection, statement: &ast::Statement) -> Option<Rows<'static>> {
+    let ast::Statement::Explain { analyze: false, verbose: false, format: None, statement, .. } = statement
+    else {
+        return None;
+    };
+    let mut statement = (**statement).clone();
+    number_parameters(&mut statement).ok()?;
+    let plan = recognise(&connection.engine().db, &statement)?.describe();
+    let text = |name| Field::new(name, DataType::Utf8, false);
+    let schema = Arc::new(Schema::new(vec![text("plan_type"), text("plan")]));
+    Some(Rows::new(schema, Source::Values([vec!["short cut".into(), plan.into()]].into())))
 }

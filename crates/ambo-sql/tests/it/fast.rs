@@ -144,3 +144,22 @@ fn a_prepared_statement_follows_the_schema() {
     connection.script("drop table t").unwrap();
     assert_eq!(select.query(&mut connection, (5,)).err().unwrap().kind(), ErrorKind::NotFound);
 }
+
+#[test]
+fn explain_says_which_way_a_statement_goes() {
+    let db = Database::in_memory().unwrap();
+    let mut connection = table(&db, "column");
+    let mut explain = |statement: &str| -> String {
+        let rows = connection.sql(&format!("explain {statement}")).unwrap();
+        rows.map(|row| row.unwrap().get::<String>(1).unwrap()).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(explain("select n from s where id = $1"), "read main.s by its key");
+    assert_eq!(explain("select * from t where name = 'x'"), "read main.t by index main.t_name_key");
+    assert_eq!(explain("delete from s where id = 5"), "delete from main.s by its key");
+    let plan = explain("select n from s where n > 5");
+    assert!(plan.contains("TableScan: main.s (column), columns=[n], filters=[n > 5]"), "{plan}");
+    let plan = explain("select sum(n), count(*) from s where n > 5");
+    assert!(plan.contains("TableAggregate: main.s, sum(s.n), count("), "{plan}");
+    let plan = explain("select sum(n / 2) from s");
+    assert!(!plan.contains("TableAggregate"), "{plan}");
+}
