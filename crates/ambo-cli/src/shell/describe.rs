@@ -7,6 +7,7 @@ use ambo::{Column, Storage, TableDefinition, TableInfo, Type};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
 
 use super::session::Session;
+use super::settings::Mode;
 use super::show;
 use crate::datum;
 use crate::engine::OrFail;
@@ -132,7 +133,7 @@ pub fn describe(session: &mut Session<'_>, wanted: &str) -> Result<()> {
             ("key", texts((0..columns.len()).map(key))),
         ],
     )?;
-    if !session.is_watched() {
+    if !session.is_watched() || session.settings.mode != Mode::Table {
         return Ok(());
     }
     writeln!(session.out, "storage {}", definition.storage.name())?;

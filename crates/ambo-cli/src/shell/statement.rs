@@ -104,7 +104,8 @@ impl Session<'_> {
         let time = start.elapsed();
         drop(progress);
         let shown = show.end(out)?;
-        Ok(Done { tag, rows: Some(count), affected, shown, time })
+        let (tag, rows) = if is_plan { ("EXPLAIN", None) } else { (tag, Some(count)) };
+        Ok(Done { tag, rows, affected, shown, time })
     }
 
     /// Says how many rows there were, and how long it took.
