@@ -1,5 +1,7 @@
 //! From a statement's tree to a plan and its rows, at one moment.
 
+mod derived;
+
 use std::{
     collections::HashMap,
     ops::ControlFlow,
@@ -43,6 +45,8 @@ pub(crate) struct Planner<'a> {
     /// Whether tables without a primary key show the number of a row.
     row_numbers: bool,
     resolved: Mutex<HashMap<String, Arc<dyn TableSource>>>,
+    /// The views that are being planned, from the outermost on.
+    views: Mutex<Vec<String>>,
 }
 
 impl<'a> Planner<'a> {
@@ -55,6 +59,7 @@ impl<'a> Planner<'a> {
         let mut state = engine.state()?.clone();
         let options = state.config_options().clone();
         state.execution_props_mut().mark_start_execution(options);
+        engine.settings.apply(&mut state);
         Ok(Self {
             engine,
             view,
@@ -64,6 +69,7 @@ impl<'a> Planner<'a> {
             extra: HashMap::new(),
             row_numbers: false,
             resolved: Mutex::new(HashMap::new()),
+            views: Mutex::new(Vec::new()),
         })
     }
 
@@ -151,7 +157,10 @@ impl<'a> Planner<'a> {
         if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&qualified) {
             return Ok(source.clone());
         }
-        let source = self.find(&qualified)?;
+        let source = match self.derived(&qualified)? {
+            Some(source) => source,
+            None => self.find(&qualified)?,
+        };
         self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
         Ok(source)
     }

@@ -40,10 +40,10 @@ fn apply(work: &mut Work<'_>, insert: &ast::Insert) -> Result<u64> {
         }
     };
     let Some(source) = &insert.source else { return Err(Error::invalid("nothing to insert")) };
-    let batches = {
+    let (batches, rules) = {
         let planner = work.planner()?;
         let plan = planner.plan_query(source, work.params)?;
-        planner.collect(&plan)?
+        (planner.collect(&plan)?, super::rules::Rules::new(&planner, definition)?)
     };
     let mut inserted = 0;
     for batch in &batches {
@@ -68,17 +68,18 @@ fn apply(work: &mut Work<'_>, insert: &ast::Insert) -> Result<u64> {
         let schema = std::sync::Arc::new(arrow::datatypes::Schema::new(fields));
         let batch = arrow::array::RecordBatch::try_new(schema, arrays)
             .map_err(datafusion::error::DataFusionError::from)?;
-        let values = Values::new(&batch);
-        for row in 0..batch.num_rows() {
-            let mut full: Vec<_> = definition
-                .columns
-                .iter()
-                .map(|column| column.default.clone().unwrap_or(ambo::Datum::Null))
-                .collect();
-            for (place, column) in columns.iter().enumerate() {
-                full[*column] = values.get(row, place)?;
+        let whole = (0..definition.columns.len()).map(|column| {
+            match columns.iter().position(|named| *named == column) {
+                Some(place) => Ok(batch.column(place).clone()),
+                None => rules.default(column, batch.num_rows()),
             }
-            work.transaction.insert_row(&table, &full)?;
+        });
+        let whole = arrow::array::RecordBatch::try_new(rules.schema().clone(), whole.collect::<Result<_>>()?)
+            .map_err(datafusion::error::DataFusionError::from)?;
+        rules.check(&whole)?;
+        let values = Values::new(&whole);
+        for row in 0..whole.num_rows() {
+            work.transaction.insert_row(&table, &values.row(row)?)?;
             inserted += 1;
         }
     }

@@ -2,6 +2,7 @@
 
 mod basics;
 mod fast;
+mod tables;
 
 /// Each test of tables runs over each of them.
 const STORAGES: [&str; 3] = ["btree", "column", "memory"];
