@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use ambo::Storage;
 use datafusion::{
     execution::{
         SessionState, SessionStateBuilder,
@@ -16,7 +17,7 @@ use datafusion::{
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
-    Error, ErrorKind, Result, cooperative::CooperativeJoins, prepared::KnownStatements,
+    Error, ErrorKind, Result, cooperative::CooperativeJoins, prepared::KnownStatements, settings::Settings,
     table::AggregateInStorage,
 };
 
@@ -26,17 +27,18 @@ use crate::{
 pub struct SqlOptions {
     pub(crate) threads: usize,
     memory_bytes: usize,
+    default_storage: Storage,
 }
 
 impl Default for SqlOptions {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self { threads, memory_bytes: 4 << 30 }
+        Self { threads, memory_bytes: 4 << 30, default_storage: Storage::Column }
     }
 }
 
 impl SqlOptions {
-    /// As many threads as the machine has processors, and 4 GiB.
+    /// As many threads as the machine has processors, 4 GiB, and tables of storage column.
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,12 +55,23 @@ impl SqlOptions {
         self.memory_bytes = bytes;
         self
     }
+
+    /// The storage of tables whose CREATE TABLE does not say.
+    pub fn default_storage(mut self, storage: Storage) -> Self {
+        self.default_storage = storage;
+        self
+    }
+
+    pub(crate) fn parts(&self) -> (usize, usize, Storage) {
+        (self.threads, self.memory_bytes, self.default_storage)
+    }
 }
 
 /// See the module.
 pub(crate) struct SqlEngine {
     pub db: ambo::Database,
     pub options: SqlOptions,
+    pub settings: Settings,
     pub known: KnownStatements,
     state: OnceLock<SessionState>,
     runtime: OnceLock<Runtime>,
@@ -68,6 +81,7 @@ impl SqlEngine {
     pub(crate) fn new(db: ambo::Database, options: SqlOptions) -> Self {
         Self {
             db,
+            settings: Settings::new(&options),
             options,
             known: KnownStatements::default(),
             state: OnceLock::new(),

@@ -21,6 +21,7 @@
 //! * [`Rows`]: what a statement returns, as values, tuples or Arrow batches.
 //! * [`Error`]: what is wrong, where in the statement, and what may help.
 
+mod catalog;
 mod connection;
 mod convert;
 mod cooperative;
@@ -34,6 +35,7 @@ mod parse;
 mod planner;
 mod prepared;
 mod rows;
+mod settings;
 mod statement;
 mod table;
 mod value;

@@ -2,7 +2,7 @@
 
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 
-use crate::{Error, Result};
+use crate::{Error, Place, Result};
 
 /// A name as it is kept: as it stands between quotes, or in small letters.
 pub(crate) fn ident(ident: &Ident) -> String {
@@ -30,4 +30,54 @@ pub(crate) fn object(name: &ObjectName) -> Result<String> {
 /// The name of the table without its schema.
 pub(crate) fn last(qualified: &str) -> &str {
     qualified.split_once('.').map_or(qualified, |(_, name)| name)
+}
+
+/// A qualified name as users see it: without the default schema.
+pub(crate) fn shown(qualified: &str) -> &str {
+    qualified.strip_prefix("main.").unwrap_or(qualified)
+}
+
+/// The schema of a name, and the name in it.
+pub(crate) fn split(qualified: &str) -> (&str, &str) {
+    qualified.split_once('.').unwrap_or((ambo::DEFAULT_SCHEMA, qualified))
+}
+
+/// A part of a name as statements have to write it.
+pub(crate) fn quoted(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let is_keyword = || {
+        let upper = name.to_ascii_uppercase();
+        datafusion::sql::sqlparser::keywords::ALL_KEYWORDS.binary_search(&upper.as_str()).is_ok()
+    };
+    match plain && !is_keyword() {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// A qualified name as statements have to write it.
+pub(crate) fn quoted_object(qualified: &str) -> String {
+    match split(qualified) {
+        (ambo::DEFAULT_SCHEMA, name) => quoted(name),
+        (schema, name) => format!("{}.{}", quoted(schema), quoted(name)),
+    }
+}
+
+/// An error that is about a name in the statement.
+pub(crate) fn about(error: impl Into<Error>, ident: &Ident) -> Error {
+    let error = error.into();
+    let start = ident.span.start;
+    match start.line > 0 && error.place().is_none() {
+        true => error.at(Place { line: start.line, column: start.column }),
+        false => error,
+    }
+}
+
+/// An error that is about the name of a table or the like in the statement.
+pub(crate) fn about_object(error: impl Into<Error>, name: &ObjectName) -> Error {
+    match name.0.first().and_then(|part| part.as_ident()) {
+        Some(ident) => about(error, ident),
+        None => error.into(),
+    }
 }

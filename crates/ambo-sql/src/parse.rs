@@ -1,7 +1,7 @@
 //! Text to statements: those of the parser, and our own forms around them.
 //!
 //! Ours are what stands behind a CREATE TABLE (`STORAGE = column`, `SORT KEY (a, b)`, `KEY COMPRESSION = bp128`, `RECORD COMPRESSION =
-//! zstd`, `LOG = off`, also before its AS) and `ALTER TABLE t SET` with the same options.
+//! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and SETTLE, CHECKPOINT and CHECK DATABASE.
 
 use std::ops::Range;
 
@@ -40,6 +40,19 @@ pub(crate) enum Statement {
     CreateTable(Box<ast::CreateTable>, TableSettings),
     /// ALTER TABLE … SET with our options.
     AlterTable(ObjectName, TableSettings),
+    /// SETTLE, CHECKPOINT, CHECK DATABASE.
+    Maintain(Maintenance),
+}
+
+/// What can be done for the whole database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Maintenance {
+    /// Merges all that can be merged.
+    Settle,
+    /// Writes what is in memory to pages.
+    Checkpoint,
+    /// Reads everything and says what is wrong.
+    Check,
 }
 
 /// A statement and where its text is.
@@ -140,7 +153,17 @@ fn offset(text: &str, lines: &[usize], token: &TokenWithSpan) -> usize {
     start + within
 }
 
+/// Statements of ours, by their words.
+const MAINTENANCE: [(&[&str], Maintenance); 3] = [
+    (&["SETTLE"], Maintenance::Settle),
+    (&["CHECKPOINT"], Maintenance::Checkpoint),
+    (&["CHECK", "DATABASE"], Maintenance::Check),
+];
+
 fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
+    if let Some((_, what)) = MAINTENANCE.iter().find(|(of, _)| words(parser, of)) {
+        return Ok(Statement::Maintain(*what));
+    }
     if parser.peek_keyword(Keyword::ALTER)
         && let Some((name, settings)) = parser.maybe_parse(alter_table)?
     {

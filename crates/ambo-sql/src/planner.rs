@@ -1,5 +1,7 @@
 //! From a statement's tree to a plan and its rows, at one moment.
 
+mod derived;
+
 use std::{
     collections::HashMap,
     ops::ControlFlow,
@@ -51,6 +53,8 @@ pub(crate) struct Planner<'a> {
     /// Tables that are only there for this statement, by name.
     extra: HashMap<String, Arc<dyn TableSource>>,
     resolved: Mutex<HashMap<String, Arc<dyn TableSource>>>,
+    /// The views that are being planned, from the outermost on.
+    views: Mutex<Vec<String>>,
 }
 
 impl<'a> Planner<'a> {
@@ -63,6 +67,7 @@ impl<'a> Planner<'a> {
         let mut state = engine.state()?.clone();
         let options = state.config_options().clone();
         state.execution_props_mut().mark_start_execution(options);
+        engine.settings.apply(&mut state);
         Ok(Self {
             engine,
             view,
@@ -71,6 +76,7 @@ impl<'a> Planner<'a> {
             state,
             extra: HashMap::new(),
             resolved: Mutex::new(HashMap::new()),
+            views: Mutex::new(Vec::new()),
         })
     }
 
@@ -167,7 +173,10 @@ impl<'a> Planner<'a> {
         if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&qualified) {
             return Ok(source.clone());
         }
-        let source = self.find(&qualified)?;
+        let source = match self.derived(&qualified)? {
+            Some(source) => source,
+            None => self.find(&qualified)?,
+        };
         self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
         Ok(source)
     }

@@ -70,6 +70,11 @@ impl Index {
         &self.table
     }
 
+    /// How its entries are found.
+    pub fn kind(&self) -> IndexKind {
+        self.of.kind
+    }
+
     /// Whether no two rows may have the same values; rows with a NULL among them may.
     pub fn is_unique(&self) -> bool {
         self.of.unique

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use ambo::Datum;
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{
@@ -10,7 +11,7 @@ use datafusion::{
     },
 };
 
-use super::{incoming::default_of, target::Target};
+use super::target::Target;
 use crate::{Error, Result, value::scalar};
 
 /// Columns, each once, and what they get. DEFAULT becomes a parameter with the default as its value.
@@ -72,7 +73,13 @@ pub(super) fn or_default(target: &Target, place: usize, expr: Expr, params: &mut
         Expr::Identifier(name)
             if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default") =>
         {
-            params.push(scalar(&default_of(&target.definition().columns[place])));
+            let column = &target.definition().columns[place];
+            if let Some(text) = &column.default_expression
+                && let Ok(expr) = super::expression::parse(text)
+            {
+                return Expr::Nested(Box::new(expr));
+            }
+            params.push(scalar(column.default.as_ref().unwrap_or(&Datum::Null)));
             Expr::value(Value::Placeholder(format!("${}", params.len())))
         }
         _ => expr,

@@ -320,7 +320,7 @@ impl<'t> Conflicts<'t> {
                 columns[*place] = assign(&values, &definition.columns[*place], &labels)?;
             }
             let after = rows_of(row_schema(definition), columns, meant.len())?;
-            check(definition, &after, &labels)?;
+            check(definition, &self.target.rules, &after, &labels)?;
             let after = Values::new(&after);
             for (nth, &row) in meant.iter().enumerate() {
                 let pair = &pairs[places.value(row) as usize];

@@ -1,154 +1,176 @@
-//! CREATE TABLE.
+//! CREATE TABLE: with columns, LIKE another, or AS the rows of a query.
 
-use ambo::{Datum, IndexDefinition, Storage, TableDefinition, Type};
-use datafusion::sql::sqlparser::ast::{
-    self, ColumnOption, DataType, ExactNumberInfo, Expr, TableConstraint, TimezoneInfo,
+use ambo::{Database, IndexDefinition, Storage, TableDefinition, qualify};
+use datafusion::sql::sqlparser::ast::{self, CreateTableLikeKind};
+
+use super::{
+    create_as::{self, Source},
+    definition::{Wanted, define},
+    options,
 };
-
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
-    names::{ident, last, object},
+    names::{about_object, object, shown},
     parse::TableSettings,
 };
 
+const TAG: &str = "CREATE TABLE";
+
 pub(super) fn run(
     connection: &mut Connection,
-    create: ast::CreateTable,
-    settings: TableSettings,
-) -> Result<Rows<'static>> {
-    connection.require_no_transaction("CREATE TABLE")?;
-    let (definition, indexes) = definition(&create, &settings)?;
-    let db = &connection.engine().db;
-    match db.create_table(definition).map_err(Error::from) {
-        Err(error) if create.if_not_exists && error.kind() == ErrorKind::Constraint => {
-            return Ok(Rows::done("CREATE TABLE", None));
-        }
-        created => created?,
-    };
-    for index in &indexes {
-        db.create_index(index)?;
-    }
-    Ok(Rows::done("CREATE TABLE", None))
-}
-
-/// What a statement says of a table, and the indexes that keep its columns unique.
-fn definition(
     create: &ast::CreateTable,
     settings: &TableSettings,
-) -> Result<(TableDefinition, Vec<IndexDefinition>)> {
+) -> Result<Rows<'static>> {
+    connection.require_no_transaction(TAG)?;
+    refuse(create)?;
+    let db = &connection.engine().db;
     let name = object(&create.name)?;
-    let mut key: Vec<String> = Vec::new();
-    let mut unique: Vec<Vec<String>> = Vec::new();
-    let mut columns = Vec::new();
-    for column in &create.columns {
-        let name = ident(&column.name);
-        let mut nullable = true;
-        let mut default = None;
-        for option in &column.options {
-            match &option.option {
-                ColumnOption::Null => {}
-                ColumnOption::NotNull => nullable = false,
-                ColumnOption::PrimaryKey(_) => key.push(name.clone()),
-                ColumnOption::Unique(_) => unique.push(vec![name.clone()]),
-                ColumnOption::Default(Expr::Value(value)) => default = Some(value.value.clone()),
-                other => return Err(Error::invalid(format!("column \"{name}\": {other} is not supported"))),
+    if create.if_not_exists && create.or_replace {
+        return Err(Error::invalid("OR REPLACE and IF NOT EXISTS exclude each other"));
+    }
+    if create.if_not_exists && exists(db, &name)? {
+        return Ok(Rows::done(TAG, None));
+    }
+    let source = create.query.as_deref().map(|query| Source::new(connection, query)).transpose()?;
+    let wanted = match &create.like {
+        Some(CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) => {
+            let mut table = like_table(db, &name, &like.name)?;
+            if let Some(query) = &create.query {
+                return Err(Error::invalid(format!("LIKE and AS {query} exclude each other")));
             }
+            table = options::apply(table, &create.table_options, settings)?;
+            Wanted { table, indexes: Vec::new() }
         }
-        columns.push((name, column_type(&column.data_type)?, nullable, default));
-    }
-    for constraint in &create.constraints {
-        let names = |columns: &[ast::IndexColumn]| {
-            columns
-                .iter()
-                .map(|column| match &column.column.expr {
-                    Expr::Identifier(name) => Ok(ident(name)),
-                    other => Err(Error::invalid(format!("{other} is no column"))),
-                })
-                .collect::<Result<Vec<_>>>()
-        };
-        match constraint {
-            TableConstraint::PrimaryKey(of) => key = names(&of.columns)?,
-            TableConstraint::Unique(of) => unique.push(names(&of.columns)?),
-            other => return Err(Error::invalid(format!("{other} is not supported"))),
+        None => {
+            let storage = connection.engine().settings.storage();
+            let schema = source.as_ref().map(Source::schema);
+            define(&connection.reader()?, create, settings, storage, schema)?
         }
-    }
-    let mut table = TableDefinition::new(&name).storage(Storage::Column);
-    for (name, ty, nullable, default) in columns {
-        table = match nullable && !key.contains(&name) {
-            true => table.column_nullable(name, ty),
-            false => table.column(name, ty),
-        };
-        if let Some(ast::Value::Number(number, _)) = default {
-            let value = number.parse::<i64>().map(Datum::I64).or_else(|_| number.parse().map(Datum::F64));
-            let value = value.map_err(|_| Error::invalid(format!("{number} is no default")))?;
-            table = table.default_value(value.fit(ty).map_err(|error| Error::invalid(error.to_string()))?);
-        }
-    }
-    table = table.primary_key(&key.iter().map(String::as_str).collect::<Vec<_>>());
-    for option in &settings.options {
-        match (option.name.as_str(), option.value().as_str()) {
-            ("storage", "btree") => table = table.storage(Storage::BTree),
-            ("storage", "column") => table = table.storage(Storage::Column),
-            ("storage", "memory") => table = table.storage(Storage::Memory),
-            (name, value) => return Err(Error::invalid(format!("there is no {name} \"{value}\""))),
-        }
-    }
-    let index = |columns: &Vec<String>| {
-        let columns: Vec<_> = columns.iter().map(String::as_str).collect();
-        let index = format!("{}_{}_key", last(&name), columns.join("_"));
-        let index = match name.split_once('.') {
-            Some((schema, _)) => format!("{schema}.{index}"),
-            None => index,
-        };
-        IndexDefinition::new(index, &name, &columns).unique()
     };
-    let indexes = unique.iter().map(index).collect();
-    Ok((table, indexes))
+    let made = match source {
+        Some(source) => make_as(connection, create, wanted, source),
+        None => make(db, create, &wanted).map(|()| None),
+    };
+    match made {
+        Err(error) if create.if_not_exists && error.kind() == ErrorKind::Constraint && exists(db, &name)? => {
+            Ok(Rows::done(TAG, None))
+        }
+        made => Ok(Rows::done(TAG, made.map_err(|error| about_object(error, &create.name))?)),
+    }
 }
 
-/// The type of a column as statements write it.
-pub(super) fn column_type(ty: &DataType) -> Result<Type> {
-    Ok(match ty {
-        DataType::Boolean | DataType::Bool => Type::Bool,
-        DataType::TinyInt(_) | DataType::Int8(_) => Type::I8,
-        DataType::SmallInt(_) | DataType::Int16 | DataType::Int2(_) => Type::I16,
-        DataType::Int(_) | DataType::Integer(_) | DataType::Int32 | DataType::Int4(_) => Type::I32,
-        DataType::BigInt(_) | DataType::Int64 => Type::I64,
-        DataType::TinyIntUnsigned(_) | DataType::UInt8 => Type::U8,
-        DataType::SmallIntUnsigned(_) | DataType::UInt16 => Type::U16,
-        DataType::IntUnsigned(_) | DataType::IntegerUnsigned(_) | DataType::UInt32 => Type::U32,
-        DataType::BigIntUnsigned(_) | DataType::UInt64 => Type::U64,
-        DataType::Real | DataType::Float4 | DataType::Float32 => Type::F32,
-        DataType::Float(_)
-        | DataType::Double(_)
-        | DataType::DoublePrecision
-        | DataType::Float8
-        | DataType::Float64 => Type::F64,
-        DataType::Decimal(info) | DataType::Numeric(info) | DataType::Dec(info) => {
-            let (precision, scale) = match info {
-                ExactNumberInfo::None => (38, 10),
-                ExactNumberInfo::Precision(precision) => (*precision, 0),
-                ExactNumberInfo::PrecisionAndScale(precision, scale) => (*precision, *scale),
-            };
-            let fits = || Some((u8::try_from(precision).ok()?, i8::try_from(scale).ok()?));
-            let (precision, scale) =
-                fits().ok_or_else(|| Error::invalid(format!("{ty} has too many digits; 38 are the most")))?;
-            Type::decimal(precision, scale).map_err(|error| Error::invalid(error.to_string()))?
+/// Whether there is a table or a view of this name.
+pub(super) fn exists(db: &Database, name: &str) -> Result<bool> {
+    let name = qualify(name)?;
+    Ok(db.tables().contains(&name) || db.views().iter().any(|view| view.name == name))
+}
+
+fn make(db: &Database, create: &ast::CreateTable, wanted: &Wanted) -> Result<()> {
+    if create.or_replace {
+        drop_if_exists(db, &wanted.table.name)?;
+    }
+    db.create_table(wanted.table.clone())?;
+    make_indexes(db, &wanted.table.name, &wanted.indexes)
+}
+
+/// Makes the indexes of a new table; without them it is not to be.
+fn make_indexes(db: &Database, table: &str, indexes: &[IndexDefinition]) -> Result<()> {
+    for index in indexes {
+        if let Err(error) = db.create_index(index) {
+            db.drop_table(table)?;
+            return Err(error.into());
         }
-        DataType::Char(_)
-        | DataType::Character(_)
-        | DataType::Varchar(_)
-        | DataType::CharacterVarying(_)
-        | DataType::CharVarying(_)
-        | DataType::Text
-        | DataType::String(_)
-        | DataType::Clob(_)
-        | DataType::Uuid
-        | DataType::JSON => Type::Utf8,
-        DataType::Blob(_) | DataType::Bytea | DataType::Binary(_) | DataType::Varbinary(_) => Type::Binary,
-        DataType::Date => Type::Date32,
-        DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => Type::Time64,
-        DataType::Timestamp(..) | DataType::Datetime(_) => Type::Timestamp,
-        other => return Err(Error::invalid(format!("there is no type {other} for columns"))),
-    })
+    }
+    Ok(())
+}
+
+fn drop_if_exists(db: &Database, name: &str) -> Result<()> {
+    match db.drop_table(name) {
+        Err(ambo::Error::NotFound(_)) if !exists(db, name)? => Ok(()),
+        dropped => Ok(dropped?),
+    }
+}
+
+/// A table with rows: they are in it, or it never was.
+fn make_as(
+    connection: &Connection,
+    create: &ast::CreateTable,
+    wanted: Wanted,
+    source: Source,
+) -> Result<Option<u64>> {
+    let db = &connection.engine().db;
+    let Wanted { mut table, indexes } = wanted;
+    let name = table.name.clone();
+    // The old table may be what the query reads: it goes when the new one is there.
+    let replaces = create.or_replace && exists(db, &name)?;
+    if replaces {
+        if !indexes.is_empty() {
+            return Err(Error::invalid("OR REPLACE with AS and UNIQUE columns is not supported")
+                .with_hint("create the table under another name, and rename it"));
+        }
+        table.name = format!("{name}__replacement");
+    }
+    let rows = create_as::make(connection, &table, &indexes, source)?;
+    if replaces {
+        let swapped = drop_if_exists(db, &name).and_then(|()| Ok(db.rename_table(&table.name, &name)?));
+        if let Err(error) = swapped {
+            // What could not be replaced is still there.
+            if exists(db, &name)? {
+                db.drop_table(&table.name)?;
+            }
+            return Err(error);
+        }
+    }
+    Ok(Some(rows))
+}
+
+/// A table with the columns, keys, checks and options of another, without its indexes and rows.
+fn like_table(db: &Database, name: &str, like: &ast::ObjectName) -> Result<TableDefinition> {
+    let other = super::table(db, like)?;
+    let other = other.definition();
+    if other.is_raw() {
+        return Ok(TableDefinition::key_value(qualify(name)?).storage(other.storage).log(other.log));
+    }
+    let mut table = TableDefinition::new(qualify(name)?);
+    table.columns.clone_from(&other.columns);
+    let names =
+        |places: &[usize]| places.iter().map(|place| other.columns[*place].name.as_str()).collect::<Vec<_>>();
+    table = table.primary_key(&names(other.primary_columns()));
+    if other.has_sort_key() {
+        table = table.sort_key(&names(other.sort_columns()));
+    }
+    table = table.storage(other.storage).log(other.log);
+    table.auto_increment = other.auto_increment;
+    table.duplicates = other.duplicates;
+    table.key_compression = other.key_compression;
+    table.record_compression = other.record_compression;
+    table.record_dictionary = other.record_dictionary;
+    table.checks.clone_from(&other.checks);
+    table.comment.clone_from(&other.comment);
+    Ok(table)
+}
+
+/// Refuses what the parser knows from other systems.
+fn refuse(create: &ast::CreateTable) -> Result<()> {
+    let name = &create.name;
+    let what = match create {
+        _ if create.temporary || create.global.is_some() || create.on_commit.is_some() => {
+            return Err(Error::invalid("not supported: temporary tables").with_hint(format!(
+                "CREATE TABLE {name} (…) STORAGE = {} is in memory, and empty when the database is opened",
+                Storage::Memory.name()
+            )));
+        }
+        _ if create.external || create.location.is_some() => "EXTERNAL",
+        _ if create.inherits.is_some() => "INHERITS",
+        _ if create.clone.is_some() => "CLONE",
+        _ if create.partition_by.is_some() || create.partition_of.is_some() => "PARTITION",
+        _ if create.order_by.is_some() || create.cluster_by.is_some() || create.primary_key.is_some() => {
+            return Err(Error::invalid("not supported: ORDER BY, CLUSTER BY").with_hint("SORT KEY (…)"));
+        }
+        _ if create.columns.is_empty() && create.query.is_none() && create.like.is_none() => {
+            return Err(Error::invalid(format!("table \"{}\" has no columns", shown(&object(name)?))));
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::invalid(format!("not supported: CREATE TABLE with {what}")))
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ambo::{Column, Datum, TableDefinition, Type};
+use ambo::{Column, TableDefinition};
 use arrow::{
-    array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array},
+    array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array},
     compute::{CastOptions, cast_with_options, kernels::cast::can_cast_types},
-    datatypes::{DataType, Field, Schema, SchemaRef},
+    datatypes::{DataType, SchemaRef},
 };
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -20,6 +20,8 @@ use crate::{
     wait::Interrupter,
 };
 
+pub(super) use super::expression::row_schema;
+use super::rules::Rules;
 pub(super) use crate::files::Batches;
 
 /// The batches of a plan, as they are computed.
@@ -49,17 +51,6 @@ impl Iterator for Stream {
     }
 }
 
-/// The schema of whole rows of a table, in which a column may be NULL as long as its rules are not checked.
-pub(super) fn row_schema(definition: &TableDefinition) -> SchemaRef {
-    let field = |column: &Column| Field::new(&column.name, sql_type(column.kind), true);
-    Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()))
-}
-
-/// The value that a column has in rows that do not say: **the one place where defaults come from**.
-pub(super) fn default_of(column: &Column) -> Datum {
-    column.default.clone().unwrap_or(Datum::Null)
-}
-
 /// What rows are called in messages.
 pub(super) enum Labels<'a> {
     /// By their numbers, from this one on.
@@ -84,6 +75,7 @@ impl Labels<'_> {
 /// A value that does not fit its column, with both and the row; what [`check`] finds.
 pub(super) fn complete(
     definition: &TableDefinition,
+    rules: &Rules,
     columns: &[usize],
     batch: &RecordBatch,
     first: u64,
@@ -103,12 +95,12 @@ pub(super) fn complete(
     let whole = definition.columns.iter().enumerate().map(|(place, column)| {
         match columns.iter().position(|named| *named == place) {
             Some(nth) => assign(batch.column(nth), column, &labels),
-            None => repeated(&default_of(column), column.kind, batch.num_rows()),
+            None => rules.default(place, batch.num_rows()),
         }
     });
     let whole = whole.collect::<Result<Vec<_>>>()?;
-    let rows = rows_of(row_schema(definition), whole, batch.num_rows())?;
-    check(definition, &rows, &labels)?;
+    let rows = rows_of(rules.schema().clone(), whole, batch.num_rows())?;
+    check(definition, rules, &rows, &labels)?;
     Ok(rows)
 }
 
@@ -118,20 +110,18 @@ pub(super) fn rows_of(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) ->
     RecordBatch::try_new_with_options(schema, columns, &options).map_err(value::wrong)
 }
 
-fn repeated(value: &Datum, kind: Type, rows: usize) -> Result<ArrayRef> {
-    match value {
-        Datum::Null => Ok(new_null_array(&sql_type(kind), rows)),
-        value => value::array(&sql_type(kind), std::iter::repeat_n(value, rows)),
-    }
-}
-
 /// What every row that is written has to be: **the one place where the rules of a table are checked**.
 ///
 /// # Errors
 /// [`ErrorKind::Constraint`] with the column and the row.
-pub(super) fn check(definition: &TableDefinition, rows: &RecordBatch, labels: &Labels<'_>) -> Result<()> {
+pub(super) fn check(
+    definition: &TableDefinition,
+    rules: &Rules,
+    rows: &RecordBatch,
+    labels: &Labels<'_>,
+) -> Result<()> {
     for (place, column) in definition.columns.iter().enumerate() {
-        let numbers_itself = definition.auto_increment && definition.key == [place];
+        let numbers_itself = definition.auto_increment && definition.primary_columns() == [place];
         let array = rows.column(place);
         if column.nullable || numbers_itself || array.null_count() == 0 {
             continue;
@@ -142,7 +132,7 @@ pub(super) fn check(definition: &TableDefinition, rows: &RecordBatch, labels: &L
             format!("{row}: column \"{}\" of table \"{}\" cannot be NULL", column.name, definition.name),
         ));
     }
-    Ok(())
+    rules.check(rows)
 }
 
 /// Values as those of a column. Numbers are rounded to the digits that the column has; what does not fit is an error.

@@ -128,7 +128,13 @@ pub(super) fn put(
         given.batches = Box::new(waiting.into_iter().map(Ok).chain(given.batches));
         if rows >= BULK_ROWS {
             let Given { columns, batches, file, .. } = given;
-            return Ok(Inserted::Bulk(Bulk { table: target.table, columns, batches, file }));
+            return Ok(Inserted::Bulk(Bulk {
+                table: target.table,
+                rules: target.rules,
+                columns,
+                batches,
+                file,
+            }));
         }
     }
     insert_rows(work, &target, given, on, returning, params).map(Inserted::Written)
@@ -148,7 +154,8 @@ fn insert_rows(
     let mut first = 1;
     for batch in given.batches {
         work.interrupter.check()?;
-        let rows = complete(definition, &given.columns, &batch?, first, given.file.as_deref())?;
+        let rows =
+            complete(definition, &target.rules, &given.columns, &batch?, first, given.file.as_deref())?;
         let of_rows = Values::new(&rows);
         let mut written = Vec::new();
         for row in 0..rows.num_rows() {
@@ -167,7 +174,7 @@ fn insert_rows(
 /// A row as it is in the table now: with the number that it was given as its key.
 pub(super) fn numbered(target: &Target, mut row: Vec<Datum>, number: Option<u64>) -> Result<Vec<Datum>> {
     if let (Some(number), [key], true) =
-        (number, &target.definition().key[..], target.definition().auto_increment)
+        (number, target.definition().primary_columns(), target.definition().auto_increment)
     {
         let kind = target.definition().columns[*key].kind;
         row[*key] = Datum::U64(number).fit(kind).map_err(|error| Error::invalid(error.to_string()))?;

@@ -5,12 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ambo::{LoadOptions, Storage, Table};
 use arrow::array::RecordBatch;
 
-use super::incoming::{Batches, complete};
+use super::{
+    incoming::{Batches, complete},
+    rules::Rules,
+};
 use crate::{Connection, Error, Result};
 
 /// Rows with values for some columns of a table, to be loaded.
 pub(super) struct Bulk {
     pub table: Table,
+    pub rules: Arc<Rules>,
     pub columns: Vec<usize>,
     pub batches: Batches,
     /// The file that they are from.
@@ -23,19 +27,20 @@ impl Bulk {
         let definition = table.definition();
         definition.storage == Storage::Column
             && !definition.duplicates
-            && (!definition.auto_increment || definition.key.iter().all(|key| columns.contains(key)))
+            && (!definition.auto_increment
+                || definition.primary_columns().iter().all(|key| columns.contains(key)))
     }
 
     /// Loads the rows. Returns how many.
     pub(super) fn load(self, connection: &Connection) -> Result<u64> {
         let definition = Arc::new(self.table.definition().clone());
-        let (columns, file, of_table) = (self.columns, self.file, definition);
+        let (columns, file, of_table, rules) = (self.columns, self.file, definition, self.rules);
         let (progress, interrupter) = (connection.progress().clone(), connection.interrupter());
         let mut rows = 0;
         let whole = self.batches.map(move |batch| {
             interrupter.check()?;
             let batch = batch?;
-            let whole = complete(&of_table, &columns, &batch, rows + 1, file.as_deref())?;
+            let whole = complete(&of_table, &rules, &columns, &batch, rows + 1, file.as_deref())?;
             rows += whole.num_rows() as u64;
             progress.report(rows);
             Ok::<RecordBatch, Error>(whole)

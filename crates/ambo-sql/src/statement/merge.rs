@@ -136,7 +136,7 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                         columns[*place] = assign(values, &definition.columns[*place], &Labels::Numbers(1))?;
                     }
                     let new = rows_of(schema.clone(), columns, meant.num_rows())?;
-                    check(definition, &new, &Labels::Numbers(1))?;
+                    check(definition, &target.rules, &new, &Labels::Numbers(1))?;
                     let (before, after) = (Values::new(&old), Values::new(&new));
                     for row in 0..meant.num_rows() {
                         let key = target.stored_key(&keys, row, Read::All)?;
@@ -147,7 +147,7 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                     let fields: Vec<_> = batch.schema().fields()[place - places.len()..place].to_vec();
                     let given =
                         rows_of(arrow::datatypes::Schema::new(fields).into(), given, meant.num_rows())?;
-                    let rows = complete(definition, places, &given, 1, None)?;
+                    let rows = complete(definition, &target.rules, places, &given, 1, None)?;
                     inserts.push(rows);
                 }
             }

@@ -1,28 +1,56 @@
 //! The statements, a file each or for each kind.
 
+mod alter_table;
 mod assignment;
+mod check_rows;
+mod comment;
 mod conflict;
 mod copy;
+mod create_as;
+mod create_index;
 mod create_table;
+mod create_text;
+mod definition;
 mod delete;
 mod drop;
 mod evaluate;
+mod expression;
 mod for_update;
 mod incoming;
 mod insert;
 mod load;
+mod maintain;
 mod merge;
+mod options;
 mod prepare;
 mod query;
 mod returning;
+mod rules;
+mod schema;
+mod set;
+mod show;
 mod target;
 mod transaction;
+mod truncate;
+mod types;
 mod update;
 mod values;
+mod view;
 
-use datafusion::{common::ScalarValue, sql::sqlparser::ast};
+use ambo::{Database, Table};
+use datafusion::{
+    common::ScalarValue,
+    sql::sqlparser::ast::{self, ObjectName},
+};
 
-use crate::{Connection, Error, Result, Rows, parse::Statement, planner::number_parameters};
+use crate::{
+    Connection, Error, Result, Rows,
+    names::{about_object, object, shown},
+    parse::Statement,
+    planner::number_parameters,
+};
+
+pub(crate) use types::{literal, type_text};
 
 pub(crate) use prepare::Prepared;
 
@@ -33,8 +61,9 @@ pub(crate) fn run(
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     match statement {
-        Statement::CreateTable(create, settings) => create_table::run(connection, *create, settings),
-        Statement::AlterTable(..) => Err(Error::invalid("ALTER TABLE … SET is not supported yet")),
+        Statement::CreateTable(create, settings) => create_table::run(connection, &create, &settings),
+        Statement::AlterTable(name, settings) => alter_table::set(connection, &name, &settings),
+        Statement::Maintain(what) => maintain::run(connection, what),
         Statement::Sql(statement) => run_sql(connection, *statement, params),
     }
 }
@@ -81,13 +110,46 @@ fn run_sql(
         | S::Rollback { .. }
         | S::Savepoint { .. }
         | S::ReleaseSavepoint { .. } => transaction::run(connection, statement),
-        S::Drop { .. } => drop::run(connection, statement),
         S::Copy { .. } => copy::run(connection, statement, params),
         S::Prepare { name, data_types, statement } => {
             prepare::prepare(connection, &name, data_types, *statement)
         }
         S::Execute { .. } => prepare::execute(connection, statement, params),
         S::Deallocate { name, .. } => prepare::deallocate(connection, &name),
+        other => define(connection, other),
+    }
+}
+
+/// Statements about what there is, not about rows.
+fn define(connection: &mut Connection, statement: ast::Statement) -> Result<Rows<'static>> {
+    use ast::Statement as S;
+    match statement {
+        S::Drop { .. } => drop::run(connection, statement),
+        S::AlterTable(alter) => alter_table::run(connection, alter),
+        S::CreateIndex(create) => create_index::run(connection, &create),
+        S::CreateView(create) => view::create(connection, &create),
+        S::AlterView { name, columns, query, with_options } if with_options.is_empty() => {
+            view::alter(connection, &name, &columns, &query)
+        }
+        S::CreateSchema { schema_name, if_not_exists, .. } => {
+            schema::create(connection, &schema_name, if_not_exists)
+        }
+        S::Truncate(truncate) => truncate::run(connection, &truncate),
+        S::Comment { object_type, object_name, comment, if_exists, .. } => {
+            comment::run(connection, object_type, &object_name, comment.as_deref(), if_exists)
+        }
+        S::ShowTables { .. }
+        | S::ShowViews { .. }
+        | S::ShowColumns { .. }
+        | S::ShowSchemas { .. }
+        | S::ShowDatabases { .. }
+        | S::ShowCreate { .. }
+        | S::ShowVariable { .. }
+        | S::ShowVariables { .. }
+        | S::ExplainTable { .. } => show::run(connection, &statement),
+        S::Set(set) => set::run(connection, &set),
+        S::Reset(reset) => set::reset(connection, &reset),
+        S::Vacuum(vacuum) => maintain::vacuum(connection, &vacuum),
         other => {
             let text = other.to_string();
             let words: Vec<_> = text.split_whitespace().take(3).collect();
@@ -112,4 +174,25 @@ fn write(
         S::Merge(of) => Ok(connection.write(params, |work| merge::apply(work, of, with))?.rows("MERGE")),
         other => Err(Error::invalid(format!("not supported: {other}"))),
     }
+}
+
+/// The table that a statement names.
+///
+/// # Errors
+/// [`crate::ErrorKind::NotFound`] with the place and the nearest name.
+fn table(db: &Database, name: &ObjectName) -> Result<Table> {
+    let wanted = object(name)?;
+    let found = match db.table(&wanted) {
+        Err(ambo::Error::NotFound(_)) => match ambo::qualify(&wanted)? {
+            qualified if db.views().iter().any(|view| view.name == qualified) => {
+                Err(Error::invalid(format!("\"{wanted}\" is a view, not a table")))
+            }
+            _ => {
+                let known = db.tables();
+                Err(Error::not_found("table", &wanted, known.iter().map(|name| shown(name))))
+            }
+        },
+        found => found.map_err(Error::from),
+    };
+    found.map_err(|error| about_object(error, name))
 }

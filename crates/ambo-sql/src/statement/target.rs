@@ -18,6 +18,7 @@ use datafusion::{
     },
 };
 
+use super::rules::Rules;
 use crate::{
     Error, Result,
     connection::Work,
@@ -34,6 +35,8 @@ const TARGET: &str = "\u{1}target";
 /// See the module.
 pub(super) struct Target {
     pub table: Table,
+    /// Its defaults and checks.
+    pub rules: Arc<Rules>,
     /// What the statement calls it.
     pub alias: String,
     /// Its name with the schema, if no other was given: by which columns may be called, too.
@@ -53,12 +56,13 @@ impl Target {
     pub(super) fn new(work: &Work<'_>, name: &ObjectName, alias: Option<&Ident>) -> Result<Self> {
         let written = object(name)?;
         let table = find_table(work.engine, &written)?;
+        let rules = Rules::of(work, table.definition())?;
         let own = last(&written).to_owned();
         Ok(match alias {
-            Some(alias) => Self { table, alias: ident(alias), qualified: None },
+            Some(alias) => Self { table, rules, alias: ident(alias), qualified: None },
             None => {
                 let schema = written.split_once('.').map_or(ambo::DEFAULT_SCHEMA, |(schema, _)| schema);
-                Self { table, alias: own.clone(), qualified: Some((schema.to_owned(), own)) }
+                Self { table, rules, alias: own.clone(), qualified: Some((schema.to_owned(), own)) }
             }
         })
     }

@@ -84,7 +84,7 @@ pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast
             columns[*place] = assign(values, &definition.columns[*place], &labels)?;
         }
         let new = rows_of(rows.clone(), columns, count)?;
-        check(definition, &new, &labels)?;
+        check(definition, &target.rules, &new, &labels)?;
         let (keys, before, after) = (Values::new(&batch), Values::new(&old), Values::new(&new));
         for row in 0..count {
             changes.update(target.stored_key(&keys, row, Read::All)?, &before.row(row)?, &after.row(row)?)?;

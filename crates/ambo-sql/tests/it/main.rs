@@ -11,4 +11,5 @@ mod insert;
 mod merge;
 mod model;
 mod prepare;
+mod tables;
 mod update;

@@ -1,0 +1,90 @@
+//! `ambo_catalog`: how many rows, bytes, segments and pages there are. The figures are those of `ambo info`.
+
+use super::{BIGINT, BOOLEAN, Contents, TEXT, count, text};
+use crate::{Result, names::split, planner::Planner};
+
+pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
+    let info = planner.database().info()?;
+    let rows = info.tables.iter().map(|table| {
+        let (schema, name) = split(&table.definition.name);
+        vec![
+            text(schema),
+            text(name),
+            text(table.definition.storage.name()),
+            count(table.rows),
+            count(table.raw_bytes()),
+            count(table.stored_bytes(info.page_size)),
+            count(table.segments.as_ref().map_or(0, |segments| segments.segments)),
+            count(table.leaf_pages + table.inner_pages + table.blob_pages),
+            count(table.runs),
+            count(table.delta_rows),
+            count(table.delta_bytes),
+        ]
+    });
+    let columns = &[
+        ("table_schema", TEXT),
+        ("table_name", TEXT),
+        ("storage", TEXT),
+        ("rows", BIGINT),
+        ("raw_bytes", BIGINT),
+        ("stored_bytes", BIGINT),
+        ("segments", BIGINT),
+        ("pages", BIGINT),
+        ("runs", BIGINT),
+        ("delta_rows", BIGINT),
+        ("delta_bytes", BIGINT),
+    ];
+    Ok(Contents { columns, rows: rows.collect() })
+}
+
+pub(super) fn indexes(planner: &Planner<'_>) -> Result<Contents> {
+    let info = planner.database().info()?;
+    let mut rows = Vec::new();
+    for table in &info.tables {
+        for index in &table.indexes {
+            let Some(of) = &index.definition.index else { continue };
+            rows.push(vec![
+                text(split(&table.definition.name).0),
+                text(split(&table.definition.name).1),
+                text(split(&index.definition.name).1),
+                text(of.kind.name()),
+                ambo::Datum::Bool(of.unique),
+                count(index.rows),
+                count(index.stored_bytes(info.page_size)),
+            ]);
+        }
+    }
+    let columns = &[
+        ("table_schema", TEXT),
+        ("table_name", TEXT),
+        ("index_name", TEXT),
+        ("index_type", TEXT),
+        ("is_unique", BOOLEAN),
+        ("entries", BIGINT),
+        ("stored_bytes", BIGINT),
+    ];
+    Ok(Contents { columns, rows })
+}
+
+pub(super) fn database(planner: &Planner<'_>) -> Result<Contents> {
+    let info = planner.database().info()?;
+    let figures = [
+        ("page_size", info.page_size as u64),
+        ("file_bytes", info.file_bytes),
+        ("segments", info.segments),
+        ("segment_bytes", info.segment_bytes),
+        ("log_bytes", info.log_bytes),
+        ("log_segments", info.log_segments),
+        ("delta_bytes", info.delta_bytes),
+        ("delta_budget", info.delta_budget),
+        ("cache_bytes", info.cache_bytes),
+        ("block_cache_bytes", info.block_cache_bytes),
+        ("block_hits", info.block_hits),
+        ("block_misses", info.block_misses),
+        ("checkpoints", info.checkpoints),
+        ("snapshots", info.snapshots),
+        ("damaged_tables", info.damaged.len() as u64),
+    ];
+    let rows = figures.iter().map(|(name, figure)| vec![text(*name), count(*figure)]).collect();
+    Ok(Contents { columns: &[("figure", TEXT), ("value", BIGINT)], rows })
+}

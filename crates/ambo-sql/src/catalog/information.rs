@@ -1,0 +1,307 @@
+//! `information_schema`.
+
+use ambo::{Column, Datum, Table, TableDefinition, Type};
+
+use super::{BOOLEAN, Contents, INTEGER, SCHEMAS, TABLES, TEXT, optional, ordinal, text, yes};
+use crate::{
+    Result,
+    names::split,
+    planner::Planner,
+    statement::{literal, type_text},
+    value,
+};
+
+const CATALOG: &str = "ambo";
+
+/// A handle of each table, by name.
+fn all_tables(planner: &Planner<'_>) -> Result<Vec<Table>> {
+    let db = planner.database();
+    let mut all = Vec::new();
+    for name in db.tables() {
+        match db.table(&name) {
+            Ok(table) => all.push(table),
+            // Dropped a moment ago.
+            Err(ambo::Error::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(all)
+}
+
+pub(super) fn schemata(planner: &Planner<'_>) -> Result<Contents> {
+    let schemas = planner.database().schemas();
+    let names = schemas.iter().map(String::as_str).chain(SCHEMAS);
+    let rows = names.map(|name| vec![text(CATALOG), text(name)]).collect();
+    Ok(Contents { columns: &[("catalog_name", TEXT), ("schema_name", TEXT)], rows })
+}
+
+pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
+    let mut rows = Vec::new();
+    let row = |name: &str, kind: &str, storage: Option<&str>, comment: Option<&str>| {
+        let (schema, name) = split(name);
+        vec![text(CATALOG), text(schema), text(name), text(kind), optional(storage), optional(comment)]
+    };
+    for table in all_tables(planner)? {
+        let of = table.definition();
+        rows.push(row(&of.name, "BASE TABLE", Some(of.storage.name()), of.comment.as_deref()));
+    }
+    for view in planner.database().views() {
+        rows.push(row(&view.name, "VIEW", None, view.comment.as_deref()));
+    }
+    rows.extend(TABLES.iter().map(|(name, _)| row(name, "SYSTEM VIEW", None, None)));
+    let columns = &[
+        ("table_catalog", TEXT),
+        ("table_schema", TEXT),
+        ("table_name", TEXT),
+        ("table_type", TEXT),
+        ("storage", TEXT),
+        ("table_comment", TEXT),
+    ];
+    Ok(Contents { columns, rows })
+}
+
+pub(super) fn columns(planner: &Planner<'_>) -> Result<Contents> {
+    let mut rows = Vec::new();
+    for table in all_tables(planner)? {
+        let of = table.definition();
+        for (place, column) in of.columns.iter().enumerate() {
+            let numbers_itself = of.auto_increment && of.key == [place];
+            rows.push(column_row(&of.name, place, column, numbers_itself)?);
+        }
+    }
+    for view in planner.database().views() {
+        // One that cannot be planned any more has no columns.
+        let Ok(plan) = planner.view(&view.name, &view.query) else { continue };
+        for (place, field) in plan.schema().fields().iter().enumerate() {
+            let kind = value::column_type(field.data_type()).unwrap_or(Type::Utf8);
+            let mut column = Column::new(field.name(), kind);
+            column.nullable = field.is_nullable();
+            rows.push(column_row(&view.name, place, &column, false)?);
+        }
+    }
+    let columns = &[
+        ("table_catalog", TEXT),
+        ("table_schema", TEXT),
+        ("table_name", TEXT),
+        ("column_name", TEXT),
+        ("ordinal_position", INTEGER),
+        ("column_default", TEXT),
+        ("is_nullable", TEXT),
+        ("data_type", TEXT),
+        ("numeric_precision", INTEGER),
+        ("numeric_scale", INTEGER),
+        ("is_identity", TEXT),
+        ("column_comment", TEXT),
+    ];
+    Ok(Contents { columns, rows })
+}
+
+fn column_row(table: &str, place: usize, column: &Column, numbers_itself: bool) -> Result<Vec<Datum>> {
+    let (schema, name) = split(table);
+    let (precision, scale) = match column.kind {
+        Type::Decimal128 { precision, scale } => (Datum::I32(precision.into()), Datum::I32(scale.into())),
+        _ => (Datum::Null, Datum::Null),
+    };
+    Ok(vec![
+        text(CATALOG),
+        text(schema),
+        text(name),
+        text(&column.name),
+        ordinal(place),
+        default_text(column)?.map_or(Datum::Null, text),
+        yes(column.nullable),
+        text(type_text(column.kind)),
+        precision,
+        scale,
+        yes(numbers_itself),
+        optional(column.comment.as_deref()),
+    ])
+}
+
+/// What is inserted where no value is given, as an expression.
+pub(crate) fn default_text(column: &Column) -> Result<Option<String>> {
+    match (&column.default_expression, &column.default) {
+        (Some(text), _) if text == "NULL" => Ok(None),
+        (Some(text), _) => Ok(Some(text.clone())),
+        (None, Some(value)) => literal(value, column.kind).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+pub(super) fn views(planner: &Planner<'_>) -> Result<Contents> {
+    let row = |view: &ambo::View| {
+        let (schema, name) = split(&view.name);
+        vec![text(CATALOG), text(schema), text(name), text(&view.query), text("NONE"), text("NO")]
+    };
+    let rows = planner.database().views().iter().map(|view| row(view)).collect();
+    let columns = &[
+        ("table_catalog", TEXT),
+        ("table_schema", TEXT),
+        ("table_name", TEXT),
+        ("view_definition", TEXT),
+        ("check_option", TEXT),
+        ("is_updatable", TEXT),
+    ];
+    Ok(Contents { columns, rows })
+}
+
+/// A constraint: its name, its kind, and the places of its columns.
+type Constraint = (String, &'static str, Vec<usize>);
+
+/// Keys, and what else keeps rows unique.
+fn key_constraints(table: &Table) -> Vec<Constraint> {
+    let of = table.definition();
+    let mut all = Vec::new();
+    let primary = of.primary_columns();
+    if !primary.is_empty() && !of.duplicates {
+        all.push((format!("{}_pkey", split(&of.name).1), "PRIMARY KEY", primary.to_vec()));
+    }
+    for index in super::indexes(table) {
+        if index.is_unique() {
+            all.push((split(index.name()).1.to_owned(), "UNIQUE", index.columns().to_vec()));
+        }
+    }
+    all
+}
+
+pub(super) fn table_constraints(planner: &Planner<'_>) -> Result<Contents> {
+    let mut rows = Vec::new();
+    for table in all_tables(planner)? {
+        let of = table.definition();
+        let (schema, name) = split(&of.name);
+        let mut row = |constraint: &str, kind: &str| {
+            rows.push(vec![
+                text(CATALOG),
+                text(schema),
+                text(constraint),
+                text(CATALOG),
+                text(schema),
+                text(name),
+                text(kind),
+                text("NO"),
+                text("NO"),
+            ]);
+        };
+        key_constraints(&table).iter().for_each(|(name, kind, _)| row(name, kind));
+        of.checks.iter().for_each(|check| row(&check.name, "CHECK"));
+    }
+    let columns = &[
+        ("constraint_catalog", TEXT),
+        ("constraint_schema", TEXT),
+        ("constraint_name", TEXT),
+        ("table_catalog", TEXT),
+        ("table_schema", TEXT),
+        ("table_name", TEXT),
+        ("constraint_type", TEXT),
+        ("is_deferrable", TEXT),
+        ("initially_deferred", TEXT),
+    ];
+    Ok(Contents { columns, rows })
+}
+
+pub(super) fn key_column_usage(planner: &Planner<'_>) -> Result<Contents> {
+    let mut rows = Vec::new();
+    for table in all_tables(planner)? {
+        let of = table.definition();
+        let (schema, name) = split(&of.name);
+        for (constraint, _, columns) in key_constraints(&table) {
+            for (nth, column) in columns.iter().enumerate() {
+                rows.push(vec![
+                    text(CATALOG),
+                    text(schema),
+                    text(&constraint),
+                    text(CATALOG),
+                    text(schema),
+                    text(name),
+                    text(&of.columns[*column].name),
+                    ordinal(nth),
+                ]);
+            }
+        }
+    }
+    let columns = &[
+        ("constraint_catalog", TEXT),
+        ("constraint_schema", TEXT),
+        ("constraint_name", TEXT),
+        ("table_catalog", TEXT),
+        ("table_schema", TEXT),
+        ("table_name", TEXT),
+        ("column_name", TEXT),
+        ("ordinal_position", INTEGER),
+    ];
+    Ok(Contents { columns, rows })
+}
+
+pub(super) fn check_constraints(planner: &Planner<'_>) -> Result<Contents> {
+    let row = |of: &TableDefinition, check: &ambo::Check| {
+        vec![text(CATALOG), text(split(&of.name).0), text(&check.name), text(&check.expression)]
+    };
+    let mut rows = Vec::new();
+    for table in all_tables(planner)? {
+        let of = table.definition();
+        rows.extend(of.checks.iter().map(|check| row(of, check)));
+    }
+    let columns = &[
+        ("constraint_catalog", TEXT),
+        ("constraint_schema", TEXT),
+        ("constraint_name", TEXT),
+        ("check_clause", TEXT),
+    ];
+    Ok(Contents { columns, rows })
+}
+
+/// There are no foreign keys.
+pub(super) fn referential_constraints(_: &Planner<'_>) -> Result<Contents> {
+    let columns = &[
+        ("constraint_catalog", TEXT),
+        ("constraint_schema", TEXT),
+        ("constraint_name", TEXT),
+        ("unique_constraint_catalog", TEXT),
+        ("unique_constraint_schema", TEXT),
+        ("unique_constraint_name", TEXT),
+        ("match_option", TEXT),
+        ("update_rule", TEXT),
+        ("delete_rule", TEXT),
+    ];
+    Ok(Contents { columns, rows: Vec::new() })
+}
+
+/// Indexes, a row for each column, as MySQL has them.
+pub(super) fn statistics(planner: &Planner<'_>) -> Result<Contents> {
+    let mut rows = Vec::new();
+    for table in all_tables(planner)? {
+        let of = table.definition();
+        let (schema, name) = split(&of.name);
+        let mut row = |index: &str, unique: bool, kind: &str, columns: &[usize]| {
+            for (nth, column) in columns.iter().enumerate() {
+                rows.push(vec![
+                    text(CATALOG),
+                    text(schema),
+                    text(name),
+                    Datum::Bool(!unique),
+                    text(index),
+                    ordinal(nth),
+                    text(&of.columns[*column].name),
+                    yes(of.columns[*column].nullable),
+                    text(kind),
+                ]);
+            }
+        };
+        row("PRIMARY", !of.duplicates, "ordered", of.primary_columns());
+        for index in super::indexes(&table) {
+            row(split(index.name()).1, index.is_unique(), index.kind().name(), index.columns());
+        }
+    }
+    let columns = &[
+        ("table_catalog", TEXT),
+        ("table_schema", TEXT),
+        ("table_name", TEXT),
+        ("non_unique", BOOLEAN),
+        ("index_name", TEXT),
+        ("seq_in_index", INTEGER),
+        ("column_name", TEXT),
+        ("nullable", TEXT),
+        ("index_type", TEXT),
+    ];
+    Ok(Contents { columns, rows })
+}

@@ -1,0 +1,70 @@
+//! Tables that are not stored: views, which are planned where they are named, and those of the catalog.
+
+use std::sync::{Arc, PoisonError};
+
+use datafusion::{
+    datasource::{ViewTable, provider_as_source},
+    logical_expr::TableSource,
+    sql::sqlparser::{ast, parser::Parser},
+};
+
+use super::Planner;
+use crate::{Error, ErrorKind, Result, catalog, names::shown, parse::DIALECT};
+
+/// Views within views within views: more are not planned.
+const DEPTH_MAX: usize = 64;
+
+impl Planner<'_> {
+    /// The view or the table of the catalog that has this name.
+    ///
+    /// # Errors
+    /// A view that cannot be planned: what it is made of has changed since.
+    pub(super) fn derived(&self, name: &str) -> Result<Option<Arc<dyn TableSource>>> {
+        if let Some(table) = catalog::table(self, name)? {
+            return Ok(Some(provider_as_source(table)));
+        }
+        let qualified = ambo::qualify(name)?;
+        let views = self.engine.db.views();
+        let Some(view) = views.iter().find(|view| view.name == qualified) else { return Ok(None) };
+        let plan = self.view(&qualified, &view.query)?;
+        Ok(Some(provider_as_source(Arc::new(ViewTable::new(plan, Some(view.query.clone()))))))
+    }
+
+    /// The plan of a view's query.
+    pub(crate) fn view(&self, name: &str, query: &str) -> Result<datafusion::logical_expr::LogicalPlan> {
+        let stack = || self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        if stack().iter().any(|outer| outer == name) {
+            return Err(Error::invalid(format!("view \"{}\" is made of itself", shown(name))));
+        }
+        if stack().len() >= DEPTH_MAX {
+            return Err(Error::invalid(format!("views are more than {DEPTH_MAX} deep in each other")));
+        }
+        stack().push(name.to_owned());
+        let plan = parse_query(query).and_then(|query| self.plan_query(&query, &[]));
+        stack().pop();
+        // A place would be one in the view's text.
+        plan.map_err(|error| {
+            let message = match error.message() {
+                message if message.starts_with("view \"") => message.to_owned(),
+                message => format!("view \"{}\": {message}", shown(name)),
+            };
+            let kind = match error.kind() {
+                ErrorKind::Syntax | ErrorKind::NotFound => ErrorKind::Invalid,
+                kind => kind,
+            };
+            match error.hint() {
+                Some(hint) => Error::new(kind, message).with_hint(hint),
+                None => Error::new(kind, message),
+            }
+        })
+    }
+
+    pub(crate) fn database(&self) -> &ambo::Database {
+        &self.engine.db
+    }
+}
+
+/// The query in a text.
+pub(crate) fn parse_query(text: &str) -> Result<ast::Query> {
+    Ok(*Parser::new(&DIALECT).try_with_sql(text)?.parse_query()?)
+}

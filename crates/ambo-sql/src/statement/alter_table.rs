@@ -1,0 +1,346 @@
+//! ALTER TABLE.
+
+use ambo::{Check, Column, Datum, TableChange, TableDefinition};
+use datafusion::{
+    logical_expr::Volatility,
+    sql::sqlparser::ast::{
+        self, AlterColumnOperation, AlterTableOperation as Operation, Expr, Ident, ObjectName,
+        RenameTableNameKind, TableConstraint,
+    },
+};
+
+use super::{
+    check_rows,
+    definition::{Parts, column_names, default, in_default, make_check, place, unique_index},
+    expression,
+    options::Setting,
+    table,
+    types::column_type,
+};
+use crate::{
+    Connection, Error, ErrorKind, Result, Rows,
+    names::{about, ident, object, shown, split},
+    parse::TableSettings,
+};
+
+const TAG: &str = "ALTER TABLE";
+
+/// ALTER TABLE … SET with options of ours.
+pub(super) fn set(
+    connection: &Connection,
+    name: &ObjectName,
+    settings: &TableSettings,
+) -> Result<Rows<'static>> {
+    connection.require_no_transaction(TAG)?;
+    let db = &connection.engine().db;
+    let table = table(db, name)?.definition().name.clone();
+    if let Some(column) = settings.sort_key.first() {
+        return Err(about(Error::invalid("the sort key of a table does not change"), column)
+            .with_hint("create another with CREATE TABLE … SORT KEY (…) AS SELECT …"));
+    }
+    let mut options = ambo::TableOptions::new();
+    let settings = settings.options.iter().map(Setting::of).collect::<Result<Vec<_>>>()?;
+    if settings.len() > 1 && settings.iter().any(|setting| !matches!(setting, Setting::Options(_))) {
+        return Err(Error::invalid("storage, log and comment are set in statements of their own"));
+    }
+    for setting in settings {
+        match setting {
+            Setting::Storage(storage) => db.set_storage(&table, storage)?,
+            Setting::Comment(comment) => db.set_comment(&table, Some(&comment))?,
+            Setting::Log(_) => {
+                return Err(Error::invalid("whether a table is logged is said when it is created"));
+            }
+            Setting::Options(more) => {
+                let (keys, records, dictionary) = more.parts();
+                options = keys.map_or(options, |codec| options.key_compression(codec));
+                options = records.map_or(options, |codec| options.record_compression(codec));
+                options = dictionary.map_or(options, |on| options.record_dictionary(on));
+            }
+        }
+    }
+    if !options.is_empty() {
+        db.alter_table(&table, options)?;
+    }
+    Ok(Rows::done(TAG, None))
+}
+
+pub(super) fn run(connection: &Connection, alter: ast::AlterTable) -> Result<Rows<'static>> {
+    connection.require_no_transaction(TAG)?;
+    let db = &connection.engine().db;
+    let table = match table(db, &alter.name) {
+        Err(error) if alter.if_exists && error.kind() == ErrorKind::NotFound => {
+            return Ok(Rows::done(TAG, None));
+        }
+        table => table?,
+    };
+    let definition = table.definition();
+    let alone = alter.operations.len() == 1;
+    let mut changing =
+        Changing { connection, table: definition.clone(), changes: Vec::new(), checks: Vec::new() };
+    for operation in &alter.operations {
+        let done = match alone {
+            true => run_alone(connection, definition, operation)?,
+            false => false,
+        };
+        if !done {
+            changing.add(operation)?;
+        }
+    }
+    changing.make()?;
+    Ok(Rows::done(TAG, None))
+}
+
+/// What is a change of its own to the engine. Returns whether it was one of those.
+fn run_alone(connection: &Connection, table: &TableDefinition, operation: &Operation) -> Result<bool> {
+    let db = &connection.engine().db;
+    match operation {
+        Operation::RenameTable { table_name } => {
+            let (RenameTableNameKind::As(to) | RenameTableNameKind::To(to)) = table_name;
+            let to = match (split(&table.name), &to.0[..]) {
+                // In the schema where it is.
+                ((schema, _), [_]) => format!("{schema}.{}", object(to)?),
+                _ => object(to)?,
+            };
+            db.rename_table(&table.name, &to)?;
+        }
+        Operation::AlterColumn { column_name, op: AlterColumnOperation::SetNotNull } => {
+            place(table, column_name)?;
+            db.set_not_null(&table.name, &ident(column_name)).map_err(|error| {
+                let kind = match error {
+                    ambo::Error::Invalid(_) => ErrorKind::Constraint,
+                    _ => return about(error, column_name),
+                };
+                about(Error::new(kind, error.to_string()), column_name)
+            })?;
+        }
+        Operation::AddConstraint { constraint: TableConstraint::Unique(of), .. } => {
+            let columns = column_names(&of.columns)?;
+            columns.iter().try_for_each(|column| place(table, column).map(drop))?;
+            let columns: Vec<_> = columns.iter().map(ident).collect();
+            let taken = db.table(&table.name)?.indexes();
+            db.create_index(&unique_index(&table.name, of.name.as_ref(), &columns, &taken))?;
+        }
+        Operation::AddConstraint { constraint: TableConstraint::Check(of), not_valid: false } => {
+            let check = make_check(&connection.reader()?, table, of.name.as_ref(), None, (*of.expr).clone())?;
+            check_rows::add(connection, table, check)?;
+        }
+        Operation::DropConstraint { if_exists, name, .. } => {
+            drop_constraint(connection, table, name, *if_exists)?
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn drop_constraint(
+    connection: &Connection,
+    table: &TableDefinition,
+    name: &Ident,
+    if_exists: bool,
+) -> Result<()> {
+    let db = &connection.engine().db;
+    let known = ident(name);
+    if table.checks.iter().any(|check| check.name == known) {
+        return Ok(db.drop_check(&table.name, &known)?);
+    }
+    let indexes = crate::catalog::indexes(&db.table(&table.name)?);
+    let mut unique = indexes.iter().filter(|index| index.is_unique());
+    if let Some(index) = unique.find(|index| split(index.name()).1 == known) {
+        return Ok(db.drop_index(index.name())?);
+    }
+    if if_exists {
+        return Ok(());
+    }
+    let checks = table.checks.iter().map(|check| check.name.as_str());
+    let indexes = indexes.iter().filter(|index| index.is_unique()).map(|index| split(index.name()).1);
+    Err(about(Error::not_found("constraint", &known, checks.chain(indexes)), name))
+}
+
+/// Changes that are made all at once.
+struct Changing<'a> {
+    connection: &'a Connection,
+    /// The table with the changes so far.
+    table: TableDefinition,
+    changes: Vec<TableChange>,
+    /// Checks among them that rows are to be held to.
+    checks: Vec<Check>,
+}
+
+impl Changing<'_> {
+    fn add(&mut self, operation: &Operation) -> Result<()> {
+        match operation {
+            Operation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
+                let name = ident(&column_def.name);
+                if *if_not_exists && self.table.column_index(&name).is_some() {
+                    return Ok(());
+                }
+                self.add_column(column_def).map_err(|error| about(error, &column_def.name))
+            }
+            Operation::DropColumn { column_names, if_exists, .. } => {
+                column_names.iter().try_for_each(|name| self.drop_column(name, *if_exists))
+            }
+            Operation::RenameColumn { old_column_name, new_column_name } => {
+                self.rename_column(old_column_name, new_column_name)
+            }
+            Operation::AlterColumn { column_name, op } => self.alter_column(column_name, op),
+            Operation::RenameTable { .. }
+            | Operation::AddConstraint { .. }
+            | Operation::DropConstraint { .. } => {
+                Err(Error::invalid(format!("not supported: {operation} together with other changes"))
+                    .with_hint("in an ALTER TABLE of its own it is"))
+            }
+            other => Err(Error::invalid(format!("not supported: ALTER TABLE … {other}"))),
+        }
+    }
+
+    fn add_column(&mut self, of: &ast::ColumnDef) -> Result<()> {
+        let parts = Parts::of(of)?;
+        let name = ident(&of.name);
+        if parts.primary || parts.numbers_itself || super::types::is_serial(&of.data_type) {
+            return Err(Error::invalid("the primary key of a table does not change")
+                .with_hint("create another table with CREATE TABLE … AS SELECT …"));
+        }
+        if !parts.unique.is_empty() {
+            return Err(Error::invalid(format!("not supported: column \"{name}\" is added as UNIQUE"))
+                .with_hint("ALTER TABLE … ADD UNIQUE (…) is the next statement"));
+        }
+        let planner = self.connection.reader()?;
+        let mut column = Column::new(&name, column_type(&of.data_type)?);
+        column.nullable = !parts.not_null;
+        column.comment = parts.comment;
+        if let Some(expr) = parts.default {
+            let (text, computed) = default(&planner, &column, expr)?;
+            let rows = self.connection.engine().db.table(&self.table.name)?;
+            if computed.volatility == Volatility::Volatile && !rows.is_empty()? {
+                return Err(Error::invalid(format!(
+                    "the default {text} is another value for each row; the rows that are there cannot have it"
+                ))
+                .with_hint("add the column without, UPDATE, and then SET DEFAULT"));
+            }
+            let value = computed.value(column.kind).map_err(|error| in_default(&column, &error))?;
+            if value != Datum::Null {
+                column.default = Some(value);
+            }
+            if computed.volatility != Volatility::Immutable {
+                column.default_expression = Some(text);
+            }
+        }
+        self.table.columns.push(column.clone());
+        self.changes.push(TableChange::AddColumn(column));
+        for (named, expr) in parts.checks {
+            let check = make_check(&planner, &self.table, named.as_ref(), Some(&name), expr)?;
+            self.table.checks.push(check.clone());
+            self.changes.push(TableChange::AddCheck(check.clone()));
+            self.checks.push(check);
+        }
+        Ok(())
+    }
+
+    fn drop_column(&mut self, name: &Ident, if_exists: bool) -> Result<()> {
+        let at = match place(&self.table, name) {
+            Err(error) if if_exists && error.kind() == ErrorKind::NotFound => return Ok(()),
+            at => at?,
+        };
+        let known = ident(name);
+        for check in &self.table.checks {
+            if expression::rename(&mut expression::parse(&check.expression)?, &known, &known) {
+                return Err(about(
+                    Error::invalid(format!(
+                        "check \"{}\" is over column \"{known}\": {}",
+                        check.name, check.expression
+                    )),
+                    name,
+                )
+                .with_hint("ALTER TABLE … DROP CONSTRAINT first"));
+            }
+        }
+        self.table.columns.remove(at);
+        self.changes.push(TableChange::DropColumn(known));
+        Ok(())
+    }
+
+    /// Renames a column, in the checks of the table, too.
+    fn rename_column(&mut self, from: &Ident, to: &Ident) -> Result<()> {
+        let at = place(&self.table, from)?;
+        let (from, new) = (ident(from), ident(to));
+        if from != new && self.table.column_index(&new).is_some() {
+            let taken = format!("table \"{}\" has a column \"{new}\" already", shown(&self.table.name));
+            return Err(about(Error::new(ErrorKind::Constraint, taken), to));
+        }
+        self.changes.push(TableChange::rename_column(&from, &new));
+        self.table.columns[at].name.clone_from(&new);
+        for check in &mut self.table.checks {
+            let mut expr = expression::parse(&check.expression)?;
+            if expression::rename(&mut expr, &from, &new) {
+                check.expression = expr.to_string();
+                self.changes.push(TableChange::DropCheck(check.name.clone()));
+                self.changes.push(TableChange::AddCheck(check.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn alter_column(&mut self, name: &Ident, op: &AlterColumnOperation) -> Result<()> {
+        let at = place(&self.table, name)?;
+        let column = &self.table.columns[at];
+        let change = match op {
+            AlterColumnOperation::DropNotNull => {
+                self.table.columns[at].nullable = true;
+                TableChange::DropNotNull(ident(name))
+            }
+            AlterColumnOperation::SetDefault { value } => self.set_default(column, value)?,
+            AlterColumnOperation::DropDefault => {
+                // What rows from before the column read is no longer what is inserted.
+                let expression = column.default.is_some().then(|| "NULL".to_owned());
+                TableChange::SetDefaultExpression { column: column.name.clone(), expression }
+            }
+            AlterColumnOperation::SetNotNull => {
+                return Err(about(Error::invalid("SET NOT NULL is a statement of its own"), name));
+            }
+            AlterColumnOperation::SetDataType { .. } => {
+                return Err(about(Error::invalid("not supported: the type of a column changes"), name)
+                    .with_hint("add a column of the new type, UPDATE, drop the old one, and rename"));
+            }
+            other => return Err(about(Error::invalid(format!("not supported: ALTER COLUMN {other}")), name)),
+        };
+        self.changes.push(change);
+        Ok(())
+    }
+
+    fn set_default(&self, column: &Column, expr: &Expr) -> Result<TableChange> {
+        let (text, computed) = default(&self.connection.reader()?, column, expr.clone())?;
+        if computed.volatility == Volatility::Immutable {
+            computed.value(column.kind).map_err(|error| in_default(column, &error))?;
+        }
+        let column = column.name.clone();
+        Ok(TableChange::SetDefaultExpression { column, expression: Some(text) })
+    }
+
+    fn make(self) -> Result<()> {
+        if self.changes.is_empty() {
+            return Ok(());
+        }
+        let can_go_back = self.changes.iter().all(|change| undo(change).is_some());
+        if !self.checks.is_empty() && !can_go_back {
+            return Err(Error::invalid("a column with a CHECK is added in a statement of its own"));
+        }
+        let db = &self.connection.engine().db;
+        db.change_table(&self.table.name, &self.changes)?;
+        // Checks come with columns that are added: those go again with them.
+        let verified =
+            self.checks.iter().try_for_each(|check| check_rows::verify(self.connection, &self.table, check));
+        check_rows::keep_if(db, verified, |db| {
+            let undo: Vec<_> = self.changes.iter().rev().filter_map(undo).collect();
+            Ok(db.change_table(&self.table.name, &undo)?)
+        })
+    }
+}
+
+/// What takes back an added column or check.
+fn undo(change: &TableChange) -> Option<TableChange> {
+    match change {
+        TableChange::AddColumn(column) => Some(TableChange::DropColumn(column.name.clone())),
+        TableChange::AddCheck(check) => Some(TableChange::DropCheck(check.name.clone())),
+        _ => None,
+    }
+}

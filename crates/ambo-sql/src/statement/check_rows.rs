@@ -1,0 +1,71 @@
+//! Whether the rows of a table obey a condition that it is to have from now on.
+
+use ambo::{Check, Database, TableDefinition};
+use futures::StreamExt;
+
+use super::{
+    expression::{parse, row_schema},
+    rules::condition,
+};
+use crate::{
+    Connection, Error, ErrorKind, Result,
+    names::{quoted, quoted_object, shown},
+    parse::DIALECT,
+};
+use datafusion::sql::sqlparser::parser::Parser;
+
+/// Adds a check to a table whose rows all obey it. They are looked at before and after: it holds for what is written from the moment on in which it is there, and
+/// for what was written before.
+///
+/// # Errors
+/// [`ErrorKind::Constraint`] with a row that it forbids: the table has no such check then.
+pub(super) fn add(connection: &Connection, table: &TableDefinition, check: Check) -> Result<()> {
+    let db = &connection.engine().db;
+    verify(connection, table, &check)?;
+    let name = check.name.clone();
+    db.add_check(&table.name, check.clone())?;
+    keep_if(db, verify(connection, table, &check), |db| Ok(db.drop_check(&table.name, &name)?))
+}
+
+/// Takes something back after an error.
+pub(super) fn keep_if(
+    db: &Database,
+    result: Result<()>,
+    undo: impl FnOnce(&Database) -> Result<()>,
+) -> Result<()> {
+    if result.is_err() {
+        undo(db)?;
+    }
+    result
+}
+
+/// # Errors
+/// A row of the table of which the check is false.
+pub(super) fn verify(connection: &Connection, table: &TableDefinition, check: &Check) -> Result<()> {
+    let planner = connection.reader()?;
+    let table = connection.engine().db.table(&table.name)?;
+    let table = table.definition();
+    let columns: Vec<_> = table.columns.iter().map(|column| quoted(&column.name)).collect();
+    let text = format!("select {} from {}", columns.join(", "), quoted_object(&table.name));
+    let query = *Parser::new(&DIALECT).try_with_sql(&text)?.parse_query()?;
+    let plan = planner.plan_query(&query, &[])?;
+    let condition = condition(&planner, parse(&check.expression)?, &row_schema(table))?;
+    let mut stream = planner.stream(&plan)?;
+    let _threads = connection.engine().runtime()?.enter();
+    while let Some(batch) = connection.interrupter_ref().wait(stream.next())? {
+        let batch = batch?;
+        if let Some(row) = condition.first_false(&batch)? {
+            let row = super::rules::show(&batch, row)?;
+            return Err(Error::new(
+                ErrorKind::Constraint,
+                format!(
+                    "check \"{}\" is false of the row {row} of table \"{}\": {}",
+                    check.name,
+                    shown(&table.name),
+                    check.expression
+                ),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! CREATE INDEX.
+
+use ambo::IndexDefinition;
+use datafusion::sql::sqlparser::ast::{self, IndexType};
+
+use super::{
+    definition::{column_names, place},
+    table,
+};
+use crate::{
+    Connection, Error, Result, Rows,
+    names::{about, about_object, ident, object, split},
+};
+
+const TAG: &str = "CREATE INDEX";
+
+pub(super) fn run(connection: &Connection, create: &ast::CreateIndex) -> Result<Rows<'static>> {
+    connection.require_no_transaction(TAG)?;
+    refuse(create)?;
+    let db = &connection.engine().db;
+    let table = table(db, &create.table_name)?;
+    let of = table.definition();
+    let columns = column_names(&create.columns)?;
+    columns.iter().try_for_each(|column| place(of, column).map(drop))?;
+    let columns: Vec<_> = columns.iter().map(ident).collect();
+    let (schema, short) = split(&of.name);
+    let name = match &create.name {
+        Some(name) => object(name)?,
+        None => {
+            let wanted = format!("{short}_{}_idx", columns.join("_"));
+            let taken = table.indexes();
+            let numbered = (1u64..).map(|number| format!("{wanted}{number}"));
+            std::iter::once(wanted.clone())
+                .chain(numbered)
+                .find(|name| !taken.contains(&format!("{schema}.{name}")))
+                .unwrap_or(wanted)
+        }
+    };
+    // In the schema of its table.
+    let name = if name.contains('.') { name } else { format!("{schema}.{name}") };
+    let columns: Vec<_> = columns.iter().map(String::as_str).collect();
+    let mut index = IndexDefinition::new(&name, &of.name, &columns);
+    if create.unique {
+        index = index.unique();
+    }
+    index = match &create.using {
+        None | Some(IndexType::BTree) => index,
+        Some(IndexType::Hash) => index.hash(),
+        Some(IndexType::Custom(kind)) => match ident(kind).as_str() {
+            "ordered" => index,
+            "bitmap" => index.bitmap(),
+            other => return Err(about(no_kind(other), kind)),
+        },
+        Some(other) => return Err(no_kind(&other.to_string())),
+    };
+    match db.create_index(&index) {
+        Err(ambo::Error::Exists(_)) if create.if_not_exists && has(db, &name) => {}
+        made => made.map_err(|error| match &create.name {
+            Some(name) => about_object(error, name),
+            None => error.into(),
+        })?,
+    }
+    Ok(Rows::done(TAG, None))
+}
+
+fn no_kind(name: &str) -> Error {
+    Error::invalid(format!("there is no kind of index {name}"))
+        .with_hint("there are ordered (also called btree), hash and bitmap")
+}
+
+fn has(db: &ambo::Database, index: &str) -> bool {
+    db.tables()
+        .iter()
+        .filter_map(|table| db.table(table).ok())
+        .any(|table| table.indexes().iter().any(|name| name == index))
+}
+
+fn refuse(create: &ast::CreateIndex) -> Result<()> {
+    let what = match create {
+        _ if create.predicate.is_some() => "an index over a part of the rows (WHERE)",
+        _ if !create.include.is_empty() => "INCLUDE",
+        _ if create.nulls_distinct == Some(false) => "NULLS NOT DISTINCT",
+        _ if !create.with.is_empty()
+            || !create.index_options.is_empty()
+            || !create.alter_options.is_empty() =>
+        {
+            "options of an index"
+        }
+        // CONCURRENTLY is how every index is built.
+        _ => return Ok(()),
+    };
+    Err(Error::invalid(format!("not supported: {what}")))
+}

@@ -1,0 +1,97 @@
+//! The statements that make a table or a view as it is.
+
+use ambo::{IndexKind, RecordCodec, Table, View};
+
+use super::types::{literal, type_text};
+use crate::{
+    Result,
+    catalog::{default_text, indexes},
+    names::{quoted, quoted_object, split},
+};
+
+/// The statements that make a table with its indexes, without its rows.
+pub(super) fn table_text(table: &Table) -> Result<String> {
+    let of = table.definition();
+    let names = |places: &[usize]| {
+        places.iter().map(|place| quoted(&of.columns[*place].name)).collect::<Vec<_>>().join(", ")
+    };
+    let mut lines = Vec::new();
+    for (place, column) in of.columns.iter().enumerate() {
+        let mut line = format!("{} {}", quoted(&column.name), type_text(column.kind));
+        if !column.nullable {
+            line.push_str(" NOT NULL");
+        }
+        if of.auto_increment && of.key == [place] {
+            line.push_str(" AUTO_INCREMENT");
+        }
+        if let Some(default) = default_text(column)? {
+            line.push_str(&format!(" DEFAULT {default}"));
+        }
+        if let Some(comment) = &column.comment {
+            line.push_str(&format!(" COMMENT {}", string(comment)));
+        }
+        lines.push(line);
+    }
+    if !of.primary_columns().is_empty() && !of.duplicates {
+        lines.push(format!("PRIMARY KEY ({})", names(of.primary_columns())));
+    }
+    for check in &of.checks {
+        lines.push(format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.expression));
+    }
+    let mut text = format!("CREATE TABLE {} (\n  {}\n)", quoted_object(&of.name), lines.join(",\n  "));
+    text.push_str(&format!(" STORAGE = {}", of.storage.name()));
+    if of.has_sort_key() {
+        text.push_str(&format!(" SORT KEY ({})", names(of.sort_columns())));
+    }
+    if let Some(codec) = of.key_compression {
+        text.push_str(&format!(" KEY COMPRESSION = {}", string(codec.name())));
+    }
+    if let Some(codec) = of.record_compression {
+        text.push_str(&format!(" RECORD COMPRESSION = {}", string(&codec_text(codec))));
+    }
+    if of.record_dictionary {
+        text.push_str(" RECORD DICTIONARY = on");
+    }
+    if !of.log && of.storage != ambo::Storage::Memory {
+        text.push_str(" LOG = off");
+    }
+    if let Some(comment) = &of.comment {
+        text.push_str(&format!(" COMMENT = {}", string(comment)));
+    }
+    text.push(';');
+    for index in indexes(table) {
+        let unique = if index.is_unique() { "UNIQUE " } else { "" };
+        let using = match index.kind() {
+            IndexKind::Ordered => String::new(),
+            kind => format!(" USING {}", kind.name()),
+        };
+        let name = quoted(split(index.name()).1);
+        let columns = names(index.columns());
+        text.push_str(&format!(
+            "\nCREATE {unique}INDEX {name} ON {}{using} ({columns});",
+            quoted_object(&of.name)
+        ));
+    }
+    Ok(text)
+}
+
+/// The statement that makes a view.
+pub(super) fn view_text(view: &View) -> String {
+    let name = quoted_object(&view.name);
+    let mut text = format!("CREATE VIEW {name} AS {};", view.query);
+    if let Some(comment) = &view.comment {
+        text.push_str(&format!("\nCOMMENT ON VIEW {name} IS {};", string(comment)));
+    }
+    text
+}
+
+fn string(text: &str) -> String {
+    literal(&text.into(), ambo::Type::Utf8).unwrap_or_default()
+}
+
+fn codec_text(codec: RecordCodec) -> String {
+    match codec.level() {
+        0 => codec.name().to_owned(),
+        level => format!("{}:{level}", codec.name()),
+    }
+}

@@ -1,0 +1,393 @@
+//! What a CREATE TABLE says: a definition of a table, and the indexes that keep its columns unique.
+
+use std::sync::Arc;
+
+use ambo::{Check, Column, IndexDefinition, Storage, TableDefinition, qualify};
+use arrow::datatypes::Schema;
+use datafusion::{
+    logical_expr::Volatility,
+    sql::sqlparser::ast::{
+        self, ColumnOption, DataType, Expr, GeneratedAs, Ident, IndexColumn, TableConstraint,
+    },
+};
+
+use super::{
+    expression::{Computed, refuse_queries, row_schema, unqualify},
+    options,
+    rules::condition,
+    types::{column_type, is_serial},
+};
+use crate::{
+    Error, ErrorKind, Result,
+    names::{about, about_object, ident, last, object, shown, split},
+    parse::TableSettings,
+    planner::Planner,
+    value,
+};
+
+/// A table that is to be.
+pub(super) struct Wanted {
+    pub table: TableDefinition,
+    /// Indexes that keep columns unique.
+    pub indexes: Vec<IndexDefinition>,
+}
+
+/// What a statement says of a table; with the columns of the query whose rows it is to have, if there is one.
+///
+/// # Errors
+/// Anything that keeps it from being a table, checks and defaults included.
+pub(super) fn define(
+    planner: &Planner<'_>,
+    create: &ast::CreateTable,
+    settings: &TableSettings,
+    storage: Storage,
+    query: Option<&Schema>,
+) -> Result<Wanted> {
+    let name = qualify(&object(&create.name)?).map_err(|error| about_object(error, &create.name))?;
+    let mut making = Making {
+        planner,
+        table: TableDefinition::new(&name).storage(storage),
+        key: None,
+        unique: Vec::new(),
+        checks: Vec::new(),
+    };
+    match (create.columns.is_empty(), query) {
+        (true, Some(query)) => making.columns_of(query)?,
+        (false, Some(query)) if query.fields().len() != create.columns.len() => {
+            return Err(Error::invalid(format!(
+                "{} columns are named, the query has {}",
+                create.columns.len(),
+                query.fields().len()
+            )));
+        }
+        _ => {
+            for (place, column) in create.columns.iter().enumerate() {
+                let of_query = query.map(|query| query.field(place).data_type());
+                making.column(column, of_query).map_err(|error| about(error, &column.name))?;
+            }
+        }
+    }
+    for constraint in &create.constraints {
+        making.constraint(constraint)?;
+    }
+    making.finish(create, settings)
+}
+
+struct Making<'a> {
+    planner: &'a Planner<'a>,
+    table: TableDefinition,
+    key: Option<Vec<Ident>>,
+    unique: Vec<(Option<Ident>, Vec<Ident>)>,
+    checks: Vec<(Option<Ident>, Option<String>, Expr)>,
+}
+
+impl Making<'_> {
+    fn columns_of(&mut self, query: &Schema) -> Result<()> {
+        for field in query.fields() {
+            let kind = value::column_type(field.data_type()).ok_or_else(|| {
+                Error::invalid(format!(
+                    "column \"{}\" of the query is of type {}, which no table has",
+                    field.name(),
+                    field.data_type()
+                ))
+                .with_hint("cast it to text, or leave it out")
+            })?;
+            self.table.columns.push(Column::new(field.name(), kind).nullable());
+        }
+        Ok(())
+    }
+
+    fn column(
+        &mut self,
+        column: &ast::ColumnDef,
+        of_query: Option<&arrow::datatypes::DataType>,
+    ) -> Result<()> {
+        let name = ident(&column.name);
+        let kind = match (&column.data_type, of_query) {
+            (DataType::Unspecified, Some(ty)) => value::column_type(ty).ok_or_else(|| {
+                Error::invalid(format!("column \"{name}\" is of type {ty}, which no table has"))
+            })?,
+            (DataType::Unspecified, None) => {
+                return Err(Error::invalid(format!("column \"{name}\" has no type")));
+            }
+            (ty, _) => column_type(ty)?,
+        };
+        let is_serial = is_serial(&column.data_type);
+        self.table.auto_increment |= is_serial;
+        let parts = Parts::of(column)?;
+        self.table.auto_increment |= parts.numbers_itself;
+        if parts.primary {
+            self.set_key(vec![column.name.clone()])?;
+        }
+        self.unique.extend(parts.unique.into_iter().map(|named| (named, vec![column.name.clone()])));
+        self.checks.extend(parts.checks.into_iter().map(|(named, expr)| (named, Some(name.clone()), expr)));
+        let made = Column {
+            nullable: !parts.not_null && !is_serial,
+            comment: parts.comment,
+            ..Column::new(&name, kind)
+        };
+        let made = match parts.default {
+            None => made,
+            Some(expr) => with_default(self.planner, made, expr)?,
+        };
+        self.table.columns.push(made);
+        Ok(())
+    }
+
+    fn set_key(&mut self, columns: Vec<Ident>) -> Result<()> {
+        match self.key.replace(columns) {
+            None => Ok(()),
+            Some(_) => Err(Error::invalid("a table has one primary key")
+                .with_hint("a key of several columns is written PRIMARY KEY (a, b)")),
+        }
+    }
+
+    fn constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
+        match constraint {
+            TableConstraint::PrimaryKey(of) => self.set_key(column_names(&of.columns)?),
+            TableConstraint::Unique(of) => {
+                self.unique.push((of.name.clone().or(of.index_name.clone()), column_names(&of.columns)?));
+                Ok(())
+            }
+            TableConstraint::Check(of) => {
+                enforced(of)?;
+                self.checks.push((of.name.clone(), None, (*of.expr).clone()));
+                Ok(())
+            }
+            other => Err(not_a_constraint(other)),
+        }
+    }
+
+    fn finish(mut self, create: &ast::CreateTable, settings: &TableSettings) -> Result<Wanted> {
+        let key = self.key.take().unwrap_or_default();
+        for named in key.iter().chain(&settings.sort_key) {
+            let place = place(&self.table, named)?;
+            self.table.columns[place].nullable = false;
+        }
+        let names = |idents: &[Ident]| idents.iter().map(ident).collect::<Vec<_>>();
+        fn borrowed(names: &[String]) -> Vec<&str> {
+            names.iter().map(String::as_str).collect()
+        }
+        let (primary, sort) = (names(&key), names(&settings.sort_key));
+        let mut table = self.table.primary_key(&borrowed(&primary));
+        if !sort.is_empty() {
+            table = table.sort_key(&borrowed(&sort));
+        }
+        table = options::apply(table, &create.table_options, settings)?;
+        for (named, column, expr) in self.checks {
+            let check = make_check(self.planner, &table, named.as_ref(), column.as_deref(), expr)?;
+            table.checks.push(check);
+        }
+        let mut indexes: Vec<IndexDefinition> = Vec::new();
+        for (named, columns) in self.unique {
+            columns.iter().try_for_each(|column| self::place(&table, column).map(drop))?;
+            let taken: Vec<_> = indexes.iter().map(|index| index.name.clone()).collect();
+            let index = unique_index(&table.name, named.as_ref(), &names(&columns), &taken);
+            indexes.push(index);
+        }
+        table.validate().map_err(|error| about_object(error, &create.name))?;
+        Ok(Wanted { table, indexes })
+    }
+}
+
+/// What the options of a column say.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub not_null: bool,
+    pub primary: bool,
+    pub numbers_itself: bool,
+    pub default: Option<Expr>,
+    pub comment: Option<String>,
+    pub unique: Vec<Option<Ident>>,
+    pub checks: Vec<(Option<Ident>, Expr)>,
+}
+
+impl Parts {
+    /// # Errors
+    /// An option that columns do not have.
+    pub fn of(column: &ast::ColumnDef) -> Result<Self> {
+        let mut parts = Self::default();
+        for option in &column.options {
+            let named = option.name.clone();
+            match &option.option {
+                ColumnOption::Null => {}
+                ColumnOption::NotNull => parts.not_null = true,
+                ColumnOption::PrimaryKey(_) => parts.primary = true,
+                ColumnOption::Unique(_) => parts.unique.push(named),
+                ColumnOption::Default(expr) => parts.default = Some(expr.clone()),
+                ColumnOption::Check(check) => {
+                    enforced(check)?;
+                    parts.checks.push((named, (*check.expr).clone()));
+                }
+                ColumnOption::Comment(comment) => parts.comment = Some(comment.clone()),
+                ColumnOption::Identity(_)
+                | ColumnOption::Generated {
+                    generated_as: GeneratedAs::Always | GeneratedAs::ByDefault,
+                    generation_expr: None,
+                    ..
+                } => parts.numbers_itself = true,
+                ColumnOption::DialectSpecific(tokens)
+                    if ["AUTO_INCREMENT", "AUTOINCREMENT"].contains(&&*tokens_text(tokens)) =>
+                {
+                    parts.numbers_itself = true;
+                }
+                ColumnOption::ForeignKey(_) => return Err(no_foreign_keys()),
+                other => {
+                    return Err(Error::invalid(format!(
+                        "not supported: column \"{}\" with {other}",
+                        ident(&column.name)
+                    )));
+                }
+            }
+        }
+        Ok(parts)
+    }
+}
+
+fn tokens_text(tokens: &[datafusion::sql::sqlparser::tokenizer::Token]) -> String {
+    tokens.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ").to_uppercase()
+}
+
+fn enforced(check: &ast::CheckConstraint) -> Result<()> {
+    match check.enforced {
+        Some(false) => Err(Error::invalid("a check that is NOT ENFORCED is none; leave it out")),
+        _ => Ok(()),
+    }
+}
+
+fn no_foreign_keys() -> Error {
+    Error::invalid("not supported: FOREIGN KEY").with_hint("check in the transaction that writes")
+}
+
+fn not_a_constraint(constraint: &TableConstraint) -> Error {
+    match constraint {
+        TableConstraint::ForeignKey(_) => no_foreign_keys(),
+        TableConstraint::Index(_) => {
+            Error::invalid("not supported: INDEX inside of CREATE TABLE").with_hint("CREATE INDEX … ON … (…)")
+        }
+        other => Error::invalid(format!("not supported: {other}")),
+    }
+}
+
+/// The columns of a key or an index.
+pub(super) fn column_names(columns: &[IndexColumn]) -> Result<Vec<Ident>> {
+    let name = |column: &IndexColumn| match &column.column.expr {
+        Expr::Identifier(name) if column.column.options.asc != Some(false) => Ok(name.clone()),
+        Expr::Identifier(name) => Err(about(
+            Error::invalid("keys and indexes are in ascending order; they are read backwards, too"),
+            name,
+        )),
+        other => Err(Error::invalid(format!("{other} is no column; keys and indexes are over columns"))),
+    };
+    columns.iter().map(name).collect()
+}
+
+/// The place of a column that a statement names.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] with the nearest name.
+pub(super) fn place(table: &TableDefinition, name: &Ident) -> Result<usize> {
+    let known = ident(name);
+    table.column_index(&known).ok_or_else(|| {
+        let columns = table.columns.iter().map(|column| column.name.as_str());
+        about(Error::not_found("column", &known, columns), name)
+    })
+}
+
+/// The column with a default: as a value if it is one whatever the moment, or else as an expression.
+pub(super) fn with_default(planner: &Planner<'_>, column: Column, expr: Expr) -> Result<Column> {
+    let (text, computed) = default(planner, &column, expr)?;
+    match computed.volatility {
+        Volatility::Immutable => {
+            match computed.value(column.kind).map_err(|error| in_default(&column, &error))? {
+                ambo::Datum::Null => Ok(column),
+                value => Ok(column.default_value(value)),
+            }
+        }
+        _ => Ok(column.default_expression(text)),
+    }
+}
+
+/// A default as its text and ready to be computed.
+pub(super) fn default(planner: &Planner<'_>, column: &Column, expr: Expr) -> Result<(String, Computed)> {
+    refuse_queries(&expr, "default").map_err(|error| in_default(column, &error))?;
+    let text = expr.to_string();
+    let nothing = Arc::new(Schema::empty());
+    let computed =
+        Computed::new(planner, expr, &nothing, "default").map_err(|error| in_default(column, &error))?;
+    computed.require_for(column.kind).map_err(|error| in_default(column, &error))?;
+    Ok((text, computed))
+}
+
+pub(super) fn in_default(column: &Column, error: &Error) -> Error {
+    let made = Error::new(
+        ErrorKind::Invalid,
+        format!("the default of column \"{}\": {}", column.name, error.message()),
+    );
+    let made = match error.hint() {
+        Some(hint) => made.with_hint(hint),
+        None => made,
+    };
+    match error.place() {
+        Some(place) => made.at(place),
+        None => made,
+    }
+}
+
+/// A check over the columns of a table, with a name that none of its checks has.
+pub(super) fn make_check(
+    planner: &Planner<'_>,
+    table: &TableDefinition,
+    named: Option<&Ident>,
+    column: Option<&str>,
+    mut expr: Expr,
+) -> Result<Check> {
+    refuse_queries(&expr, "check")?;
+    unqualify(&mut expr, &table.name);
+    let text = expr.to_string();
+    condition(planner, expr, &row_schema(table))?;
+    let taken = |name: &str| table.checks.iter().any(|check| check.name == name);
+    let name = match named {
+        Some(named) => {
+            let name = ident(named);
+            if taken(&name) {
+                return Err(about(
+                    Error::new(ErrorKind::Constraint, format!("two checks are named \"{name}\"")),
+                    named,
+                ));
+            }
+            name
+        }
+        None => {
+            let parts = [Some(last(&table.name)), column, Some("check")];
+            free_name(&parts.into_iter().flatten().collect::<Vec<_>>().join("_"), taken)
+        }
+    };
+    Ok(Check::new(name, text))
+}
+
+/// An index that keeps columns unique, in the schema of its table.
+pub(super) fn unique_index(
+    table: &str,
+    named: Option<&Ident>,
+    columns: &[String],
+    taken: &[String],
+) -> IndexDefinition {
+    let (schema, short) = split(table);
+    let is_taken = |name: &str| taken.iter().any(|taken| *taken == format!("{schema}.{name}"));
+    let name = match named {
+        Some(named) => ident(named),
+        None => free_name(&format!("{short}_{}_key", columns.join("_")), is_taken),
+    };
+    let columns: Vec<_> = columns.iter().map(String::as_str).collect();
+    IndexDefinition::new(format!("{schema}.{name}"), table, &columns).unique()
+}
+
+/// A name, with a number behind it if it is taken.
+fn free_name(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (1u64..).map(|number| format!("{wanted}{number}"));
+    std::iter::once(wanted.to_owned())
+        .chain(numbered)
+        .find(|name| !taken(name))
+        .unwrap_or_else(|| unreachable!("numbers do not end, {} do", shown(wanted)))
+}

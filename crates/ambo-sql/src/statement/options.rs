@@ -1,0 +1,133 @@
+//! Options of tables: storage, compression, log, comment.
+
+use std::str::FromStr;
+
+use ambo::{IntegerCodec, RecordCodec, Storage, TableDefinition, TableOptions};
+use datafusion::sql::sqlparser::ast::{CommentDef, CreateTableOptions, Expr, Ident, SqlOption, Value};
+
+use crate::{
+    Error, Result,
+    names::{about, ident},
+    parse::{TableOption, TableSettings},
+};
+
+/// An option and its value.
+pub(super) enum Setting {
+    Storage(Storage),
+    Options(TableOptions),
+    Log(bool),
+    Comment(String),
+}
+
+impl Setting {
+    /// # Errors
+    /// A value that the option does not have, with those it has.
+    pub fn of(option: &TableOption) -> Result<Self> {
+        Self::named(&option.name, &option.value()).map_err(|error| about(error, &option.value))
+    }
+
+    fn named(name: &str, value: &str) -> Result<Self> {
+        Ok(match name {
+            "storage" => Self::Storage(storage(value)?),
+            "key compression" => {
+                Self::Options(TableOptions::new().key_compression(codec::<IntegerCodec>(name, value)?))
+            }
+            "record compression" => {
+                Self::Options(TableOptions::new().record_compression(codec::<RecordCodec>(name, value)?))
+            }
+            "record dictionary" => Self::Options(TableOptions::new().record_dictionary(switch(name, value)?)),
+            "log" => Self::Log(switch(name, value)?),
+            "comment" => Self::Comment(value.to_owned()),
+            other => {
+                let known = [
+                    "storage",
+                    "key compression",
+                    "record compression",
+                    "record dictionary",
+                    "log",
+                    "comment",
+                ];
+                return Err(Error::not_found("option of tables", other, known.into_iter()));
+            }
+        })
+    }
+}
+
+/// A storage by its name.
+pub(super) fn storage(name: &str) -> Result<Storage> {
+    let all = [Storage::BTree, Storage::Column, Storage::Memory];
+    all.into_iter()
+        .find(|storage| storage.name() == name)
+        .ok_or_else(|| Error::not_found("storage", name, all.iter().map(|storage| storage.name())))
+        .map_err(|error| match error.hint() {
+            Some(_) => error,
+            None => error.with_hint("there are btree, column and memory"),
+        })
+}
+
+fn codec<C: FromStr<Err: std::fmt::Display>>(option: &str, name: &str) -> Result<Option<C>> {
+    match name {
+        "none" | "off" => Ok(None),
+        name => name.parse().map(Some).map_err(|error: C::Err| Error::invalid(format!("{option}: {error}"))),
+    }
+}
+
+fn switch(option: &str, value: &str) -> Result<bool> {
+    match value {
+        "on" | "true" => Ok(true),
+        "off" | "false" => Ok(false),
+        other => Err(Error::invalid(format!("{option} is on or off, not {other}"))),
+    }
+}
+
+/// A definition with the options of its statement: ours, and those that stand as `WITH (name = value)`.
+pub(super) fn apply(
+    mut table: TableDefinition,
+    with: &CreateTableOptions,
+    settings: &TableSettings,
+) -> Result<TableDefinition> {
+    let mut options = match with {
+        CreateTableOptions::None => Vec::new(),
+        CreateTableOptions::With(options)
+        | CreateTableOptions::Options(options)
+        | CreateTableOptions::Plain(options)
+        | CreateTableOptions::TableProperties(options) => {
+            options.iter().map(option).collect::<Result<Vec<_>>>()?
+        }
+    };
+    options.extend(settings.options.iter().cloned());
+    // The storage decides which others there may be.
+    options.sort_by_key(|option| option.name != "storage");
+    for option in &options {
+        table = match Setting::of(option)? {
+            Setting::Storage(storage) => table.storage(storage).log(storage != Storage::Memory),
+            Setting::Options(options) => options.apply(table),
+            Setting::Log(on) => table.log(on),
+            Setting::Comment(comment) => table.comment(comment),
+        };
+    }
+    Ok(table)
+}
+
+/// An option of the parser as one of ours.
+fn option(option: &SqlOption) -> Result<TableOption> {
+    match option {
+        SqlOption::KeyValue { key, value } => {
+            let name = ident(key).to_lowercase().replace('_', " ");
+            let value = match value {
+                Expr::Identifier(value) => value.clone(),
+                Expr::Value(value) => match &value.value {
+                    Value::SingleQuotedString(text) => Ident::with_quote('"', text),
+                    Value::Boolean(on) => Ident::new(if *on { "on" } else { "off" }),
+                    other => Ident::new(other.to_string()),
+                },
+                other => return Err(Error::invalid(format!("{other} is no value of an option"))),
+            };
+            Ok(TableOption { name, value })
+        }
+        SqlOption::Comment(CommentDef::WithEq(text) | CommentDef::WithoutEq(text)) => {
+            Ok(TableOption { name: "comment".into(), value: Ident::with_quote('"', text) })
+        }
+        other => Err(Error::invalid(format!("not supported: {other}"))),
+    }
+}

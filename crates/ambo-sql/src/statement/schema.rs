@@ -1,0 +1,30 @@
+//! CREATE SCHEMA.
+
+use datafusion::sql::sqlparser::ast::SchemaName;
+
+use crate::{
+    Connection, Error, Result, Rows, catalog,
+    names::{about_object, object},
+};
+
+const TAG: &str = "CREATE SCHEMA";
+
+pub(super) fn create(
+    connection: &Connection,
+    name: &SchemaName,
+    if_not_exists: bool,
+) -> Result<Rows<'static>> {
+    connection.require_no_transaction(TAG)?;
+    let SchemaName::Simple(name) = name else {
+        return Err(Error::invalid(format!("not supported: CREATE SCHEMA {name}")));
+    };
+    let wanted = object(name)?;
+    if catalog::SCHEMAS.contains(&wanted.as_str()) {
+        return Err(about_object(Error::invalid(format!("schema \"{wanted}\" is always there")), name));
+    }
+    match connection.engine().db.create_schema(&wanted) {
+        Err(ambo::Error::Exists(_)) if if_not_exists => {}
+        made => made.map_err(|error| about_object(error, name))?,
+    }
+    Ok(Rows::done(TAG, None))
+}

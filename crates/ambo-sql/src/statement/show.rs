@@ -1,0 +1,183 @@
+//! SHOW and DESCRIBE: questions to the catalog in a few words.
+
+use std::sync::Arc;
+
+use ambo::{Datum, Type, qualify};
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::sql::sqlparser::{
+    ast::{
+        self, ObjectName, ShowCreateObject, ShowStatementFilter, ShowStatementFilterPosition,
+        ShowStatementOptions,
+    },
+    parser::Parser,
+};
+
+use super::{create_table::exists, create_text, query, set, table, types::literal};
+use crate::{
+    Connection, Error, Result, Rows,
+    names::{about_object, ident, object, shown, split},
+    parse::DIALECT,
+    rows::Source,
+};
+
+pub(super) fn run(connection: &mut Connection, statement: &ast::Statement) -> Result<Rows<'static>> {
+    use ast::Statement as S;
+    match statement {
+        S::ShowTables { show_options, .. } => {
+            tables(connection, show_options, "table_type in ('BASE TABLE', 'VIEW')")
+        }
+        S::ShowViews { materialized: false, show_options, .. } => {
+            tables(connection, show_options, "table_type = 'VIEW'")
+        }
+        S::ShowSchemas { show_options, .. } | S::ShowDatabases { show_options, .. } => {
+            let filter = filter(show_options, "schema_name")?;
+            ask(
+                connection,
+                &format!(
+                    "select schema_name from information_schema.schemata where {filter} order by schema_name"
+                ),
+            )
+        }
+        S::ShowColumns { show_options, .. } => match parent(show_options) {
+            Some(name) => columns(connection, name, &filter(show_options, "column_name")?),
+            None => Err(Error::invalid("SHOW COLUMNS FROM which table?")),
+        },
+        S::ExplainTable { table_name, .. } => columns(connection, table_name, "true"),
+        S::ShowCreate { obj_type, obj_name } => show_create(connection, obj_type, obj_name),
+        S::ShowVariables { .. } => settings(connection),
+        S::ShowVariable { variable } => {
+            let words: Vec<_> = variable.iter().map(ident).collect();
+            match &words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                ["indexes" | "index" | "indices" | "keys", "from" | "in" | "on", ..] => {
+                    let name = ObjectName::from(variable[2..].to_vec());
+                    indexes(connection, &name)
+                }
+                ["all" | "settings"] => settings(connection),
+                [name] => {
+                    let value = set::value(connection, name)?;
+                    let schema = Arc::new(Schema::new(vec![Field::new(*name, DataType::Utf8, false)]));
+                    Ok(Rows::new(schema, Source::Values([vec![Datum::Utf8(value)]].into()))
+                        .with_tag("SHOW", None))
+                }
+                _ => Err(not_shown(&words.join(" "))),
+            }
+        }
+        other => Err(not_shown(other.to_string().trim_start_matches("SHOW "))),
+    }
+}
+
+fn not_shown(what: &str) -> Error {
+    Error::invalid(format!("not supported: SHOW {what}")).with_hint(
+        "there are SHOW TABLES, VIEWS, SCHEMAS, COLUMNS FROM, INDEXES FROM, CREATE TABLE, SETTINGS; and information_schema",
+    )
+}
+
+/// Asks the catalog.
+fn ask(connection: &mut Connection, text: &str) -> Result<Rows<'static>> {
+    let statement = Parser::new(&DIALECT).try_with_sql(text)?.parse_statement()?;
+    Ok(query::run(connection, statement, &[])?.with_tag("SHOW", None))
+}
+
+fn string(text: &str) -> Result<String> {
+    literal(&text.into(), Type::Utf8)
+}
+
+/// The name behind FROM or IN.
+fn parent(options: &ShowStatementOptions) -> Option<&ObjectName> {
+    options.show_in.as_ref()?.parent_name.as_ref()
+}
+
+/// What LIKE or WHERE say, as a condition.
+fn filter(options: &ShowStatementOptions, column: &str) -> Result<String> {
+    let Some(position) = &options.filter_position else { return Ok("true".into()) };
+    let (ShowStatementFilterPosition::Infix(filter) | ShowStatementFilterPosition::Suffix(filter)) = position;
+    Ok(match filter {
+        ShowStatementFilter::Like(pattern) | ShowStatementFilter::NoKeyword(pattern) => {
+            format!("{column} like {}", string(pattern)?)
+        }
+        ShowStatementFilter::ILike(pattern) => format!("{column} ilike {}", string(pattern)?),
+        ShowStatementFilter::Where(condition) => format!("({condition})"),
+    })
+}
+
+fn tables(connection: &mut Connection, options: &ShowStatementOptions, kinds: &str) -> Result<Rows<'static>> {
+    let mut filter = filter(options, "table_name")?;
+    if let Some(schema) = parent(options) {
+        let wanted = object(schema)?;
+        if !connection.engine().db.schemas().contains(&wanted) {
+            let known = connection.engine().db.schemas();
+            let error = Error::not_found("schema", &wanted, known.iter().map(String::as_str));
+            return Err(about_object(error, schema));
+        }
+        filter = format!("table_schema = {} and {filter}", string(&wanted)?);
+    }
+    ask(
+        connection,
+        &format!(
+            "select table_schema, table_name, table_type, storage, table_comment from information_schema.tables \
+         where {kinds} and {filter} order by table_schema, table_name"
+        ),
+    )
+}
+
+fn columns(connection: &mut Connection, name: &ObjectName, filter: &str) -> Result<Rows<'static>> {
+    let qualified = qualify(&object(name)?)?;
+    if !exists(&connection.engine().db, &qualified)? {
+        table(&connection.engine().db, name)?;
+    }
+    let (schema, short) = split(&qualified);
+    ask(
+        connection,
+        &format!(
+            "select column_name, data_type, is_nullable, \
+         (select max('PRIMARY KEY') from information_schema.statistics s where s.table_schema = c.table_schema \
+          and s.table_name = c.table_name and s.column_name = c.column_name and s.index_name = 'PRIMARY') as key, \
+         column_default, column_comment from information_schema.columns c \
+         where table_schema = {} and table_name = {} and {filter} order by ordinal_position",
+            string(schema)?,
+            string(short)?
+        ),
+    )
+}
+
+fn indexes(connection: &mut Connection, name: &ObjectName) -> Result<Rows<'static>> {
+    let qualified = table(&connection.engine().db, name)?.definition().name.clone();
+    let (schema, short) = split(&qualified);
+    ask(
+        connection,
+        &format!(
+            "select index_name, column_name, seq_in_index, non_unique, index_type from information_schema.statistics \
+         where table_schema = {} and table_name = {} order by index_name <> 'PRIMARY', index_name, seq_in_index",
+            string(schema)?,
+            string(short)?
+        ),
+    )
+}
+
+fn show_create(connection: &Connection, kind: &ShowCreateObject, name: &ObjectName) -> Result<Rows<'static>> {
+    let db = &connection.engine().db;
+    let qualified = qualify(&object(name)?)?;
+    let view = db.views().into_iter().find(|view| view.name == qualified);
+    let text = match (kind, view) {
+        (ShowCreateObject::Table | ShowCreateObject::View, Some(view)) => create_text::view_text(&view),
+        (ShowCreateObject::Table, None) => create_text::table_text(&table(db, name)?)?,
+        (ShowCreateObject::View, None) => {
+            let views = db.views();
+            let known = views.iter().map(|view| shown(&view.name));
+            return Err(about_object(Error::not_found("view", shown(&qualified), known), name));
+        }
+        (other, _) => return Err(not_shown(&format!("CREATE {other}"))),
+    };
+    let fields = ["name", "statement"].map(|name| Field::new(name, DataType::Utf8, false));
+    let row = vec![Datum::Utf8(shown(&qualified).to_owned()), Datum::Utf8(text)];
+    Ok(Rows::new(Arc::new(Schema::new(fields.to_vec())), Source::Values([row].into())).with_tag("SHOW", None))
+}
+
+fn settings(connection: &Connection) -> Result<Rows<'static>> {
+    let fields = ["name", "value", "description"].map(|name| Field::new(name, DataType::Utf8, false));
+    let row = |(name, what): &(&str, &str)| -> Result<Vec<Datum>> {
+        Ok(vec![(*name).into(), Datum::Utf8(set::value(connection, name)?), (*what).into()])
+    };
+    let rows = set::SETTINGS.iter().map(row).collect::<Result<_>>()?;
+    Ok(Rows::new(Arc::new(Schema::new(fields.to_vec())), Source::Values(rows)).with_tag("SHOW", None))
+}

@@ -1,0 +1,102 @@
+//! CREATE VIEW, ALTER VIEW … AS.
+
+use ambo::{View, qualify};
+use datafusion::sql::sqlparser::ast::{self, Ident, ObjectName, Query};
+
+use super::{create_table::exists, expression::refuse_parameters};
+use crate::{
+    Connection, Error, Result, Rows,
+    names::{about_object, ident, object, quoted, split},
+    planner::tables_of,
+};
+
+pub(super) fn create(connection: &Connection, create: &ast::CreateView) -> Result<Rows<'static>> {
+    const TAG: &str = "CREATE VIEW";
+    connection.require_no_transaction(TAG)?;
+    let what = match create {
+        _ if create.materialized => "MATERIALIZED",
+        _ if create.temporary => "TEMPORARY",
+        _ if create.to.is_some() || create.params.is_some() || create.with_no_schema_binding => "its options",
+        _ if create.options != ast::CreateTableOptions::None || !create.cluster_by.is_empty() => {
+            "its options"
+        }
+        _ => "",
+    };
+    if !what.is_empty() {
+        return Err(Error::invalid(format!("not supported: a view with {what}")));
+    }
+    let db = &connection.engine().db;
+    if create.if_not_exists && exists(db, &object(&create.name)?)? {
+        return Ok(Rows::done(TAG, None));
+    }
+    let columns: Vec<_> = create.columns.iter().map(|column| column.name.clone()).collect();
+    let comment = create.comment.clone();
+    put(connection, &create.name, &columns, &create.query, create.or_replace || create.or_alter, comment)?;
+    Ok(Rows::done(TAG, None))
+}
+
+/// ALTER VIEW … AS: another query for a view that is there.
+pub(super) fn alter(
+    connection: &Connection,
+    name: &ObjectName,
+    columns: &[Ident],
+    query: &Query,
+) -> Result<Rows<'static>> {
+    connection.require_no_transaction("ALTER VIEW")?;
+    let comment = connection.engine().db.view(&object(name)?)?.comment.clone();
+    put(connection, name, columns, query, true, comment)?;
+    Ok(Rows::done("ALTER VIEW", None))
+}
+
+fn put(
+    connection: &Connection,
+    name: &ObjectName,
+    columns: &[Ident],
+    query: &Query,
+    replace: bool,
+    comment: Option<String>,
+) -> Result<()> {
+    let wanted = qualify(&object(name)?).map_err(|error| about_object(error, name))?;
+    refuse_parameters(query, "view")?;
+    let is_itself = |table: &String| qualify(table).is_ok_and(|table| table == wanted);
+    if replace && tables_of(query).iter().any(is_itself) && !names_cte(query, &wanted) {
+        return Err(about_object(Error::invalid("a view cannot be made of itself"), name));
+    }
+    // The query itself first: what is wrong with it has its place.
+    let plan = connection.reader()?.plan_query(query, &[])?;
+    let fields = plan.schema().fields();
+    if !columns.is_empty() && columns.len() != fields.len() {
+        return Err(Error::invalid(format!(
+            "the view has {} columns, its query has {}",
+            columns.len(),
+            fields.len()
+        )));
+    }
+    let names: Vec<String> = match columns.is_empty() {
+        true => fields.iter().map(|field| field.name().clone()).collect(),
+        false => columns.iter().map(ident).collect(),
+    };
+    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        return Err(Error::invalid(format!("two columns of the view are named \"{}\"", names[twice]))
+            .with_hint("name them: CREATE VIEW v (a, b) AS …"));
+    }
+    let text = match columns.is_empty() {
+        true => query.to_string(),
+        false => {
+            let columns: Vec<_> = names.iter().map(|name| quoted(name)).collect();
+            format!("SELECT * FROM ({query}) AS {} ({})", quoted(split(&wanted).1), columns.join(", "))
+        }
+    };
+    // As it is kept, it is to be understood again; and no view that it names may lead back to it.
+    let planner = connection.reader()?;
+    planner.view(&wanted, &text).map_err(|error| about_object(error, name))?;
+    let mut view = View::new(&wanted, text);
+    view.comment = comment;
+    connection.engine().db.create_view(view, replace).map_err(|error| about_object(error, name))
+}
+
+/// Whether a table expression of the query has the view's own name.
+fn names_cte(query: &Query, wanted: &str) -> bool {
+    let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+    tables.into_iter().any(|cte| qualify(&ident(&cte.alias.name)).is_ok_and(|name| name == wanted))
+}

@@ -1,0 +1,214 @@
+//! Statements and what they return, in files of the form that SQLite's tests have: `tests/slt/*.slt`.
+//!
+//! All of them run over tables of each storage; with the database closed and opened again between statements; and with so little room that rows settle all the time.
+//! Each run ends with a look at the whole database.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use ambo::{Datum, Options, Storage, Sync};
+use ambo_sql::{Connection, Database, Error, SqlOptions};
+use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
+
+/// What happens between statements.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Between {
+    Nothing,
+    Reopen,
+    /// All that can be is merged after each few, and pages and deltas are small.
+    Settle,
+}
+
+struct Session {
+    storage: Storage,
+    between: Between,
+    connection: Option<Connection>,
+    db: Option<Database>,
+    statements: u64,
+    /// Whether values are written as SQLite's tests have them: 1 for true, three digits behind the point.
+    like_sqlite: bool,
+    path: tempfile::TempDir,
+}
+
+impl Session {
+    fn new(storage: Storage, between: Between) -> Self {
+        let path = tempfile::tempdir().expect("a directory");
+        let mut session =
+            Self { storage, between, connection: None, db: None, statements: 0, like_sqlite: false, path };
+        session.open().expect("a database");
+        session
+    }
+
+    fn open(&mut self) -> Result<(), Error> {
+        let mut options = Options::new().sync(Sync::Off);
+        if self.between == Between::Settle {
+            options = options.page_size(4 << 10).delta_bytes(1 << 20).cache_bytes(1 << 20);
+        }
+        let sql = SqlOptions::new().threads(2).default_storage(self.storage);
+        let db = Database::with_options(options.open(self.path.path().join("db"))?, sql);
+        self.connection = Some(db.connect());
+        self.db = Some(db);
+        Ok(())
+    }
+
+    fn between(&mut self) -> Result<(), Error> {
+        self.statements += 1;
+        if self.connection.as_ref().is_none_or(Connection::in_transaction) {
+            return Ok(());
+        }
+        match self.between {
+            Between::Reopen => {
+                (self.connection, self.db) = (None, None);
+                self.open()
+            }
+            Between::Settle if self.statements % 3 == 0 => {
+                Ok(self.db.as_ref().map_or(Ok(()), |db| db.settle())?)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl DB for Session {
+    type Error = Error;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
+        self.between()?;
+        let rows = self.connection.as_mut().expect("open").sql(sql)?;
+        let columns = rows.schema().fields().len();
+        let affected = rows.affected().unwrap_or(0);
+        let text = |value: &Datum| match value {
+            Datum::Bool(is) if self.like_sqlite => u8::from(*is).to_string(),
+            Datum::F64(number) if self.like_sqlite => format!("{number:.3}"),
+            Datum::F32(number) if self.like_sqlite => format!("{number:.3}"),
+            Datum::Utf8(text) if text.is_empty() => "(empty)".to_owned(),
+            Datum::Utf8(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let rows = rows
+            .map(|row| Ok(row?.values().iter().map(text).collect()))
+            .collect::<Result<Vec<Vec<String>>, Error>>()?;
+        match columns {
+            0 => Ok(DBOutput::StatementComplete(affected)),
+            _ => Ok(DBOutput::Rows { types: vec![DefaultColumnType::Any; columns], rows }),
+        }
+    }
+
+    fn shutdown(&mut self) {
+        let report = self.db.as_ref().expect("open").check().expect("a check");
+        assert!(report.is_sound(), "{:?} {:?}: {report:?}", self.storage, self.between);
+    }
+
+    fn engine_name(&self) -> &str {
+        "ambo"
+    }
+}
+
+fn files() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/slt");
+    let files = std::fs::read_dir(directory).expect("the files").map(|file| file.expect("a file").path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "slt")).collect();
+    files.sort();
+    assert!(files.len() > 5);
+    files
+}
+
+fn run_all(storage: Storage, between: Between) {
+    let mut failed = Vec::new();
+    for file in files() {
+        let began = Instant::now();
+        let mut runner = Runner::new(|| async { Ok(Session::new(storage, between)) });
+        runner.add_label(storage.name());
+        if let Err(error) = runner.run_file(&file) {
+            failed.push(error.display(false).to_string());
+        }
+        runner.shutdown();
+        eprintln!("{storage:?} {between:?} {}: {:?}", file.display(), began.elapsed());
+    }
+    assert!(failed.is_empty(), "{storage:?} {between:?}:\n{}", failed.join("\n"));
+}
+
+#[test]
+fn over_btree() {
+    run_all(Storage::BTree, Between::Nothing);
+}
+
+#[test]
+fn over_column() {
+    run_all(Storage::Column, Between::Nothing);
+}
+
+#[test]
+fn over_memory() {
+    run_all(Storage::Memory, Between::Nothing);
+}
+
+#[test]
+fn over_btree_opened_again() {
+    run_all(Storage::BTree, Between::Reopen);
+}
+
+#[test]
+fn over_column_opened_again() {
+    run_all(Storage::Column, Between::Reopen);
+}
+
+#[test]
+fn over_btree_with_little_room() {
+    run_all(Storage::BTree, Between::Settle);
+}
+
+#[test]
+fn over_column_with_little_room() {
+    run_all(Storage::Column, Between::Settle);
+}
+
+/// The tests of SQLite (https://www.sqlite.org/sqllogictest), those files that are in the directory `AMBO_SLT` and below it: what differs is counted and told.
+/// `AMBO_SLT=… cargo test -p ambo-sql --test slt -- --ignored --nocapture`
+#[test]
+#[ignore = "its files are not part of the repository"]
+fn sqlite_files() {
+    let mut waiting =
+        vec![PathBuf::from(std::env::var("AMBO_SLT").expect("AMBO_SLT is the directory of the files"))];
+    let (mut ran, mut failed) = (0, 0);
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(
+                std::fs::read_dir(path).expect("a directory").map(|file| file.expect("a file").path()),
+            );
+            continue;
+        }
+        let began = Instant::now();
+        let mut runner = Runner::new(|| async {
+            Ok(Session { like_sqlite: true, ..Session::new(Storage::Column, Between::Nothing) })
+        });
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let records = sqllogictest::parse_with_name::<DefaultColumnType>(
+            &format!("control resultmode valuewise\n\n{text}"),
+            path.display().to_string(),
+        );
+        let (mut ran_here, mut failed_here) = (0, 0);
+        for record in records.expect("the form of the tests") {
+            match &record {
+                sqllogictest::Record::Halt { .. } => break,
+                sqllogictest::Record::Statement { .. } | sqllogictest::Record::Query { .. } => ran_here += 1,
+                _ => {}
+            }
+            if let Err(error) = runner.run(record) {
+                failed_here += 1;
+                if failed_here <= 5 {
+                    eprintln!("{}", error.display(false));
+                }
+            }
+        }
+        runner.shutdown();
+        eprintln!("{}: {failed_here} of {ran_here} differ, {:?}", path.display(), began.elapsed());
+        ran += ran_here;
+        failed += failed_here;
+    }
+    assert!(ran > 0);
+    eprintln!("{failed} of {ran} differ");
+}
