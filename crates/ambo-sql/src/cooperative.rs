@@ -25,11 +25,7 @@ use datafusion::{
 pub(crate) struct CooperativeJoins;
 
 impl PhysicalOptimizerRule for CooperativeJoins {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let wrap = |plan: Arc<dyn ExecutionPlan>| {
             let is_meant = plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>();
             Ok(match is_meant {
