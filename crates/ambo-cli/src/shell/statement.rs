@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use ambo_sql::{Error, ErrorKind};
 
 use super::commands;
+use super::keywords;
 use super::progress::Progress;
 use super::session::Session;
 use super::settings::Mode;
@@ -175,7 +176,8 @@ pub(super) fn failure(error: Error, statement: &str, origin: Origin<'_>, dir: &P
     let shown = error.show(statement);
     let mut text = at + shown.strip_prefix("error: ").unwrap_or(&shown);
     if error.kind() == ErrorKind::Syntax
-        && let Some(word) = split::first_word(statement).filter(|word| commands::is_name(word))
+        && let Some(word) =
+            split::first_word(statement).filter(|word| commands::is_name(word) && !keywords::is_keyword(word))
     {
         text.push_str(&format!("\nhint: commands of the shell begin with a dot: .{word}"));
     }
