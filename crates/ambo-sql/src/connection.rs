@@ -208,8 +208,8 @@ impl Connection {
     /// # Errors
     /// That of the first statement that fails; those before it have been done.
     pub fn script(&mut self, statements: &str) -> Result<()> {
-        for parsed in parse(statements)? {
-            let known = Known::of(&self.engine.db, parsed.statement)?;
+        for statement in parse(statements)? {
+            let known = Known::of(&self.engine.db, statement)?;
             self.run_known(&known, Vec::new())?.finish()?;
         }
         Ok(())

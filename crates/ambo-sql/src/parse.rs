@@ -3,8 +3,6 @@
 //! Ours are what stands behind a CREATE TABLE (`STORAGE = column`, `SORT KEY (a, b)`, `KEY COMPRESSION = bp128`, `RECORD COMPRESSION =
 //! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and SETTLE, CHECKPOINT and CHECK DATABASE.
 
-use std::ops::Range;
-
 use datafusion::sql::sqlparser::{
     ast::{self, Ident, ObjectName},
     dialect::GenericDialect,
@@ -55,37 +53,25 @@ pub(crate) enum Maintenance {
     Check,
 }
 
-/// A statement and where its text is.
-#[derive(Clone, Debug)]
-pub(crate) struct Parsed {
-    pub statement: Statement,
-    pub text: Range<usize>,
-}
-
 /// All statements of a text.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Syntax`] with the place.
-pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Statement>> {
     let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
-    let lines = line_starts(text);
     let mut parser = Parser::new(&DIALECT).with_tokens_with_locations(say_nothing(tokens));
     let mut all = Vec::new();
     loop {
         while parser.consume_token(&Token::SemiColon) {}
-        let start = parser.peek_token();
-        if start.token == Token::EOF {
+        if parser.peek_token().token == Token::EOF {
             return Ok(all);
         }
-        let from = offset(text, &lines, &start);
-        let statement = statement(&mut parser)?;
+        all.push(statement(&mut parser)?);
         let next = parser.peek_token();
         match next.token {
             Token::SemiColon | Token::EOF => {}
             _ => return Err(parser.expected::<()>("the end of the statement", next).unwrap_err().into()),
         }
-        let to = if next.token == Token::EOF { text.len() } else { offset(text, &lines, &next) };
-        all.push(Parsed { statement, text: from..to });
     }
 }
 
@@ -138,27 +124,6 @@ fn say_nothing(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     }
     said
 }
-
-/// Where each line begins.
-fn line_starts(text: &str) -> Vec<usize> {
-    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
-}
-
-/// The byte at which a token begins.
-fn offset(text: &str, lines: &[usize], token: &TokenWithSpan) -> usize {
-    let (line, column) = (token.span.start.line as usize, token.span.start.column as usize);
-    let Some(&start) = line.checked_sub(1).and_then(|line| lines.get(line)) else { return text.len() };
-    let rest = &text[start..];
-    let within = rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at);
-    start + within
-}
-
-/// Statements of ours, by their words.
-const MAINTENANCE: [(&[&str], Maintenance); 3] = [
-    (&["SETTLE"], Maintenance::Settle),
-    (&["CHECKPOINT"], Maintenance::Checkpoint),
-    (&["CHECK", "DATABASE"], Maintenance::Check),
-];
 
 fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     if let Some((_, what)) = MAINTENANCE.iter().find(|(of, _)| words(parser, of)) {
@@ -247,19 +212,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_are_told_apart_with_their_text() {
-        let text = "select 'ä;b' ;\n insert into t values (1);;\nselect 2";
-        let parsed = parse(text).unwrap();
-        let texts: Vec<_> = parsed.iter().map(|parsed| text[parsed.text.clone()].trim()).collect();
-        assert_eq!(texts, ["select 'ä;b'", "insert into t values (1)", "select 2"]);
+    fn statements_are_told_apart() {
+        let parsed = parse("select 'ä;b' ;\n insert into t values (1);;\nselect 2").unwrap();
+        let texts = parsed.iter().map(|statement| match statement {
+            Statement::Sql(statement) => statement.to_string(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(texts.collect::<Vec<_>>(), ["SELECT 'ä;b'", "INSERT INTO t VALUES (1)", "SELECT 2"]);
         assert!(parse(" ; ").unwrap().is_empty());
     }
 
     #[test]
     fn tables_have_options_of_ours() {
         let text = "create table t (a int primary key, b text) storage = column sort key (b, a) record compression = zstd as select 1, 'x'";
-        let [Parsed { statement: Statement::CreateTable(create, settings), .. }] = &parse(text).unwrap()[..]
-        else {
+        let [Statement::CreateTable(create, settings)] = &parse(text).unwrap()[..] else {
             panic!("one table")
         };
         assert_eq!(create.columns.len(), 2);
@@ -270,9 +236,9 @@ mod tests {
         assert_eq!(options, [("storage", "column".into()), ("record compression", "zstd".into())]);
 
         let parsed = parse("alter table s.t set storage column").unwrap();
-        assert!(matches!(&parsed[0].statement, Statement::AlterTable(name, settings)
+        assert!(matches!(&parsed[0], Statement::AlterTable(name, settings)
             if name.to_string() == "s.t" && settings.options[0].value() == "column"));
-        assert!(matches!(parse("alter table t rename to u").unwrap()[0].statement, Statement::Sql(_)));
+        assert!(matches!(parse("alter table t rename to u").unwrap()[0], Statement::Sql(_)));
     }
 
     #[test]

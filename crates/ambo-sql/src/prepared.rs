@@ -30,7 +30,7 @@ impl Known {
     pub(crate) fn new(db: &Database, text: &str) -> Result<Self> {
         let mut all = parse(text)?;
         match (all.pop(), all.is_empty()) {
-            (Some(parsed), true) => Self::of(db, parsed.statement),
+            (Some(statement), true) => Self::of(db, statement),
             (None, _) => Err(Error::new(ErrorKind::Syntax, "there is no statement")),
             (Some(_), false) => Err(Error::new(ErrorKind::Syntax, "there is more than one statement")
                 .with_hint("run them one by one, or as a script")),
