@@ -6,12 +6,14 @@
 //! let db = ambo_sql::Database::open(&path)?;
 //! let mut connection = db.connect();
 //! connection.script(
-//!     "create table sales (id bigint primary key, country text, amount decimal(12, 2));
-//!      insert into sales values (1, 'NO', 2.50), (2, 'PT', 1.00), (3, 'NO', 9.99);",
+//!     "create table seats (flight bigint, seat text, passenger text, primary key (flight, seat)) storage = column;
+//!      insert into seats values (7, '12A', null), (7, '12B', null);",
 //! )?;
-//! for row in connection.sql("select country, count(*) from sales group by country order by country")? {
-//!     let (country, sales): (String, i64) = row?.into_values()?;
-//!     println!("{country}: {sales}");
+//! let mut book = connection.prepare("update seats set passenger = $3 where flight = $1 and seat = $2")?;
+//! book.execute(&mut connection, (7i64, "12A", "Ada"))?;
+//! for row in connection.sql("select flight, count(passenger) from seats group by flight")? {
+//!     let (flight, taken): (i64, i64) = row?.into_values()?;
+//!     assert_eq!((flight, taken), (7, 1));
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
