@@ -2,7 +2,7 @@
 
 use ambo::{Column, Datum, Table, TableDefinition, Type};
 
-use super::{BOOLEAN, Contents, INTEGER, SCHEMAS, TABLES, TEXT, ordinal, text, yes, optional};
+use super::{BOOLEAN, Contents, INTEGER, SCHEMAS, TABLES, TEXT, optional, ordinal, text, yes};
 use crate::{
     Result,
     names::split,
@@ -241,8 +241,12 @@ pub(super) fn check_constraints(planner: &Planner<'_>) -> Result<Contents> {
         let of = table.definition();
         rows.extend(of.checks.iter().map(|check| row(of, check)));
     }
-    let columns =
-        &[("constraint_catalog", TEXT), ("constraint_schema", TEXT), ("constraint_name", TEXT), ("check_clause", TEXT)];
+    let columns = &[
+        ("constraint_catalog", TEXT),
+        ("constraint_schema", TEXT),
+        ("constraint_name", TEXT),
+        ("check_clause", TEXT),
+    ];
     Ok(Contents { columns, rows })
 }
 

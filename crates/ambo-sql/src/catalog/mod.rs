@@ -93,7 +93,10 @@ pub(crate) fn indexes(table: &Table) -> Vec<Index> {
         of.has_sort_key()
             && index.is_unique()
             && index.columns() == of.primary_columns()
-            && index.name().strip_prefix(&generated).is_some_and(|rest| rest.parse::<u64>().is_ok() || rest.is_empty())
+            && index
+                .name()
+                .strip_prefix(&generated)
+                .is_some_and(|rest| rest.parse::<u64>().is_ok() || rest.is_empty())
     };
     // One that is being built or was dropped a moment ago is none.
     let all = table.indexes().into_iter().filter_map(|name| table.index(&name).ok());

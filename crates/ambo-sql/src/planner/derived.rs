@@ -9,11 +9,7 @@ use datafusion::{
 };
 
 use super::Planner;
-use crate::{
-    Error, ErrorKind, Result, catalog,
-    names::shown,
-    parse::DIALECT,
-};
+use crate::{Error, ErrorKind, Result, catalog, names::shown, parse::DIALECT};
 
 /// Views within views within views: more are not planned.
 const DEPTH_MAX: usize = 64;

@@ -75,7 +75,8 @@ pub(super) fn run(connection: &Connection, alter: ast::AlterTable) -> Result<Row
     };
     let definition = table.definition();
     let alone = alter.operations.len() == 1;
-    let mut changing = Changing { connection, table: definition.clone(), changes: Vec::new(), checks: Vec::new() };
+    let mut changing =
+        Changing { connection, table: definition.clone(), changes: Vec::new(), checks: Vec::new() };
     for operation in &alter.operations {
         let done = match alone {
             true => run_alone(connection, definition, operation)?,
@@ -120,11 +121,12 @@ fn run_alone(connection: &Connection, table: &TableDefinition, operation: &Opera
             db.create_index(&unique_index(&table.name, of.name.as_ref(), &columns, &taken))?;
         }
         Operation::AddConstraint { constraint: TableConstraint::Check(of), not_valid: false } => {
-            let check =
-                make_check(&connection.reader()?, table, of.name.as_ref(), None, (*of.expr).clone())?;
+            let check = make_check(&connection.reader()?, table, of.name.as_ref(), None, (*of.expr).clone())?;
             check_rows::add(connection, table, check)?;
         }
-        Operation::DropConstraint { if_exists, name, .. } => drop_constraint(connection, table, name, *if_exists)?,
+        Operation::DropConstraint { if_exists, name, .. } => {
+            drop_constraint(connection, table, name, *if_exists)?
+        }
         _ => return Ok(false),
     }
     Ok(true)
@@ -181,7 +183,9 @@ impl Changing<'_> {
                 self.rename_column(old_column_name, new_column_name)
             }
             Operation::AlterColumn { column_name, op } => self.alter_column(column_name, op),
-            Operation::RenameTable { .. } | Operation::AddConstraint { .. } | Operation::DropConstraint { .. } => {
+            Operation::RenameTable { .. }
+            | Operation::AddConstraint { .. }
+            | Operation::DropConstraint { .. } => {
                 Err(Error::invalid(format!("not supported: {operation} together with other changes"))
                     .with_hint("in an ALTER TABLE of its own it is"))
             }
@@ -241,7 +245,10 @@ impl Changing<'_> {
         for check in &self.table.checks {
             if expression::rename(&mut expression::parse(&check.expression)?, &known, &known) {
                 return Err(about(
-                    Error::invalid(format!("check \"{}\" is over column \"{known}\": {}", check.name, check.expression)),
+                    Error::invalid(format!(
+                        "check \"{}\" is over column \"{known}\": {}",
+                        check.name, check.expression
+                    )),
                     name,
                 )
                 .with_hint("ALTER TABLE … DROP CONSTRAINT first"));
@@ -320,10 +327,8 @@ impl Changing<'_> {
         let db = &self.connection.engine().db;
         db.change_table(&self.table.name, &self.changes)?;
         // Checks come with columns that are added: those go again with them.
-        let verified = self
-            .checks
-            .iter()
-            .try_for_each(|check| check_rows::verify(self.connection, &self.table, check));
+        let verified =
+            self.checks.iter().try_for_each(|check| check_rows::verify(self.connection, &self.table, check));
         check_rows::keep_if(db, verified, |db| {
             let undo: Vec<_> = self.changes.iter().rev().filter_map(undo).collect();
             Ok(db.change_table(&self.table.name, &undo)?)

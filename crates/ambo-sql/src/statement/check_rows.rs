@@ -3,8 +3,15 @@
 use ambo::{Check, Database, TableDefinition};
 use futures::StreamExt;
 
-use super::{expression::{parse, row_schema}, rules::condition};
-use crate::{Connection, Error, ErrorKind, Result, names::{quoted, quoted_object, shown}, parse::DIALECT};
+use super::{
+    expression::{parse, row_schema},
+    rules::condition,
+};
+use crate::{
+    Connection, Error, ErrorKind, Result,
+    names::{quoted, quoted_object, shown},
+    parse::DIALECT,
+};
 use datafusion::sql::sqlparser::parser::Parser;
 
 /// Adds a check to a table whose rows all obey it. They are looked at before and after: it holds for what is written from the moment on in which it is there, and

@@ -57,7 +57,9 @@ fn on_column(connection: &Connection, name: &ObjectName, comment: Option<&str>) 
     };
     let db = &connection.engine().db;
     let table = table(db, &of)?;
-    let Some(column) = column.as_ident() else { return Err(Error::invalid(format!("{column} is no column"))) };
+    let Some(column) = column.as_ident() else {
+        return Err(Error::invalid(format!("{column} is no column")));
+    };
     place(table.definition(), column)?;
     Ok(db.set_column_comment(&table.definition().name, &ident(column), comment)?)
 }

@@ -7,11 +7,8 @@ use arrow::{
     datatypes::{Schema, SchemaRef},
 };
 use datafusion::{
-    error::DataFusionError,
-    execution::SendableRecordBatchStream,
-    logical_expr::LogicalPlan,
-    physical_plan::execute_stream,
-    sql::sqlparser::ast,
+    error::DataFusionError, execution::SendableRecordBatchStream, logical_expr::LogicalPlan,
+    physical_plan::execute_stream, sql::sqlparser::ast,
 };
 use futures::StreamExt;
 

@@ -69,7 +69,10 @@ fn no_kind(name: &str) -> Error {
 }
 
 fn has(db: &ambo::Database, index: &str) -> bool {
-    db.tables().iter().filter_map(|table| db.table(table).ok()).any(|table| table.indexes().iter().any(|name| name == index))
+    db.tables()
+        .iter()
+        .filter_map(|table| db.table(table).ok())
+        .any(|table| table.indexes().iter().any(|name| name == index))
 }
 
 fn refuse(create: &ast::CreateIndex) -> Result<()> {
@@ -77,7 +80,10 @@ fn refuse(create: &ast::CreateIndex) -> Result<()> {
         _ if create.predicate.is_some() => "an index over a part of the rows (WHERE)",
         _ if !create.include.is_empty() => "INCLUDE",
         _ if create.nulls_distinct == Some(false) => "NULLS NOT DISTINCT",
-        _ if !create.with.is_empty() || !create.index_options.is_empty() || !create.alter_options.is_empty() => {
+        _ if !create.with.is_empty()
+            || !create.index_options.is_empty()
+            || !create.alter_options.is_empty() =>
+        {
             "options of an index"
         }
         // CONCURRENTLY is how every index is built.

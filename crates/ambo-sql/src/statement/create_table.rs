@@ -25,6 +25,7 @@ pub(super) fn run(
     refuse(create)?;
     let db = &connection.engine().db;
     let name = object(&create.name)?;
+    super::require_schema(db, &create.name)?;
     if create.if_not_exists && create.or_replace {
         return Err(Error::invalid("OR REPLACE and IF NOT EXISTS exclude each other"));
     }
@@ -133,9 +134,8 @@ fn like_table(db: &Database, name: &str, like: &ast::ObjectName) -> Result<Table
     }
     let mut table = TableDefinition::new(qualify(name)?);
     table.columns.clone_from(&other.columns);
-    let names = |places: &[usize]| {
-        places.iter().map(|place| other.columns[*place].name.as_str()).collect::<Vec<_>>()
-    };
+    let names =
+        |places: &[usize]| places.iter().map(|place| other.columns[*place].name.as_str()).collect::<Vec<_>>();
     table = table.primary_key(&names(other.primary_columns()));
     if other.has_sort_key() {
         table = table.sort_key(&names(other.sort_columns()));

@@ -67,7 +67,10 @@ pub(super) fn table_text(table: &Table) -> Result<String> {
         };
         let name = quoted(split(index.name()).1);
         let columns = names(index.columns());
-        text.push_str(&format!("\nCREATE {unique}INDEX {name} ON {}{using} ({columns});", quoted_object(&of.name)));
+        text.push_str(&format!(
+            "\nCREATE {unique}INDEX {name} ON {}{using} ({columns});",
+            quoted_object(&of.name)
+        ));
     }
     Ok(text)
 }

@@ -97,11 +97,16 @@ impl Making<'_> {
         Ok(())
     }
 
-    fn column(&mut self, column: &ast::ColumnDef, of_query: Option<&arrow::datatypes::DataType>) -> Result<()> {
+    fn column(
+        &mut self,
+        column: &ast::ColumnDef,
+        of_query: Option<&arrow::datatypes::DataType>,
+    ) -> Result<()> {
         let name = ident(&column.name);
         let kind = match (&column.data_type, of_query) {
-            (DataType::Unspecified, Some(ty)) => value::column_type(ty)
-                .ok_or_else(|| Error::invalid(format!("column \"{name}\" is of type {ty}, which no table has")))?,
+            (DataType::Unspecified, Some(ty)) => value::column_type(ty).ok_or_else(|| {
+                Error::invalid(format!("column \"{name}\" is of type {ty}, which no table has"))
+            })?,
             (DataType::Unspecified, None) => {
                 return Err(Error::invalid(format!("column \"{name}\" has no type")));
             }
@@ -116,7 +121,11 @@ impl Making<'_> {
         }
         self.unique.extend(parts.unique.into_iter().map(|named| (named, vec![column.name.clone()])));
         self.checks.extend(parts.checks.into_iter().map(|(named, expr)| (named, Some(name.clone()), expr)));
-        let made = Column { nullable: !parts.not_null && !is_serial, comment: parts.comment, ..Column::new(&name, kind) };
+        let made = Column {
+            nullable: !parts.not_null && !is_serial,
+            comment: parts.comment,
+            ..Column::new(&name, kind)
+        };
         let made = match parts.default {
             None => made,
             Some(expr) => with_default(self.planner, made, expr)?,
@@ -264,9 +273,10 @@ fn not_a_constraint(constraint: &TableConstraint) -> Error {
 pub(super) fn column_names(columns: &[IndexColumn]) -> Result<Vec<Ident>> {
     let name = |column: &IndexColumn| match &column.column.expr {
         Expr::Identifier(name) if column.column.options.asc != Some(false) => Ok(name.clone()),
-        Expr::Identifier(name) => {
-            Err(about(Error::invalid("keys and indexes are in ascending order; they are read backwards, too"), name))
-        }
+        Expr::Identifier(name) => Err(about(
+            Error::invalid("keys and indexes are in ascending order; they are read backwards, too"),
+            name,
+        )),
         other => Err(Error::invalid(format!("{other} is no column; keys and indexes are over columns"))),
     };
     columns.iter().map(name).collect()
@@ -288,10 +298,12 @@ pub(super) fn place(table: &TableDefinition, name: &Ident) -> Result<usize> {
 pub(super) fn with_default(planner: &Planner<'_>, column: Column, expr: Expr) -> Result<Column> {
     let (text, computed) = default(planner, &column, expr)?;
     match computed.volatility {
-        Volatility::Immutable => match computed.value(column.kind).map_err(|error| in_default(&column, &error))? {
-            ambo::Datum::Null => Ok(column),
-            value => Ok(column.default_value(value)),
-        },
+        Volatility::Immutable => {
+            match computed.value(column.kind).map_err(|error| in_default(&column, &error))? {
+                ambo::Datum::Null => Ok(column),
+                value => Ok(column.default_value(value)),
+            }
+        }
         _ => Ok(column.default_expression(text)),
     }
 }
@@ -308,8 +320,10 @@ pub(super) fn default(planner: &Planner<'_>, column: &Column, expr: Expr) -> Res
 }
 
 pub(super) fn in_default(column: &Column, error: &Error) -> Error {
-    let made =
-        Error::new(ErrorKind::Invalid, format!("the default of column \"{}\": {}", column.name, error.message()));
+    let made = Error::new(
+        ErrorKind::Invalid,
+        format!("the default of column \"{}\": {}", column.name, error.message()),
+    );
     let made = match error.hint() {
         Some(hint) => made.with_hint(hint),
         None => made,
@@ -337,7 +351,10 @@ pub(super) fn make_check(
         Some(named) => {
             let name = ident(named);
             if taken(&name) {
-                return Err(about(Error::new(ErrorKind::Constraint, format!("two checks are named \"{name}\"")), named));
+                return Err(about(
+                    Error::new(ErrorKind::Constraint, format!("two checks are named \"{name}\"")),
+                    named,
+                ));
             }
             name
         }

@@ -63,7 +63,8 @@ fn drop_index(db: &Database, name: &ObjectName) -> Result<()> {
     match db.drop_index(&wanted) {
         Err(ambo::Error::NotFound(_)) => {
             let tables = db.tables();
-            let indexes = tables.iter().filter_map(|table| db.table(table).ok()).flat_map(|table| table.indexes());
+            let indexes =
+                tables.iter().filter_map(|table| db.table(table).ok()).flat_map(|table| table.indexes());
             let indexes: Vec<_> = indexes.collect();
             Err(Error::not_found("index", &wanted, indexes.iter().map(|name| shown(name))))
         }

@@ -31,7 +31,7 @@ use datafusion::{
 
 use crate::{
     Connection, Error, Result, Rows,
-    names::{about_object, object, shown},
+    names::{about_object, object, shown, split},
     parse::Statement,
 };
 
@@ -110,6 +110,23 @@ fn define(connection: &mut Connection, statement: ast::Statement) -> Result<Rows
     }
 }
 
+/// The schema of what is to be created.
+///
+/// # Errors
+/// [`crate::ErrorKind::NotFound`] with the place and the nearest name.
+fn require_schema(db: &Database, name: &ObjectName) -> Result<()> {
+    let wanted = object(name)?;
+    let (schema, _) = split(&wanted);
+    let known = db.schemas();
+    match known.iter().any(|known| known == schema) {
+        true => Ok(()),
+        false => {
+            let error = Error::not_found("schema", schema, known.iter().map(String::as_str));
+            Err(about_object(error, name))
+        }
+    }
+}
+
 /// The table that a statement names.
 ///
 /// # Errors
@@ -117,17 +134,15 @@ fn define(connection: &mut Connection, statement: ast::Statement) -> Result<Rows
 fn table(db: &Database, name: &ObjectName) -> Result<Table> {
     let wanted = object(name)?;
     let found = match db.table(&wanted) {
-        Err(ambo::Error::NotFound(_)) => {
-            match ambo::qualify(&wanted)? {
-                qualified if db.views().iter().any(|view| view.name == qualified) => {
-                    Err(Error::invalid(format!("\"{wanted}\" is a view, not a table")))
-                }
-                _ => {
-                    let known = db.tables();
-                    Err(Error::not_found("table", &wanted, known.iter().map(|name| shown(name))))
-                }
+        Err(ambo::Error::NotFound(_)) => match ambo::qualify(&wanted)? {
+            qualified if db.views().iter().any(|view| view.name == qualified) => {
+                Err(Error::invalid(format!("\"{wanted}\" is a view, not a table")))
             }
-        }
+            _ => {
+                let known = db.tables();
+                Err(Error::not_found("table", &wanted, known.iter().map(|name| shown(name))))
+            }
+        },
         found => found.map_err(Error::from),
     };
     found.map_err(|error| about_object(error, name))

@@ -29,7 +29,9 @@ impl Setting {
     fn named(name: &str, value: &str) -> Result<Self> {
         Ok(match name {
             "storage" => Self::Storage(storage(value)?),
-            "key compression" => Self::Options(TableOptions::new().key_compression(codec::<IntegerCodec>(name, value)?)),
+            "key compression" => {
+                Self::Options(TableOptions::new().key_compression(codec::<IntegerCodec>(name, value)?))
+            }
             "record compression" => {
                 Self::Options(TableOptions::new().record_compression(codec::<RecordCodec>(name, value)?))
             }
@@ -37,7 +39,14 @@ impl Setting {
             "log" => Self::Log(switch(name, value)?),
             "comment" => Self::Comment(value.to_owned()),
             other => {
-                let known = ["storage", "key compression", "record compression", "record dictionary", "log", "comment"];
+                let known = [
+                    "storage",
+                    "key compression",
+                    "record compression",
+                    "record dictionary",
+                    "log",
+                    "comment",
+                ];
                 return Err(Error::not_found("option of tables", other, known.into_iter()));
             }
         })

@@ -58,8 +58,10 @@ impl Rules {
             let fill = match &column.default_expression {
                 None => Fill::Value(column.default.clone().unwrap_or(Datum::Null)),
                 Some(text) => {
-                    let computed = Computed::new(planner, parse(text)?, &nothing, "default")
-                        .map_err(|error| in_rule(&error, &format!("the default of column \"{}\"", column.name)))?;
+                    let computed =
+                        Computed::new(planner, parse(text)?, &nothing, "default").map_err(|error| {
+                            in_rule(&error, &format!("the default of column \"{}\"", column.name))
+                        })?;
                     match computed.volatility {
                         Volatility::Volatile => Fill::Each(computed),
                         _ => Fill::Once(computed, OnceCell::new()),
@@ -92,8 +94,7 @@ impl Rules {
     /// What goes wrong when its expression is computed.
     pub(crate) fn default(&self, column: usize, rows: usize) -> Result<ArrayRef> {
         let Default { kind, fill } = &self.defaults[column];
-        let repeat =
-            |value: &Datum| value::array(&sql_type(*kind), std::iter::repeat_n(value, rows));
+        let repeat = |value: &Datum| value::array(&sql_type(*kind), std::iter::repeat_n(value, rows));
         match fill {
             Fill::Value(value) => repeat(value),
             Fill::Each(computed) => computed.fill(rows, *kind),

@@ -9,7 +9,11 @@ use crate::{
 
 const TAG: &str = "CREATE SCHEMA";
 
-pub(super) fn create(connection: &Connection, name: &SchemaName, if_not_exists: bool) -> Result<Rows<'static>> {
+pub(super) fn create(
+    connection: &Connection,
+    name: &SchemaName,
+    if_not_exists: bool,
+) -> Result<Rows<'static>> {
     connection.require_no_transaction(TAG)?;
     let SchemaName::Simple(name) = name else {
         return Err(Error::invalid(format!("not supported: CREATE SCHEMA {name}")));

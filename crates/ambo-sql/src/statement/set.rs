@@ -12,7 +12,10 @@ use crate::{
 /// The settings, each with what it is.
 pub(super) const SETTINGS: [(&str, &str); 3] = [
     ("default_storage", "the storage of tables whose CREATE TABLE does not say"),
-    ("memory_limit", "bytes that the operators of all statements may use together; said when the database is opened"),
+    (
+        "memory_limit",
+        "bytes that the operators of all statements may use together; said when the database is opened",
+    ),
     ("threads", "parts that the work of a statement is split into"),
 ];
 
@@ -29,9 +32,12 @@ pub(super) fn value(connection: &Connection, name: &str) -> Result<String> {
 
 pub(super) fn run(connection: &Connection, set: &ast::Set) -> Result<Rows<'static>> {
     let (name, values) = match set {
-        ast::Set::SingleAssignment { variable, values, scope: None | Some(ast::ContextModifier::Global), .. } => {
-            (object(variable)?, values)
-        }
+        ast::Set::SingleAssignment {
+            variable,
+            values,
+            scope: None | Some(ast::ContextModifier::Global),
+            ..
+        } => (object(variable)?, values),
         other => {
             return Err(Error::invalid(format!("not supported: {other}"))
                 .with_hint("a setting is for all connections to the open database: SET threads = 4"));
@@ -54,7 +60,9 @@ pub(super) fn run(connection: &Connection, set: &ast::Set) -> Result<Rows<'stati
 
 pub(super) fn reset(connection: &Connection, reset: &ResetStatement) -> Result<Rows<'static>> {
     match &reset.reset {
-        Reset::ALL => ["threads", "default_storage"].iter().try_for_each(|name| put(connection, name, None))?,
+        Reset::ALL => {
+            ["threads", "default_storage"].iter().try_for_each(|name| put(connection, name, None))?
+        }
         Reset::ConfigurationParameter(name) => put(connection, &object(name)?, None)?,
     }
     Ok(Rows::done("RESET", None))

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use ambo::{Datum, Type, qualify};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::{
-    ast::{self, ObjectName, ShowCreateObject, ShowStatementFilter, ShowStatementFilterPosition, ShowStatementOptions},
+    ast::{
+        self, ObjectName, ShowCreateObject, ShowStatementFilter, ShowStatementFilterPosition,
+        ShowStatementOptions,
+    },
     parser::Parser,
 };
 
 use super::{create_table::exists, create_text, query, set, table, types::literal};
 use crate::{
-    Connection, Error, Result, Rows,
+    Connection, Error, Result, Rows, catalog,
     names::{about_object, ident, object, shown, split},
     parse::DIALECT,
     rows::Source,
@@ -20,15 +23,20 @@ use crate::{
 pub(super) fn run(connection: &mut Connection, statement: &ast::Statement) -> Result<Rows<'static>> {
     use ast::Statement as S;
     match statement {
-        S::ShowTables { show_options, .. } => tables(connection, show_options, "table_type in ('BASE TABLE', 'VIEW')"),
+        S::ShowTables { show_options, .. } => {
+            tables(connection, show_options, "table_type in ('BASE TABLE', 'VIEW')")
+        }
         S::ShowViews { materialized: false, show_options, .. } => {
             tables(connection, show_options, "table_type = 'VIEW'")
         }
         S::ShowSchemas { show_options, .. } | S::ShowDatabases { show_options, .. } => {
             let filter = filter(show_options, "schema_name")?;
-            ask(connection, &format!(
-                "select schema_name from information_schema.schemata where {filter} order by schema_name"
-            ))
+            ask(
+                connection,
+                &format!(
+                    "select schema_name from information_schema.schemata where {filter} order by schema_name"
+                ),
+            )
         }
         S::ShowColumns { show_options, .. } => match parent(show_options) {
             Some(name) => columns(connection, name, &filter(show_options, "column_name")?),
@@ -48,7 +56,8 @@ pub(super) fn run(connection: &mut Connection, statement: &ast::Statement) -> Re
                 [name] => {
                     let value = set::value(connection, name)?;
                     let schema = Arc::new(Schema::new(vec![Field::new(*name, DataType::Utf8, false)]));
-                    Ok(Rows::new(schema, Source::Values([vec![Datum::Utf8(value)]].into())).with_tag("SHOW", None))
+                    Ok(Rows::new(schema, Source::Values([vec![Datum::Utf8(value)]].into()))
+                        .with_tag("SHOW", None))
                 }
                 _ => Err(not_shown(&words.join(" "))),
             }
@@ -95,17 +104,20 @@ fn tables(connection: &mut Connection, options: &ShowStatementOptions, kinds: &s
     let mut filter = filter(options, "table_name")?;
     if let Some(schema) = parent(options) {
         let wanted = object(schema)?;
-        if !connection.engine().db.schemas().contains(&wanted) {
-            let known = connection.engine().db.schemas();
+        let known = connection.engine().db.schemas();
+        if !known.contains(&wanted) && !catalog::SCHEMAS.contains(&wanted.as_str()) {
             let error = Error::not_found("schema", &wanted, known.iter().map(String::as_str));
             return Err(about_object(error, schema));
         }
         filter = format!("table_schema = {} and {filter}", string(&wanted)?);
     }
-    ask(connection, &format!(
-        "select table_schema, table_name, table_type, storage, table_comment from information_schema.tables \
+    ask(
+        connection,
+        &format!(
+            "select table_schema, table_name, table_type, storage, table_comment from information_schema.tables \
          where {kinds} and {filter} order by table_schema, table_name"
-    ))
+        ),
+    )
 }
 
 fn columns(connection: &mut Connection, name: &ObjectName, filter: &str) -> Result<Rows<'static>> {
@@ -114,26 +126,32 @@ fn columns(connection: &mut Connection, name: &ObjectName, filter: &str) -> Resu
         table(&connection.engine().db, name)?;
     }
     let (schema, short) = split(&qualified);
-    ask(connection, &format!(
-        "select column_name, data_type, is_nullable, \
+    ask(
+        connection,
+        &format!(
+            "select column_name, data_type, is_nullable, \
          (select max('PRIMARY KEY') from information_schema.statistics s where s.table_schema = c.table_schema \
           and s.table_name = c.table_name and s.column_name = c.column_name and s.index_name = 'PRIMARY') as key, \
          column_default, column_comment from information_schema.columns c \
          where table_schema = {} and table_name = {} and {filter} order by ordinal_position",
-        string(schema)?,
-        string(short)?
-    ))
+            string(schema)?,
+            string(short)?
+        ),
+    )
 }
 
 fn indexes(connection: &mut Connection, name: &ObjectName) -> Result<Rows<'static>> {
     let qualified = table(&connection.engine().db, name)?.definition().name.clone();
     let (schema, short) = split(&qualified);
-    ask(connection, &format!(
-        "select index_name, column_name, seq_in_index, non_unique, index_type from information_schema.statistics \
+    ask(
+        connection,
+        &format!(
+            "select index_name, column_name, seq_in_index, non_unique, index_type from information_schema.statistics \
          where table_schema = {} and table_name = {} order by index_name <> 'PRIMARY', index_name, seq_in_index",
-        string(schema)?,
-        string(short)?
-    ))
+            string(schema)?,
+            string(short)?
+        ),
+    )
 }
 
 fn show_create(connection: &Connection, kind: &ShowCreateObject, name: &ObjectName) -> Result<Rows<'static>> {

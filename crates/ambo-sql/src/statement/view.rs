@@ -17,7 +17,9 @@ pub(super) fn create(connection: &Connection, create: &ast::CreateView) -> Resul
         _ if create.materialized => "MATERIALIZED",
         _ if create.temporary => "TEMPORARY",
         _ if create.to.is_some() || create.params.is_some() || create.with_no_schema_binding => "its options",
-        _ if create.options != ast::CreateTableOptions::None || !create.cluster_by.is_empty() => "its options",
+        _ if create.options != ast::CreateTableOptions::None || !create.cluster_by.is_empty() => {
+            "its options"
+        }
         _ => "",
     };
     if !what.is_empty() {
@@ -55,6 +57,7 @@ fn put(
     comment: Option<String>,
 ) -> Result<()> {
     let wanted = qualify(&object(name)?).map_err(|error| about_object(error, name))?;
+    super::require_schema(&connection.engine().db, name)?;
     refuse_parameters(query, "view")?;
     let is_itself = |table: &String| qualify(table).is_ok_and(|table| table == wanted);
     if replace && tables_of(query).iter().any(is_itself) && !names_cte(query, &wanted) {

@@ -56,8 +56,14 @@ fn a_table_is_made_again_of_its_text() {
         connection.script(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(one(&mut connection, "show create table \"Odd\".\"select\""), text);
         connection.script("insert into \"Odd\".\"select\" (small) values (1)").unwrap();
-        let row = rows(&mut connection, "select id, \"Name\", price, day, flag, at > timestamp '2020-01-01' from \"Odd\".\"select\"");
-        assert_eq!(row, [["1", "a'b", "-1.50", "2024-02-29", "true", "true"]].map(|row| row.map(str::to_owned).to_vec()));
+        let row = rows(
+            &mut connection,
+            "select id, \"Name\", price, day, flag, at > timestamp '2020-01-01' from \"Odd\".\"select\"",
+        );
+        assert_eq!(
+            row,
+            [["1", "a'b", "-1.50", "2024-02-29", "true", "true"]].map(|row| row.map(str::to_owned).to_vec())
+        );
         sound(&db);
     }
 }
@@ -79,7 +85,10 @@ fn rows_obey_the_rules_of_their_table() {
         assert_eq!(one(&mut connection, "select min(n) + max(n) from t"), "4");
         let error = fails(&mut connection, "insert into t (id, n) values (60, 5), (61, 0)");
         assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
-        assert!(error.message().contains("\"t_n_check\"") && error.message().contains("id = 61, n = 0"), "{error}");
+        assert!(
+            error.message().contains("\"t_n_check\"") && error.message().contains("id = 61, n = 0"),
+            "{error}"
+        );
         let error = fails(&mut connection, "insert into t (id, n) values (60, 10)");
         assert!(error.message().contains("\"small\""), "{error}");
         // NULL is not false.
@@ -87,11 +96,19 @@ fn rows_obey_the_rules_of_their_table() {
         assert_eq!(one(&mut connection, "select count(*) from t"), "52");
 
         connection.script("alter table t rename column n to \"N\"").unwrap();
-        assert!(fails(&mut connection, "insert into t (id, \"N\") values (70, 0)").message().contains("t_n_check"));
+        assert!(
+            fails(&mut connection, "insert into t (id, \"N\") values (70, 0)")
+                .message()
+                .contains("t_n_check")
+        );
         let error = fails(&mut connection, "alter table t drop column \"N\"");
         assert!(error.message().contains("t_n_check"), "{error}");
-        connection.script("alter table t drop constraint t_n_check; alter table t drop constraint small").unwrap();
-        connection.script("insert into t (id, \"N\") values (70, 0); alter table t drop column \"N\"").unwrap();
+        connection
+            .script("alter table t drop constraint t_n_check; alter table t drop constraint small")
+            .unwrap();
+        connection
+            .script("insert into t (id, \"N\") values (70, 0); alter table t drop column \"N\"")
+            .unwrap();
 
         assert!(fails(&mut connection, "alter table t add check (id < 70)").message().contains("id = 70"));
         connection.script("alter table t add constraint few check (id < 102)").unwrap();
@@ -106,10 +123,18 @@ fn columns_come_with_their_defaults() {
         let (db, mut connection) = connect(storage);
         connection.script("create table t (id int primary key); insert into t values (1)").unwrap();
         connection.script("alter table t add column a int not null default 5, add column b text").unwrap();
-        connection.script("alter table t add column if not exists a int; insert into t (id) values (2)").unwrap();
-        connection.script("alter table t alter column a set default 6; insert into t (id) values (3)").unwrap();
-        connection.script("alter table t alter column a drop not null; alter table t alter a drop default").unwrap();
-        connection.script("insert into t (id) values (4); alter table t add column c timestamp default now()").unwrap();
+        connection
+            .script("alter table t add column if not exists a int; insert into t (id) values (2)")
+            .unwrap();
+        connection
+            .script("alter table t alter column a set default 6; insert into t (id) values (3)")
+            .unwrap();
+        connection
+            .script("alter table t alter column a drop not null; alter table t alter a drop default")
+            .unwrap();
+        connection
+            .script("insert into t (id) values (4); alter table t add column c timestamp default now()")
+            .unwrap();
         assert_eq!(
             rows(&mut connection, "select id, a, b from t order by id"),
             [["1", "5", "NULL"], ["2", "5", "NULL"], ["3", "6", "NULL"], ["4", "NULL", "NULL"]]
@@ -118,7 +143,10 @@ fn columns_come_with_their_defaults() {
         assert_eq!(one(&mut connection, "select count(distinct c) from t"), "1");
         let error = fails(&mut connection, "alter table t add column r double default random()");
         assert!(error.hint().is_some(), "{error}");
-        assert_eq!(fails(&mut connection, "alter table t alter column a set not null").kind(), ErrorKind::Constraint);
+        assert_eq!(
+            fails(&mut connection, "alter table t alter column a set not null").kind(),
+            ErrorKind::Constraint
+        );
         let error = fails(&mut connection, "alter table t add column z int default 1 check (id < 4)");
         assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
         assert_eq!(rows(&mut connection, "describe t").len(), 4);
@@ -134,7 +162,8 @@ fn a_table_of_a_query_is_there_whole_or_not_at_all() {
             .script("create table a as select value as id, value % 7 as n, 'x' || value as name from generate_series(1, 40000)")
             .unwrap();
         assert_eq!(one(&mut connection, "select count(*) from a where n = 3"), "5714");
-        let error = fails(&mut connection, "create table b (id int primary key, n int) as select n, id from a");
+        let error =
+            fails(&mut connection, "create table b (id int primary key, n int) as select n, id from a");
         assert!(error.message().contains("key"), "{error}");
         fails(&mut connection, "create table b as select 10 / (n - n) from a");
         fails(&mut connection, "create table b (id int, n int check (n < 6)) as select id, n from a");
@@ -161,8 +190,16 @@ fn views_are_checked_and_expanded() {
     assert_eq!(rows(&mut connection, "select b, a from w"), [["60", "3"]]);
     assert_eq!(one(&mut connection, "select count(*) from v join w on v.id = w.a"), "1");
     let error = fails(&mut connection, "create view x as select nn from t");
-    assert_eq!((error.kind(), error.place().map(|place| place.column)), (ErrorKind::NotFound, Some(25)), "{error}");
-    assert!(fails(&mut connection, "create or replace view v as select a as id, b as twice from w").message().contains("itself"));
+    assert_eq!(
+        (error.kind(), error.place().map(|place| place.column)),
+        (ErrorKind::NotFound, Some(25)),
+        "{error}"
+    );
+    assert!(
+        fails(&mut connection, "create or replace view v as select a as id, b as twice from w")
+            .message()
+            .contains("itself")
+    );
     fails(&mut connection, "create view v as select 1 as one");
     fails(&mut connection, "create view x (a) as select 1, 2");
     fails(&mut connection, "create view x as select id, id from t");
@@ -221,7 +258,13 @@ fn mistakes_in_definitions_have_their_places() {
         fails(&mut connection, statement);
     }
     connection.script("begin").unwrap();
-    for statement in ["create table t (a int)", "drop table items", "alter table items rename to x", "truncate items", "vacuum"] {
+    for statement in [
+        "create table t (a int)",
+        "drop table items",
+        "alter table items rename to x",
+        "truncate items",
+        "vacuum",
+    ] {
         assert!(fails(&mut connection, statement).message().contains("transaction"), "{statement}");
     }
     connection.script("rollback").unwrap();
