@@ -46,7 +46,8 @@ pub struct Error {
     message: String,
     place: Option<Place>,
     hint: Option<String>,
-    source: Option<StorageError>,
+    /// In a box, to keep what functions return small.
+    source: Option<Box<StorageError>>,
 }
 
 impl Error {
@@ -110,7 +111,7 @@ impl Error {
 
     /// The error of the store that is behind it.
     pub fn storage(&self) -> Option<&StorageError> {
-        self.source.as_ref()
+        self.source.as_deref()
     }
 
     /// The message with the line of the statement that it is about, and a mark below the place.
@@ -145,7 +146,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
+        self.source.as_deref().map(|source| source as _)
     }
 }
 
@@ -159,7 +160,7 @@ impl From<StorageError> for Error {
             StorageError::Cancelled => ErrorKind::Cancelled,
             _ => ErrorKind::Storage,
         };
-        Self { kind, message: error.to_string(), place: None, hint: None, source: Some(error) }
+        Self { kind, message: error.to_string(), place: None, hint: None, source: Some(Box::new(error)) }
     }
 }
 
