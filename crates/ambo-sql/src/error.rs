@@ -46,7 +46,6 @@ pub struct Error {
     message: String,
     place: Option<Place>,
     hint: Option<String>,
-    /// In a box, to keep what functions return small.
     source: Option<Box<StorageError>>,
 }
 
