@@ -305,7 +305,8 @@ impl ContextProvider for Planner<'_> {
     }
 }
 
-/// Gives the parameters `?` of a statement numbers, first to last. Returns how many parameters there are.
+/// Gives the parameters `?` of a statement numbers, first to last, and makes doubles of numbers with an exponent: the planner takes all
+/// numbers with a point for decimals. Returns how many parameters there are.
 ///
 /// # Errors
 /// `?` and `$1` in one statement.
@@ -316,6 +317,22 @@ pub(crate) fn number_parameters(statement: &mut ast::Statement) -> Result<usize>
     }
     impl ast::VisitorMut for Numbering {
         type Break = ();
+        fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
+            if let ast::Expr::Value(value) = expr
+                && let ast::Value::Number(number, _) = &value.value
+                && number.contains(['e', 'E'])
+            {
+                let text = ast::Expr::value(ast::Value::SingleQuotedString(number.clone()));
+                *expr = ast::Expr::Cast {
+                    kind: ast::CastKind::Cast,
+                    expr: Box::new(text),
+                    data_type: ast::DataType::Double(ast::ExactNumberInfo::None),
+                    array: false,
+                    format: None,
+                };
+            }
+            ControlFlow::Continue(())
+        }
         fn pre_visit_value(&mut self, value: &mut ast::ValueWithSpan) -> ControlFlow<()> {
             if let ast::Value::Placeholder(name) = &mut value.value {
                 if name == "?" {

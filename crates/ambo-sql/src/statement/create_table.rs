@@ -25,6 +25,7 @@ pub(super) fn run(
     refuse(create)?;
     let db = &connection.engine().db;
     let name = object(&create.name)?;
+    super::require_schema(db, &create.name)?;
     if create.if_not_exists && create.or_replace {
         return Err(Error::invalid("OR REPLACE and IF NOT EXISTS exclude each other"));
     }

@@ -45,7 +45,7 @@ use datafusion::{
 
 use crate::{
     Connection, Error, Result, Rows,
-    names::{about_object, object, shown},
+    names::{about_object, object, shown, split},
     parse::Statement,
     planner::number_parameters,
 };
@@ -173,6 +173,23 @@ fn write(
         S::Delete(of) => Ok(connection.write(params, |work| delete::apply(work, of, with))?.rows("DELETE")),
         S::Merge(of) => Ok(connection.write(params, |work| merge::apply(work, of, with))?.rows("MERGE")),
         other => Err(Error::invalid(format!("not supported: {other}"))),
+    }
+}
+
+/// The schema of what is to be created.
+///
+/// # Errors
+/// [`crate::ErrorKind::NotFound`] with the place and the nearest name.
+fn require_schema(db: &Database, name: &ObjectName) -> Result<()> {
+    let wanted = object(name)?;
+    let (schema, _) = split(&wanted);
+    let known = db.schemas();
+    match known.iter().any(|known| known == schema) {
+        true => Ok(()),
+        false => {
+            let error = Error::not_found("schema", schema, known.iter().map(String::as_str));
+            Err(about_object(error, name))
+        }
     }
 }
 

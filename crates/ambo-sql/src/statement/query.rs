@@ -1,20 +1,23 @@
 //! Queries, and what EXPLAIN says of them.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{common::ScalarValue, physical_plan::execute_stream, sql::sqlparser::ast};
 
-use crate::{Connection, Result, Rows, fast::recognise, planner::number_parameters, rows::Source};
+use crate::{
+    Connection, Result, Rows, fast::recognise, names::ident, planner::number_parameters, rows::Source,
+};
 
 pub(super) fn run(
     connection: &mut Connection,
-    statement: ast::Statement,
+    mut statement: ast::Statement,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     if let Some(rows) = short_cut(connection, &statement) {
         return Ok(rows);
     }
+    tell_apart(&mut statement);
     let planner = connection.reader()?;
     let plan = planner.plan(statement, params)?;
     let physical = planner.physical(&plan)?;
@@ -23,7 +26,7 @@ pub(super) fn run(
         let _threads = threads.enter();
         execute_stream(physical, planner.state().task_ctx())?
     };
-    let schema = Arc::clone(plan.schema().inner());
+    let schema = as_asked(plan.schema().as_arrow());
     let interrupter = connection.interrupter_ref().clone();
     Ok(Rows::new(schema, Source::Stream { stream, interrupter, threads }))
 }
@@ -40,4 +43,39 @@ fn short_cut(connection: &Connection, statement: &ast::Statement) -> Option<Rows
     let text = |name| Field::new(name, DataType::Utf8, false);
     let schema = Arc::new(Schema::new(vec![text("plan_type"), text("plan")]));
     Some(Rows::new(schema, Source::Values([vec!["short cut".into(), plan.into()]].into())))
+}
+
+/// Begins what is added to a name.
+const MARK: char = '\u{1}';
+
+/// Gives columns of a SELECT that are asked for twice names of their own: the planner takes each once.
+fn tell_apart(statement: &mut ast::Statement) {
+    let ast::Statement::Query(query) = statement else { return };
+    let ast::SetExpr::Select(select) = &mut *query.body else { return };
+    let mut seen = HashSet::new();
+    for (nth, item) in select.projection.iter_mut().enumerate() {
+        let ast::SelectItem::UnnamedExpr(expr) = item else { continue };
+        if seen.insert(expr.to_string().to_lowercase()) {
+            continue;
+        }
+        let name = match expr {
+            ast::Expr::Identifier(name) => ident(name),
+            ast::Expr::CompoundIdentifier(parts) => parts.last().map(ident).unwrap_or_default(),
+            expr => expr.to_string(),
+        };
+        let alias = ast::Ident::with_quote('"', format!("{name}{MARK}{nth}"));
+        *item = ast::SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+    }
+}
+
+/// The columns under the names that were asked for.
+fn as_asked(schema: &Schema) -> SchemaRef {
+    let field = |field: &FieldRef| match field.name().split_once(MARK) {
+        Some((name, _)) => Arc::new(field.as_ref().clone().with_name(name)),
+        None => field.clone(),
+    };
+    Arc::new(Schema::new_with_metadata(
+        schema.fields().iter().map(field).collect::<Fields>(),
+        schema.metadata().clone(),
+    ))
 }

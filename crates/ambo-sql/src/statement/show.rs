@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::{
 
 use super::{create_table::exists, create_text, query, set, table, types::literal};
 use crate::{
-    Connection, Error, Result, Rows,
+    Connection, Error, Result, Rows, catalog,
     names::{about_object, ident, object, shown, split},
     parse::DIALECT,
     rows::Source,
@@ -104,8 +104,8 @@ fn tables(connection: &mut Connection, options: &ShowStatementOptions, kinds: &s
     let mut filter = filter(options, "table_name")?;
     if let Some(schema) = parent(options) {
         let wanted = object(schema)?;
-        if !connection.engine().db.schemas().contains(&wanted) {
-            let known = connection.engine().db.schemas();
+        let known = connection.engine().db.schemas();
+        if !known.contains(&wanted) && !catalog::SCHEMAS.contains(&wanted.as_str()) {
             let error = Error::not_found("schema", &wanted, known.iter().map(String::as_str));
             return Err(about_object(error, schema));
         }

@@ -57,6 +57,7 @@ fn put(
     comment: Option<String>,
 ) -> Result<()> {
     let wanted = qualify(&object(name)?).map_err(|error| about_object(error, name))?;
+    super::require_schema(&connection.engine().db, name)?;
     refuse_parameters(query, "view")?;
     let is_itself = |table: &String| qualify(table).is_ok_and(|table| table == wanted);
     if replace && tables_of(query).iter().any(is_itself) && !names_cte(query, &wanted) {

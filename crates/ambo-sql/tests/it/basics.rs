@@ -88,3 +88,20 @@ fn mistakes_are_told_with_their_place() {
     assert_eq!(error.hint(), Some("did you mean \"customers\"?"), "{error:?}");
     assert_eq!(connection.sql("select 1 +").err().unwrap().kind(), ErrorKind::Syntax);
 }
+
+#[test]
+fn columns_may_be_asked_for_twice() {
+    let db = Database::in_memory().unwrap();
+    let mut connection = db.connect();
+    connection
+        .script("create table t (a int primary key, b text); insert into t values (1, 'x'), (2, 'y')")
+        .unwrap();
+    let rows =
+        connection.sql("select a, b, A, t.b, a + 1, a + 1 from t where b > '' order by a desc").unwrap();
+    assert_eq!(rows.columns()[..4], ["a", "b", "a", "b"]);
+    let all: Vec<(i32, String, i32, String, i64, i64)> =
+        rows.map(|row| row.unwrap().into_values().unwrap()).collect();
+    assert_eq!(all, [(2, "y".into(), 2, "y".into(), 3, 3), (1, "x".into(), 1, "x".into(), 2, 2)]);
+    let value: f64 = connection.sql("select 2.5e300 * 2").unwrap().single().unwrap().into_values().unwrap();
+    assert_eq!(value, 5e300);
+}

@@ -55,6 +55,8 @@ fn a_table_is_made_again_of_its_text() {
         connection.script("drop table \"Odd\".\"select\"").unwrap();
         connection.script(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(one(&mut connection, "show create table \"Odd\".\"select\""), text);
+        let error = fails(&mut connection, "insert into \"Odd\".\"select\" (small) values (100)");
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
         connection.script("insert into \"Odd\".\"select\" (small) values (1)").unwrap();
         let row = rows(
             &mut connection,
@@ -189,6 +191,8 @@ fn views_are_checked_and_expanded() {
         .unwrap();
     assert_eq!(rows(&mut connection, "select b, a from w"), [["60", "3"]]);
     assert_eq!(one(&mut connection, "select count(*) from v join w on v.id = w.a"), "1");
+    let of_views = "select count(*) from information_schema.columns where table_name in ('v', 'w')";
+    assert_eq!(one(&mut connection, of_views), "4");
     let error = fails(&mut connection, "create view x as select nn from t");
     assert_eq!(
         (error.kind(), error.place().map(|place| place.column)),
