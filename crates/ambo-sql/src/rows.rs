@@ -121,7 +121,7 @@ impl<'c> Rows<'c> {
             Source::Stream { stream, interrupter, threads } => {
                 let _threads = threads.enter();
                 match interrupter.wait(stream.next())? {
-                    Some(batch) => Ok(Some(batch?)),
+                    Some(batch) => value::with_names(batch?, &self.schema).map(Some),
                     None => Ok(None),
                 }
             }

@@ -4,12 +4,12 @@ use ambo::{Datum, Type};
 use arrow::{
     array::{
         Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, BooleanBuilder, PrimitiveBuilder, RecordBatch,
-        StringBuilder,
+        RecordBatchOptions, StringBuilder,
     },
     datatypes::{
         ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type,
-        Int16Type, Int32Type, Int64Type, Time64NanosecondType, TimeUnit, TimestampMicrosecondType, UInt8Type,
-        UInt16Type, UInt32Type, UInt64Type,
+        Int16Type, Int32Type, Int64Type, Schema, SchemaRef, Time64NanosecondType, TimeUnit,
+        TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
     util::display::{ArrayFormatter, FormatOptions},
 };
@@ -170,13 +170,25 @@ pub(crate) fn value_at(array: &ArrayRef, row: usize) -> Result<Datum> {
 }
 
 /// Rows as an Arrow batch. REQUIRES: each value is of its field's type, or NULL.
-pub(crate) fn batch(schema: &arrow::datatypes::SchemaRef, rows: &[Vec<Datum>]) -> Result<RecordBatch> {
+pub(crate) fn batch(schema: &SchemaRef, rows: &[Vec<Datum>]) -> Result<RecordBatch> {
     let column = |(place, field): (usize, &arrow::datatypes::FieldRef)| {
         array(field.data_type(), rows.iter().map(|row| &row[place]))
     };
     let columns = schema.fields().iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
-    let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(wrong)
+}
+
+/// The same columns under the names of a schema.
+pub(crate) fn with_names(batch: RecordBatch, names: &SchemaRef) -> Result<RecordBatch> {
+    let (old, new) = (batch.schema(), names.fields());
+    if old.fields().iter().zip(new).all(|(old, new)| old.name() == new.name()) {
+        return Ok(batch);
+    }
+    let fields = old.fields().iter().zip(new).map(|(old, new)| old.as_ref().clone().with_name(new.name()));
+    let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), old.metadata().clone());
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.into(), batch.columns().to_vec(), &options).map_err(wrong)
 }
 
 macro_rules! primitives {
