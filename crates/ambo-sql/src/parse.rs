@@ -125,6 +125,13 @@ fn say_nothing(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     said
 }
 
+/// Statements of ours, by their words.
+const MAINTENANCE: [(&[&str], Maintenance); 3] = [
+    (&["SETTLE"], Maintenance::Settle),
+    (&["CHECKPOINT"], Maintenance::Checkpoint),
+    (&["CHECK", "DATABASE"], Maintenance::Check),
+];
+
 fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     if let Some((_, what)) = MAINTENANCE.iter().find(|(of, _)| words(parser, of)) {
         return Ok(Statement::Maintain(*what));

@@ -58,10 +58,10 @@ fn tell_apart(statement: &mut ast::Statement) {
         if seen.insert(expr.to_string().to_lowercase()) {
             continue;
         }
-        let name = match expr {
+        let name = match &*expr {
             ast::Expr::Identifier(name) => ident(name),
             ast::Expr::CompoundIdentifier(parts) => parts.last().map(ident).unwrap_or_default(),
-            expr => expr.to_string(),
+            _ => expr.to_string(),
         };
         let alias = ast::Ident::with_quote('"', format!("{name}{MARK}{nth}"));
         *item = ast::SelectItem::ExprWithAlias { expr: expr.clone(), alias };

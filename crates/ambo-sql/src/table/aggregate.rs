@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use datafusion::{
     catalog::{Session, TableProvider},
     common::{
-        Column, Result, ScalarValue,
+        Column, Result,
         tree_node::{Transformed, TreeNodeRecursion},
     },
     datasource::{provider_as_source, source_as_provider},
