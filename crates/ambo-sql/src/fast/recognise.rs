@@ -1,6 +1,6 @@
 //! Statements that are fast, by their trees.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use ambo::{Database, Datum, Index, Storage, Table, TableDefinition};
 use arrow::datatypes::{DataType, Field, Schema};
@@ -388,6 +388,9 @@ fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)>
             insert.columns.iter().map(column).collect::<Option<_>>()?
         }
     };
+    if has_twice(columns.iter()) {
+        return None;
+    }
     let source = insert.source.as_deref()?;
     let SetExpr::Values(values) = &*source.body else { return None };
     if source.order_by.is_some() || source.limit_clause.is_some() || source.with.is_some() {
@@ -407,6 +410,12 @@ fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)>
     let rows = values.rows.iter().map(row).collect::<Option<Vec<_>>>()?;
     let conflict = on_conflict(&target, insert)?;
     Some((target.table, Action::Insert(Insert { rows, columns, conflict })))
+}
+
+/// Whether a column is named twice, which the planner has something to say about.
+fn has_twice<'c>(columns: impl Iterator<Item = &'c usize>) -> bool {
+    let mut seen = HashSet::new();
+    columns.into_iter().any(|column| !seen.insert(column))
 }
 
 fn on_conflict(target: &Target, insert: &ast::Insert) -> Option<OnConflict> {
@@ -470,7 +479,10 @@ fn update_row(db: &Database, update: &ast::Update) -> Option<(Table, Action)> {
     if !target.definition().checks.is_empty() {
         return None;
     }
-    let sets = update.assignments.iter().map(|set| target.set(set)).collect::<Option<_>>()?;
+    let sets: Vec<_> = update.assignments.iter().map(|set| target.set(set)).collect::<Option<_>>()?;
+    if has_twice(sets.iter().map(|(column, _)| column)) {
+        return None;
+    }
     Some((target.table, Action::Update { lookup, sets }))
 }
 

@@ -23,7 +23,8 @@ impl Planner<'_> {
         if let Some(table) = catalog::table(self, name)? {
             return Ok(Some(provider_as_source(table)));
         }
-        let qualified = ambo::qualify(name)?;
+        // What is no name of a table may be that of a file.
+        let Ok(qualified) = ambo::qualify(name) else { return Ok(None) };
         let views = self.engine.db.views();
         let Some(view) = views.iter().find(|view| view.name == qualified) else { return Ok(None) };
         let plan = self.view(&qualified, &view.query)?;

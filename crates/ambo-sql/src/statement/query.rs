@@ -55,7 +55,18 @@ fn tell_apart(statement: &mut ast::Statement) {
     let mut seen = HashSet::new();
     for (nth, item) in select.projection.iter_mut().enumerate() {
         let ast::SelectItem::UnnamedExpr(expr) = item else { continue };
-        if seen.insert(expr.to_string().to_lowercase()) {
+        let text = expr.to_string().to_lowercase();
+        // A column may be called with its table and without.
+        let is_there = match &*expr {
+            ast::Expr::Identifier(_) => {
+                seen.iter().any(|known: &String| known.ends_with(&format!(".{text}")))
+            }
+            ast::Expr::CompoundIdentifier(parts) => {
+                parts.last().is_some_and(|name| seen.contains(&name.to_string().to_lowercase()))
+            }
+            _ => false,
+        };
+        if seen.insert(text) && !is_there {
             continue;
         }
         let name = match &*expr {

@@ -60,7 +60,8 @@ impl ColumnSet {
 
     /// The same segments with the columns of another definition of their table.
     pub fn with_schema(&self, schema: Arc<ColumnSchema>) -> Self {
-        Self { schema, ..self.clone() }
+        let figures = schema.types().iter().map(|_| OnceLock::new()).collect();
+        Self { schema, figures, ..self.clone() }
     }
 
     /// Where its segments are.

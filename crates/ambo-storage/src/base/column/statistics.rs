@@ -5,7 +5,7 @@ use ambo_codec::{
     column::{Block, Kind},
 };
 
-use super::{buffer::ColumnBuffer, directory::Bounds, segment::Segment, set::ColumnSet};
+use super::{buffer::ColumnBuffer, directory::Bounds, seen::Seen, set::ColumnSet};
 use crate::{Result, page::Access};
 
 /// So many blocks of a column are read to tell how many different values it has.
@@ -36,12 +36,13 @@ impl SetColumn {
         let mut high = low;
         for part in set.parts() {
             let directory = part.segment.directory();
-            let entry = &directory.columns[place];
-            column.bytes += entry.stored_bytes();
-            for (group, block) in entry.blocks.iter().enumerate() {
-                column.nulls += u64::from(block.nulls);
-                let Some(bounds) = &block.bounds else {
-                    column.is_open |= (block.nulls as usize) < directory.group(group).len();
+            let seen = Seen::new(&part.segment, set.schema());
+            column.bytes += directory.columns.get(place).map_or(0, |entry| entry.stored_bytes());
+            for group in 0..directory.groups() {
+                let nulls = seen.nulls(place, group);
+                column.nulls += u64::from(nulls);
+                let Some(bounds) = seen.bounds(place, group) else {
+                    column.is_open |= (nulls as usize) < directory.group(group).len();
                     continue;
                 };
                 let is_there = bounds.exact && part.deleted_rows() == 0;
@@ -67,9 +68,12 @@ impl ColumnSet {
     /// one block only stands for others of the blocks that were not read, one that was seen in several does not (the estimator Duj1, with blocks in the
     /// place of rows: Haas, Stokes: Estimating the number of classes in a finite population, JASA 1998).
     pub fn sample_distinct(&self, place: usize) -> Result<Option<u64>> {
-        let groups: Vec<(&Segment, usize)> = self
+        let groups: Vec<(Seen<'_>, usize)> = self
             .segments()
-            .flat_map(|segment| (0..segment.directory().groups()).map(move |group| (&**segment, group)))
+            .flat_map(|segment| {
+                let seen = Seen::new(segment, self.schema());
+                (0..segment.directory().groups()).map(move |group| (seen, group))
+            })
             .collect();
         if groups.is_empty() {
             return Ok(None);
@@ -82,8 +86,7 @@ impl ColumnSet {
             let bytes = segment.block(place, group, Access::Scan)?;
             let block = segment.parse(place, group, &bytes)?;
             let ty = self.schema().types()[place];
-            let mut hashes = hashes(&block, ty)
-                .map_err(|error| segment.damaged(segment.entry(place, group).offset, error))?;
+            let mut hashes = hashes(&block, ty).map_err(|error| segment.damaged(place, group, error))?;
             hashes.sort_unstable();
             hashes.dedup();
             seen.extend(hashes);
