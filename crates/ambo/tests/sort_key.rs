@@ -358,3 +358,40 @@ fn sort_keys_that_cannot_be() {
     assert!(table.delete_row(&[2.into(), 1.into()]).unwrap());
     sound(&db);
 }
+
+/// Keeps away: keys that point at other columns once one before them is dropped, in a table and in what is read of its definition.
+#[test]
+fn keys_stay_where_they_are_when_a_column_is_dropped() {
+    let dir = tempfile::tempdir().unwrap();
+    let row = |id: i64| [Datum::Null, Datum::I64(id % 3), Datum::I64(id)];
+    {
+        let db = Database::open(dir.path()).unwrap();
+        let table = TableDefinition::new("t")
+            .column_nullable("gone", Type::Utf8)
+            .column("day", Type::I64)
+            .column("id", Type::I64)
+            .primary_key(&["id"])
+            .sort_key(&["day"])
+            .storage(Storage::Column);
+        let table = db.create_table(table).unwrap();
+        for id in 0..30 {
+            table.insert_row(&row(id)).unwrap();
+        }
+        db.settle().unwrap();
+        db.drop_column("t", "gone").unwrap();
+    }
+    let db = Database::open(dir.path()).unwrap();
+    let table = db.table("t").unwrap();
+    assert_eq!(
+        (table.definition().sort_columns(), table.definition().primary_columns()),
+        (&[0][..], &[1][..])
+    );
+    for id in 0..30 {
+        assert_eq!(table.get_row(&[id.into()]).unwrap(), Some(row(id)[1..].to_vec()));
+    }
+    assert!(table.insert_row(&[5i64.into(), 7i64.into()]).is_err());
+    assert!(table.delete_row(&[7i64.into()]).unwrap());
+    assert_eq!(table.statistics().unwrap().rows.value, 29);
+    let report = db.check().unwrap();
+    assert!(report.is_sound(), "{report:?}");
+}
