@@ -186,7 +186,8 @@ fn recognise(
     }
     let group_by: Vec<&str> = by.iter().map(String::as_str).collect();
     let query = select.group_by(&group_by).and_then(|groups| groups.aggregate(&asked)).ok()?;
-    let words = aggregate.aggr_expr.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let results = &aggregate.schema.fields()[by.len()..];
+    let words = results.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
     let words = if by.is_empty() { words } else { format!("{words} by {}", by.join(", ")) };
     Some(AggregatePlan { view: table.view().clone(), query, select, groups: by.len(), outputs, words })
 }
