@@ -37,7 +37,7 @@ pub enum DotCommand {
     Indexes,
     /// List the schemas
     Schemas,
-    /// Load a CSV, JSON lines or Parquet file into a table, which is made when it is not there: .import FILE [TABLE] [--key id …]
+    /// Load a CSV, JSON lines or Parquet file into a table, which is made when it is not there: `.import FILE [TABLE] [--key id …]`
     Import {
         /// The file
         file: OsString,
