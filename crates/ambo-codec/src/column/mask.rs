@@ -40,6 +40,16 @@ impl<'a> BitsView<'a> {
         self.words[index] & word_mask(index, self.len)
     }
 
+    /// 64 bits from bit `first` on; those behind the end are zero.
+    #[inline]
+    fn bits_from(&self, first: usize) -> u64 {
+        let word = |index| if index < self.words.len() { self.word(index) } else { 0 };
+        match first % 64 {
+            0 => word(first / 64),
+            shift => word(first / 64) >> shift | word(first / 64 + 1) << (64 - shift),
+        }
+    }
+
     /// The words; the bits behind the end are any.
     #[inline]
     pub fn words(&self) -> &'a [u64] {
@@ -143,6 +153,18 @@ impl Mask {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
+    /// Keeps of the rows in the set those whose bit is set in `kept`, which has one bit for each row in the set. Panics when it has more
+    /// or fewer.
+    pub fn keep(&mut self, kept: BitsView<'_>) {
+        assert_eq!(self.count(), kept.len(), "one bit for each row in the set");
+        let mut first = 0;
+        for word in &mut self.words {
+            let rows = word.count_ones() as usize;
+            *word = deposit(kept.bits_from(first), *word);
+            first += rows;
+        }
+    }
+
     /// Takes every row out.
     pub fn clear(&mut self) {
         self.words.fill(0);
@@ -187,6 +209,15 @@ impl Mask {
     }
 }
 
+/// The lowest bits of `bits`, one after the other, at the places of the bits of `word`.
+#[inline]
+fn deposit(bits: u64, word: u64) -> u64 {
+    if word == u64::MAX {
+        return bits;
+    }
+    ones(word).enumerate().fold(0, |deposited, (index, place)| deposited | (bits >> index & 1) << place)
+}
+
 /// Calls `each` with every word that `range` touches, and the bits of it.
 fn for_words(range: Range<usize>, len: usize, mut each: impl FnMut(usize, u64)) {
     assert!(range.end <= len, "rows behind the end");
@@ -206,4 +237,35 @@ pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> + Clone {
         word &= word.wrapping_sub(1);
         (bit < 64).then_some(bit)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn mask(rows: &[bool]) -> Mask {
+        let mut mask = Mask::none(rows.len());
+        rows.iter().enumerate().for_each(|(row, &is_in)| mask.set(row, is_in));
+        mask
+    }
+
+    proptest! {
+        #[test]
+        fn of_the_rows_in_the_set_those_whose_bit_is_set_are_kept(
+            rows in prop_oneof![
+                prop::collection::vec(any::<bool>(), 0..300),
+                prop::collection::vec(prop::bool::weighted(0.99), 0..300),
+            ],
+            bits in prop::collection::vec(any::<bool>(), 300),
+        ) {
+            let mut kept = mask(&rows);
+            let bits = &bits[..kept.count()];
+            kept.keep(mask(bits).view());
+            let mut left = bits.iter();
+            let expected: Vec<bool> = rows.iter().map(|&is_in| is_in && *left.next().unwrap()).collect();
+            prop_assert_eq!(kept, mask(&expected));
+        }
+    }
 }

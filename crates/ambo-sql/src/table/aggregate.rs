@@ -28,13 +28,13 @@ use datafusion::{
     physical_expr::{EquivalenceProperties, PhysicalExpr},
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-        execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions},
-        metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
+        execution_plan::{Boundedness, EmissionType},
+        metrics::{BaselineMetrics, ExecutionPlanMetricsSet},
         stream::RecordBatchStreamAdapter,
     },
 };
 
-use super::{StoredTable, filter::filter};
+use super::{StoredTable, filter::filter, leaf::leaf};
 use crate::{
     error::outer,
     value::{self, column_type, datum},
@@ -492,31 +492,13 @@ impl ExecutionPlan for AggregateExec {
         "TableAggregateExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
+    leaf!();
 
     fn apply_expressions(
         &self,
         _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
     }
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -536,9 +518,5 @@ impl ExecutionPlan for AggregateExec {
         };
         let stream = futures::stream::once(once);
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.properties.eq_properties.schema().clone(), stream)))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 }

@@ -55,7 +55,7 @@ fn literal(expr: &Expr) -> Option<&ScalarValue> {
 }
 
 /// A constant that storages compare as the planner does: no NULL, which answers nothing, and no NaN.
-fn comparable(constant: &ScalarValue) -> Option<Datum> {
+pub(super) fn comparable(constant: &ScalarValue) -> Option<Datum> {
     match datum(constant)? {
         Datum::Null => None,
         Datum::F32(value) if value.is_nan() => None,
@@ -64,7 +64,7 @@ fn comparable(constant: &ScalarValue) -> Option<Datum> {
     }
 }
 
-fn comparison(op: Operator) -> Option<Compare> {
+pub(super) fn comparison(op: Operator) -> Option<Compare> {
     Some(match op {
         Operator::Eq => Compare::Equal,
         Operator::NotEq => Compare::NotEqual,
@@ -77,7 +77,7 @@ fn comparison(op: Operator) -> Option<Compare> {
 }
 
 /// The comparison with its sides changed.
-fn turned(compare: Compare) -> Compare {
+pub(super) fn turned(compare: Compare) -> Compare {
     match compare {
         Compare::Equal | Compare::NotEqual => compare,
         Compare::Less => Compare::Greater,

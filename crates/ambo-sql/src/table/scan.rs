@@ -2,48 +2,83 @@
 
 use std::{
     fmt,
-    pin::Pin,
-    sync::{Arc, OnceLock},
-    task::{Context, Poll},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicUsize},
 };
 
-use ambo::{
-    Select, Snapshot, Storage,
-    arrow::{Batches, RowBatches},
-};
-use arrow::{
-    array::{ArrayRef, RecordBatch, RecordBatchOptions},
-    datatypes::SchemaRef,
-};
+use ambo::{Select, Snapshot, Storage, arrow::Batches};
+use arrow::datatypes::SchemaRef;
 use datafusion::{
-    common::{Result, Statistics, stats::Precision, tree_node::TreeNodeRecursion},
-    execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext},
-    physical_expr::{EquivalenceProperties, PhysicalExpr},
+    common::{
+        Result, Statistics,
+        config::ConfigOptions,
+        stats::Precision,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::{EquivalenceProperties, PhysicalExpr, expressions::Column},
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
-        execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions, SchedulingType},
-        metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
+        coop::make_cooperative,
+        execution_plan::{Boundedness, EmissionType, SchedulingType},
+        filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown},
+        metrics::{BaselineMetrics, ExecutionPlanMetricsSet},
+        projection::ProjectionExec,
     },
 };
-use futures::Stream;
 
-use super::statistics::statistics;
+use super::{
+    leaf::leaf,
+    predicate::{Predicate, Predicates},
+    statistics::statistics,
+    stream::{ScanStream, Source},
+};
 use crate::error::outer;
 
 /// Rows of a batch from tables that are stored as rows.
 const BATCH_ROWS: usize = 8192;
+/// The share of rows that a condition leaves of which nothing is known, in percent.
+const UNKNOWN_SHARE: usize = 20;
 
 /// See the module.
+#[derive(Clone)]
 pub(crate) struct TableScanExec {
     view: Arc<Snapshot>,
     select: Select,
-    /// What is handed out; timestamps are without a time zone there.
-    schema: SchemaRef,
+    /// The columns that are read; timestamps are without a time zone there.
+    read: SchemaRef,
+    /// Conditions over them that the storage does not answer.
+    predicates: Vec<Predicate>,
+    /// Those that are handed out, under the names that the schema of the properties has.
+    output: Vec<usize>,
     limit: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
-    /// The scan that all partitions share.
+    shared: Arc<Shared>,
+}
+
+/// What the partitions of a scan share.
+#[derive(Default)]
+struct Shared {
     batches: OnceLock<Result<Arc<Batches>, Arc<ambo::Error>>>,
+    runs: Mutex<Runs>,
+}
+
+/// A plan may be run again, partition by partition. In each run the partitions take the next unit from one counter.
+#[derive(Default)]
+struct Runs {
+    /// How often each partition was begun.
+    begun: Vec<usize>,
+    next: Vec<Arc<AtomicUsize>>,
+}
+
+impl Runs {
+    fn begin(&mut self, partition: usize) -> Arc<AtomicUsize> {
+        self.begun.resize(self.begun.len().max(partition + 1), 0);
+        let run = self.begun[partition];
+        self.begun[partition] += 1;
+        self.next.resize_with(self.next.len().max(run + 1), Default::default);
+        self.next[run].clone()
+    }
 }
 
 impl TableScanExec {
@@ -54,22 +89,26 @@ impl TableScanExec {
         partitions: usize,
         limit: Option<usize>,
     ) -> Self {
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(schema.clone()),
-            Partitioning::UnknownPartitioning(partitions.max(1)),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        )
-        .with_scheduling_type(SchedulingType::Cooperative);
         Self {
             view,
             select,
-            schema,
+            predicates: Vec::new(),
+            output: (0..schema.fields().len()).collect(),
             limit,
-            properties: Arc::new(properties),
+            properties: Arc::new(properties(schema.clone(), partitions)),
+            read: schema,
             metrics: ExecutionPlanMetricsSet::new(),
-            batches: OnceLock::new(),
+            shared: Arc::default(),
         }
+    }
+
+    /// A scan like this one that has not begun.
+    fn like(&self) -> Self {
+        Self { shared: Arc::default(), metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        self.properties.eq_properties.schema()
     }
 
     fn partitions(&self) -> usize {
@@ -77,12 +116,33 @@ impl TableScanExec {
     }
 
     fn batches(&self) -> Result<Arc<Batches>> {
-        let prepared = self.batches.get_or_init(|| match self.view.batches(&self.select) {
+        let prepared = self.shared.batches.get_or_init(|| match self.view.batches(&self.select) {
             Ok(batches) => Ok(Arc::new(batches)),
             Err(error) => Err(Arc::new(error)),
         });
         prepared.clone().map_err(|error| outer(crate::Error::invalid(error.to_string())))
     }
+
+    /// A condition over the columns that are handed out as one over those that are read.
+    fn of_read(&self, condition: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        let read = |expr: Arc<dyn PhysicalExpr>| {
+            let Some(column) = expr.downcast_ref::<Column>() else { return Ok(Transformed::no(expr)) };
+            let place = self.output[column.index()];
+            let column = Column::new(self.read.field(place).name(), place);
+            Ok(Transformed::yes(Arc::new(column) as Arc<dyn PhysicalExpr>))
+        };
+        Ok(condition.transform_up(read)?.data)
+    }
+}
+
+fn properties(schema: SchemaRef, partitions: usize) -> PlanProperties {
+    PlanProperties::new(
+        EquivalenceProperties::new(schema),
+        Partitioning::UnknownPartitioning(partitions.max(1)),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    )
+    .with_scheduling_type(SchedulingType::Cooperative)
 }
 
 impl fmt::Debug for TableScanExec {
@@ -96,12 +156,16 @@ impl fmt::Debug for TableScanExec {
 impl DisplayAs for TableScanExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let definition = self.select.table().definition();
-        let columns: Vec<_> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let columns: Vec<_> = self.schema().fields().iter().map(|field| field.name().as_str()).collect();
         write!(f, "TableScan: {} ({})", definition.name, definition.storage.name())?;
         write!(f, ", columns=[{}]", columns.join(", "))?;
         let filters = self.select.describe();
         if !filters.is_empty() {
             write!(f, ", filters=[{filters}]")?;
+        }
+        if !self.predicates.is_empty() {
+            let predicates: Vec<_> = self.predicates.iter().map(|one| one.expr.to_string()).collect();
+            write!(f, ", predicates=[{}]", predicates.join(", "))?;
         }
         if definition.storage != Storage::Column
             && let Ok(rows) = self.view.row_batches(&self.select, 1)
@@ -120,49 +184,40 @@ impl ExecutionPlan for TableScanExec {
         "TableScanExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
+    leaf!();
 
     fn apply_expressions(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
+        for predicate in &self.predicates {
+            if visit(&predicate.expr)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
         Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
     }
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let source = match self.select.table().definition().storage {
             Storage::Column => {
-                Source::Columns { batches: self.batches()?, next: partition, step: self.partitions() }
+                let next = self.shared.runs.lock().unwrap_or_else(PoisonError::into_inner).begin(partition);
+                Source::Columns { batches: self.batches()?, next }
             }
             Storage::BTree | Storage::Memory => {
                 let rows = self.limit.map_or(BATCH_ROWS, |limit| limit.clamp(1, BATCH_ROWS));
                 Source::Rows(Box::new(self.view.row_batches(&self.select, rows).map_err(outer)?))
             }
         };
-        let metrics = BaselineMetrics::new(&self.metrics, partition);
-        Ok(Box::pin(ScanStream { source, schema: self.schema.clone(), left: self.limit, metrics }))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+        let stream = ScanStream::new(
+            source,
+            Predicates::new(&self.predicates, &self.read)?,
+            self.output.clone(),
+            self.schema().clone(),
+            self.limit,
+            BaselineMetrics::new(&self.metrics, partition),
+        );
+        Ok(make_cooperative(Box::pin(stream)))
     }
 
     fn statistics_from_inputs(
@@ -170,12 +225,18 @@ impl ExecutionPlan for TableScanExec {
         _: &[Arc<Statistics>],
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        let mut all = statistics(&self.view, &self.select, &self.schema).map_err(outer)?;
-        if self.limit.is_some() || (args.partition().is_some() && self.partitions() > 1) {
+        let mut all = statistics(&self.view, &self.select, &self.read).map_err(outer)?;
+        all.column_statistics =
+            self.output.iter().map(|place| all.column_statistics[*place].clone()).collect();
+        let is_filtered = self.predicates.iter().any(|predicate| !predicate.is_dynamic);
+        let is_part = args.partition().is_some() && self.partitions() > 1;
+        if self.limit.is_some() || is_part || !self.predicates.is_empty() {
             all = all.to_inexact();
-            let share = if args.partition().is_some() { self.partitions() } else { 1 };
-            let rows = all.num_rows.get_value().map(|rows| rows / share);
-            let rows = rows.map(|rows| self.limit.map_or(rows, |limit| rows.min(limit)));
+            let rows = all.num_rows.get_value().map(|&rows| {
+                let rows = if is_filtered { rows * UNKNOWN_SHARE / 100 } else { rows };
+                let rows = if is_part { rows / self.partitions() } else { rows };
+                self.limit.map_or(rows, |limit| rows.min(limit))
+            });
             all.num_rows = rows.map_or(Precision::Absent, Precision::Inexact);
         }
         Ok(Arc::new(all))
@@ -186,88 +247,50 @@ impl ExecutionPlan for TableScanExec {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        let (view, select, schema) = (self.view.clone(), self.select.clone(), self.schema.clone());
-        Some(Arc::new(Self::new(view, select, schema, self.partitions(), limit)))
+        Some(Arc::new(Self { limit, ..self.like() }))
     }
 
     fn fetch(&self) -> Option<usize> {
         self.limit
     }
-}
 
-enum Source {
-    Columns { batches: Arc<Batches>, next: usize, step: usize },
-    Rows(Box<RowBatches>),
-}
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let place = |expr: &Arc<dyn PhysicalExpr>| {
+            expr.downcast_ref::<Column>().map(|column| self.output[column.index()])
+        };
+        let places = projection.expr().iter().map(|one| place(&one.expr)).collect::<Option<Vec<_>>>();
+        let Some(output) = places else { return Ok(None) };
+        let properties = Arc::new(properties(projection.schema(), self.partitions()));
+        Ok(Some(Arc::new(Self { output, properties, ..self.like() })))
+    }
 
-impl Source {
-    fn next(&mut self) -> ambo::Result<Option<RecordBatch>> {
-        match self {
-            Self::Columns { batches, next, step } => {
-                while *next < batches.units() {
-                    let unit = *next;
-                    *next += *step;
-                    if let Some(batch) = batches.read(unit)? {
-                        return Ok(Some(batch));
-                    }
+    fn handle_child_pushdown_result(
+        &self,
+        _: FilterPushdownPhase,
+        asked: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        if self.limit.is_some() {
+            return Ok(FilterPushdownPropagation::all_unsupported(asked));
+        }
+        let mut with = self.like();
+        let mut answers = Vec::with_capacity(asked.parent_filters.len());
+        for filter in asked.parent_filters {
+            answers.push(match Predicate::parts(&self.of_read(filter.filter)?)? {
+                Some(parts) => {
+                    with.predicates.extend(parts);
+                    PushedDown::Yes
                 }
-                Ok(None)
-            }
-            Self::Rows(rows) => rows.next().transpose(),
+                None => PushedDown::No,
+            });
         }
-    }
-}
-
-struct ScanStream {
-    source: Source,
-    schema: SchemaRef,
-    left: Option<usize>,
-    metrics: BaselineMetrics,
-}
-
-impl ScanStream {
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        if self.left == Some(0) {
-            return Ok(None);
+        let answers = FilterPushdownPropagation::with_parent_pushdown_result(answers);
+        match with.predicates.len() == self.predicates.len() {
+            true => Ok(answers),
+            false => Ok(answers.with_updated_node(Arc::new(with) as Arc<dyn ExecutionPlan>)),
         }
-        let Some(batch) = self.source.next().map_err(outer)? else { return Ok(None) };
-        let rows = self.left.map_or(batch.num_rows(), |left| left.min(batch.num_rows()));
-        if let Some(left) = &mut self.left {
-            *left -= rows;
-        }
-        let columns = batch.columns().iter().zip(self.schema.fields());
-        let columns = columns.map(|(array, field)| with_type(array, field.data_type())).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?;
-        Ok(Some(if rows < batch.num_rows() { batch.slice(0, rows) } else { batch }))
-    }
-}
-
-/// The same values under another type that is stored alike: a timestamp without its time zone.
-fn with_type(array: &ArrayRef, ty: &arrow::datatypes::DataType) -> ArrayRef {
-    match array.data_type() == ty {
-        true => array.clone(),
-        false => {
-            let data = array.to_data().into_builder().data_type(ty.clone());
-            arrow::array::make_array(data.build().expect("timestamps are stored alike"))
-        }
-    }
-}
-
-impl Stream for ScanStream {
-    type Item = Result<RecordBatch>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let metrics = self.metrics.clone();
-        let timer = metrics.elapsed_compute().timer();
-        let next = self.next_batch().transpose();
-        timer.done();
-        metrics.record_poll(Poll::Ready(next))
-    }
-}
-
-impl RecordBatchStream for ScanStream {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
     }
 }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Error, Result,
     base::column::{
-        AggregatePlan, Aggregation, ColumnSchema, ColumnSet, Filter, Groups, Morsel, Selected, Selection,
+        AggregatePlan, Aggregation, ColumnSchema, ColumnSet, Filter, Groups, Morsel, Selected, Selection, Test,
         is_answered,
     },
     catalog::{IndexKind, TableDefinition},
@@ -226,6 +226,17 @@ impl TableScan {
     /// How many morsels there may be at most.
     pub fn units(&self) -> usize {
         self.units.len()
+    }
+
+    /// A question about the column at a place of the projection, for [`Morsel::narrowed`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: a constant that cannot be compared with values of the column.
+    pub fn filter(&self, place: usize, test: Test) -> Result<Filter> {
+        let column = self.projection[place];
+        let ty = self.schema().types()[column];
+        let test = test.fit(ty).map_err(|error| Error::Invalid(error.to_string()))?;
+        Ok(Filter { column, test })
     }
 
     /// One of them; `None` if no row of it is selected.

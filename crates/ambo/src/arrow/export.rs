@@ -135,7 +135,7 @@ impl Batches {
     /// # Errors
     /// [`Error::Damaged`] for what cannot be read.
     pub fn read(&self, unit: usize) -> Result<Option<RecordBatch>> {
-        self.unit(unit, &AtomicU64::new(u64::MAX))
+        self.read_limited(unit, &AtomicU64::new(u64::MAX))
     }
 
     /// Reads batches in any order by `threads` threads of its own, which wait when they are ahead.
@@ -155,7 +155,7 @@ impl Batches {
                     if unit >= batches.scan.units() {
                         return;
                     }
-                    let batch = batches.unit(unit, left);
+                    let batch = batches.read_limited(unit, left);
                     let is_last = batch.is_err() || left.load(Ordering::Relaxed) == 0;
                     if is_last {
                         next.store(batches.scan.units(), Ordering::Relaxed);
@@ -187,7 +187,7 @@ impl Batches {
         })
     }
 
-    pub(super) fn unit(&self, unit: usize, left: &AtomicU64) -> Result<Option<RecordBatch>> {
+    pub(super) fn read_limited(&self, unit: usize, left: &AtomicU64) -> Result<Option<RecordBatch>> {
         match self.scan.morsel(unit)? {
             Some(morsel) => self.convert(&morsel, left),
             None => Ok(None),
@@ -203,7 +203,7 @@ impl Batches {
         if rows == 0 {
             return Ok(None);
         }
-        let arrays = self.types.iter().enumerate().map(|(place, ty)| self.array(morsel, place, *ty));
+        let arrays = (0..self.types.len()).map(|place| self.array(morsel, place));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(selected));
         let batch =
@@ -211,9 +211,10 @@ impl Batches {
         Ok(Some(if rows < selected { batch.slice(0, rows) } else { batch }))
     }
 
-    fn array(&self, morsel: &Morsel<'_>, place: usize, ty: Type) -> Result<ArrayRef> {
+    /// The column at a place of the projection, of the selected rows.
+    pub(super) fn array(&self, morsel: &Morsel<'_>, place: usize) -> Result<ArrayRef> {
         let nulls = nulls(morsel, place)?;
-        Ok(match ty {
+        Ok(match self.types[place] {
             Type::Bool => {
                 let mut values = Vec::<bool>::new();
                 morsel.values(place, &mut values)?;

@@ -5,9 +5,11 @@ mod import;
 mod order;
 mod rows;
 mod types;
+mod unit;
 
 pub use export::{Batches, Stream};
 pub use import::{buffers, definition, type_of};
 pub use order::{Lane, Ordered};
 pub use rows::RowBatches;
 pub use types::{data_type, field, schema};
+pub use unit::{Unit, UnitFilter};

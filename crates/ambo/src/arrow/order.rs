@@ -127,7 +127,7 @@ impl Iterator for Lane {
     fn next(&mut self) -> Option<Self::Item> {
         while let Some(unit) = self.next_unit() {
             let unlimited = AtomicU64::new(u64::MAX);
-            match self.batches.unit(unit, &unlimited).transpose() {
+            match self.batches.read_limited(unit, &unlimited).transpose() {
                 None => {}
                 Some(Ok(batch)) if self.is_backward => return Some(reversed(&batch)),
                 Some(batch) => return Some(batch),

@@ -82,12 +82,29 @@ impl<'s> Morsel<'s> {
         Self { source: Source::Fresh(fresh), projection, read: Vec::new(), mask }.filtered(filters)
     }
 
+    /// Keeps of the selected rows those that answer more filters with yes; `None` if there are none.
+    pub fn narrowed(self, filters: &[Filter]) -> Result<Option<Self>> {
+        if let Source::Group(segment, group) = self.source
+            && !filters.iter().all(|filter| may_match(segment, group, filter))
+        {
+            return Ok(None);
+        }
+        self.filtered(filters)
+    }
+
+    /// Keeps of the selected rows those whose bit is set. REQUIRES: a bit for each selected row.
+    pub fn keep(&mut self, kept: BitsView<'_>) {
+        self.mask.keep(kept);
+    }
+
     fn filtered(mut self, filters: &[Filter]) -> Result<Option<Self>> {
         let columns = match self.source {
             Source::Group(segment, _) => segment.columns(),
             Source::Fresh(fresh) => fresh.stored_columns(),
         };
-        self.read.resize_with(columns, OnceCell::new);
+        if self.read.is_empty() {
+            self.read.resize_with(columns, OnceCell::new);
+        }
         let mut mask = std::mem::replace(&mut self.mask, Mask::none(0));
         for filter in filters {
             if is_empty(&mask) {

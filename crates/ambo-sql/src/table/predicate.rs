@@ -1,0 +1,237 @@
+//! Conditions that a scan evaluates on decoded columns: those that storages cannot answer on encoded blocks, and those that joins and
+//! top-k sorts find while they run (dynamic filters).
+
+use std::sync::Arc;
+
+use ambo::{
+    Test,
+    arrow::{Batches, Unit, UnitFilter},
+};
+use arrow::{
+    array::{Array, AsArray, BooleanArray, RecordBatch},
+    buffer::BooleanBuffer,
+    compute::{filter_record_batch, prep_null_mask_filter},
+    datatypes::{Schema, SchemaRef},
+};
+use datafusion::{
+    common::{
+        Result, ScalarValue,
+        tree_node::{Transformed, TreeNode},
+    },
+    logical_expr::Operator,
+    physical_expr::{
+        PhysicalExpr,
+        expressions::{BinaryExpr, Column, DynamicFilterPhysicalExpr, Literal},
+        split_conjunction,
+        utils::collect_columns,
+    },
+    physical_expr_common::physical_expr::{is_volatile, snapshot_generation, snapshot_physical_expr},
+};
+
+use super::{
+    filter::{comparable, comparison, turned},
+    stream::with_types,
+};
+use crate::error::outer;
+
+/// A filter that leaves more than this share of the rows costs more than it spares.
+const WORTH_IT: f64 = 0.8;
+/// Rows after which a filter is known.
+const TRIED: usize = 1 << 16;
+
+/// A condition over the columns that a scan reads.
+#[derive(Clone, Debug)]
+pub(super) struct Predicate {
+    pub expr: Arc<dyn PhysicalExpr>,
+    /// Whether it changes while the scan runs. Whoever changes it does without the scan's answer, too.
+    pub is_dynamic: bool,
+}
+
+impl Predicate {
+    /// The parts of a condition; `None` if it has other answers each time.
+    pub(super) fn parts(condition: &Arc<dyn PhysicalExpr>) -> Result<Option<Vec<Self>>> {
+        if is_volatile(condition) {
+            return Ok(None);
+        }
+        let part = |expr: &Arc<dyn PhysicalExpr>| {
+            let is_dynamic = expr.exists(|expr| Ok(expr.is::<DynamicFilterPhysicalExpr>()))?;
+            Ok(Self { expr: expr.clone(), is_dynamic })
+        };
+        split_conjunction(condition).into_iter().map(part).collect::<Result<_>>().map(Some)
+    }
+}
+
+/// The predicates of a scan as one thread evaluates them.
+pub(super) struct Predicates {
+    schema: SchemaRef,
+    constant: Vec<Check>,
+    dynamic: Vec<Dynamic>,
+}
+
+impl Predicates {
+    /// Predicates over columns of this schema.
+    pub(super) fn new(predicates: &[Predicate], schema: &SchemaRef) -> Result<Self> {
+        let (dynamic, constant): (Vec<_>, Vec<_>) = predicates.iter().partition(|one| one.is_dynamic);
+        let constant = constant.into_iter().map(|one| Check::new(&one.expr, schema)).collect::<Result<_>>()?;
+        let dynamic = dynamic.into_iter().map(|one| Dynamic::new(one.expr.clone())).collect();
+        Ok(Self { schema: schema.clone(), constant, dynamic })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.constant.is_empty() && self.dynamic.is_empty()
+    }
+
+    /// What is asked of a unit before anything of it is decoded.
+    pub(super) fn filters(&mut self, batches: &Batches) -> Result<Vec<UnitFilter>> {
+        let mut filters = Vec::new();
+        for dynamic in &mut self.dynamic {
+            dynamic.refresh(&self.schema, Some(batches))?;
+            filters.extend(dynamic.filters.iter().cloned());
+        }
+        Ok(filters)
+    }
+
+    /// Leaves out the rows of a unit that do not fit. Returns whether any is left.
+    pub(super) fn narrow(&mut self, unit: &mut Unit<'_>) -> Result<bool> {
+        let constant = self.constant.iter_mut();
+        for check in constant.chain(self.dynamic.iter_mut().flat_map(|dynamic| dynamic.checks.iter_mut())) {
+            if !check.is_worth_it() {
+                continue;
+            }
+            let columns = unit.columns(&check.columns).map_err(outer)?;
+            let Some(kept) = check.kept(columns)? else { continue };
+            if kept.count_set_bits() == 0 {
+                return Ok(false);
+            }
+            unit.keep(&kept).map_err(outer)?;
+        }
+        Ok(true)
+    }
+
+    /// The rows of a batch that fit.
+    pub(super) fn filtered(&mut self, mut batch: RecordBatch) -> Result<RecordBatch> {
+        for dynamic in &mut self.dynamic {
+            dynamic.refresh(&self.schema, None)?;
+        }
+        let constant = self.constant.iter_mut();
+        for check in constant.chain(self.dynamic.iter_mut().flat_map(|dynamic| dynamic.checks.iter_mut())) {
+            if batch.num_rows() > 0
+                && check.is_worth_it()
+                && let Some(kept) = check.kept(batch.project(&check.columns)?)?
+            {
+                batch = filter_record_batch(&batch, &BooleanArray::new(kept, None))?;
+            }
+        }
+        Ok(batch)
+    }
+}
+
+/// A condition that changes while the scan runs.
+struct Dynamic {
+    expr: Arc<dyn PhysicalExpr>,
+    /// Which of its changes the parts are of.
+    generation: Option<u64>,
+    /// Its parts that are asked of encoded blocks.
+    filters: Vec<UnitFilter>,
+    /// Its other parts.
+    checks: Vec<Check>,
+}
+
+impl Dynamic {
+    fn new(expr: Arc<dyn PhysicalExpr>) -> Self {
+        Self { expr, generation: None, filters: Vec::new(), checks: Vec::new() }
+    }
+
+    /// Takes over what has changed. Without `batches` all parts are checks.
+    fn refresh(&mut self, schema: &SchemaRef, batches: Option<&Batches>) -> Result<()> {
+        let generation = snapshot_generation(&self.expr);
+        if self.generation == Some(generation) {
+            return Ok(());
+        }
+        let now = snapshot_physical_expr(self.expr.clone())?;
+        (self.filters, self.checks) = (Vec::new(), Vec::new());
+        for part in split_conjunction(&now) {
+            if is_true(part) {
+                continue;
+            }
+            let question = question(part).zip(batches);
+            match question.and_then(|((place, test), batches)| batches.filter(place, test).ok()) {
+                Some(filter) => self.filters.push(filter),
+                None => {
+                    let check = Check::new(part, schema)?;
+                    self.checks.push(Check { can_be_left: true, ..check });
+                }
+            }
+        }
+        self.generation = Some(generation);
+        Ok(())
+    }
+}
+
+fn is_true(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    expr.downcast_ref::<Literal>().is_some_and(|literal| *literal.value() == ScalarValue::Boolean(Some(true)))
+}
+
+/// A comparison of a column with a constant as a question of storages about the column at a place.
+fn question(expr: &Arc<dyn PhysicalExpr>) -> Option<(usize, Test)> {
+    let binary = expr.downcast_ref::<BinaryExpr>()?;
+    if matches!(binary.op(), Operator::And | Operator::Or) {
+        return None;
+    }
+    let compare = comparison(*binary.op())?;
+    let column = |expr: &Arc<dyn PhysicalExpr>| expr.downcast_ref::<Column>().map(Column::index);
+    let constant = |expr: &Arc<dyn PhysicalExpr>| comparable(expr.downcast_ref::<Literal>()?.value());
+    match (column(binary.left()), column(binary.right())) {
+        (Some(place), None) => Some((place, Test::Compare(compare, constant(binary.right())?))),
+        (None, Some(place)) => Some((place, Test::Compare(turned(compare), constant(binary.left())?))),
+        _ => None,
+    }
+}
+
+/// A condition over some columns.
+struct Check {
+    /// Over these columns only.
+    expr: Arc<dyn PhysicalExpr>,
+    columns: Vec<usize>,
+    schema: SchemaRef,
+    /// Whether rows that do not fit may be handed out.
+    can_be_left: bool,
+    tried: usize,
+    left: usize,
+}
+
+impl Check {
+    fn new(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<Self> {
+        let mut columns: Vec<usize> = collect_columns(expr).iter().map(Column::index).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let own = |expr: Arc<dyn PhysicalExpr>| {
+            let Some(column) = expr.downcast_ref::<Column>() else { return Ok(Transformed::no(expr)) };
+            let place = columns.binary_search(&column.index()).expect("among its columns");
+            Ok(Transformed::yes(Arc::new(Column::new(column.name(), place)) as Arc<dyn PhysicalExpr>))
+        };
+        let expr = expr.clone().transform_up(own)?.data;
+        let schema = Arc::new(schema.project(&columns)?);
+        Ok(Self { expr, columns, schema, can_be_left: false, tried: 0, left: 0 })
+    }
+
+    fn is_worth_it(&self) -> bool {
+        !self.can_be_left || self.tried < TRIED || (self.left as f64) < self.tried as f64 * WORTH_IT
+    }
+
+    /// Which rows fit; `None` if all do.
+    fn kept(&mut self, columns: RecordBatch) -> Result<Option<BooleanBuffer>> {
+        let rows = columns.num_rows();
+        let columns = with_types(columns, &self.schema)?;
+        let answers = self.expr.evaluate(&columns)?.into_array(rows)?;
+        let answers = answers.as_boolean();
+        let kept = match answers.nulls() {
+            Some(_) => prep_null_mask_filter(answers).values().clone(),
+            None => answers.values().clone(),
+        };
+        let left = kept.count_set_bits();
+        self.tried += rows;
+        self.left += left;
+        Ok((left < rows).then_some(kept))
+    }
+}
