@@ -12,12 +12,16 @@ use datafusion::{
         memory_pool::FairSpillPool,
         runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
     },
+    optimizer::{Optimizer, OptimizerRule},
     prelude::SessionConfig,
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
-    Error, ErrorKind, Result, cooperative::CooperativeJoins, prepared::KnownStatements, settings::Settings,
+    Error, ErrorKind, Result,
+    joins::{CooperativeJoins, JoinOrder},
+    prepared::KnownStatements,
+    settings::Settings,
     table::AggregateInStorage,
 };
 
@@ -111,7 +115,7 @@ impl SqlEngine {
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
             .with_default_features()
-            .with_optimizer_rule(Arc::new(AggregateInStorage))
+            .with_optimizer_rules(rules())
             .with_physical_optimizer_rule(Arc::new(CooperativeJoins))
             .build())
     }
@@ -133,6 +137,16 @@ impl SqlEngine {
             .map_err(|error| Error::new(ErrorKind::Execution, format!("starting threads: {error}")))?;
         Ok(self.runtime.get_or_init(|| made).handle())
     }
+}
+
+/// The planner's rules and ours: joins are put in order when filters stand at their tables, and before unneeded columns are left out;
+/// aggregates are looked for behind all others.
+fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules = Optimizer::new().rules;
+    let filters = rules.iter().position(|rule| rule.name() == "push_down_filter");
+    rules.insert(filters.map_or(rules.len(), |at| at + 1), Arc::new(JoinOrder));
+    rules.push(Arc::new(AggregateInStorage));
+    rules
 }
 
 impl Drop for SqlEngine {

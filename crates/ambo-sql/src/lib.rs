@@ -26,12 +26,12 @@
 mod catalog;
 mod connection;
 mod convert;
-mod cooperative;
 mod database;
 mod engine;
 mod error;
 mod fast;
 mod files;
+mod joins;
 mod names;
 mod parse;
 mod planner;

@@ -11,3 +11,4 @@ mod stream;
 
 pub(crate) use aggregate::AggregateInStorage;
 pub(crate) use provider::{ROW_NUMBER, StoredTable};
+pub(crate) use statistics::Figures;

@@ -12,7 +12,7 @@ use datafusion::{
     physical_plan::ExecutionPlan,
 };
 
-use super::{filter::filter, scan::TableScanExec};
+use super::{filter::filter, scan::TableScanExec, statistics::Figures};
 use crate::{error::outer, value::sql_type};
 
 /// What the number of a row is called, in tables without a primary key.
@@ -24,6 +24,7 @@ pub(crate) struct StoredTable {
     view: Arc<Snapshot>,
     schema: SchemaRef,
     constraints: Constraints,
+    figures: Arc<Figures>,
 }
 
 impl StoredTable {
@@ -44,11 +45,17 @@ impl StoredTable {
             false => vec![Constraint::PrimaryKey(key.to_vec())],
         };
         let schema = Arc::new(Schema::new(fields));
-        Self { schema, constraints: Constraints::new_unverified(keys), table, view }
+        let figures = Figures::new(view.clone(), table.clone());
+        Self { schema, constraints: Constraints::new_unverified(keys), table, view, figures }
     }
 
     pub(crate) fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// What is known of the table.
+    pub(crate) fn figures(&self) -> &Arc<Figures> {
+        &self.figures
     }
 
     pub(crate) fn view(&self) -> &Arc<Snapshot> {
@@ -110,6 +117,6 @@ impl TableProvider for StoredTable {
             Storage::Column => state.config().target_partitions(),
             Storage::BTree | Storage::Memory => 1,
         };
-        Ok(Arc::new(TableScanExec::new(self.view.clone(), select, schema, partitions, limit)))
+        Ok(Arc::new(TableScanExec::new(self, select, schema, partitions, limit)))
     }
 }

@@ -29,7 +29,8 @@ use datafusion::{
 use super::{
     leaf::leaf,
     predicate::{Predicate, Predicates},
-    statistics::statistics,
+    provider::StoredTable,
+    statistics::{Figures, statistics},
     stream::{ScanStream, Source},
 };
 use crate::error::outer;
@@ -43,6 +44,7 @@ const UNKNOWN_SHARE: usize = 20;
 #[derive(Clone)]
 pub(crate) struct TableScanExec {
     view: Arc<Snapshot>,
+    figures: Arc<Figures>,
     select: Select,
     /// The columns that are read; timestamps are without a time zone there.
     read: SchemaRef,
@@ -83,14 +85,15 @@ impl Runs {
 
 impl TableScanExec {
     pub(crate) fn new(
-        view: Arc<Snapshot>,
+        table: &StoredTable,
         select: Select,
         schema: SchemaRef,
         partitions: usize,
         limit: Option<usize>,
     ) -> Self {
         Self {
-            view,
+            view: table.view().clone(),
+            figures: table.figures().clone(),
             select,
             predicates: Vec::new(),
             output: (0..schema.fields().len()).collect(),
@@ -225,7 +228,7 @@ impl ExecutionPlan for TableScanExec {
         _: &[Arc<Statistics>],
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        let mut all = statistics(&self.view, &self.select, &self.read).map_err(outer)?;
+        let mut all = statistics(&self.figures, &self.select, &self.read);
         all.column_statistics =
             self.output.iter().map(|place| all.column_statistics[*place].clone()).collect();
         let is_filtered = self.predicates.iter().any(|predicate| !predicate.is_dynamic);

@@ -1,6 +1,8 @@
 //! What is known of the rows of a scan before it is run, for those who choose between plans.
 
-use ambo::{Compare, Datum, Select, Snapshot, TableStatistics, Test};
+use std::sync::{Arc, OnceLock};
+
+use ambo::{Compare, Datum, Select, Snapshot, Table, TableStatistics, Test};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics, stats::Precision};
 
@@ -9,10 +11,55 @@ use crate::value::scalar;
 /// The share of rows that a condition leaves of which nothing is known.
 const UNKNOWN_SHARE: f64 = 0.2;
 
+/// What is known of a table at a moment; looked up once.
+pub(crate) struct Figures {
+    view: Arc<Snapshot>,
+    table: Table,
+    known: OnceLock<Option<TableStatistics>>,
+}
+
+impl Figures {
+    pub(super) fn new(view: Arc<Snapshot>, table: Table) -> Arc<Self> {
+        Arc::new(Self { view, table, known: OnceLock::new() })
+    }
+
+    /// `None` if it cannot be read: the scan itself will say why.
+    pub(crate) fn get(&self) -> Option<&TableStatistics> {
+        self.known.get_or_init(|| self.view.statistics(&self.table).ok()).as_ref()
+    }
+
+    /// How many different values a column has: as known, from a sample, or so many as lie between the least and the greatest.
+    pub(crate) fn distinct(&self, column: usize) -> Option<f64> {
+        let known = self.get()?;
+        let of = known.columns.get(column)?;
+        let sampled = || self.view.sample_distinct(&self.table, column).ok().flatten();
+        if let Some(distinct) = of.distinct.map(|figure| figure.value).or_else(sampled) {
+            return Some(distinct as f64);
+        }
+        let (min, max) = (number(&of.min.as_ref()?.value)?, number(&of.max.as_ref()?.value)?);
+        Some((max - min + 1.0).min(known.rows.value as f64))
+    }
+
+    /// The share of rows that a condition leaves, if values are spread evenly.
+    pub(crate) fn share(&self, column: usize, test: &Test) -> f64 {
+        let Some(known) = self.get() else { return UNKNOWN_SHARE };
+        let one = || self.distinct(column).map_or(0.1, |distinct| 1.0 / distinct.max(1.0));
+        share(known, column, test, one)
+    }
+}
+
+fn number(value: &Datum) -> Option<f64> {
+    match value {
+        Datum::Date32(days) => Some(f64::from(*days)),
+        Datum::Timestamp(micros) => Some(*micros as f64),
+        value => value.as_ref().as_f64(),
+    }
+}
+
 /// Statistics of what a scan hands out. They are exact only where the figures are those of this moment and nothing is filtered.
-pub(super) fn statistics(view: &Snapshot, select: &Select, schema: &SchemaRef) -> ambo::Result<Statistics> {
-    let known = view.statistics(select.table())?;
-    let share: f64 = select.filters().map(|(column, test)| share(&known, column, test)).product();
+pub(super) fn statistics(figures: &Figures, select: &Select, schema: &SchemaRef) -> Statistics {
+    let Some(known) = figures.get() else { return Statistics::new_unknown(schema) };
+    let share: f64 = select.filters().map(|(column, test)| figures.share(column, test)).product();
     let is_whole = select.filters().next().is_none();
     let rows = known.rows.value as usize;
     let num_rows = match (is_whole, known.rows.is_exact) {
@@ -54,18 +101,12 @@ pub(super) fn statistics(view: &Snapshot, select: &Select, schema: &SchemaRef) -
         });
     }
     let total_byte_size = num_rows.multiply(&Precision::Inexact(bytes));
-    Ok(Statistics { num_rows, total_byte_size, column_statistics: columns })
+    Statistics { num_rows, total_byte_size, column_statistics: columns }
 }
 
-/// The share of rows that a condition leaves, if values are spread evenly.
-fn share(known: &TableStatistics, column: usize, test: &Test) -> f64 {
+/// As [`Figures::share`]; `one` is the share of rows with one value.
+fn share(known: &TableStatistics, column: usize, test: &Test, one: impl Fn() -> f64) -> f64 {
     let Some(of) = known.columns.get(column) else { return UNKNOWN_SHARE };
-    let one = of.distinct.map_or(0.1, |distinct| 1.0 / (distinct.value.max(1) as f64));
-    let number = |value: &Datum| match value {
-        Datum::Date32(days) => Some(f64::from(*days)),
-        Datum::Timestamp(micros) => Some(*micros as f64),
-        value => value.as_ref().as_f64(),
-    };
     let bounds = || {
         let (min, max) = (number(&of.min.as_ref()?.value)?, number(&of.max.as_ref()?.value)?);
         (max > min).then_some((min, max - min))
@@ -77,17 +118,17 @@ fn share(known: &TableStatistics, column: usize, test: &Test) -> f64 {
     };
     let nulls = of.nulls.value as f64 / (known.rows.value.max(1) as f64);
     match test {
-        Test::Compare(Compare::Equal, _) => one,
-        Test::Compare(Compare::NotEqual, _) => 1.0 - one,
+        Test::Compare(Compare::Equal, _) => one(),
+        Test::Compare(Compare::NotEqual, _) => 1.0 - one(),
         Test::Compare(Compare::Less | Compare::LessEqual, value) => below(value).unwrap_or(UNKNOWN_SHARE),
         Test::Compare(Compare::Greater | Compare::GreaterEqual, value) => {
             below(value).map_or(UNKNOWN_SHARE, |below| 1.0 - below)
         }
         Test::Between(low, high) => match (below(low), below(high)) {
-            (Some(low), Some(high)) => (high - low).max(one.min(1.0)),
+            (Some(low), Some(high)) => (high - low).max(one()),
             _ => UNKNOWN_SHARE,
         },
-        Test::In(values) => (one * values.len() as f64).min(1.0),
+        Test::In(values) => (one() * values.len() as f64).min(1.0),
         Test::Prefix(_) | Test::Contains(_) => 0.1,
         Test::IsNull => nulls,
         Test::IsNotNull => 1.0 - nulls,

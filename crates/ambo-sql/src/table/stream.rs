@@ -15,11 +15,7 @@ use arrow::{
     compute::BatchCoalescer,
     datatypes::{DataType, SchemaRef},
 };
-use datafusion::{
-    common::Result,
-    execution::RecordBatchStream,
-    physical_plan::metrics::BaselineMetrics,
-};
+use datafusion::{common::Result, execution::RecordBatchStream, physical_plan::metrics::BaselineMetrics};
 use futures::Stream;
 
 use super::predicate::Predicates;

@@ -20,8 +20,8 @@ use super::{
 use crate::{
     Error, Result,
     base::column::{
-        AggregatePlan, Aggregation, ColumnSchema, ColumnSet, Filter, Groups, Morsel, Selected, Selection, Test,
-        is_answered,
+        AggregatePlan, Aggregation, ColumnSchema, ColumnSet, Filter, Groups, Morsel, Selected, Selection,
+        Test, is_answered,
     },
     catalog::{IndexKind, TableDefinition},
     id::{TableId, Timestamp},

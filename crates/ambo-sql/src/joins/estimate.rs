@@ -1,0 +1,155 @@
+//! How many rows a plan has, and how many different values a column of it: guesses for those who choose between plans.
+
+use std::{collections::HashMap, sync::Arc};
+
+use datafusion::{
+    common::{Column, JoinType},
+    datasource::source_as_provider,
+    logical_expr::{BinaryExpr, Expr, FetchType, LogicalPlan, Operator, TableScan, utils::split_conjunction},
+};
+
+use crate::table::{Figures, StoredTable, filter::filter};
+
+/// Rows of a plan of which nothing is known.
+const UNKNOWN_ROWS: f64 = 1000.0;
+/// The share of rows that a condition leaves of which nothing is known.
+const UNKNOWN_SHARE: f64 = 0.25;
+/// The same, of a condition that only leaves something out.
+const ALMOST_ALL: f64 = 0.9;
+/// Groups for each row, where the values of a group's columns are not known.
+const GROUPS: f64 = 0.1;
+
+/// What is known of a relation.
+pub(super) struct Relation {
+    pub rows: f64,
+}
+
+/// Estimates, remembered by column.
+#[derive(Default)]
+pub(super) struct Estimates {
+    distinct: HashMap<(u64, Column), f64>,
+}
+
+impl Estimates {
+    pub(super) fn relation(&mut self, plan: &LogicalPlan) -> Relation {
+        Relation { rows: rows(plan) }
+    }
+
+    /// How many different values a column has that is of one of these relations.
+    pub(super) fn distinct(&mut self, relations: &[LogicalPlan], among: u64, column: &Column) -> f64 {
+        let of = (0..relations.len())
+            .find(|of| among >> of & 1 != 0 && relations[*of].schema().has_column(column));
+        let Some(of) = of else { return UNKNOWN_ROWS };
+        *self.distinct.entry((1 << of, column.clone())).or_insert_with(|| {
+            let rows = rows(&relations[of]);
+            distinct(&relations[of], column).unwrap_or(rows).min(rows)
+        })
+    }
+}
+
+/// About how many rows a plan has.
+fn rows(plan: &LogicalPlan) -> f64 {
+    let rows = match plan {
+        LogicalPlan::TableScan(scan) => {
+            let figures = figures(scan);
+            let all = figures.as_ref().and_then(|figures| Some(figures.get()?.rows.value as f64));
+            let share: f64 = scan.filters.iter().map(|filter| selectivity(filter, plan)).product();
+            let rows = all.unwrap_or(UNKNOWN_ROWS) * share;
+            scan.fetch.map_or(rows, |fetch| rows.min(fetch as f64))
+        }
+        LogicalPlan::Filter(of) => {
+            let parts = split_conjunction(&of.predicate).into_iter();
+            rows(&of.input) * parts.map(|part| selectivity(part, &of.input)).product::<f64>()
+        }
+        LogicalPlan::Aggregate(of) => {
+            let input = rows(&of.input);
+            let group = |expr: &Expr| match expr {
+                Expr::Column(column) => distinct(&of.input, column),
+                _ => None,
+            };
+            let groups = of.group_expr.iter().map(|expr| group(expr).unwrap_or(input * GROUPS));
+            groups.fold(1.0, |all, one| all * one).min(input)
+        }
+        LogicalPlan::Limit(of) => match of.get_fetch_type() {
+            Ok(FetchType::Literal(Some(fetch))) => rows(&of.input).min(fetch as f64),
+            _ => rows(&of.input),
+        },
+        LogicalPlan::Join(of) => {
+            let (left, right) = (rows(&of.left), rows(&of.right));
+            match of.join_type {
+                JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => left * 0.5,
+                JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => right * 0.5,
+                _ if of.on.is_empty() => left * right,
+                _ => left.max(right),
+            }
+        }
+        LogicalPlan::Union(of) => of.inputs.iter().map(|input| rows(input)).sum(),
+        LogicalPlan::EmptyRelation(of) => f64::from(u8::from(of.produce_one_row)),
+        LogicalPlan::Values(of) => of.values.len() as f64,
+        other => match other.inputs()[..] {
+            [input] => rows(input),
+            _ => UNKNOWN_ROWS,
+        },
+    };
+    rows.max(1.0)
+}
+
+/// The share of rows that a condition leaves.
+fn selectivity(condition: &Expr, plan: &LogicalPlan) -> f64 {
+    if let Some((_, test)) = filter(condition)
+        && let Some(column) = condition.column_refs().into_iter().next()
+        && let Some((figures, place)) = origin(plan, column)
+    {
+        return figures.share(place, &test);
+    }
+    match condition {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
+            (selectivity(left, plan) + selectivity(right, plan)).min(1.0)
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
+            selectivity(left, plan) * selectivity(right, plan)
+        }
+        Expr::BinaryExpr(BinaryExpr { op: Operator::NotEq, .. }) => ALMOST_ALL,
+        Expr::Not(_) => ALMOST_ALL,
+        Expr::Like(like) if like.negated => ALMOST_ALL,
+        Expr::InList(list) if list.negated => ALMOST_ALL,
+        _ => UNKNOWN_SHARE,
+    }
+}
+
+/// How many different values a column of a plan has, before conditions.
+fn distinct(plan: &LogicalPlan, column: &Column) -> Option<f64> {
+    let (figures, place) = origin(plan, column)?;
+    figures.distinct(place)
+}
+
+fn figures(scan: &TableScan) -> Option<Arc<Figures>> {
+    let provider = source_as_provider(&scan.source).ok()?;
+    let table = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>()?;
+    Some(table.figures().clone())
+}
+
+/// The stored column that a column of a plan comes from.
+fn origin(plan: &LogicalPlan, column: &Column) -> Option<(Arc<Figures>, usize)> {
+    let place = plan.schema().maybe_index_of_column(column)?;
+    let below = |input: &LogicalPlan| Some(Column::from(input.schema().qualified_field(place)));
+    match plan {
+        LogicalPlan::TableScan(scan) => {
+            let place = scan.source.schema().index_of(&column.name).ok()?;
+            Some((figures(scan)?, place))
+        }
+        LogicalPlan::SubqueryAlias(of) => origin(&of.input, &below(&of.input)?),
+        LogicalPlan::Projection(of) => match of.expr[place].clone().unalias() {
+            Expr::Column(column) => origin(&of.input, &column),
+            _ => None,
+        },
+        LogicalPlan::Aggregate(of) => match of.group_expr.get(place)? {
+            Expr::Column(column) => origin(&of.input, column),
+            _ => None,
+        },
+        LogicalPlan::Filter(_) | LogicalPlan::Sort(_) | LogicalPlan::Limit(_) | LogicalPlan::Join(_) => {
+            plan.inputs().into_iter().find_map(|input| origin(input, column))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! Inner joins below one another as a graph: relations, and what connects them.
+
+use datafusion::{
+    common::{Column, JoinType, NullEquality, Result, tree_node::TreeNode},
+    logical_expr::{Expr, Join, LogicalPlan, LogicalPlanBuilder, utils::split_conjunction_owned},
+};
+
+/// Relations and the conditions between them. A set of relations is a word: bit `i` is relation `i`.
+pub(super) struct JoinGraph {
+    pub relations: Vec<LogicalPlan>,
+    /// Columns that are equal in all rows of the join, each with its relation; no relation has two in one class.
+    pub classes: Vec<Vec<(usize, Column)>>,
+    /// The other conditions, with the relations that they are about.
+    filters: Vec<(u64, Expr)>,
+}
+
+/// How many relations a word has bits for.
+const RELATIONS_MAX: usize = 64;
+
+impl JoinGraph {
+    /// The graph below a join; `None` if there are fewer than three relations, or conditions that the graph does not hold.
+    pub(super) fn new(join: &Join) -> Option<Self> {
+        let mut parts = Parts::default();
+        parts.add_join(join).then_some(())?;
+        if !(3..=RELATIONS_MAX).contains(&parts.relations.len()) {
+            return None;
+        }
+        let mut graph = Self { relations: parts.relations, classes: Vec::new(), filters: Vec::new() };
+        for (left, right) in parts.equal {
+            match (graph.column(&left), graph.column(&right)) {
+                (Some(left), Some(right)) if left.0 != right.0 => graph.unite(left, right),
+                _ => graph.add_filter(left.eq(right))?,
+            }
+        }
+        for filter in parts.filters {
+            graph.add_filter(filter)?;
+        }
+        let is_twice = |class: &Vec<(usize, Column)>| {
+            class.iter().enumerate().any(|(at, (of, _))| class[..at].iter().any(|(other, _)| other == of))
+        };
+        (!graph.classes.iter().any(is_twice)).then_some(graph)
+    }
+
+    fn relation_of(&self, column: &Column) -> Option<usize> {
+        let mut having =
+            (0..self.relations.len()).filter(|of| self.relations[*of].schema().has_column(column));
+        // A column that two might have is nobody's.
+        having.next().filter(|_| having.next().is_none())
+    }
+
+    fn column(&self, expr: &Expr) -> Option<(usize, Column)> {
+        let Expr::Column(column) = expr else { return None };
+        Some((self.relation_of(column)?, column.clone()))
+    }
+
+    fn unite(&mut self, left: (usize, Column), right: (usize, Column)) {
+        let (has, mut classes): (Vec<_>, Vec<_>) =
+            self.classes.drain(..).partition(|class| class.contains(&left) || class.contains(&right));
+        let mut class = has.concat();
+        for member in [left, right] {
+            if !class.contains(&member) {
+                class.push(member);
+            }
+        }
+        classes.push(class);
+        self.classes = classes;
+    }
+
+    fn add_filter(&mut self, filter: Expr) -> Option<()> {
+        if filter
+            .exists(|expr| Ok(is_subquery(expr) || matches!(expr, Expr::OuterReferenceColumn(..))))
+            .ok()?
+        {
+            return None;
+        }
+        let relations = filter.column_refs().into_iter().map(|column| self.relation_of(column));
+        let relations = relations.collect::<Option<Vec<_>>>()?;
+        self.filters.push((relations.iter().fold(0, |set, relation| set | 1 << relation), filter));
+        Some(())
+    }
+
+    /// Pairs of equal columns between relations that are joined and another.
+    pub(super) fn keys(&self, joined: u64, next: usize) -> impl Iterator<Item = (&Column, &Column)> {
+        self.classes.iter().filter_map(move |class| {
+            let own = class.iter().find(|(of, _)| *of == next)?;
+            let other = class.iter().find(|(of, _)| joined >> of & 1 != 0)?;
+            Some((&other.1, &own.1))
+        })
+    }
+
+    /// The relations joined in this order, one after the other, with the same columns as before.
+    pub(super) fn in_order(self, order: &[usize], before: &LogicalPlan) -> Result<LogicalPlan> {
+        let mut plan = self.relations[order[0]].clone();
+        let mut joined = 1u64 << order[0];
+        for &next in &order[1..] {
+            let (left, right): (Vec<_>, Vec<_>) =
+                self.keys(joined, next).map(|(left, right)| (left.clone(), right.clone())).unzip();
+            let with = joined | 1 << next;
+            let due = |relations: u64| relations & !with == 0 && relations & !joined != 0;
+            let filters = self.filters.iter().filter(|(relations, _)| due(*relations));
+            let filter = filters.map(|(_, filter)| filter.clone()).reduce(Expr::and);
+            let right_plan = self.relations[next].clone();
+            plan = LogicalPlanBuilder::from(plan)
+                .join_with_expr_keys(right_plan, JoinType::Inner, (left, right), filter)?
+                .build()?;
+            joined = with;
+        }
+        let columns = before.schema().columns().into_iter().map(Expr::Column);
+        LogicalPlanBuilder::from(plan).project(columns)?.build()
+    }
+}
+
+fn is_subquery(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_) | Expr::SetComparison(_))
+}
+
+#[derive(Default)]
+struct Parts {
+    relations: Vec<LogicalPlan>,
+    equal: Vec<(Expr, Expr)>,
+    filters: Vec<Expr>,
+}
+
+impl Parts {
+    /// Returns false for a join whose conditions cannot be moved.
+    fn add_join(&mut self, join: &Join) -> bool {
+        if !is_inner(join) {
+            return false;
+        }
+        for side in [&join.left, &join.right] {
+            match &**side {
+                LogicalPlan::Join(below) if is_inner(below) => {
+                    if !self.add_join(below) {
+                        return false;
+                    }
+                }
+                other => self.relations.push(other.clone()),
+            }
+        }
+        self.equal.extend(join.on.iter().cloned());
+        self.filters.extend(join.filter.clone().into_iter().flat_map(split_conjunction_owned));
+        true
+    }
+}
+
+fn is_inner(join: &Join) -> bool {
+    join.join_type == JoinType::Inner
+        && join.null_equality == NullEquality::NullEqualsNothing
+        && !join.null_aware
+}
