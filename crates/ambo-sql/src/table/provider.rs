@@ -117,6 +117,6 @@ impl TableProvider for StoredTable {
             Storage::Column => state.config().target_partitions(),
             Storage::BTree | Storage::Memory => 1,
         };
-        Ok(Arc::new(TableScanExec::new(self, select, schema, partitions, limit)))
+        Ok(Arc::new(TableScanExec::new(self, select, schema, partitions, limit)?))
     }
 }

@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicUsize},
 };
 
-use ambo::{Select, Snapshot, Storage, arrow::Batches};
-use arrow::datatypes::SchemaRef;
+use ambo::{Select, Snapshot, Storage, Type, arrow::Batches};
+use arrow::{compute::SortOptions, datatypes::SchemaRef};
 use datafusion::{
     common::{
         Result, Statistics,
@@ -15,7 +15,7 @@ use datafusion::{
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::{EquivalenceProperties, PhysicalExpr, expressions::Column},
+    physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr, expressions::Column},
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
         coop::make_cooperative,
@@ -55,14 +55,9 @@ pub(crate) struct TableScanExec {
     limit: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
-    shared: Arc<Shared>,
-}
-
-/// What the partitions of a scan share.
-#[derive(Default)]
-struct Shared {
-    batches: OnceLock<Result<Arc<Batches>, Arc<ambo::Error>>>,
-    runs: Mutex<Runs>,
+    /// The scan that all partitions share.
+    batches: Arc<OnceLock<Result<Arc<Batches>, Arc<ambo::Error>>>>,
+    runs: Arc<Mutex<Runs>>,
 }
 
 /// A plan may be run again, partition by partition. In each run the partitions take the next unit from one counter.
@@ -90,7 +85,7 @@ impl TableScanExec {
         schema: SchemaRef,
         partitions: usize,
         limit: Option<usize>,
-    ) -> Self {
+    ) -> Result<Self> {
         Self {
             view: table.view().clone(),
             figures: table.figures().clone(),
@@ -98,16 +93,38 @@ impl TableScanExec {
             predicates: Vec::new(),
             output: (0..schema.fields().len()).collect(),
             limit,
-            properties: Arc::new(properties(schema.clone(), partitions)),
+            properties: Arc::new(properties(schema.clone(), Vec::new(), partitions)),
             read: schema,
             metrics: ExecutionPlanMetricsSet::new(),
-            shared: Arc::default(),
+            batches: Arc::default(),
+            runs: Arc::default(),
         }
+        .in_order()
+    }
+
+    /// Tells the planner in which order rows come: each partition takes unit after unit, and their rows ascend.
+    fn in_order(self) -> Result<Self> {
+        let definition = self.select.table().definition();
+        if definition.storage != Storage::Column || !self.batches()?.is_in_order() {
+            return Ok(self);
+        }
+        let options = SortOptions { descending: false, nulls_first: true };
+        let place = |column: &usize| {
+            let of = definition.columns.get(*column)?;
+            let is_ordered_alike = !of.nullable && !matches!(of.kind, Type::F32 | Type::F64);
+            let place = self.output.iter().position(|read| self.select.columns_read()[*read] == *column)?;
+            is_ordered_alike.then_some(place)
+        };
+        let key = definition.key.iter().map_while(place);
+        let column = |place: usize| Arc::new(Column::new(self.schema().field(place).name(), place));
+        let ordering = key.map(|place| PhysicalSortExpr::new(column(place), options)).collect();
+        let properties = Arc::new(properties(self.schema().clone(), ordering, self.partitions()));
+        Ok(Self { properties, ..self })
     }
 
     /// A scan like this one that has not begun.
     fn like(&self) -> Self {
-        Self { shared: Arc::default(), metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
+        Self { runs: Arc::default(), metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
     fn schema(&self) -> &SchemaRef {
@@ -119,7 +136,7 @@ impl TableScanExec {
     }
 
     fn batches(&self) -> Result<Arc<Batches>> {
-        let prepared = self.shared.batches.get_or_init(|| match self.view.batches(&self.select) {
+        let prepared = self.batches.get_or_init(|| match self.view.batches(&self.select) {
             Ok(batches) => Ok(Arc::new(batches)),
             Err(error) => Err(Arc::new(error)),
         });
@@ -138,9 +155,9 @@ impl TableScanExec {
     }
 }
 
-fn properties(schema: SchemaRef, partitions: usize) -> PlanProperties {
+fn properties(schema: SchemaRef, ordering: Vec<PhysicalSortExpr>, partitions: usize) -> PlanProperties {
     PlanProperties::new(
-        EquivalenceProperties::new(schema),
+        EquivalenceProperties::new_with_orderings(schema, [ordering]),
         Partitioning::UnknownPartitioning(partitions.max(1)),
         EmissionType::Incremental,
         Boundedness::Bounded,
@@ -204,7 +221,7 @@ impl ExecutionPlan for TableScanExec {
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let source = match self.select.table().definition().storage {
             Storage::Column => {
-                let next = self.shared.runs.lock().unwrap_or_else(PoisonError::into_inner).begin(partition);
+                let next = self.runs.lock().unwrap_or_else(PoisonError::into_inner).begin(partition);
                 Source::Columns { batches: self.batches()?, next }
             }
             Storage::BTree | Storage::Memory => {
@@ -266,8 +283,8 @@ impl ExecutionPlan for TableScanExec {
         };
         let places = projection.expr().iter().map(|one| place(&one.expr)).collect::<Option<Vec<_>>>();
         let Some(output) = places else { return Ok(None) };
-        let properties = Arc::new(properties(projection.schema(), self.partitions()));
-        Ok(Some(Arc::new(Self { output, properties, ..self.like() })))
+        let properties = Arc::new(properties(projection.schema(), Vec::new(), self.partitions()));
+        Ok(Some(Arc::new(Self { output, properties, ..self.like() }.in_order()?)))
     }
 
     fn handle_child_pushdown_result(

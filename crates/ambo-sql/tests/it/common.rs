@@ -74,3 +74,15 @@ pub fn enter(connection: &mut Connection) {
         connection.sql("begin").unwrap();
     }
 }
+
+/// Xorshift: numbers that are the same in each run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, end: i64) -> i64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end as u64) as i64
+    }
+}

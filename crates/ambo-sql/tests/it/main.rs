@@ -8,6 +8,7 @@ mod docs;
 mod fast;
 mod for_update;
 mod insert;
+mod joins;
 mod merge;
 mod model;
 mod prepare;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ambo_sql::{Connection, Database, ErrorKind};
 
-use crate::common::{STORAGES, rows, sound};
+use crate::common::{Random, STORAGES, rows, sound};
 
 /// Rows by their keys: a unique value and a plain one.
 #[derive(Clone, Default, PartialEq, Debug)]
@@ -40,18 +40,6 @@ impl Model {
             }
         }
         next.is_sound().then_some(next)
-    }
-}
-
-/// Xorshift: numbers that are the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: i64) -> i64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end as u64) as i64
     }
 }
 

@@ -50,6 +50,11 @@ impl Batches {
         Ok(UnitFilter(self.scan.filter(place, test)?))
     }
 
+    /// Whether rows ascend by the sort key, or the primary key, from each unit to the next and within it: in a table that is settled.
+    pub fn is_in_order(&self) -> bool {
+        self.scan.lanes().len() <= 1
+    }
+
     /// The rows of a unit that answer `more` questions with yes; `None` if there are none. A limit is not seen here.
     ///
     /// # Errors
