@@ -21,7 +21,7 @@ use datafusion::{
         coop::make_cooperative,
         execution_plan::{Boundedness, EmissionType, SchedulingType},
         filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown},
-        metrics::{BaselineMetrics, ExecutionPlanMetricsSet},
+        metrics::ExecutionPlanMetricsSet,
         projection::ProjectionExec,
     },
 };
@@ -31,7 +31,7 @@ use super::{
     predicate::{Predicate, Predicates},
     provider::StoredTable,
     statistics::{Figures, statistics},
-    stream::{ScanStream, Source},
+    stream::{ScanMetrics, ScanStream, Source},
 };
 use crate::error::outer;
 
@@ -235,7 +235,7 @@ impl ExecutionPlan for TableScanExec {
             self.output.clone(),
             self.schema().clone(),
             self.limit,
-            BaselineMetrics::new(&self.metrics, partition),
+            ScanMetrics::new(&self.metrics, partition),
         );
         Ok(make_cooperative(Box::pin(stream)))
     }

@@ -15,7 +15,11 @@ use arrow::{
     compute::BatchCoalescer,
     datatypes::{DataType, SchemaRef},
 };
-use datafusion::{common::Result, execution::RecordBatchStream, physical_plan::metrics::BaselineMetrics};
+use datafusion::{
+    common::Result,
+    execution::RecordBatchStream,
+    physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder},
+};
 use futures::Stream;
 
 use super::predicate::Predicates;
@@ -43,7 +47,31 @@ pub(super) struct ScanStream {
     /// What waits for more rows.
     waiting: BatchCoalescer,
     is_done: bool,
-    metrics: BaselineMetrics,
+    metrics: ScanMetrics,
+}
+
+/// What EXPLAIN ANALYZE says of a scan.
+#[derive(Clone)]
+pub(super) struct ScanMetrics {
+    baseline: BaselineMetrics,
+    /// Units of a column table, of some thousand rows each, of which anything was decoded.
+    units_read: Count,
+    /// Units that bounds, indexes and filters on encoded blocks ruled out.
+    units_skipped: Count,
+    /// Rows that conditions on decoded columns were asked of.
+    rows_decoded: Count,
+}
+
+impl ScanMetrics {
+    pub(super) fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let count = |name| MetricBuilder::new(metrics).counter(name, partition);
+        Self {
+            baseline: BaselineMetrics::new(metrics, partition),
+            units_read: count("units_read"),
+            units_skipped: count("units_skipped"),
+            rows_decoded: count("rows_decoded"),
+        }
+    }
 }
 
 enum Step {
@@ -61,7 +89,7 @@ impl ScanStream {
         output: Vec<usize>,
         schema: SchemaRef,
         limit: Option<usize>,
-        metrics: BaselineMetrics,
+        metrics: ScanMetrics,
     ) -> Self {
         let waiting = BatchCoalescer::new(schema.clone(), BATCH_ROWS)
             .with_biggest_coalesce_batch_size(Some(LARGE_ROWS));
@@ -77,8 +105,11 @@ impl ScanStream {
                 }
                 let filters = self.predicates.filters(batches)?;
                 let Some(mut unit) = batches.unit(unit, &filters).map_err(outer)? else {
+                    self.metrics.units_skipped.add(1);
                     return Ok(Step::Nothing);
                 };
+                self.metrics.units_read.add(1);
+                self.metrics.rows_decoded.add(unit.rows());
                 if !self.predicates.is_empty() && !self.predicates.narrow(&mut unit)? {
                     return Ok(Step::Nothing);
                 }
@@ -154,7 +185,7 @@ impl Stream for ScanStream {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let metrics = self.metrics.clone();
-        let timer = metrics.elapsed_compute().timer();
+        let timer = metrics.baseline.elapsed_compute().timer();
         let next = self.next_batch();
         timer.done();
         let next = match next {
@@ -166,7 +197,7 @@ impl Stream for ScanStream {
             }
             Err(error) => Poll::Ready(Some(Err(error))),
         };
-        metrics.record_poll(next)
+        metrics.baseline.record_poll(next)
     }
 }
 
