@@ -121,9 +121,8 @@ pub(super) fn check(
     labels: &Labels<'_>,
 ) -> Result<()> {
     for (place, column) in definition.columns.iter().enumerate() {
-        let numbers_itself = definition.auto_increment && definition.primary_columns() == [place];
         let array = rows.column(place);
-        if column.nullable || numbers_itself || array.null_count() == 0 {
+        if column.nullable || definition.numbers_itself(place) || array.null_count() == 0 {
             continue;
         }
         let row = labels.of((0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0));
