@@ -20,6 +20,7 @@ use crate::{
     connection::Work,
     files::{self, Form, Format, Wanted, byte},
     names::ident,
+    planner::result_schema,
 };
 
 pub(super) fn run(
@@ -108,7 +109,7 @@ fn to_file(
     }
     let planner = connection.reader()?;
     let plan = planner.plan_query(&query, params)?;
-    let schema = std::sync::Arc::clone(plan.schema().inner());
+    let schema = result_schema(&plan);
     let stream = Stream::new(&planner, &plan)?;
     files::write(path, format, &schema, stream, |rows| connection.progress().report(rows))
 }

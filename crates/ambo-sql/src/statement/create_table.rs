@@ -111,7 +111,7 @@ fn make_as(
         }
         table.name = format!("{name}__replacement");
     }
-    let rows = create_as::make(connection, &table, &indexes, source)?;
+    let rows = create_as::make(connection, &name, &table, &indexes, source)?;
     if replaces {
         let swapped = drop_if_exists(db, &name).and_then(|()| Ok(db.rename_table(&table.name, &name)?));
         if let Err(error) = swapped {

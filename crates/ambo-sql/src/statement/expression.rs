@@ -14,13 +14,10 @@ use datafusion::{
     logical_expr::{Expr, ExprSchemable, Volatility},
     optimizer::simplify_expressions::{ExprSimplifier, SimplifyContext},
     physical_plan::PhysicalExpr,
-    sql::{
-        planner::{ParserOptions, PlannerContext, SqlToRel},
-        sqlparser::{
-            ast::{self, Visit, VisitMut, Visitor, VisitorMut},
-            parser::Parser,
-            tokenizer::Token,
-        },
+    sql::sqlparser::{
+        ast::{self, Visit, VisitMut, Visitor, VisitorMut},
+        parser::Parser,
+        tokenizer::Token,
     },
 };
 
@@ -139,12 +136,7 @@ impl Computed {
     pub fn new(planner: &Planner<'_>, expr: ast::Expr, schema: &SchemaRef, what: &str) -> Result<Self> {
         let state = planner.state();
         let schema = DFSchema::try_from(schema.clone())?;
-        let options = ParserOptions::from(&state.config_options().sql_parser);
-        let expr = SqlToRel::new_with_options(planner, options).sql_to_expr(
-            expr,
-            &schema,
-            &mut PlannerContext::new(),
-        )?;
+        let expr = planner.expr(expr, &schema, &[])?;
         let is_over_rows =
             expr.exists(|expr| Ok(matches!(expr, Expr::AggregateFunction(_) | Expr::WindowFunction(_))))?;
         if is_over_rows {

@@ -128,7 +128,7 @@ pub(super) fn check(
         let row = labels.of((0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0));
         return Err(Error::new(
             ErrorKind::Constraint,
-            format!("{row}: column \"{}\" of table \"{}\" cannot be NULL", column.name, definition.name),
+            format!("{row}: column \"{}\" of table \"{}\" cannot be NULL", column.name, rules.table()),
         ));
     }
     rules.check(rows)
