@@ -5,7 +5,7 @@ use std::{ops::ControlFlow, sync::Arc};
 use ambo::{Datum, TableDefinition, Type};
 use arrow::{
     array::{RecordBatch, RecordBatchOptions},
-    compute::{CastOptions, can_cast_types, cast_with_options},
+    compute::can_cast_types,
     datatypes::{DataType, Field, Schema, SchemaRef},
 };
 use datafusion::{
@@ -21,6 +21,7 @@ use datafusion::{
     },
 };
 
+use super::cast::strict_cast;
 use crate::{
     Error, Result,
     names::{ident, last},
@@ -171,9 +172,7 @@ impl Computed {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let none = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
             .map_err(DataFusionError::from)?;
-        let strict = CastOptions { safe: false, ..CastOptions::default() };
-        let values = self.values(&none)?;
-        Ok(cast_with_options(&values, &sql_type(kind), &strict).map_err(DataFusionError::from)?)
+        strict_cast(&self.values(&none)?, &sql_type(kind))
     }
 
     /// Its value. REQUIRES: it is over no columns.

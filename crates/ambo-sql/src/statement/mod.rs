@@ -2,6 +2,7 @@
 
 mod alter_table;
 mod assignment;
+mod cast;
 mod check_rows;
 mod comment;
 mod conflict;
