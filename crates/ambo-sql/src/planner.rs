@@ -2,6 +2,7 @@
 
 mod derived;
 mod rewrite;
+mod using;
 
 use std::{
     collections::HashMap,

@@ -8,18 +8,20 @@ use datafusion::{
     sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr, VisitMut, VisitorMut},
 };
 
+use super::using::say_common_columns;
 use crate::names::ident;
 
 /// Begins what is added to a name.
 const MARK: char = '\u{1}';
 
-/// Makes doubles of numbers with an exponent (the planner takes all numbers with a point for decimals), and gives columns that a SELECT asks
-/// for twice names of their own (the planner takes each once).
+/// Makes doubles of numbers with an exponent (the planner takes all numbers with a point for decimals), gives columns that a SELECT asks for
+/// twice names of their own (the planner takes each once), and says what columns are that joins have in common.
 pub(super) fn as_meant(tree: &mut impl VisitMut) {
     struct Rewriting;
     impl VisitorMut for Rewriting {
         type Break = ();
         fn pre_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<()> {
+            say_common_columns(query);
             tell_apart_in(&mut query.body);
             ControlFlow::Continue(())
         }
