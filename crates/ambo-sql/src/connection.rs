@@ -248,7 +248,8 @@ impl Connection {
         Planner::new(&self.engine, view, transaction, &self.interrupter)
     }
 
-    /// Does something in the open transaction, or in one of its own, which is begun anew after a conflict. All of it is done or nothing.
+    /// Does something in the open transaction, or in one of its own, which is begun anew after a conflict or a
+    /// deadlock. All of it is done or nothing.
     pub(crate) fn write<R>(
         &mut self,
         params: &[ScalarValue],
@@ -267,22 +268,37 @@ impl Connection {
                 }
                 result
             }
-            Scope::Auto => loop {
-                let mut transaction = engine.db.begin()?;
-                let result = act(&mut Work {
-                    engine,
-                    transaction: &mut transaction,
-                    interrupter,
-                    params,
-                    is_auto: true,
-                    progress,
-                })?;
-                match transaction.commit() {
-                    Err(ambo::Error::Conflict(_)) => interrupter.check()?,
-                    Err(error) => return Err(error.into()),
-                    Ok(()) => return Ok(result),
+            Scope::Auto => {
+                let mut attempts = 0;
+                loop {
+                    let mut transaction = engine.db.begin()?;
+                    let work = &mut Work {
+                        engine,
+                        transaction: &mut transaction,
+                        interrupter,
+                        params,
+                        is_auto: true,
+                        progress,
+                    };
+                    let error = match act(work) {
+                        Ok(result) => match transaction.commit() {
+                            Ok(()) => return Ok(result),
+                            // Who was in the way has committed: so this ends.
+                            Err(ambo::Error::Conflict(_)) => {
+                                interrupter.check()?;
+                                continue;
+                            }
+                            Err(error) => error.into(),
+                        },
+                        Err(error) => error,
+                    };
+                    attempts += 1;
+                    if attempts >= attempts_max(&error) {
+                        return Err(error);
+                    }
+                    interrupter.check()?;
                 }
-            },
+            }
         }
     }
 
@@ -371,6 +387,16 @@ impl OpenTransaction {
         let place = self.savepoints.iter().rposition(|(known, _)| known == name);
         let known = self.savepoints.iter().map(|(name, _)| name.as_str());
         place.ok_or_else(|| Error::not_found("savepoint", name, known))
+    }
+}
+
+/// How often a statement is tried that has a transaction of its own, before an error of it is told. Nothing of it was seen, so it may begin anew.
+/// A lock that was not to be had was waited for already; in a deadlock the others went on.
+fn attempts_max(error: &Error) -> u32 {
+    match error.storage() {
+        Some(ambo::Error::Lock(_)) => 3,
+        _ if error.is_retryable() => 16,
+        _ => 1,
     }
 }
 

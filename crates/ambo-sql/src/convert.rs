@@ -125,31 +125,36 @@ impl<T: FromValue> FromRow for T {
     }
 }
 
-macro_rules! tuples {
-    ($(($($name:ident $place:tt),*)),* $(,)?) => {$(
+/// Calls a macro with each number of values that a tuple may have, as letters and places.
+macro_rules! for_tuples {
+    ($act:ident) => {
+        $act!(A 0);
+        $act!(A 0, B 1);
+        $act!(A 0, B 1, C 2);
+        $act!(A 0, B 1, C 2, D 3);
+        $act!(A 0, B 1, C 2, D 3, E 4);
+        $act!(A 0, B 1, C 2, D 3, E 4, F 5);
+        $act!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+        $act!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+        $act!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
+        $act!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
+        $act!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
+        $act!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
+    };
+}
+
+macro_rules! from_row {
+    ($($name:ident $place:tt),*) => {
         impl<$($name: FromValue),*> FromRow for ($($name,)*) {
             fn from_row(row: &Row) -> Result<Self> {
                 check_width(row, [$($place),*].len())?;
                 Ok(($(row.get::<$name>($place)?,)*))
             }
         }
-    )*};
+    };
 }
 
-tuples!(
-    (A 0),
-    (A 0, B 1),
-    (A 0, B 1, C 2),
-    (A 0, B 1, C 2, D 3),
-    (A 0, B 1, C 2, D 3, E 4),
-    (A 0, B 1, C 2, D 3, E 4, F 5),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11),
-);
+for_tuples!(from_row);
 
 /// Values for the parameters of a statement: a tuple, a slice of values, or `()` for none.
 pub trait Params {
@@ -182,26 +187,13 @@ impl Params for () {
 }
 
 macro_rules! params {
-    ($(($($name:ident $place:tt),*)),* $(,)?) => {$(
+    ($($name:ident $place:tt),*) => {
         impl<$($name: Into<Datum>),*> Params for ($($name,)*) {
             fn values(self) -> Vec<Datum> {
                 vec![$(self.$place.into()),*]
             }
         }
-    )*};
+    };
 }
 
-params!(
-    (A 0),
-    (A 0, B 1),
-    (A 0, B 1, C 2),
-    (A 0, B 1, C 2, D 3),
-    (A 0, B 1, C 2, D 3, E 4),
-    (A 0, B 1, C 2, D 3, E 4, F 5),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11),
-);
+for_tuples!(params);

@@ -29,7 +29,7 @@ pub(crate) fn object(name: &ObjectName) -> Result<String> {
 
 /// The name of the table without its schema.
 pub(crate) fn last(qualified: &str) -> &str {
-    qualified.split_once('.').map_or(qualified, |(_, name)| name)
+    split(qualified).1
 }
 
 /// A qualified name as users see it: without the default schema.

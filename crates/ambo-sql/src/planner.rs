@@ -1,6 +1,8 @@
 //! From a statement's tree to a plan and its rows, at one moment.
 
 mod derived;
+mod rewrite;
+mod using;
 
 use std::{
     collections::HashMap,
@@ -8,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use ambo::{Snapshot, Transaction};
+use ambo::{Database, Snapshot, Transaction};
 use arrow::datatypes::{DataType, Field};
 use datafusion::{
     catalog::TableFunctionArgs,
@@ -41,6 +43,8 @@ use crate::{
     table::StoredTable,
     wait::Interrupter,
 };
+
+pub(crate) use rewrite::{result_schema, tell_apart};
 
 /// Plans statements against a view of the database.
 pub(crate) struct Planner<'a> {
@@ -93,15 +97,22 @@ impl<'a> Planner<'a> {
         SqlToRel::new_with_options(self, ParserOptions::from(&self.state.config_options().sql_parser))
     }
 
-    /// The plan of a statement, with values for its parameters.
-    pub(crate) fn plan(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
+    /// The plan of a statement, with values for its parameters. Its columns have the names of [`result_schema`].
+    pub(crate) fn plan(&self, mut statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
+        rewrite::as_meant(&mut statement);
         let mut context = with_types(params);
         let plan = self.to_relation().sql_statement_to_plan_with_context(statement, &mut context)?;
         self.bind(plan, params)
     }
 
     /// An expression over rows of a schema. Parameters in it are still to be bound.
-    pub(crate) fn expr(&self, expr: ast::Expr, schema: &DFSchema, params: &[ScalarValue]) -> Result<Expr> {
+    pub(crate) fn expr(
+        &self,
+        mut expr: ast::Expr,
+        schema: &DFSchema,
+        params: &[ScalarValue],
+    ) -> Result<Expr> {
+        rewrite::as_meant(&mut expr);
         Ok(self.to_relation().sql_to_expr(expr, schema, &mut with_types(params))?)
     }
 
@@ -173,44 +184,42 @@ impl<'a> Planner<'a> {
         if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&qualified) {
             return Ok(source.clone());
         }
-        let source = match self.derived(&qualified)? {
-            Some(source) => source,
-            None => self.find(&qualified)?,
-        };
+        let source = self.find(&qualified)?;
         self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
         Ok(source)
     }
 
+    /// What has this name: a stored table, a table of the catalog, a view, a file.
     fn find(&self, name: &str) -> Result<Arc<dyn TableSource>> {
-        let table = match (find_table(self.engine, name), Format::of(name)) {
-            (Ok(table), _) => table,
-            (Err(_), Some(format)) => {
-                let _threads = self.engine.runtime()?.enter();
-                return Ok(provider_as_source(self.interrupter.wait(listing(
-                    &self.state,
-                    name,
-                    &format,
-                ))??));
+        let missing = match find_table(&self.engine.db, name) {
+            Ok(table) => {
+                if let Some(transaction) = self.transaction {
+                    transaction.note_scan(&table);
+                }
+                return Ok(provider_as_source(Arc::new(StoredTable::new(table, self.view.clone(), false))));
             }
-            (Err(error), None) => return Err(error),
+            Err(error) => error,
         };
-        if let Some(transaction) = self.transaction {
-            transaction.note_scan(&table);
+        if let Some(source) = self.derived(name)? {
+            return Ok(source);
         }
-        Ok(provider_as_source(Arc::new(StoredTable::new(table, self.view.clone(), false))))
+        let Some(format) = Format::of(name) else { return Err(missing) };
+        let _threads = self.engine.runtime()?.enter();
+        Ok(provider_as_source(self.interrupter.wait(listing(&self.state, name, &format))??))
     }
 }
 
-/// The table of a name.
+/// The stored table of a name.
 ///
 /// # Errors
-/// [`crate::ErrorKind::NotFound`] with the nearest name that is there.
-pub(crate) fn find_table(engine: &SqlEngine, name: &str) -> Result<ambo::Table> {
-    match engine.db.table(name) {
+/// [`crate::ErrorKind::NotFound`] with the nearest name that is there; [`crate::ErrorKind::Invalid`] for the name of a view.
+pub(crate) fn find_table(db: &Database, name: &str) -> Result<ambo::Table> {
+    match db.table(name) {
+        Err(ambo::Error::NotFound(_)) if db.view(name).is_ok() => {
+            Err(Error::invalid(format!("\"{name}\" is a view, not a table")))
+        }
         Err(ambo::Error::NotFound(_)) => {
-            let known = engine.db.tables();
-            let known = known.iter().map(|name| name.strip_prefix("main.").unwrap_or(name));
-            Err(Error::not_found("table", name, known))
+            Err(Error::not_found("table", name, db.tables().iter().map(|name| names::shown(name))))
         }
         found => Ok(found?),
     }
@@ -305,8 +314,7 @@ impl ContextProvider for Planner<'_> {
     }
 }
 
-/// Gives the parameters `?` of a statement numbers, first to last, and makes doubles of numbers with an exponent: the planner takes all
-/// numbers with a point for decimals. Returns how many parameters there are.
+/// Gives the parameters `?` of a statement numbers, first to last. Returns how many parameters there are.
 ///
 /// # Errors
 /// `?` and `$1` in one statement.
@@ -317,22 +325,6 @@ pub(crate) fn number_parameters(statement: &mut ast::Statement) -> Result<usize>
     }
     impl ast::VisitorMut for Numbering {
         type Break = ();
-        fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
-            if let ast::Expr::Value(value) = expr
-                && let ast::Value::Number(number, _) = &value.value
-                && number.contains(['e', 'E'])
-            {
-                let text = ast::Expr::value(ast::Value::SingleQuotedString(number.clone()));
-                *expr = ast::Expr::Cast {
-                    kind: ast::CastKind::Cast,
-                    expr: Box::new(text),
-                    data_type: ast::DataType::Double(ast::ExactNumberInfo::None),
-                    array: false,
-                    format: None,
-                };
-            }
-            ControlFlow::Continue(())
-        }
         fn pre_visit_value(&mut self, value: &mut ast::ValueWithSpan) -> ControlFlow<()> {
             if let ast::Value::Placeholder(name) = &mut value.value {
                 if name == "?" {

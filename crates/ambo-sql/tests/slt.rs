@@ -7,7 +7,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use ambo::{Datum, Options, Storage, Sync};
@@ -49,7 +49,16 @@ impl Session {
             options = options.page_size(4 << 10).delta_bytes(1 << 20).cache_bytes(1 << 20);
         }
         let sql = SqlOptions::new().threads(2).default_storage(self.storage);
-        let db = Database::with_options(options.open(self.path.path().join("db"))?, sql);
+        // Threads that worked on a statement that failed may let go of the database a moment after it was closed.
+        let began = Instant::now();
+        let db = loop {
+            match options.clone().open(self.path.path().join("db")) {
+                Err(ambo::Error::InUse(_)) if began.elapsed() < Duration::from_secs(5) => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                opened => break Database::with_options(opened?, sql),
+            }
+        };
         self.connection = Some(db.connect());
         self.db = Some(db);
         Ok(())
@@ -100,7 +109,9 @@ impl DB for Session {
     }
 
     fn shutdown(&mut self) {
-        let report = self.db.as_ref().expect("open").check().expect("a check");
+        // Where it could not be opened again, that was told.
+        let Some(db) = &self.db else { return };
+        let report = db.check().expect("a check");
         assert!(report.is_sound(), "{:?} {:?}: {report:?}", self.storage, self.between);
     }
 

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use ambo_storage::{
     catalog::Catalog,
     database::{Engine, Isolation, Running},
+    id::TableId,
 };
 
 use crate::{
@@ -140,7 +141,15 @@ impl Database {
     /// # Errors
     /// [`Error::Exists`], or [`Error::Invalid`] for a definition that cannot be.
     pub fn create_table(&self, definition: TableDefinition) -> Result<Table> {
-        let id = self.engine().create_table(definition)?;
+        self.created(self.engine().create_table(definition)?)
+    }
+
+    /// As [`Database::create_table`], in the place of a table of its name if there is one, which is dropped in the same commit.
+    pub fn create_or_replace_table(&self, definition: TableDefinition) -> Result<Table> {
+        self.created(self.engine().create_or_replace_table(definition)?)
+    }
+
+    fn created(&self, id: TableId) -> Result<Table> {
         let catalog = self.engine().current().catalog.clone();
         let definition =
             catalog.table(id).ok_or_else(|| Error::NotFound("the table was dropped at once".into()))?;
@@ -188,6 +197,24 @@ impl Database {
     /// Renames a table; the new name may be in another schema.
     pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
         self.engine().rename_table(from, to)
+    }
+
+    /// Gives a table the name of another, which is dropped in the same commit if it is there: whoever looks finds the one or the other.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// db.key_value("prices")?.put(b"a", b"old")?;
+    /// db.key_value("new_prices")?.put(b"a", b"new")?;
+    /// db.replace_table("prices", "new_prices")?;
+    /// assert_eq!(db.key_value("prices")?.get(b"a")?.unwrap(), b"new");
+    /// assert_eq!(db.tables(), ["main.prices"]);
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for the table `with`; [`Error::Exists`] if the name is that of a view or an index.
+    pub fn replace_table(&self, name: &str, with: &str) -> Result<()> {
+        self.engine().replace_table(name, with)
     }
 
     /// Changes options of a table that may have rows. What is settled from now on is stored that way; [`Database::compact`] rewrites the

@@ -80,6 +80,11 @@ impl Index {
         self.of.unique
     }
 
+    /// Whether it was created with its table, to find rows by a primary key that they are not stored by. It goes with the table.
+    pub fn is_primary(&self) -> bool {
+        self.table.primary() == Some(self.id)
+    }
+
     /// Its columns, by their places in the table's definition.
     pub fn columns(&self) -> &[usize] {
         &self.of.columns

@@ -65,19 +65,6 @@ impl Select {
         Ok(self)
     }
 
-    /// Reads the numbers of the rows, too, after the other columns: those of a table without a primary key, or with duplicates.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the keys of the table do not end in a number.
-    pub fn with_row_number(mut self) -> Result<Self> {
-        let definition = self.table.definition();
-        if !definition.is_numbered() {
-            return Err(Error::Invalid(format!("rows of table \"{}\" have no numbers", definition.name)));
-        }
-        self.plan.columns.push(definition.columns.len());
-        Ok(self)
-    }
-
     /// The same rows, with columns by their places in the definition.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ impl Transaction {
             if key.is_empty() || key.iter().any(Datum::is_null) || table.definition().duplicates {
                 return Ok(None);
             }
-            let stored = table.whole_key(&key)?;
+            let Some(stored) = self.stored_key(table, &key)? else { return Ok(None) };
             let Some(bytes) = self.get(table, &stored)? else { return Ok(None) };
             let there = table.format().decode(&stored, &bytes)?;
             return Ok(Some((stored, there)));

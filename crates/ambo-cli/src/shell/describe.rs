@@ -179,7 +179,7 @@ fn table_statement(table: &TableDefinition) -> String {
         } else if !column.nullable && !table.key.contains(&place) {
             text.push_str(" NOT NULL");
         }
-        if single_key == Some(place) && table.auto_increment {
+        if table.numbers_itself(place) {
             text.push_str(" AUTO_INCREMENT");
         }
         if let Some(default) = &column.default {

@@ -65,8 +65,7 @@ pub(super) fn columns(planner: &Planner<'_>) -> Result<Contents> {
     for table in all_tables(planner)? {
         let of = table.definition();
         for (place, column) in of.columns.iter().enumerate() {
-            let numbers_itself = of.auto_increment && of.key == [place];
-            rows.push(column_row(&of.name, place, column, numbers_itself)?);
+            rows.push(column_row(&of.name, place, column, of.numbers_itself(place))?);
         }
     }
     for view in planner.database().views() {

@@ -87,18 +87,7 @@ fn ordinal(place: usize) -> Datum {
 
 /// The indexes of a table, without the one that keeps its primary key unique where it has a sort key.
 pub(crate) fn indexes(table: &Table) -> Vec<Index> {
-    let of = table.definition();
-    let is_key = |index: &Index| {
-        let generated = format!("{}_primary", of.name);
-        of.has_sort_key()
-            && index.is_unique()
-            && index.columns() == of.primary_columns()
-            && index
-                .name()
-                .strip_prefix(&generated)
-                .is_some_and(|rest| rest.parse::<u64>().is_ok() || rest.is_empty())
-    };
     // One that is being built or was dropped a moment ago is none.
     let all = table.indexes().into_iter().filter_map(|name| table.index(&name).ok());
-    all.filter(|index| !is_key(index)).collect()
+    all.filter(|index| !index.is_primary()).collect()
 }

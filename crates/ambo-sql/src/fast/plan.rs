@@ -103,7 +103,7 @@ impl FastPlan {
     /// A value that is put into a column. `None`: the planner has to say what it is there, or why it is not.
     pub(super) fn put(&self, column: usize, value: Datum) -> Option<Datum> {
         let definition = self.table.definition();
-        let is_numbered = definition.auto_increment && definition.primary_columns() == [column];
+        let is_numbered = definition.numbers_itself(column);
         let column = &definition.columns[column];
         match value.is_null() {
             true => (column.nullable || is_numbered).then_some(value),

@@ -1,6 +1,7 @@
 //! Files of rows: CSV, JSON lines and Parquet, read and written by COPY, or read where they are by queries.
 
 mod listing;
+mod quoted;
 mod read;
 mod write;
 
@@ -9,7 +10,7 @@ use std::path::Path;
 use crate::{Error, Result};
 
 pub(crate) use listing::listing;
-pub(crate) use read::{Batches, LINE, Wanted, read};
+pub(crate) use read::{Batches, Empty, LINE, Wanted, read};
 pub(crate) use write::write;
 
 /// The form of a file.

@@ -14,7 +14,10 @@ use arrow::{
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value as Json};
 
-use super::{Compression, Form, Format, in_file};
+use super::{
+    Compression, Form, Format, in_file,
+    quoted::{Kept, Marks},
+};
 use crate::{Error, Result, value};
 
 /// What the column with the lines of the rows is called; it is the last of a batch.
@@ -31,8 +34,18 @@ pub(crate) struct Wanted {
     pub names: Vec<String>,
     /// Whether the statement names them: then they are in its order, whatever the first line of a CSV file says.
     pub is_list: bool,
-    /// Whether an empty text of theirs is no NULL.
-    pub has_empty: Vec<bool>,
+    /// What an empty field of CSV is there.
+    pub empty: Vec<Empty>,
+}
+
+/// What an empty field of CSV is in a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Empty {
+    /// NULL, with quotes or without.
+    Null,
+    /// NULL, but with quotes an empty text.
+    TextInQuotes,
+    Text,
 }
 
 /// The rows of a file, and which of the columns that are wanted each has, by their places.
@@ -97,13 +110,15 @@ fn in_line(path: &str, line: u64, what: &dyn std::fmt::Display) -> Error {
 
 struct Csv {
     path: String,
-    reader: csv::Reader<Box<dyn Read + Send>>,
+    reader: csv::Reader<Kept<Box<dyn Read + Send>>>,
     record: csv::ByteRecord,
+    marks: Marks,
+    /// Which fields of the record stand in quotes, if that matters.
+    quoted: Vec<bool>,
     /// How many fields a line has.
     width: usize,
     null: Vec<u8>,
-    /// Whether an empty field of a column is a text.
-    has_empty: Vec<bool>,
+    empty: Vec<Empty>,
 }
 
 fn csv(
@@ -120,7 +135,7 @@ fn csv(
         .has_headers(format.header)
         .flexible(true)
         .buffer_capacity(64 << 10)
-        .from_reader(input);
+        .from_reader(Kept::new(input));
     let mut columns: Vec<usize> = (0..wanted.names.len()).collect();
     if format.header && !wanted.is_list {
         let names = reader.headers().map_err(|error| in_file(path, &error))?;
@@ -146,9 +161,11 @@ fn csv(
         path: path.to_owned(),
         reader,
         record: csv::ByteRecord::new(),
+        marks: Marks { delimiter: format.delimiter, quote: format.quote, escape: format.escape },
+        quoted: Vec::new(),
         width: columns.len(),
         null: format.null.clone().into_bytes(),
-        has_empty: columns.iter().map(|&place| wanted.has_empty[place]).collect(),
+        empty: columns.iter().map(|&place| wanted.empty[place]).collect(),
     };
     Ok((columns, Box::new(rows)))
 }
@@ -173,8 +190,14 @@ impl Csv {
                     &format!("{found} fields where {wanted} were expected"),
                 ));
             }
+            self.find_quotes();
             for (nth, field) in self.record.iter().enumerate() {
-                match field == self.null && !(field.is_empty() && self.has_empty[nth]) {
+                let is_text = match self.empty[nth] {
+                    Empty::Null => false,
+                    Empty::TextInQuotes => self.quoted.get(nth) == Some(&true),
+                    Empty::Text => field.is_empty() || self.quoted.get(nth) == Some(&true),
+                };
+                match field == self.null && !is_text {
                     true => texts.columns[nth].append_null(),
                     false => {
                         let text = std::str::from_utf8(field).map_err(|_| {
@@ -190,6 +213,22 @@ impl Csv {
             true => Ok(None),
             false => texts.batch().map(Some),
         }
+    }
+}
+
+impl Csv {
+    /// Looks which fields of the record stand in quotes, if one of them may be NULL.
+    fn find_quotes(&mut self) {
+        self.quoted.clear();
+        let end = self.reader.position().byte();
+        let begin = self.record.position().map_or(end, csv::Position::byte);
+        if self.record.iter().any(|field| field == self.null) {
+            let raw = self.reader.get_ref().range(begin, end);
+            if raw.contains(&self.marks.quote) {
+                self.marks.quoted(raw, &mut self.quoted);
+            }
+        }
+        self.reader.get_mut().forget(end);
     }
 }
 

@@ -13,7 +13,7 @@ use datafusion::parquet::{
 };
 
 use super::{Compression, Form, Format, in_file};
-use crate::Result;
+use crate::{Error, Result};
 
 /// Writes rows to a file, which is there as a whole or not at all. Returns how many.
 pub(crate) fn write(
@@ -24,6 +24,13 @@ pub(crate) fn write(
     mut tell: impl FnMut(u64),
 ) -> Result<u64> {
     let failed = |error: &dyn std::fmt::Display| in_file(path, error);
+    let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at]))
+        && format.form != Form::Csv
+    {
+        return Err(Error::invalid(format!("two columns of the file would be named \"{}\"", names[twice]))
+            .with_hint("name them: SELECT … AS a, … AS b"));
+    }
     let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut temporary =
         tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(|error| failed(&error))?;

@@ -24,10 +24,8 @@ impl Planner<'_> {
             return Ok(Some(provider_as_source(table)));
         }
         // What is no name of a table may be that of a file.
-        let Ok(qualified) = ambo::qualify(name) else { return Ok(None) };
-        let views = self.engine.db.views();
-        let Some(view) = views.iter().find(|view| view.name == qualified) else { return Ok(None) };
-        let plan = self.view(&qualified, &view.query)?;
+        let Ok(view) = self.engine.db.view(name) else { return Ok(None) };
+        let plan = self.view(&view.name, &view.query)?;
         Ok(Some(provider_as_source(Arc::new(ViewTable::new(plan, Some(view.query.clone()))))))
     }
 

@@ -123,7 +123,7 @@ impl OnConflict {
 impl By {
     fn columns(&self, target: &Target) -> Vec<usize> {
         match self {
-            Self::Key => target.definition().key.clone(),
+            Self::Key => target.definition().primary_columns().to_vec(),
             Self::Index(index) => index.columns().to_vec(),
         }
     }
@@ -140,12 +140,12 @@ impl By {
 /// All that keeps rows of a table apart.
 fn all(target: &Target) -> Result<Vec<By>> {
     let mut all = Vec::new();
-    if !target.definition().key.is_empty() && !target.definition().duplicates {
+    if !target.definition().has_hidden_key() && !target.definition().duplicates {
         all.push(By::Key);
     }
     for name in target.table.indexes() {
         let index = target.table.index(&name)?;
-        if index.is_unique() {
+        if index.is_unique() && !index.is_primary() {
             all.push(By::Index(index));
         }
     }

@@ -1,6 +1,6 @@
 //! COPY: a table from a file, and a table or a query to a file.
 
-use ambo::Type;
+use ambo::{Column, Type};
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{
@@ -18,8 +18,9 @@ use super::{
 use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
-    files::{self, Form, Format, Wanted, byte},
+    files::{self, Empty, Form, Format, Wanted, byte},
     names::ident,
+    planner::result_schema,
 };
 
 pub(super) fn run(
@@ -67,15 +68,21 @@ fn from_file(
     let wanted = Wanted {
         names: listed.iter().map(|place| column(place).name.clone()).collect(),
         is_list: !columns.is_empty(),
-        has_empty: listed
-            .iter()
-            .map(|place| column(place).kind == Type::Utf8 && !column(place).nullable)
-            .collect(),
+        empty: listed.iter().map(|place| empty(column(place))).collect(),
     };
     let (found, batches) = files::read(path, format, &wanted)?;
     let columns = found.into_iter().map(|place| listed[place]).collect();
     let rows = Given { columns, batches, may_load: true, file: Some(path.to_owned()) };
     put(work, target, rows, OnConflict::refuse(), None, &[])
+}
+
+/// What an empty field is in a column.
+fn empty(column: &Column) -> Empty {
+    match (column.kind, column.nullable) {
+        (Type::Utf8, false) => Empty::Text,
+        (Type::Utf8 | Type::Binary, _) => Empty::TextInQuotes,
+        _ => Empty::Null,
+    }
 }
 
 fn to_file(
@@ -108,7 +115,7 @@ fn to_file(
     }
     let planner = connection.reader()?;
     let plan = planner.plan_query(&query, params)?;
-    let schema = std::sync::Arc::clone(plan.schema().inner());
+    let schema = result_schema(&plan);
     let stream = Stream::new(&planner, &plan)?;
     files::write(path, format, &schema, stream, |rows| connection.progress().report(rows))
 }

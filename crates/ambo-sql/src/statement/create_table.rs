@@ -67,10 +67,10 @@ pub(super) fn exists(db: &Database, name: &str) -> Result<bool> {
 }
 
 fn make(db: &Database, create: &ast::CreateTable, wanted: &Wanted) -> Result<()> {
-    if create.or_replace {
-        drop_if_exists(db, &wanted.table.name)?;
-    }
-    db.create_table(wanted.table.clone())?;
+    match create.or_replace {
+        true => db.create_or_replace_table(wanted.table.clone())?,
+        false => db.create_table(wanted.table.clone())?,
+    };
     make_indexes(db, &wanted.table.name, &wanted.indexes)
 }
 
@@ -85,11 +85,17 @@ fn make_indexes(db: &Database, table: &str, indexes: &[IndexDefinition]) -> Resu
     Ok(())
 }
 
-fn drop_if_exists(db: &Database, name: &str) -> Result<()> {
-    match db.drop_table(name) {
-        Err(ambo::Error::NotFound(_)) if !exists(db, name)? => Ok(()),
-        dropped => Ok(dropped?),
+/// A name that nothing has, for a table that is to take the place of another.
+fn replacement_name(db: &Database, name: &str) -> Result<String> {
+    // Names have up to 255 bytes.
+    let short = &name[..name.floor_char_boundary(220)];
+    let numbered = (2u64..).map(|number| format!("{short}__replacement_{number}"));
+    for candidate in std::iter::once(format!("{short}__replacement")).chain(numbered) {
+        if !exists(db, &candidate)? {
+            return Ok(candidate);
+        }
     }
+    unreachable!("there are more numbers than names")
 }
 
 /// A table with rows: they are in it, or it never was.
@@ -109,18 +115,13 @@ fn make_as(
             return Err(Error::invalid("OR REPLACE with AS and UNIQUE columns is not supported")
                 .with_hint("create the table under another name, and rename it"));
         }
-        table.name = format!("{name}__replacement");
+        table.name = replacement_name(db, &name)?;
     }
-    let rows = create_as::make(connection, &table, &indexes, source)?;
-    if replaces {
-        let swapped = drop_if_exists(db, &name).and_then(|()| Ok(db.rename_table(&table.name, &name)?));
-        if let Err(error) = swapped {
-            // What could not be replaced is still there.
-            if exists(db, &name)? {
-                db.drop_table(&table.name)?;
-            }
-            return Err(error);
-        }
+    let rows = create_as::make(connection, &name, &table, &indexes, source)?;
+    if replaces && let Err(error) = db.replace_table(&name, &table.name) {
+        // What could not be replaced is still there.
+        db.drop_table(&table.name)?;
+        return Err(error.into());
     }
     Ok(Some(rows))
 }

@@ -21,7 +21,7 @@ pub(super) fn table_text(table: &Table) -> Result<String> {
         if !column.nullable {
             line.push_str(" NOT NULL");
         }
-        if of.auto_increment && of.key == [place] {
+        if of.numbers_itself(place) {
             line.push_str(" AUTO_INCREMENT");
         }
         if let Some(default) = default_text(column)? {

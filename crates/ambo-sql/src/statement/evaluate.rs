@@ -19,7 +19,7 @@ use super::incoming::{row_schema, rows_of};
 use crate::{
     Error, Result,
     names::{ident, object},
-    planner::Planner,
+    planner::{Planner, result_schema, tell_apart},
 };
 
 /// Rows whose columns have the names of the tables that they are from.
@@ -85,7 +85,9 @@ impl Frame {
             .project(named.collect::<Vec<_>>())?
             .build()?;
         let mut exprs: Vec<Planned> = Vec::new();
-        for item in items {
+        let mut items = items.to_vec();
+        tell_apart(&mut items);
+        for item in &items {
             let expr = |expr: &Expr| planner.expr(expr.clone(), plan.schema(), params);
             match item {
                 SelectItem::UnnamedExpr(of) => exprs.push(expr(of)?),
@@ -111,7 +113,6 @@ impl Frame {
         }
         let plan = LogicalPlanBuilder::from(plan).project(exprs)?.build()?;
         let plan = planner.bind(plan, params)?;
-        let schema = Arc::clone(plan.schema().inner());
-        Ok((schema, planner.collect(&plan)?))
+        Ok((result_schema(&plan), planner.collect(&plan)?))
     }
 }

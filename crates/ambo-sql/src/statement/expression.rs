@@ -5,7 +5,7 @@ use std::{ops::ControlFlow, sync::Arc};
 use ambo::{Datum, TableDefinition, Type};
 use arrow::{
     array::{RecordBatch, RecordBatchOptions},
-    compute::{CastOptions, can_cast_types, cast_with_options},
+    compute::can_cast_types,
     datatypes::{DataType, Field, Schema, SchemaRef},
 };
 use datafusion::{
@@ -14,16 +14,14 @@ use datafusion::{
     logical_expr::{Expr, ExprSchemable, Volatility},
     optimizer::simplify_expressions::{ExprSimplifier, SimplifyContext},
     physical_plan::PhysicalExpr,
-    sql::{
-        planner::{ParserOptions, PlannerContext, SqlToRel},
-        sqlparser::{
-            ast::{self, Visit, VisitMut, Visitor, VisitorMut},
-            parser::Parser,
-            tokenizer::Token,
-        },
+    sql::sqlparser::{
+        ast::{self, Visit, VisitMut, Visitor, VisitorMut},
+        parser::Parser,
+        tokenizer::Token,
     },
 };
 
+use super::cast::strict_cast;
 use crate::{
     Error, Result,
     names::{ident, last},
@@ -139,12 +137,7 @@ impl Computed {
     pub fn new(planner: &Planner<'_>, expr: ast::Expr, schema: &SchemaRef, what: &str) -> Result<Self> {
         let state = planner.state();
         let schema = DFSchema::try_from(schema.clone())?;
-        let options = ParserOptions::from(&state.config_options().sql_parser);
-        let expr = SqlToRel::new_with_options(planner, options).sql_to_expr(
-            expr,
-            &schema,
-            &mut PlannerContext::new(),
-        )?;
+        let expr = planner.expr(expr, &schema, &[])?;
         let is_over_rows =
             expr.exists(|expr| Ok(matches!(expr, Expr::AggregateFunction(_) | Expr::WindowFunction(_))))?;
         if is_over_rows {
@@ -179,9 +172,7 @@ impl Computed {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let none = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
             .map_err(DataFusionError::from)?;
-        let strict = CastOptions { safe: false, ..CastOptions::default() };
-        let values = self.values(&none)?;
-        Ok(cast_with_options(&values, &sql_type(kind), &strict).map_err(DataFusionError::from)?)
+        strict_cast(&self.values(&none)?, &sql_type(kind))
     }
 
     /// Its value. REQUIRES: it is over no columns.

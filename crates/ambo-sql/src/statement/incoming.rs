@@ -1,12 +1,10 @@
 //! Rows on their way into a table: batches as they come, and as rows of the table, with its types, defaults and rules.
 
-use std::sync::Arc;
-
 use ambo::{Column, TableDefinition};
 use arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array},
-    compute::{CastOptions, cast_with_options, kernels::cast::can_cast_types},
-    datatypes::{DataType, SchemaRef},
+    compute::can_cast_types,
+    datatypes::SchemaRef,
 };
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -21,7 +19,7 @@ use crate::{
 };
 
 pub(super) use super::expression::row_schema;
-use super::rules::Rules;
+use super::{cast::strict_cast, rules::Rules};
 pub(super) use crate::files::Batches;
 
 /// The batches of a plan, as they are computed.
@@ -121,15 +119,14 @@ pub(super) fn check(
     labels: &Labels<'_>,
 ) -> Result<()> {
     for (place, column) in definition.columns.iter().enumerate() {
-        let numbers_itself = definition.auto_increment && definition.primary_columns() == [place];
         let array = rows.column(place);
-        if column.nullable || numbers_itself || array.null_count() == 0 {
+        if column.nullable || definition.numbers_itself(place) || array.null_count() == 0 {
             continue;
         }
         let row = labels.of((0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0));
         return Err(Error::new(
             ErrorKind::Constraint,
-            format!("{row}: column \"{}\" of table \"{}\" cannot be NULL", column.name, definition.name),
+            format!("{row}: column \"{}\" of table \"{}\" cannot be NULL", column.name, rules.table()),
         ));
     }
     rules.check(rows)
@@ -161,22 +158,4 @@ pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>) -> 
         }
     }
     Err(whole)
-}
-
-fn strict_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    let strict = CastOptions { safe: false, ..CastOptions::default() };
-    let cast = |array: &ArrayRef, to: &DataType| cast_with_options(array, to, &strict).map_err(value::wrong);
-    match array.data_type() {
-        DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) if to.is_integer() && *scale > 0 => {
-            cast(&cast(array, &DataType::Decimal128(38, 0))?, to)
-        }
-        from if from.is_floating() && to.is_integer() => {
-            let wide = cast(array, &DataType::Float64)?;
-            let numbers = wide.as_primitive::<arrow::datatypes::Float64Type>();
-            let rounded: ArrayRef =
-                Arc::new(numbers.unary::<_, arrow::datatypes::Float64Type>(f64::round_ties_even));
-            cast(&rounded, to)
-        }
-        _ => cast(array, to),
-    }
 }

@@ -173,10 +173,11 @@ fn insert_rows(
 
 /// A row as it is in the table now: with the number that it was given as its key.
 pub(super) fn numbered(target: &Target, mut row: Vec<Datum>, number: Option<u64>) -> Result<Vec<Datum>> {
-    if let (Some(number), [key], true) =
-        (number, target.definition().primary_columns(), target.definition().auto_increment)
+    let definition = target.definition();
+    if let (Some(number), [key]) = (number, definition.primary_columns())
+        && definition.numbers_itself(*key)
     {
-        let kind = target.definition().columns[*key].kind;
+        let kind = definition.columns[*key].kind;
         row[*key] = Datum::U64(number).fit(kind).map_err(|error| Error::invalid(error.to_string()))?;
     }
     Ok(row)

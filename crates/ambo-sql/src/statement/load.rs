@@ -27,8 +27,8 @@ impl Bulk {
         let definition = table.definition();
         definition.storage == Storage::Column
             && !definition.duplicates
-            && (!definition.auto_increment
-                || definition.primary_columns().iter().all(|key| columns.contains(key)))
+            && (0..definition.columns.len())
+                .all(|column| !definition.numbers_itself(column) || columns.contains(&column))
     }
 
     /// Loads the rows. Returns how many.

@@ -2,6 +2,7 @@
 
 mod alter_table;
 mod assignment;
+mod cast;
 mod check_rows;
 mod comment;
 mod conflict;
@@ -45,9 +46,9 @@ use datafusion::{
 
 use crate::{
     Connection, Error, Result, Rows,
-    names::{about_object, object, shown, split},
+    names::{about_object, object, split},
     parse::Statement,
-    planner::number_parameters,
+    planner::find_table,
 };
 
 pub(crate) use types::{literal, type_text};
@@ -68,17 +69,13 @@ pub(crate) fn run(
     }
 }
 
+/// Runs a statement of the parser's. Its parameters are numbered.
 fn run_sql(
     connection: &mut Connection,
     mut statement: ast::Statement,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     use ast::Statement as S;
-    if let S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) | S::Copy { .. } =
-        &statement
-    {
-        number_parameters(&mut statement)?;
-    }
     match (for_update::locking_queries(&statement), &statement) {
         // What is prepared is looked at when it is run.
         (0, _) | (_, S::Prepare { .. }) => {}
@@ -196,20 +193,7 @@ fn require_schema(db: &Database, name: &ObjectName) -> Result<()> {
 /// The table that a statement names.
 ///
 /// # Errors
-/// [`crate::ErrorKind::NotFound`] with the place and the nearest name.
+/// As [`find_table`], with the place.
 fn table(db: &Database, name: &ObjectName) -> Result<Table> {
-    let wanted = object(name)?;
-    let found = match db.table(&wanted) {
-        Err(ambo::Error::NotFound(_)) => match ambo::qualify(&wanted)? {
-            qualified if db.views().iter().any(|view| view.name == qualified) => {
-                Err(Error::invalid(format!("\"{wanted}\" is a view, not a table")))
-            }
-            _ => {
-                let known = db.tables();
-                Err(Error::not_found("table", &wanted, known.iter().map(|name| shown(name))))
-            }
-        },
-        found => found.map_err(Error::from),
-    };
-    found.map_err(|error| about_object(error, name))
+    find_table(db, &object(name)?).map_err(|error| about_object(error, name))
 }

@@ -43,10 +43,9 @@ pub(super) fn prepare(
 
 pub(super) fn execute(
     connection: &mut Connection,
-    mut statement: Statement,
+    statement: Statement,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
-    number_parameters(&mut statement)?;
     let Statement::Execute {
         name: Some(name), parameters, using, into, immediate: false, output: false, ..
     } = &statement

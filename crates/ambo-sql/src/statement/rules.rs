@@ -111,6 +111,11 @@ impl Rules {
         })
     }
 
+    /// The table as messages call it.
+    pub(crate) fn table(&self) -> &str {
+        shown(&self.table)
+    }
+
     /// The columns of whole rows, all of which may be NULL.
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -147,7 +152,7 @@ impl Rules {
                     format!(
                         "check \"{}\" of table \"{}\" forbids the row {}: {}",
                         check.name,
-                        shown(&self.table),
+                        self.table(),
                         show(rows, row)?,
                         check.text
                     ),

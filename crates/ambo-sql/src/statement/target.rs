@@ -22,9 +22,9 @@ use super::rules::Rules;
 use crate::{
     Error, Result,
     connection::Work,
-    names::{ident, last, object},
+    names::{ident, last, object, split},
     parse::DIALECT,
-    planner::{Planner, find_table},
+    planner::Planner,
     table::{ROW_NUMBER, StoredTable},
     value::Values,
 };
@@ -55,13 +55,13 @@ pub(super) enum Read {
 impl Target {
     pub(super) fn new(work: &Work<'_>, name: &ObjectName, alias: Option<&Ident>) -> Result<Self> {
         let written = object(name)?;
-        let table = find_table(work.engine, &written)?;
+        let table = super::table(&work.engine.db, name)?;
         let rules = Rules::of(work, table.definition())?;
         let own = last(&written).to_owned();
         Ok(match alias {
             Some(alias) => Self { table, rules, alias: ident(alias), qualified: None },
             None => {
-                let schema = written.split_once('.').map_or(ambo::DEFAULT_SCHEMA, |(schema, _)| schema);
+                let (schema, _) = split(&written);
                 Self { table, rules, alias: own.clone(), qualified: Some((schema.to_owned(), own)) }
             }
         })

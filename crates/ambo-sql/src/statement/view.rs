@@ -7,7 +7,7 @@ use super::{create_table::exists, expression::refuse_parameters};
 use crate::{
     Connection, Error, Result, Rows,
     names::{about_object, ident, object, quoted, split},
-    planner::tables_of,
+    planner::{result_schema, tables_of},
 };
 
 pub(super) fn create(connection: &Connection, create: &ast::CreateView) -> Result<Rows<'static>> {
@@ -64,8 +64,8 @@ fn put(
         return Err(about_object(Error::invalid("a view cannot be made of itself"), name));
     }
     // The query itself first: what is wrong with it has its place.
-    let plan = connection.reader()?.plan_query(query, &[])?;
-    let fields = plan.schema().fields();
+    let schema = result_schema(&connection.reader()?.plan_query(query, &[])?);
+    let fields = schema.fields();
     if !columns.is_empty() && columns.len() != fields.len() {
         return Err(Error::invalid(format!(
             "the view has {} columns, its query has {}",

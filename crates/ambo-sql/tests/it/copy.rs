@@ -172,3 +172,33 @@ fn statements_that_are_interrupted_leave_nothing() {
         sound(&db);
     }
 }
+
+#[test]
+fn an_empty_text_in_quotes_is_no_null() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    everywhere(|c, storage| {
+        c.script(&format!("create table t (id int primary key, name text, n int) storage = {storage}"))
+            .unwrap();
+        enter(c);
+        std::fs::write(
+            at("a.csv"),
+            "id,name,n\r\n1,\"\",5\r\n\r\n2,,\r\n3,\"\",\"\"\r\n\"4\",\"a,\"\"\",7\r\n",
+        )
+        .unwrap();
+        assert_eq!(written(c, &format!("copy t from '{}'", at("a.csv"))), 4);
+        let all = "1, 0, 5\n2, NULL, NULL\n3, 0, NULL\n4, 3, 7";
+        assert_eq!(rows(c, "select id, length(name), n from t order by id"), all);
+        // What is spelled as NULL is a text in quotes, too.
+        std::fs::write(at("b.csv"), "5;'-';-\n6;-;'-'\n7;'\\'';'1'").unwrap();
+        let options = "with (header false, delimiter ';', null '-', quote '''', escape '\\')";
+        assert_eq!(written(c, &format!("copy t from '{}' {options}", at("b.csv"))), 3);
+        assert_eq!(rows(c, "select * from t where id > 4 order by id"), "5, -, NULL\n6, NULL, NULL\n7, ', 1");
+        // A column may be twice in CSV, not in an object.
+        let file = at("twice.csv");
+        assert_eq!(written(c, &format!("copy (select id, id from t where id = 1) to '{file}'")), 1);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "id,id\n1,1\n");
+        let error = refused(c, &format!("copy (select id, id from t) to '{}'", at("twice.jsonl")));
+        assert!(error.to_string().contains("two columns"), "{error}");
+    });
+}

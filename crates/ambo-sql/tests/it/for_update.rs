@@ -59,3 +59,43 @@ fn rows_are_locked_to_the_end_of_the_transaction() {
         sound(&db);
     }
 }
+
+/// A statement in a transaction of its own waits for a lock, and then begins anew: what it met was seen by nobody.
+#[test]
+fn statements_by_themselves_begin_anew() {
+    for storage in STORAGES {
+        let db = ambo_sql::Database::in_memory().unwrap();
+        let (mut one, mut other) = (db.connect(), db.connect());
+        one.script(&format!(
+            "create table t (id int primary key, n int) storage = {storage}; insert into t values (1, 1), (2, 2)"
+        ))
+        .unwrap();
+        one.sql("begin").unwrap();
+        assert_eq!(rows(&mut one, "select n from t where id = 1 for update"), "1");
+        let thread = std::thread::spawn(move || {
+            let locked = rows(&mut other, "select n from t where id = 1 for update");
+            let changed = rows(&mut other, "update t set n = n + 1 where id = 1 returning n");
+            (locked, changed)
+        });
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert_eq!(written(&mut one, "update t set n = 10 where id = 1"), 1);
+        one.sql("commit").unwrap();
+        assert_eq!(thread.join().unwrap(), ("10".to_owned(), "11".to_owned()));
+        sound(&db);
+    }
+}
+
+/// A lock that is never to be had ends the statement with an error, after a while.
+#[test]
+fn statements_by_themselves_give_up() {
+    let options = ambo::Options::new().lock_timeout(std::time::Duration::from_millis(20));
+    let db = ambo_sql::Database::new(options.open_in_memory().unwrap());
+    let (mut one, mut other) = (db.connect(), db.connect());
+    one.script("create table t (id int primary key, n int); insert into t values (1, 1); begin").unwrap();
+    assert_eq!(rows(&mut one, "select n from t for update"), "1");
+    assert!(refused(&mut other, "select n from t for update").is_retryable());
+    assert!(refused(&mut other, "update t set n = 2 where id = 1").is_retryable());
+    one.sql("rollback").unwrap();
+    assert_eq!(written(&mut other, "update t set n = 2 where id = 1"), 1);
+    sound(&db);
+}

@@ -355,6 +355,11 @@ impl TableDefinition {
         self.primary_columns().is_empty()
     }
 
+    /// Whether a column, by its place, is the primary key that numbers itself: a row that has NULL there is given the next number.
+    pub fn numbers_itself(&self, column: usize) -> bool {
+        self.auto_increment && self.primary_columns() == [column]
+    }
+
     /// Checks that the definition can be a table.
     ///
     /// # Errors
@@ -393,7 +398,7 @@ impl TableDefinition {
                 return invalid(format!("column \"{}\" is twice in the key", column.name));
             }
         }
-        if self.auto_increment && !self.numbers_itself() {
+        if self.auto_increment && !self.can_number_itself() {
             return invalid(
                 "auto-increment needs a key of one column of a 32- or 64-bit integer type".into(),
             );
@@ -459,7 +464,7 @@ impl TableDefinition {
         Ok(())
     }
 
-    fn numbers_itself(&self) -> bool {
+    fn can_number_itself(&self) -> bool {
         matches!(self.primary_columns(), [index] if matches!(self.columns[*index].kind, Type::I32 | Type::I64 | Type::U32 | Type::U64))
     }
 

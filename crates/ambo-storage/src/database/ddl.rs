@@ -8,11 +8,11 @@ use super::{
     version::{TableShared, TableVersion},
 };
 use crate::{
-    Result,
+    Error, Result,
     base::column::{ColumnSchema, SegmentStore},
     catalog::{
         CATALOG_TABLE, Catalog, CatalogChange, Storage, TableChange, TableDefinition, TableOptions,
-        Truncated, View,
+        Truncated, View, qualify,
     },
     id::{TableId, Timestamp},
     page::PageStore,
@@ -29,17 +29,54 @@ pub(super) struct Effect {
     pub reformed: Option<TableId>,
 }
 
+impl Effect {
+    fn with_table(mut self, catalog: &mut Catalog, definition: TableDefinition) -> Result<(Self, TableId)> {
+        let (id, change) = catalog.create_table(definition)?;
+        self.changes.push(change);
+        self.added.push(id);
+        if let Some((index, change)) = catalog.create_primary_index(id)? {
+            self.changes.push(change);
+            self.added.push(index);
+        }
+        Ok((self, id))
+    }
+
+    /// Without the table of this name, if there is one.
+    fn without_table(mut self, catalog: &mut Catalog, name: &str) -> Result<Self> {
+        match catalog.drop_table(name) {
+            Err(Error::NotFound(_)) => {}
+            dropped => {
+                let (removed, changes) = dropped?;
+                self.removed.extend(removed);
+                self.changes.extend(changes);
+            }
+        }
+        Ok(self)
+    }
+}
+
 impl Engine {
     /// Creates a table; with a sort key, the index that keeps its primary key, too.
     pub fn create_table(&self, definition: TableDefinition) -> Result<TableId> {
+        self.change_catalog(|catalog| Effect::default().with_table(catalog, definition))
+    }
+
+    /// Creates a table in the place of one of its name, if there is one: a crash leaves the old one or the new.
+    pub fn create_or_replace_table(&self, definition: TableDefinition) -> Result<TableId> {
         self.change_catalog(|catalog| {
-            let (id, change) = catalog.create_table(definition)?;
-            let (mut changes, mut added) = (vec![change], vec![id]);
-            if let Some((index, change)) = catalog.create_primary_index(id)? {
-                changes.push(change);
-                added.push(index);
+            Effect::default().without_table(catalog, &definition.name)?.with_table(catalog, definition)
+        })
+    }
+
+    /// Puts a table in the place of another, if that is there, whose name it gets: a crash leaves both, or this one.
+    pub fn replace_table(&self, name: &str, with: &str) -> Result<()> {
+        self.change_catalog(|catalog| {
+            if catalog.find(with)?.1.name == qualify(name)? {
+                return Err(Error::Invalid(format!("table \"{with}\" cannot take its own place")));
             }
-            Ok((Effect { changes, added, ..Effect::default() }, id))
+            let mut effect = Effect::default().without_table(catalog, name)?;
+            effect.changes.extend(catalog.rename_table(with, name)?);
+            Ok((effect, ()))
         })
     }
 

@@ -219,7 +219,7 @@ impl Shared {
             return self.invalid(format!("it has {expected} columns, and {} were given", columns.len()));
         }
         let rows = columns[0].len();
-        for (column, buffer) in self.definition.columns.iter().zip(columns) {
+        for (place, (column, buffer)) in self.definition.columns.iter().zip(columns).enumerate() {
             let name = &column.name;
             if buffer.ty() != column.kind || buffer.len() != rows {
                 return self.invalid(format!(
@@ -229,8 +229,7 @@ impl Shared {
                     buffer.ty()
                 ));
             }
-            let is_numbered = self.definition.auto_increment && self.is_key(name);
-            if buffer.nulls() > 0 && !column.nullable && !is_numbered {
+            if buffer.nulls() > 0 && !column.nullable && !self.definition.numbers_itself(place) {
                 let row = (0..rows).position(|row| !buffer.is_valid(row)).unwrap_or(0) as u64;
                 return self
                     .invalid(format!("row {}, column \"{name}\": NULL in a column without", first + row));
@@ -255,10 +254,6 @@ impl Shared {
             }
         }
         Ok(())
-    }
-
-    fn is_key(&self, name: &str) -> bool {
-        self.definition.primary_columns().iter().any(|&index| self.definition.columns[index].name == name)
     }
 }
 

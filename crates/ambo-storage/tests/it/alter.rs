@@ -743,6 +743,66 @@ fn a_crash_in_the_middle_leaves_one_or_the_other() {
     assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
 }
 
+/// Keeps away: a name without a table, or one that is both, after a crash while a table takes the place of another.
+#[test]
+fn a_table_takes_the_place_of_another_or_not() {
+    use ambo_storage::io::sim::{Fault, FaultKind, Op};
+    let mut seen = [0, 0];
+    for (op, is_settled) in [(Op::Write, false), (Op::Sync, false), (Op::Write, true), (Op::Sync, true)] {
+        for after in 0..12 {
+            let disk = SimDisk::new(after);
+            let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+            let sorted = |name: &str| {
+                let table = TableDefinition::new(name).column("id", Type::I64).column("x", Type::I64);
+                table.primary_key(&["id"]).sort_key(&["x"]).storage(Storage::Column)
+            };
+            for (name, rows) in [("t", 20i64), ("new", 5)] {
+                let table = engine.create_table(sorted(name)).unwrap();
+                let format = RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap();
+                for id in 0..rows {
+                    let row = [id.into(), (rows - id).into()];
+                    let (key, row) = (format.encode_key(&row, 0).unwrap(), format.encode_row(&row).unwrap());
+                    engine.put(table, &key, &row).unwrap();
+                }
+            }
+            if is_settled {
+                engine.settle().unwrap();
+            }
+            disk.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: true });
+            let done = engine.replace_table("t", "new").is_ok();
+            let settled = engine.settle().is_ok();
+            drop(engine);
+            let disk = disk.crash();
+            let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+            let names: Vec<_> =
+                engine.current().catalog.tables().map(|(_, table)| table.name.clone()).collect();
+            let replaced = names == ["main.t"];
+            assert!(replaced || names == ["main.t", "main.new"], "{names:?}");
+            assert!(replaced || !done);
+            seen[usize::from(replaced)] += 1;
+            let catalog = engine.current().catalog.clone();
+            let (table, _) = catalog.find("t").unwrap();
+            let count = rows(&engine.snapshot(), table).unwrap().len();
+            assert_eq!(count, if replaced { 5 } else { 20 }, "{op:?} {after} {settled}");
+            assert_eq!(catalog.indexes_of(table).count(), 1);
+            assert_sound(&engine);
+            // What was not replaced still can be.
+            if !replaced {
+                engine.replace_table("t", "new").unwrap();
+                assert_eq!(engine.current().catalog.tables().count(), 1);
+                assert_sound(&engine);
+            }
+            assert!(matches!(engine.replace_table("t", "t"), Err(Error::Invalid(_))));
+            assert!(matches!(engine.replace_table("t", "new"), Err(Error::NotFound(_))));
+            // And one without rows in the place of it.
+            let table = engine.create_or_replace_table(sorted("t")).unwrap();
+            assert_eq!(rows(&engine.snapshot(), table).unwrap(), []);
+            assert_sound(&engine);
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
+}
+
 /// Keeps away: rows that lose a value, or get another's, when columns come and go while others write and what is written is settled, merged and stored
 /// otherwise in the background.
 #[test]
