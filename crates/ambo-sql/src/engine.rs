@@ -3,6 +3,7 @@
 use std::{
     num::NonZeroUsize,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use ambo::Storage;
@@ -71,6 +72,19 @@ impl SqlOptions {
     }
 }
 
+/// Up to this size the smaller side of a join is one hash table that all threads share, made by one of them. Beyond, both sides are
+/// divided among the threads by their keys, which costs a copy of the larger one.
+const ONE_TABLE_BYTES: usize = 256 << 20;
+const ONE_TABLE_ROWS: usize = 4 << 20;
+
+/// Integer keys in a range of this width, or that are at least this share of their range, are looked up in an array instead of a hash
+/// table: four bytes for each number of the range.
+const DENSE_RANGE: usize = 1 << 20;
+const DENSE_SHARE: f64 = 0.02;
+
+/// How long the end of a database waits for threads that still work on statements which nobody waits for.
+const LEFT_ALONE: Duration = Duration::from_secs(5);
+
 /// See the module.
 pub(crate) struct SqlEngine {
     pub db: ambo::Database,
@@ -111,6 +125,10 @@ impl SqlEngine {
         options.sql_parser.map_string_types_to_utf8view = false;
         options.execution.parquet.schema_force_view_types = false;
         options.execution.time_zone = None;
+        options.optimizer.hash_join_single_partition_threshold = ONE_TABLE_BYTES;
+        options.optimizer.hash_join_single_partition_threshold_rows = ONE_TABLE_ROWS;
+        options.execution.perfect_hash_join_small_build_threshold = DENSE_RANGE;
+        options.execution.perfect_hash_join_min_key_density = DENSE_SHARE;
         Ok(SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
@@ -151,9 +169,12 @@ fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 
 impl Drop for SqlEngine {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // What still runs belongs to statements that nobody waits for.
-            runtime.shutdown_background();
+        let Some(runtime) = self.runtime.take() else { return };
+        // What still runs belongs to statements that nobody waits for. It holds the tables, so whoever opens the database again soon
+        // would find it in use.
+        match Handle::try_current() {
+            Ok(_) => runtime.shutdown_background(),
+            Err(_) => runtime.shutdown_timeout(LEFT_ALONE),
         }
     }
 }

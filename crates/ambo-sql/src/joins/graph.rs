@@ -2,7 +2,9 @@
 
 use datafusion::{
     common::{Column, JoinType, NullEquality, Result, tree_node::TreeNode},
-    logical_expr::{Expr, Join, LogicalPlan, LogicalPlanBuilder, utils::split_conjunction_owned},
+    logical_expr::{
+        BinaryExpr, Expr, Join, LogicalPlan, LogicalPlanBuilder, Operator, utils::split_conjunction_owned,
+    },
 };
 
 /// Relations and the conditions between them. A set of relations is a word: bit `i` is relation `i`.
@@ -138,7 +140,14 @@ impl Parts {
             }
         }
         self.equal.extend(join.on.iter().cloned());
-        self.filters.extend(join.filter.clone().into_iter().flat_map(split_conjunction_owned));
+        for filter in join.filter.clone().into_iter().flat_map(split_conjunction_owned) {
+            match filter {
+                Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+                    self.equal.push((*left, *right));
+                }
+                filter => self.filters.push(filter),
+            }
+        }
         true
     }
 }

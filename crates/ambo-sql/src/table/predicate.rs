@@ -82,6 +82,15 @@ impl Predicates {
         self.constant.is_empty() && self.dynamic.is_empty()
     }
 
+    /// What is to be asked, those first that left fewest rows so far.
+    fn checks(&mut self) -> Vec<&mut Check> {
+        let dynamic = self.dynamic.iter_mut().flat_map(|dynamic| dynamic.checks.iter_mut());
+        let mut checks: Vec<_> =
+            self.constant.iter_mut().chain(dynamic).filter(|check| check.is_worth_it()).collect();
+        checks.sort_by(|a, b| a.share().total_cmp(&b.share()));
+        checks
+    }
+
     /// What is asked of a unit before anything of it is decoded.
     pub(super) fn filters(&mut self, batches: &Batches) -> Result<Vec<UnitFilter>> {
         let mut filters = Vec::new();
@@ -94,11 +103,7 @@ impl Predicates {
 
     /// Leaves out the rows of a unit that do not fit. Returns whether any is left.
     pub(super) fn narrow(&mut self, unit: &mut Unit<'_>) -> Result<bool> {
-        let constant = self.constant.iter_mut();
-        for check in constant.chain(self.dynamic.iter_mut().flat_map(|dynamic| dynamic.checks.iter_mut())) {
-            if !check.is_worth_it() {
-                continue;
-            }
+        for check in self.checks() {
             let columns = unit.columns(&check.columns).map_err(outer)?;
             let Some(kept) = check.kept(columns)? else { continue };
             if kept.count_set_bits() == 0 {
@@ -114,10 +119,8 @@ impl Predicates {
         for dynamic in &mut self.dynamic {
             dynamic.refresh(&self.schema, None)?;
         }
-        let constant = self.constant.iter_mut();
-        for check in constant.chain(self.dynamic.iter_mut().flat_map(|dynamic| dynamic.checks.iter_mut())) {
+        for check in self.checks() {
             if batch.num_rows() > 0
-                && check.is_worth_it()
                 && let Some(kept) = check.kept(batch.project(&check.columns)?)?
             {
                 batch = filter_record_batch(&batch, &BooleanArray::new(kept, None))?;
@@ -216,8 +219,13 @@ impl Check {
         Ok(Self { expr, columns, schema, can_be_left: false, tried: 0, left: 0 })
     }
 
+    /// The share of rows that fitted so far; zero before any was tried.
+    fn share(&self) -> f64 {
+        self.left as f64 / self.tried.max(1) as f64
+    }
+
     fn is_worth_it(&self) -> bool {
-        !self.can_be_left || self.tried < TRIED || (self.left as f64) < self.tried as f64 * WORTH_IT
+        !self.can_be_left || self.tried < TRIED || self.share() < WORTH_IT
     }
 
     /// Which rows fit; `None` if all do.
