@@ -1,9 +1,10 @@
 """Does in SQLite and DuckDB what `ambo demo` did in Ambo, and writes down how long it took.
 
-    peers.py FIGURES DATA RESULT
+    peers.py FIGURES DATA RESULT SCRATCH
 
 FIGURES is the JSON file of `ambo demo`, which says what to do (`plan`: tables, keys, statements, numbers of operations), DATA the
-directory with the CSV files, RESULT the JSON file to write: `engines`, each in the form that Ambo's have, and `missing`, with reasons.
+directory with the CSV files, RESULT the JSON file to write: `engines`, each in the form that Ambo's have, and `missing`, with reasons. The
+databases are made in SCRATCH, which should be on the disk that Ambo's was on, and removed.
 
 Times are taken in this process around execution and fetching, so Python's calls are in them. How much that is, `call` says: the time of
 `select 1` and of a loop that does nothing.
@@ -166,7 +167,7 @@ def call(engine):
 
 
 def points(engine, plan):
-    keys = plan["keys"][: plan["points"]["count"]]
+    keys = [[key] for key in plan["keys"][: plan["points"]["count"]]]
     rounds = [each(engine, plan["points"]["sql"], keys) for _ in range(plan["points"]["rounds"])]
     found = sum(len(engine.run(plan["points"]["sql"], key)) for key in keys)
     assert found == len(keys), f"{engine.name} found {found} of {len(keys)} flights"
@@ -176,7 +177,7 @@ def points(engine, plan):
 def updates(engine, plan, kind):
     part = plan["updates"][kind]
     keys = plan["keys"][part["from"] : part["from"] + part["count"]]
-    return each(engine, plan["updates"]["sql"], [[value % 60] + key for value, key in enumerate(keys)])
+    return each(engine, plan["updates"]["sql"], [[value % 60, key] for value, key in enumerate(keys)])
 
 
 def dashboards(engine, plan):
@@ -194,7 +195,7 @@ def dashboards(engine, plan):
 def conflict(engine, plan):
     """Two transactions that write: other rows, then the same row. What the second one is told, and when."""
     sql, take = plan["sql"], plan["sql"]["take"]
-    one, two = plan["keys"][:2]
+    one, two = [[key] for key in plan["keys"][:2]]
     first, second = engine.another(), engine.another()
     if isinstance(engine, Sqlite):
         second.run("pragma busy_timeout = 0")  # To be told rather than to wait.
@@ -266,8 +267,8 @@ class Together:
         keys, picks, popular = self.plan["keys"], self.plan["picks"], self.plan["popular"]
         booked = cancelled = conflicts = turn = 0
         while not self.stop.is_set():
-            pick = picks[(turn + booker * len(picks) // 2) % len(picks)]
-            key, number = keys[pick], [booker, turn]
+            pick = picks[(turn + booker * len(picks) // self.plan["bookers"]) % len(picks)]
+            key, number = [keys[pick]], [booker, turn]
             conflicts += self.transact(
                 engine, [(self.sql["free"], key), (self.sql["take"], key), (self.sql["book"], number + key + ["demo"])]
             )
@@ -281,7 +282,7 @@ class Together:
     def read(self, engine, _):
         keys, sql, reads = self.plan["keys"], self.plan["points"]["sql"], 0
         while not self.stop.is_set():
-            if len(engine.run(sql, keys[reads % len(keys)])) != 1:
+            if len(engine.run(sql, [keys[reads % len(keys)]])) != 1:
                 raise AssertionError("a flight was not found")
             reads += 1
         self.count(reads=reads)
@@ -351,13 +352,12 @@ def measure(kind, plan, data, directory):
 
 
 def main():
-    figures_path, data, result_path = sys.argv[1:]
+    figures_path, data, result_path, scratch = sys.argv[1:]
     with open(figures_path) as file:
         plan = json.load(file)["plan"]
     result = {"engines": [], "missing": []}
     gc.disable()
-    # Beside the data, so that all engines write to the same file system.
-    directory = tempfile.mkdtemp(prefix="peers-", dir=data)
+    directory = tempfile.mkdtemp(prefix="peers-", dir=scratch)
     try:
         for kind in (Sqlite, Duckdb):
             if kind is Duckdb and not duckdb:
