@@ -174,10 +174,37 @@ def points(engine, plan):
     return min(rounds, key=lambda round: round["seconds"])
 
 
-def updates(engine, plan, kind):
+def updates(engine, plan, kind, round=0):
     part = plan["updates"][kind]
-    keys = plan["keys"][part["from"] : part["from"] + part["count"]]
+    start = part["from"] + round * part["count"]
+    keys = plan["keys"][start : start + part["count"]]
     return each(engine, plan["updates"]["sql"], [[value % 60, key] for value, key in enumerate(keys)])
+
+
+class DurableUpdates:
+    """Updates that wait for the disk, in rounds at several moments, and what a bare write and sync took then."""
+
+    def __init__(self, plan, path):
+        self.plan, self.path, self.rounds, self.bare = plan, path + ".sync", [], []
+
+    def round(self, engine):
+        self.bare.append(self.bare_syncs())
+        self.rounds.append(updates(engine, self.plan, "durable", len(self.rounds)))
+
+    def bare_syncs(self):
+        took = []
+        with open(self.path, "wb", buffering=0) as file:
+            for _ in range(25):
+                start = perf_counter()
+                file.write(bytes(4096))
+                (os.fdatasync if hasattr(os, 'fdatasync') else os.fsync)(file.fileno())
+                took.append(perf_counter() - start)
+        os.remove(self.path)
+        return micros(took, 0.5)
+
+    def best(self):
+        assert len(self.rounds) == self.plan["updates"]["durable"]["rounds"]
+        return {**min(self.rounds, key=lambda round: round["p50_us"]), "bare_us": min(self.bare)}
 
 
 def dashboards(engine, plan):
@@ -337,15 +364,20 @@ def measure(kind, plan, data, directory):
     figures["load"] = load(engine, plan, data)
     figures["bytes"] = sum(os.path.getsize(file) for file in engine.files() if os.path.exists(file))
     figures["call"] = call(engine)
+    durable = DurableUpdates(plan, path)
+    durable.round(engine)
     figures["points"] = points(engine, plan)
-    figures["updates"] = {"durable": updates(engine, plan, "durable")}
+    durable.round(engine)
     engine.close()
     engine = opened(False)
-    figures["updates"]["off"] = updates(engine, plan, "off")
+    off = updates(engine, plan, "off")
     engine.close()
     engine = opened(True)
     figures["dashboards"] = dashboards(engine, plan)
+    durable.round(engine)
     figures["conflict"] = conflict(engine, plan)
+    durable.round(engine)
+    figures["updates"] = {"durable": durable.best(), "off": off}
     figures["together"] = Together(engine, plan).run()
     engine.close()
     return figures

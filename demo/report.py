@@ -34,7 +34,7 @@ def rate(engine, what):
 
 
 def micros(value):
-    return f"{value:,.1f} µs" if value < 100 else f"{value:,.0f} µs" if value < 10_000 else f"{value / 1000:,.1f} ms"
+    return f"{value:,.1f} µs" if value < 100 else f"{value:,.0f} µs" if value < 1000 else f"{value / 1000:,.2f} ms"
 
 
 def millis(value):
@@ -203,6 +203,7 @@ def method(comparison, plan):
     )
     empty = max([engine["call"]["empty_us"] for engine in comparison.peers], default=0)
     parse = next((engine["load"]["parse_seconds"] for engine in comparison.peers if engine["name"] == "SQLite"), None)
+    bare = ", ".join(f"{micros(engine['updates']['durable']['bare_us'])} ({name})" for name, engine in zip(comparison.labels, comparison.engines))
     points, updates = plan["points"], plan["updates"]
     lines = [
         "One run, one machine, one engine after the other: repeat it with <code>make demo</code> before you trust a difference of some tenths.",
@@ -213,10 +214,11 @@ def method(comparison, plan):
         f"<b>The others are driven from Python</b>, Ambo from Rust, in its own process; all times are taken around the call. What a call costs that asks for "
         f"nothing, <code>select 1</code>: {calls}. Much of that is the engine's own; measuring adds {empty:.2f} µs. "
         "At once, the four threads of the others also share Python's interpreter lock while they are not inside of the engine.",
-        f"Point reads: {points['count']:,}, the fastest of {points['rounds']} rounds, median of a call. Changes: {updates['off']['count']:,} and "
-        f"{updates['durable']['count']:,}, median. Dashboards: median of {plan['repeats']}, summed up. At once: {plan['bookers']} threads that book and cancel "
+        f"Point reads: {points['count']:,}, median of the fastest of {points['rounds']} rounds. Changes: {updates['off']['count']:,}, median; to the disk "
+        f"{updates['durable']['count']:,} at each of {updates['durable']['rounds']} moments, median of the fastest, beside which a bare write and sync of 4 KiB took "
+        f"{bare}. Dashboards: median of {plan['repeats']}, summed up. At once: {plan['bookers']} threads that book and cancel "
         f"(a SELECT, an UPDATE and an INSERT in a transaction, to the disk), one that reads by key, one that asks the dashboards and audits after each, for "
-        f"{plan['seconds']:.0f} s. A flight that another is booking is waited for in SQLite (<code>begin immediate</code>), tried again in Ambo and DuckDB.",
+        f"{plan['seconds']:.0f} s; how an engine divides the machine among them is its own affair, so more of one may be less of another. A flight that another is booking is waited for in SQLite (<code>begin immediate</code>), tried again in Ambo and DuckDB.",
         "SQLite’s tables are <code>without rowid</code>, clustered by key, and analysed; its module has no reader for CSV: "
         + (f"Python parses the files, which alone takes {seconds(parse)} of its load. " if parse is not None else "")
         + "DuckDB’s key is an index beside the rows. Ambo’s btree tables hold rows in pages, its column tables encoded columns in segments; "

@@ -8,7 +8,10 @@
 # compared or drawn is left out; the page says so.
 set -euo pipefail
 
-demo_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# Paths from the root of the checkout: they are shown.
+[[ ${1:-/} == /* ]] || set -- "$PWD/$1"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+demo_dir=demo
 data_dir=$demo_dir/data
 real_dir=$data_dir/nycflights13
 made_up_dir=$data_dir/made-up
@@ -40,7 +43,7 @@ fetch() {
 # Prints the Python that compares and draws: one with the packages if they can be had. Fails without any.
 find_python() {
     has_python || return 1
-    local python=$venv_dir/bin/python
+    local python=$PWD/$venv_dir/bin/python
     if [[ -x $python ]] && "$python" -c 'import duckdb, matplotlib' 2>/dev/null; then
         echo "$python"
         return
@@ -58,7 +61,7 @@ find_python() {
 
 # Where cargo puts this workspace's programs, which need not be below it.
 target_dir() {
-    (cd "$demo_dir" && "${CARGO:-cargo}" metadata --format-version 1 --no-deps) |
+    "${CARGO:-cargo}" metadata --format-version 1 --no-deps |
         sed 's/.*"target_directory":"\([^"]*\)".*/\1/'
 }
 

@@ -63,8 +63,8 @@ pub fn workload(workload: &workload::Report) -> [String; 4] {
             count(workload.cancelled)
         ),
         format!(
-            "({} conflicts, all retried), while a third read {} flights by their keys",
-            count(workload.conflicts),
+            "({}), while a third read {} flights by their keys",
+            conflicts(workload.conflicts),
             count(workload.reads)
         ),
         format!(
@@ -74,6 +74,14 @@ pub fn workload(workload: &workload::Report) -> [String; 4] {
         ),
         format!("and audited {} times: no seat was ever lost or sold twice", count(workload.audits)),
     ]
+}
+
+fn conflicts(number: u64) -> String {
+    match number {
+        0 => "no conflict".to_owned(),
+        1 => "1 conflict, retried".to_owned(),
+        number => format!("{} conflicts, all retried", count(number)),
+    }
 }
 
 /// What went on while the storage changed.
@@ -90,10 +98,10 @@ pub fn online(online: &online::Report) -> Vec<String> {
             duration(online.slowest_read)
         ),
         format!(
-            "and {} bookings, all found afterwards, the slowest in {} ({} conflicts, retried)",
+            "and {} bookings, all found afterwards, the slowest in {} ({})",
             count(online.booked),
             duration(online.slowest_booking),
-            count(online.conflicts)
+            conflicts(online.conflicts)
         ),
     ]);
     lines

@@ -1,5 +1,7 @@
 //! The steps that the comparison measures, in a database of their own. `demo/peers.py` does the same in other engines.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,11 +11,13 @@ use serde_json::{Value as Json, json};
 use super::clerk::{FREE, TAKE};
 use super::dashboards::DASHBOARDS;
 use super::office::{Office, database};
-use super::plan::{DURABLE_UPDATES, POINT, POINTS, Picks, REPEATS, RESET, ROUNDS, UPDATE, UPDATES};
+use super::plan::{
+    DURABLE_ROUNDS, DURABLE_UPDATES, POINT, POINTS, Picks, REPEATS, RESET, ROUNDS, UPDATE, UPDATES,
+};
 use super::timing::Times;
 use super::{broken, directory_bytes, tables, workload};
 use crate::engine::{Access, Durability, Store, Tuning};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 const CALLS: usize = 5000;
 
@@ -27,17 +31,21 @@ pub fn measure(dir: &Path, data: &Path, storage: &str, time: Duration, tuning: &
     let office = Office::open(dir, &durable)?;
     let picks = Picks::among(&office.ids);
     let call = call(&office)?;
+    let mut durable_updates = DurableUpdates::default();
+    durable_updates.round(&office, &picks)?;
     let points = points(&office, &picks)?;
-    let durable_updates = updates(&office, &picks, 0, DURABLE_UPDATES)?;
+    durable_updates.round(&office, &picks)?;
     office.close()?;
 
     let office = Office::open(dir, &off)?;
-    let updates = updates(&office, &picks, DURABLE_UPDATES, UPDATES)?;
+    let updates = updates(&office, &picks, DURABLE_ROUNDS * DURABLE_UPDATES, UPDATES)?;
     office.close()?;
 
     let office = Office::open(dir, &durable)?;
     let dashboards = dashboards(&office)?;
+    durable_updates.round(&office, &picks)?;
     let conflict = conflict(&office, &picks)?;
+    durable_updates.round(&office, &picks)?;
     let together = workload::run(&office, &picks, 0, time)?;
     office.check()?;
     office.close()?;
@@ -49,7 +57,7 @@ pub fn measure(dir: &Path, data: &Path, storage: &str, time: Duration, tuning: &
         "bytes": bytes,
         "call": call,
         "points": points.to_json(),
-        "updates": { "durable": durable_updates.to_json(), "off": updates.to_json() },
+        "updates": { "durable": durable_updates.to_json()?, "off": updates.to_json() },
         "dashboards": dashboards,
         "conflict": conflict,
         "together": together.to_json(),
@@ -70,7 +78,7 @@ fn load(dir: &Path, data: &Path, storage: &str, tuning: &Tuning) -> Result<Json>
 
 /// What a call costs that asks for nothing, and what the measuring does.
 fn call(office: &Office) -> Result<Json> {
-    let empty = Times::of(0..CALLS, |_| Ok::<_, crate::failure::Failure>(()))?;
+    let empty = Times::of(0..CALLS, |_| Ok::<_, Failure>(()))?;
     let mut connection = office.db.connect();
     let mut select = office.or_fail(connection.prepare("select 1"))?;
     let calls =
@@ -116,6 +124,49 @@ fn updates(office: &Office, picks: &Picks, from: usize, count: usize) -> Result<
         true => Ok(times),
         false => Err(broken(format!("{changed} of {} flights were changed", times.count()))),
     }
+}
+
+/// Updates that wait for the disk, and what a bare write and sync took at the same moments.
+#[derive(Default)]
+struct DurableUpdates {
+    rounds: usize,
+    best: Option<Times>,
+    bare: Option<Times>,
+}
+
+impl DurableUpdates {
+    fn round(&mut self, office: &Office, picks: &Picks) -> Result<()> {
+        let bare = bare_syncs(&office.store.dir)?;
+        let times = updates(office, picks, self.rounds * DURABLE_UPDATES, DURABLE_UPDATES)?;
+        self.rounds += 1;
+        for (best, times) in [(&mut self.bare, bare), (&mut self.best, times)] {
+            if best.as_ref().is_none_or(|best| times.median() < best.median()) {
+                *best = Some(times);
+            }
+        }
+        Ok(())
+    }
+
+    fn to_json(&self) -> Result<Json> {
+        match (&self.best, &self.bare, self.rounds) {
+            (Some(best), Some(bare), DURABLE_ROUNDS) => {
+                let mut figures = best.to_json();
+                figures["bare_us"] = bare.to_json()["p50_us"].take();
+                Ok(figures)
+            }
+            _ => Err(broken("a round of durable updates was left out")),
+        }
+    }
+}
+
+/// Writes blocks of 4 KiB to a file on the database's disk, and waits for each to be there.
+fn bare_syncs(dir: &Path) -> Result<Times> {
+    let path = dir.with_extension("sync");
+    let fail = |error: std::io::Error| Failure::file(&path, &error);
+    let mut file = File::create(&path).map_err(fail)?;
+    let times = Times::of(0..25, |_| file.write_all(&[1; 4096]).and_then(|()| file.sync_data()));
+    std::fs::remove_file(&path).map_err(fail)?;
+    times.map_err(fail)
 }
 
 fn dashboards(office: &Office) -> Result<Vec<Json>> {

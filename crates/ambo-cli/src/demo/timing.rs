@@ -38,6 +38,11 @@ impl Times {
         self.each.len()
     }
 
+    /// The time below which half of them stayed.
+    pub fn median(&self) -> Duration {
+        percentile(&self.each, 50)
+    }
+
     pub fn to_json(&self) -> Json {
         let micros = |percent| percentile(&self.each, percent).as_secs_f64() * 1e6;
         json!({

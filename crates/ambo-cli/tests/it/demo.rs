@@ -58,7 +58,8 @@ fn the_tour() {
     assert_sound(&db);
     assert!(!scratch.path("db-column").exists() && !scratch.path("db-btree").exists());
     // Whoever looks around afterwards finds what the page tells.
-    let total = ambo(&[&db, "-c", "select (select sum(seats_free) from flights) + (select count(*) from bookings)"]);
+    let total =
+        ambo(&[&db, "-c", "select (select sum(seats_free) from flights) + (select count(*) from bookings)"]);
     assert_eq!(total.ok().trim(), (40_000 * 200).to_string());
 }
 
