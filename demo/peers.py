@@ -6,8 +6,8 @@ FIGURES is the JSON file of `ambo demo`, which says what to do (`plan`: tables, 
 directory with the CSV files, RESULT the JSON file to write: `engines`, each in the form that Ambo's have, and `missing`, with reasons. The
 databases are made in SCRATCH, which should be on the disk that Ambo's was on, and removed.
 
-Times are taken in this process around execution and fetching, so Python's calls are in them. How much that is, `call` says: the time of
-`select 1` and of a loop that does nothing.
+Times are taken in this process around execution and fetching, so Python's calls are in them. How much that is, `call` says: the time of a
+statement with as many parameters and columns as a point read that reads nothing, and of the measuring itself.
 """
 
 import csv
@@ -32,7 +32,6 @@ class Sqlite:
 
     name = "SQLite"
     version = sqlite3.sqlite_version
-    conflicts = (sqlite3.OperationalError,)
     begin = "begin immediate"  # What its manual advises for transactions that write.
 
     def __init__(self, path, durable, threads):
@@ -42,11 +41,18 @@ class Sqlite:
         for pragma in ("journal_mode = wal", "cache_size = -1048576", f"synchronous = {'full' if durable else 'off'}"):
             self.connection.execute(f"pragma {pragma}").fetchall()
 
+    @staticmethod
+    def is_conflict(error):
+        return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
     def another(self):
         return Sqlite(self.path, self.durable, None)
 
     def create(self, sql):
-        self.run(sql + (" without rowid" if "primary key" in sql else ""))
+        if "bigint primary key" in sql:
+            self.run(sql.replace("bigint primary key", "integer primary key"))  # Its own number of the row.
+        else:
+            self.run(sql + " without rowid")
 
     def load(self, table, path):
         """Python reads the CSV, for the module has no reader of its own. Returns the seconds of that, measured by themselves, too."""
@@ -84,7 +90,6 @@ class Duckdb:
 
     name = "DuckDB"
     version = duckdb and duckdb.__version__
-    conflicts = duckdb and (duckdb.TransactionException,)
     begin = "begin"
 
     def __init__(self, path, durable, threads, database=None):
@@ -96,6 +101,10 @@ class Duckdb:
         self.run(f"set threads = {threads}")
         if not durable:
             self.run("set fsync_mode = 'NONE'")
+
+    @staticmethod
+    def is_conflict(error):
+        return isinstance(error, duckdb.TransactionException)
 
     def another(self):
         return Duckdb(self.path, None, None, self.connection)
@@ -131,16 +140,25 @@ def micros(seconds, part):
     return round(ordered[min(int(len(ordered) * part), len(ordered) - 1)] * 1e6, 2)
 
 
-def each(engine, sql, rows):
-    """Runs a statement with each of the values; how long each took, and all."""
+def timed(engine, sql, rows):
+    """Runs a statement with each of the values; how long each took."""
     took, run = [], engine.run
-    begin = perf_counter()
     for values in rows:
         start = perf_counter()
         run(sql, values)
         took.append(perf_counter() - start)
-    seconds = perf_counter() - begin
-    return {"count": len(took), "seconds": seconds, "p50_us": micros(took, 0.5), "p99_us": micros(took, 0.99)}
+    return took
+
+
+def each(engine, sql, rows):
+    """As `timed`, in few numbers."""
+    start = perf_counter()
+    took = timed(engine, sql, rows)
+    return summary(took, perf_counter() - start)
+
+
+def summary(took, seconds):
+    return {"count": len(took), "seconds": seconds, **{f"p{part}_us": micros(took, part / 100) for part in (10, 50, 99)}}
 
 
 def load(engine, plan, data):
@@ -156,14 +174,14 @@ def load(engine, plan, data):
     return {"seconds": seconds, "parse_seconds": parse, "rows": rows}
 
 
-def call(engine):
-    """What a call costs that asks for nothing, and what the measuring does."""
-    count = 5000
+def call(engine, plan):
+    """What a call costs that reads nothing, and what the measuring does."""
+    count = plan["call"]["count"]
     start = perf_counter()
     for _ in range(count):
         perf_counter()
     empty = perf_counter() - start
-    return {"empty_us": round(empty / count * 1e6, 3), "p50_us": each(engine, "select 1", [()] * count)["p50_us"]}
+    return {"empty_us": round(empty / count * 1e6, 3), "p50_us": each(engine, plan["call"]["sql"], [[1]] * count)["p50_us"]}
 
 
 def points(engine, plan):
@@ -174,37 +192,38 @@ def points(engine, plan):
     return min(rounds, key=lambda round: round["seconds"])
 
 
-def updates(engine, plan, kind, round=0):
+def changes(plan, kind, round=0):
+    """The values of updates, and their keys."""
     part = plan["updates"][kind]
     start = part["from"] + round * part["count"]
-    keys = plan["keys"][start : start + part["count"]]
-    return each(engine, plan["updates"]["sql"], [[value % 60, key] for value, key in enumerate(keys)])
+    return [[value % 60, key] for value, key in enumerate(plan["keys"][start : start + part["count"]])]
 
 
 class DurableUpdates:
     """Updates that wait for the disk, in rounds at several moments, and what a bare write and sync took then."""
 
     def __init__(self, plan, path):
-        self.plan, self.path, self.rounds, self.bare = plan, path + ".sync", [], []
+        self.plan, self.path, self.rounds, self.took, self.bare = plan, path + ".sync", 0, [], []
 
     def round(self, engine):
-        self.bare.append(self.bare_syncs())
-        self.rounds.append(updates(engine, self.plan, "durable", len(self.rounds)))
+        self.bare += self.bare_syncs()
+        self.took += timed(engine, self.plan["updates"]["sql"], changes(self.plan, "durable", self.rounds))
+        self.rounds += 1
 
     def bare_syncs(self):
-        took = []
+        sync, took = getattr(os, "fdatasync", os.fsync), []
         with open(self.path, "wb", buffering=0) as file:
             for _ in range(25):
                 start = perf_counter()
                 file.write(bytes(4096))
-                (os.fdatasync if hasattr(os, 'fdatasync') else os.fsync)(file.fileno())
+                sync(file.fileno())
                 took.append(perf_counter() - start)
         os.remove(self.path)
-        return micros(took, 0.5)
+        return took
 
-    def best(self):
-        assert len(self.rounds) == self.plan["updates"]["durable"]["rounds"]
-        return {**min(self.rounds, key=lambda round: round["p50_us"]), "bare_us": min(self.bare)}
+    def all(self):
+        assert self.rounds == self.plan["updates"]["durable"]["rounds"]
+        return {**summary(self.took, sum(self.took)), "bare_p10_us": micros(self.bare, 0.1)}
 
 
 def dashboards(engine, plan):
@@ -239,12 +258,11 @@ def conflict(engine, plan):
             first.run("commit")
             after_commit = True
             second.run("commit")
-        except engine.conflicts as error:
+        except Exception as error:
+            if not engine.is_conflict(error):
+                raise
             told = str(error).strip().split("\n")[0]
-            try:
-                second.run("rollback")
-            except engine.conflicts + ((duckdb.Error,) if duckdb else ()):
-                pass
+            roll_back(second)
             if not after_commit:
                 first.run("commit")
         return {"told": told, "at": "COMMIT" if after_commit else "UPDATE"} if told else {"told": None, "at": None}
@@ -255,6 +273,14 @@ def conflict(engine, plan):
     for connection in (first, second):
         connection.close()
     return outcome
+
+
+def roll_back(engine):
+    try:
+        engine.run("rollback")
+    except Exception as error:  # It had rolled back by itself.
+        if "transaction" not in str(error):
+            raise
 
 
 class Together:
@@ -283,12 +309,11 @@ class Together:
                     engine.run(sql, values)
                 engine.run("commit")
                 return conflicts
-            except engine.conflicts:
+            except Exception as error:
+                if not engine.is_conflict(error):
+                    raise
                 conflicts += 1
-                try:
-                    engine.run("rollback")
-                except Exception:  # It had rolled back by itself.
-                    pass
+                roll_back(engine)
 
     def book(self, engine, booker):
         keys, picks, popular = self.plan["keys"], self.plan["picks"], self.plan["popular"]
@@ -363,21 +388,21 @@ def measure(kind, plan, data, directory):
     engine = opened(True)
     figures["load"] = load(engine, plan, data)
     figures["bytes"] = sum(os.path.getsize(file) for file in engine.files() if os.path.exists(file))
-    figures["call"] = call(engine)
+    figures["call"] = call(engine, plan)
     durable = DurableUpdates(plan, path)
     durable.round(engine)
     figures["points"] = points(engine, plan)
     durable.round(engine)
     engine.close()
     engine = opened(False)
-    off = updates(engine, plan, "off")
+    off = each(engine, plan["updates"]["sql"], changes(plan, "off"))
     engine.close()
     engine = opened(True)
     figures["dashboards"] = dashboards(engine, plan)
     durable.round(engine)
     figures["conflict"] = conflict(engine, plan)
     durable.round(engine)
-    figures["updates"] = {"durable": durable.best(), "off": off}
+    figures["updates"] = {"durable": durable.all(), "off": off}
     figures["together"] = Together(engine, plan).run()
     engine.close()
     return figures

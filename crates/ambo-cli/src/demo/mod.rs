@@ -76,6 +76,8 @@ struct Account {
     online: online::Report,
     death: death::Report,
     picks: Picks,
+    /// How many processes wanted to run in the minute before the tour, if the system tells.
+    load_average: Option<f64>,
     total: Duration,
 }
 
@@ -103,6 +105,7 @@ pub fn run(arguments: &DemoArguments, tuning: &Tuning, out: &mut Output) -> Resu
 
 fn tour(arguments: &DemoArguments, tuning: &Tuning, stage: &mut Stage<'_>) -> Result<Account> {
     let (dir, start) = (arguments.dir.as_path(), Instant::now());
+    let load_average = load_average();
     let time = Duration::from_secs_f64(arguments.seconds);
     stage.step("CSV files become tables")?;
     let (load, disk_bytes) = load(arguments, tuning, stage)?;
@@ -142,6 +145,7 @@ fn tour(arguments: &DemoArguments, tuning: &Tuning, stage: &mut Stage<'_>) -> Re
         online,
         death,
         picks,
+        load_average,
         total: start.elapsed(),
     })
 }
@@ -198,6 +202,7 @@ fn remove(dir: &Path) -> Result<()> {
 fn figures(arguments: &DemoArguments, account: &Account, engines: Vec<Json>) -> Json {
     json!({
         "source": account.source,
+        "load_average": account.load_average,
         "plan": account.picks.to_json(account.rows, arguments.seconds),
         "engines": engines,
         "tour": {
@@ -213,6 +218,11 @@ fn figures(arguments: &DemoArguments, account: &Account, engines: Vec<Json>) -> 
             "seconds": account.total.as_secs_f64(),
         },
     })
+}
+
+fn load_average() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split(' ').next()?.parse().ok()
 }
 
 /// The file is there when it is whole.

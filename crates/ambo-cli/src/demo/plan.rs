@@ -11,6 +11,9 @@ use crate::bench::mix;
 
 /// A point read.
 pub const POINT: &str = "select dep_delay, arr_delay, tailnum, origin, dest from flights where id = ?";
+/// As many parameters and columns, but no table: what a call costs.
+pub const CALL: &str = "select 1, 2, 'N14228', 'EWR', 'IAH' where 1 = ?";
+pub const CALLS: usize = 2000;
 /// A change of one row, which commits.
 pub const UPDATE: &str = "update flights set arr_delay = ? where id = ?";
 /// Puts all seats of a flight on sale again.
@@ -20,7 +23,7 @@ pub const POINTS: usize = 5000;
 pub const ROUNDS: usize = 3;
 /// Updates that do not wait for the disk.
 pub const UPDATES: usize = 3000;
-/// Updates of a round that do, and rounds. A disk is not as fast at every moment, so they are spread over the steps, and the fastest counts.
+/// Updates of a round that do, and rounds. A disk is not as fast at every moment, so they are spread over the steps.
 pub const DURABLE_UPDATES: usize = 75;
 pub const DURABLE_ROUNDS: usize = 4;
 /// How often each dashboard is asked; the median counts.
@@ -73,6 +76,7 @@ impl Picks {
             "seconds": seconds,
             "total": flights * SEATS,
             "repeats": REPEATS,
+            "call": { "sql": CALL, "count": CALLS },
             "points": { "sql": POINT, "count": POINTS, "rounds": ROUNDS },
             "updates": {
                 "sql": UPDATE,

@@ -13,6 +13,7 @@ pub fn percentile(times: &[Duration], percent: usize) -> Duration {
 }
 
 /// How long operations took, each and all.
+#[derive(Default)]
 pub struct Times {
     pub all: Duration,
     each: Vec<Duration>,
@@ -38,9 +39,10 @@ impl Times {
         self.each.len()
     }
 
-    /// The time below which half of them stayed.
-    pub fn median(&self) -> Duration {
-        percentile(&self.each, 50)
+    /// These, and then those.
+    pub fn extend(&mut self, others: Self) {
+        self.all += others.all;
+        self.each.extend(others.each);
     }
 
     pub fn to_json(&self) -> Json {
@@ -48,6 +50,7 @@ impl Times {
         json!({
             "count": self.each.len(),
             "seconds": self.all.as_secs_f64(),
+            "p10_us": micros(10),
             "p50_us": micros(50),
             "p99_us": micros(99),
         })
