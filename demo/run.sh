@@ -92,7 +92,7 @@ else
 fi
 
 python=$(find_python) || python=
-rm -rf "$database" "$figures" "$peers"
+rm -rf "$database" "$figures" "$peers" "$demo_dir"/report.html "$demo_dir"/report-*.png
 clean
 "$ambo" demo "$database" "$csv_dir" --source "$source" --figures "$figures"
 
