@@ -55,6 +55,7 @@ find_python() {
         echo "$python"
     else
         say "That did not work: no network, no PyPI, no wheels for this Python, or no venv. The page does without."
+        rm -rf "$venv_dir" # So that half of one is not in the way of the next run.
         echo python3
     fi
 }
