@@ -214,7 +214,10 @@ pub enum Command {
     /// Write made-up flights, the same on every machine
     #[command(hide = true)]
     DemoData {
-        /// The CSV file to write
-        file: PathBuf,
+        /// The directory for the CSV files
+        dir: PathBuf,
+        /// How many flights
+        #[arg(long, value_name = "N", default_value_t = demo::data::FLIGHTS, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+        flights: u64,
     },
 }

@@ -75,7 +75,7 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
         Command::CrashWriter(arguments) => crash::writer::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments, tuning, out),
         Command::DemoWriter(arguments) => demo::writer::run(&arguments),
-        Command::DemoData { file } => demo::flights::write(&file),
+        Command::DemoData { dir, flights } => demo::data::write(&dir, flights),
     }
 }
 

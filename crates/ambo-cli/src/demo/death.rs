@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::bookings::Office;
+use serde_json::{Value as Json, json};
+
 use super::broken;
-use super::writer::{SELLERS, TICKETS, count_key, ticket, ticket_key};
+use super::office::Office;
+use super::stage::Stage;
+use super::writer::{FIRST_SELLER, SELLERS, flight, passenger};
 use crate::crash::victim;
-use crate::engine::{Access, OrFail, Store, Tuning};
+use crate::engine::{Access, Store, Tuning};
 use crate::failure::Result;
 use crate::output;
 
@@ -27,7 +30,7 @@ pub struct Report {
 }
 
 /// Lives, dies, reopens, compares, checks.
-pub fn run(dir: &Path, tuning: &Tuning) -> Result<Report> {
+pub fn run(stage: &mut Stage<'_>, dir: &Path, tuning: &Tuning) -> Result<Report> {
     let words = ["demo-writer".to_string(), dir.display().to_string()];
     let lines = victim::run_and_kill(&words, LIFE)?;
     let mut acknowledged = BTreeMap::new();
@@ -40,15 +43,19 @@ pub fn run(dir: &Path, tuning: &Tuning) -> Result<Report> {
     let start = Instant::now();
     let store = Store::open(dir, Access::Write, tuning)?;
     let reopen = start.elapsed();
-    let unsaid = compare(&store, &acknowledged)?;
-    Office::open(&store)?.audit(&store)?;
+    let office = Office::of(store)?;
+    let mut connection = office.db.connect();
+    let sql = format!(
+        "select seller, count(*) as tickets, max(number) as last from bookings where seller >= {FIRST_SELLER} \
+         group by seller order by seller"
+    );
+    stage.run(&mut connection, &sql)?;
+    let unsaid = compare(&office, &acknowledged)?;
+    office.audit(&mut connection)?;
     let start = Instant::now();
-    let check = store.db.check().or_fail(dir)?;
+    let check = office.check()?;
     let check_time = start.elapsed();
-    if let Some(problem) = check.problems.first() {
-        return Err(broken(problem.clone()));
-    }
-    let recovery = store.db.recovery();
+    let recovery = office.db.recovery();
     let report = Report {
         acknowledged: acknowledged.values().sum(),
         unsaid,
@@ -67,35 +74,50 @@ pub fn run(dir: &Path, tuning: &Tuning) -> Result<Report> {
             output::count(check.pages)
         ),
     };
-    store.close()?;
+    drop(connection);
+    office.close()?;
     Ok(report)
 }
 
-/// All acknowledged tickets are there, at most one more of each seller, and the counts agree with the tickets.
-fn compare(store: &Store, acknowledged: &BTreeMap<u64, u64>) -> Result<u64> {
-    let tickets = store.table(TICKETS)?;
+/// All acknowledged tickets are there, at most one more of each seller, each as it was sold, and none besides.
+fn compare(office: &Office, acknowledged: &BTreeMap<u64, u64>) -> Result<u64> {
+    let mut connection = office.db.connect();
     let mut unsaid = 0;
     for seller in 0..SELLERS {
         let promised = acknowledged.get(&seller).copied().unwrap_or_default();
-        let count = tickets.get(&count_key(seller)).or_fail(&store.dir)?;
-        let count = count
-            .and_then(|text| String::from_utf8(text.to_vec()).ok()?.parse::<u64>().ok())
-            .unwrap_or_default();
+        let number = FIRST_SELLER + seller as i64;
+        let sql = "select number, flight_id, passenger from bookings where seller = ? order by number";
+        let rows =
+            connection.query(sql, (number,)).and_then(|rows| rows.map(|row| row?.into_values()).collect());
+        let found: Vec<(u64, i64, String)> = office.or_fail(rows)?;
+        let count = found.len() as u64;
         if !(promised..=promised + 1).contains(&count) {
             return Err(broken(format!(
                 "seller {seller} acknowledged {promised} tickets, the database has {count}"
             )));
         }
-        for number in 1..=count + 1 {
-            let found = tickets.get(&ticket_key(seller, number)).or_fail(&store.dir)?;
-            let expected = (number <= count).then(|| ticket(seller, number));
-            if found.map(|ticket| ticket.to_vec()) != expected {
-                return Err(broken(format!(
-                    "ticket {number} of seller {seller} does not agree with the count {count}"
-                )));
+        for (ticket, row) in (1..).zip(found) {
+            if row != (ticket, flight(&office.ids, seller, ticket), passenger(seller, ticket)) {
+                return Err(broken(format!("ticket {ticket} of seller {seller} is there as {row:?}")));
             }
         }
         unsaid += count - promised;
     }
     Ok(unsaid)
+}
+
+impl Report {
+    pub fn to_json(&self) -> Json {
+        json!({
+            "acknowledged": self.acknowledged,
+            "unsaid": self.unsaid,
+            "sellers": SELLERS,
+            "reopen_seconds": self.reopen.as_secs_f64(),
+            "replayed": self.replayed,
+            "log_bytes": self.log_bytes,
+            "cut": self.cut,
+            "check": self.check,
+            "check_seconds": self.check_time.as_secs_f64(),
+        })
+    }
 }

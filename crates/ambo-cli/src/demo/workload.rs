@@ -1,17 +1,20 @@
-//! Bookings, cancellations, point reads and audits at the same time.
+//! Bookings, cancellations, point reads, dashboards and audits at the same time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ambo::{Datum, Table};
+use serde_json::{Value as Json, json};
 
-use super::bookings::{Booked, Office, labels};
-use super::{FLIGHTS, broken};
-use crate::bench::mix;
-use crate::engine::{OrFail, Store};
+use super::broken;
+use super::clerk::Booked;
+use super::dashboards::{DASHBOARDS, SALES};
+use super::office::Office;
+use super::plan::{POINT, Picks};
+use super::timing::percentile;
 use crate::failure::Result;
 
-const BOOKERS: u64 = 2;
+/// Threads that book.
+pub const BOOKERS: u64 = 2;
 
 /// What the threads did.
 pub struct Report {
@@ -21,6 +24,7 @@ pub struct Report {
     pub conflicts: u64,
     pub reads: u64,
     pub audits: u64,
+    pub dashboards: Vec<Duration>,
 }
 
 #[derive(Default)]
@@ -32,33 +36,28 @@ struct Counters {
     audits: AtomicU64,
 }
 
-/// Two booking threads, a reader and an auditor, for so long.
-pub fn run(store: &Store, time: Duration) -> Result<Report> {
-    let office = Office::open(store)?;
-    let labels = labels(store)?;
-    let keys = keys(store)?;
-    let table = store.table(FLIGHTS)?;
+/// Two threads that book, a reader, and an analyst who audits after each query, for so long. Sellers have numbers from `first_seller` on.
+pub fn run(office: &Office, picks: &Picks, first_seller: i64, time: Duration) -> Result<Report> {
     let counters = Counters::default();
     let stop = AtomicBool::new(false);
     let start = Instant::now();
-    std::thread::scope(|scope| {
-        let (office, labels, keys, table, counters, stop) =
-            (&office, &labels, &keys, &table, &counters, &stop);
+    let dashboards = std::thread::scope(|scope| {
+        let (counters, stop) = (&counters, &stop);
         let mut threads: Vec<_> = (0..BOOKERS)
-            .map(|booker| {
-                scope.spawn(move || book(office, labels, booker, counters, stop).or_fail(&store.dir))
-            })
+            .map(|booker| scope.spawn(move || book(office, picks, booker, first_seller, counters, stop)))
             .collect();
-        threads.push(scope.spawn(move || read(table, keys, counters, stop).or_fail(&store.dir)));
-        threads.push(scope.spawn(move || audit(store, office, counters, stop)));
-        while start.elapsed() < time && !threads.iter().any(|thread| thread.is_finished()) {
-            std::thread::sleep(Duration::from_millis(10));
+        threads.push(scope.spawn(move || read(office, picks, counters, stop)));
+        let analyst = scope.spawn(move || analyse(office, counters, stop));
+        let is_finished = || threads.iter().any(|thread| thread.is_finished()) || analyst.is_finished();
+        while start.elapsed() < time && !is_finished() {
+            std::thread::sleep(Duration::from_millis(5));
         }
         stop.store(true, Ordering::Relaxed);
-        threads.into_iter().try_for_each(|thread| thread.join().expect("no thread of the demo panics"))
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no thread of the demo panics"))?;
+        analyst.join().expect("no thread of the demo panics")
     })?;
     let elapsed = start.elapsed();
-    office.audit(store)?;
+    office.audit(&mut office.db.connect())?;
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     Ok(Report {
         elapsed,
@@ -67,43 +66,33 @@ pub fn run(store: &Store, time: Duration) -> Result<Report> {
         conflicts: count(&counters.conflicts),
         reads: count(&counters.reads),
         audits: count(&counters.audits),
+        dashboards,
     })
 }
 
-/// Keys of every hundredth flight.
-fn keys(store: &Store) -> Result<Vec<Vec<Datum>>> {
-    let table = store.table(FLIGHTS)?;
-    let key = table.definition().key.clone();
-    let mut keys = Vec::new();
-    for row in table.rows().or_fail(&store.dir)?.step_by(100) {
-        let row = row.or_fail(&store.dir)?;
-        keys.push(key.iter().map(|&column| row[column].clone()).collect());
-    }
-    Ok(keys)
-}
-
-/// Three bookings, then a cancellation of the last, all over the flights; some of them are fought over.
+/// Books all over the flights; some of them are fought over, and those bookings are all cancelled, so that they do not sell out. Of the others a
+/// third is cancelled.
 fn book(
     office: &Office,
-    labels: &[String],
+    picks: &Picks,
     booker: u64,
+    first_seller: i64,
     counters: &Counters,
     stop: &AtomicBool,
-) -> ambo::Result<()> {
-    const POPULAR: u64 = 8;
-    for turn in 0.. {
+) -> Result<()> {
+    let mut clerk = office.clerk()?;
+    let seller = first_seller + booker as i64;
+    for turn in 0i64.. {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let dice = mix(booker << 48 ^ turn);
-        let among = if dice >> 62 == 0 { POPULAR } else { labels.len() as u64 };
-        let flight = &labels[(dice % among.min(labels.len() as u64)) as usize];
-        let booking = format!("{booker}/{turn}");
-        let Booked::Seat { conflicts } = office.book(flight, &booking)? else { continue };
+        let (flight, is_popular) = picks.flight(turn as u64, booker);
+        let booked = office.or_fail(clerk.book(flight, seller, turn, "demo"))?;
+        let Booked::Seat { conflicts } = booked else { continue };
         counters.booked.fetch_add(1, Ordering::Relaxed);
         counters.conflicts.fetch_add(conflicts, Ordering::Relaxed);
-        if turn % 3 == 2 {
-            let conflicts = office.cancel(flight, &booking)?;
+        if is_popular || turn % 3 == 2 {
+            let conflicts = office.or_fail(clerk.cancel(flight, seller, turn))?;
             counters.cancelled.fetch_add(1, Ordering::Relaxed);
             counters.conflicts.fetch_add(conflicts, Ordering::Relaxed);
         }
@@ -111,29 +100,51 @@ fn book(
     Ok(())
 }
 
-fn read(table: &Table, keys: &[Vec<Datum>], counters: &Counters, stop: &AtomicBool) -> ambo::Result<()> {
-    for turn in 0.. {
+fn read(office: &Office, picks: &Picks, counters: &Counters, stop: &AtomicBool) -> Result<()> {
+    let mut connection = office.db.connect();
+    let mut point = office.or_fail(connection.prepare(POINT))?;
+    for id in picks.keys.iter().cycle() {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let key = &keys[(mix(turn) % keys.len() as u64) as usize];
-        if table.get_row(key)?.is_none() {
-            return Err(ambo::Error::NotFound(format!("the flight {key:?}, which was there")));
+        let found = office.or_fail(point.query(&mut connection, (*id,)))?.count();
+        if found != 1 {
+            return Err(broken(format!("flight {id} was there and is not found")));
         }
         counters.reads.fetch_add(1, Ordering::Relaxed);
     }
     Ok(())
 }
 
-/// While the others write, every snapshot must have all seats.
-fn audit(store: &Store, office: &Office, counters: &Counters, stop: &AtomicBool) -> Result<()> {
-    while !stop.load(Ordering::Relaxed) {
-        office.audit(store)?;
+/// While the others write, every query sees one moment, in which all seats are there.
+fn analyse(office: &Office, counters: &Counters, stop: &AtomicBool) -> Result<Vec<Duration>> {
+    let mut connection = office.db.connect();
+    let mut times = Vec::new();
+    for dashboard in DASHBOARDS.iter().chain([&SALES]).cycle() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        times.push(office.or_fail(dashboard.run(&mut connection))?.0);
+        office.audit(&mut connection)?;
         counters.audits.fetch_add(1, Ordering::Relaxed);
-        std::thread::sleep(Duration::from_millis(20));
     }
-    match counters.audits.load(Ordering::Relaxed) {
-        0 => Err(broken("there was no time for an audit")),
-        _ => Ok(()),
+    match times.is_empty() {
+        true => Err(broken("there was no time for an audit")),
+        false => Ok(times),
+    }
+}
+
+impl Report {
+    pub fn to_json(&self) -> Json {
+        json!({
+            "seconds": self.elapsed.as_secs_f64(),
+            "booked": self.booked,
+            "cancelled": self.cancelled,
+            "conflicts": self.conflicts,
+            "reads": self.reads,
+            "audits": self.audits,
+            "dashboards": self.dashboards.len(),
+            "dashboard_p50_seconds": percentile(&self.dashboards, 50).as_secs_f64(),
+        })
     }
 }

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ambo::Table;
 use clap::Args;
 
-use crate::crash::writer::retrying;
-use crate::engine::{Access, OrFail, Store, Tuning};
+use super::clerk::Booked;
+use super::office::Office;
+use crate::bench::mix;
+use crate::engine::Tuning;
 use crate::failure::{Failure, Result};
 
 /// Where to sell.
@@ -19,54 +20,49 @@ pub struct WriterArguments {
 
 /// How many threads sell.
 pub const SELLERS: u64 = 4;
-/// The table of tickets.
-pub const TICKETS: &str = "tickets";
+/// The number of the first of them in table `bookings`.
+pub const FIRST_SELLER: i64 = 100;
 
-/// The key of a seller's ticket.
-pub fn ticket_key(seller: u64, ticket: u64) -> Vec<u8> {
-    format!("ticket/{seller}/{ticket:09}").into_bytes()
+/// The flight of a seller's ticket.
+pub fn flight(ids: &[i64], seller: u64, ticket: u64) -> i64 {
+    ids[(mix(seller << 48 ^ ticket) % ids.len() as u64) as usize]
 }
 
-/// The key under which a seller notes how many tickets were sold, in the same transaction.
-pub fn count_key(seller: u64) -> Vec<u8> {
-    format!("count/{seller}").into_bytes()
-}
-
-/// What is on a ticket.
-pub fn ticket(seller: u64, ticket: u64) -> Vec<u8> {
-    format!("ticket {ticket} of seller {seller}, not transferable").into_bytes()
+/// Who flies.
+pub fn passenger(seller: u64, ticket: u64) -> String {
+    format!("ticket {ticket} of seller {seller}, not transferable")
 }
 
 /// Sells until the process is killed, or until nobody listens any more.
 pub fn run(arguments: &WriterArguments) -> Result<()> {
-    let store = Store::open(&arguments.dir, Access::Write, &Tuning::default())?;
-    let tickets = store.db.key_value(TICKETS).or_fail(&store.dir)?;
+    let office = Office::open(&arguments.dir, &Tuning::default())?;
     std::thread::scope(|scope| {
-        let work = |seller| {
-            let (store, tickets) = (&store, &tickets);
-            scope.spawn(move || {
-                for number in 1.. {
-                    retrying(|| sell(store, tickets, seller, number)).or_fail(&store.dir)?;
-                    acknowledge(seller, number)?;
-                }
-                Ok(())
-            })
+        let sell = |seller| {
+            let office = &office;
+            scope.spawn(move || sell(office, seller))
         };
-        let sellers: Vec<_> = (0..SELLERS).map(work).collect();
+        let sellers: Vec<_> = (0..SELLERS).map(sell).collect();
         sellers.into_iter().try_for_each(|seller| seller.join().expect("a seller does not panic"))
     })
 }
 
-fn sell(store: &Store, tickets: &Table, seller: u64, number: u64) -> ambo::Result<()> {
-    let mut tx = store.db.begin()?;
-    tx.put(tickets, &ticket_key(seller, number), &ticket(seller, number))?;
-    tx.put(tickets, &count_key(seller), number.to_string().as_bytes())?;
-    tx.commit()
+fn sell(office: &Office, seller: u64) -> Result<()> {
+    let mut clerk = office.clerk()?;
+    let number = FIRST_SELLER + seller as i64;
+    for ticket in 1.. {
+        let flight = flight(&office.ids, seller, ticket);
+        let booked = clerk.book(flight, number, ticket as i64, &passenger(seller, ticket));
+        match office.or_fail(booked)? {
+            Booked::Seat { .. } => acknowledge(seller, ticket)?,
+            Booked::Full => return Err(Failure::Database(format!("flight {flight} is full"))),
+        }
+    }
+    Ok(())
 }
 
 /// One write of one line: the parent sees all of it or nothing.
-fn acknowledge(seller: u64, number: u64) -> Result<()> {
+fn acknowledge(seller: u64, ticket: u64) -> Result<()> {
     let mut pipe = std::io::stdout().lock();
-    let line = format!("{seller} {number}\n");
+    let line = format!("{seller} {ticket}\n");
     pipe.write_all(line.as_bytes()).and_then(|()| pipe.flush()).map_err(Failure::from)
 }

@@ -17,8 +17,8 @@ mod keywords;
 mod progress;
 mod script;
 mod session;
-mod settings;
-mod show;
+pub mod settings;
+pub mod show;
 mod split;
 mod statement;
 
@@ -85,7 +85,7 @@ fn run_script(commands: &[String], session: &mut Session<'_>) -> Result<()> {
 }
 
 /// Whether the terminal shows colours, and the user wants them.
-fn has_colours() -> bool {
+pub fn has_colours() -> bool {
     io::stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_some_and(|term| term != "dumb")

@@ -2,6 +2,7 @@
 
 mod columns;
 mod crash;
+mod demo;
 mod errors;
 mod indexes;
 mod interrupt;
