@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
     Error, ErrorKind, Result,
-    joins::{CooperativeJoins, JoinOrder},
+    joins::{JoinOrder, physical_rules},
     prepared::KnownStatements,
     settings::Settings,
     table::AggregateInStorage,
@@ -134,7 +134,7 @@ impl SqlEngine {
             .with_runtime_env(self.runtime_env()?)
             .with_default_features()
             .with_optimizer_rules(rules())
-            .with_physical_optimizer_rule(Arc::new(CooperativeJoins))
+            .with_physical_optimizer_rules(physical_rules())
             .build())
     }
 

@@ -5,6 +5,7 @@
 //! turns out to need more than is known here (a cast that loses something, arithmetic that is not exact), running the plan says so and the
 //! statement goes the planner's way.
 
+mod condition;
 mod expression;
 mod plan;
 mod read;

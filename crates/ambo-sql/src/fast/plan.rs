@@ -1,9 +1,12 @@
 //! What a fast statement does.
 
-use ambo::{Datum, Index, SchemaStamp, Table};
+use ambo::{Datum, Index, Row, SchemaStamp, Table, TableDefinition};
 use arrow::datatypes::SchemaRef;
 
-use super::expression::{Expression, cast};
+use super::{
+    condition::Condition,
+    expression::{Expression, cast},
+};
 
 /// A statement that needs no planner.
 pub(crate) struct FastPlan {
@@ -16,7 +19,7 @@ pub(crate) struct FastPlan {
 pub(super) enum Action {
     /// Rows, with these columns.
     Read {
-        lookup: Lookup,
+        search: Search,
         output: Output,
     },
     /// How many rows there are.
@@ -26,12 +29,19 @@ pub(super) enum Action {
     Insert(Insert),
     /// Columns set to values of the row as it was.
     Update {
-        lookup: Lookup,
+        search: Search,
         sets: Vec<(usize, Expression)>,
     },
     Delete {
-        lookup: Lookup,
+        search: Search,
     },
+}
+
+/// Which rows are meant.
+pub(super) struct Search {
+    pub lookup: Lookup,
+    /// What they have to fit besides; only where at most one is found.
+    pub rest: Vec<Condition>,
 }
 
 /// Where the rows are.
@@ -78,11 +88,11 @@ impl FastPlan {
     pub(crate) fn describe(&self) -> String {
         let name = &self.table.definition().name;
         match &self.action {
-            Action::Read { lookup, .. } => format!("read {name} {}", lookup.describe()),
+            Action::Read { search, .. } => format!("read {name} {}", search.describe()),
             Action::Count { .. } => format!("count {name} by its segments and pages"),
             Action::Insert(insert) => format!("insert {} rows into {name} by key", insert.rows.len()),
-            Action::Update { lookup, .. } => format!("update {name} {}", lookup.describe()),
-            Action::Delete { lookup } => format!("delete from {name} {}", lookup.describe()),
+            Action::Update { search, .. } => format!("update {name} {}", search.describe()),
+            Action::Delete { search } => format!("delete from {name} {}", search.describe()),
         }
     }
 
@@ -108,6 +118,27 @@ impl FastPlan {
         match value.is_null() {
             true => (column.nullable || is_numbered).then_some(value),
             false => cast(value, column.kind),
+        }
+    }
+}
+
+impl Search {
+    /// Whether a row fits the conditions besides the key. `None`: the planner has to say.
+    pub(super) fn fits(&self, definition: &TableDefinition, row: &Row, params: &[Datum]) -> Option<bool> {
+        for condition in &self.rest {
+            if !condition.holds(definition, row, params)? {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn describe(&self) -> String {
+        let lookup = self.lookup.describe();
+        match self.rest.len() {
+            0 => lookup,
+            1 => format!("{lookup}, with a condition"),
+            rest => format!("{lookup}, with {rest} conditions"),
         }
     }
 }

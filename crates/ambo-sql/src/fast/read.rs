@@ -40,10 +40,15 @@ impl FastPlan {
     /// The rows of a statement that reads. `None`: it is one for the planner after all.
     pub(crate) fn read(&self, reader: &Reader<'_>, params: &[Datum]) -> Result<Option<Rows<'static>>> {
         match &self.action {
-            Action::Read { lookup, output } => {
-                let Some(found) = self.find(reader, lookup, params)? else { return Ok(None) };
+            Action::Read { search, output } => {
+                let Some(found) = self.find(reader, &search.lookup, params)? else { return Ok(None) };
                 let mut rows = VecDeque::with_capacity(found.len());
                 for row in found {
+                    match search.fits(self.table.definition(), &row, params) {
+                        Some(true) => {}
+                        Some(false) => continue,
+                        None => return Ok(None),
+                    }
                     let Some(row) = output.row(row, params) else { return Ok(None) };
                     rows.push_back(row);
                 }

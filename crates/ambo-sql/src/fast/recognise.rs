@@ -2,16 +2,18 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use ambo::{Database, Datum, Index, Storage, Table, TableDefinition};
+use ambo::{Compare, Database, Datum, Index, Storage, Table, TableDefinition};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr, SelectItem, SetExpr, TableFactor};
 
 use super::{
+    condition::Condition,
     expression::Expression,
-    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Output},
+    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Output, Search},
 };
 use crate::{
     names::{ident, last, object},
+    table::filter::turned,
     value::{scalar, sql_type},
 };
 
@@ -111,40 +113,46 @@ impl Target {
         }
     }
 
-    /// Where the rows of a condition are, if it says that by the key or by a unique index.
-    fn lookup(&self, condition: &Expr) -> Option<Lookup> {
-        let mut equal = Vec::new();
-        let mut keys = None;
-        self.conditions(condition, &mut equal, &mut keys)?;
-        let of = |columns: &[usize]| -> Option<Vec<Expression>> {
-            let find = |column: &usize| equal.iter().find(|(known, _)| known == column).cloned();
-            columns.iter().map(|column| find(column).map(|(_, value)| value)).collect()
-        };
+    /// Which rows a condition means, if it says that by the key or by a unique index.
+    fn search(&self, condition: &Expr) -> Option<Search> {
+        let mut asked = Asked::default();
+        self.conditions(condition, &mut asked)?;
+        let Asked { mut equal, keys, mut rest } = asked;
         let key = self.definition().primary_columns();
+        let plain = |lookup| Some(Search { lookup, rest: Vec::new() });
         if let Some((column, values)) = keys {
-            let is_key = equal.is_empty() && key[..] == [column] && values.len() <= KEYS_MAX;
-            return is_key.then_some(Lookup::Keys(values));
+            let is_key =
+                equal.is_empty() && rest.is_empty() && key[..] == [column] && values.len() <= KEYS_MAX;
+            return is_key.then_some(()).and_then(|()| plain(Lookup::Keys(values)));
         }
         if key.is_empty() {
             return None;
         }
-        if equal.len() == key.len()
-            && let Some(values) = of(key)
-        {
-            return Some(Lookup::Key(values));
+        let has_all =
+            |columns: &[usize]| columns.iter().all(|column| equal.iter().any(|(of, _)| of == column));
+        let index = match has_all(key) {
+            true => None,
+            false => self.unique_indexes().find(|index| has_all(index.columns())),
+        };
+        let columns = match &index {
+            Some(index) => index.columns().to_vec(),
+            None if has_all(key) => key.to_vec(),
+            None if rest.is_empty() && !self.definition().has_sort_key() => {
+                let prefix = key.get(..equal.len()).filter(|prefix| !prefix.is_empty() && has_all(prefix))?;
+                let values = taken(&mut equal, prefix);
+                return plain(Lookup::Prefix { values, reverse: false, limit: None });
+            }
+            None => return None,
+        };
+        let values = taken(&mut equal, &columns);
+        let lookup = match index {
+            Some(index) => Lookup::Unique(index, values),
+            None => Lookup::Key(values),
+        };
+        for (column, value) in equal {
+            rest.push(Condition::compare(self.definition(), column, Compare::Equal, value)?);
         }
-        if let Some((index, values)) = self.unique_indexes().find_map(|index| {
-            (index.columns().len() == equal.len()).then_some(())?;
-            let values = of(index.columns())?;
-            Some((index, values))
-        }) {
-            return Some(Lookup::Unique(index, values));
-        }
-        if self.definition().has_sort_key() {
-            return None;
-        }
-        let prefix = key.get(..equal.len()).filter(|prefix| !prefix.is_empty())?;
-        Some(Lookup::Prefix { values: of(prefix)?, reverse: false, limit: None })
+        Some(Search { lookup, rest })
     }
 
     fn unique_indexes(&self) -> impl Iterator<Item = Index> {
@@ -152,37 +160,73 @@ impl Target {
         self.table.indexes().into_iter().filter_map(open).filter(Index::is_unique)
     }
 
-    /// Columns that are equal to constants, all of them, or one that is in a list.
-    fn conditions(
-        &self,
-        condition: &Expr,
-        equal: &mut Vec<(usize, Expression)>,
-        keys: &mut Option<(usize, Vec<Expression>)>,
-    ) -> Option<()> {
+    fn conditions(&self, condition: &Expr, asked: &mut Asked) -> Option<()> {
         match condition {
-            Expr::Nested(inner) => self.conditions(inner, equal, keys),
+            Expr::Nested(inner) => self.conditions(inner, asked),
             Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-                self.conditions(left, equal, keys)?;
-                self.conditions(right, equal, keys)
+                self.conditions(left, asked)?;
+                self.conditions(right, asked)
             }
-            Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
-                let (column, value) = match (self.expression(left)?, self.expression(right)?) {
-                    (Expression::Column(column), value) | (value, Expression::Column(column)) => {
-                        (column, value)
-                    }
+            Expr::BinaryOp { left, op, right } => {
+                let compare = comparison(op)?;
+                let (column, compare, value) = match (self.expression(left)?, self.expression(right)?) {
+                    (Expression::Column(column), value) => (column, compare, value),
+                    (value, Expression::Column(column)) => (column, turned(compare), value),
                     _ => return None,
                 };
-                let is_new = equal.iter().all(|(known, _)| *known != column);
-                (is_new && value.is_constant()).then(|| equal.push((column, value)))
+                if compare != Compare::Equal || asked.equal.iter().any(|(known, _)| *known == column) {
+                    asked.rest.push(Condition::compare(self.definition(), column, compare, value)?);
+                    return Some(());
+                }
+                value.is_constant().then(|| asked.equal.push((column, value)))
             }
             Expr::InList { expr, list, negated: false } => {
                 let Expression::Column(column) = self.expression(expr)? else { return None };
                 let values = list.iter().map(|item| self.constant(item)).collect::<Option<_>>()?;
-                keys.is_none().then(|| *keys = Some((column, values)))
+                asked.keys.is_none().then(|| asked.keys = Some((column, values)))
+            }
+            Expr::IsNull(of) | Expr::IsNotNull(of) => {
+                let Expression::Column(column) = self.expression(of)? else { return None };
+                asked.rest.push(match condition {
+                    Expr::IsNull(_) => Condition::IsNull(column),
+                    _ => Condition::IsNotNull(column),
+                });
+                Some(())
             }
             _ => None,
         }
     }
+}
+
+/// The parts of a condition that all have to hold.
+#[derive(Default)]
+struct Asked {
+    /// Columns that are equal to constants, each once.
+    equal: Vec<(usize, Expression)>,
+    /// A column that is in a list.
+    keys: Option<(usize, Vec<Expression>)>,
+    rest: Vec<Condition>,
+}
+
+/// Takes the values of columns, which are all there, out of a list.
+fn taken(equal: &mut Vec<(usize, Expression)>, columns: &[usize]) -> Vec<Expression> {
+    let take = |column: &usize| {
+        let place = equal.iter().position(|(known, _)| known == column).expect("it is there");
+        equal.swap_remove(place).1
+    };
+    columns.iter().map(take).collect()
+}
+
+fn comparison(op: &BinaryOperator) -> Option<Compare> {
+    Some(match op {
+        BinaryOperator::Eq => Compare::Equal,
+        BinaryOperator::NotEq => Compare::NotEqual,
+        BinaryOperator::Lt => Compare::Less,
+        BinaryOperator::LtEq => Compare::LessEqual,
+        BinaryOperator::Gt => Compare::Greater,
+        BinaryOperator::GtEq => Compare::GreaterEqual,
+        _ => return None,
+    })
 }
 
 fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
@@ -211,12 +255,12 @@ fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
         let is_whole = order_by.is_none() && limit_clause.is_none();
         return is_whole.then(|| count(target, &select.projection)).flatten();
     };
-    let mut lookup = target.lookup(condition)?;
+    let mut search = target.search(condition)?;
     let wanted_limit = match limit_clause {
         None => None,
         Some(clause) => Some(limit(clause)?),
     };
-    match &mut lookup {
+    match &mut search.lookup {
         Lookup::Prefix { values, reverse, limit } => {
             if let Some(order) = order_by {
                 *reverse = key_order(&target, order, values.len())?;
@@ -239,7 +283,7 @@ fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
         }
     }
     let output = output(&target, &select.projection)?;
-    Some((target.table, Action::Read { lookup, output }))
+    Some((target.table, Action::Read { search, output }))
 }
 
 /// Whether a SELECT is no more than columns, one table and a condition.
@@ -475,7 +519,7 @@ fn update_row(db: &Database, update: &ast::Update) -> Option<(Table, Action)> {
         && update.order_by.is_empty()
         && update.limit.is_none();
     let target = is_plain.then(|| Target::of(db, &update.table)).flatten()?;
-    let lookup = one_row(target.lookup(update.selection.as_ref()?)?)?;
+    let search = one_row(target.search(update.selection.as_ref()?)?)?;
     if !target.definition().checks.is_empty() {
         return None;
     }
@@ -483,7 +527,7 @@ fn update_row(db: &Database, update: &ast::Update) -> Option<(Table, Action)> {
     if has_twice(sets.iter().map(|(column, _)| column)) {
         return None;
     }
-    Some((target.table, Action::Update { lookup, sets }))
+    Some((target.table, Action::Update { search, sets }))
 }
 
 fn delete_row(db: &Database, delete: &ast::Delete) -> Option<(Table, Action)> {
@@ -496,11 +540,11 @@ fn delete_row(db: &Database, delete: &ast::Delete) -> Option<(Table, Action)> {
         && delete.limit.is_none();
     let [from] = &from[..] else { return None };
     let target = is_plain.then(|| Target::of(db, from)).flatten()?;
-    let lookup = one_row(target.lookup(delete.selection.as_ref()?)?)?;
-    Some((target.table, Action::Delete { lookup }))
+    let search = one_row(target.search(delete.selection.as_ref()?)?)?;
+    Some((target.table, Action::Delete { search }))
 }
 
-/// A look-up that finds one row at most.
-fn one_row(lookup: Lookup) -> Option<Lookup> {
-    matches!(lookup, Lookup::Key(_) | Lookup::Unique(..)).then_some(lookup)
+/// A search that finds one row at most.
+fn one_row(search: Search) -> Option<Search> {
+    matches!(search.lookup, Lookup::Key(_) | Lookup::Unique(..)).then_some(search)
 }

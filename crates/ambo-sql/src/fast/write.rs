@@ -4,13 +4,15 @@ use ambo::{Datum, Row, Transaction};
 
 use super::{
     expression::Expression,
-    plan::{Action, FastPlan, Insert, Lookup, OnConflict},
+    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Search},
 };
 use crate::{Error, Result};
 
 /// What stops a statement in the middle: an error, or that it is one for the planner after all.
 enum Stop {
     Planner,
+    /// The row is not meant.
+    Unfit,
     Error(Error),
 }
 
@@ -47,13 +49,14 @@ impl FastPlan {
     pub(crate) fn write(&self, transaction: &mut Transaction, params: &[Datum]) -> Result<Option<u64>> {
         let done = match &self.action {
             Action::Insert(insert) => self.insert(transaction, insert, params),
-            Action::Update { lookup, sets } => self.update(transaction, lookup, sets, params),
-            Action::Delete { lookup } => self.delete(transaction, lookup, params),
+            Action::Update { search, sets } => self.update(transaction, search, sets, params),
+            Action::Delete { search } => self.delete(transaction, search, params),
             Action::Read { .. } | Action::Count { .. } => Err(Stop::Planner),
         };
         match done {
             Ok(rows) => Ok(Some(rows)),
             Err(Stop::Planner) => Ok(None),
+            Err(Stop::Unfit) => Ok(Some(0)),
             Err(Stop::Error(error)) => Err(error),
         }
     }
@@ -95,23 +98,34 @@ impl FastPlan {
     fn update(
         &self,
         transaction: &mut Transaction,
-        lookup: &Lookup,
+        search: &Search,
         sets: &[(usize, Expression)],
         params: &[Datum],
     ) -> Result<u64, Stop> {
-        let Some(key) = self.key(transaction, lookup, params)? else { return Ok(0) };
+        let Some(key) = self.key(transaction, &search.lookup, params)? else { return Ok(0) };
         let mut stop = None;
         let done = transaction.update_row(&self.table, &key, &mut |row| {
             let before = row.clone();
-            self.set(row, &before, sets, params).map_err(|why| stop_with(&mut stop, why))
+            let set = self.meant(search, row, params).and_then(|()| self.set(row, &before, sets, params));
+            set.map_err(|why| stop_with(&mut stop, why))
         });
         Ok(u64::from(taken(done, stop)?))
     }
 
-    fn delete(&self, transaction: &mut Transaction, lookup: &Lookup, params: &[Datum]) -> Result<u64, Stop> {
-        match self.key(transaction, lookup, params)? {
-            Some(key) => Ok(u64::from(transaction.delete_row(&self.table, &key)?)),
-            None => Ok(0),
+    fn delete(&self, transaction: &mut Transaction, search: &Search, params: &[Datum]) -> Result<u64, Stop> {
+        let Some(key) = self.key(transaction, &search.lookup, params)? else { return Ok(0) };
+        if !search.rest.is_empty() {
+            let Some(row) = transaction.get_row(&self.table, &key)? else { return Ok(0) };
+            self.meant(search, &row, params)?;
+        }
+        Ok(u64::from(transaction.delete_row(&self.table, &key)?))
+    }
+
+    fn meant(&self, search: &Search, row: &Row, params: &[Datum]) -> Result<(), Stop> {
+        match search.fits(self.table.definition(), row, params) {
+            Some(true) => Ok(()),
+            Some(false) => Err(Stop::Unfit),
+            None => Err(Stop::Planner),
         }
     }
 

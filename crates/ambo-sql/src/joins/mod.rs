@@ -4,6 +4,8 @@ mod cooperative;
 mod estimate;
 mod graph;
 mod order;
+mod unique_names;
 
-pub(crate) use cooperative::CooperativeJoins;
+use cooperative::CooperativeJoins;
 pub(crate) use order::JoinOrder;
+pub(crate) use unique_names::physical_rules;

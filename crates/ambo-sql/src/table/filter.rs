@@ -77,7 +77,7 @@ pub(super) fn comparison(op: Operator) -> Option<Compare> {
 }
 
 /// The comparison with its sides changed.
-pub(super) fn turned(compare: Compare) -> Compare {
+pub(crate) fn turned(compare: Compare) -> Compare {
     match compare {
         Compare::Equal | Compare::NotEqual => compare,
         Compare::Less => Compare::Greater,

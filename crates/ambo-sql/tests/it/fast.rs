@@ -163,3 +163,63 @@ fn explain_says_which_way_a_statement_goes() {
     let plan = explain("select sum(n / 2) from s");
     assert!(!plan.contains("TableAggregate"), "{plan}");
 }
+
+/// What stands besides the key in a condition, and how many of twenty rows fit it.
+const BESIDES: [(&str, usize); 12] = [
+    ("n > 100", 9),
+    ("n >= 100 and n <> 150", 9),
+    ("100 > n", 10),
+    ("n = 70", 1),
+    ("n <= 30 and d is not null", 4),
+    ("d is null", 0),
+    ("n is null", 0),
+    ("n < null", 0),
+    ("n > 45.5", 15),
+    ("d = '2024-01-31'", 20),
+    ("d < '2024-01-31'", 0),
+    ("id >= 3 and id < 5", 2),
+];
+
+#[test]
+fn conditions_besides_the_key_count() {
+    for storage in STORAGES {
+        let db = Database::in_memory().unwrap();
+        let mut connection = table(&db, storage);
+        for (besides, fitting) in BESIDES {
+            let mut found = 0;
+            for id in 0..20i64 {
+                let question = format!("select n from s where id = ? and {besides}");
+                let fast = rows(&mut connection, &question, &[id.into()]);
+                let slow =
+                    rows(&mut connection, &format!("{question} and (1 = 1 or 1 is null)"), &[id.into()]);
+                assert_eq!(fast, slow, "{question}, {id}, {storage}");
+                found += fast.len();
+            }
+            assert_eq!(found, fitting, "{besides}");
+            for change in ["update s set n = n + 1", "delete from s"] {
+                connection.script("begin").unwrap();
+                let mut changed = 0;
+                for id in 0..20i64 {
+                    let statement = format!("{change} where id = $1 and {besides}");
+                    changed += connection.execute(&statement, (id,)).unwrap() as usize;
+                }
+                assert_eq!(changed, fitting, "{change}: {besides}, {storage}");
+                connection.script("rollback").unwrap();
+            }
+        }
+        for (question, way) in [
+            (
+                "update s set n = n - 10 where id = 5 and n >= 10",
+                "update main.s by its key, with a condition",
+            ),
+            ("delete from t where name = '1-1' and price > 1 and a is not null", "by index main.t_name_key"),
+        ] {
+            let plan = rows(&mut connection, &format!("explain {question}"), &[]);
+            let plan = format!("{plan:?}");
+            assert!(plan.contains(way), "{plan}");
+        }
+        assert_eq!(connection.execute("delete from t where name = '1-1' and price > 1.25", ()).unwrap(), 0);
+        assert_eq!(connection.execute("delete from t where name = '1-1' and price > 1.20", ()).unwrap(), 1);
+        sound(&db);
+    }
+}

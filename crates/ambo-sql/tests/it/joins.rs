@@ -116,7 +116,10 @@ fn joins_have_the_rows_of_all_combinations_that_fit() {
             let expected = fitting(&of, &conditions, &mut Vec::new());
             let found: (i64, i64) =
                 connection.sql(&statement).unwrap().single().unwrap().into_values().unwrap();
-            assert_eq!(found, expected, "{storage}: {statement}");
+            if found != expected {
+                let plan = crate::common::rows(&mut connection, &format!("explain analyze {statement}"));
+                panic!("{storage}: {statement}\nhas {found:?}, not {expected:?}\n{plan}");
+            }
         }
         sound(&db);
     }

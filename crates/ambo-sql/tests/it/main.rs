@@ -12,5 +12,6 @@ mod joins;
 mod merge;
 mod model;
 mod prepare;
+mod pushdown;
 mod tables;
 mod update;

@@ -1,0 +1,113 @@
+//! What scans take from the operators above them.
+
+use ambo_sql::{Connection, Database};
+
+use crate::common::{rows, sound};
+
+/// The line of a plan that has a word.
+fn line(plan: &str, word: &str) -> String {
+    let lines = plan.split("\\n").flat_map(str::lines);
+    lines
+        .into_iter()
+        .find(|line| line.contains(word))
+        .unwrap_or_else(|| panic!("no {word} in {plan}"))
+        .to_owned()
+}
+
+/// A figure of EXPLAIN ANALYZE.
+fn figure(line: &str, name: &str) -> u64 {
+    let after = line.split(&format!("{name}=")).nth(1).unwrap_or_else(|| panic!("no {name} in {line}"));
+    let end = after.find([',', ']']).unwrap_or(after.len());
+    after[..end].trim().parse().unwrap_or_else(|_| panic!("{name} in {line}"))
+}
+
+/// A hundred thousand settled rows, and a few to join them with.
+fn database() -> Database {
+    let db = Database::in_memory().unwrap();
+    let mut connection = db.connect();
+    let statements = "create table many (id bigint primary key, few bigint, n bigint, t text) storage = column;
+        insert into many select i, i % 50, i * 7 % 1000, 'text ' || i from generate_series(1, 100000) as s (i);
+        create table few (id bigint primary key, name text, at bigint) storage = column;
+        insert into few select i, 'name ' || i, i * 1000 from generate_series(0, 49) as s (i);
+        create table least (id bigint primary key, few bigint) storage = column;
+        insert into least values (1, 7), (2, 9);";
+    connection.script(statements).unwrap();
+    db.settle().unwrap();
+    db
+}
+
+fn explained(connection: &mut Connection, how: &str, query: &str) -> String {
+    rows(connection, &format!("{how} {query}"))
+}
+
+#[test]
+fn conditions_that_storages_do_not_answer_are_the_scans() {
+    let db = database();
+    let mut connection = db.connect();
+    let query = "select t from many where n + few > 1040 and t not like '%9'";
+    let plan = explained(&mut connection, "explain", query);
+    assert!(line(&plan, "TableScan: main.many").contains("predicates=["), "{plan}");
+    assert!(!plan.contains("FilterExec"), "{plan}");
+    let expected = (1..=100_000i64).filter(|i| i * 7 % 1000 + i % 50 > 1040 && i % 10 != 9).count();
+    assert_eq!(connection.sql(query).unwrap().count(), expected);
+    sound(&db);
+}
+
+#[test]
+fn scans_skip_what_joins_do_not_look_for() {
+    let db = database();
+    let mut connection = db.connect();
+    let query = "select few.name, many.t from few join many on few.at = many.id where few.name = 'name 50' or few.id = 3";
+    assert_eq!(rows(&mut connection, query), "name 3, text 3000");
+    let plan = explained(&mut connection, "explain analyze", query);
+    let scan = line(&plan, "TableScan: main.many");
+    assert!(scan.contains("DynamicFilter"), "{plan}");
+    assert_eq!(figure(&scan, "units_read"), 1, "{plan}");
+    assert!(figure(&scan, "units_skipped") > 5, "{plan}");
+    sound(&db);
+}
+
+#[test]
+fn tables_are_joined_from_the_few_rows_to_the_many() {
+    let db = database();
+    let mut connection = db.connect();
+    let query = "select count(*) from many, few, least where many.few = few.id and few.id = least.few and least.id = 1";
+    assert_eq!(rows(&mut connection, query), "2000");
+    let plan = explained(&mut connection, "explain", query);
+    assert!(!plan.contains("CrossJoin"), "{plan}");
+    let depth = |table: &str| {
+        let line = line(plan.split("physical_plan").nth(1).unwrap(), &format!("TableScan: main.{table} "));
+        line.len() - line.trim_start().len()
+    };
+    assert!(depth("least") > depth("many"), "{plan}");
+    assert!(depth("few") > depth("many"), "{plan}");
+    sound(&db);
+}
+
+#[test]
+fn settled_tables_are_in_the_order_of_their_key() {
+    let db = database();
+    let mut connection = db.connect();
+    let query = "select id, t from many order by id limit 2";
+    let plan = explained(&mut connection, "explain", query);
+    assert!(!plan.contains("SortExec"), "{plan}");
+    assert_eq!(rows(&mut connection, query), "1, text 1\n2, text 2");
+    let all = rows(&mut connection, "select id from many order by id");
+    let ids: Vec<i64> = all.lines().map(|id| id.parse().unwrap()).collect();
+    assert!(ids.is_sorted() && ids.len() == 100_000);
+    // A row that is not settled yet comes first all the same.
+    connection.script("insert into many values (0, 1, 2, 'new')").unwrap();
+    assert_eq!(rows(&mut connection, query), "0, new\n1, text 1");
+    sound(&db);
+}
+
+#[test]
+fn a_scan_can_be_run_again_and_again() {
+    let db = database();
+    let mut connection = db.connect();
+    let query = "with recursive steps (id) as (
+            select 1::bigint union all select many.id * 2 from steps join many on many.id = steps.id where steps.id < 50000)
+        select count(*), max(id) from steps";
+    assert_eq!(rows(&mut connection, query), "17, 65536");
+    sound(&db);
+}
