@@ -39,19 +39,54 @@ impl Condition {
     }
 }
 
+/// `[not] exists (select 1 from rTABLE as x where x.inner = t.outer [and x.c <> t.c])`, or a left join by the same condition.
+struct Beside {
+    table: usize,
+    inner: usize,
+    outer: (usize, usize),
+    differs: bool,
+}
+
+impl Beside {
+    fn text(&self) -> String {
+        let (of, outer) = self.outer;
+        let differs = if self.differs { format!(" and x.c <> t{of}.c") } else { String::new() };
+        format!("x.{} = t{of}.{}{differs}", COLUMNS[self.inner], COLUMNS[outer])
+    }
+
+    /// How many rows of the table fit.
+    fn count(&self, tables: &[Vec<Row>], rows: &[Row]) -> i64 {
+        let (of, outer) = self.outer;
+        let fits = |row: &&Row| {
+            let (inner, outer, own, other) = (row[self.inner], rows[of][outer], row[3], rows[of][3]);
+            let differs = own.is_some() && other.is_some() && own != other;
+            inner.is_some() && inner == outer && (differs || !self.differs)
+        };
+        tables[self.table].iter().filter(fits).count() as i64
+    }
+}
+
 fn row(random: &mut Random, key: i64) -> Row {
     let mut value = || Some(random.below(9)).filter(|value| *value > 0);
     [Some(key), value(), value(), value()]
 }
 
-/// How many combinations fit, and the sum of the first table's keys in them.
-fn fitting(tables: &[&Vec<Row>], conditions: &[Condition], chosen: &mut Vec<Row>) -> (i64, i64) {
-    let Some(table) = tables.get(chosen.len()) else { return (1, chosen[0][0].expect("a key")) };
+/// How many combinations fit, each as often as its weight says, and the sum of the first table's keys in them.
+fn fitting(
+    tables: &[&Vec<Row>],
+    conditions: &[Condition],
+    weight: &impl Fn(&[Row]) -> i64,
+    chosen: &mut Vec<Row>,
+) -> (i64, i64) {
+    let Some(table) = tables.get(chosen.len()) else {
+        let weight = weight(chosen);
+        return (weight, weight * chosen[0][0].expect("a key"));
+    };
     let mut all = (0, 0);
     for row in *table {
         chosen.push(*row);
         if conditions.iter().all(|condition| condition.holds(chosen)) {
-            let (rows, sum) = fitting(tables, conditions, chosen);
+            let (rows, sum) = fitting(tables, conditions, weight, chosen);
             all = (all.0 + rows, all.1 + sum);
         }
         chosen.pop();
@@ -109,11 +144,31 @@ fn joins_have_the_rows_of_all_combinations_that_fit() {
             let conditions_text: Vec<_> = conditions.iter().map(Condition::text).collect();
             let statement = format!(
                 "select count(*), coalesce(sum(t0.k), 0) from {} where {}",
-                from.join(", "),
+                from.join(" cross join "),
                 conditions_text.join(" and ")
             );
+            let beside = Beside {
+                table: random.below(5) as usize,
+                inner: random.below(4) as usize,
+                outer: (random.below(chosen.len() as i64) as usize, random.below(4) as usize),
+                differs: random.below(2) == 0,
+            };
+            let (from, on) = (format!("r{} as x", beside.table), beside.text());
+            let way = random.below(4);
+            let statement = match way {
+                0 => format!("{statement} and exists (select 1 from {from} where {on})"),
+                1 => format!("{statement} and not exists (select 1 from {from} where {on})"),
+                2 => statement.replace(" where ", &format!(" left join {from} on {on} where ")),
+                _ => statement,
+            };
+            let weight = |rows: &[Row]| match (way, beside.count(&tables, rows)) {
+                (0, count) => count.min(1),
+                (1, count) => 1 - count.min(1),
+                (2, count) => count.max(1),
+                _ => 1,
+            };
             let of: Vec<_> = chosen.iter().map(|table| &tables[*table]).collect();
-            let expected = fitting(&of, &conditions, &mut Vec::new());
+            let expected = fitting(&of, &conditions, &weight, &mut Vec::new());
             let found: (i64, i64) =
                 connection.sql(&statement).unwrap().single().unwrap().into_values().unwrap();
             if found != expected {
