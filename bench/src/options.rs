@@ -13,13 +13,14 @@ ambo-bench: comparisons of Ambo with other engines, codecs and formats
   ambo-bench report [FLAGS]    print tables and draw plots from the SUITE.json files
 
   --suite LIST      of kekskv, redbtable, ycsb, bigger, durable, bulk, open (built with the feature `stores`),
-                    codecs, compressed-tables, space, columns (with the feature `codecs`); default: all that are built
+                    codecs, compressed-tables, space, columns (with the feature `codecs`), sql (with the feature `sql`);
+                    default: all that are built
   --case NAME       only this case of the suites (default: all)
   --engines LIST    of ambo, rocksdb, lmdb, redb, fjall, sqlite (default: all)
   --threads LIST    only cases with these numbers of threads (default: all)
   --records N       records in the data set; k and M are understood (default: 5M; compressed-tables: 10M; codecs: 128k; space: 1M;
                     columns: as suits the case)
-  --scale N         scale factor of TPC-H in space and columns (default: 1)
+  --scale N         scale factor of TPC-H in space, columns and sql (default: 1)
   --runs N          repetitions; tables show medians (default: 3)
   --seconds N       limit of a timed phase that only reads or mixes (default: 10)
   --load-seconds N  limit of a timed load; the rest is loaded untimed (default: 180)

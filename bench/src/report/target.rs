@@ -46,8 +46,11 @@ const fn target(
 
 use Against::{AtLeast, AtMost, Best, Each, NotBelow, Peer, Within};
 
+/// The contenders that are tables of Ambo, by their storage.
+const STORAGES: &[&str] = &["ambo, btree", "ambo, column"];
+
 /// The targets of the suites.
-const TARGETS: [Target; 57] = [
+const TARGETS: [Target; 73] = [
     target("put, log off", "kekskv/put, log off", Some(1), "throughput", Peer("rocksdb", 1.5)),
     target("put, log off", "kekskv/put, log off", Some(16), "throughput", Peer("rocksdb", 1.5)),
     target("put, log on, no sync", "kekskv/put, log on, no sync", None, "throughput", Peer("rocksdb", 1.2)),
@@ -153,6 +156,40 @@ const TARGETS: [Target; 57] = [
     target("deletion", "columns/half of the rows deleted, *: after ÷ before", None, "size left", AtMost(0.6)),
     target("small commits", "columns/*: files ÷ files of a bulk load", None, "growth", AtMost(1.2)),
     target("mixed", "columns/writer and scanner, *", None, "of the lone rate per core", AtLeast(70.0)),
+    target(
+        "prepared select",
+        "sql/points, *: prepared select",
+        None,
+        "rate",
+        Each(&["ambo, btree"], "sqlite", 1.0),
+    ),
+    target(
+        "prepared select",
+        "sql/points, *: prepared select",
+        None,
+        "rate",
+        Each(&["ambo, column"], "sqlite", 1.0 / 1.5),
+    ),
+    target("unprepared select", "sql/points, *: unprepared select", None, "p50", Within("ambo, btree", 30.0)),
+    target(
+        "unprepared select",
+        "sql/points, *: unprepared select",
+        None,
+        "p50",
+        Within("ambo, column", 30.0),
+    ),
+    target("update", "sql/points, *: update, no sync", None, "rate", Each(STORAGES, "sqlite", 1.0)),
+    target("update", "sql/points, *: update, no sync", None, "rate", Each(STORAGES, "duckdb", 20.0)),
+    target("update", "sql/points, *: update, synced", None, "rate", Each(STORAGES, "sqlite", 1.0)),
+    target("insert", "sql/points, *: insert, no sync", None, "rate", Each(STORAGES, "sqlite", 1.0)),
+    target("insert", "sql/points, *: insert, no sync", None, "rate", Each(STORAGES, "duckdb", 20.0)),
+    target("insert", "sql/points, *: insert, synced", None, "rate", Each(STORAGES, "sqlite", 1.0)),
+    target("SmallBank", "sql/bank, *: alone", None, "rate", Peer("sqlite", 2.0)),
+    target("SmallBank", "sql/bank, *: with an analyst", None, "rate", Peer("sqlite", 2.0)),
+    target("query", "sql/TPC-H, *: Q1", None, "time", Peer("duckdb", 1.0)),
+    target("query", "sql/TPC-H, *: Q6", None, "time", Peer("duckdb", 1.0)),
+    target("query", "sql/TPC-H, *", None, "time", Peer("duckdb", 0.25)),
+    target("all queries", "sql/TPC-H, *: all queries", None, "time", Peer("duckdb", 1.0 / 1.5)),
 ];
 
 impl Target {
