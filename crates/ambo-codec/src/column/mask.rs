@@ -165,6 +165,26 @@ impl Mask {
         }
     }
 
+    /// For each row in `rows` one bit, in their order: whether the row is in this set. Panics when the lengths differ.
+    pub fn among(&self, rows: &Mask) -> Mask {
+        assert_eq!(self.len, rows.len);
+        let len = rows.count();
+        let mut words = vec![0; len.div_ceil(64)];
+        let mut end = 0;
+        for (&bits, &word) in self.words.iter().zip(&rows.words) {
+            let found = extract(bits, word);
+            let (place, shift) = (end / 64, end % 64);
+            end += word.count_ones() as usize;
+            if found != 0 {
+                words[place] |= found << shift;
+                if shift > 0 && found >> (64 - shift) != 0 {
+                    words[place + 1] |= found >> (64 - shift);
+                }
+            }
+        }
+        Mask { words, len }
+    }
+
     /// Takes every row out.
     pub fn clear(&mut self) {
         self.words.fill(0);
@@ -218,6 +238,15 @@ fn deposit(bits: u64, word: u64) -> u64 {
     ones(word).enumerate().fold(0, |deposited, (index, place)| deposited | (bits >> index & 1) << place)
 }
 
+/// The bits of `bits` at the places of the bits of `word`, one after the other.
+#[inline]
+fn extract(bits: u64, word: u64) -> u64 {
+    if word == u64::MAX {
+        return bits;
+    }
+    ones(word).enumerate().fold(0, |found, (index, place)| found | (bits >> place & 1) << index)
+}
+
 /// Calls `each` with every word that `range` touches, and the bits of it.
 fn for_words(range: Range<usize>, len: usize, mut each: impl FnMut(usize, u64)) {
     assert!(range.end <= len, "rows behind the end");
@@ -265,7 +294,8 @@ mod tests {
             kept.keep(mask(bits).view());
             let mut left = bits.iter();
             let expected: Vec<bool> = rows.iter().map(|&is_in| is_in && *left.next().unwrap()).collect();
-            prop_assert_eq!(kept, mask(&expected));
+            prop_assert_eq!(&kept, &mask(&expected));
+            prop_assert_eq!(kept.among(&mask(&rows)), mask(bits));
         }
     }
 }

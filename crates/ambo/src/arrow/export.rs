@@ -19,7 +19,7 @@ use arrow_array::{
         Time64NanosecondType, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::types;
@@ -264,7 +264,9 @@ fn nulls(morsel: &Morsel<'_>, place: usize) -> Result<Option<NullBuffer>> {
     if block.has_no_nulls() {
         return Ok(None);
     }
-    let nulls: NullBuffer = morsel.mask().iter().map(|row| block.is_valid(row)).collect();
+    let valid = block.validity().among(morsel.mask());
+    let bits = BooleanBuffer::new(Buffer::from_slice_ref(valid.words()), 0, valid.len());
+    let nulls = NullBuffer::new(bits);
     Ok((nulls.null_count() > 0).then_some(nulls))
 }
 
