@@ -20,7 +20,7 @@ impl<'a> MatchingRows<'a> {
         Self { found, format: select.table().format().clone() }
     }
 
-    /// How the rows are looked for: by which index, by several, in a range of keys, or among all.
+    /// How the rows are looked for: by which index, by several, in a range of keys, by a scan of columns, or among all.
     pub fn path(&self) -> String {
         self.found.path()
     }
@@ -36,7 +36,8 @@ impl Iterator for MatchingRows<'_> {
 }
 
 impl Select {
-    /// The whole rows that fit the filters, in a table of any storage: found by the key or by indexes where these leave out most rows.
+    /// The whole rows that fit the filters, in a table of any storage: found by the key or by indexes where these leave out most rows; in a
+    /// column table otherwise by a scan of the columns that are filtered by, which bitmap indexes help.
     ///
     /// ```
     /// use ambo::{Compare, IndexDefinition, TableDefinition, Test, Type};

@@ -21,6 +21,12 @@ impl Catalog {
         })
     }
 
+    /// The columns of a table that have bitmap indexes, by their places in its definition.
+    pub fn bitmap_columns(&self, table: TableId) -> impl Iterator<Item = usize> + '_ {
+        let indexes = self.indexes_of(table).filter_map(|(_, definition)| definition.index.as_ref());
+        indexes.filter(|index| index.kind == IndexKind::Bitmap).map(|index| index.columns[0])
+    }
+
     /// The index of this name (`index` or `schema.index`).
     ///
     /// # Errors

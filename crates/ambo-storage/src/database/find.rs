@@ -1,17 +1,19 @@
 //! Rows by conditions on their columns, in a table of any storage.
 //!
 //! A path leads to rows that may be meant (`path`); whatever the path, they are then compared with all conditions, a batch at a time, as
-//! scans of columns compare them.
+//! scans of columns compare them. Or a scan of columns finds those that are meant (`scanned`). Which it is says `choose`.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use ambo_codec::column::{Block, Goal, Kind, Mask, encode};
 
 use super::{
+    choose::{Way, choose},
+    count,
     cursor::Seek,
     index_scan::{IndexRange, IndexScan},
-    path::{Path, choose},
-    scan::{stored_filters, stored_place},
+    path::Path,
+    scan::{ScanPlan, TableScan, stored_filters, stored_place},
     snapshot::{Cursor, Snapshot},
     transaction::Transaction,
     value::Value,
@@ -19,7 +21,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnBuffer, ColumnSchema, Filter},
+    base::column::{ColumnBuffer, ColumnSchema, Filter, WholeRow},
     id::TableId,
 };
 
@@ -32,8 +34,15 @@ pub(super) trait View: Sync {
     fn version(&self) -> &Arc<DatabaseVersion>;
     fn row(&self, table: TableId, key: &[u8]) -> Result<Option<Value>>;
     fn rows_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<Cursor>;
-    fn count_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<u64>;
     fn entries(&self, index: TableId, range: IndexRange<'_>) -> Result<IndexScan>;
+    /// Counts a range of keys as read.
+    fn note_read(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>);
+    /// As `row`; it is not counted as read.
+    fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>>;
+    /// How many rows there are. What is found does not depend on it, so they are not counted as read.
+    fn count_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<u64>;
+    /// Prepares a scan of a column table; what it finds is not counted as read.
+    fn scan(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan>;
 }
 
 impl View for Snapshot {
@@ -46,11 +55,18 @@ impl View for Snapshot {
     fn rows_in(&self, table: TableId, _: &[u8], _: Option<&[u8]>) -> Result<Cursor> {
         self.cursor(table)
     }
+    fn entries(&self, index: TableId, range: IndexRange<'_>) -> Result<IndexScan> {
+        self.index_scan(index, range)
+    }
+    fn note_read(&self, _: TableId, _: &[u8], _: Option<&[u8]>) {}
+    fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        self.get(table, key)
+    }
     fn count_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
         self.count(table, Some(lower), upper)
     }
-    fn entries(&self, index: TableId, range: IndexRange<'_>) -> Result<IndexScan> {
-        self.index_scan(index, range)
+    fn scan(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
+        self.scan_columns(table, plan)
     }
 }
 
@@ -64,11 +80,21 @@ impl View for Transaction {
     fn rows_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<Cursor> {
         self.cursor_in(table, lower, upper)
     }
-    fn count_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
-        self.count(table, Some(lower), upper)
-    }
     fn entries(&self, index: TableId, range: IndexRange<'_>) -> Result<IndexScan> {
         self.index_scan(index, range)
+    }
+    fn note_read(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) {
+        self.note_range(table, lower, upper);
+    }
+    fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        Self::peek(self, table, key)
+    }
+    fn count_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
+        let version = self.snapshot().version().table(table)?;
+        count::count(version, self.own_writes(table), self.timestamp(), Some(lower), upper)
+    }
+    fn scan(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
+        TableScan::new(self.snapshot().version(), table, self.own_writes(table), self.timestamp(), plan)
     }
 }
 
@@ -134,13 +160,13 @@ pub struct FoundRows<'v> {
     schema: ColumnSchema,
     /// By stored columns.
     filters: Vec<Filter>,
-    source: Source,
+    way: Way,
     /// Found and not yet taken.
     ready: VecDeque<(Vec<u8>, Vec<u8>)>,
 }
 
 /// A row by its key and stored form.
-pub type FoundRow = (Vec<u8>, Vec<u8>);
+pub type FoundRow = WholeRow;
 
 impl<'v> FoundRows<'v> {
     fn new(moment: Moment<'v>, table: TableId, filters: &[Filter]) -> Result<Self> {
@@ -149,13 +175,18 @@ impl<'v> FoundRows<'v> {
         let definition = version.catalog.table(table).expect("the table is there");
         let schema = ColumnSchema::new(definition)?;
         let stored = stored_filters(definition, &schema, filters)?;
-        let source = choose(moment.view(), table, definition, filters)?;
-        Ok(Self { moment, table, schema, filters: stored, source, ready: VecDeque::new() })
+        let way = choose(moment.view(), table, definition, filters)?;
+        Ok(Self { moment, table, schema, filters: stored, way, ready: VecDeque::new() })
     }
 
     /// How rows are looked for, in words.
     pub fn path(&self) -> String {
-        match &self.source {
+        let source = match &self.way {
+            Way::Scan(rows) if rows.asks_bitmaps() => return "a scan of columns with bitmap indexes".into(),
+            Way::Scan(_) => return "a scan of columns".into(),
+            Way::Rows(source) => source,
+        };
+        match source {
             Source::Walk { lower, upper, .. } if lower.is_empty() && upper.is_none() => "all rows".into(),
             Source::Walk { .. } => "a range of keys".into(),
             Source::Index(scan) => format!("index \"{}\"", scan.index_name()),
@@ -167,11 +198,17 @@ impl<'v> FoundRows<'v> {
     /// The next row; `None` behind the last.
     pub fn next_row(&mut self) -> Result<Option<FoundRow>> {
         while self.ready.is_empty() {
-            let batch = self.fetch()?;
+            let batch = match &mut self.way {
+                Way::Rows(source) => source.fetch(self.moment.view(), self.table)?,
+                Way::Scan(rows) => rows.next_rows(self.moment.view(), self.table)?,
+            };
             if batch.is_empty() {
                 return Ok(None);
             }
-            self.sift(batch)?;
+            match self.way {
+                Way::Rows(_) => self.sift(batch)?,
+                Way::Scan(_) => self.ready.extend(batch),
+            }
         }
         Ok(self.ready.pop_front())
     }
@@ -200,17 +237,6 @@ impl<'v> FoundRows<'v> {
             taken += 1;
         }
         Ok((taken > 0).then(|| (buffers.into_iter().map(|(_, buffer)| buffer).collect(), taken)))
-    }
-
-    fn fetch(&mut self) -> Result<Vec<FoundRow>> {
-        let mut batch = Vec::new();
-        let mut bytes = 0;
-        while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
-            let Some(row) = self.source.fetch_row(self.moment.view(), self.table)? else { break };
-            bytes += row.0.len() + row.1.len();
-            batch.push(row);
-        }
-        Ok(batch)
     }
 
     /// Keeps the rows of a batch that answer all filters with yes.
@@ -243,6 +269,18 @@ impl<'v> FoundRows<'v> {
 }
 
 impl Source {
+    /// The next rows on the way; none behind the last.
+    fn fetch(&mut self, view: &dyn View, table: TableId) -> Result<Vec<FoundRow>> {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+            let Some(row) = self.fetch_row(view, table)? else { break };
+            bytes += row.0.len() + row.1.len();
+            batch.push(row);
+        }
+        Ok(batch)
+    }
+
     /// The next row on the way, which the conditions may leave out.
     fn fetch_row(&mut self, view: &dyn View, table: TableId) -> Result<Option<FoundRow>> {
         match self {

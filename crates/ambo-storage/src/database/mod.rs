@@ -10,8 +10,8 @@
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
-//! | `scan`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
-//! | `find`, `path` | rows by conditions, and which path leads to them |
+//! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
+//! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
 //! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `damage` | tables that cannot be read |
 //! | `lineage` | how long replaced versions are read |
@@ -23,6 +23,7 @@ mod blobs;
 mod bulk;
 mod check;
 mod checkpoint;
+mod choose;
 mod columns;
 mod commit;
 mod compact;
@@ -52,6 +53,8 @@ mod options;
 mod path;
 mod reshape;
 mod scan;
+mod scan_results;
+mod scanned;
 mod settle;
 mod snapshot;
 mod statistics;

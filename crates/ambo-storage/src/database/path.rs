@@ -1,8 +1,7 @@
-//! Paths to the rows that conditions leave: by the table's key, by one index, by several, or by looking at all.
+//! Paths to the rows that conditions leave: by the table's key, or by an index.
 //!
-//! Conditions of equality name values for the first columns of a key or an index; one more condition may bound the column behind them. Each such *path* is asked
-//! how many entries it has, which costs a few look-ups. A list of values for one of the first columns is as many paths, followed one after the other. The one with fewest is taken; others with not many more are taken, too, and the keys that all of
-//! them name are looked up: a row that one of them excludes is never read. With too many for any of them the table is walked.
+//! Conditions of equality name values for the first columns of a key or an index; one more condition may bound the column behind them. A list of values
+//! for one of the first columns is as many paths, followed one after the other. Each path can be asked how many entries it has, which costs a few look-ups.
 
 use std::{ops::Bound, sync::Arc};
 
@@ -21,17 +20,24 @@ use crate::{
     id::TableId,
 };
 
-/// A path is worth its look-ups if it has at most one in so many of the table's rows.
-const SHARE_MAX: u64 = 8;
-/// Fewer keys than these are looked up as they are.
-const INTERSECTED_MIN: u64 = 64;
-/// A path with at most so many times the keys of the best is worth reading for the look-ups that it saves.
-const INTERSECTED_SHARE: u64 = 8;
-/// With more keys than these their list would be too long.
-const INTERSECTED_MAX: u64 = 1 << 20;
-
 /// A list of more values is not looked up one by one.
 const LISTED_MAX: usize = 1000;
+
+/// All paths that the filters leave, one for the key and for each index that they say something of.
+pub(super) fn paths(
+    view: &dyn View,
+    id: TableId,
+    definition: &TableDefinition,
+    filters: &[Filter],
+) -> Result<Vec<Path>> {
+    let mut paths = Vec::new();
+    paths.extend(each_listed(&definition.key, definition, filters, |filters| key_path(definition, filters))?);
+    for index in view.version().table(id)?.indexes.iter().filter(|index| index.is_ready()) {
+        let path = |filters: &[Filter]| Ok(index_path(index, definition, filters));
+        paths.extend(each_listed(&index.format.of().columns, definition, filters, path)?);
+    }
+    Ok(paths)
+}
 
 /// Bounds of a column, or of the first columns.
 type Bounds<T> = (Bound<T>, Bound<T>);
@@ -52,62 +58,6 @@ pub(super) enum Leading {
     Equal(Vec<Datum>),
     /// They lie between these: equal to all values but the last, which is a bound.
     Between(Bounds<Vec<Datum>>),
-}
-
-/// How to get at the rows of a table that answer filters with yes.
-pub(super) fn choose(
-    view: &dyn View,
-    id: TableId,
-    definition: &TableDefinition,
-    filters: &[Filter],
-) -> Result<Source> {
-    let table = view.version().table(id)?;
-    let mut paths = Vec::new();
-    paths.extend(each_listed(&definition.key, definition, filters, |filters| key_path(definition, filters))?);
-    for index in table.indexes.iter().filter(|index| index.is_ready()) {
-        let path = |filters: &[Filter]| Ok(index_path(index, definition, filters));
-        paths.extend(each_listed(&index.format.of().columns, definition, filters, path)?);
-    }
-    let mut counted = Vec::new();
-    for path in paths {
-        counted.push((path.count(view, id)?, path));
-    }
-    counted.sort_by_key(|(count, _)| *count);
-    let all = Path::Keys { lower: Vec::new(), upper: None };
-    let Some((best, _)) = counted.first() else { return all.source(view, id) };
-    let best = *best;
-    if best > INTERSECTED_MIN && best > view.count_in(id, &[], None)? / SHARE_MAX {
-        // A range of keys is never more than all of them.
-        let keys = counted.into_iter().find(|(_, path)| matches!(path, Path::Keys { .. }));
-        return keys.map_or(all, |(_, path)| path).source(view, id);
-    }
-    let worth = |count: u64| count <= best.saturating_mul(INTERSECTED_SHARE).min(INTERSECTED_MAX);
-    let together = counted.iter().filter(|(count, _)| worth(*count)).count();
-    if best <= INTERSECTED_MIN || together < 2 {
-        let (_, path) = counted.swap_remove(0);
-        return path.source(view, id);
-    }
-    let mut common: Option<Vec<Vec<u8>>> = None;
-    for (_, path) in counted.into_iter().take(together) {
-        let keys = path.keys(view, id)?;
-        common = Some(match common {
-            None => keys,
-            Some(common) => intersection(common, &keys),
-        });
-    }
-    Ok(Source::Keys(common.expect("at least two").into_iter()))
-}
-
-/// What is in both of two sorted lists.
-fn intersection(mut a: Vec<Vec<u8>>, b: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut at = 0;
-    a.retain(|key| {
-        while b.get(at).is_some_and(|other| other < key) {
-            at += 1;
-        }
-        b.get(at) == Some(key)
-    });
-    a
 }
 
 /// The path that filters leave; with a list of values for one of the first of these columns, one for each value.
@@ -230,7 +180,7 @@ impl Leading {
 }
 
 impl Path {
-    fn count(&self, view: &dyn View, table: TableId) -> Result<u64> {
+    pub(super) fn count(&self, view: &dyn View, table: TableId) -> Result<u64> {
         match self {
             Self::Keys { lower, upper } => view.count_in(table, lower, upper.as_deref()),
             Self::Index { index, range } => {
@@ -271,7 +221,7 @@ impl Path {
     }
 
     /// The keys of all rows on the path, in order.
-    fn keys(self, view: &dyn View, table: TableId) -> Result<Vec<Vec<u8>>> {
+    pub(super) fn keys(self, view: &dyn View, table: TableId) -> Result<Vec<Vec<u8>>> {
         let mut keys = Vec::new();
         self.source(view, table)?.append_keys(view, table, &mut keys)?;
         keys.sort_unstable();

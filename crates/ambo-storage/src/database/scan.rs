@@ -10,7 +10,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use ambo_codec::{Value, bitmap::Positions, column::Sum};
+use ambo_codec::{Type, bitmap::Positions};
 
 use super::{
     fresh::{Fresh, Request},
@@ -20,10 +20,9 @@ use super::{
 use crate::{
     Error, Result,
     base::column::{
-        AggregatePlan, Aggregation, ColumnSchema, ColumnSet, Filter, Groups, Morsel, Selected, Selection,
-        Test, is_answered,
+        ColumnSchema, ColumnSet, Filter, Morsel, Part, Reach, Selected, Selection, Test, is_answered,
     },
-    catalog::{IndexKind, TableDefinition},
+    catalog::TableDefinition,
     id::{TableId, Timestamp},
     transaction::write_set::TableWrites,
 };
@@ -47,6 +46,14 @@ pub struct ScanPlan {
 pub(super) enum Unit {
     Group { run: usize, part: usize, group: usize },
     Fresh { layer: usize, group: usize },
+}
+
+/// Where the rows of a unit are.
+pub(super) enum Place<'s> {
+    /// In a group of a segment.
+    Group(&'s Part, usize),
+    /// Not in segments yet.
+    Fresh,
 }
 
 /// A scan of a column table at one moment.
@@ -165,9 +172,8 @@ impl TableScan {
         if self.filters.is_empty() {
             return Ok(());
         }
-        let indexes = version.catalog.indexes_of(id).filter_map(|(_, definition)| definition.index.as_ref());
-        let bitmaps = indexes.filter(|index| index.kind == IndexKind::Bitmap);
-        let columns: Vec<_> = bitmaps.map(|index| self.schema().place(index.columns[0])).collect();
+        let columns = version.catalog.bitmap_columns(id);
+        let columns: Vec<_> = columns.map(|column| self.schema().place(column)).collect();
         let by_index =
             |filter: &Filter| columns.contains(&filter.column) && is_answered(&self.columns, filter);
         let (answered, others): (Vec<_>, Vec<_>) = self.filters.iter().cloned().partition(by_index);
@@ -212,6 +218,44 @@ impl TableScan {
     /// All parts, one lane behind the other.
     pub(super) fn all_units(&self) -> &[Unit] {
         &self.units
+    }
+
+    /// Where the rows of a part of it are.
+    pub(super) fn place(&self, unit: usize) -> Place<'_> {
+        match self.units[unit] {
+            Unit::Group { run, part, group } => Place::Group(&self.columns.runs()[run].parts[part], group),
+            Unit::Fresh { .. } => Place::Fresh,
+        }
+    }
+
+    /// Whether bitmap indexes answer a filter of it.
+    pub(super) fn asks_bitmaps(&self) -> bool {
+        self.selection.is_some()
+    }
+
+    /// What it looks at in segments, with what bitmap indexes say.
+    pub(super) fn reach(&self) -> Reach {
+        let mut reach = Reach::default();
+        for unit in &self.units {
+            let Unit::Group { run, part, group } = *unit else { continue };
+            let group = self.columns.runs()[run].parts[part].segment.directory().group(group);
+            let selected = self.selection.as_ref().and_then(|(selection, left)| {
+                let Selected { rows, is_whole } = selection.of(run, part)?;
+                let before = |row: u32| rows.rank(row.into());
+                Some((before(group.end) - before(group.start), *is_whole && left.is_empty()))
+            });
+            let (rows, is_answered) = selected.unwrap_or((group.len() as u64, false));
+            reach.groups += 1;
+            reach.rows += rows;
+            reach.asked += if is_answered { 0 } else { group.len() as u64 };
+        }
+        reach
+    }
+
+    /// The types of the projection.
+    pub(super) fn types(&self) -> Vec<Type> {
+        let types = self.columns.schema().types();
+        self.projection.iter().map(|column| types[*column]).collect()
     }
 
     /// Stored columns that are asked for or filtered by.
@@ -355,70 +399,4 @@ impl TableScan {
         let units = (0..self.units.len()).filter(|unit| !is_counted(unit)).collect();
         (counted, units)
     }
-
-    /// The sum of the selected rows' values at a place of the projection, in units of the last digit if they are decimals; none if no
-    /// row has a value.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if they are no numbers, or 128 bits cannot hold the sum.
-    pub fn sum(&self, place: usize, threads: usize) -> Result<Option<Sum>> {
-        let sums = self.fold(
-            threads,
-            || None,
-            |sum: &mut Option<Sum>, morsel| {
-                if morsel.count(place)? > 0 {
-                    *sum = Some(add(*sum, morsel.sum(place)?)?);
-                }
-                Ok(())
-            },
-        )?;
-        sums.into_iter().flatten().try_fold(None, |sum, part| add(sum, part).map(Some))
-    }
-
-    /// Aggregates of the selected rows. The plan's columns are places of the projection.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`]: a plan that does not fit the columns, or a result that 128 bits cannot hold.
-    pub fn aggregate(&self, plan: &AggregatePlan, threads: usize) -> Result<Groups> {
-        let types = self.columns.schema().types();
-        let types: Vec<_> = self.projection.iter().map(|column| types[*column]).collect();
-        let aggregation = Aggregation::new(plan, &types)?;
-        let parts = self.fold(threads, || aggregation.begin(), |part, morsel| part.add(morsel))?;
-        aggregation.finish(parts)
-    }
-
-    /// The least and the greatest of the selected rows' values at a place of the projection, in the type that blocks have them in
-    /// (`docs/formats/columns.md`): text as bytes, dates as integers, decimals in units of the last digit. None if no row has a value.
-    pub fn min_max(&self, place: usize, threads: usize) -> Result<Option<(Value, Value)>> {
-        let bounds = self.fold(
-            threads,
-            || None,
-            |bounds, morsel| {
-                *bounds = widest(bounds.take(), morsel.min_max(place)?);
-                Ok(())
-            },
-        )?;
-        Ok(bounds.into_iter().fold(None, widest))
-    }
-}
-
-fn add(sum: Option<Sum>, part: Sum) -> Result<Sum> {
-    match (sum, part) {
-        (None, part) => Ok(part),
-        (Some(Sum::Integer(a)), Sum::Integer(b)) => a
-            .checked_add(b)
-            .map(Sum::Integer)
-            .ok_or_else(|| Error::Invalid("a sum that 128 bits cannot hold".into())),
-        (Some(Sum::Float(a)), Sum::Float(b)) => Ok(Sum::Float(a + b)),
-        (Some(_), _) => unreachable!("the values of one column are of one type"),
-    }
-}
-
-type Bounds = Option<(Value, Value)>;
-
-fn widest(a: Bounds, b: Bounds) -> Bounds {
-    let (Some((a_low, a_high)), Some((b_low, b_high))) = (&a, &b) else { return a.or(b) };
-    let low = if a_low.as_ref().compare(b_low.as_ref()).is_le() { a_low } else { b_low };
-    let high = if a_high.as_ref().compare(b_high.as_ref()).is_ge() { a_high } else { b_high };
-    Some((low.clone(), high.clone()))
 }

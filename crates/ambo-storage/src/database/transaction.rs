@@ -120,7 +120,7 @@ impl Transaction {
         }
     }
 
-    fn note_range(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) {
+    pub(super) fn note_range(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) {
         if let Some(reads) = &self.reads {
             reads.lock().ranges.push(ReadRange { table, lower: lower.into(), upper: upper.map(Into::into) });
         }

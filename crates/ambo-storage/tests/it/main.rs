@@ -8,6 +8,7 @@ mod columns;
 mod find;
 mod formats;
 mod found;
+mod found_by_scans;
 mod hostile;
 mod indexes;
 mod isolation;

@@ -66,7 +66,7 @@ impl RowBatches {
         &self.schema
     }
 
-    /// How the rows are looked for: by which index, by several, in a range of keys, or among all.
+    /// How the rows are looked for: by which index, by several, in a range of keys, by a scan of columns, or among all.
     pub fn path(&self) -> String {
         self.found.path()
     }

@@ -82,6 +82,11 @@ impl BlockCache {
         Ok(bytes)
     }
 
+    /// Whether a block is kept.
+    pub(super) fn has(&self, key: Key) -> bool {
+        self.shard(key).lock().blocks.contains_key(&key)
+    }
+
     /// Sets how many bytes may be kept.
     pub fn set_bytes_max(&self, bytes: usize) {
         self.bytes_max.store(bytes, Ordering::Relaxed);

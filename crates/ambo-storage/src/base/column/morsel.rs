@@ -303,7 +303,7 @@ fn compress<E: Copy>(mask: &Mask, values: &mut [E]) {
 }
 
 /// Whether the directory allows that a row of a group answers a filter with yes.
-fn may_match(segment: Seen<'_>, group: usize, filter: &Filter) -> bool {
+pub(super) fn may_match(segment: Seen<'_>, group: usize, filter: &Filter) -> bool {
     let nulls = segment.nulls(filter.column, group);
     let rows = segment.segment.directory().group(group).len() as u32;
     let kind = segment.kind(filter.column);

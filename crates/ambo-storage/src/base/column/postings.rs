@@ -69,6 +69,11 @@ impl Segment {
         Ok(Some(Bitmap::union(&rows)))
     }
 
+    /// Whether the postings of a column are made and kept.
+    pub(super) fn has_postings(&self, column: usize) -> bool {
+        self.cache().has((self.id(), POSTINGS | column as u32))
+    }
+
     fn postings(&self, column: usize) -> Result<Arc<[u8]>> {
         let number = POSTINGS | column as u32;
         self.cache().read((self.id(), number), Access::Point, || self.make_postings(column))

@@ -26,6 +26,12 @@ pub fn is_answered(set: &ColumnSet, filter: &Filter) -> bool {
     wanted(filter, set.schema().types()[filter.column]).is_some()
 }
 
+/// Whether postings that answer a filter of a stored column are there, and have not to be made first.
+pub fn is_answered_at_once(set: &ColumnSet, filter: &Filter) -> bool {
+    is_answered(set, filter)
+        && set.segments().all(|segment| !segment.has(filter.column) || segment.has_postings(filter.column))
+}
+
 impl Selection {
     /// The rows that answer all of these filters, which postings answer, as far as they do in each segment.
     pub fn new(set: &ColumnSet, filters: &[Filter]) -> Result<Self> {
