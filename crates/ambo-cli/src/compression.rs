@@ -100,6 +100,12 @@ pub fn alter(store: &Store, table: &str, changes: &NewTableArguments, out: &mut 
             short_name(&before.name)
         )));
     }
+    if wanted == Storage::Memory && before.storage != Storage::Memory {
+        return Err(Failure::usage(format!(
+            "in memory the rows of table {} would be gone as soon as this command ends; a program that keeps the database open can move it there",
+            short_name(&before.name)
+        )));
+    }
     if wanted != before.storage {
         store.db.set_storage(table, wanted).or_fail(&store.dir)?;
     }

@@ -260,8 +260,11 @@ impl Database {
         self.engine().create_index(index).map(drop)
     }
 
-    /// Gives a table another storage, `btree` or `column`, while it is in use: what is settled is built in the other shape, and takes the place
+    /// Gives a table another storage while it is in use: what is settled is built in the other shape, and takes the place
     /// of what was, at once. A transaction that began before and writes to the table may fail with a conflict.
+    ///
+    /// From `memory` to another storage all rows become durable, and the table is logged from then on. To `memory` it is the other way round: the
+    /// rows, but not the table itself, are gone when the database is closed.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;
@@ -272,11 +275,14 @@ impl Database {
     /// t.insert_row(&[1.into(), 2.5.into()])?;
     /// db.set_storage("t", Storage::Column)?;
     /// assert_eq!(t.select(&["x"])?.scan()?.count(1)?, 1);
+    /// db.set_storage("t", Storage::Memory)?;
+    /// assert_eq!(t.len()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a table in memory, and for rows that its columns cannot hold: then nothing has changed.
+    /// [`Error::Invalid`] for rows that its columns cannot hold, for a bitmap index where none can be, and to or from memory while an index is
+    /// being built: then nothing has changed.
     pub fn set_storage(&self, table: &str, storage: Storage) -> Result<()> {
         self.engine().set_storage(table, storage)
     }

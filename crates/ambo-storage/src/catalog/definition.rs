@@ -41,6 +41,14 @@ impl Storage {
             Self::Column => "column",
         }
     }
+
+    /// The storage of the indexes of such a table.
+    pub fn of_indexes(self) -> Self {
+        match self {
+            Self::Memory => Self::Memory,
+            Self::BTree | Self::Column => Self::BTree,
+        }
+    }
 }
 
 /// The width of a table's stored keys, where all have one that can be compressed as integers: the keys' bytes, big-endian.
@@ -284,11 +292,13 @@ impl TableDefinition {
         self
     }
 
-    /// The same table with another storage, and without what that cannot have: in a column table each column is encoded by itself.
+    /// The same table with another storage, and without what that cannot have: in a column table each column is encoded by itself, and one in
+    /// memory is not logged. One that comes from memory is logged, as if it were new.
     #[must_use]
     pub fn with_storage(&self, storage: Storage) -> Self {
         let mut table = self.clone();
         table.storage = storage;
+        table.log = storage != Storage::Memory && (self.log || self.storage == Storage::Memory);
         if storage == Storage::Column {
             table.key_compression = None;
             table.record_compression = None;

@@ -151,10 +151,7 @@ impl IndexOf {
             None => format!("{schema}.{name}"),
         };
         let mut definition = TableDefinition::key_value(names::qualify(&name)?);
-        if table.storage == Storage::Memory {
-            definition = definition.storage(Storage::Memory);
-        }
-        definition = definition.log(table.log);
+        definition = definition.storage(table.storage.of_indexes()).log(table.log);
         definition.index = Some(self);
         definition.validate()?;
         Ok(definition)

@@ -99,6 +99,16 @@ impl Catalog {
         })
     }
 
+    /// Gives a table another storage, and its indexes that which goes with it. Only a checkpoint says so, not the log.
+    ///
+    /// # Errors
+    /// As [`Catalog::set_storage`].
+    pub fn set_storage_of_all(&mut self, table: TableId, storage: Storage) -> Result<()> {
+        let indexes: Vec<_> = self.indexes_of(table).map(|(id, _)| id).collect();
+        self.set_storage(table, storage)?;
+        indexes.into_iter().try_for_each(|index| self.set_storage(index, storage.of_indexes()))
+    }
+
     /// Checks that a table's indexes are possible with a storage.
     ///
     /// # Errors

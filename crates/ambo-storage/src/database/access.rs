@@ -34,8 +34,8 @@ impl Engine {
     fn put_long(self: &Arc<Self>, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_writable()?;
         check_value(value)?;
-        let blob = self.write_blob(table, value)?;
-        self.commit_blob(table, key, &blob)
+        let written = Self::write_blob(&self.versions.load_full(), table, value)?;
+        self.commit_blob(table, key, written)
     }
 
     /// Deletes `key`, whether or not it is there.

@@ -10,6 +10,8 @@ use std::{
     sync::Arc,
 };
 
+use ambo_codec::record::RecordCodec;
+
 use super::{
     commit::Terms,
     engine::Engine,
@@ -85,36 +87,83 @@ impl Engine {
             engine: self.clone(),
             table,
             key: key.to_vec(),
+            store: store.clone(),
             blob: Some(BlobWriter::new(store, version.blob_codec(table))),
             written: 0,
         })
     }
 
-    /// Writes a long value to pages, for a commit to refer to.
-    pub(super) fn write_blob(&self, table: TableId, bytes: &[u8]) -> Result<BlobRef> {
-        let version = self.versions.load();
-        let mut writer = BlobWriter::new(&version.table(table)?.shared.store, version.blob_codec(table));
+    /// Writes a long value to pages of a table as `version` has it, for a commit to refer to. Returns where, too.
+    pub(super) fn write_blob(
+        version: &DatabaseVersion,
+        table: TableId,
+        bytes: &[u8],
+    ) -> Result<(Arc<PageStore>, BlobRef)> {
+        let store = version.table(table)?.shared.store.clone();
+        let mut writer = BlobWriter::new(&store, version.blob_codec(table));
         writer.write_all(bytes)?;
-        writer.finish()
+        Ok((store, writer.finish()?))
     }
 
-    /// Maps `key` to a blob that was written for it. If that certainly fails, the blob's pages are given back.
-    pub(super) fn commit_blob(self: &Arc<Self>, table: TableId, key: &[u8], blob: &BlobRef) -> Result<()> {
-        let encoded = blob.encode();
-        let record = Record { kind: RecordKind::Blob, bytes: &encoded };
-        let result = self.commit(&[Operation { table, key, record }], Terms::default());
-        if result.is_err() && self.pipeline.check_poison().is_ok() {
-            self.discard_blob(table, blob);
+    /// Maps `key` to a blob that was written for it to `store`. If that certainly fails, the blob's pages are given back.
+    pub(super) fn commit_blob(
+        self: &Arc<Self>,
+        table: TableId,
+        key: &[u8],
+        (mut store, mut blob): (Arc<PageStore>, BlobRef),
+    ) -> Result<()> {
+        loop {
+            let encoded = blob.encode();
+            let record = Record { kind: RecordKind::Blob, bytes: &encoded };
+            let terms = Terms { blobs_in: Some(&store), ..Terms::default() };
+            let result = self.commit(&[Operation { table, key, record }], terms);
+            if result.is_ok() || self.pipeline.check_poison().is_err() {
+                return result.map(drop);
+            }
+            let moved = match result {
+                // The table has moved meanwhile, and the value follows it.
+                Err(Error::Conflict(_)) => self.follow_table(table, &store, &blob),
+                result => result.map(|_| unreachable!("it failed")),
+            };
+            store.free(blob.pages().iter().copied());
+            (store, blob) = moved?;
         }
-        result.map(drop)
     }
 
-    /// Gives the pages of a blob back that no commit refers to.
-    pub(super) fn discard_blob(&self, table: TableId, blob: &BlobRef) {
-        if let Ok(table) = self.versions.load().table(table) {
-            table.shared.store.free(blob.pages().iter().copied());
-        }
+    /// Writes a blob once more, to where the table is now.
+    fn follow_table(
+        &self,
+        table: TableId,
+        from: &Arc<PageStore>,
+        blob: &BlobRef,
+    ) -> Result<(Arc<PageStore>, BlobRef)> {
+        let version = self.versions.load_full();
+        let to = version.table(table)?.shared.store.clone();
+        let blob = copy_blob(from, &to, version.blob_codec(table), blob)?;
+        Ok((to, blob))
     }
+}
+
+/// Bytes of a value that are in memory at once while it is copied.
+const COPIED_BYTES: usize = 1 << 20;
+
+/// Writes a blob once more to another store.
+pub(super) fn copy_blob(
+    from: &Arc<PageStore>,
+    to: &Arc<PageStore>,
+    codec: Option<RecordCodec>,
+    blob: &BlobRef,
+) -> Result<BlobRef> {
+    let mut reader = BlobReader::new(from, blob.clone())?;
+    let mut writer = BlobWriter::new(to, codec);
+    let mut buffer = vec![0; COPIED_BYTES.min(reader.len() as usize)];
+    let mut position = 0;
+    while position < reader.len() {
+        let count = reader.read_at(position, &mut buffer)?;
+        writer.write_all(&buffer[..count])?;
+        position += count as u64;
+    }
+    writer.finish()
 }
 
 /// A blob as one buffer.
@@ -135,6 +184,7 @@ pub struct ValueWriter {
     engine: Arc<Engine>,
     table: TableId,
     key: Vec<u8>,
+    store: Arc<PageStore>,
     blob: Option<BlobWriter>,
     written: u64,
 }
@@ -143,7 +193,7 @@ impl ValueWriter {
     /// Commits the value.
     pub fn finish(mut self) -> Result<()> {
         let blob = self.blob.take().expect("there until it is finished").finish()?;
-        self.engine.commit_blob(self.table, &self.key, &blob)
+        self.engine.commit_blob(self.table, &self.key, (self.store.clone(), blob))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
         column::ColumnSchema,
     },
     id::{TableId, Timestamp},
-    page::PageRange,
+    page::{PageRange, PageStore},
     record::Record,
 };
 
@@ -33,6 +33,8 @@ const ATTEMPTS: usize = 32;
 pub struct BulkLoad {
     engine: Arc<Engine>,
     table: TableId,
+    /// Where the table was when the load began.
+    store: Arc<PageStore>,
     builder: TreeBuilder,
     options: BuildOptions,
     /// What rows have to fit.
@@ -52,7 +54,8 @@ impl Engine {
         let options =
             BuildOptions { keep_in_cache: store.is_memory(), ..version.build_options(table, &store) };
         let builder = TreeBuilder::new(&store, options.clone());
-        Ok(BulkLoad { engine: self.clone(), table, builder, options, check, last_key: Vec::new(), rows: 0 })
+        let last_key = Vec::new();
+        Ok(BulkLoad { engine: self.clone(), table, store, builder, options, check, last_key, rows: 0 })
     }
 }
 
@@ -90,12 +93,11 @@ impl BulkLoad {
     /// # Errors
     /// [`Error::Conflict`] if others kept writing to the table.
     pub fn finish(self) -> Result<u64> {
-        let Self { engine, table, builder, options, check, rows, .. } = self;
-        let store = engine.versions.load().table(table)?.shared.store.clone();
+        let Self { engine, table, store, builder, options, check, rows, .. } = self;
         let (meta, pages) = builder.finish_with_pages()?;
         let result = (0..ATTEMPTS).find_map(|_| {
             let check = check.as_deref();
-            engine.try_install_loaded(table, (meta, &pages), &options, check).transpose()
+            engine.try_install_loaded(table, (meta, &pages, &store), &options, check).transpose()
         });
         let result = result.unwrap_or_else(|| {
             Err(Error::Conflict(
@@ -114,19 +116,25 @@ impl Engine {
     fn try_install_loaded(
         &self,
         id: TableId,
-        (meta, pages): (TreeMeta, &[PageRange]),
+        (meta, pages, store): (TreeMeta, &[PageRange], &Arc<PageStore>),
         options: &BuildOptions,
         checked: Option<&ColumnSchema>,
     ) -> Result<Option<()>> {
         self.flush()?;
         let _loading = self.loading.lock();
         let before = self.versions.load_full();
-        let runs = self.entries(&before, before.table(id)?, meta)?;
-        let fits = |table: &TableVersion| match (table.shared.row_check(), checked) {
-            (Some(now), Some(checked)) => !checked.is_laxer_than(now),
-            (Some(_), None) => false,
-            (None, _) => true,
+        let fits = |table: &TableVersion| {
+            let fits = match (table.shared.row_check(), checked) {
+                (Some(now), Some(checked)) => !checked.is_laxer_than(now),
+                (Some(_), None) => false,
+                (None, _) => true,
+            };
+            fits && Arc::ptr_eq(&table.shared.store, store)
         };
+        if !fits(before.table(id)?) {
+            return Err(changed());
+        }
+        let runs = self.entries(&before, before.table(id)?, meta)?;
         let installed = self.install_loaded(id, (meta, pages), options, (&before, &fits), &runs);
         if !matches!(installed, Ok(Some(()))) {
             self.give_back_runs(&before, runs);
@@ -190,9 +198,7 @@ impl Engine {
         }
         let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(dropped)?);
         if !fits(table) {
-            return Err(Error::Conflict(
-                "the table's storage was changed, or a column to refuse NULL, during the bulk load".into(),
-            ));
+            return Err(changed());
         }
         if !table.active.is_empty() || !table.frozen.is_empty() {
             return Ok(None);
@@ -228,4 +234,10 @@ impl Engine {
         self.pipeline.publisher.complete(at);
         Ok(Some(()))
     }
+}
+
+fn changed() -> Error {
+    Error::Conflict(
+        "the table's storage was changed, or a column to refuse NULL, during the bulk load".into(),
+    )
 }

@@ -235,18 +235,20 @@ impl Engine {
         if fresh.iter().all(|blob| blob.at > at) {
             return;
         }
-        let mut live: HashSet<(TableId, Vec<u8>)> = HashSet::new();
+        // A table may have moved: two blobs of it may be in the same pages of different stores.
+        let place = |store: &Arc<PageStore>| Arc::as_ptr(store).addr();
+        let mut live: HashSet<(TableId, usize, Vec<u8>)> = HashSet::new();
         for spill in spilled {
             for_each_newest(&spill.delta, |_, record| {
                 if record.kind == RecordKind::Blob {
-                    live.insert((spill.table, record.bytes.to_vec()));
+                    live.insert((spill.table, place(&spill.store), record.bytes.to_vec()));
                 }
                 Ok(())
             })
             .expect("looking at records does not fail");
         }
         for fresh in fresh.iter().filter(|blob| blob.at <= at) {
-            match live.contains(&(fresh.table, fresh.blob.encode())) {
+            match live.contains(&(fresh.table, place(&fresh.store), fresh.blob.encode())) {
                 true if Arc::ptr_eq(&fresh.store, &self.store) => pages.blobs.extend(fresh.blob.pages()),
                 true => {}
                 false => pages.private.push((fresh.store.clone(), fresh.blob.pages().to_vec())),

@@ -13,6 +13,7 @@ use crate::{
     base::column::ColumnSchema,
     id::Timestamp,
     log::Operation,
+    page::PageStore,
     record::RecordKind,
     transaction::{latch::LatchGuard, pipeline::Sequencer, row_lock::OwnerId},
 };
@@ -33,6 +34,8 @@ pub(super) struct Terms<'a> {
     pub sync: Option<Sync>,
     /// The indexes that the operations were made for, by the epoch of the version they were looked up in.
     pub index_epoch: Option<u64>,
+    /// Where long values were written that the operations refer to, if it was without a snapshot.
+    pub blobs_in: Option<&'a Arc<PageStore>>,
 }
 
 /// The longest row of a column table: it is in memory as a whole while it is settled.
@@ -47,6 +50,9 @@ fn bytes_of(operations: &[Operation<'_>]) -> usize {
 
 impl Engine {
     /// Commits the operations at once, in their order. Those on rows of tables with indexes that come without the entries are given them.
+    ///
+    /// # Errors
+    /// Without a snapshot [`Error::Conflict`] says that long values are not where their table is any more.
     pub(super) fn commit(
         self: &Arc<Self>,
         operations: &[Operation<'_>],
@@ -54,9 +60,9 @@ impl Engine {
     ) -> Result<Timestamp> {
         self.check_writable()?;
         loop {
-            let (indexed, epoch) = self.check_rows(operations)?;
+            let (indexed, epoch) = self.check_rows(operations, terms)?;
             if indexed && terms.index_epoch.is_none() {
-                return self.commit_indexed(operations, terms.sync);
+                return self.commit_indexed(operations, terms);
             }
             if let Some(of_entries) = terms.index_epoch {
                 check_tables(&self.versions.load(), operations, of_entries, |table| {
@@ -92,12 +98,16 @@ impl Engine {
     }
 
     /// Refuses rows that a column table could not store as columns, or with NULL where a column has come to refuse it: later would be too late. This is done before anything is locked. Returns whether one of the tables has indexes, and of which epoch that is true.
-    fn check_rows(&self, operations: &[Operation<'_>]) -> Result<(bool, u64)> {
+    fn check_rows(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<(bool, u64)> {
         let version = self.versions.load();
         let mut indexed = false;
         for op in operations {
             // A table that is not there is noticed in the order of commits.
             if let Ok(table) = version.table(op.table) {
+                if terms.index_epoch.is_some_and(|epoch| table.shared.moved > epoch) {
+                    return Err(changed());
+                }
+                check_store(table, op, terms.blobs_in)?;
                 if let Some(schema) = table.shared.row_check() {
                     check_row(schema, table, op)?;
                 }
@@ -219,8 +229,7 @@ fn check_tables(
     depends: fn(&TableVersion) -> bool,
 ) -> Result<()> {
     let is_current = epoch == version.index_epoch;
-    let changed =
-        || Error::Conflict("indexes or the storage of a table that it wrote to were changed".into());
+    let depends = |table: &TableVersion| depends(table) || table.shared.moved > epoch;
     for op in operations {
         match version.table(op.table) {
             Ok(table) if !is_current && depends(table) => return Err(changed()),
@@ -230,6 +239,23 @@ fn check_tables(
         }
     }
     Ok(())
+}
+
+fn changed() -> Error {
+    Error::Conflict("indexes or the storage of a table that it wrote to were changed".into())
+}
+
+/// Fails if an operation refers to a long value that is not where its table is.
+pub(super) fn check_store(
+    table: &TableVersion,
+    op: &Operation<'_>,
+    blobs_in: Option<&Arc<PageStore>>,
+) -> Result<()> {
+    let is_there = |store| Arc::ptr_eq(store, &table.shared.store);
+    match op.record.kind == RecordKind::Blob && !blobs_in.is_none_or(is_there) {
+        true => Err(changed()),
+        false => Ok(()),
+    }
 }
 
 /// Gives the operations a timestamp and appends those of logged tables to the group. Returns whether there were any.

@@ -236,6 +236,7 @@ pub(super) fn open_table(
         store,
         storage: definition.storage,
         logged: definition.log,
+        moved: 0,
         next_row: Arc::new(AtomicU64::new(1)),
         schema,
         guard: None,

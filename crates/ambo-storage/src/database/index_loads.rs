@@ -138,7 +138,10 @@ impl IndexRuns {
         };
         same && self.runs.iter().all(|run| {
             let index = version.tables.get(&run.index);
-            index.is_some_and(|index| index.active.is_empty() && index.frozen.is_empty())
+            index.is_some_and(|index| {
+                let is_there = Arc::ptr_eq(run.tree.store(), &index.shared.store);
+                is_there && index.active.is_empty() && index.frozen.is_empty()
+            })
         })
     }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{
     blobs::read_whole,
+    commit::{Terms, check_store},
     engine::Engine,
     indexes::TableIndex,
-    options::Sync,
     transaction::{Isolation, Transaction},
 };
 use crate::{
@@ -118,14 +118,15 @@ impl Engine {
     pub(super) fn commit_indexed(
         self: &Arc<Self>,
         operations: &[Operation<'_>],
-        sync: Option<Sync>,
+        terms: Terms<'_>,
     ) -> Result<Timestamp> {
         loop {
             let mut tx = Transaction::new(self, Isolation::Snapshot)?;
-            if let Some(sync) = sync {
+            if let Some(sync) = terms.sync {
                 tx.set_sync(sync);
             }
             for op in operations {
+                check_store(tx.snapshot().version().table(op.table)?, op, terms.blobs_in)?;
                 let row = match op.record.kind {
                     RecordKind::Tombstone => None,
                     RecordKind::Inline => Some(std::borrow::Cow::Borrowed(op.record.bytes)),

@@ -7,7 +7,7 @@
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `not_null` | making a column refuse NULL |
-//! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
+//! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `relocate`, `tree_copy`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `load`, `load_publish` | columns straight into segments |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
@@ -51,6 +51,7 @@ mod not_null;
 mod open;
 mod options;
 mod path;
+mod relocate;
 mod reshape;
 mod scan;
 mod scan_results;
@@ -60,6 +61,7 @@ mod snapshot;
 mod statistics;
 mod table;
 mod transaction;
+mod tree_copy;
 mod value;
 mod version;
 mod workers;

@@ -347,6 +347,10 @@ impl Opening {
                 )),
             };
         };
+        if table.shared.storage == Storage::Memory {
+            // It was logged before the checkpoint moved it to memory, where nothing of it is left.
+            return Ok(());
+        }
         if let Some(number) =
             self.numbered.get(&operation.table).and_then(|format| format.number_of(operation.key))
         {

@@ -5,6 +5,8 @@
 //! 3. In one moment the new part takes the place of the old, with the definition: a checkpoint, so after a crash there is the one or the
 //!    other. The log does not carry it: a definition that is replayed leaves a table the storage that its checkpoint says.
 //!
+//! Where a table comes from memory or goes there, all of it has to go to other pages: `relocate`.
+//!
 //! Only rows that fit the columns can go into segments. Those of the settled part are looked at while it is built, those in runs and deltas
 //! before the moment, and those that commit then have to be looked at with the new definition in mind.
 
@@ -18,36 +20,39 @@ use super::{
     cursor::{Cover, MergedCursor},
     engine::{Engine, NEWEST},
     fresh::FreshCache,
+    relocate::members,
+    tree_copy::TreeCopy,
     version::{TableShared, TableVersion},
 };
 use crate::{
     Error, Result,
     base::{
-        btree::{RowStream, Tree, TreeBuilder, TreeMeta},
+        btree::{RowStream, Tree, TreeMeta},
         column::{ColumnSchema, ColumnSet},
     },
     catalog::{Storage, TableDefinition},
     id::TableId,
     log::Operation,
-    page::PageRange,
+    page::{PageRange, PageStore},
     sync::Ordering,
 };
 
 /// How often loads may get in between.
-const TRIES: usize = 3;
+pub(super) const TRIES: usize = 3;
 
 /// A settled part that is not part of any version yet.
-enum Settled {
+pub(super) enum Settled {
     Tree(TreeMeta, Vec<PageRange>),
     Columns(Arc<ColumnSet>),
 }
 
 impl Engine {
-    /// Gives a table another storage. Reads and writes go on meanwhile; a transaction that began before may fail with a conflict.
+    /// Gives a table another storage. Reads and writes go on meanwhile; a transaction that began before may fail with a conflict. A table that
+    /// comes from memory is durable, and logged, from then on; one that goes there is not any more.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a table in memory, or if a row cannot be stored as columns: then nothing has changed. [`Error::Cancelled`]
-    /// when the database is closed meanwhile.
+    /// [`Error::Invalid`] if a row cannot be stored as columns, or an index is being built that would have to move: then nothing has changed.
+    /// [`Error::Cancelled`] when the database is closed meanwhile.
     pub fn set_storage(&self, name: &str, storage: Storage) -> Result<()> {
         self.check_writable()?;
         let current = self.current();
@@ -57,19 +62,23 @@ impl Engine {
         }
         reshaped(definition, storage)?;
         current.catalog.check_storage(id, storage)?;
+        let moves = (definition.storage == Storage::Memory) != (storage == Storage::Memory);
+        let held = if moves { members(&current, id)? } else { vec![id] };
         // Little is left to be looked at in the end.
         self.flush()?;
         {
             let _merging = self.merging.lock();
-            if current.table(id)?.columns.is_none() {
-                self.merge_all(id, None)?;
+            for member in &held {
+                if current.table(*member)?.columns.is_none() {
+                    self.merge_all(*member, None)?;
+                }
             }
-            self.hold_settled(id, true)?;
+            self.hold_settled(&held, true)?;
         }
-        let result = self.reshape(id, storage);
+        let result = if moves { self.relocate(id, storage) } else { self.reshape(id, storage) };
         if result.is_err() {
             // Dropped meanwhile, or it is held by nobody any more.
-            let _ = self.hold_settled(id, false);
+            let _ = self.hold_settled(&held, false);
         }
         result
     }
@@ -80,7 +89,7 @@ impl Engine {
             let old = current.table(id)?.clone();
             // With the columns that it has now: rows of later ones are not in what is settled.
             let reshaped = &reshaped(current.catalog.table(id).expect("the table is there"), storage)?;
-            let new = self.build_settled(&old, reshaped)?;
+            let new = self.build_settled(&old, reshaped, &old.shared.store)?;
             let pages = match &new {
                 Settled::Tree(_, pages) => pages.clone(),
                 Settled::Columns(_) => Vec::new(),
@@ -98,21 +107,32 @@ impl Engine {
         ))
     }
 
-    /// Keeps merges away from what is settled of a table, or lets them to it again.
-    fn hold_settled(&self, id: TableId, hold: bool) -> Result<()> {
+    /// Keeps merges away from what is settled of tables, or lets them to it again. Those that are gone need no letting.
+    fn hold_settled(&self, ids: &[TableId], hold: bool) -> Result<()> {
         let _versions = self.version_lock.lock();
         let mut next = (*self.versions.load_full()).clone();
-        let table = next.tables.get_mut(&id).ok_or_else(gone)?;
-        if hold && table.awaits_main {
-            return Err(Error::Invalid("the storage of the table is being changed already".into()));
+        for id in ids {
+            let table = match next.tables.get_mut(id) {
+                None if hold => return Err(gone()),
+                None => continue,
+                Some(table) => table,
+            };
+            if hold && table.awaits_main {
+                return Err(Error::Invalid("the storage of the table is being changed already".into()));
+            }
+            Arc::make_mut(table).awaits_main = hold;
         }
-        Arc::make_mut(table).awaits_main = hold;
         self.install_version(next);
         Ok(())
     }
 
-    /// What is settled in the other shape.
-    fn build_settled(&self, old: &TableVersion, reshaped: &TableDefinition) -> Result<Settled> {
+    /// What is settled in the shape of a definition, with its pages in `to`.
+    pub(super) fn build_settled(
+        &self,
+        old: &TableVersion,
+        reshaped: &TableDefinition,
+        to: &Arc<PageStore>,
+    ) -> Result<Settled> {
         let id = old.shared.id;
         let store = &old.shared.store;
         // Nothing but what is settled: the main tree counts as a run of an empty column table.
@@ -131,17 +151,16 @@ impl Engine {
             let columns = empty.settle(&mut rows, &read_blob, &self.cancel_merge)?;
             return Ok(Settled::Columns(Arc::new(columns)));
         }
-        settled.runs.clear();
+        (settled.runs, settled.main) = (Vec::new(), old.main.clone());
         let mut rows = Rows::new(MergedCursor::new(&settled, None, NEWEST, Cover::Live));
-        let options = self.current().build_options(id, store);
-        let mut builder = TreeBuilder::new(store, options);
+        let mut copy = TreeCopy::new(&self.current(), id, store, to);
         while let Some((key, record)) = rows.next_row()? {
-            builder.push(key, record)?;
+            copy.push(key, record)?;
             if self.cancel_merge.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
         }
-        let (meta, pages) = builder.finish_with_pages()?;
+        let (meta, pages) = copy.finish()?;
         Ok(Settled::Tree(meta, pages))
     }
 
@@ -190,6 +209,7 @@ impl Engine {
             store: table.shared.store.clone(),
             storage: reshaped.storage,
             logged: table.shared.logged,
+            moved: table.shared.moved,
             next_row: table.shared.next_row.clone(),
             schema: None,
             guard: table.shared.guard.clone(),
@@ -224,27 +244,19 @@ impl Engine {
     }
 }
 
-fn gone() -> Error {
+pub(super) fn gone() -> Error {
     Error::NotFound("the table was dropped or truncated meanwhile".into())
 }
 
 /// The definition with another storage.
-fn reshaped(definition: &TableDefinition, storage: Storage) -> Result<TableDefinition> {
-    if definition.storage == Storage::Memory || storage == Storage::Memory {
-        return Err(Error::Invalid(format!(
-            "table \"{}\" of storage {} cannot become one of storage {}: tables in memory stay what they are",
-            definition.name,
-            definition.storage.name(),
-            storage.name()
-        )));
-    }
+pub(super) fn reshaped(definition: &TableDefinition, storage: Storage) -> Result<TableDefinition> {
     let reshaped = definition.with_storage(storage);
     reshaped.validate()?;
     Ok(reshaped)
 }
 
 /// Refuses rows of trees that do not fit their columns.
-fn check_trees(trees: &[Arc<Tree>], schema: &ColumnSchema, table: &TableVersion) -> Result<()> {
+pub(super) fn check_trees(trees: &[Arc<Tree>], schema: &ColumnSchema, table: &TableVersion) -> Result<()> {
     for tree in trees {
         let mut cursor = tree.cursor();
         let mut there = cursor.seek_first()?;
@@ -258,7 +270,7 @@ fn check_trees(trees: &[Arc<Tree>], schema: &ColumnSchema, table: &TableVersion)
 }
 
 /// Refuses rows in deltas that do not fit their columns.
-fn check_deltas(table: &TableVersion, schema: &ColumnSchema) -> Result<()> {
+pub(super) fn check_deltas(table: &TableVersion, schema: &ColumnSchema) -> Result<()> {
     for delta in std::iter::once(&table.active).chain(&table.frozen) {
         let mut cursor = delta.cursor();
         let mut there = cursor.seek_first();

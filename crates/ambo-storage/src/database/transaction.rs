@@ -23,7 +23,7 @@ use crate::{
     catalog::Catalog,
     id::{TableId, Timestamp},
     log::Operation,
-    page::blob::BlobRef,
+    page::{PageStore, blob::BlobRef},
     record::{Record, RecordKind},
     transaction::{
         row_lock::OwnerId,
@@ -63,8 +63,8 @@ pub struct Transaction {
     locks: Vec<u64>,
     owner: OwnerId,
     sync: Option<Sync>,
-    /// Blobs that only this transaction refers to.
-    blobs: Vec<(TableId, BlobRef)>,
+    /// Blobs that only this transaction refers to, and where they are.
+    blobs: Vec<(Arc<PageStore>, BlobRef)>,
 }
 
 impl Transaction {
@@ -159,9 +159,10 @@ impl Transaction {
         check_value(value)?;
         let entries = self.entries_for(table, key, Some(value), replaced)?;
         if value.len() > INLINE_BYTES_MAX {
-            let blob = self.engine().write_blob(table, value)?;
+            // Where the table is for this transaction: it reads it there.
+            let (store, blob) = Engine::write_blob(self.snapshot.version(), table, value)?;
             let encoded = blob.encode();
-            self.blobs.push((table, blob));
+            self.blobs.push((store, blob));
             return self.write(table, key, Record { kind: RecordKind::Blob, bytes: &encoded }, entries);
         }
         self.write(table, key, Record::inline(value), entries)
@@ -304,6 +305,7 @@ impl Transaction {
             owner: Some(self.owner),
             sync: self.sync,
             index_epoch: Some(self.snapshot.version().index_epoch),
+            blobs_in: None,
         };
         let operations: Vec<_> =
             self.writes.iter().map(|(table, key, record)| Operation { table, key, record }).collect();
@@ -370,8 +372,8 @@ impl Drop for Transaction {
             let engine = self.snapshot.engine();
             engine.row_locks.release(self.locks.drain(..), self.owner);
         }
-        for (table, blob) in &self.blobs {
-            self.snapshot.engine().discard_blob(*table, blob);
+        for (store, blob) in &self.blobs {
+            store.free(blob.pages().iter().copied());
         }
     }
 }

@@ -33,6 +33,8 @@ pub struct TableShared {
     pub storage: Storage,
     /// Whether commits to it are logged.
     pub logged: bool,
+    /// The epoch since which its pages are there. What was prepared before, long values above all, is elsewhere.
+    pub moved: u64,
     /// The next hidden row number or auto-increment value.
     pub next_row: Arc<AtomicU64>,
     /// The columns of a column table.
@@ -63,6 +65,7 @@ impl TableShared {
             store: self.store.clone(),
             storage: self.storage,
             logged: self.logged,
+            moved: self.moved,
             next_row: self.next_row.clone(),
             schema: self.schema.as_ref().map(|_| schema.clone()),
             guard,

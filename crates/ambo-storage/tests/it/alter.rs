@@ -216,11 +216,7 @@ impl World {
                 _ => self.engine.settle().unwrap(),
             },
             11 => {
-                let storage = match self.definition().storage {
-                    Storage::BTree => Storage::Column,
-                    Storage::Column => Storage::BTree,
-                    Storage::Memory => return,
-                };
+                let storage = *self.random.pick(&[Storage::BTree, Storage::Column, Storage::Memory]);
                 self.engine.set_storage("t", storage).unwrap();
             }
             12 => {

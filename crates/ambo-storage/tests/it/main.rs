@@ -14,6 +14,7 @@ mod indexes;
 mod isolation;
 mod loads;
 mod model;
+mod relocate;
 mod reshape;
 mod scan;
 mod seeks;

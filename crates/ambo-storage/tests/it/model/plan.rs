@@ -164,7 +164,7 @@ pub enum Operation {
         table: u64,
         seed: u64,
     },
-    /// To the other of btree and column.
+    /// To another, memory among them.
     SetStorage {
         table: u64,
     },

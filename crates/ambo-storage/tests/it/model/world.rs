@@ -485,12 +485,17 @@ impl World {
     fn set_storage(&mut self, table: u64) {
         let Some((name, _)) = self.table(table) else { return };
         let table = &self.oracle.now[&name];
-        let (kind, storage) = match table.kind {
+        let mut kinds = vec![(Kind::Logged, Storage::BTree), (Kind::Memory, Storage::Memory)];
+        if table.keys == Keys::Any {
             // Values are any bytes, which only a key-value table has as a column.
-            Kind::Logged if table.keys == Keys::Any => (Kind::Column, Storage::Column),
-            Kind::Column => (Kind::Logged, Storage::BTree),
-            _ => return,
-        };
+            kinds.push((Kind::Column, Storage::Column));
+        }
+        // Of the storage btree already, and it stays as it is.
+        kinds.retain(|(kind, _)| *kind != table.kind && (*kind, table.kind) != (Kind::Logged, Kind::LogOff));
+        if table.kind == Kind::LogOff {
+            kinds.retain(|(kind, _)| *kind == Kind::Memory);
+        }
+        let (kind, storage) = *self.random.pick(&kinds);
         let compression = possible(table.compression, table.keys, kind);
         let result = self.engine().set_storage(&name, storage);
         let done = result.is_ok();

@@ -1,0 +1,326 @@
+//! Moving a table to memory, or from there to the database's files, while it is in use.
+//!
+//! All of its pages, those of its indexes, and the long values that rows refer to, change their place.
+//!
+//! 1. What is settled is held, as in `reshape`, and copied. Runs are copied while new ones come, until little is left.
+//! 2. While nothing is sequenced the rest, the rows of the active deltas, is written as runs. Then one checkpoint puts the copies in the
+//!    place of the table and its indexes, with their definitions: after a crash there is the one or the other. The deltas stay only for the
+//!    conflicts of transactions that began before.
+//! 3. Copies hold everything up to that moment, and no timestamps: older snapshots go on with the old version.
+//!
+//! A table that moved to memory may have commits in the log behind its checkpoint; opening leaves them out. One that came from there has
+//! none before that moment, and all after it. So that nothing of a transaction is durable without the rest of it, the log is synced first.
+//!
+//! What somebody has prepared for the old place, a long value or a load, is noticed when it is committed: [`super::version::TableShared::moved`].
+
+use std::sync::Arc;
+
+use super::{
+    checkpoint::Turnover,
+    engine::Engine,
+    fresh::FreshCache,
+    reshape::{Settled, TRIES, check_deltas, check_trees, gone, reshaped},
+    tree_copy::TreeCopy,
+    version::{DatabaseVersion, TableShared, TableVersion},
+};
+use crate::{
+    Error, Result,
+    base::{
+        btree::{KeyFilter, Tree, TreeMeta},
+        column::ColumnSchema,
+    },
+    catalog::{Storage, TableDefinition},
+    delta::Delta,
+    id::TableId,
+    page::{PageRange, PageStore},
+    sync::Ordering,
+};
+
+/// How often what came meanwhile is copied before the rest is.
+const ROUNDS: usize = 8;
+/// So few bytes of rows are copied while no checkpoint can be written.
+const REST_BYTES: u64 = 4 << 20;
+
+/// A table, or an index of it, on its way.
+struct Move {
+    /// As it was in the beginning.
+    old: Arc<TableVersion>,
+    definition: TableDefinition,
+    store: Arc<PageStore>,
+    settled: Settled,
+    /// The columns that rows have to fit, of a table that becomes a column table.
+    schema: Option<Arc<ColumnSchema>>,
+    /// Copies of runs, by what they are copies of.
+    runs: Vec<(Arc<Tree>, Copied)>,
+    /// What was in deltas, newest first.
+    deltas: Vec<Copied>,
+}
+
+/// A run in its new place.
+struct Copied {
+    tree: Arc<Tree>,
+    pages: Vec<PageRange>,
+}
+
+/// A table and its indexes that have entries.
+///
+/// # Errors
+/// [`Error::Invalid`] if one of them is being built.
+pub(super) fn members(version: &DatabaseVersion, id: TableId) -> Result<Vec<TableId>> {
+    let mut members = vec![id];
+    for (index, definition) in version.catalog.indexes_of(id) {
+        if definition.index.as_ref().is_some_and(|index| !index.ready) {
+            return Err(Error::Invalid(format!(
+                "index \"{}\" is being built; the storage of its table cannot be changed meanwhile",
+                definition.name
+            )));
+        }
+        members.push(index);
+    }
+    Ok(members)
+}
+
+impl Move {
+    fn id(&self) -> TableId {
+        self.old.shared.id
+    }
+
+    /// Its pages, if nobody refers to them.
+    fn into_pages(self) -> (Arc<PageStore>, Vec<PageRange>) {
+        let settled = if let Settled::Tree(_, pages) = self.settled { pages } else { Vec::new() };
+        let runs = self.runs.into_iter().map(|(_, copied)| copied).chain(self.deltas);
+        (self.store, runs.flat_map(|copied| copied.pages).chain(settled).collect())
+    }
+}
+
+impl Engine {
+    /// Moves a table, whose settled part is held, and that of its indexes, to where the storage has its pages.
+    pub(super) fn relocate(&self, id: TableId, storage: Storage) -> Result<()> {
+        for _ in 0..TRIES {
+            let mut moves = Vec::new();
+            let moved = self.copy_and_replace(id, storage, &mut moves);
+            if !matches!(moved, Ok(true)) {
+                for (store, pages) in moves.into_iter().map(Move::into_pages) {
+                    self.give_back(&store, pages);
+                }
+            }
+            if moved? {
+                self.signals.raise(|state| state.merge = true);
+                return Ok(());
+            }
+        }
+        Err(Error::Conflict(
+            "rows were loaded into the table, or it came to have other columns or indexes, again and again while its storage was changed".into(),
+        ))
+    }
+
+    fn copy_and_replace(&self, id: TableId, storage: Storage, moves: &mut Vec<Move>) -> Result<bool> {
+        let current = self.current();
+        for member in members(&current, id)? {
+            let old = current.table(member)?.clone();
+            let to = if member == id { storage } else { storage.of_indexes() };
+            let definition = reshaped(current.catalog.table(member).ok_or_else(gone)?, to)?;
+            let store = match storage {
+                Storage::Memory => PageStore::memory(self.store.page_size()),
+                Storage::BTree | Storage::Column => self.store.clone(),
+            };
+            let schema = match to {
+                Storage::Column => Some(Arc::new(current.columns_of(member)?)),
+                Storage::BTree | Storage::Memory => None,
+            };
+            let settled = self.build_settled(&old, &definition, &store)?;
+            let (runs, deltas) = (Vec::new(), Vec::new());
+            moves.push(Move { old, definition, store, settled, schema, runs, deltas });
+        }
+        for _ in 0..ROUNDS {
+            self.flush()?;
+            if self.copy_runs(moves)? <= REST_BYTES {
+                break;
+            }
+        }
+        self.replace_moved(id, storage, moves)
+    }
+
+    /// Copies the runs that are not copied yet. Returns the bytes of their rows.
+    fn copy_runs(&self, moves: &mut [Move]) -> Result<u64> {
+        let current = self.current();
+        let mut bytes = 0;
+        for moved in moves {
+            let table = current.table(moved.id())?;
+            // Runs are merged with each other meanwhile.
+            let (kept, merged): (Vec<_>, Vec<_>) = std::mem::take(&mut moved.runs)
+                .into_iter()
+                .partition(|(of, _)| table.runs.iter().any(|run| Arc::ptr_eq(run, of)));
+            moved.runs = kept;
+            self.give_back(&moved.store, merged.into_iter().flat_map(|(_, copied)| copied.pages));
+            for run in &table.runs {
+                if moved.runs.iter().any(|(of, _)| Arc::ptr_eq(run, of)) {
+                    continue;
+                }
+                if let Some(schema) = &moved.schema {
+                    check_trees(std::slice::from_ref(run), schema, &moved.old)?;
+                }
+                let copied = self.copy_run(&current, moved, run)?;
+                moved.runs.push((run.clone(), copied));
+                bytes += run.meta().value_bytes + run.meta().rows;
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn copy_run(&self, version: &DatabaseVersion, moved: &Move, run: &Arc<Tree>) -> Result<Copied> {
+        let mut copy = TreeCopy::new(version, moved.id(), run.store(), &moved.store);
+        let mut filter = KeyFilter::new(run.meta().rows as usize);
+        let mut cursor = run.cursor();
+        let mut there = cursor.seek_first()?;
+        while there {
+            filter.iter_mut().for_each(|filter| filter.insert(cursor.key()));
+            copy.push(cursor.key(), cursor.record())?;
+            if self.cancel_merge.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            there = cursor.next()?;
+        }
+        Ok(Copied::new(&moved.store, copy.finish()?, filter))
+    }
+
+    /// Publishes the copies in the place of the tables; false if these are not what was copied any more.
+    fn replace_moved(&self, id: TableId, storage: Storage, moves: &mut [Move]) -> Result<bool> {
+        let _merging = self.merging.lock();
+        let mut checkpoint = self.checkpoint.lock();
+        // Neither merges nor spills now: what is left after this is in deltas.
+        self.copy_runs(moves)?;
+        let _versions = self.version_lock.lock();
+        let validation = self.pipeline.validate();
+        let at = self.pipeline.peek().last;
+        let mut next = (*self.versions.load_full()).clone();
+        if !members(&next, id)?.into_iter().eq(moves.iter().map(Move::id)) {
+            return Ok(false);
+        }
+        next.catalog.check_storage(id, storage)?;
+        for moved in &mut *moves {
+            let table = next.tables.get(&moved.id()).ok_or_else(gone)?;
+            if !moved.is_of(table) {
+                return Ok(false);
+            }
+            if let Some(schema) = &moved.schema {
+                if **schema != next.columns_of(id)? {
+                    return Ok(false);
+                }
+                check_deltas(table, schema)?;
+            }
+            for delta in table.frozen.iter().rev().chain([&table.active]) {
+                let copied = copy_delta(&next, moved, delta)?;
+                moved.deltas.splice(0..0, copied);
+            }
+        }
+        self.pipeline.sync_all()?;
+        Arc::make_mut(&mut next.catalog).set_storage_of_all(id, storage)?;
+        next.index_epoch += 1;
+        next.since = next.since.max(at);
+        let mut turnover = Turnover::default();
+        for moved in &*moves {
+            self.install_moved(&mut next, moved, &mut turnover)?;
+        }
+        let moment = checkpoint.moment();
+        let published = self.publish(&mut checkpoint, moment, next, turnover);
+        drop(validation);
+        published.map(|()| true)
+    }
+
+    fn install_moved(&self, next: &mut DatabaseVersion, moved: &Move, turnover: &mut Turnover) -> Result<()> {
+        let id = moved.id();
+        Arc::make_mut(&mut next.catalog).forget_dictionaries(id);
+        let epoch = next.index_epoch;
+        let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(gone)?);
+        if !table.shared.store.is_memory() {
+            for tree in table.trees() {
+                turnover.retired.extend(tree.all_pages()?);
+            }
+            if let Some(columns) = &table.columns {
+                turnover.retired.extend(columns.deleted_pages());
+                turnover.old_segments.extend(columns.segments().cloned());
+            }
+        }
+        let copies: Vec<_> =
+            table.runs.iter().map(|run| moved.copy_of(run).expect("all are copied")).collect();
+        let runs: Vec<_> = moved.deltas.iter().chain(copies).collect();
+        if !moved.store.is_memory() {
+            turnover.born.extend(runs.iter().flat_map(|copied| copied.pages.iter().copied()));
+        }
+        table.runs = runs.iter().map(|copied| copied.tree.clone()).collect();
+        match &moved.settled {
+            Settled::Columns(columns) => {
+                turnover.new_segments.extend(columns.segments().cloned());
+                let schema = moved.schema.clone().expect("that of a column table");
+                (table.main, table.columns) = (None, Some(Arc::new(columns.with_schema(schema))));
+            }
+            Settled::Tree(meta, pages) => {
+                if !moved.store.is_memory() {
+                    turnover.born.extend(pages.iter().copied());
+                }
+                table.main = (!meta.is_empty()).then(|| Tree::open(moved.store.clone(), *meta));
+                table.columns = None;
+            }
+        }
+        let active = std::mem::replace(&mut table.active, self.deltas.make()?);
+        let frozen = std::mem::take(&mut table.frozen);
+        table.retired.splice(0..0, std::iter::once(active).chain(frozen));
+        table.awaits_main = false;
+        table.shared = Arc::new(TableShared {
+            id,
+            store: moved.store.clone(),
+            storage: moved.definition.storage,
+            logged: moved.definition.log,
+            moved: epoch,
+            next_row: table.shared.next_row.clone(),
+            schema: moved.schema.clone(),
+            guard: table.shared.guard.clone(),
+            fresh: FreshCache::default(),
+            samples: Default::default(),
+        });
+        Ok(())
+    }
+}
+
+impl Move {
+    fn copy_of(&self, run: &Arc<Tree>) -> Option<&Copied> {
+        self.runs.iter().find(|(of, _)| Arc::ptr_eq(of, run)).map(|(_, copied)| copied)
+    }
+
+    /// Whether it has all that is settled, or in runs, of a table.
+    fn is_of(&self, table: &TableVersion) -> bool {
+        let main = |table: &TableVersion| table.main.as_ref().map(Arc::as_ptr);
+        let columns = |table: &TableVersion| table.columns.as_ref().map(Arc::as_ptr);
+        let is_settled = main(table) == main(&self.old) && columns(table) == columns(&self.old);
+        is_settled && table.runs.iter().all(|run| self.copy_of(run).is_some())
+    }
+}
+
+impl Copied {
+    fn new(
+        store: &Arc<PageStore>,
+        (meta, pages): (TreeMeta, Vec<PageRange>),
+        filter: Option<KeyFilter>,
+    ) -> Self {
+        Self { tree: Tree::open_filtered(store.clone(), meta, filter), pages }
+    }
+}
+
+/// The newest version of each key of a delta, as a run; none if there is no key.
+fn copy_delta(version: &DatabaseVersion, moved: &Move, delta: &Arc<Delta>) -> Result<Option<Copied>> {
+    if delta.is_empty() {
+        return Ok(None);
+    }
+    let mut copy = TreeCopy::new(version, moved.id(), &moved.old.shared.store, &moved.store);
+    let mut filter = KeyFilter::new(delta.rows());
+    let mut cursor = delta.cursor();
+    let mut there = cursor.seek_first();
+    while there {
+        let newest = cursor.versions().next().expect("a row has a version");
+        filter.iter_mut().for_each(|filter| filter.insert(cursor.key()));
+        copy.push(cursor.key(), newest.record)?;
+        there = cursor.next();
+    }
+    Ok(Some(Copied::new(&moved.store, copy.finish()?, filter)))
+}
