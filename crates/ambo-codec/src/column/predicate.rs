@@ -1,5 +1,7 @@
 //! What a filter asks of each value, and its translation into codes.
 
+use std::cmp::Ordering;
+
 use super::{
     Native,
     ranges::{Point, Ranges},
@@ -22,6 +24,31 @@ pub enum Compare {
     Greater,
     /// `>=`
     GreaterEqual,
+}
+
+impl Compare {
+    /// Whether two values that are so ordered compare like this.
+    pub fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterEqual => order.is_ge(),
+        }
+    }
+
+    /// The comparison with its sides changed.
+    pub fn turned(self) -> Self {
+        match self {
+            Self::Equal | Self::NotEqual => self,
+            Self::Less => Self::Greater,
+            Self::LessEqual => Self::GreaterEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterEqual => Self::LessEqual,
+        }
+    }
 }
 
 /// A question that each value of a block answers with yes or no.

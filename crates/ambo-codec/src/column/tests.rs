@@ -90,14 +90,7 @@ fn matches(predicate: Predicate<'_>, value: ValueRef<'_>) -> bool {
         Predicate::Contains(part) => {
             value.as_bytes().unwrap().windows(part.len()).any(|window| window == part)
         }
-        Predicate::Compare(compare, constant) => match compare {
-            Compare::Equal => value == constant,
-            Compare::NotEqual => value != constant,
-            Compare::Less => value < constant,
-            Compare::LessEqual => value <= constant,
-            Compare::Greater => value > constant,
-            Compare::GreaterEqual => value >= constant,
-        },
+        Predicate::Compare(compare, constant) => compare.holds(value.compare(constant)),
     }
 }
 

@@ -10,6 +10,7 @@ mod expression;
 mod plan;
 mod read;
 mod recognise;
+mod target;
 mod write;
 
 pub(crate) use plan::FastPlan;

@@ -1,10 +1,12 @@
 //! What a fast statement does.
 
+use std::time::{Duration, SystemTime};
+
 use ambo::{Datum, Index, Row, SchemaStamp, Table, TableDefinition};
 use arrow::datatypes::SchemaRef;
 
 use super::{
-    condition::Condition,
+    condition::{Answer, Condition},
     expression::{Expression, cast},
 };
 
@@ -27,11 +29,7 @@ pub(super) enum Action {
         schema: SchemaRef,
     },
     Insert(Insert),
-    /// Columns set to values of the row as it was.
-    Update {
-        search: Search,
-        sets: Vec<(usize, Expression)>,
-    },
+    Update(Update),
     Delete {
         search: Search,
     },
@@ -66,7 +64,43 @@ pub(super) struct Insert {
     pub rows: Vec<Vec<Expression>>,
     /// The columns that rows have values for, in their order.
     pub columns: Vec<usize>,
+    /// Columns that rows have no values for, which are the moment of the statement then.
+    pub moments: Vec<(usize, Moment)>,
     pub conflict: OnConflict,
+    /// What must not be false of a row.
+    pub checks: Vec<Condition>,
+}
+
+/// What defaults say that is the same in all rows of a statement, and another in each statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    Timestamp,
+    Date,
+}
+
+impl Moment {
+    /// What it is at a time, as the time since 1970 began, in UTC.
+    pub(super) fn value(self, since: Duration) -> Option<Datum> {
+        const DAY: u64 = 24 * 60 * 60;
+        Some(match self {
+            Self::Timestamp => Datum::Timestamp(i64::try_from(since.as_micros()).ok()?),
+            Self::Date => Datum::Date32(i32::try_from(since.as_secs() / DAY).ok()?),
+        })
+    }
+}
+
+/// The time since 1970 began.
+#[expect(clippy::disallowed_methods, reason = "as the planner's now(), it is the machine's")]
+pub(super) fn now() -> Option<Duration> {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()
+}
+
+pub(super) struct Update {
+    pub search: Search,
+    /// Columns set to values of the row as it was.
+    pub sets: Vec<(usize, Expression)>,
+    /// What must not be false of the row then.
+    pub checks: Vec<Condition>,
 }
 
 /// What becomes of a row whose key is taken.
@@ -91,7 +125,7 @@ impl FastPlan {
             Action::Read { search, .. } => format!("read {name} {}", search.describe()),
             Action::Count { .. } => format!("count {name} by its segments and pages"),
             Action::Insert(insert) => format!("insert {} rows into {name} by key", insert.rows.len()),
-            Action::Update { search, .. } => format!("update {name} {}", search.describe()),
+            Action::Update(update) => format!("update {name} {}", update.search.describe()),
             Action::Delete { search } => format!("delete from {name} {}", search.describe()),
         }
     }
@@ -126,8 +160,10 @@ impl Search {
     /// Whether a row fits the conditions besides the key. `None`: the planner has to say.
     pub(super) fn fits(&self, definition: &TableDefinition, row: &Row, params: &[Datum]) -> Option<bool> {
         for condition in &self.rest {
-            if !condition.holds(definition, row, params)? {
-                return Some(false);
+            match condition.answer(definition, row, params) {
+                Answer::True => {}
+                Answer::False | Answer::Null => return Some(false),
+                Answer::Planner => return None,
             }
         }
         Some(true)

@@ -58,7 +58,7 @@ impl FastPlan {
                 let count = i64::try_from(reader.count(&self.table)?).unwrap_or(i64::MAX);
                 Ok(Some(Rows::new(schema.clone(), Source::Values([vec![Datum::I64(count)]].into()))))
             }
-            Action::Insert(_) | Action::Update { .. } | Action::Delete { .. } => Ok(None),
+            Action::Insert(_) | Action::Update(_) | Action::Delete { .. } => Ok(None),
         }
     }
 

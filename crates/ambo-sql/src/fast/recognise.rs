@@ -2,23 +2,21 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use ambo::{Compare, Database, Datum, Index, Storage, Table, TableDefinition};
+use ambo::{Database, Datum, Storage, Table, Type};
 use arrow::datatypes::{DataType, Field, Schema};
-use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr, SelectItem, SetExpr, TableFactor};
+use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 
 use super::{
-    condition::Condition,
     expression::Expression,
-    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Output, Search},
+    plan::{Action, FastPlan, Insert, Lookup, Moment, OnConflict, Output, Search, Update},
+    target::Target,
 };
 use crate::{
-    names::{ident, last, object},
-    table::filter::turned,
+    names::{ident, object},
+    statement::parse_kept,
     value::{scalar, sql_type},
 };
 
-/// More keys than these are not looked up one by one.
-const KEYS_MAX: usize = 1000;
 /// More rows than these are not read one by one out of a column table.
 const ROWS_MAX: u64 = 1000;
 
@@ -33,200 +31,6 @@ pub(crate) fn recognise(db: &Database, statement: &ast::Statement) -> Option<Fas
         _ => return None,
     };
     Some(FastPlan { stamp, table, action })
-}
-
-/// A table and what the statement calls it.
-struct Target {
-    table: Table,
-    name: String,
-}
-
-impl Target {
-    fn new(db: &Database, name: &ast::ObjectName, alias: Option<&ast::TableAlias>) -> Option<Self> {
-        let name = object(name).ok()?;
-        let table = db.table(&name).ok()?;
-        if table.definition().duplicates || table.definition().is_raw() {
-            return None;
-        }
-        let name = match alias {
-            None => last(&name).to_owned(),
-            Some(alias) if alias.columns.is_empty() => ident(&alias.name),
-            Some(_) => return None,
-        };
-        Some(Self { table, name })
-    }
-
-    fn of(db: &Database, table: &ast::TableWithJoins) -> Option<Self> {
-        let TableFactor::Table {
-            name,
-            alias,
-            args: None,
-            with_hints,
-            version: None,
-            with_ordinality: false,
-            partitions,
-            json_path: None,
-            sample: None,
-            index_hints,
-        } = &table.relation
-        else {
-            return None;
-        };
-        let is_plain = table.joins.is_empty()
-            && with_hints.is_empty()
-            && partitions.is_empty()
-            && index_hints.is_empty();
-        is_plain.then(|| Self::new(db, name, alias.as_ref())).flatten()
-    }
-
-    fn definition(&self) -> &TableDefinition {
-        self.table.definition()
-    }
-
-    /// The place of a column that is called by its name, or by the table's and its.
-    fn column(&self, name: &[&str]) -> Option<usize> {
-        match name {
-            [column] => self.definition().column_index(column),
-            [table, column] if *table == self.name => self.definition().column_index(column),
-            _ => None,
-        }
-    }
-
-    fn expression(&self, expr: &Expr) -> Option<Expression> {
-        Expression::of(expr, &|name| self.column(name))
-    }
-
-    /// An expression without columns.
-    fn constant(&self, expr: &Expr) -> Option<Expression> {
-        self.expression(expr).filter(Expression::is_constant)
-    }
-
-    fn set(&self, assignment: &ast::Assignment) -> Option<(usize, Expression)> {
-        Some((self.assigned(assignment)?, self.expression(&assignment.value)?))
-    }
-
-    fn assigned(&self, assignment: &ast::Assignment) -> Option<usize> {
-        let ast::AssignmentTarget::ColumnName(name) = &assignment.target else { return None };
-        match &name.0[..] {
-            [part] => self.column(&[&ident(part.as_ident()?)]),
-            _ => None,
-        }
-    }
-
-    /// Which rows a condition means, if it says that by the key or by a unique index.
-    fn search(&self, condition: &Expr) -> Option<Search> {
-        let mut asked = Asked::default();
-        self.conditions(condition, &mut asked)?;
-        let Asked { mut equal, keys, mut rest } = asked;
-        let key = self.definition().primary_columns();
-        let plain = |lookup| Some(Search { lookup, rest: Vec::new() });
-        if let Some((column, values)) = keys {
-            let is_key =
-                equal.is_empty() && rest.is_empty() && key[..] == [column] && values.len() <= KEYS_MAX;
-            return is_key.then_some(()).and_then(|()| plain(Lookup::Keys(values)));
-        }
-        if key.is_empty() {
-            return None;
-        }
-        let has_all =
-            |columns: &[usize]| columns.iter().all(|column| equal.iter().any(|(of, _)| of == column));
-        let index = match has_all(key) {
-            true => None,
-            false => self.unique_indexes().find(|index| has_all(index.columns())),
-        };
-        let columns = match &index {
-            Some(index) => index.columns().to_vec(),
-            None if has_all(key) => key.to_vec(),
-            None if rest.is_empty() && !self.definition().has_sort_key() => {
-                let prefix = key.get(..equal.len()).filter(|prefix| !prefix.is_empty() && has_all(prefix))?;
-                let values = taken(&mut equal, prefix);
-                return plain(Lookup::Prefix { values, reverse: false, limit: None });
-            }
-            None => return None,
-        };
-        let values = taken(&mut equal, &columns);
-        let lookup = match index {
-            Some(index) => Lookup::Unique(index, values),
-            None => Lookup::Key(values),
-        };
-        for (column, value) in equal {
-            rest.push(Condition::compare(self.definition(), column, Compare::Equal, value)?);
-        }
-        Some(Search { lookup, rest })
-    }
-
-    fn unique_indexes(&self) -> impl Iterator<Item = Index> {
-        let open = |name: String| self.table.index(&name).ok();
-        self.table.indexes().into_iter().filter_map(open).filter(Index::is_unique)
-    }
-
-    fn conditions(&self, condition: &Expr, asked: &mut Asked) -> Option<()> {
-        match condition {
-            Expr::Nested(inner) => self.conditions(inner, asked),
-            Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-                self.conditions(left, asked)?;
-                self.conditions(right, asked)
-            }
-            Expr::BinaryOp { left, op, right } => {
-                let compare = comparison(op)?;
-                let (column, compare, value) = match (self.expression(left)?, self.expression(right)?) {
-                    (Expression::Column(column), value) => (column, compare, value),
-                    (value, Expression::Column(column)) => (column, turned(compare), value),
-                    _ => return None,
-                };
-                if compare != Compare::Equal || asked.equal.iter().any(|(known, _)| *known == column) {
-                    asked.rest.push(Condition::compare(self.definition(), column, compare, value)?);
-                    return Some(());
-                }
-                value.is_constant().then(|| asked.equal.push((column, value)))
-            }
-            Expr::InList { expr, list, negated: false } => {
-                let Expression::Column(column) = self.expression(expr)? else { return None };
-                let values = list.iter().map(|item| self.constant(item)).collect::<Option<_>>()?;
-                asked.keys.is_none().then(|| asked.keys = Some((column, values)))
-            }
-            Expr::IsNull(of) | Expr::IsNotNull(of) => {
-                let Expression::Column(column) = self.expression(of)? else { return None };
-                asked.rest.push(match condition {
-                    Expr::IsNull(_) => Condition::IsNull(column),
-                    _ => Condition::IsNotNull(column),
-                });
-                Some(())
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The parts of a condition that all have to hold.
-#[derive(Default)]
-struct Asked {
-    /// Columns that are equal to constants, each once.
-    equal: Vec<(usize, Expression)>,
-    /// A column that is in a list.
-    keys: Option<(usize, Vec<Expression>)>,
-    rest: Vec<Condition>,
-}
-
-/// Takes the values of columns, which are all there, out of a list.
-fn taken(equal: &mut Vec<(usize, Expression)>, columns: &[usize]) -> Vec<Expression> {
-    let take = |column: &usize| {
-        let place = equal.iter().position(|(known, _)| known == column).expect("it is there");
-        equal.swap_remove(place).1
-    };
-    columns.iter().map(take).collect()
-}
-
-fn comparison(op: &BinaryOperator) -> Option<Compare> {
-    Some(match op {
-        BinaryOperator::Eq => Compare::Equal,
-        BinaryOperator::NotEq => Compare::NotEqual,
-        BinaryOperator::Lt => Compare::Less,
-        BinaryOperator::LtEq => Compare::LessEqual,
-        BinaryOperator::Gt => Compare::Greater,
-        BinaryOperator::GtEq => Compare::GreaterEqual,
-        _ => return None,
-    })
 }
 
 fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
@@ -444,16 +248,34 @@ fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)>
         let values: Vec<_> = row.content.iter().map(|expr| target.constant(expr)).collect::<Option<_>>()?;
         (values.len() == columns.len()).then_some(values)
     };
-    let definition = target.definition();
-    let needs_planner = |(place, column): (usize, &ambo::Column)| {
-        column.default_expression.is_some() && !columns.contains(&place)
-    };
-    if !definition.checks.is_empty() || definition.columns.iter().enumerate().any(needs_planner) {
-        return None;
+    let mut moments = Vec::new();
+    for (place, column) in target.definition().columns.iter().enumerate() {
+        if let Some(text) = &column.default_expression
+            && !columns.contains(&place)
+        {
+            moments.push((place, moment(text, column.kind)?));
+        }
     }
     let rows = values.rows.iter().map(row).collect::<Option<Vec<_>>>()?;
     let conflict = on_conflict(&target, insert)?;
-    Some((target.table, Action::Insert(Insert { rows, columns, conflict })))
+    let checks = target.checks()?;
+    Some((target.table, Action::Insert(Insert { rows, columns, moments, conflict, checks })))
+}
+
+/// What the default of a column of a type says, if that is no more than now.
+fn moment(text: &str, kind: Type) -> Option<Moment> {
+    let Expr::Function(function) = parse_kept(text).ok()? else { return None };
+    let has_none = match &function.args {
+        ast::FunctionArguments::None => true,
+        ast::FunctionArguments::List(list) => list.args.is_empty(),
+        ast::FunctionArguments::Subquery(_) => false,
+    };
+    let name = object(&function.name).ok().filter(|_| has_none)?;
+    match (name.as_str(), kind) {
+        ("now" | "current_timestamp", Type::Timestamp) => Some(Moment::Timestamp),
+        ("today" | "current_date", Type::Date32) => Some(Moment::Date),
+        _ => None,
+    }
 }
 
 /// Whether a column is named twice, which the planner has something to say about.
@@ -520,14 +342,12 @@ fn update_row(db: &Database, update: &ast::Update) -> Option<(Table, Action)> {
         && update.limit.is_none();
     let target = is_plain.then(|| Target::of(db, &update.table)).flatten()?;
     let search = one_row(target.search(update.selection.as_ref()?)?)?;
-    if !target.definition().checks.is_empty() {
-        return None;
-    }
     let sets: Vec<_> = update.assignments.iter().map(|set| target.set(set)).collect::<Option<_>>()?;
     if has_twice(sets.iter().map(|(column, _)| column)) {
         return None;
     }
-    Some((target.table, Action::Update { search, sets }))
+    let checks = target.checks()?;
+    Some((target.table, Action::Update(Update { search, sets, checks })))
 }
 
 fn delete_row(db: &Database, delete: &ast::Delete) -> Option<(Table, Action)> {

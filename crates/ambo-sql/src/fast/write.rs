@@ -3,8 +3,9 @@
 use ambo::{Datum, Row, Transaction};
 
 use super::{
+    condition::{Answer, Condition},
     expression::Expression,
-    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Search},
+    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Search, Update, now},
 };
 use crate::{Error, Result};
 
@@ -38,7 +39,7 @@ impl FastPlan {
     pub(crate) fn tag(&self) -> &'static str {
         match self.action {
             Action::Insert(_) => "INSERT",
-            Action::Update { .. } => "UPDATE",
+            Action::Update(_) => "UPDATE",
             Action::Delete { .. } => "DELETE",
             Action::Read { .. } | Action::Count { .. } => "SELECT",
         }
@@ -49,7 +50,7 @@ impl FastPlan {
     pub(crate) fn write(&self, transaction: &mut Transaction, params: &[Datum]) -> Result<Option<u64>> {
         let done = match &self.action {
             Action::Insert(insert) => self.insert(transaction, insert, params),
-            Action::Update { search, sets } => self.update(transaction, search, sets, params),
+            Action::Update(update) => self.update(transaction, update, params),
             Action::Delete { search } => self.delete(transaction, search, params),
             Action::Read { .. } | Action::Count { .. } => Err(Stop::Planner),
         };
@@ -63,14 +64,19 @@ impl FastPlan {
 
     fn insert(&self, transaction: &mut Transaction, insert: &Insert, params: &[Datum]) -> Result<u64, Stop> {
         let mut inserted = 0;
+        let columns = self.table.definition().columns.iter();
+        let mut defaults: Row = columns.map(|column| column.default.clone().unwrap_or(Datum::Null)).collect();
+        let now = now().ok_or(Stop::Planner)?;
+        for (column, moment) in &insert.moments {
+            defaults[*column] = moment.value(now).ok_or(Stop::Planner)?;
+        }
         for values in &insert.rows {
-            let columns = &self.table.definition().columns;
-            let mut row: Row =
-                columns.iter().map(|column| column.default.clone().unwrap_or(Datum::Null)).collect();
+            let mut row = defaults.clone();
             for (column, value) in insert.columns.iter().zip(values) {
                 let value = value.value(&[], params).ok_or(Stop::Planner)?;
                 row[*column] = self.put(*column, value).ok_or(Stop::Planner)?;
             }
+            self.check(&insert.checks, &row)?;
             inserted += match &insert.conflict {
                 OnConflict::Refuse => {
                     transaction.insert_row(&self.table, &row)?;
@@ -85,7 +91,9 @@ impl FastPlan {
                     let mut stop = None;
                     let done = transaction.insert_or_update(&self.table, &row, &mut |there, new| {
                         let both = [&there[..], new].concat();
-                        self.set(there, &both, sets, params).map_err(|why| stop_with(&mut stop, why))
+                        let set = self.set(there, &both, sets, params);
+                        let checked = set.and_then(|()| self.check(&insert.checks, there));
+                        checked.map_err(|why| stop_with(&mut stop, why))
                     });
                     taken(done, stop)?;
                     1
@@ -95,19 +103,16 @@ impl FastPlan {
         Ok(inserted)
     }
 
-    fn update(
-        &self,
-        transaction: &mut Transaction,
-        search: &Search,
-        sets: &[(usize, Expression)],
-        params: &[Datum],
-    ) -> Result<u64, Stop> {
+    fn update(&self, transaction: &mut Transaction, update: &Update, params: &[Datum]) -> Result<u64, Stop> {
+        let Update { search, sets, checks } = update;
         let Some(key) = self.key(transaction, &search.lookup, params)? else { return Ok(0) };
         let mut stop = None;
         let done = transaction.update_row(&self.table, &key, &mut |row| {
             let before = row.clone();
-            let set = self.meant(search, row, params).and_then(|()| self.set(row, &before, sets, params));
-            set.map_err(|why| stop_with(&mut stop, why))
+            let meant = self.meant(search, row, params);
+            let set = meant.and_then(|()| self.set(row, &before, sets, params));
+            let checked = set.and_then(|()| self.check(checks, row));
+            checked.map_err(|why| stop_with(&mut stop, why))
         });
         Ok(u64::from(taken(done, stop)?))
     }
@@ -127,6 +132,14 @@ impl FastPlan {
             Some(false) => Err(Stop::Unfit),
             None => Err(Stop::Planner),
         }
+    }
+
+    /// Whether a row may be: the planner says of those that may not what is wrong with them.
+    fn check(&self, checks: &[Condition], row: &Row) -> Result<(), Stop> {
+        let may_be = |check: &Condition| {
+            matches!(check.answer(self.table.definition(), row, &[]), Answer::True | Answer::Null)
+        };
+        checks.iter().all(may_be).then_some(()).ok_or(Stop::Planner)
     }
 
     /// Sets columns of `row` to values of `from`.

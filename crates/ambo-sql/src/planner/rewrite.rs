@@ -1,6 +1,6 @@
 //! What the planner would read otherwise than it is meant, written so that it does not.
 
-use std::{collections::HashSet, ops::ControlFlow, sync::Arc};
+use std::{ops::ControlFlow, sync::Arc};
 
 use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{
@@ -62,28 +62,32 @@ fn tell_apart_in(body: &mut SetExpr) {
 
 /// Gives columns of a select list that are asked for twice names of their own, which [`result_schema`] takes from them.
 pub(crate) fn tell_apart(items: &mut [SelectItem]) {
-    let mut seen = HashSet::new();
+    // Tables and names. Where there is no table, it may be any: a column may be called with its table and without.
+    let mut seen: Vec<(Option<String>, String)> = Vec::new();
     for (nth, item) in items.iter_mut().enumerate() {
-        let SelectItem::UnnamedExpr(expr) = item else { continue };
-        let text = expr.to_string().to_lowercase();
-        // A column may be called with its table and without.
-        let is_there = match &*expr {
-            Expr::Identifier(_) => seen.iter().any(|known: &String| known.ends_with(&format!(".{text}"))),
-            Expr::CompoundIdentifier(parts) => {
-                parts.last().is_some_and(|name| seen.contains(&name.to_string().to_lowercase()))
-            }
-            _ => false,
+        let (expr, table, name) = match item {
+            SelectItem::ExprWithAlias { expr, alias } => (&*expr, None, ident(alias)),
+            SelectItem::UnnamedExpr(expr) => match &*expr {
+                Expr::Identifier(name) => (&*expr, None, ident(name)),
+                Expr::CompoundIdentifier(parts) => {
+                    let (name, table) = parts.split_last().expect("a name has parts");
+                    let table = table.iter().map(ident).collect::<Vec<_>>().join(".");
+                    (&*expr, Some(table), ident(name))
+                }
+                _ => (&*expr, None, expr.to_string()),
+            },
+            _ => continue,
         };
-        if seen.insert(text) && !is_there {
-            continue;
+        let known = name.to_lowercase();
+        let is_there = seen
+            .iter()
+            .any(|(of, other)| *other == known && (of.is_none() || table.is_none() || *of == table));
+        seen.push((table, known));
+        if is_there {
+            let alias = ast::Ident::with_quote('"', format!("{name}{MARK}{nth}"));
+            let expr = expr.clone();
+            *item = SelectItem::ExprWithAlias { expr, alias };
         }
-        let name = match &*expr {
-            Expr::Identifier(name) => ident(name),
-            Expr::CompoundIdentifier(parts) => parts.last().map(ident).unwrap_or_default(),
-            _ => expr.to_string(),
-        };
-        let alias = ast::Ident::with_quote('"', format!("{name}{MARK}{nth}"));
-        *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
     }
 }
 

@@ -5,51 +5,65 @@ use std::collections::HashSet;
 use datafusion::sql::sqlparser::ast::{self, FromTable, SelectItem};
 
 use super::{
-    incoming::{Stream, row_schema, rows_of},
+    incoming::{row_schema, rows_of},
     returning::{Returning, Written},
+    sought::Sought,
     target::{Parts, Read, Target},
     update::{beside, new_rows, other_columns, refuse_cut_joins},
 };
 use crate::{Error, Result, connection::Work, value::Values};
 
+/// A DELETE that is ready to be run.
+pub(super) struct Asked {
+    pub sought: Sought,
+    has_others: bool,
+}
+
+impl Asked {
+    pub(super) fn new(work: &Work<'_>, delete: &ast::Delete, with: Option<&ast::With>) -> Result<Self> {
+        let mut delete = delete.clone();
+        let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+        let [relation] = &from[..] else {
+            return Err(Error::invalid("DELETE deletes from one table")
+                .with_hint("name the others behind USING: DELETE FROM a USING b WHERE …"));
+        };
+        if !delete.tables.is_empty() || delete.output.is_some() {
+            return Err(Error::invalid("DELETE t FROM … and OUTPUT are not supported")
+                .with_hint("write DELETE FROM t USING … RETURNING …"));
+        }
+        let target = Target::of_relation(work, relation)?;
+        target.unqualify(&mut delete);
+        let others = delete.using.unwrap_or_default();
+        let has_others = !others.is_empty();
+        refuse_cut_joins(has_others, &delete.order_by, delete.limit.as_ref())?;
+        let mut items = target.items(Read::Key);
+        if delete.returning.is_some() {
+            items.push(SelectItem::Wildcard(Default::default()));
+        }
+        let query = Parts {
+            with: with.cloned(),
+            items,
+            from: std::iter::once(target.relation()).chain(others).collect(),
+            selection: delete.selection,
+            order_by: delete.order_by,
+            limit: delete.limit,
+        };
+        let params = work.params.to_vec();
+        Ok(Self { sought: Sought { target, query: query.query(), params }, has_others })
+    }
+}
+
 pub(super) fn apply(work: &mut Work<'_>, delete: &ast::Delete, with: Option<&ast::With>) -> Result<Written> {
-    let mut delete = delete.clone();
-    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-    let [relation] = &from[..] else {
-        return Err(Error::invalid("DELETE deletes from one table")
-            .with_hint("name the others behind USING: DELETE FROM a USING b WHERE …"));
-    };
-    if !delete.tables.is_empty() || delete.output.is_some() {
-        return Err(Error::invalid("DELETE t FROM … and OUTPUT are not supported")
-            .with_hint("write DELETE FROM t USING … RETURNING …"));
-    }
-    let target = Target::of_relation(work, relation)?;
-    target.unqualify(&mut delete);
-    let others = delete.using.take().unwrap_or_default();
-    let has_others = !others.is_empty();
-    refuse_cut_joins(has_others, &delete.order_by, delete.limit.as_ref())?;
-    let mut items = target.items(Read::Key);
-    let own = items.len();
-    if delete.returning.is_some() {
-        items.push(SelectItem::Wildcard(Default::default()));
-    }
-    let query = Parts {
-        with: with.cloned(),
-        items,
-        from: std::iter::once(target.relation()).chain(others).collect(),
-        selection: delete.selection.take(),
-        order_by: std::mem::take(&mut delete.order_by),
-        limit: delete.limit.take(),
-    };
-    let (schema, stream) = {
-        let planner = target.planner(work)?;
-        let plan = planner.plan_query(&query.query(), work.params)?;
-        (plan.schema().clone(), Stream::new(&planner, &plan)?)
-    };
+    let Asked { sought, has_others } = Asked::new(work, delete, with)?;
+    let (schema, stream) = sought.stream(work)?;
+    let Sought { target, .. } = sought;
+    let mut returned = delete.returning.clone();
+    target.unqualify(&mut returned);
+    let own = target.width(Read::Key);
     let definition = target.definition();
     let first_other = own + target.width(Read::All);
     let others = other_columns(&schema, first_other);
-    let mut returning = Returning::new(delete.returning.as_deref(), &target.alias, definition, others);
+    let mut returning = Returning::new(returned.as_deref(), &target.alias, definition, others);
     let mut seen = has_others.then(HashSet::new);
     let mut affected = 0;
     for batch in stream {

@@ -37,7 +37,7 @@ pub(super) fn row_schema(definition: &TableDefinition) -> SchemaRef {
 }
 
 /// The tree of an expression that was kept as text.
-pub(super) fn parse(text: &str) -> Result<ast::Expr> {
+pub(crate) fn parse(text: &str) -> Result<ast::Expr> {
     let mut parser = Parser::new(&DIALECT).try_with_sql(text)?;
     let expr = parser.parse_expr()?;
     parser.expect_token(&Token::EOF)?;

@@ -63,11 +63,7 @@ pub(super) struct Given {
 fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) -> Result<Inserted> {
     let mut insert = insert.clone();
     refuse(&insert)?;
-    let ast::TableObject::TableName(name) = &insert.table else {
-        return Err(Error::invalid(format!("not supported: INSERT INTO {}", insert.table)));
-    };
-    let alias = insert.table_alias.as_ref().map(|alias| &alias.alias);
-    let target = Target::new(work, name, alias)?;
+    let target = Target::of_insert(work, &insert)?;
     target.unqualify(&mut insert.returning);
     let mut params = work.params.to_vec();
     let source = insert.source.take();

@@ -20,6 +20,7 @@ use super::{
     assignment::{assignments, or_default},
     incoming::{Labels, Stream, assign, check, complete, row_schema, rows_of},
     returning::Written,
+    sought::Sought,
     target::{Parts, Read, Target, column_of, item, quoted, table_alias},
 };
 use crate::{
@@ -50,22 +51,50 @@ struct Clause {
     values: Vec<Expr>,
 }
 
-pub(super) fn apply(work: &mut Work<'_>, merge: &ast::Merge, with: Option<&ast::With>) -> Result<Written> {
-    let mut merge = merge.clone();
-    if merge.output.is_some() {
-        return Err(Error::invalid("MERGE returns no rows: RETURNING and OUTPUT are not supported there"));
+/// A MERGE that is ready to be run.
+pub(super) struct Asked {
+    pub sought: Sought,
+    clauses: Vec<Clause>,
+}
+
+impl Asked {
+    pub(super) fn new(work: &Work<'_>, merge: &ast::Merge, with: Option<&ast::With>) -> Result<Self> {
+        let mut merge = merge.clone();
+        if merge.output.is_some() {
+            return Err(Error::invalid(
+                "MERGE returns no rows: RETURNING and OUTPUT are not supported there",
+            ));
+        }
+        let target = Target::of_factor(work, &merge.table)?;
+        target.unqualify(&mut merge);
+        let mut params = work.params.to_vec();
+        let (source, source_name) = source(merge.source)?;
+        let clauses = merge.clauses.iter().map(|clause| parse(&target, &source_name, clause, &mut params));
+        let clauses = clauses.collect::<Result<Vec<_>>>()?;
+        if clauses.is_empty() {
+            return Err(Error::invalid("MERGE without WHEN does nothing"));
+        }
+        let kinds: Vec<_> = merge.clauses.iter().map(|clause| clause.clause_kind).collect();
+        let mut relation = target.relation();
+        relation.joins = vec![Join {
+            relation: source,
+            global: false,
+            join_operator: join(&kinds)(JoinConstraint::On(Expr::Nested(merge.on))),
+        }];
+        let query = Parts {
+            with: with.cloned(),
+            items: items(&target, &clauses),
+            from: vec![relation],
+            selection: Some(Expr::IsNotNull(Box::new(chosen(&clauses)))),
+            ..Parts::default()
+        };
+        Ok(Self { sought: Sought { target, query: query.query(), params }, clauses })
     }
-    let target = Target::of_factor(work, &merge.table)?;
-    target.unqualify(&mut merge);
-    let mut params = work.params.to_vec();
-    let (source, source_name) = source(merge.source)?;
-    let clauses = merge.clauses.iter().map(|clause| parse(&target, &source_name, clause, &mut params));
-    let clauses = clauses.collect::<Result<Vec<_>>>()?;
-    if clauses.is_empty() {
-        return Err(Error::invalid("MERGE without WHEN does nothing"));
-    }
-    let kinds: Vec<_> = merge.clauses.iter().map(|clause| clause.clause_kind).collect();
-    let chosen = chosen(&clauses);
+}
+
+/// What is read of each pair of rows: the target's columns, the clause, the values of each clause.
+fn items(target: &Target, clauses: &[Clause]) -> Vec<SelectItem> {
+    let chosen = chosen(clauses);
     let mut items = target.items(Read::All);
     items.push(item(chosen.clone(), "\u{1}clause"));
     for (nth, clause) in clauses.iter().enumerate() {
@@ -76,25 +105,13 @@ pub(super) fn apply(work: &mut Work<'_>, merge: &ast::Merge, with: Option<&ast::
             items.push(item(guarded, &format!("\u{1}{nth}.{value}")));
         }
     }
-    let mut relation = target.relation();
-    relation.joins = vec![Join {
-        relation: source,
-        global: false,
-        join_operator: join(&kinds)(JoinConstraint::On(Expr::Nested(merge.on))),
-    }];
-    let query = Parts {
-        with: with.cloned(),
-        items,
-        from: vec![relation],
-        selection: Some(Expr::IsNotNull(Box::new(chosen))),
-        ..Parts::default()
-    };
-    let stream = {
-        let planner = target.planner(work)?;
-        let plan = planner.plan_query(&query.query(), &params)?;
-        Stream::new(&planner, &plan)?
-    };
-    let affected = write(work, &target, &clauses, stream)?;
+    items
+}
+
+pub(super) fn apply(work: &mut Work<'_>, merge: &ast::Merge, with: Option<&ast::With>) -> Result<Written> {
+    let Asked { sought, clauses } = Asked::new(work, merge, with)?;
+    let (_, stream) = sought.stream(work)?;
+    let affected = write(work, &sought.target, &clauses, stream)?;
     Ok(Written { affected, returned: None })
 }
 

@@ -15,6 +15,7 @@ mod definition;
 mod delete;
 mod drop;
 mod evaluate;
+mod explain;
 mod expression;
 mod for_update;
 mod incoming;
@@ -30,6 +31,7 @@ mod rules;
 mod schema;
 mod set;
 mod show;
+mod sought;
 mod target;
 mod transaction;
 mod truncate;
@@ -51,6 +53,7 @@ use crate::{
     planner::find_table,
 };
 
+pub(crate) use expression::parse as parse_kept;
 pub(crate) use types::{literal, type_text};
 
 pub(crate) use prepare::Prepared;
@@ -98,7 +101,8 @@ fn run_sql(
         return write(connection, inner.clone(), query.with.take(), params);
     }
     match statement {
-        S::Query(_) | S::Explain { .. } => query::run(connection, statement, params),
+        S::Query(_) => query::run(connection, statement, params),
+        S::Explain { .. } => explain::run(connection, statement, params),
         S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => {
             write(connection, statement, None, params)
         }

@@ -81,6 +81,13 @@ impl Target {
         }
     }
 
+    pub(super) fn of_insert(work: &Work<'_>, insert: &ast::Insert) -> Result<Self> {
+        let ast::TableObject::TableName(name) = &insert.table else {
+            return Err(Error::invalid(format!("not supported: INSERT INTO {}", insert.table)));
+        };
+        Self::new(work, name, insert.table_alias.as_ref().map(|alias| &alias.alias))
+    }
+
     pub(super) fn of_relation(work: &Work<'_>, relation: &TableWithJoins) -> Result<Self> {
         match relation.joins.is_empty() {
             true => Self::of_factor(work, &relation.relation),

@@ -14,56 +14,68 @@ use datafusion::{
 
 use super::{
     assignment::assignments,
-    incoming::{Labels, Stream, assign, check, row_schema, rows_of},
+    incoming::{Labels, assign, check, row_schema, rows_of},
     returning::{Returning, Written},
+    sought::Sought,
     target::{Parts, Read, Target, item},
 };
 use crate::{Error, Result, connection::Work, value, value::Values};
 
-pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast::With>) -> Result<Written> {
-    let mut update = update.clone();
-    if update.or.is_some() || update.output.is_some() {
-        return Err(Error::invalid("UPDATE OR … and OUTPUT are not supported")
-            .with_hint("RETURNING gives back what was written"));
-    }
-    let target = Target::of_relation(work, &update.table)?;
-    target.unqualify(&mut update);
-    let others = match &mut update.from {
-        None => Vec::new(),
-        Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => {
-            std::mem::take(from)
+/// An UPDATE that is ready to be run.
+pub(super) struct Asked {
+    pub sought: Sought,
+    /// The columns that are set; their values come behind those of the target.
+    set: Vec<usize>,
+    has_others: bool,
+}
+
+impl Asked {
+    pub(super) fn new(work: &Work<'_>, update: &ast::Update, with: Option<&ast::With>) -> Result<Self> {
+        let mut update = update.clone();
+        if update.or.is_some() || update.output.is_some() {
+            return Err(Error::invalid("UPDATE OR … and OUTPUT are not supported")
+                .with_hint("RETURNING gives back what was written"));
         }
-    };
-    let has_others = !others.is_empty();
-    refuse_cut_joins(has_others, &update.order_by, update.limit.as_ref())?;
-    let mut params = work.params.to_vec();
-    let set = assignments(&target, &update.assignments, &mut params)?;
-    let mut items = target.items(Read::All);
-    items.extend(
-        set.iter().enumerate().map(|(nth, (_, expr))| item(expr.clone(), &format!("\u{1}set {nth}"))),
-    );
-    let own = items.len();
-    if has_others && update.returning.is_some() {
-        items.push(SelectItem::Wildcard(Default::default()));
+        let target = Target::of_relation(work, &update.table)?;
+        target.unqualify(&mut update);
+        let others = match update.from {
+            None => Vec::new(),
+            Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => from,
+        };
+        let has_others = !others.is_empty();
+        refuse_cut_joins(has_others, &update.order_by, update.limit.as_ref())?;
+        let mut params = work.params.to_vec();
+        let (set, values): (Vec<_>, Vec<_>) =
+            assignments(&target, &update.assignments, &mut params)?.into_iter().unzip();
+        let mut items = target.items(Read::All);
+        let values = values.into_iter().enumerate();
+        items.extend(values.map(|(nth, expr)| item(expr, &format!("\u{1}set {nth}"))));
+        if has_others && update.returning.is_some() {
+            items.push(SelectItem::Wildcard(Default::default()));
+        }
+        let query = Parts {
+            with: with.cloned(),
+            items,
+            from: std::iter::once(target.relation()).chain(others).collect(),
+            selection: update.selection,
+            order_by: update.order_by,
+            limit: update.limit,
+        };
+        Ok(Self { sought: Sought { target, query: query.query(), params }, set, has_others })
     }
-    let query = Parts {
-        with: with.cloned(),
-        items,
-        from: std::iter::once(target.relation()).chain(others).collect(),
-        selection: update.selection.take(),
-        order_by: std::mem::take(&mut update.order_by),
-        limit: update.limit.take(),
-    };
-    let (schema, stream) = {
-        let planner = target.planner(work)?;
-        let plan = planner.plan_query(&query.query(), &params)?;
-        (plan.schema().clone(), Stream::new(&planner, &plan)?)
-    };
+}
+
+pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast::With>) -> Result<Written> {
+    let Asked { sought, set, has_others } = Asked::new(work, update, with)?;
+    let (schema, stream) = sought.stream(work)?;
+    let Sought { target, params, .. } = sought;
+    let mut returned = update.returning.clone();
+    target.unqualify(&mut returned);
     let definition = target.definition();
     // Behind our own columns those of the target come again, and then the others.
-    let first_other = own + target.width(Read::All);
+    let first_other = 2 * target.width(Read::All) + set.len();
     let others = other_columns(&schema, first_other);
-    let mut returning = Returning::new(update.returning.as_deref(), &target.alias, definition, others);
+    let mut returning = Returning::new(returned.as_deref(), &target.alias, definition, others);
     // A row that several rows of the other tables match is changed once.
     let mut seen = has_others.then(HashSet::new);
     let rows = row_schema(definition);
@@ -79,7 +91,7 @@ pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast
         let width = definition.columns.len();
         let old = rows_of(rows.clone(), batch.columns()[..width].to_vec(), count)?;
         let mut columns = old.columns().to_vec();
-        for (nth, (place, _)) in set.iter().enumerate() {
+        for (nth, place) in set.iter().enumerate() {
             let values = batch.column(target.width(Read::All) + nth);
             columns[*place] = assign(values, &definition.columns[*place], &labels)?;
         }

@@ -18,7 +18,7 @@ pub(crate) fn filter(expr: &Expr) -> Option<(String, Test)> {
                     Some((column.name.clone(), Test::Compare(compare, comparable(constant)?)))
                 }
                 (Expr::Literal(constant, _), Expr::Column(column)) => {
-                    Some((column.name.clone(), Test::Compare(turned(compare), comparable(constant)?)))
+                    Some((column.name.clone(), Test::Compare(compare.turned(), comparable(constant)?)))
                 }
                 _ => None,
             }
@@ -74,17 +74,6 @@ pub(super) fn comparison(op: Operator) -> Option<Compare> {
         Operator::GtEq => Compare::GreaterEqual,
         _ => return None,
     })
-}
-
-/// The comparison with its sides changed.
-pub(crate) fn turned(compare: Compare) -> Compare {
-    match compare {
-        Compare::Equal | Compare::NotEqual => compare,
-        Compare::Less => Compare::Greater,
-        Compare::LessEqual => Compare::GreaterEqual,
-        Compare::Greater => Compare::Less,
-        Compare::GreaterEqual => Compare::LessEqual,
-    }
 }
 
 /// LIKE with a pattern that only says how the text begins, or what is in it.

@@ -29,7 +29,7 @@ use datafusion::{
 };
 
 use super::{
-    filter::{comparable, comparison, turned},
+    filter::{comparable, comparison},
     stream::with_types,
 };
 use crate::error::outer;
@@ -187,7 +187,7 @@ fn question(expr: &Arc<dyn PhysicalExpr>) -> Option<(usize, Test)> {
     let constant = |expr: &Arc<dyn PhysicalExpr>| comparable(expr.downcast_ref::<Literal>()?.value());
     match (column(binary.left()), column(binary.right())) {
         (Some(place), None) => Some((place, Test::Compare(compare, constant(binary.right())?))),
-        (None, Some(place)) => Some((place, Test::Compare(turned(compare), constant(binary.left())?))),
+        (None, Some(place)) => Some((place, Test::Compare(compare.turned(), constant(binary.left())?))),
         _ => None,
     }
 }

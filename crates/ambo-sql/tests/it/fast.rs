@@ -165,7 +165,10 @@ fn explain_says_which_way_a_statement_goes() {
 }
 
 /// What stands besides the key in a condition, and how many of twenty rows fit it.
-const BESIDES: [(&str, usize); 12] = [
+const BESIDES: [(&str, usize); 15] = [
+    ("(n = 70 or n = 80 and d is not null)", 2),
+    ("(n > 45.5 or n = null)", 15),
+    ("n between 30 and 50 and n in (30, 40, 90, null)", 2),
     ("n > 100", 9),
     ("n >= 100 and n <> 150", 9),
     ("100 > n", 10),
@@ -222,4 +225,144 @@ fn conditions_besides_the_key_count() {
         assert_eq!(connection.execute("delete from t where name = '1-1' and price > 1.20", ()).unwrap(), 1);
         sound(&db);
     }
+}
+
+/// Values for a row (id, n, low, high, kind, f), and whether the checks of the table below allow it.
+const CHECKED: [(&str, bool); 13] = [
+    ("1, 13, null, 1, 'a', 1", true),
+    ("1, 5, 1, 9, 'a', 0.5", true),
+    ("1, 0, 1, 9, 'a', 0.5", true),
+    ("1, -1, 1, 9, 'a', 0.5", false),
+    ("1, 101, 1, 9, 'a', 0.5", false),
+    ("1, null, 1, 9, 'b', 0.5", true),
+    ("1, 5, 9, 1, 'a', 0.5", false),
+    ("1, 5, null, 1, 'a', 0.5", true),
+    ("1, 5, 1, 1, 'c', 0.5", false),
+    ("1, 5, 1, 1, null, 0.5", true),
+    ("1, 5, 1, 1, 'a', -0.5", false),
+    ("1, 5, 1, 1, 'a', null", true),
+    ("1, 13, 1, 1, 'a', 1", false),
+];
+
+#[test]
+fn checks_hold_without_the_planner() {
+    for storage in STORAGES {
+        let db = Database::in_memory().unwrap();
+        let mut connection = db.connect();
+        let table = format!(
+            "create table c (id int primary key, n int check (n between 0 and 100), low int, high bigint, kind text, f double,
+                check (low <= high and n <> 13 or low is null and kind is not null), check (kind in ('a', 'b')), check (f >= 0)) storage = {storage};"
+        );
+        connection.script(&table).unwrap();
+        for (values, is_allowed) in CHECKED {
+            let columns = "id, n, low, high, kind, f";
+            let set = columns.split(", ").zip(values.split(", ")).skip(1);
+            let set = set.map(|(column, value)| format!("{column} = {value}")).collect::<Vec<_>>().join(", ");
+            let upsert = format!("on conflict (id) do update set {set}");
+            let statements = [
+                format!("insert into c values ({values})"),
+                format!("insert into c values (1, 1, 1, 1, 'a', 1); update c set {set} where id = 1"),
+                format!(
+                    "insert into c values (1, 1, 1, 1, 'a', 1); insert into c values (1, 1, 1, 1, 'a', 1) {upsert}"
+                ),
+            ];
+            for statement in statements {
+                connection.script("begin").unwrap();
+                let done = connection.script(&statement);
+                match is_allowed {
+                    true => done.unwrap_or_else(|error| panic!("{statement}: {error}")),
+                    false => {
+                        let error = done.expect_err(&statement);
+                        assert_eq!(error.kind(), ErrorKind::Constraint, "{statement}: {error}");
+                        assert!(error.message().contains("check \""), "{error}");
+                    }
+                }
+                connection.script("rollback").unwrap();
+            }
+        }
+        let explained = rows(&mut connection, "explain update c set n = n + 1 where id = 1", &[]);
+        assert_eq!(explained[0][1], "update main.c by its key".into());
+        sound(&db);
+    }
+}
+
+/// Keeps away: two moments in the rows of a statement, and one in two statements.
+#[test]
+fn defaults_of_the_moment_are_those_of_the_statement() {
+    for storage in STORAGES {
+        let db = Database::in_memory().unwrap();
+        let mut connection = db.connect();
+        connection
+            .script(&format!(
+                "create table m (id int primary key, at timestamp default now(), also timestamp default current_timestamp,
+                    day date default current_date, other text default lower('A')) storage = {storage};"
+            ))
+            .unwrap();
+        let before = rows(&mut connection, "select now()::timestamp, current_date", &[]);
+        connection.execute("insert into m (id, other) values (1, 'x'), (2, 'y')", ()).unwrap();
+        connection.execute("insert into m (id) values (3)", ()).unwrap();
+        let after = rows(&mut connection, "select now()::timestamp, current_date", &[]);
+        let there = rows(&mut connection, "select id, at, also, day, other from m", &[]);
+        assert_eq!(there[0][1], there[0][2]);
+        assert_eq!(there[0][1..4], there[1][1..4]);
+        assert!(there[0][1] < there[2][1], "{there:?}");
+        for row in &there {
+            assert!(before[0][0] <= row[1] && row[1] <= after[0][0], "{row:?}");
+            assert!(before[0][1] <= row[3] && row[3] <= after[0][1], "{row:?}");
+        }
+        assert_eq!(there[2][4], "a".into());
+        sound(&db);
+    }
+}
+
+#[test]
+fn explain_shows_the_query_of_a_statement_that_writes() {
+    let db = Database::in_memory().unwrap();
+    let mut connection = table(&db, "column");
+    let mut explain = |statement: &str| -> String {
+        let rows = connection.sql(&format!("explain {statement}")).unwrap();
+        rows.map(|row| row.unwrap().get::<String>(1).unwrap()).collect::<Vec<_>>().join("\n")
+    };
+    let shown = [
+        (
+            "update s set n = 1 where n > 5",
+            "rows of main.s are updated as this query says",
+            "filters=[n > 5]",
+        ),
+        (
+            "delete from s using t where t.b = s.id",
+            "rows of main.s that this query finds are deleted",
+            "Join",
+        ),
+        (
+            "with x as (select 3 as a) delete from s where n in (select a from x)",
+            "rows of main.s that",
+            "Join",
+        ),
+        (
+            "insert into s select a + 100, 1, null from t",
+            "rows of this query are inserted into main.s",
+            "main.t",
+        ),
+        ("insert into s values (100, 1, lower('x'))", "1 rows of values are inserted into main.s", ""),
+        (
+            "merge into s using t on s.id = t.b when matched then delete",
+            "rows of main.s are written as this query says",
+            "Join",
+        ),
+    ];
+    for (statement, first, then) in shown {
+        let plan = explain(statement);
+        assert!(plan.starts_with(first) && plan.contains(then), "{statement}: {plan}");
+        assert!(!plan.contains("not supported") && !plan.contains('\u{1}'), "{statement}: {plan}");
+    }
+    // Nothing was done.
+    assert_eq!(
+        rows(&mut connection, "select sum(n), count(*) from s", &[]),
+        [[1900i64.into(), 20i64.into()]]
+    );
+    let refused = connection.sql("explain analyze delete from s").err().unwrap();
+    assert!(refused.to_string().contains("for queries only"), "{refused}");
+    assert_eq!(rows(&mut connection, "select count(*) from s", &[]), [[Datum::I64(20)]]);
+    sound(&db);
 }

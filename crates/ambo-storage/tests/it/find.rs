@@ -280,13 +280,6 @@ fn answers(value: &Datum, test: &Test, kind: Type) -> bool {
             order(low).is_some_and(|order| order != Less) && order(high).is_some_and(|order| order != Greater)
         }
         Test::In(list) => list.iter().any(|constant| order(constant) == Some(Equal)),
-        Test::Compare(compare, constant) => order(constant).is_some_and(|order| match compare {
-            Compare::Equal => order == Equal,
-            Compare::NotEqual => order != Equal,
-            Compare::Less => order == Less,
-            Compare::LessEqual => order != Greater,
-            Compare::Greater => order == Greater,
-            Compare::GreaterEqual => order != Less,
-        }),
+        Test::Compare(compare, constant) => order(constant).is_some_and(|order| compare.holds(order)),
     }
 }

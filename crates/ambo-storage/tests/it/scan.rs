@@ -183,17 +183,7 @@ fn holds(filter: &Filter, row: &[Value]) -> bool {
         _ => value.compare(constant.as_ref()),
     };
     match &filter.test {
-        Test::Compare(how, constant) => {
-            let order = order(constant);
-            match how {
-                Compare::Equal => order.is_eq(),
-                Compare::NotEqual => order.is_ne(),
-                Compare::Less => order.is_lt(),
-                Compare::LessEqual => order.is_le(),
-                Compare::Greater => order.is_gt(),
-                Compare::GreaterEqual => order.is_ge(),
-            }
-        }
+        Test::Compare(how, constant) => how.holds(order(constant)),
         Test::Between(low, high) => order(low).is_ge() && order(high).is_le(),
         Test::In(list) => list.iter().any(|constant| !constant.is_null() && order(constant).is_eq()),
         Test::Prefix(prefix) => value.as_bytes().unwrap().starts_with(prefix),

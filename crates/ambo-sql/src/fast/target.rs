@@ -1,0 +1,251 @@
+//! The table of a fast statement, and what its conditions and checks say.
+
+use ambo::{Compare, Database, Index, Table, TableDefinition};
+use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr, TableFactor};
+
+use super::{
+    condition::Condition,
+    expression::Expression,
+    plan::{Lookup, Search},
+};
+use crate::{
+    names::{ident, last, object},
+    statement::parse_kept,
+};
+
+/// More keys than these are not looked up one by one.
+const KEYS_MAX: usize = 1000;
+
+/// A table and what the statement calls it.
+pub(super) struct Target {
+    pub table: Table,
+    name: String,
+}
+
+impl Target {
+    pub(super) fn new(
+        db: &Database,
+        name: &ast::ObjectName,
+        alias: Option<&ast::TableAlias>,
+    ) -> Option<Self> {
+        let name = object(name).ok()?;
+        let table = db.table(&name).ok()?;
+        if table.definition().duplicates || table.definition().is_raw() {
+            return None;
+        }
+        let name = match alias {
+            None => last(&name).to_owned(),
+            Some(alias) if alias.columns.is_empty() => ident(&alias.name),
+            Some(_) => return None,
+        };
+        Some(Self { table, name })
+    }
+
+    pub(super) fn of(db: &Database, table: &ast::TableWithJoins) -> Option<Self> {
+        let TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            with_hints,
+            version: None,
+            with_ordinality: false,
+            partitions,
+            json_path: None,
+            sample: None,
+            index_hints,
+        } = &table.relation
+        else {
+            return None;
+        };
+        let is_plain = table.joins.is_empty()
+            && with_hints.is_empty()
+            && partitions.is_empty()
+            && index_hints.is_empty();
+        is_plain.then(|| Self::new(db, name, alias.as_ref())).flatten()
+    }
+
+    pub(super) fn definition(&self) -> &TableDefinition {
+        self.table.definition()
+    }
+
+    /// The place of a column that is called by its name, or by the table's and its.
+    pub(super) fn column(&self, name: &[&str]) -> Option<usize> {
+        match name {
+            [column] => self.definition().column_index(column),
+            [table, column] if *table == self.name => self.definition().column_index(column),
+            _ => None,
+        }
+    }
+
+    pub(super) fn expression(&self, expr: &Expr) -> Option<Expression> {
+        Expression::of(expr, &|name| self.column(name))
+    }
+
+    /// An expression without columns.
+    pub(super) fn constant(&self, expr: &Expr) -> Option<Expression> {
+        self.expression(expr).filter(Expression::is_constant)
+    }
+
+    pub(super) fn set(&self, assignment: &ast::Assignment) -> Option<(usize, Expression)> {
+        Some((self.assigned(assignment)?, self.expression(&assignment.value)?))
+    }
+
+    pub(super) fn assigned(&self, assignment: &ast::Assignment) -> Option<usize> {
+        let ast::AssignmentTarget::ColumnName(name) = &assignment.target else { return None };
+        match &name.0[..] {
+            [part] => self.column(&[&ident(part.as_ident()?)]),
+            _ => None,
+        }
+    }
+
+    /// Which rows a condition means, if it says that by the key or by a unique index.
+    pub(super) fn search(&self, condition: &Expr) -> Option<Search> {
+        let mut asked = Asked::default();
+        self.conditions(condition, &mut asked)?;
+        let Asked { mut equal, keys, mut rest } = asked;
+        let key = self.definition().primary_columns();
+        let plain = |lookup| Some(Search { lookup, rest: Vec::new() });
+        if let Some((column, values)) = keys {
+            let is_key =
+                equal.is_empty() && rest.is_empty() && key[..] == [column] && values.len() <= KEYS_MAX;
+            return is_key.then_some(()).and_then(|()| plain(Lookup::Keys(values)));
+        }
+        if key.is_empty() {
+            return None;
+        }
+        let has_all =
+            |columns: &[usize]| columns.iter().all(|column| equal.iter().any(|(of, _)| of == column));
+        let index = match has_all(key) {
+            true => None,
+            false => self.unique_indexes().find(|index| has_all(index.columns())),
+        };
+        let columns = match &index {
+            Some(index) => index.columns().to_vec(),
+            None if has_all(key) => key.to_vec(),
+            None if rest.is_empty() && !self.definition().has_sort_key() => {
+                let prefix = key.get(..equal.len()).filter(|prefix| !prefix.is_empty() && has_all(prefix))?;
+                let values = taken(&mut equal, prefix);
+                return plain(Lookup::Prefix { values, reverse: false, limit: None });
+            }
+            None => return None,
+        };
+        let values = taken(&mut equal, &columns);
+        let lookup = match index {
+            Some(index) => Lookup::Unique(index, values),
+            None => Lookup::Key(values),
+        };
+        rest.extend(
+            equal.into_iter().map(|(column, value)| Condition::Compare(column, Compare::Equal, value)),
+        );
+        Some(Search { lookup, rest })
+    }
+
+    /// The checks of the table, if all are conditions of columns.
+    pub(super) fn checks(&self) -> Option<Vec<Condition>> {
+        let check = |check: &ambo::Check| self.condition(&parse_kept(&check.expression).ok()?);
+        let checks = self.definition().checks.iter().map(check).collect::<Option<Vec<_>>>()?;
+        // A row has its number when it is written, which is too late.
+        let is_late = |column| self.definition().numbers_itself(column);
+        (!checks.iter().any(|check| check.names(&is_late))).then_some(checks)
+    }
+
+    fn condition(&self, expr: &Expr) -> Option<Condition> {
+        let mut asked = Asked::default();
+        self.conditions(expr, &mut asked)?;
+        let Asked { equal, keys, rest: mut all } = asked;
+        all.extend(
+            equal.into_iter().map(|(column, value)| Condition::Compare(column, Compare::Equal, value)),
+        );
+        all.extend(keys.map(|(column, values)| Condition::In(column, values)));
+        Some(Condition::All(all))
+    }
+
+    pub(super) fn unique_indexes(&self) -> impl Iterator<Item = Index> {
+        let open = |name: String| self.table.index(&name).ok();
+        self.table.indexes().into_iter().filter_map(open).filter(Index::is_unique)
+    }
+
+    fn conditions(&self, condition: &Expr, asked: &mut Asked) -> Option<()> {
+        match condition {
+            Expr::Nested(inner) => self.conditions(inner, asked),
+            Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+                self.conditions(left, asked)?;
+                self.conditions(right, asked)
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
+                asked.rest.push(Condition::Any(vec![self.condition(left)?, self.condition(right)?]));
+                Some(())
+            }
+            Expr::BinaryOp { left, op, right } => {
+                let compare = comparison(op)?;
+                let (column, compare, value) = match (self.expression(left)?, self.expression(right)?) {
+                    (Expression::Column(column), value) => (column, compare, value),
+                    (value, Expression::Column(column)) => (column, compare.turned(), value),
+                    _ => return None,
+                };
+                let is_known = asked.equal.iter().any(|(known, _)| *known == column);
+                match compare == Compare::Equal && value.is_constant() && !is_known {
+                    true => asked.equal.push((column, value)),
+                    false => asked.rest.push(Condition::Compare(column, compare, value)),
+                }
+                Some(())
+            }
+            Expr::Between { expr, negated: false, low, high } => {
+                let Expression::Column(column) = self.expression(expr)? else { return None };
+                let (low, high) = (self.expression(low)?, self.expression(high)?);
+                asked.rest.push(Condition::Compare(column, Compare::GreaterEqual, low));
+                asked.rest.push(Condition::Compare(column, Compare::LessEqual, high));
+                Some(())
+            }
+            Expr::InList { expr, list, negated: false } => {
+                let Expression::Column(column) = self.expression(expr)? else { return None };
+                let values = list.iter().map(|item| self.constant(item)).collect::<Option<_>>()?;
+                match asked.keys.is_none() && self.definition().primary_columns()[..] == [column] {
+                    true => asked.keys = Some((column, values)),
+                    false => asked.rest.push(Condition::In(column, values)),
+                }
+                Some(())
+            }
+            Expr::IsNull(of) | Expr::IsNotNull(of) => {
+                let Expression::Column(column) = self.expression(of)? else { return None };
+                asked.rest.push(match condition {
+                    Expr::IsNull(_) => Condition::IsNull(column),
+                    _ => Condition::IsNotNull(column),
+                });
+                Some(())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The parts of a condition that all have to hold.
+#[derive(Default)]
+struct Asked {
+    /// Columns that are equal to constants, each once.
+    equal: Vec<(usize, Expression)>,
+    /// A column that is in a list.
+    keys: Option<(usize, Vec<Expression>)>,
+    rest: Vec<Condition>,
+}
+
+/// Takes the values of columns, which are all there, out of a list.
+fn taken(equal: &mut Vec<(usize, Expression)>, columns: &[usize]) -> Vec<Expression> {
+    let take = |column: &usize| {
+        let place = equal.iter().position(|(known, _)| known == column).expect("it is there");
+        equal.swap_remove(place).1
+    };
+    columns.iter().map(take).collect()
+}
+
+fn comparison(op: &BinaryOperator) -> Option<Compare> {
+    Some(match op {
+        BinaryOperator::Eq => Compare::Equal,
+        BinaryOperator::NotEq => Compare::NotEqual,
+        BinaryOperator::Lt => Compare::Less,
+        BinaryOperator::LtEq => Compare::LessEqual,
+        BinaryOperator::Gt => Compare::Greater,
+        BinaryOperator::GtEq => Compare::GreaterEqual,
+        _ => return None,
+    })
+}
