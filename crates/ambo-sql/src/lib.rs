@@ -27,6 +27,7 @@ mod catalog;
 mod connection;
 mod convert;
 mod database;
+mod deserialize;
 mod engine;
 mod error;
 mod fast;

@@ -214,10 +214,13 @@ impl Row {
                 self.values.len()
             )));
         };
-        T::from_value(value).map_err(|error| {
-            let name = self.schema.field(column).name();
-            Error::new(error.kind(), format!("column {column} (\"{name}\"): {}", error.message()))
-        })
+        T::from_value(value).map_err(|error| self.in_column(column, &error))
+    }
+
+    /// What is wrong with the value of a column.
+    pub(crate) fn in_column(&self, column: usize, error: &Error) -> Error {
+        let name = self.schema.field(column).name();
+        Error::new(error.kind(), format!("column {column} (\"{name}\"): {}", error.message()))
     }
 
     /// The value of a column, by its name.

@@ -4,6 +4,7 @@ mod basics;
 mod common;
 mod copy;
 mod delete;
+mod deserialize;
 mod docs;
 mod fast;
 mod for_update;
