@@ -6,7 +6,7 @@ use ambo_codec::column::Compare;
 use ambo_storage::{
     base::column::{Filter, Test},
     catalog::{IndexKind, IndexOf},
-    database::{self, IndexRange, IndexScan, ScanPlan},
+    database::{self, DistinctScan, IndexRange, IndexScan, ScanPlan},
     id::TableId,
 };
 
@@ -276,5 +276,54 @@ impl Iterator for IndexRows<'_> {
 
     fn next(&mut self) -> Option<Result<Row>> {
         self.next_row().transpose()
+    }
+}
+
+/// The different values of a column, ascending, NULL first. See [`Snapshot::distinct_values`].
+pub struct DistinctValues(DistinctScan);
+
+impl DistinctValues {
+    /// In whose order they stand, in words.
+    pub fn path(&self) -> &str {
+        self.0.path()
+    }
+}
+
+impl Iterator for DistinctValues {
+    type Item = Result<Datum>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next_value().transpose()
+    }
+}
+
+impl Snapshot {
+    /// The different values of a column (its place in the definition), from the order of an ordered index that begins with it, or of the key: entries
+    /// of one value are not looked at one by one. None if nothing is in its order.
+    ///
+    /// ```
+    /// use ambo::{IndexDefinition, TableDefinition, Type};
+    /// let db = ambo::Database::in_memory()?;
+    /// let towns = TableDefinition::new("towns").column("name", Type::Utf8).column("country", Type::Utf8);
+    /// let towns = db.create_table(towns.primary_key(&["name"]))?;
+    /// for (name, country) in [("Bern", "CH"), ("Basel", "CH"), ("Brest", "FR")] {
+    ///     towns.insert_row(&[name.into(), country.into()])?;
+    /// }
+    /// assert!(db.snapshot().distinct_values(&towns, 1)?.is_none());
+    /// db.create_index(&IndexDefinition::new("by_country", "towns", &["country"]))?;
+    /// let countries = db.snapshot().distinct_values(&towns, 1)?.expect("there is an index");
+    /// assert_eq!(countries.collect::<Result<Vec<_>, _>>()?, ["CH".into(), "FR".into()]);
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the table was not there at this moment.
+    pub fn distinct_values(&self, table: &Table, column: usize) -> Result<Option<DistinctValues>> {
+        let own = table.format().definition();
+        let catalog = self.inner().catalog();
+        let there =
+            catalog.table(table.id()).ok_or_else(|| Error::NotFound(format!("table \"{}\"", own.name)))?;
+        let Some(place) = there.column_in(own.stored_in(column)) else { return Ok(None) };
+        Ok(self.inner().distinct_values(table.id(), place)?.map(DistinctValues))
     }
 }

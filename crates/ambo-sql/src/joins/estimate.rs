@@ -8,42 +8,41 @@ use datafusion::{
     logical_expr::{BinaryExpr, Expr, FetchType, LogicalPlan, Operator, TableScan, utils::split_conjunction},
 };
 
-use crate::table::{Figures, StoredTable, filter::filter};
+use crate::table::{Figures, StoredTable, UNKNOWN_SHARE, filter::filter};
 
 /// Rows of a plan of which nothing is known.
 const UNKNOWN_ROWS: f64 = 1000.0;
-/// The share of rows that a condition leaves of which nothing is known.
-const UNKNOWN_SHARE: f64 = 0.25;
 /// The same, of a condition that only leaves something out.
 const ALMOST_ALL: f64 = 0.9;
 /// Groups for each row, where the values of a group's columns are not known.
 const GROUPS: f64 = 0.1;
 
-/// What is known of a relation.
-pub(super) struct Relation {
-    pub rows: f64,
+/// Estimates of relations, each made once.
+pub(super) struct Estimates<'r> {
+    relations: &'r [LogicalPlan],
+    rows: Vec<f64>,
+    distinct: HashMap<(usize, Column), f64>,
 }
 
-/// Estimates, remembered by column.
-#[derive(Default)]
-pub(super) struct Estimates {
-    distinct: HashMap<(u64, Column), f64>,
-}
-
-impl Estimates {
-    pub(super) fn relation(&mut self, plan: &LogicalPlan) -> Relation {
-        Relation { rows: rows(plan) }
+impl<'r> Estimates<'r> {
+    pub(super) fn new(relations: &'r [LogicalPlan]) -> Self {
+        Self { relations, rows: relations.iter().map(rows).collect(), distinct: HashMap::new() }
     }
 
-    /// How many different values a column has that is of one of these relations.
-    pub(super) fn distinct(&mut self, relations: &[LogicalPlan], among: u64, column: &Column) -> f64 {
-        let of = (0..relations.len())
-            .find(|of| among >> of & 1 != 0 && relations[*of].schema().has_column(column));
-        let Some(of) = of else { return UNKNOWN_ROWS };
-        *self.distinct.entry((1 << of, column.clone())).or_insert_with(|| {
-            let rows = rows(&relations[of]);
-            distinct(&relations[of], column).unwrap_or(rows).min(rows)
-        })
+    /// About how many rows a relation has.
+    pub(super) fn rows(&self, relation: usize) -> f64 {
+        self.rows[relation]
+    }
+
+    /// How many different values a column has that is of one of a set of relations.
+    pub(super) fn distinct(&mut self, among: u64, column: &Column) -> f64 {
+        let is_of = |of: &usize| among >> of & 1 != 0 && self.relations[*of].schema().has_column(column);
+        let Some(of) = (0..self.relations.len()).find(is_of) else { return UNKNOWN_ROWS };
+        let (relation, rows) = (&self.relations[of], self.rows[of]);
+        *self
+            .distinct
+            .entry((of, column.clone()))
+            .or_insert_with(|| distinct(relation, column).unwrap_or(rows).min(rows))
     }
 }
 

@@ -16,10 +16,7 @@ use datafusion::{
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
-use super::{
-    estimate::{Estimates, Relation},
-    graph::JoinGraph,
-};
+use super::{estimate::Estimates, graph::JoinGraph};
 
 /// With more relations the order is found greedily.
 const EXACT_MAX: usize = 10;
@@ -78,9 +75,7 @@ struct Joined {
 }
 
 fn best_order(graph: &JoinGraph) -> Vec<usize> {
-    let mut estimates = Estimates::default();
-    let relations: Vec<_> = graph.relations.iter().map(|plan| estimates.relation(plan)).collect();
-    let mut chooser = Chooser { graph, relations, estimates };
+    let mut chooser = Chooser { graph, estimates: Estimates::new(&graph.relations) };
     match graph.relations.len() <= EXACT_MAX {
         true => chooser.exact(),
         false => chooser.greedy(),
@@ -89,13 +84,12 @@ fn best_order(graph: &JoinGraph) -> Vec<usize> {
 
 struct Chooser<'g> {
     graph: &'g JoinGraph,
-    relations: Vec<Relation>,
-    estimates: Estimates,
+    estimates: Estimates<'g>,
 }
 
 impl Chooser<'_> {
     fn single(&self, relation: usize) -> Joined {
-        let rows = self.relations[relation].rows;
+        let rows = self.estimates.rows(relation);
         Joined { relations: 1 << relation, order: vec![relation], rows, cost: 0.0 }
     }
 
@@ -105,13 +99,13 @@ impl Chooser<'_> {
         if keys.peek().is_none() && !by_force {
             return None;
         }
-        let other = self.relations[next].rows;
+        let other = self.estimates.rows(next);
         let mut rows = joined.rows * other;
         // Several keys are seldom independent of each other: the strongest counts in full, each other one by its root.
         let mut shares: Vec<f64> = Vec::new();
         for (left, right) in keys {
-            let left = self.estimates.distinct(&self.graph.relations, joined.relations, left);
-            let right = self.estimates.distinct(&self.graph.relations, 1 << next, right);
+            let left = self.estimates.distinct(joined.relations, left);
+            let right = self.estimates.distinct(1 << next, right);
             shares.push(1.0 / left.max(right).max(1.0));
         }
         shares.sort_by(f64::total_cmp);
@@ -128,7 +122,7 @@ impl Chooser<'_> {
 
     /// The cheapest of all orders.
     fn exact(&mut self) -> Vec<usize> {
-        let count = self.relations.len();
+        let count = self.graph.relations.len();
         let mut best: HashMap<u64, Joined> =
             (0..count).map(|relation| (1 << relation, self.single(relation))).collect();
         let mut layer: Vec<u64> = best.keys().copied().collect();
@@ -163,7 +157,7 @@ impl Chooser<'_> {
 
     /// From each relation on, the one that makes fewest rows next; of these the cheapest.
     fn greedy(&mut self) -> Vec<usize> {
-        let count = self.relations.len();
+        let count = self.graph.relations.len();
         let mut best: Option<Joined> = None;
         for first in 0..count {
             let mut joined = self.single(first);

@@ -1,44 +1,33 @@
-//! Aggregates of one column table, computed by its storage on encoded blocks: a rule that recognises them in a plan, and the operator.
+//! Aggregates of one column table, computed by its storage on encoded blocks: a rule that recognises them in a plan.
 //!
 //! The rule runs behind all others, when filters and projections stand in the scan. It takes an aggregation whose input is such a scan,
 //! whose filters the storage answers, and which asks for `count`, `sum`, `min`, `max` and `avg` of columns or of exact arithmetic on
-//! them, in all rows or in few groups. Everything else stays with the planner's own operators.
+//! them, in all rows or in few groups. The different values of a column, which `count(DISTINCT …)` becomes, are read off an index where one has
+//! them in order. Everything else stays with the planner's own operators.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Select, Snapshot, Storage, Type};
 use arrow::{
     array::RecordBatch,
-    datatypes::{DataType, Field, Schema, SchemaRef},
+    datatypes::{DataType, SchemaRef},
 };
-use async_trait::async_trait;
 use datafusion::{
-    catalog::{Session, TableProvider},
-    common::{
-        Column, Result,
-        tree_node::{Transformed, TreeNodeRecursion},
-    },
-    datasource::{provider_as_source, source_as_provider},
-    execution::{SendableRecordBatchStream, TaskContext},
+    common::{Column, Result, tree_node::Transformed},
+    datasource::source_as_provider,
     logical_expr::{
-        Aggregate, BinaryExpr, Cast, Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableScan, TableType,
-        expr::AggregateFunctionParams,
+        Aggregate, BinaryExpr, Cast, Expr, LogicalPlan, Operator, TableScan, expr::AggregateFunctionParams,
     },
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
-    physical_expr::{EquivalenceProperties, PhysicalExpr},
-    physical_plan::{
-        DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-        execution_plan::{Boundedness, EmissionType},
-        metrics::{BaselineMetrics, ExecutionPlanMetricsSet},
-        stream::RecordBatchStreamAdapter,
-    },
 };
 
-use super::{StoredTable, filter::filter, leaf::leaf};
-use crate::{
-    error::outer,
-    value::{self, column_type, datum},
+use super::{
+    StoredTable,
+    computed::{Computation, computed},
+    distinct::DistinctPlan,
+    filter::filter,
 };
+use crate::value::{self, column_type, datum};
 
 /// With more groups than these the planner's operators are faster.
 const GROUPS_MAX: u64 = 1 << 12;
@@ -76,25 +65,14 @@ fn replaced(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let Some(table) = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>() else {
         return Ok(None);
     };
-    let Some(plan) = recognise(aggregate, scan, &names, table) else { return Ok(None) };
-    let fields: Vec<_> = aggregate
-        .schema
-        .fields()
-        .iter()
-        .enumerate()
-        .map(|(place, field)| Field::new(format!("c{place}"), field.data_type().clone(), true))
-        .collect();
-    let schema = Arc::new(Schema::new(fields));
-    let source =
-        provider_as_source(Arc::new(AggregatedTable { plan: Arc::new(plan), schema: schema.clone() }));
-    let scan = LogicalPlanBuilder::scan("aggregated", source, None)?;
-    // The names that the aggregation's columns had.
-    let column = |(place, (qualifier, field)): (usize, (Option<&_>, &Arc<Field>))| {
-        let column = Expr::Column(Column::new(Some("aggregated"), schema.field(place).name()));
-        column.alias_qualified(qualifier.cloned(), field.name())
+    let plan: Arc<dyn Computation> = match distinct(aggregate, scan, &names, table) {
+        Some(plan) => Arc::new(plan),
+        None => match recognise(aggregate, scan, &names, table) {
+            Some(plan) => Arc::new(plan),
+            None => return Ok(None),
+        },
     };
-    let columns: Vec<_> = aggregate.schema.iter().enumerate().map(column).collect();
-    Ok(Some(scan.project(columns)?.build()?))
+    computed(plan, &aggregate.schema).map(Some)
 }
 
 /// What columns of a plan are in terms of the scan's.
@@ -132,6 +110,22 @@ fn resolved(expr: &Expr, names: &Names) -> Option<Expr> {
         }),
         _ => return None,
     })
+}
+
+/// The different values of a column, where they stand in order, if that is less work than to look at all rows.
+fn distinct(
+    aggregate: &Aggregate,
+    scan: &TableScan,
+    names: &Names,
+    table: &StoredTable,
+) -> Option<DistinctPlan> {
+    let [group] = &aggregate.group_expr[..] else { return None };
+    if !aggregate.aggr_expr.is_empty() || !scan.filters.is_empty() || scan.fetch.is_some() {
+        return None;
+    }
+    let Expr::Column(column) = resolved(group, names)? else { return None };
+    let definition = table.table().definition();
+    DistinctPlan::new(table, definition.column_index(&column.name)?)
 }
 
 /// An aggregation that the storage computes.
@@ -350,8 +344,16 @@ fn keeps_all(expr: &Expr, to: &DataType, kind: &dyn Fn(&str) -> Option<Type>) ->
     }
 }
 
-impl AggregatePlan {
-    /// The result, as the planner's operators would have it.
+impl Computation for AggregatePlan {
+    fn describe(&self) -> String {
+        let table = &self.select.table().definition().name;
+        let filters = self.select.describe();
+        match filters.is_empty() {
+            true => format!("{table}, {}", self.words),
+            false => format!("{table}, {}, filters=[{filters}]", self.words),
+        }
+    }
+
     fn run(&self, schema: &SchemaRef, threads: usize) -> crate::Result<RecordBatch> {
         let Groups { rows, .. } = self.view.aggregate(&self.query, threads)?;
         let mut out = Vec::with_capacity(rows.len());
@@ -395,128 +397,4 @@ impl Output {
 
 fn too_large(what: &str) -> crate::Error {
     crate::Error::new(crate::ErrorKind::Execution, format!("{what} is too large for its type"))
-}
-
-/// The result of an aggregation as a table.
-struct AggregatedTable {
-    plan: Arc<AggregatePlan>,
-    schema: SchemaRef,
-}
-
-impl fmt::Debug for AggregatedTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AggregatedTable").field("words", &self.plan.words).finish_non_exhaustive()
-    }
-}
-
-#[async_trait]
-impl TableProvider for AggregatedTable {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _: &[Expr],
-        _: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let exec = AggregateExec::new(
-            self.plan.clone(),
-            self.schema.clone(),
-            projection.cloned(),
-            state.config().target_partitions(),
-        )?;
-        Ok(Arc::new(exec))
-    }
-}
-
-/// The operator.
-struct AggregateExec {
-    plan: Arc<AggregatePlan>,
-    /// All columns of the result.
-    whole: SchemaRef,
-    projection: Option<Vec<usize>>,
-    threads: usize,
-    properties: Arc<PlanProperties>,
-    metrics: ExecutionPlanMetricsSet,
-}
-
-impl AggregateExec {
-    fn new(
-        plan: Arc<AggregatePlan>,
-        whole: SchemaRef,
-        projection: Option<Vec<usize>>,
-        threads: usize,
-    ) -> Result<Self> {
-        let schema = match &projection {
-            Some(columns) => Arc::new(whole.project(columns)?),
-            None => whole.clone(),
-        };
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(schema),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Final,
-            Boundedness::Bounded,
-        );
-        let metrics = ExecutionPlanMetricsSet::new();
-        Ok(Self { plan, whole, projection, threads, properties: Arc::new(properties), metrics })
-    }
-}
-
-impl fmt::Debug for AggregateExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AggregateExec").field("words", &self.plan.words).finish_non_exhaustive()
-    }
-}
-
-impl DisplayAs for AggregateExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let table = &self.plan.select.table().definition().name;
-        write!(f, "TableAggregate: {table}, {}", self.plan.words)?;
-        let filters = self.plan.select.describe();
-        match filters.is_empty() {
-            true => Ok(()),
-            false => write!(f, ", filters=[{filters}]"),
-        }
-    }
-}
-
-impl ExecutionPlan for AggregateExec {
-    fn name(&self) -> &str {
-        "TableAggregateExec"
-    }
-
-    leaf!();
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let (plan, whole, threads) = (self.plan.clone(), self.whole.clone(), self.threads);
-        let projection = self.projection.clone();
-        let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let once = async move {
-            let timer = metrics.elapsed_compute().timer();
-            let batch = plan.run(&whole, threads).map_err(outer)?;
-            timer.done();
-            let batch = match projection {
-                Some(columns) => batch.project(&columns)?,
-                None => batch,
-            };
-            metrics.record_output(batch.num_rows());
-            Ok(batch)
-        };
-        let stream = futures::stream::once(once);
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.properties.eq_properties.schema().clone(), stream)))
-    }
 }

@@ -1,6 +1,8 @@
 //! Tables as the planner sees them.
 
 mod aggregate;
+mod computed;
+mod distinct;
 pub(crate) mod filter;
 mod leaf;
 mod predicate;
@@ -11,4 +13,4 @@ mod stream;
 
 pub(crate) use aggregate::AggregateInStorage;
 pub(crate) use provider::{ROW_NUMBER, StoredTable};
-pub(crate) use statistics::Figures;
+pub(crate) use statistics::{Figures, UNKNOWN_SHARE};

@@ -30,15 +30,13 @@ use super::{
     leaf::leaf,
     predicate::{Predicate, Predicates},
     provider::StoredTable,
-    statistics::{Figures, statistics},
+    statistics::{Figures, UNKNOWN_SHARE, statistics},
     stream::{ScanMetrics, ScanStream, Source},
 };
 use crate::error::outer;
 
 /// Rows of a batch from tables that are stored as rows.
 const BATCH_ROWS: usize = 8192;
-/// The share of rows that a condition leaves of which nothing is known, in percent.
-const UNKNOWN_SHARE: usize = 20;
 
 /// See the module.
 #[derive(Clone)]
@@ -253,7 +251,7 @@ impl ExecutionPlan for TableScanExec {
         if self.limit.is_some() || is_part || !self.predicates.is_empty() {
             all = all.to_inexact();
             let rows = all.num_rows.get_value().map(|&rows| {
-                let rows = if is_filtered { rows * UNKNOWN_SHARE / 100 } else { rows };
+                let rows = if is_filtered { (rows as f64 * UNKNOWN_SHARE) as usize } else { rows };
                 let rows = if is_part { rows / self.partitions() } else { rows };
                 self.limit.map_or(rows, |limit| rows.min(limit))
             });

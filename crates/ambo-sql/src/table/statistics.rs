@@ -9,7 +9,7 @@ use datafusion::common::{ColumnStatistics, ScalarValue, Statistics, stats::Preci
 use crate::value::scalar;
 
 /// The share of rows that a condition leaves of which nothing is known.
-const UNKNOWN_SHARE: f64 = 0.2;
+pub(crate) const UNKNOWN_SHARE: f64 = 0.2;
 
 /// What is known of a table at a moment; looked up once.
 pub(crate) struct Figures {

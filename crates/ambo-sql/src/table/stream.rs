@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use ambo::arrow::{Batches, RowBatches};
+use ambo::arrow::{Batches, RowBatches, Unit};
 use arrow::{
     array::{ArrayRef, RecordBatch, RecordBatchOptions},
     compute::BatchCoalescer,
@@ -60,6 +60,10 @@ pub(super) struct ScanMetrics {
     units_skipped: Count,
     /// Rows that conditions on decoded columns were asked of.
     rows_decoded: Count,
+    /// Columns of units that were decoded, and those that were not needed; a block of a segment each.
+    blocks_read: Count,
+    blocks_skipped: Count,
+    bytes_decoded: Count,
 }
 
 impl ScanMetrics {
@@ -70,7 +74,25 @@ impl ScanMetrics {
             units_read: count("units_read"),
             units_skipped: count("units_skipped"),
             rows_decoded: count("rows_decoded"),
+            blocks_read: count("blocks_read"),
+            blocks_skipped: count("blocks_skipped"),
+            bytes_decoded: count("bytes_decoded"),
         }
+    }
+
+    /// Counts a unit of so many rows, of which as many columns as were needed were decoded.
+    fn read(&self, unit: &Unit<'_>, rows: usize, columns: usize) {
+        let (decoded, bytes) = unit.decoded();
+        self.units_read.add(1);
+        self.rows_decoded.add(rows);
+        self.blocks_read.add(decoded);
+        self.blocks_skipped.add(columns - decoded);
+        self.bytes_decoded.add(bytes);
+    }
+
+    fn skip(&self, columns: usize) {
+        self.units_skipped.add(1);
+        self.blocks_skipped.add(columns);
     }
 }
 
@@ -105,16 +127,17 @@ impl ScanStream {
                 }
                 let filters = self.predicates.filters(batches)?;
                 let Some(mut unit) = batches.unit(unit, &filters).map_err(outer)? else {
-                    self.metrics.units_skipped.add(1);
+                    self.metrics.skip(batches.schema().fields().len());
                     return Ok(Step::Nothing);
                 };
-                self.metrics.units_read.add(1);
-                self.metrics.rows_decoded.add(unit.rows());
-                if !self.predicates.is_empty() && !self.predicates.narrow(&mut unit)? {
-                    return Ok(Step::Nothing);
+                let rows = unit.rows();
+                let is_left = self.predicates.is_empty() || self.predicates.narrow(&mut unit)?;
+                let batch = is_left.then(|| unit.columns(&self.output).map_err(outer)).transpose()?;
+                self.metrics.read(&unit, rows, batches.schema().fields().len());
+                match batch {
+                    Some(batch) => Ok(Step::Batch(with_types(batch, &self.schema)?)),
+                    None => Ok(Step::Nothing),
                 }
-                let batch = unit.columns(&self.output).map_err(outer)?;
-                Ok(Step::Batch(with_types(batch, &self.schema)?))
             }
             Source::Rows(rows) => {
                 let Some(batch) = rows.next().transpose().map_err(outer)? else { return Ok(Step::End) };

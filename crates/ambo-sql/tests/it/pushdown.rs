@@ -2,7 +2,7 @@
 
 use ambo_sql::{Connection, Database};
 
-use crate::common::{rows, sound};
+use crate::common::{STORAGES, rows, sorted, sound};
 
 /// The line of a plan that has a word.
 fn line(plan: &str, word: &str) -> String {
@@ -64,6 +64,10 @@ fn scans_skip_what_joins_do_not_look_for() {
     assert!(scan.contains("DynamicFilter"), "{plan}");
     assert_eq!(figure(&scan, "units_read"), 1, "{plan}");
     assert!(figure(&scan, "units_skipped") > 5, "{plan}");
+    // The key, and for the row that was found the text.
+    assert_eq!(figure(&scan, "blocks_read"), 2, "{plan}");
+    assert_eq!(figure(&scan, "blocks_skipped"), 2 * figure(&scan, "units_skipped"), "{plan}");
+    assert!((8..1 << 20).contains(&figure(&scan, "bytes_decoded")), "{plan}");
     sound(&db);
 }
 
@@ -110,4 +114,42 @@ fn a_scan_can_be_run_again_and_again() {
         select count(*), max(id) from steps";
     assert_eq!(rows(&mut connection, query), "17, 65536");
     sound(&db);
+}
+
+/// Keeps away: values that are seen twice or not at all, over deleted, newer and own rows.
+#[test]
+fn different_values_are_read_off_an_index() {
+    for storage in STORAGES {
+        let db = Database::in_memory().unwrap();
+        let mut connection = db.connect();
+        let statements = format!(
+            "create table d (id bigint, n bigint, kind bigint, name text, primary key (n, id)) storage = {storage};
+             create index kinds on d (kind); create index names on d (name, id);
+             insert into d select i, i % 40, case when i % 11 = 0 then null else i % 10 end, 'name ' || (i % 7)
+                from generate_series(1, 40000) as s (i);"
+        );
+        connection.script(&statements).unwrap();
+        db.settle().unwrap();
+        let changes = [
+            "",
+            "delete from d where kind = 3; update d set name = 'other' where name = 'name 2'",
+            "begin; insert into d values (1, -5, -5, 'own'); delete from d where name = 'name 4'",
+        ];
+        for change in changes {
+            connection.script(change).unwrap();
+            for column in ["n", "kind", "name"] {
+                let count = format!("select count(distinct {column}) from d");
+                let plan = rows(&mut connection, &format!("explain {count}"));
+                let is_by_key = column == "n";
+                let is_by_order = plan.contains(&format!("values of {column} by "));
+                assert_eq!(is_by_order, !(is_by_key && storage == "column"), "{storage}: {plan}");
+                let rest = "where id > 0 or id <= 0";
+                assert_eq!(rows(&mut connection, &count), rows(&mut connection, &format!("{count} {rest}")));
+                let all = format!("select distinct {column} from d");
+                assert_eq!(sorted(&mut connection, &all), sorted(&mut connection, &format!("{all} {rest}")));
+            }
+        }
+        connection.script("rollback").unwrap();
+        sound(&db);
+    }
 }

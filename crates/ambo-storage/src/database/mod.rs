@@ -12,6 +12,7 @@
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
 //! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
+//! | `distinct` | the different values of a column in the order of an index |
 //! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `damage` | tables that cannot be read |
 //! | `lineage` | how long replaced versions are read |
@@ -33,6 +34,7 @@ mod cursor;
 mod damage;
 mod ddl;
 mod deltas;
+mod distinct;
 mod engine;
 mod find;
 mod fresh;
@@ -74,6 +76,7 @@ pub use bulk::BulkLoad;
 pub use check::CheckReport;
 pub use compact::CompactReport;
 pub use cursor::Seek;
+pub use distinct::DistinctScan;
 pub use engine::Engine;
 pub use find::FoundRows;
 pub use index_scan::{IndexRange, IndexScan};

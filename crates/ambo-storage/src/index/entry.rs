@@ -119,6 +119,11 @@ impl EntryFormat {
         &self.name
     }
 
+    /// The keys of entries of an ordered index that is not unique: its columns, and the row's key as bytes.
+    pub fn key_spec(&self) -> &KeySpec {
+        &self.spec
+    }
+
     /// The entry of a row.
     ///
     /// # Errors

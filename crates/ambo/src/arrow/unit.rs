@@ -39,6 +39,7 @@ pub struct Unit<'b> {
     batches: &'b Batches,
     morsel: Morsel<'b>,
     decoded: Vec<Option<ArrayRef>>,
+    bytes: usize,
 }
 
 impl Batches {
@@ -66,7 +67,7 @@ impl Batches {
             false => morsel.narrowed(&more.iter().map(|filter| filter.0.clone()).collect::<Vec<_>>())?,
         };
         let decoded = vec![None; self.schema().fields().len()];
-        Ok(morsel.map(|morsel| Unit { batches: self, morsel, decoded }))
+        Ok(morsel.map(|morsel| Unit { batches: self, morsel, decoded, bytes: 0 }))
     }
 }
 
@@ -76,6 +77,11 @@ impl Unit<'_> {
         self.morsel.selected()
     }
 
+    /// How many columns were decoded, and how many bytes they had then.
+    pub fn decoded(&self) -> (usize, usize) {
+        (self.decoded.iter().flatten().count(), self.bytes)
+    }
+
     /// Columns of the rows that are left, by their places in the select.
     ///
     /// # Errors
@@ -83,7 +89,9 @@ impl Unit<'_> {
     pub fn columns(&mut self, places: &[usize]) -> Result<RecordBatch> {
         for &place in places {
             if self.decoded[place].is_none() {
-                self.decoded[place] = Some(self.batches.array(&self.morsel, place)?);
+                let array = self.batches.array(&self.morsel, place)?;
+                self.bytes += array.to_data().get_slice_memory_size().unwrap_or(0);
+                self.decoded[place] = Some(array);
             }
         }
         let arrays = places.iter().map(|place| self.decoded[*place].clone().expect("just decoded")).collect();

@@ -1,0 +1,168 @@
+//! Rows that a storage computes at once, as a table in a plan, and the operator.
+
+use std::{fmt, sync::Arc};
+
+use arrow::{
+    array::RecordBatch,
+    datatypes::{Field, Schema, SchemaRef},
+};
+use async_trait::async_trait;
+use datafusion::{
+    catalog::{Session, TableProvider},
+    common::{Column, DFSchema, Result, tree_node::TreeNodeRecursion},
+    datasource::provider_as_source,
+    execution::{SendableRecordBatchStream, TaskContext},
+    logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType},
+    physical_expr::{EquivalenceProperties, PhysicalExpr},
+    physical_plan::{
+        DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+        execution_plan::{Boundedness, EmissionType},
+        metrics::{BaselineMetrics, ExecutionPlanMetricsSet},
+        stream::RecordBatchStreamAdapter,
+    },
+};
+
+use super::leaf::leaf;
+use crate::error::outer;
+
+/// What is computed.
+pub(super) trait Computation: Send + Sync {
+    /// The rows, as the planner's operators would have them.
+    fn run(&self, schema: &SchemaRef, threads: usize) -> crate::Result<RecordBatch>;
+
+    /// In words, for EXPLAIN: the table, and what of it.
+    fn describe(&self) -> String;
+}
+
+/// A plan of such rows, with the columns of the plan that it takes the place of.
+pub(super) fn computed(computation: Arc<dyn Computation>, columns: &DFSchema) -> Result<LogicalPlan> {
+    let own = |(place, field): (usize, &Arc<Field>)| {
+        Field::new(format!("c{place}"), field.data_type().clone(), true)
+    };
+    let fields: Vec<_> = columns.fields().iter().enumerate().map(own).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let source = provider_as_source(Arc::new(ComputedTable { computation, schema: schema.clone() }));
+    let column = |(place, (qualifier, field)): (usize, (Option<&_>, &Arc<Field>))| {
+        let column = Expr::Column(Column::new(Some("computed"), schema.field(place).name()));
+        column.alias_qualified(qualifier.cloned(), field.name())
+    };
+    let named: Vec<_> = columns.iter().enumerate().map(column).collect();
+    LogicalPlanBuilder::scan("computed", source, None)?.project(named)?.build()
+}
+
+struct ComputedTable {
+    computation: Arc<dyn Computation>,
+    schema: SchemaRef,
+}
+
+impl fmt::Debug for ComputedTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ComputedTable").field(&self.computation.describe()).finish()
+    }
+}
+
+#[async_trait]
+impl TableProvider for ComputedTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Temporary
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _: &[Expr],
+        _: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let exec = ComputedExec::new(
+            self.computation.clone(),
+            self.schema.clone(),
+            projection.cloned(),
+            state.config().target_partitions(),
+        )?;
+        Ok(Arc::new(exec))
+    }
+}
+
+/// The operator.
+struct ComputedExec {
+    computation: Arc<dyn Computation>,
+    /// All columns of the result.
+    whole: SchemaRef,
+    projection: Option<Vec<usize>>,
+    threads: usize,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl ComputedExec {
+    fn new(
+        computation: Arc<dyn Computation>,
+        whole: SchemaRef,
+        projection: Option<Vec<usize>>,
+        threads: usize,
+    ) -> Result<Self> {
+        let schema = match &projection {
+            Some(columns) => Arc::new(whole.project(columns)?),
+            None => whole.clone(),
+        };
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        let metrics = ExecutionPlanMetricsSet::new();
+        Ok(Self { computation, whole, projection, threads, properties: Arc::new(properties), metrics })
+    }
+}
+
+impl fmt::Debug for ComputedExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ComputedExec").field(&self.computation.describe()).finish()
+    }
+}
+
+impl DisplayAs for ComputedExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TableAggregate: {}", self.computation.describe())
+    }
+}
+
+impl ExecutionPlan for ComputedExec {
+    fn name(&self) -> &str {
+        "TableComputedExec"
+    }
+
+    leaf!();
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let (computation, whole, threads) = (self.computation.clone(), self.whole.clone(), self.threads);
+        let projection = self.projection.clone();
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let once = async move {
+            let timer = metrics.elapsed_compute().timer();
+            let batch = computation.run(&whole, threads).map_err(outer)?;
+            timer.done();
+            let batch = match projection {
+                Some(columns) => batch.project(&columns)?,
+                None => batch,
+            };
+            metrics.record_output(batch.num_rows());
+            Ok(batch)
+        };
+        let stream = futures::stream::once(once);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.properties.eq_properties.schema().clone(), stream)))
+    }
+}
