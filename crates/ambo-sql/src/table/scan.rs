@@ -260,10 +260,6 @@ impl ExecutionPlan for TableScanExec {
         Ok(Arc::new(all))
     }
 
-    fn supports_limit_pushdown(&self) -> bool {
-        true
-    }
-
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
         Some(Arc::new(Self { limit, ..self.like() }))
     }
