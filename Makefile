@@ -3,12 +3,14 @@ CARGO ?= cargo
 # CI keeps its target directory outside the checkout, so that the next run is incremental.
 SEEDS ?= 10000
 ROUNDS ?= 200
+DATABASES ?= 1000
+SEED ?= 1
 # Seconds for each fuzz target.
 TIME ?= 60
 # Flags for the benchmarks, such as --records 1M --suite kekskv.
 BENCH ?=
 
-.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick lint crash fuzz doc install
+.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick differential lint crash fuzz doc install
 
 demo:
 	$(CARGO) build --release -p ambo-cli
@@ -51,6 +53,10 @@ bench-columns:
 bench-sql:
 	bench/sql/fetch.sh target/bench-data/inputs 1
 	$(CARGO) run --release -p ambo-bench --no-default-features --features sql -- run --suite sql --runs 1 $(BENCH)
+
+# Random queries and statements in Ambo and in SQLite, whose answers have to be alike, in DATABASES databases from SEED on.
+differential:
+	$(CARGO) run --release -p ambo-bench --no-default-features --features sql -- differential --databases $(DATABASES) --seed $(SEED)
 
 bench-quick:
 	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1

@@ -13,17 +13,16 @@ use datafusion::{
         memory_pool::FairSpillPool,
         runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
     },
-    optimizer::{Optimizer, OptimizerRule},
     prelude::SessionConfig,
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
     Error, ErrorKind, Result,
-    joins::{JoinOrder, physical_rules},
+    numbering::window_functions,
+    optimizer::{logical_rules, physical_rules},
     prepared::KnownStatements,
     settings::Settings,
-    table::AggregateInStorage,
 };
 
 /// How statements are run.
@@ -125,6 +124,8 @@ impl SqlEngine {
         options.sql_parser.map_string_types_to_utf8view = false;
         options.execution.parquet.schema_force_view_types = false;
         options.execution.time_zone = None;
+        // Operators and expressions know less exactly than plans what cannot be NULL (CASE), which is no error.
+        options.execution.skip_physical_aggregate_schema_check = true;
         options.optimizer.hash_join_single_partition_threshold = ONE_TABLE_BYTES;
         options.optimizer.hash_join_single_partition_threshold_rows = ONE_TABLE_ROWS;
         options.execution.perfect_hash_join_small_build_threshold = DENSE_RANGE;
@@ -133,7 +134,8 @@ impl SqlEngine {
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
             .with_default_features()
-            .with_optimizer_rules(rules())
+            .with_window_functions(window_functions())
+            .with_optimizer_rules(logical_rules())
             .with_physical_optimizer_rules(physical_rules())
             .build())
     }
@@ -155,16 +157,6 @@ impl SqlEngine {
             .map_err(|error| Error::new(ErrorKind::Execution, format!("starting threads: {error}")))?;
         Ok(self.runtime.get_or_init(|| made).handle())
     }
-}
-
-/// The planner's rules and ours: joins are put in order when filters stand at their tables, and before unneeded columns are left out;
-/// aggregates are looked for behind all others.
-fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let mut rules = Optimizer::new().rules;
-    let filters = rules.iter().position(|rule| rule.name() == "push_down_filter");
-    rules.insert(filters.map_or(rules.len(), |at| at + 1), Arc::new(JoinOrder));
-    rules.push(Arc::new(AggregateInStorage));
-    rules
 }
 
 impl Drop for SqlEngine {

@@ -34,6 +34,8 @@ mod fast;
 mod files;
 mod joins;
 mod names;
+mod numbering;
+mod optimizer;
 mod parse;
 mod planner;
 mod prepared;

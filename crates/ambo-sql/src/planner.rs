@@ -40,6 +40,7 @@ use crate::{
     error::outer,
     files::{Format, listing},
     names,
+    optimizer::without_dependencies,
     table::StoredTable,
     wait::Interrupter,
 };
@@ -102,7 +103,7 @@ impl<'a> Planner<'a> {
         rewrite::as_meant(&mut statement);
         let mut context = with_types(params);
         let plan = self.to_relation().sql_statement_to_plan_with_context(statement, &mut context)?;
-        self.bind(plan, params)
+        self.bind(without_dependencies(plan)?, params)
     }
 
     /// An expression over rows of a schema. Parameters in it are still to be bound.

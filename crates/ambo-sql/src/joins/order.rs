@@ -36,10 +36,6 @@ impl OptimizerRule for JoinOrder {
         None
     }
 
-    fn supports_rewrite(&self) -> bool {
-        true
-    }
-
     fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         reordered(plan)
     }

@@ -22,7 +22,7 @@ use datafusion::{
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct CooperativeJoins;
+pub(super) struct CooperativeJoins;
 
 impl PhysicalOptimizerRule for CooperativeJoins {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {

@@ -14,23 +14,14 @@ use datafusion::{
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     physical_expr::{PhysicalExprRef, expressions::Column},
-    physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
+    physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{ExecutionPlan, joins::HashJoinExec},
 };
 
-/// The planner's physical rules, those that push filters down among them only where that is safe, and rules of ours behind them.
-pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let guarded = |rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>| match rule.name() {
-        "FilterPushdown" | "FilterPushdown(Post)" => Arc::new(WithUniqueNames(rule)),
-        _ => rule,
-    };
-    let mut rules: Vec<_> = PhysicalOptimizer::new().rules.into_iter().map(guarded).collect();
-    rules.push(Arc::new(super::CooperativeJoins));
-    rules
-}
+use super::PhysicalRule;
 
 #[derive(Debug)]
-struct WithUniqueNames(Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+pub(super) struct WithUniqueNames(pub PhysicalRule);
 
 impl PhysicalOptimizerRule for WithUniqueNames {
     fn optimize(
@@ -77,18 +68,4 @@ fn has_false_key(join: &HashJoinExec) -> bool {
         let (own, other) = (&keys[from], &keys[1 - from]);
         own.as_ref().is_some_and(|own| Some(own) != other.as_ref() && to.schema().index_of(own).is_ok())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rules_that_push_filters_down_are_known() {
-        let own = PhysicalOptimizer::new().rules;
-        let pushing = own.iter().filter(|rule| rule.name().starts_with("FilterPushdown")).count();
-        let guarded =
-            physical_rules().iter().filter(|rule| format!("{rule:?}").starts_with("WithUniqueNames")).count();
-        assert_eq!((pushing, guarded), (2, 2));
-    }
 }

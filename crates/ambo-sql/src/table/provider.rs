@@ -49,6 +49,17 @@ impl StoredTable {
         Self { schema, constraints: Constraints::new_unverified(keys), table, view, figures }
     }
 
+    /// The same, as a table that says nothing of its key.
+    pub(crate) fn without_key(&self) -> Self {
+        Self {
+            table: self.table.clone(),
+            view: self.view.clone(),
+            schema: self.schema.clone(),
+            constraints: Constraints::default(),
+            figures: self.figures.clone(),
+        }
+    }
+
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }

@@ -1,0 +1,86 @@
+//! The tables of a database.
+
+use crate::random::Random;
+
+/// What a column, or an expression, is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Int,
+    Text,
+    Bool,
+}
+
+/// The columns of every table.
+pub const COLUMNS: [(&str, Kind); 5] =
+    [("k", Kind::Int), ("a", Kind::Int), ("b", Kind::Int), ("s", Kind::Text), ("t", Kind::Text)];
+
+/// The texts that columns have.
+pub const TEXTS: [&str; 7] = ["", "a", "B", "ab", "abc", "x y", "zz%"];
+
+/// A table: how it is stored, and how many rows it begins with.
+pub struct Table {
+    storage: &'static str,
+    rows: u64,
+    indexes: Vec<String>,
+}
+
+pub struct Schema {
+    pub tables: Vec<Table>,
+}
+
+impl Schema {
+    pub fn new(random: &mut Random) -> Self {
+        let table = |nth: u64, random: &mut Random| {
+            let storage = ["btree", "column", "column", "memory"][random.below(4) as usize];
+            let mut indexes = Vec::new();
+            for column in ["a", "b", "s", "t"] {
+                let using = match random.below(8) {
+                    0 => "ordered",
+                    1 => "hash",
+                    2 if storage == "column" => "bitmap",
+                    _ => continue,
+                };
+                indexes.push(format!("create index r{nth}_{column} on r{nth} using {using} ({column})"));
+            }
+            let rows = [0, 1, 7, 30, 80][random.below(5) as usize];
+            Table { storage, rows, indexes }
+        };
+        let tables = (0..4).map(|nth| table(nth, random)).collect();
+        Self { tables }
+    }
+
+    /// What makes the tables and their first rows, for Ambo and for SQLite.
+    pub fn statements(&self, random: &mut Random) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for (nth, table) in self.tables.iter().enumerate() {
+            let columns = "k bigint primary key not null, a bigint, b bigint, s text, t text";
+            let create = format!("create table r{nth} ({columns})");
+            all.push((format!("{create} storage = {}", table.storage), create));
+            all.extend(table.indexes.iter().map(|index| (index.clone(), "select 1".to_owned())));
+            for key in 0..table.rows {
+                let values = row(random, key);
+                let insert = format!("insert into r{nth} values ({values})");
+                all.push((insert.clone(), insert));
+                if random.below(40) == 0 {
+                    all.push(("settle".into(), "select 1".into()));
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Values of a row, as text.
+pub fn row(random: &mut Random, key: u64) -> String {
+    let mut int = || match random.below(6) {
+        0 => "null".to_owned(),
+        _ => (random.below(12) as i64 - 2).to_string(),
+    };
+    let (a, b) = (int(), int());
+    let mut text = || match random.below(6) {
+        0 => "null".to_owned(),
+        _ => format!("'{}'", TEXTS[random.below(TEXTS.len() as u64) as usize]),
+    };
+    let (s, t) = (text(), text());
+    format!("{key}, {a}, {b}, {s}, {t}")
+}

@@ -1,0 +1,97 @@
+//! The rules by which plans are made better: the planner's (DataFusion 55), ours, and what keeps the planner's from wrong answers.
+//!
+//! | file | what is wrong without it |
+//! |---|---|
+//! | `barrier` | filters go below aggregations that have a row without groups |
+//! | `in_subquery` | `NOT IN (SELECT …)` takes NULL for false unless it stands alone and is not correlated; then it is refused |
+//! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
+//! | `outer_side` | what is constant on one side of an outer join is taken for constant behind it |
+//! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others |
+//! | `unique_names` | filters find another column of their name |
+//! | `cooperative` | some joins cannot be interrupted |
+//!
+//! Each was found by random queries (`bench/src/differential`, `tests/it/joins.rs`) and has a test of its own, so that what a later planner does
+//! right can go.
+
+mod barrier;
+mod cooperative;
+mod dependencies;
+mod in_subquery;
+mod null_equality;
+mod outer_side;
+mod unique_names;
+
+use std::sync::Arc;
+
+use datafusion::{
+    optimizer::{Optimizer, OptimizerRule},
+    physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
+};
+
+use crate::{joins::JoinOrder, table::AggregateInStorage};
+pub(crate) use dependencies::without_dependencies;
+
+use barrier::Barriers;
+use cooperative::CooperativeJoins;
+use in_subquery::NullsInSubqueries;
+use null_equality::WithoutNullKeys;
+use outer_side::OuterSides;
+use unique_names::WithUniqueNames;
+
+type Rule = Arc<dyn OptimizerRule + Send + Sync>;
+type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// The planner's rules and ours. Joins are put in order when filters stand at their tables, and before unneeded columns are left out;
+/// aggregates are looked for behind all others.
+pub(crate) fn logical_rules() -> Vec<Rule> {
+    let mut rules: Vec<Rule> = vec![Arc::new(NullsInSubqueries)];
+    for rule in Optimizer::new().rules {
+        match rule.name() {
+            "push_down_filter" => rules.extend([Arc::new(Barriers) as Rule, rule, Arc::new(JoinOrder)]),
+            "eliminate_cross_join" => rules.push(Arc::new(WithoutNullKeys { rule, is_deep: true })),
+            "extract_equijoin_predicate" => rules.push(Arc::new(WithoutNullKeys { rule, is_deep: false })),
+            _ => rules.push(rule),
+        }
+    }
+    rules.push(Arc::new(AggregateInStorage));
+    rules
+}
+
+/// The planner's physical rules, those that push filters down among them only where that is safe, and rules of ours around them.
+pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
+    let mut rules: Vec<PhysicalRule> = vec![Arc::new(OuterSides)];
+    for rule in PhysicalOptimizer::new().rules {
+        match rule.name() {
+            "FilterPushdown" | "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
+            // It refuses plans that are right: of ORDER BY with a constant column of one side of a join or UNION ALL, whose order
+            // it does not see any more.
+            "SanityCheckPlan" => {}
+            _ => rules.push(rule),
+        }
+    }
+    rules.push(Arc::new(CooperativeJoins));
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps away: a rule of the planner that has another name, so that ours is nowhere.
+    #[test]
+    fn the_rules_that_are_guarded_are_known() {
+        let names: Vec<_> = logical_rules().iter().map(|rule| rule.name().to_owned()).collect();
+        for ours in ["barriers", "join_order", "nulls_in_subqueries"] {
+            assert_eq!(names.iter().filter(|name| *name == ours).count(), 1, "{names:?}");
+        }
+        let guarded =
+            logical_rules().iter().filter(|rule| format!("{rule:?}").starts_with("WithoutNullKeys")).count();
+        assert_eq!(guarded, 2);
+        let pushing = |rule: &&PhysicalRule| rule.name().starts_with("FilterPushdown");
+        let guarded = |rule: &&PhysicalRule| format!("{rule:?}").starts_with("WithUniqueNames");
+        let rules = physical_rules();
+        let planners = PhysicalOptimizer::new().rules;
+        assert!(planners.iter().any(|rule| rule.name() == "SanityCheckPlan"));
+        assert_eq!((rules.iter().filter(pushing).count(), rules.iter().filter(guarded).count()), (2, 2));
+    }
+}
