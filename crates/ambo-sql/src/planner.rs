@@ -7,7 +7,10 @@ mod using;
 use std::{
     collections::HashMap,
     ops::ControlFlow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use ambo::{Database, Snapshot, Transaction};
@@ -58,6 +61,8 @@ pub(crate) struct Planner<'a> {
     /// Tables that are only there for this statement, by name.
     extra: HashMap<String, Arc<dyn TableSource>>,
     resolved: Mutex<HashMap<String, Arc<dyn TableSource>>>,
+    /// Whether tables say what their keys are.
+    keys: AtomicBool,
     /// The views that are being planned, from the outermost on.
     views: Mutex<Vec<String>>,
 }
@@ -81,6 +86,7 @@ impl<'a> Planner<'a> {
             state,
             extra: HashMap::new(),
             resolved: Mutex::new(HashMap::new()),
+            keys: AtomicBool::new(false),
             views: Mutex::new(Vec::new()),
         })
     }
@@ -101,9 +107,30 @@ impl<'a> Planner<'a> {
     /// The plan of a statement, with values for its parameters. Its columns have the names of [`result_schema`].
     pub(crate) fn plan(&self, mut statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
         rewrite::as_meant(&mut statement);
+        let plan = match self.planned(statement.clone(), params) {
+            // What follows from a key need not stand in GROUP BY.
+            Err(error) if error.message().contains("GROUP BY") => {
+                without_dependencies(self.with_keys(|| self.planned(statement, params))?)?
+            }
+            planned => planned?,
+        };
+        self.bind(plan, params)
+    }
+
+    fn planned(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
         let mut context = with_types(params);
-        let plan = self.to_relation().sql_statement_to_plan_with_context(statement, &mut context)?;
-        self.bind(without_dependencies(plan)?, params)
+        Ok(self.to_relation().sql_statement_to_plan_with_context(statement, &mut context)?)
+    }
+
+    /// Does something while tables say what their keys are.
+    fn with_keys<R>(&self, act: impl FnOnce() -> R) -> R {
+        let forget = || self.resolved.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        forget();
+        self.keys.store(true, Ordering::Relaxed);
+        let done = act();
+        self.keys.store(false, Ordering::Relaxed);
+        forget();
+        done
     }
 
     /// An expression over rows of a schema. Parameters in it are still to be bound.
@@ -197,7 +224,10 @@ impl<'a> Planner<'a> {
                 if let Some(transaction) = self.transaction {
                     transaction.note_scan(&table);
                 }
-                return Ok(provider_as_source(Arc::new(StoredTable::new(table, self.view.clone(), false))));
+                let table = StoredTable::new(table, self.view.clone(), false);
+                let with_key = self.keys.load(Ordering::Relaxed);
+                let table = if with_key { table.with_key() } else { table };
+                return Ok(provider_as_source(Arc::new(table)));
             }
             Err(error) => error,
         };

@@ -1,9 +1,9 @@
 //! What follows from keys is forgotten when a statement is planned.
 //!
 //! A primary key says what all other columns of its table are. The planner uses that for what a statement may say (`SELECT k, name … GROUP BY k`),
-//! which is done when the plan is there, and later to leave columns out of GROUP BY and ORDER BY. For that it carries keys through joins and
-//! aggregations, and behind `GROUP BY a.k, b.x` takes `b.x` for something that follows from `a.k` too. So plans are rid of keys before they are
-//! made better.
+//! by adding what follows to GROUP BY, and later to leave columns out of GROUP BY and ORDER BY. For that it carries keys through joins and
+//! aggregations, and behind `GROUP BY a.k, b.x` takes `b.x` for something that follows from `a.k`, too: groups would be missing. So statements
+//! are planned without keys; those that need them are planned with them, and rid of them before plans are made better.
 
 use std::sync::Arc;
 

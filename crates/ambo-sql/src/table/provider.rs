@@ -28,7 +28,7 @@ pub(crate) struct StoredTable {
 }
 
 impl StoredTable {
-    /// A table in a view. With `row_number` it has the number of its rows as its last column.
+    /// A table in a view, which says nothing of its key. With `row_number` it has the number of its rows as its last column.
     pub(crate) fn new(table: Table, view: Arc<Snapshot>, row_number: bool) -> Self {
         let definition = table.definition();
         let mut fields: Vec<_> = definition
@@ -39,14 +39,20 @@ impl StoredTable {
         if row_number && definition.is_numbered() {
             fields.push(Field::new(ROW_NUMBER, DataType::UInt64, false));
         }
+        let schema = Arc::new(Schema::new(fields));
+        let figures = Figures::new(view.clone(), table.clone());
+        Self { schema, constraints: Constraints::default(), table, view, figures }
+    }
+
+    /// The same, as a table that says what its key is.
+    pub(crate) fn with_key(self) -> Self {
+        let definition = self.table.definition();
         let key = definition.primary_columns();
         let keys = match key.is_empty() || definition.duplicates {
             true => Vec::new(),
             false => vec![Constraint::PrimaryKey(key.to_vec())],
         };
-        let schema = Arc::new(Schema::new(fields));
-        let figures = Figures::new(view.clone(), table.clone());
-        Self { schema, constraints: Constraints::new_unverified(keys), table, view, figures }
+        Self { constraints: Constraints::new_unverified(keys), ..self }
     }
 
     /// The same, as a table that says nothing of its key.
