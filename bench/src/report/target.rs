@@ -242,7 +242,7 @@ impl Target {
 
     fn asked(&self, row: &Summary) -> String {
         match self.against {
-            Peer(peer, asked) => format!("≥ {asked} × {peer}"),
+            Peer(peer, asked) => format!("≥ {} × {peer}", (asked * 100.0).round() / 100.0),
             Best(asked) => format!("≥ {asked} × the best peer"),
             AtMost(most) | Within(_, most) => format!("≤ {most} {}", row.unit),
             AtLeast(least) | NotBelow(_, least) => format!("≥ {least} {}", row.unit),
