@@ -56,7 +56,7 @@ impl Generator<'_> {
             return self.leaf(Kind::Int, columns);
         }
         let depth = depth - 1;
-        match self.random.below(8) {
+        match self.random.below(9) {
             0 => format!("({} + {})", self.int(columns, depth), self.int(columns, depth)),
             1 => format!("({} - {})", self.int(columns, depth), self.int(columns, depth)),
             2 => format!("({} * {})", self.leaf(Kind::Int, columns), self.random.below(5)),
@@ -64,6 +64,7 @@ impl Generator<'_> {
             4 => format!("({} / {})", self.int(columns, depth), 2 + self.random.below(5)),
             5 => format!("abs({})", self.int(columns, depth)),
             6 => format!("length({})", self.text(columns, depth)),
+            7 if self.may_nest() && self.one_in(2) => self.value_query(Kind::Int, columns),
             _ => self.either(Kind::Int, columns, depth),
         }
     }
@@ -73,7 +74,7 @@ impl Generator<'_> {
             return self.leaf(Kind::Text, columns);
         }
         let depth = depth - 1;
-        match self.random.below(5) {
+        match self.random.below(6) {
             0 => format!("({} || {})", self.text(columns, depth), self.text(columns, depth)),
             1 => format!("upper({})", self.text(columns, depth)),
             2 => format!("lower({})", self.text(columns, depth)),
@@ -81,6 +82,7 @@ impl Generator<'_> {
                 let (from, count) = (1 + self.random.below(3), self.random.below(3));
                 format!("substr({}, {from}, {count})", self.text(columns, depth))
             }
+            4 if self.may_nest() && self.one_in(2) => self.value_query(Kind::Text, columns),
             _ => self.either(Kind::Text, columns, depth),
         }
     }

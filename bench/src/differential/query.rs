@@ -52,7 +52,7 @@ impl<'r> Generator<'r> {
         if self.one_in(5) {
             let name = self.name("w");
             let inner = [Kind::Int, Kind::Int, Kind::Text];
-            let (body, columns) = self.named_select(&inner, &name, &[]);
+            let (body, columns) = self.named_select(&inner, &name, &[], &[]);
             with = format!("with {name} as ({body}) ");
             known.push((name, columns));
         }
@@ -82,24 +82,31 @@ impl<'r> Generator<'r> {
 
     /// A SELECT of columns of these kinds. `outer` is in sight from outside, `known` are tables with names.
     fn select(&mut self, kinds: &[Kind], outer: &[Column], known: &[(String, Vec<Column>)]) -> String {
-        let From { text, columns: own } = self.from(known);
+        let From { text, columns: own } = self.from(known, outer);
         let sight: Vec<_> = own.iter().chain(outer).cloned().collect();
         let filter = match self.one_in(3) {
             true => String::new(),
             false => format!(" where {}", self.condition(&sight, 3)),
         };
         match self.random.below(6) {
-            0 | 1 => self.grouped(kinds, &own, &text, &filter),
-            2 if outer.is_empty() => self.windowed(kinds, &own, &text, &filter),
+            0 | 1 => self.grouped(kinds, &own, outer, &text, &filter),
+            2 => self.windowed(kinds, &own, &text, &filter),
             way => {
-                let items: Vec<_> = kinds.iter().map(|kind| self.expression(*kind, &own, 2)).collect();
+                let items: Vec<_> = kinds.iter().map(|kind| self.expression(*kind, &sight, 2)).collect();
                 let distinct = if way == 3 { "distinct " } else { "" };
                 format!("select {distinct}{} from {text}{filter}", aliased(&items))
             }
         }
     }
 
-    fn grouped(&mut self, kinds: &[Kind], own: &[Column], from: &str, filter: &str) -> String {
+    fn grouped(
+        &mut self,
+        kinds: &[Kind],
+        own: &[Column],
+        outer: &[Column],
+        from: &str,
+        filter: &str,
+    ) -> String {
         let by: Vec<_> = (0..self.random.below(3)).map(|_| self.pick(own)).collect();
         let item = |of: &mut Self, kind: Kind| match kind {
             Kind::Int if of.one_in(4) && by.iter().any(|column| column.kind == Kind::Int) => by
@@ -111,7 +118,7 @@ impl<'r> Generator<'r> {
         };
         let items: Vec<_> = kinds.iter().map(|kind| item(self, *kind)).collect();
         let having = match self.one_in(3) {
-            true => format!(" having {}", self.aggregate(Kind::Bool, own)),
+            true => format!(" having {}", self.group_condition(own, outer)),
             false => String::new(),
         };
         let names: Vec<_> = by.iter().map(|column| column.name.as_str()).collect();
@@ -123,6 +130,14 @@ impl<'r> Generator<'r> {
                 names.join(", ")
             ),
         }
+    }
+
+    fn group_condition(&mut self, own: &[Column], outer: &[Column]) -> String {
+        if outer.is_empty() || self.one_in(2) {
+            return self.aggregate(Kind::Bool, own);
+        }
+        let (left, right) = (self.aggregate(Kind::Int, own), self.expression(Kind::Int, outer, 0));
+        format!("({left} {} {right})", ["<", "=", ">="][self.random.below(3) as usize])
     }
 
     fn aggregate(&mut self, kind: Kind, own: &[Column]) -> String {
@@ -194,15 +209,16 @@ impl<'r> Generator<'r> {
         kinds: &[Kind],
         table: &str,
         known: &[(String, Vec<Column>)],
+        outer: &[Column],
     ) -> (String, Vec<Column>) {
         self.nested += 1;
-        let body = self.select(kinds, &[], known);
+        let body = self.select(kinds, outer, known);
         self.nested -= 1;
         let column = |(nth, kind): (usize, &Kind)| Column { name: format!("{table}.c{nth}"), kind: *kind };
         (body, kinds.iter().enumerate().map(column).collect())
     }
 
-    fn relation(&mut self, known: &[(String, Vec<Column>)]) -> From {
+    fn relation(&mut self, known: &[(String, Vec<Column>)], outer: &[Column]) -> From {
         let name = self.name("x");
         let of_name = |columns: &[(String, Kind)]| {
             columns
@@ -219,8 +235,8 @@ impl<'r> Generator<'r> {
                 .collect();
             return From { text: format!("{table} as {name}"), columns: of_name(&columns) };
         }
-        if self.may_nest() && self.one_in(6) {
-            let (body, columns) = self.named_select(&[Kind::Int, Kind::Text, Kind::Int], &name, known);
+        if self.may_nest() && self.one_in(if outer.is_empty() { 6 } else { 3 }) {
+            let (body, columns) = self.named_select(&[Kind::Int, Kind::Text, Kind::Int], &name, known, outer);
             return From { text: format!("({body}) as {name}"), columns };
         }
         let table = self.random.below(self.schema.tables.len() as u64);
@@ -228,18 +244,21 @@ impl<'r> Generator<'r> {
         From { text: format!("r{table} as {name}"), columns: of_name(&columns) }
     }
 
-    fn from(&mut self, known: &[(String, Vec<Column>)]) -> From {
-        let mut from = self.relation(known);
+    fn from(&mut self, known: &[(String, Vec<Column>)], outer: &[Column]) -> From {
+        let mut from = self.relation(known, outer);
         let most = if self.nested == 0 { 3 } else { 2 };
         for _ in 1..1 + self.random.below(most) {
-            let right = self.relation(known);
+            let right = self.relation(known, outer);
             let join = ["join", "join", "left join", "right join", "full join", "cross join"]
                 [self.random.below(6) as usize];
             let mut columns = from.columns.clone();
             columns.extend(right.columns.iter().cloned());
             let on = match join {
                 "cross join" => String::new(),
-                _ => format!(" on {}", self.join_condition(&from.columns, &right.columns, &columns)),
+                _ => {
+                    let all: Vec<_> = columns.iter().chain(outer).cloned().collect();
+                    format!(" on {}", self.join_condition(&from.columns, &right.columns, &all))
+                }
             };
             from = From { text: format!("{} {join} {}{on}", from.text, right.text), columns };
         }
@@ -266,8 +285,54 @@ impl<'r> Generator<'r> {
 
     /// EXISTS, IN, or a comparison with the only value of a query.
     pub fn subquery_condition(&mut self, outer: &[Column]) -> String {
-        self.nested += 1;
         let not = if self.one_in(2) { "not " } else { "" };
+        let kind = if self.one_in(4) { Kind::Text } else { Kind::Int };
+        match self.random.below(3) {
+            0 => format!("({not}exists ({}))", self.inner_query(kind, outer)),
+            1 => {
+                let left = self.expression(kind, outer, 1);
+                format!("({left} {not}in ({}))", self.inner_query(kind, outer))
+            }
+            _ => {
+                let (left, right) = (self.expression(kind, outer, 1), self.value_query(kind, outer));
+                format!("({left} {} {right})", ["<", "=", ">="][self.random.below(3) as usize])
+            }
+        }
+    }
+
+    /// A query of one column for each row of others: of one table with simple conditions, or of anything.
+    fn inner_query(&mut self, kind: Kind, outer: &[Column]) -> String {
+        self.nested += 1;
+        let mut query = match self.random.below(4) {
+            0 => self.select(&[kind], outer, &[]),
+            1 if self.one_in(2) => {
+                let operator = ["union", "union all", "intersect", "except"][self.random.below(4) as usize];
+                let (left, right) = (self.select(&[kind], outer, &[]), self.select(&[kind], outer, &[]));
+                format!("{left} {operator} {right}")
+            }
+            way => self.simple_query(kind, outer, way == 2),
+        };
+        if self.one_in(5) {
+            let (rows, first) = (self.random.below(4), self.random.below(3));
+            query = format!("{query} order by 1 nulls first limit {rows} offset {first}");
+        }
+        self.nested -= 1;
+        query
+    }
+
+    /// `(SELECT …)` of one row at most.
+    pub fn value_query(&mut self, kind: Kind, outer: &[Column]) -> String {
+        if self.one_in(2) {
+            self.nested += 1;
+            let query = self.simple_query(kind, outer, true);
+            self.nested -= 1;
+            return format!("({query})");
+        }
+        format!("(select * from ({}) as v order by 1 nulls first limit 1)", self.inner_query(kind, outer))
+    }
+
+    /// Of one table, maybe by an equal value; a column of it, or one value of all.
+    fn simple_query(&mut self, kind: Kind, outer: &[Column], is_value: bool) -> String {
         let name = self.name("x");
         let table = self.random.below(self.schema.tables.len() as u64);
         let own: Vec<_> =
@@ -279,26 +344,12 @@ impl<'r> Generator<'r> {
             let (inner, outer) = (self.pick(&own[..3]).name, self.pick(&ints).name);
             filter = format!("{inner} = {outer} and {filter}");
         }
-        let from = format!("from r{table} as {name} where {filter}");
-        let condition = match self.random.below(3) {
-            0 => format!("({not}exists (select 1 {from}))"),
-            1 => {
-                let left = self.expression(Kind::Int, outer, 1);
-                format!("({left} {not}in (select {} {from}))", self.pick(&own[..3]).name)
-            }
-            _ => {
-                let left = self.expression(Kind::Int, outer, 1);
-                let aggregate = ["count(*)", "max(k)", "min(a)", "sum(b)"][self.random.below(4) as usize];
-                let aggregate =
-                    aggregate.replace('(', &format!("({name}.")).replace(&format!("{name}.*"), "*");
-                format!(
-                    "({left} {} (select {aggregate} {from}))",
-                    ["<", "=", ">="][self.random.below(3) as usize]
-                )
-            }
+        let item = match (is_value, kind) {
+            (true, kind) => self.aggregate(kind, &own),
+            (false, Kind::Text) => self.pick(&own[3..]).name,
+            (false, _) => self.pick(&own[..3]).name,
         };
-        self.nested -= 1;
-        condition
+        format!("select {item} from r{table} as {name} where {filter}")
     }
 
     /// A statement that writes.

@@ -151,15 +151,19 @@ impl std::error::Error for Error {
 
 impl From<StorageError> for Error {
     fn from(error: StorageError) -> Self {
-        let kind = match &error {
-            StorageError::Conflict(_) | StorageError::Lock(_) => ErrorKind::Conflict,
-            StorageError::Exists(_) => ErrorKind::Constraint,
-            StorageError::NotFound(_) => ErrorKind::NotFound,
-            StorageError::Invalid(_) => ErrorKind::Invalid,
-            StorageError::Cancelled => ErrorKind::Cancelled,
-            _ => ErrorKind::Storage,
-        };
-        Self { kind, message: error.to_string(), place: None, hint: None, source: Some(Box::new(error)) }
+        let (kind, message) = (kind_of(&error), error.to_string());
+        Self { kind, message, place: None, hint: None, source: Some(Box::new(error)) }
+    }
+}
+
+fn kind_of(error: &StorageError) -> ErrorKind {
+    match error {
+        StorageError::Conflict(_) | StorageError::Lock(_) => ErrorKind::Conflict,
+        StorageError::Exists(_) => ErrorKind::Constraint,
+        StorageError::NotFound(_) => ErrorKind::NotFound,
+        StorageError::Invalid(_) => ErrorKind::Invalid,
+        StorageError::Cancelled => ErrorKind::Cancelled,
+        _ => ErrorKind::Storage,
     }
 }
 
@@ -197,7 +201,7 @@ impl From<DataFusionError> for Error {
             DataFusionError::Context(_, inner) => Self::from(*inner),
             DataFusionError::Shared(shared) => match std::sync::Arc::try_unwrap(shared) {
                 Ok(inner) => Self::from(inner),
-                Err(shared) => Self::new(ErrorKind::Execution, shared.strip_backtrace()),
+                Err(shared) => of_shared(&shared),
             },
             DataFusionError::Diagnostic(diagnostic, inner) => {
                 let error = Self::from(*inner);
@@ -231,6 +235,30 @@ impl From<DataFusionError> for Error {
             }
             other => Self::new(ErrorKind::Execution, plain(&other.strip_backtrace())),
         }
+    }
+}
+
+/// What others hold, too: the same error, without the source of it.
+fn of_shared(error: &DataFusionError) -> Error {
+    use DataFusionError::{
+        Context, Diagnostic, Execution, External, NotImplemented, Plan, ResourcesExhausted, Shared,
+    };
+    match error {
+        Context(_, inner) | Diagnostic(_, inner) => of_shared(inner),
+        Shared(inner) => of_shared(inner),
+        External(inner) => match (inner.downcast_ref::<Error>(), inner.downcast_ref::<StorageError>()) {
+            (Some(error), _) => {
+                let (message, hint) = (error.message.clone(), error.hint.clone());
+                Error { kind: error.kind, message, place: error.place, hint, source: None }
+            }
+            (None, Some(error)) => Error::new(kind_of(error), error.to_string()),
+            (None, None) => Error::new(ErrorKind::Execution, inner.to_string()),
+        },
+        Plan(message) => Plan(message.clone()).into(),
+        NotImplemented(message) => NotImplemented(message.clone()).into(),
+        Execution(message) => Execution(message.clone()).into(),
+        ResourcesExhausted(message) => ResourcesExhausted(message.clone()).into(),
+        other => Error::new(ErrorKind::Execution, plain(&other.strip_backtrace())),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod derived;
 mod rewrite;
+mod row_value;
 mod using;
 
 use std::{
@@ -31,7 +32,10 @@ use datafusion::{
     physical_plan::{ExecutionPlan, execute_stream},
     sql::{
         planner::{ParserOptions, PlannerContext, SqlToRel},
-        sqlparser::ast::{self, Visit, Visitor},
+        sqlparser::{
+            ast::{self, Visit, Visitor},
+            parser::Parser,
+        },
     },
 };
 
@@ -44,6 +48,7 @@ use crate::{
     files::{Format, listing},
     names,
     optimizer::without_dependencies,
+    parse::DIALECT,
     table::StoredTable,
     wait::Interrupter,
 };
@@ -106,7 +111,7 @@ impl<'a> Planner<'a> {
 
     /// The plan of a statement, with values for its parameters. Its columns have the names of [`result_schema`].
     pub(crate) fn plan(&self, mut statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
-        rewrite::as_meant(&mut statement);
+        rewrite::as_meant(&mut statement, &|factor, with| self.columns(factor, with, params))?;
         let plan = match self.planned(statement.clone(), params) {
             // What follows from a key need not stand in GROUP BY.
             Err(error) if error.message().contains("GROUP BY") => {
@@ -120,6 +125,22 @@ impl<'a> Planner<'a> {
     fn planned(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
         let mut context = with_types(params);
         Ok(self.to_relation().sql_statement_to_plan_with_context(statement, &mut context)?)
+    }
+
+    /// The names of the columns that a table of FROM has, if these common table expressions are in sight; `None` if that cannot be told without
+    /// the tables around it.
+    fn columns(
+        &self,
+        factor: &ast::TableFactor,
+        with: Option<ast::With>,
+        params: &[ScalarValue],
+    ) -> Option<Vec<String>> {
+        let mut query = Parser::new(&DIALECT).try_with_sql("SELECT * FROM it").ok()?.parse_query().ok()?;
+        let ast::SetExpr::Select(select) = query.body.as_mut() else { return None };
+        select.from[0].relation = factor.clone();
+        query.with = with;
+        let plan = self.planned(ast::Statement::Query(query), params).ok()?;
+        Some(plan.schema().fields().iter().map(|field| field.name().clone()).collect())
     }
 
     /// Does something while tables say what their keys are.
@@ -140,7 +161,7 @@ impl<'a> Planner<'a> {
         schema: &DFSchema,
         params: &[ScalarValue],
     ) -> Result<Expr> {
-        rewrite::as_meant(&mut expr);
+        rewrite::as_meant(&mut expr, &|factor, with| self.columns(factor, with, params))?;
         Ok(self.to_relation().sql_to_expr(expr, schema, &mut with_types(params))?)
     }
 

@@ -3,8 +3,8 @@
 //! | file | what is wrong without it |
 //! |---|---|
 //! | `barrier` | filters go below aggregations that have a row without groups |
-//! | `in_subquery` | `NOT IN (SELECT …)` takes NULL for false unless it stands alone and is not correlated; then it is refused |
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
+//! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
 //! | `outer_side` | what is constant on one side of an outer join is taken for constant behind it |
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others |
 //! | `unique_names` | filters find another column of their name |
@@ -16,9 +16,9 @@
 mod barrier;
 mod cooperative;
 mod dependencies;
-mod in_subquery;
 mod null_equality;
 mod outer_side;
+mod subquery;
 mod unique_names;
 
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use datafusion::{
 
 use crate::{joins::JoinOrder, table::AggregateInStorage};
 pub(crate) use dependencies::without_dependencies;
+pub(crate) use subquery::Subqueries;
 
 use barrier::Barriers;
 use cooperative::CooperativeJoins;
-use in_subquery::NullsInSubqueries;
 use null_equality::WithoutNullKeys;
 use outer_side::OuterSides;
 use unique_names::WithUniqueNames;
@@ -44,7 +44,7 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// The planner's rules and ours. Joins are put in order when filters stand at their tables, and before unneeded columns are left out;
 /// aggregates are looked for behind all others.
 pub(crate) fn logical_rules() -> Vec<Rule> {
-    let mut rules: Vec<Rule> = vec![Arc::new(NullsInSubqueries)];
+    let mut rules: Vec<Rule> = Vec::new();
     for rule in Optimizer::new().rules {
         match rule.name() {
             "push_down_filter" => rules.extend([Arc::new(Barriers) as Rule, rule, Arc::new(JoinOrder)]),
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn the_rules_that_are_guarded_are_known() {
         let names: Vec<_> = logical_rules().iter().map(|rule| rule.name().to_owned()).collect();
-        for ours in ["barriers", "join_order", "nulls_in_subqueries"] {
+        for ours in ["barriers", "join_order"] {
             assert_eq!(names.iter().filter(|name| *name == ours).count(), 1, "{names:?}");
         }
         let guarded =

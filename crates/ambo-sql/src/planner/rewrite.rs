@@ -5,37 +5,114 @@ use std::{ops::ControlFlow, sync::Arc};
 use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{
     logical_expr::LogicalPlan,
-    sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr, VisitMut, VisitorMut},
+    sql::sqlparser::ast::{self, Expr, LimitClause, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut},
 };
 
-use super::using::say_common_columns;
-use crate::names::ident;
+use super::{row_value::by_values, using::say_common_columns};
+use crate::{Error, Result, names::ident};
 
 /// Begins what is added to a name.
 const MARK: char = '\u{1}';
 
+/// The columns of a table of FROM, if these common table expressions are in sight; `None` if that cannot be told.
+pub(super) type ColumnsOf<'a> = dyn Fn(&TableFactor, Option<ast::With>) -> Option<Vec<String>> + 'a;
+
 /// Makes doubles of numbers with an exponent (the planner takes all numbers with a point for decimals), gives columns that a SELECT asks for
-/// twice names of their own (the planner takes each once), and says what columns are that joins have in common.
-pub(super) fn as_meant(tree: &mut impl VisitMut) {
-    struct Rewriting;
-    impl VisitorMut for Rewriting {
-        type Break = ();
-        fn pre_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<()> {
-            say_common_columns(query);
-            tell_apart_in(&mut query.body);
-            ControlFlow::Continue(())
-        }
-        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-            if let Expr::Value(value) = expr
-                && let ast::Value::Number(number, _) = &value.value
-                && number.contains(['e', 'E'])
-            {
-                *expr = double(number.clone());
-            }
-            ControlFlow::Continue(())
-        }
+/// twice names of their own (the planner takes each once), compares rows by their values, and says what columns are that joins have in common.
+pub(super) fn as_meant(tree: &mut impl VisitMut, known: &ColumnsOf<'_>) -> Result<()> {
+    let mut rewriting = Rewriting { known, scopes: Vec::new(), error: None };
+    let _ = tree.visit(&mut rewriting);
+    rewriting.error.map_or(Ok(()), Err)
+}
+
+struct Rewriting<'a> {
+    known: &'a ColumnsOf<'a>,
+    /// The queries around, from the outermost on.
+    scopes: Vec<Scope>,
+    error: Option<Error>,
+}
+
+/// A query with its common table expressions, and how many queries within it were visited: theirs are the first.
+struct Scope {
+    with: Option<ast::With>,
+    visited: usize,
+}
+
+impl Scope {
+    /// What the query that is visited last can see.
+    fn visible(&self) -> Option<ast::With> {
+        let mut with = self.with.clone()?;
+        let own = usize::from(with.recursive);
+        let tables = (self.visited.saturating_sub(1) + own).min(with.cte_tables.len());
+        with.cte_tables.truncate(tables);
+        (!with.cte_tables.is_empty()).then_some(with)
     }
-    let _ = tree.visit(&mut Rewriting);
+}
+
+impl Rewriting<'_> {
+    /// The common table expressions that a query at this place can see, those of the innermost query last.
+    fn visible(&self, own: Option<&ast::With>) -> Option<ast::With> {
+        let around = self.scopes.iter().filter_map(Scope::visible);
+        around.chain(own.cloned()).reduce(|mut all, with| {
+            all.recursive |= with.recursive;
+            all.cte_tables
+                .retain(|known| with.cte_tables.iter().all(|table| table.alias.name != known.alias.name));
+            all.cte_tables.extend(with.cte_tables);
+            all
+        })
+    }
+}
+
+impl VisitorMut for Rewriting<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<()> {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.visited += 1;
+        }
+        let own = query.with.clone();
+        let columns = |factor: &TableFactor| (self.known)(factor, self.visible(own.as_ref()));
+        if let Err(error) = say_common_columns(query, &columns) {
+            self.error = Some(error);
+            return ControlFlow::Break(());
+        }
+        tell_apart_in(&mut query.body);
+        say_limit(query);
+        self.scopes.push(Scope { with: own, visited: 0 });
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
+        self.scopes.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Value(value) = expr
+            && let ast::Value::Number(number, _) = &value.value
+            && number.contains(['e', 'E'])
+        {
+            *expr = double(number.clone());
+        } else if let Some(values) = by_values(expr) {
+            *expr = values;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// `FETCH FIRST n ROWS ONLY` is LIMIT n.
+fn say_limit(query: &mut ast::Query) {
+    let Some(ast::Fetch { with_ties: false, percent: false, quantity }) = &query.fetch else { return };
+    let rows = quantity.clone().unwrap_or_else(|| Expr::value(ast::Value::Number("1".to_owned(), false)));
+    match &mut query.limit_clause {
+        clause @ None => {
+            *clause =
+                Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
+        }
+        Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(rows),
+        Some(_) => return,
+    }
+    query.fetch = None;
 }
 
 fn double(number: String) -> Expr {

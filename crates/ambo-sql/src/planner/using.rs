@@ -2,74 +2,151 @@
 //! one (SQL:2016 part 2, 7.10). The planner takes that of one side, whichever it is that has none in an outer join.
 //!
 //! So `*` is written out: `a JOIN b USING (id)` becomes `a.id, a.* EXCLUDE (id), b.* EXCLUDE (id)`; and where the common column is not the one
-//! on the left, its name alone becomes what it means: `coalesce(a.id, b.id)`. Joins whose columns cannot be told without the schema
-//! (NATURAL, or USING behind a join that is none) are left to the planner.
+//! on the left, its name alone becomes what it means: `coalesce(a.id, b.id)`, in the condition of a further join, too. NATURAL is USING with all columns that both sides have.
+//! Joins of which the columns cannot be told (a table without a name among them) are left to the planner, unless it would take the wrong side.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::{
     ast::{
-        self, ExcludeSelectItem, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, ObjectName,
-        ObjectNamePart, OrderByKind, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-        TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
+        self, BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint,
+        JoinOperator, ObjectName, ObjectNamePart, OrderByKind, Select, SelectItem,
+        SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+        WildcardAdditionalOptions,
     },
     parser::Parser,
 };
 
-use crate::{names::ident, parse::DIALECT};
+use crate::{Error, Result, names::ident, parse::DIALECT};
+
+/// Says which columns a table of FROM has; `None` if it cannot be told.
+pub(super) type Known<'a> = dyn Fn(&TableFactor) -> Option<Vec<String>> + 'a;
 
 /// Says what a query means by columns that are in common.
-pub(super) fn say_common_columns(query: &mut ast::Query) {
+pub(super) fn say_common_columns(query: &mut ast::Query, known: &Known<'_>) -> Result<()> {
     let order_by = query.order_by.as_mut().map(|order_by| &mut order_by.kind);
-    in_body(&mut query.body, order_by);
+    in_body(&mut query.body, order_by, known)
 }
 
-fn in_body(body: &mut SetExpr, order_by: Option<&mut OrderByKind>) {
+fn in_body(body: &mut SetExpr, order_by: Option<&mut OrderByKind>, known: &Known<'_>) -> Result<()> {
     match body {
         SetExpr::Select(select) => {
-            if let Some(parts) = parts_of(&select.from) {
-                in_select(select, &parts, order_by);
+            if has_common_columns(&select.from) {
+                match parts_of(&mut select.from, known) {
+                    Some(parts) => in_select(select, &parts, order_by),
+                    None => refuse_other_side(&select.from)?,
+                }
             }
+            Ok(())
         }
         SetExpr::SetOperation { left, right, .. } => {
-            in_body(left, None);
-            in_body(right, None);
+            in_body(left, None, known)?;
+            in_body(right, None, known)
         }
-        _ => {}
+        _ => Ok(()),
     }
+}
+
+fn has_common_columns(from: &[TableWithJoins]) -> bool {
+    let has = |join: &Join| {
+        constraint_of(&join.join_operator).is_some_and(|constraint| {
+            matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural)
+        })
+    };
+    from.iter().any(|relation| relation.joins.iter().any(has))
+}
+
+/// The planner takes the columns of the left side, which are NULL for rows that only the right side has.
+fn refuse_other_side(from: &[TableWithJoins]) -> Result<()> {
+    use JoinConstraint::{Natural, Using};
+    use JoinOperator as J;
+    for join in from.iter().flat_map(|relation| &relation.joins) {
+        if let J::Right(Using(_) | Natural)
+        | J::RightOuter(Using(_) | Natural)
+        | J::FullOuter(Using(_) | Natural) = &join.join_operator
+        {
+            return Err(Error::invalid(format!(
+                "which columns do the tables have that are joined by \"{}\"?",
+                join.to_string().trim()
+            ))
+            .with_hint("give each table, query and function in FROM a name with AS, or join with ON"));
+        }
+    }
+    Ok(())
 }
 
 /// A part of what `*` means.
 enum Part {
     /// A column that is in common. `is_left`: it is the one that the planner takes.
     Common { name: Ident, expr: Box<Expr>, is_left: bool },
-    /// The columns of a table without these.
-    Rest { table: ObjectName, without: Vec<Ident> },
+    /// The columns of a table without these. `columns` are its own, if they can be told.
+    Rest { table: ObjectName, without: Vec<Ident>, columns: Option<Vec<String>> },
+}
+
+impl Part {
+    /// Whether it has a column of that name; `None` if that cannot be told.
+    fn has(&self, wanted: &str) -> Option<bool> {
+        match self {
+            Self::Common { name, .. } => Some(ident(name) == wanted),
+            Self::Rest { without, .. } if without.iter().any(|name| ident(name) == wanted) => Some(false),
+            Self::Rest { columns, .. } => Some(columns.as_ref()?.iter().any(|name| name == wanted)),
+        }
+    }
 }
 
 /// The parts of what `*` means, if there is a column in common and all can be told.
-fn parts_of(from: &[TableWithJoins]) -> Option<Vec<Part>> {
+fn parts_of(from: &mut [TableWithJoins], known: &Known<'_>) -> Option<Vec<Part>> {
     let mut all = Vec::new();
     for relation in from {
-        let mut parts = vec![rest_of(&relation.relation)?];
-        for join in &relation.joins {
-            let constraint = constraint_of(&join.join_operator)?;
-            let mut right = rest_of(&join.relation)?;
+        let mut parts = vec![rest_of(&relation.relation, known)?];
+        for join in &mut relation.joins {
+            let mut right = rest_of(&join.relation, known)?;
+            let constraint = constraint_of_mut(&mut join.join_operator)?;
+            if matches!(constraint, JoinConstraint::Natural) {
+                *constraint = natural(&parts, &right)?;
+            }
             let JoinConstraint::Using(names) = constraint else {
                 parts.push(right);
                 continue;
             };
-            let mut common = Vec::new();
-            for name in names {
-                let [ObjectNamePart::Identifier(name)] = &name.0[..] else { return None };
-                common.push(common_column(name, &mut parts, &mut right, &join.join_operator)?);
-            }
+            let names: Vec<_> = names
+                .iter()
+                .map(|name| match &name.0[..] {
+                    [ObjectNamePart::Identifier(name)] => Some(name.clone()),
+                    _ => None,
+                })
+                .collect::<Option<_>>()?;
+            let common = common_columns(&names, &mut parts, &mut right, &mut join.join_operator)?;
             parts.splice(0..0, common);
             parts.push(right);
         }
         all.extend(parts);
     }
-    all.iter().any(|part| matches!(part, Part::Common { .. })).then_some(all)
+    Some(all)
+}
+
+/// USING with the columns that both sides have, in the order of the left side.
+fn natural(left: &[Part], right: &Part) -> Option<JoinConstraint> {
+    let mut names = Vec::new();
+    for part in left {
+        match part {
+            Part::Common { name, .. } => names.push(name.clone()),
+            Part::Rest { columns, .. } => {
+                let columns = columns.as_ref()?.iter().filter(|name| part.has(name) == Some(true));
+                names.extend(columns.map(|name| Ident::with_quote('"', name)));
+            }
+        }
+    }
+    let mut common = Vec::new();
+    for name in names {
+        if right.has(&ident(&name))? {
+            common.push(name);
+        }
+    }
+    Some(match common.is_empty() {
+        true => JoinConstraint::On(Expr::value(ast::Value::Boolean(true))),
+        false => JoinConstraint::Using(common.into_iter().map(ObjectName::from).collect()),
+    })
 }
 
 /// What two sides are joined by; `None` for joins of other kinds.
@@ -83,13 +160,28 @@ fn constraint_of(join: &JoinOperator) -> Option<&JoinConstraint> {
         | J::Right(of)
         | J::RightOuter(of)
         | J::FullOuter(of)
-        | J::CrossJoin(of) => (!matches!(of, JoinConstraint::Natural)).then_some(of),
+        | J::CrossJoin(of) => Some(of),
+        _ => None,
+    }
+}
+
+fn constraint_of_mut(join: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+    use JoinOperator as J;
+    match join {
+        J::Join(of)
+        | J::Inner(of)
+        | J::Left(of)
+        | J::LeftOuter(of)
+        | J::Right(of)
+        | J::RightOuter(of)
+        | J::FullOuter(of)
+        | J::CrossJoin(of) => Some(of),
         _ => None,
     }
 }
 
 /// All columns of a table that has a name.
-fn rest_of(factor: &TableFactor) -> Option<Part> {
+fn rest_of(factor: &TableFactor, known: &Known<'_>) -> Option<Part> {
     let table = match factor {
         TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
             ObjectName::from(alias.name.clone())
@@ -97,42 +189,80 @@ fn rest_of(factor: &TableFactor) -> Option<Part> {
         TableFactor::Table { name, args: None, .. } => name.clone(),
         _ => return None,
     };
-    Some(Part::Rest { table, without: Vec::new() })
+    Some(Part::Rest { table, without: Vec::new(), columns: known(factor) })
 }
 
-/// A column that is in common, which is then no other column of either side.
-fn common_column(name: &Ident, left: &mut Vec<Part>, right: &mut Part, join: &JoinOperator) -> Option<Part> {
-    let is_it = |part: &Part| matches!(part, Part::Common { name: known, .. } if ident(known) == ident(name));
-    let (of_left, was_left) = match left.iter().position(is_it) {
-        Some(place) => match left.remove(place) {
-            Part::Common { expr, is_left, .. } => (*expr, is_left),
-            Part::Rest { .. } => return None,
-        },
-        None => {
-            let mut tables = left.iter_mut().filter(|part| matches!(part, Part::Rest { .. }));
-            match (tables.next(), tables.next()) {
-                (Some(only), None) => (taken(only, name)?, true),
-                // Which of them has it?
-                _ => return None,
+/// Columns that are in common, which are then no other columns of either side.
+fn common_columns(
+    names: &[Ident],
+    left: &mut Vec<Part>,
+    right: &mut Part,
+    join: &mut JoinOperator,
+) -> Option<Vec<Part>> {
+    let mut common = Vec::new();
+    let mut equal: Option<Expr> = None;
+    let mut is_as_planned = true;
+    for name in names {
+        let (of_left, was_left) = taken_of(left, name)?;
+        let of_right = taken(right, name)?;
+        is_as_planned &= was_left;
+        let (a, b) = (Box::new(of_left.clone()), Box::new(of_right.clone()));
+        let same = Expr::BinaryOp { left: a, op: BinaryOperator::Eq, right: b };
+        equal = Some(match equal {
+            None => same,
+            Some(all) => {
+                Expr::BinaryOp { left: Box::new(all), op: BinaryOperator::And, right: Box::new(same) }
+            }
+        });
+        use JoinOperator as J;
+        let (expr, is_left) = match join {
+            J::Right(_) | J::RightOuter(_) => (of_right, false),
+            J::FullOuter(_) => {
+                let text = format!("coalesce({of_left}, {of_right})");
+                (Parser::new(&DIALECT).try_with_sql(&text).ok()?.parse_expr().ok()?, false)
+            }
+            _ => (of_left, was_left),
+        };
+        common.push(Part::Common { name: name.clone(), expr: Box::new(expr), is_left });
+    }
+    if !is_as_planned {
+        // The planner would join by the column on the left alone.
+        *constraint_of_mut(join)? = JoinConstraint::On(equal?);
+        for part in &mut common {
+            if let Part::Common { is_left, .. } = part {
+                *is_left = false;
             }
         }
-    };
-    let of_right = taken(right, name)?;
-    use JoinOperator as J;
-    let (expr, is_left) = match join {
-        J::Right(_) | J::RightOuter(_) => (of_right, false),
-        J::FullOuter(_) => {
-            let text = format!("coalesce({of_left}, {of_right})");
-            (Parser::new(&DIALECT).try_with_sql(&text).ok()?.parse_expr().ok()?, false)
-        }
-        _ => (of_left, was_left),
-    };
-    Some(Part::Common { name: name.clone(), expr: Box::new(expr), is_left })
+    }
+    Some(common)
+}
+
+/// The column of that name on the left side of a join, and whether it is the one that the planner takes.
+fn taken_of(left: &mut Vec<Part>, name: &Ident) -> Option<(Expr, bool)> {
+    let wanted = ident(name);
+    let is_common = |part: &Part| matches!(part, Part::Common { name, .. } if ident(name) == wanted);
+    if let Some(place) = left.iter().position(is_common) {
+        return match left.remove(place) {
+            Part::Common { expr, is_left, .. } => Some((*expr, is_left)),
+            Part::Rest { .. } => None,
+        };
+    }
+    let is_alone = left.iter().filter(|part| matches!(part, Part::Rest { .. })).count() == 1;
+    let mut tables = Vec::new();
+    for part in left {
+        let is_it = matches!(part, Part::Rest { .. }) && (is_alone || part.has(&wanted)?);
+        tables.extend(is_it.then_some(part));
+    }
+    match &mut tables[..] {
+        [only] => Some((taken(only, name)?, true)),
+        // Which of them?
+        _ => None,
+    }
 }
 
 /// The column of a table, which is not among its rest then.
 fn taken(table: &mut Part, name: &Ident) -> Option<Expr> {
-    let Part::Rest { table, without } = table else { return None };
+    let Part::Rest { table, without, .. } = table else { return None };
     without.push(name.clone());
     let parts = table.0.iter().map(|part| part.as_ident().cloned());
     Some(Expr::CompoundIdentifier(parts.chain([Some(name.clone())]).collect::<Option<_>>()?))
@@ -191,7 +321,7 @@ fn written_out(part: &Part) -> SelectItem {
             column @ Expr::CompoundIdentifier(_) => SelectItem::UnnamedExpr(column),
             expr => SelectItem::ExprWithAlias { expr, alias: name.clone() },
         },
-        Part::Rest { table, without } => {
+        Part::Rest { table, without, .. } => {
             let names = without.iter().cloned().map(ObjectName::from).collect::<Vec<_>>();
             SelectItem::QualifiedWildcard(
                 SelectItemQualifiedWildcardKind::ObjectName(table.clone()),

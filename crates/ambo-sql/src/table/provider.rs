@@ -7,9 +7,9 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::{
     catalog::{Session, TableProvider},
-    common::{Constraint, Constraints, Result},
-    logical_expr::{Expr, TableProviderFilterPushDown, TableType},
-    physical_plan::ExecutionPlan,
+    common::{Constraint, Constraints, DFSchema, Result},
+    logical_expr::{Expr, TableProviderFilterPushDown, TableType, utils::conjunction},
+    physical_plan::{ExecutionPlan, filter::FilterExecBuilder},
 };
 
 use super::{filter::filter, scan::TableScanExec, statistics::Figures};
@@ -101,15 +101,9 @@ impl TableProvider for StoredTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let can = |expr: &&Expr| {
-            let is_ours = filter(expr).is_some_and(|(name, test)| {
-                let select = self.table.select(&[]).and_then(|select| select.filter(&name, test));
-                select.is_ok_and(|select| select.check().is_ok())
-            });
-            match is_ours {
-                true => TableProviderFilterPushDown::Exact,
-                false => TableProviderFilterPushDown::Unsupported,
-            }
+        let can = |expr: &&Expr| match self.answers(expr) {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Unsupported,
         };
         Ok(filters.iter().map(can).collect())
     }
@@ -123,11 +117,37 @@ impl TableProvider for StoredTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let all: Vec<usize> = (0..self.schema.fields().len()).collect();
         let columns = projection.unwrap_or(&all);
+        let (known, other): (Vec<_>, Vec<_>) = filters.iter().partition(|expr| self.answers(expr));
+        let Some(condition) = conjunction(other.into_iter().cloned()) else {
+            return self.scan_columns(state, columns, &known, limit);
+        };
+        // What was promised may have become another condition since: one of constants, where a column cannot be NULL.
+        let condition = state.create_physical_expr(condition, &DFSchema::try_from(self.schema.clone())?)?;
+        let rows = self.scan_columns(state, &all, &known, None)?;
+        let wanted = FilterExecBuilder::new(condition, rows).apply_projection(projection.cloned())?;
+        Ok(Arc::new(wanted.with_fetch(limit).build()?))
+    }
+}
+
+impl StoredTable {
+    /// Whether scans answer a condition exactly.
+    fn answers(&self, condition: &Expr) -> bool {
+        filter(condition).is_some_and(|(name, test)| {
+            let select = self.table.select(&[]).and_then(|select| select.filter(&name, test));
+            select.is_ok_and(|select| select.check().is_ok())
+        })
+    }
+
+    fn scan_columns(
+        &self,
+        state: &dyn Session,
+        columns: &[usize],
+        filters: &[&Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let mut select = self.table.select(&[]).and_then(|select| select.columns(columns)).map_err(outer)?;
-        for expr in filters {
-            if let Some((name, test)) = filter(expr) {
-                select = select.filter(&name, test).map_err(outer)?;
-            }
+        for (name, test) in filters.iter().filter_map(|expr| filter(expr)) {
+            select = select.filter(&name, test).map_err(outer)?;
         }
         let schema = Arc::new(self.schema.project(columns)?);
         let partitions = match self.table.definition().storage {

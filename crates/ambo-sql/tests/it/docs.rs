@@ -1,10 +1,21 @@
-//! The examples of `docs/sql.md`, as they stand there.
+//! The examples of `docs/sql.md` and `docs/sql-queries.md`, as they stand there.
 
 use crate::common::{refused, rows, sound};
 
 #[test]
 fn the_examples_do_what_they_say() {
-    let text = include_str!("../../../../docs/sql.md");
+    let done = try_out(include_str!("../../../../docs/sql.md"));
+    assert!(done > 30, "{done}");
+}
+
+#[test]
+fn the_examples_of_queries_do_what_they_say() {
+    let done = try_out(include_str!("../../../../docs/sql-queries.md"));
+    assert!(done > 15, "{done}");
+}
+
+/// How many statements a text has, whose results are those that it says.
+fn try_out(text: &str) -> usize {
     let dir = tempfile::tempdir().unwrap();
     let files = format!("'{}/towns.", dir.path().display());
     let db = ambo_sql::Database::open(dir.path().join("db")).unwrap();
@@ -47,6 +58,6 @@ fn the_examples_do_what_they_say() {
             done += 1;
         }
     }
-    assert!(done > 30, "{done}");
     sound(&db);
+    done
 }

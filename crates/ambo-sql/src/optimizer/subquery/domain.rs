@@ -1,0 +1,208 @@
+//! The values that columns from outside have: a table with a row for each combination.
+//!
+//! They are computed a second time, beside the rows that they are from. So these have to be computed alike each time. LIMIT, windows and DISTINCT ON may choose others
+//! among rows that tie; but values that no row has do no harm, as nothing is joined to them. So what chooses is left out, where it only chooses
+//! ([`all_values`]).
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion::{
+    common::{
+        Column, DFSchema, Result, not_impl_err,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
+    logical_expr::{
+        Distinct, DistinctOn, Expr, ExprSchemable, JoinType, LogicalPlan, Projection, SubqueryAlias,
+        WindowFrameUnits,
+    },
+};
+
+use super::{dependent::cross, names::Names};
+
+/// See the module.
+pub(super) struct Domain<'n> {
+    pub(super) names: &'n Names,
+    /// Its columns are those of `columns`, no row is there twice.
+    pub(super) rows: LogicalPlan,
+    /// Columns from outside, as they stand in the query, and those with their values.
+    pub(super) columns: Vec<(Column, Column)>,
+}
+
+impl<'n> Domain<'n> {
+    /// `outside` are columns as a query has them, `keys` the plan's columns with their values.
+    pub(super) fn new(
+        names: &'n Names,
+        plan: &LogicalPlan,
+        outside: Vec<Column>,
+        keys: &[Column],
+    ) -> Result<Self> {
+        let columns: Vec<_> = outside.into_iter().map(|from| (from, names.column())).collect();
+        let Some(source) = all_values(plan, keys)? else {
+            let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
+            return not_impl_err!(
+                "a subquery with \"{}\" from outside, which may be another value each time it is computed, by LIMIT, a window or a random number: make a table of it first",
+                names.join("\", \"")
+            );
+        };
+        let values = keys.iter().zip(&columns).map(|(key, (_, column))| renamed(key.clone(), column));
+        let projection = Projection::try_new(values.collect(), Arc::new(source))?;
+        let rows = LogicalPlan::Distinct(Distinct::All(Arc::new(LogicalPlan::Projection(projection))));
+        Ok(Self { names, rows, columns })
+    }
+
+    /// Its columns.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().map(|(_, column)| column)
+    }
+
+    /// An expression with its columns instead of those from outside.
+    pub(super) fn inside(&self, expr: Expr) -> Result<Expr> {
+        let inside = |expr: Expr| match &expr {
+            Expr::OuterReferenceColumn(_, from) => Ok(match self.column(from) {
+                Some(column) => Transformed::yes(Expr::Column(column.clone())),
+                None => Transformed::no(expr),
+            }),
+            _ => Ok(Transformed::no(expr)),
+        };
+        Ok(expr.transform_up(inside)?.data)
+    }
+
+    fn column(&self, outside: &Column) -> Option<&Column> {
+        self.columns.iter().find(|(from, _)| from == outside).map(|(_, column)| column)
+    }
+}
+
+pub(super) fn renamed(from: Column, to: &Column) -> Expr {
+    Expr::Column(from).alias_qualified(to.relation.clone(), to.name.clone())
+}
+
+/// A plan with all values of columns of a plan, the same each time, and maybe others; `None` if there is none.
+fn all_values(plan: &LogicalPlan, columns: &[Column]) -> Result<Option<LogicalPlan>> {
+    use JoinType::{Inner, Left, LeftAnti, LeftMark, LeftSemi};
+    match plan {
+        // Other columns beside them.
+        LogicalPlan::Join(join)
+            if matches!(join.join_type, Left | LeftSemi | LeftAnti | LeftMark)
+                && are_of(&join.left, columns) =>
+        {
+            return all_values(&join.left, columns);
+        }
+        plan if is_repeatable(plan)? => return Ok(Some(plan.clone())),
+        _ => {}
+    }
+    match plan {
+        LogicalPlan::Limit(limit) => all_values(&limit.input, columns),
+        LogicalPlan::Sort(sort) => all_values(&sort.input, columns),
+        LogicalPlan::Filter(filter) => all_values(&filter.input, columns),
+        LogicalPlan::Distinct(Distinct::All(input)) => all_values(input, columns),
+        LogicalPlan::Window(window) if are_of(&window.input, columns) => all_values(&window.input, columns),
+        LogicalPlan::Projection(Projection { expr, input, .. })
+        | LogicalPlan::Distinct(Distinct::On(DistinctOn { select_expr: expr, input, .. })) => {
+            let wanted = positions(plan, columns)?.into_iter().map(|i| expr[i].clone()).collect();
+            computed(wanted, input)
+        }
+        LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. }) => {
+            let named = |(i, column): (usize, &Column)| {
+                renamed(Column::from(input.schema().qualified_field(i)), column)
+            };
+            computed(positions(plan, columns)?.into_iter().zip(columns).map(named).collect(), input)
+        }
+        LogicalPlan::Join(join) if join.join_type == Inner => {
+            let is_left = |column: &Column| join.left.schema().has_column(column);
+            let (left, right): (Vec<_>, Vec<_>) = columns.iter().cloned().partition(is_left);
+            if left.is_empty() || right.is_empty() {
+                return all_values(if right.is_empty() { &join.left } else { &join.right }, columns);
+            }
+            match (all_values(&join.left, &left)?, all_values(&join.right, &right)?) {
+                (Some(left), Some(right)) => cross(left, right).map(Some),
+                _ => Ok(None),
+            }
+        }
+        _ => Ok(None),
+    }
+}
+
+fn are_of(plan: &LogicalPlan, columns: &[Column]) -> bool {
+    columns.iter().all(|column| plan.schema().has_column(column))
+}
+
+fn positions(plan: &LogicalPlan, columns: &[Column]) -> Result<Vec<usize>> {
+    columns.iter().map(|column| plan.schema().index_of_column(column)).collect()
+}
+
+/// Expressions over all values of the columns that they need.
+fn computed(exprs: Vec<Expr>, input: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+    if exprs.iter().any(Expr::is_volatile) {
+        return Ok(None);
+    }
+    let mut needed: Vec<Column> = Vec::new();
+    for column in exprs.iter().flat_map(Expr::column_refs) {
+        if !needed.contains(column) {
+            needed.push(column.clone());
+        }
+    }
+    let Some(input) = all_values(input, &needed)? else { return Ok(None) };
+    Ok(Some(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(input))?)))
+}
+
+/// Whether a plan has the same rows whenever it is computed.
+fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_repeatable = true;
+    plan.apply_with_subqueries(|node| {
+        is_repeatable &= match node {
+            LogicalPlan::Limit(_) | LogicalPlan::Distinct(Distinct::On(_)) => false,
+            LogicalPlan::Aggregate(aggregate) => all_steady(&aggregate.aggr_expr, aggregate.input.schema())?,
+            LogicalPlan::Window(window) => all_steady(&window.window_expr, window.input.schema())?,
+            _ => true,
+        };
+        node.apply_expressions(|expr| {
+            is_repeatable &= !expr.is_volatile();
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(if is_repeatable { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    })?;
+    Ok(is_repeatable)
+}
+
+/// Functions of groups and windows whose value does not depend on the order of rows that tie.
+const STEADY: [&str; 10] = [
+    "count",
+    "min",
+    "max",
+    "bool_and",
+    "bool_or",
+    "rank",
+    "dense_rank",
+    "percent_rank",
+    "cume_dist",
+    "grouping",
+];
+
+fn all_steady(exprs: &[Expr], input: &DFSchema) -> Result<bool> {
+    // A sum of doubles depends on their order.
+    let is_steady = |name: &str, args: &[Expr]| -> Result<bool> {
+        let has_doubles = || -> Result<bool> {
+            let types = args.iter().map(|arg| arg.get_type(input)).collect::<Result<Vec<_>>>()?;
+            Ok(types.iter().any(DataType::is_floating))
+        };
+        Ok(STEADY.contains(&name) || matches!(name, "sum" | "avg") && !has_doubles()?)
+    };
+    let mut all = true;
+    for expr in exprs {
+        expr.apply(|expr| {
+            all &= match expr {
+                Expr::AggregateFunction(function) => is_steady(function.func.name(), &function.params.args)?,
+                Expr::WindowFunction(function) => {
+                    let frame = &function.params.window_frame;
+                    let is_by_value =
+                        frame.units == WindowFrameUnits::Range || function.params.order_by.is_empty();
+                    is_by_value && is_steady(function.fun.name(), &function.params.args)?
+                }
+                _ => true,
+            };
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    Ok(all)
+}

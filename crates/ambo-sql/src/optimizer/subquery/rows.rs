@@ -1,0 +1,244 @@
+//! Rows of a plan, and beside them what subqueries are for each.
+
+use datafusion::{
+    common::{
+        Column, DFSchema, Result, TableReference, not_impl_err,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
+    functions_aggregate::{count::count, first_last::first_value},
+    logical_expr::{
+        Aggregate, Distinct, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, Projection,
+        binary_expr, col, expr::Exists, lit,
+    },
+};
+
+use super::{
+    dependent::outer_join,
+    domain::{Domain, renamed},
+    meaning::{Meaning, first_row},
+    names::Names,
+    only_one::only_one,
+    simple, subquery,
+};
+
+/// See the module.
+pub(super) struct Rows<'n> {
+    names: &'n Names,
+    plan: LogicalPlan,
+    /// How many columns the plan had; further ones follow.
+    width: usize,
+}
+
+/// Where an expression stands.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Place {
+    /// In a condition.
+    Filter,
+    /// In the list of a SELECT.
+    Projection,
+    /// Where the planner knows no columns from outside.
+    Elsewhere,
+}
+
+impl<'n> Rows<'n> {
+    pub(super) fn new(plan: LogicalPlan, names: &'n Names) -> Self {
+        Self { names, width: plan.schema().fields().len(), plan }
+    }
+
+    pub(super) fn plan(&self) -> LogicalPlan {
+        self.plan.clone()
+    }
+
+    /// The columns that the plan had.
+    pub(super) fn columns(&self) -> impl Iterator<Item = Expr> {
+        let schema = self.plan.schema().as_ref();
+        (0..self.width).map(|i| Expr::Column(Column::from(schema.qualified_field(i))))
+    }
+
+    /// An expression of the same value; of a condition, one with the same rows. What subqueries the planner cannot join are columns then.
+    pub(super) fn replaced(&mut self, expr: Expr, place: Place) -> Result<Expr> {
+        let expr = expr.transform_up(|expr| self.operand(expr))?.data;
+        let schema = self.plan.schema().clone();
+        let meaning = Meaning { schema: &schema, names: self.names };
+        let expr = match place {
+            Place::Filter => meaning.condition(expr)?,
+            _ => meaning.value(expr)?.data,
+        };
+        let joined = |expr: Expr| self.joined(expr, place);
+        Ok(expr.transform_down(joined)?.data)
+    }
+
+    /// What is compared with the rows of a subquery is an expression over columns.
+    fn operand(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
+        match expr {
+            Expr::InSubquery(mut of) if has_query(&of.expr)? => {
+                of.expr = Box::new(self.replaced(*of.expr, Place::Elsewhere)?);
+                Ok(Transformed::yes(Expr::InSubquery(of)))
+            }
+            Expr::SetComparison(mut of) if has_query(&of.expr)? => {
+                of.expr = Box::new(self.replaced(*of.expr, Place::Elsewhere)?);
+                Ok(Transformed::yes(Expr::SetComparison(of)))
+            }
+            expr => Ok(Transformed::no(expr)),
+        }
+    }
+
+    fn joined(&mut self, expr: Expr, place: Place) -> Result<Transformed<Expr>> {
+        let schema = self.plan.schema();
+        let is_known = place != Place::Elsewhere;
+        let value = match &expr {
+            Expr::ScalarSubquery(query) => {
+                let query = query.subquery.as_ref();
+                let is_simple = simple::is_value(query, schema)?;
+                match is_simple && (is_known || !simple::is_correlated(query)) {
+                    true => {
+                        let kept = or_null(query)?.map(|plan| Expr::ScalarSubquery(subquery(plan)));
+                        let is_changed = kept.is_some();
+                        let kept = kept.unwrap_or(expr);
+                        return Ok(Transformed::new(kept, is_changed, TreeNodeRecursion::Jump));
+                    }
+                    false => self.value(query)?,
+                }
+            }
+            Expr::Exists(Exists { subquery: query, negated }) => {
+                let query = query.subquery.as_ref();
+                if place == Place::Filter && simple::is_filter(query, schema)? {
+                    return Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump));
+                }
+                let counted = counted(query)?;
+                let is_simple = simple::is_value(&counted, schema)?;
+                let is_there = match is_simple && (is_known || !simple::is_correlated(query)) {
+                    true => Expr::ScalarSubquery(subquery(counted)),
+                    false => self.is_there(query)?,
+                };
+                if *negated { Expr::Not(Box::new(is_there)) } else { is_there }
+            }
+            _ => return Ok(Transformed::no(expr)),
+        };
+        Ok(Transformed::new(value, true, TreeNodeRecursion::Jump))
+    }
+
+    /// A column with the value of a query for each row.
+    fn value(&mut self, query: &LogicalPlan) -> Result<Expr> {
+        let (domain, keys) = self.domain(query)?;
+        let rows = domain.dependent(query)?;
+        let value = Expr::Column(Column::from(rows.schema().qualified_field(0)));
+        let by = domain.values().cloned().map(Expr::Column).collect();
+        if query.max_rows().is_some_and(|rows| rows <= 1) {
+            return self.with(rows, by, vec![value], keys).map(|mut columns| columns.remove(0));
+        }
+        let values = vec![first_value(value, Vec::new()), count(lit(1))];
+        let grouped = LogicalPlan::Aggregate(Aggregate::try_new(rows.into(), by, values)?);
+        let column = |i: usize| Expr::Column(Column::from(grouped.schema().qualified_field(i)));
+        let by: Vec<_> = (0..keys.len()).map(column).collect();
+        let values = vec![column(keys.len()), column(keys.len() + 1)];
+        let columns = self.with(grouped, by, values, keys)?;
+        Ok(only_one(columns[0].clone(), columns[1].clone()))
+    }
+
+    /// Whether a query has a row, for each row.
+    fn is_there(&mut self, query: &LogicalPlan) -> Result<Expr> {
+        let (domain, keys) = self.domain(query)?;
+        let rows = domain.dependent(query)?;
+        let by: Vec<_> = domain.values().cloned().map(Expr::Column).collect();
+        let found = Projection::try_new(by.clone(), rows.into())?;
+        let found = LogicalPlan::Distinct(Distinct::All(LogicalPlan::Projection(found).into()));
+        let columns = self.with(found, by, vec![lit(true)], keys)?;
+        Ok(columns[0].clone().is_not_null())
+    }
+
+    /// The values of a query's columns from outside, and which columns of the plan they are.
+    fn domain(&mut self, query: &LogicalPlan) -> Result<(Domain<'n>, Vec<Column>)> {
+        let (mut outside, mut keys, mut further) = (Vec::new(), Vec::new(), Vec::new());
+        for reference in query.all_out_ref_exprs() {
+            let Expr::OuterReferenceColumn(_, column) = &reference else {
+                return not_impl_err!("{reference} in a subquery");
+            };
+            outside.push(column.clone());
+            keys.push(match self.plan.schema().has_column(column) {
+                true => column.clone(),
+                // From further out: a column of the plan from there.
+                false => {
+                    let key = self.names.column();
+                    further.push(reference.alias(&key.name));
+                    key
+                }
+            });
+        }
+        if !further.is_empty() {
+            let all = all_columns(self.plan.schema()).chain(further).collect();
+            self.plan = LogicalPlan::Projection(Projection::try_new(all, self.plan().into())?);
+        }
+        Ok((Domain::new(self.names, &self.plan, outside, &keys)?, keys))
+    }
+
+    /// Adds columns of rows that are the same in `by` as the plan's in `keys`, and says which they are.
+    fn with(
+        &mut self,
+        rows: LogicalPlan,
+        by: Vec<Expr>,
+        values: Vec<Expr>,
+        keys: Vec<Column>,
+    ) -> Result<Vec<Expr>> {
+        let mut same = self.names.columns(by.len() + values.len());
+        let named = by.into_iter().chain(values).zip(&same).map(|(expr, to)| expr.alias(&to.name)).collect();
+        let rows = LogicalPlan::Projection(Projection::try_new(named, rows.into())?);
+        let values = same.split_off(keys.len());
+        self.plan = outer_join(self.plan(), rows, keys, same)?;
+        Ok(values.into_iter().map(Expr::Column).collect())
+    }
+
+    /// The rows of LATERAL queries: the plan's with those of a query for each, which are a table of that name.
+    pub(super) fn lateral(
+        mut self,
+        query: &LogicalPlan,
+        alias: Option<&TableReference>,
+        join_type: JoinType,
+        condition: Option<Expr>,
+    ) -> Result<LogicalPlan> {
+        let (domain, keys) = self.domain(query)?;
+        let rows = domain.dependent(query)?;
+        let width = query.schema().fields().len();
+        let mut columns = Vec::with_capacity(width + keys.len());
+        for (i, (table, field)) in rows.schema().iter().enumerate() {
+            let from = Column::from((table, field));
+            columns.push(match alias {
+                Some(alias) if i < width => renamed(from, &Column::new(Some(alias.clone()), field.name())),
+                _ => Expr::Column(from),
+            });
+        }
+        let rows = LogicalPlan::Projection(Projection::try_new(columns, rows.into())?);
+        let same = keys.into_iter().zip(domain.values()).map(|(key, value)| {
+            binary_expr(Expr::Column(key), Operator::IsNotDistinctFrom, Expr::Column(value.clone()))
+        });
+        let shown: Vec<_> = self.columns().chain(all_columns(rows.schema()).take(width)).collect();
+        let joined =
+            LogicalPlanBuilder::from(self.plan).join_on(rows, join_type, same.chain(condition))?.build()?;
+        Ok(LogicalPlan::Projection(Projection::try_new(shown, joined.into())?))
+    }
+}
+
+fn all_columns(schema: &DFSchema) -> impl Iterator<Item = Expr> {
+    schema.iter().map(|(table, field)| Expr::Column(Column::from((table, field))))
+}
+
+fn has_query(expr: &Expr) -> Result<bool> {
+    expr.exists(|expr| Ok(simple::is_query(expr)))
+}
+
+/// A query with a row of NULL if it has none, where the planner takes its column for one that cannot be NULL.
+fn or_null(query: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+    if query.schema().field(0).is_nullable() || simple::is_one_row(query) {
+        return Ok(None);
+    }
+    LogicalPlanBuilder::empty(true).join_on(query.clone(), JoinType::Left, [lit(true)])?.build().map(Some)
+}
+
+/// Whether a query has a row, as a query with one value.
+fn counted(query: &LogicalPlan) -> Result<LogicalPlan> {
+    let rows = first_row(LogicalPlanBuilder::from(query.clone()))?;
+    LogicalPlanBuilder::from(rows)
+        .aggregate(Vec::<Expr>::new(), [count(lit(1)).alias("rows")])?
+        .project([col("rows").gt(lit(0i64)).alias("is_there")])?
+        .build()
+}

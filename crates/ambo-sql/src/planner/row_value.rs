@@ -1,0 +1,123 @@
+//! Comparisons of rows, `(a, b) > (1, 2)`, as comparisons of their values (SQL:2016 part 2, 8.2).
+//!
+//! | rows | values |
+//! |---|---|
+//! | `(a, b) = (c, d)` | `a = c AND b = d` |
+//! | `(a, b) < (c, d)` | `a <= c AND (a < c OR a = c AND b < d)` |
+//! | `(a, b) IN ((c, d), …)` | `(a = c AND b = d) OR …` |
+//! | `(a, b) IN (SELECT c, d …)` | whether such a row exists; else NULL, if there is one of which it is not known |
+//!
+//! The planner compares them as structures, which is another thing with NULL and takes no index.
+
+use datafusion::sql::sqlparser::{
+    ast::{self, BinaryOperator as Op, CaseWhen, Expr, Value, helpers::attached_token::AttachedToken},
+    parser::Parser,
+};
+
+use crate::parse::DIALECT;
+
+/// The same without rows; `None` if there are none.
+pub(super) fn by_values(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::BinaryOp { left, op, right } => {
+            let (left, right) = (row(left)?, row(right)?);
+            (left.len() == right.len()).then(|| compared(left, op, right))?
+        }
+        Expr::InList { expr, list, negated } => {
+            let wanted = row(expr)?;
+            let equal = |one: &Expr| {
+                let one = row(one).filter(|one| one.len() == wanted.len())?;
+                compared(wanted, &Op::Eq, one)
+            };
+            let any = list.iter().map(equal).collect::<Option<Vec<_>>>()?.into_iter().reduce(or)?;
+            Some(negate(any, *negated))
+        }
+        Expr::InSubquery { expr, subquery, negated } => {
+            Some(negate(in_query(row(expr)?, subquery)?, *negated))
+        }
+        _ => None,
+    }
+}
+
+fn row(expr: &Expr) -> Option<&[Expr]> {
+    match expr {
+        Expr::Tuple(values) if values.len() > 1 => Some(values),
+        Expr::Nested(inner) => row(inner),
+        _ => None,
+    }
+}
+
+fn compared(left: &[Expr], op: &Op, right: &[Expr]) -> Option<Expr> {
+    let pair = |op: &Op, (left, right): (&Expr, &Expr)| binary(left.clone(), op.clone(), right.clone());
+    let pairs = || left.iter().zip(right);
+    match op {
+        Op::Eq => pairs().map(|both| pair(&Op::Eq, both)).reduce(and),
+        Op::NotEq => pairs().map(|both| pair(&Op::NotEq, both)).reduce(or),
+        Op::Lt | Op::Gt | Op::LtEq | Op::GtEq => {
+            let (strict, loose) = match op {
+                Op::Lt | Op::LtEq => (Op::Lt, Op::LtEq),
+                _ => (Op::Gt, Op::GtEq),
+            };
+            let mut pairs = pairs().rev();
+            let last = pair(op, pairs.next()?);
+            let all = pairs.fold(last, |rest, both| {
+                let tie = and(pair(&Op::Eq, both), rest);
+                // Says no more than the rest, in a form that finds rows by the first column.
+                and(pair(&loose, both), or(pair(&strict, both), tie))
+            });
+            Some(all)
+        }
+        _ => None,
+    }
+}
+
+/// The names of a row's values in the query that is looked through.
+fn name(nth: usize) -> String {
+    format!("__row_{nth}")
+}
+
+fn in_query(wanted: &[Expr], query: &ast::Query) -> Option<Expr> {
+    let names: Vec<_> = (0..wanted.len()).map(name).collect();
+    let values: Vec<_> = names.iter().map(|name| Expr::Identifier(ast::Ident::new(name))).collect();
+    let equal = compared(&values, &Op::Eq, wanted)?;
+    let exists = |condition: Expr| {
+        let text = format!("EXISTS (SELECT 1 FROM (SELECT 1) AS __rows ({}) WHERE TRUE)", names.join(", "));
+        let mut exists = Parser::new(&DIALECT).try_with_sql(&text).ok()?.parse_expr().ok()?;
+        let Expr::Exists { subquery, .. } = &mut exists else { return None };
+        let ast::SetExpr::Select(select) = subquery.body.as_mut() else { return None };
+        let ast::TableFactor::Derived { subquery: rows, .. } = &mut select.from[0].relation else {
+            return None;
+        };
+        **rows = query.clone();
+        select.selection = Some(condition);
+        Some(exists)
+    };
+    let unknown = Expr::IsNull(Box::new(Expr::Nested(Box::new(equal.clone()))));
+    Some(Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![
+            CaseWhen { condition: exists(equal)?, result: Expr::value(Value::Boolean(true)) },
+            CaseWhen { condition: exists(unknown)?, result: Expr::value(Value::Null) },
+        ],
+        else_result: Some(Box::new(Expr::value(Value::Boolean(false)))),
+    })
+}
+
+fn binary(left: Expr, op: Op, right: Expr) -> Expr {
+    Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }))
+}
+
+fn and(left: Expr, right: Expr) -> Expr {
+    binary(left, Op::And, right)
+}
+
+fn or(left: Expr, right: Expr) -> Expr {
+    binary(left, Op::Or, right)
+}
+
+fn negate(expr: Expr, is_negated: bool) -> Expr {
+    let expr = Expr::Nested(Box::new(expr));
+    if is_negated { Expr::UnaryOp { op: ast::UnaryOperator::Not, expr: Box::new(expr) } } else { expr }
+}
