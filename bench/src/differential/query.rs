@@ -314,7 +314,9 @@ impl<'r> Generator<'r> {
         };
         if self.one_in(5) {
             let (rows, first) = (self.random.below(4), self.random.below(3));
-            query = format!("{query} order by 1 nulls first limit {rows} offset {first}");
+            // In a query of its own: SQLite takes DISTINCT for needless in EXISTS and IN, LIMIT or not.
+            query =
+                format!("select * from ({query}) as v order by 1 nulls first limit {rows} offset {first}");
         }
         self.nested -= 1;
         query

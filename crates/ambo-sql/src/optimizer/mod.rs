@@ -6,7 +6,7 @@
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
 //! | `outer_side` | what is constant on one side of an outer join is taken for constant behind it |
-//! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others |
+//! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
 //! | `unique_names` | filters find another column of their name |
 //! | `cooperative` | some joins cannot be interrupted |
 //!
@@ -34,6 +34,7 @@ pub(crate) use subquery::Subqueries;
 
 use barrier::Barriers;
 use cooperative::CooperativeJoins;
+use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use null_equality::WithoutNullKeys;
 use outer_side::OuterSides;
 use unique_names::WithUniqueNames;
@@ -46,6 +47,8 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 pub(crate) fn logical_rules() -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::new();
     for rule in Optimizer::new().rules {
+        let looks_at_keys = LOOK_AT_KEYS.contains(&rule.name());
+        let rule = if looks_at_keys { Arc::new(WithoutKeys(rule)) } else { rule };
         match rule.name() {
             "push_down_filter" => rules.extend([Arc::new(Barriers) as Rule, rule, Arc::new(JoinOrder)]),
             "eliminate_cross_join" => rules.push(Arc::new(WithoutNullKeys { rule, is_deep: true })),
@@ -87,6 +90,11 @@ mod tests {
         let guarded =
             logical_rules().iter().filter(|rule| format!("{rule:?}").starts_with("WithoutNullKeys")).count();
         assert_eq!(guarded, 2);
+        for looks in LOOK_AT_KEYS {
+            let guarded =
+                |rule: &&Rule| rule.name() == looks && format!("{rule:?}").starts_with("WithoutKeys");
+            assert!(logical_rules().iter().any(|rule| guarded(&rule)), "{looks}");
+        }
         let pushing = |rule: &&PhysicalRule| rule.name().starts_with("FilterPushdown");
         let guarded = |rule: &&PhysicalRule| format!("{rule:?}").starts_with("WithUniqueNames");
         let rules = physical_rules();

@@ -128,9 +128,10 @@ impl Domain<'_> {
             return not_impl_err!("columns from outside of a subquery with ROLLUP, CUBE or GROUPING SETS");
         }
         let input = self.dependent(&aggregate.input)?;
-        let groups = aggregate.group_expr.len();
+        let group_exprs = each_once(&aggregate.group_expr);
+        let groups = group_exprs.len();
         let mut by = Vec::with_capacity(groups + self.columns.len());
-        for group in &aggregate.group_expr {
+        for group in &group_exprs {
             let inside = self.inside(group.clone())?;
             // A group of a column from outside is not to be called as the domain's.
             by.push(if inside == *group { inside } else { inside.alias(self.names.column().name) });
@@ -374,6 +375,17 @@ fn of_nothing(aggregate: &Expr, data_type: &DataType) -> Result<Option<Expr>> {
         }
         other => not_impl_err!("columns from outside of a subquery with {other}"),
     }
+}
+
+/// Groups without those that stand twice, which are one column of the result.
+pub(super) fn each_once(groups: &[Expr]) -> Vec<Expr> {
+    let mut once: Vec<Expr> = Vec::with_capacity(groups.len());
+    for group in groups {
+        if !once.contains(group) {
+            once.push(group.clone());
+        }
+    }
+    once
 }
 
 /// All pairs of rows.

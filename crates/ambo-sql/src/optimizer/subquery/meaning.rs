@@ -123,7 +123,8 @@ impl Meaning<'_> {
         if let Some((of, is_not)) = any_of(&expr)? {
             return match (is_not != is_negated, expr) {
                 (true, _) => self.is_none(&of),
-                (false, Expr::InSubquery(is_in)) if simple::is_filter(&of.query, self.schema)? => {
+                // With columns from outside, the planner fails where the query has constants for its rows.
+                (false, Expr::InSubquery(is_in)) if !simple::is_correlated(&of.query) => {
                     let subquery = subquery(self.named(of.query)?);
                     Ok(Expr::InSubquery(InSubquery { negated: false, subquery, ..is_in }))
                 }

@@ -16,6 +16,7 @@ use datafusion::{
 };
 
 use super::{
+    dependent::each_once,
     names::Names,
     rows::{Place, Rows},
     simple::is_query,
@@ -48,7 +49,7 @@ pub(super) fn unnested(node: LogicalPlan, names: &Names) -> Result<Transformed<L
         LogicalPlan::Aggregate(aggregate) => {
             let schema = aggregate.schema.clone();
             let mut rows = Rows::new(Arc::unwrap_or_clone(aggregate.input), names);
-            let groups = replaced(aggregate.group_expr, &mut rows, Place::Elsewhere)?;
+            let groups = replaced(each_once(&aggregate.group_expr), &mut rows, Place::Elsewhere)?;
             let values = replaced(aggregate.aggr_expr, &mut rows, Place::Elsewhere)?;
             let grouped = LogicalPlan::Aggregate(Aggregate::try_new(rows.plan().into(), groups, values)?);
             let columns = columns(&grouped, 0..grouped.schema().fields().len());
