@@ -156,7 +156,8 @@ impl Domain<'_> {
         }
         let named = LogicalPlan::Projection(Projection::try_new(named, Arc::new(grouped))?);
         let (keys, found) = columns.split_at(self.columns.len());
-        let all = outer_join(self.rows.clone(), named, self.values().cloned().collect(), keys.to_vec())?;
+        let by = self.values().cloned().collect();
+        let all = outer_join(self.rows.clone(), named, by, keys.to_vec(), NullEquality::NullEqualsNull)?;
         let mut exprs = Vec::with_capacity(values.len());
         for ((value, found), field) in values.iter().zip(found).zip(schema.fields()) {
             let found = Expr::Column(found.clone());
@@ -393,14 +394,13 @@ pub(super) fn cross(left: LogicalPlan, right: LogicalPlan) -> Result<LogicalPlan
     LogicalPlanBuilder::from(left).cross_join(right)?.build()
 }
 
-/// All rows of a plan, with those of another where columns are the same or both NULL.
+/// All rows of a plan, with those of another where columns are the same.
 pub(super) fn outer_join(
     left: LogicalPlan,
     right: LogicalPlan,
     keys: Vec<Column>,
     same: Vec<Column>,
+    nulls: NullEquality,
 ) -> Result<LogicalPlan> {
-    LogicalPlanBuilder::from(left)
-        .join_detailed(right, JoinType::Left, (keys, same), None, NullEquality::NullEqualsNull)?
-        .build()
+    LogicalPlanBuilder::from(left).join_detailed(right, JoinType::Left, (keys, same), None, nulls)?.build()
 }

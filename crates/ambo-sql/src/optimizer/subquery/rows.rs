@@ -2,13 +2,16 @@
 
 use datafusion::{
     common::{
-        Column, DFSchema, Result, TableReference, not_impl_err,
+        Column, DFSchema, NullEquality, Result, TableReference, not_impl_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
-    functions_aggregate::{count::count, first_last::first_value},
+    functions_aggregate::{count::count, first_last::first_value, min_max::max},
     logical_expr::{
-        Aggregate, Distinct, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, Projection,
-        binary_expr, col, expr::Exists, lit,
+        Aggregate, Distinct, Expr, ExprSchemable, Filter, JoinType, LogicalPlan, LogicalPlanBuilder,
+        Operator, Projection, binary_expr, col,
+        expr::Exists,
+        lit,
+        utils::{conjunction, split_conjunction},
     },
 };
 
@@ -120,19 +123,25 @@ impl<'n> Rows<'n> {
 
     /// A column with the value of a query for each row.
     fn value(&mut self, query: &LogicalPlan) -> Result<Expr> {
+        if let Some((found, keys)) = found_by(query, self.plan.schema())? {
+            return self.one_of(found, keys, NullEquality::NullEqualsNothing);
+        }
         let (domain, keys) = self.domain(query)?;
         let rows = domain.dependent(query)?;
         let value = Expr::Column(Column::from(rows.schema().qualified_field(0)));
         let by = domain.values().cloned().map(Expr::Column).collect();
         if query.max_rows().is_some_and(|rows| rows <= 1) {
-            return self.with(rows, by, vec![value], keys).map(|mut columns| columns.remove(0));
+            let columns = self.with(rows, by, vec![value], keys, NullEquality::NullEqualsNull)?;
+            return Ok(columns[0].clone());
         }
-        let values = vec![first_value(value, Vec::new()), count(lit(1))];
-        let grouped = LogicalPlan::Aggregate(Aggregate::try_new(rows.into(), by, values)?);
-        let column = |i: usize| Expr::Column(Column::from(grouped.schema().qualified_field(i)));
-        let by: Vec<_> = (0..keys.len()).map(column).collect();
-        let values = vec![column(keys.len()), column(keys.len() + 1)];
-        let columns = self.with(grouped, by, values, keys)?;
+        self.one_of(counted_by(rows, by, value)?, keys, NullEquality::NullEqualsNull)
+    }
+
+    /// The value of rows that [`counted_by`] made, for each row.
+    fn one_of(&mut self, counted: LogicalPlan, keys: Vec<Column>, nulls: NullEquality) -> Result<Expr> {
+        let mut by: Vec<_> = all_columns(counted.schema()).collect();
+        let values = by.split_off(keys.len());
+        let columns = self.with(counted, by, values, keys, nulls)?;
         Ok(only_one(columns[0].clone(), columns[1].clone()))
     }
 
@@ -143,7 +152,7 @@ impl<'n> Rows<'n> {
         let by: Vec<_> = domain.values().cloned().map(Expr::Column).collect();
         let found = Projection::try_new(by.clone(), rows.into())?;
         let found = LogicalPlan::Distinct(Distinct::All(LogicalPlan::Projection(found).into()));
-        let columns = self.with(found, by, vec![lit(true)], keys)?;
+        let columns = self.with(found, by, vec![lit(true)], keys, NullEquality::NullEqualsNull)?;
         Ok(columns[0].clone().is_not_null())
     }
 
@@ -172,19 +181,20 @@ impl<'n> Rows<'n> {
         Ok((Domain::new(self.names, &self.plan, outside, &keys)?, keys))
     }
 
-    /// Adds columns of rows that are the same in `by` as the plan's in `keys`, and says which they are.
+    /// Adds columns of rows whose `by` are the plan's `keys`, and says which they are.
     fn with(
         &mut self,
         rows: LogicalPlan,
         by: Vec<Expr>,
         values: Vec<Expr>,
         keys: Vec<Column>,
+        nulls: NullEquality,
     ) -> Result<Vec<Expr>> {
         let mut same = self.names.columns(by.len() + values.len());
         let named = by.into_iter().chain(values).zip(&same).map(|(expr, to)| expr.alias(&to.name)).collect();
         let rows = LogicalPlan::Projection(Projection::try_new(named, rows.into())?);
         let values = same.split_off(keys.len());
-        self.plan = outer_join(self.plan(), rows, keys, same)?;
+        self.plan = outer_join(self.plan(), rows, keys, same, nulls)?;
         Ok(values.into_iter().map(Expr::Column).collect())
     }
 
@@ -215,6 +225,49 @@ impl<'n> Rows<'n> {
         let joined =
             LogicalPlanBuilder::from(self.plan).join_on(rows, join_type, same.chain(condition))?.build()?;
         Ok(LogicalPlan::Projection(Projection::try_new(shown, joined.into())?))
+    }
+}
+
+/// A value of rows by columns, and how many rows it has.
+fn counted_by(rows: LogicalPlan, by: Vec<Expr>, value: Expr) -> Result<LogicalPlan> {
+    // Of one row, the greatest value is the first one, and is found faster.
+    let one = match value.get_type(rows.schema())?.is_nested() {
+        true => first_value(value, Vec::new()),
+        false => max(value),
+    };
+    let values = vec![one, count(lit(1))];
+    Ok(LogicalPlan::Aggregate(Aggregate::try_new(rows.into(), by, values)?))
+}
+
+/// Where a query finds rows by columns that are equal to some from outside: its rows for all values of these columns, and those from outside. That
+/// needs no domain.
+fn found_by(query: &LogicalPlan, outer: &DFSchema) -> Result<Option<(LogicalPlan, Vec<Column>)>> {
+    let LogicalPlan::Projection(projection) = query else { return Ok(None) };
+    let LogicalPlan::Filter(filter) = projection.input.as_ref() else { return Ok(None) };
+    let value = projection.expr[0].clone().unalias();
+    // What may fail is not computed for rows that nobody asks for.
+    if !matches!(value, Expr::Column(_)) || simple::is_correlated(&filter.input) {
+        return Ok(None);
+    }
+    let (mut by, mut keys, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    for part in split_conjunction(&filter.predicate) {
+        match simple::equality(part) {
+            _ if !part.contains_outer() => rest.push(part.clone()),
+            Some((column, Expr::OuterReferenceColumn(_, key))) if outer.has_column(key) => {
+                by.push(Expr::Column(column.clone()));
+                keys.push(key.clone());
+            }
+            _ => return Ok(None),
+        }
+    }
+    let mut rows = filter.input.as_ref().clone();
+    if let Some(rest) = conjunction(rest) {
+        rows = LogicalPlan::Filter(Filter::try_new(rest, rows.into())?);
+    }
+    let is_once = by.iter().enumerate().all(|(i, column)| !by[..i].contains(column));
+    match is_once {
+        true => Ok(Some((counted_by(rows, by, value)?, keys))),
+        false => Ok(None),
     }
 }
 

@@ -2,7 +2,7 @@
 //! and have their columns under the same names there (not so above a query in FROM).
 
 use datafusion::{
-    common::{DFSchema, Result, tree_node::TreeNode},
+    common::{Column, DFSchema, Result, tree_node::TreeNode},
     logical_expr::{
         Aggregate, BinaryExpr, Distinct, Expr, JoinType, LogicalPlan, Operator, utils::split_conjunction,
     },
@@ -62,7 +62,7 @@ fn passes(plan: &LogicalPlan, is_below_aggregate: bool) -> Result<bool> {
         LogicalPlan::Filter(filter) => {
             for part in split_conjunction(&filter.predicate) {
                 let has_query = part.exists(|expr| Ok(is_query(expr)))?;
-                if !is_inner(part) && (has_query || is_below_aggregate && !is_equality(part)) {
+                if !is_inner(part) && (has_query || is_below_aggregate && equality(part).is_none()) {
                     return Ok(false);
                 }
             }
@@ -84,12 +84,15 @@ fn passes(plan: &LogicalPlan, is_below_aggregate: bool) -> Result<bool> {
     })
 }
 
-/// `column = what is the same for all rows`.
-fn is_equality(condition: &Expr) -> bool {
-    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = condition else { return false };
-    let is_outer = |expr: &Expr| expr.column_refs().is_empty();
-    matches!(left.as_ref(), Expr::Column(_)) && is_outer(right)
-        || matches!(right.as_ref(), Expr::Column(_)) && is_outer(left)
+/// `column = what is the same for all rows`: the column, and the other side.
+pub(super) fn equality(condition: &Expr) -> Option<(&Column, &Expr)> {
+    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = condition else { return None };
+    match (left.as_ref(), right.as_ref()) {
+        (Expr::Column(column), other) | (other, Expr::Column(column)) if other.column_refs().is_empty() => {
+            Some((column, other))
+        }
+        _ => None,
+    }
 }
 
 fn is_inner(expr: &Expr) -> bool {
