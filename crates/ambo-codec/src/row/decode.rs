@@ -107,6 +107,39 @@ impl RowSpec {
         Ok(())
     }
 
+    /// Gives the values of a projection, made by this spec, to `put` by their places in it, in the order of the columns. Ends with the
+    /// first error, that of `put` too.
+    #[inline]
+    pub fn visit_projection<'a>(
+        &'a self,
+        projection: &Projection,
+        row: &'a [u8],
+        mut put: impl FnMut(usize, ValueRef<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let mut cursor = Cursor::open(row)?;
+        // Where the field is that was read last: a column may be asked for again.
+        let mut last = (0, 0);
+        for &(column, place) in &projection.columns {
+            if column >= cursor.count {
+                put(place, self.missing_value(column, row.len())?)?;
+                continue;
+            }
+            if column < cursor.index {
+                (cursor.index, cursor.at) = last;
+            }
+            cursor.skip_to(column)?;
+            last = (cursor.index, cursor.at);
+            let mut result = Ok(());
+            let code = cursor.code();
+            cursor.at = field::read_to(&self.columns[column], code, row, cursor.at, |value| {
+                result = put(place, value);
+            })?;
+            cursor.index += 1;
+            result?;
+        }
+        Ok(())
+    }
+
     fn missing_value(&self, column: usize, at: usize) -> Result<ValueRef<'_>> {
         self.missing(column).ok_or(Error::malformed(at, "a row without a field that has no default"))
     }
