@@ -55,7 +55,10 @@ impl RowSpec {
                 out.push(ValueRef::Null);
                 continue;
             }
-            cursor.at = field::read_to(column, cursor.code(), row, cursor.at, |value| out.push(value))?;
+            cursor.at = field::read_to(column, cursor.code(), row, cursor.at, |value| {
+                out.push(value);
+                Ok(())
+            })?;
         }
         cursor.index = stored.len();
         cursor.expect_end()?;
@@ -129,13 +132,9 @@ impl RowSpec {
             }
             cursor.skip_to(column)?;
             last = (cursor.index, cursor.at);
-            let mut result = Ok(());
-            let code = cursor.code();
-            cursor.at = field::read_to(&self.columns[column], code, row, cursor.at, |value| {
-                result = put(place, value);
-            })?;
+            let (column, code) = (&self.columns[column], cursor.code());
+            cursor.at = field::read_to(column, code, row, cursor.at, |value| put(place, value))?;
             cursor.index += 1;
-            result?;
         }
         Ok(())
     }

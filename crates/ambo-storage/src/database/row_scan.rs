@@ -9,6 +9,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use ambo_codec::KeyRange;
 use parking_lot::Mutex;
 
 use super::{
@@ -17,6 +18,7 @@ use super::{
     cuts::{KeyBounds, cuts, part_rows, rows_about},
     engine::Engine,
     find::{FoundRows, Source},
+    path::key_range,
     scan::{ScanPlan, stored_filters, stored_place},
     snapshot::Snapshot,
     walk::{Layers, Walk, Walked},
@@ -197,8 +199,26 @@ impl RowScan {
         let Rows::Range { layers, .. } = &self.source else { unreachable!("asked of ranges only") };
         let filters: Vec<_> = self.filters.iter().chain(more).cloned().collect();
         let reader = RowReader::new(&self.schema, &self.columns, &filters)?;
-        let walk = Walk::new(layers, lower, upper, reader.needs_keys())?;
-        Ok(UnitRows { scan: self.clone(), reader, walk: UnitWalk::Range(Some(Box::new(walk))) })
+        // What is asked of the key later may leave less of the range.
+        let left = self.key_range(more)?;
+        let lower = left.as_ref().map_or(lower, |left| lower.max(&left.lower));
+        let left_upper = left.as_ref().and_then(|left| left.upper.as_deref());
+        let upper = upper.into_iter().chain(left_upper).min();
+        let walk = match upper.is_some_and(|upper| lower >= upper) {
+            true => None,
+            false => Some(Box::new(Walk::new(layers, lower, upper, reader.needs_keys())?)),
+        };
+        Ok(UnitRows { scan: self.clone(), reader, walk: UnitWalk::Range(walk) })
+    }
+
+    /// The keys of rows that answer filters of stored columns with yes, if that are not all.
+    fn key_range(&self, filters: &[Filter]) -> Result<Option<KeyRange>> {
+        let definition = self.snapshot.catalog().table(self.table).expect("the table is there");
+        let of_key = |filter: &Filter| {
+            let column = *definition.key.get(filter.column)?;
+            Some(Filter { column, test: filter.test.clone() })
+        };
+        key_range(definition, &filters.iter().filter_map(of_key).collect::<Vec<_>>())
     }
 
     /// The value of a row that is out of line.
