@@ -5,6 +5,7 @@
 
 mod bank;
 mod points;
+mod scans;
 mod tpch;
 
 use ambo::Sync;
@@ -32,6 +33,7 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
     match name {
         "points" => points::run(sheet),
         "bank" => bank::run(sheet),
+        "scans" => scans::run(sheet),
         _ => tpch::run(sheet),
     }
 }

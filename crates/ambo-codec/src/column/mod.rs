@@ -53,6 +53,7 @@ mod runs;
 mod section;
 mod simd;
 pub mod text;
+mod value_test;
 mod wide;
 
 pub use block::{Block, Codes, Element};
@@ -64,6 +65,7 @@ pub use mask::{BitsView, Mask};
 pub use native::Native;
 pub use numbers::Sum;
 pub use predicate::{Compare, Predicate};
+pub use value_test::ValueTest;
 
 /// What an encoder is to spare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

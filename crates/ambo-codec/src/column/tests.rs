@@ -236,6 +236,11 @@ fn check<E: Element>(
         predicates.push(Predicate::Between(constant, refs[random.below(refs.len())]));
     }
     for predicate in predicates {
+        let test = ValueTest::new(predicate, kind).unwrap();
+        for value in &expected {
+            let answer = matches(predicate, value.as_ref());
+            assert_eq!(test.is_answered_by(value.as_ref()), answer, "{value}, {predicate:?}");
+        }
         for before in [&masks[1], &masks[2 + random.below(3)]] {
             let mut mask = before.clone();
             block.filter(predicate, &mut mask).unwrap();
@@ -577,10 +582,12 @@ fn check_strings(view: BytesView<'_>, valid: Option<&[bool]>, table: Option<&tex
         for predicate in predicates {
             let mut selected = mask.clone();
             block.filter(predicate, &mut selected).unwrap();
+            let test = ValueTest::new(predicate, Kind::Bytes).unwrap();
             for (row, value) in expected.iter().enumerate() {
                 // Text is compared with text: both stand for their bytes.
                 let value = value.as_ref().as_bytes().map(|bytes| std::str::from_utf8(bytes).unwrap());
                 let value = value.map_or(ValueRef::Null, ValueRef::Utf8);
+                assert_eq!(test.is_answered_by(value), matches(predicate, value), "{predicate:?}");
                 assert_eq!(selected.get(row), mask.get(row) && matches(predicate, value), "{predicate:?}");
             }
         }
@@ -670,6 +677,12 @@ fn compressed_blocks_are_bounded() {
     assert!(envelope::expand(&bytes, 1 << 20).is_err());
 }
 
+/// How many values answer with yes.
+fn answers<const N: usize>(predicate: Predicate<'_>, kind: Kind, values: [Value; N]) -> crate::Result<usize> {
+    let test = ValueTest::new(predicate, kind)?;
+    Ok(values.iter().filter(|value| test.is_answered_by(value.as_ref())).count())
+}
+
 // Keeps away a number compared with a constant of another type by anything but the exact numbers.
 #[test]
 fn constants_of_other_types() {
@@ -678,7 +691,9 @@ fn constants_of_other_types() {
     let block = Block::parse(&bytes, Kind::I16, 4).unwrap();
     let count = |predicate| {
         let mut mask = Mask::all(4);
-        block.filter(predicate, &mut mask).map(|()| mask.count())
+        let count = block.filter(predicate, &mut mask).map(|()| mask.count());
+        assert_eq!(answers(predicate, Kind::I16, [-5i16, 0, 3, 4].map(Value::from)), count);
+        count
     };
     assert_eq!(count(Predicate::Compare(Compare::Less, ValueRef::I64(1 << 40))), Ok(4));
     assert_eq!(count(Predicate::Compare(Compare::Equal, ValueRef::I64(65_536 + 3))), Ok(0));
@@ -694,7 +709,11 @@ fn constants_of_other_types() {
     let block = Block::parse(&bytes, Kind::F32, 3).unwrap();
     let count = |compare, constant| {
         let mut mask = Mask::all(3);
-        block.filter(Predicate::Compare(compare, constant), &mut mask).map(|()| mask.count())
+        let predicate = Predicate::Compare(compare, constant);
+        let count = block.filter(predicate, &mut mask).map(|()| mask.count());
+        let values = [0.1, 16_777_216.0, f32::INFINITY].map(Value::F32);
+        assert_eq!(answers(predicate, Kind::F32, values), count);
+        count
     };
     assert_eq!(count(Compare::Equal, ValueRef::F64(0.1)), Ok(0));
     assert_eq!(count(Compare::Greater, ValueRef::F64(0.1)), Ok(3));

@@ -36,6 +36,39 @@ impl KeySpec {
         reader.expect_end()
     }
 
+    /// Gives the values of some columns of a key, called by their places in ascending order, to `put`: the value of `columns[i]` with `i`. What is behind the
+    /// last of them is not looked at. `scratch` is overwritten. Ends with the first error, that of `put` too.
+    #[inline]
+    pub fn visit_columns(
+        &self,
+        key: &[u8],
+        columns: &[usize],
+        scratch: &mut Vec<u8>,
+        mut put: impl FnMut(usize, ValueRef<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut at, mut next) = (0, 0);
+        for (index, &column) in columns.iter().enumerate() {
+            let mut reader = Reader { key, at };
+            while next < column {
+                reader.skip(self.layouts[next])?;
+                next += 1;
+            }
+            at = reader.at;
+            let layout = self.layouts[column];
+            if layout.ty.is_variable() && !layout.raw {
+                scratch.clear();
+                reader.unescape(layout, scratch)?;
+            }
+            let mut reader = Reader { key, at };
+            put(index, reader.value(layout, &mut &scratch[..])?)?;
+            // A column may be asked for again: then the next begins where this one did.
+            if columns.get(index + 1) != Some(&column) {
+                (at, next) = (reader.at, column + 1);
+            }
+        }
+        Ok(())
+    }
+
     /// The length in bytes of the first `columns` columns of a key, for instance to compare keys by them.
     pub fn prefix_len(&self, key: &[u8], columns: usize) -> Result<usize> {
         let mut reader = Reader { key, at: 0 };

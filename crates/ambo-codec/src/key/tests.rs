@@ -84,6 +84,23 @@ proptest! {
         prop_assert!(key.starts_with(&prefix));
     }
 
+    // Keeps away a column that is read as another when only some of a key are asked for.
+    #[test]
+    fn some_columns_are_those_of_all(
+        (spec, values, _, _) in any_pair(), times in prop::collection::vec(0usize..3, 4),
+    ) {
+        let key = encoded(&spec, &values);
+        let columns: Vec<usize> = (0..values.len()).flat_map(|column| vec![column; times[column]]).collect();
+        let (mut scratch, mut read) = (vec![1], Vec::new());
+        let put = |index: usize, value: ValueRef<'_>| {
+            assert_eq!(index, read.len());
+            read.push(value.to_value());
+            Ok(())
+        };
+        spec.visit_columns(&key, &columns, &mut scratch, put).unwrap();
+        prop_assert_eq!(read, columns.iter().map(|column| values[*column].clone()).collect::<Vec<_>>());
+    }
+
     // Keeps away ranges that miss a key or catch a neighbour.
     #[test]
     fn prefix_range_is_exact((spec, left, right, columns) in any_pair()) {

@@ -55,7 +55,10 @@ impl RowSpec {
                 out.push(ValueRef::Null);
                 continue;
             }
-            cursor.at = field::read_to(column, cursor.code(), row, cursor.at, |value| out.push(value))?;
+            cursor.at = field::read_to(column, cursor.code(), row, cursor.at, |value| {
+                out.push(value);
+                Ok(())
+            })?;
         }
         cursor.index = stored.len();
         cursor.expect_end()?;
@@ -103,6 +106,35 @@ impl RowSpec {
             };
             out[start + place] = value;
             last = Some((column, value));
+        }
+        Ok(())
+    }
+
+    /// Gives the values of a projection, made by this spec, to `put` by their places in it, in the order of the columns. Ends with the
+    /// first error, that of `put` too.
+    #[inline]
+    pub fn visit_projection<'a>(
+        &'a self,
+        projection: &Projection,
+        row: &'a [u8],
+        mut put: impl FnMut(usize, ValueRef<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let mut cursor = Cursor::open(row)?;
+        // Where the field is that was read last: a column may be asked for again.
+        let mut last = (0, 0);
+        for &(column, place) in &projection.columns {
+            if column >= cursor.count {
+                put(place, self.missing_value(column, row.len())?)?;
+                continue;
+            }
+            if column < cursor.index {
+                (cursor.index, cursor.at) = last;
+            }
+            cursor.skip_to(column)?;
+            last = (cursor.index, cursor.at);
+            let (column, code) = (&self.columns[column], cursor.code());
+            cursor.at = field::read_to(column, code, row, cursor.at, |value| put(place, value))?;
+            cursor.index += 1;
         }
         Ok(())
     }

@@ -76,7 +76,10 @@ pub(super) fn read<'a>(
     at: usize,
 ) -> Result<(ValueRef<'a>, usize)> {
     let mut value = ValueRef::Null;
-    let end = read_to(column, code, row, at, |read| value = read)?;
+    let end = read_to(column, code, row, at, |read| {
+        value = read;
+        Ok(())
+    })?;
     Ok((value, end))
 }
 
@@ -90,32 +93,32 @@ pub(super) fn read_to<'a>(
     code: u8,
     row: &'a [u8],
     at: usize,
-    put: impl FnOnce(ValueRef<'a>),
+    put: impl FnOnce(ValueRef<'a>) -> Result<()>,
 ) -> Result<usize> {
     if matches!(code, PADDING | NULL | DEFAULT) {
-        put(special(column, code, at)?);
+        put(special(column, code, at)?)?;
         return Ok(at);
     }
     match column.ty {
         Type::Utf8 => {
             let (bytes, end) = read_bytes(row, at, code)?;
             let text = str::from_utf8(bytes);
-            put(ValueRef::Utf8(text.map_err(|_| Error::malformed(at, "a text that is not UTF-8"))?));
+            put(ValueRef::Utf8(text.map_err(|_| Error::malformed(at, "a text that is not UTF-8"))?))?;
             return Ok(end);
         }
         Type::Binary => {
             let (bytes, end) = read_bytes(row, at, code)?;
-            put(ValueRef::Binary(bytes));
+            put(ValueRef::Binary(bytes))?;
             return Ok(end);
         }
         Type::Decimal128 { precision, scale } => {
             let (value, end) = decimal(precision, scale, code, row, at)?;
-            put(value);
+            put(value)?;
             return Ok(end);
         }
         Type::F64 if code == SHORT => {
             let (value, end) = digits(row, at)?;
-            put(ValueRef::F64(value));
+            put(ValueRef::F64(value))?;
             return Ok(end);
         }
         _ => {}
@@ -126,7 +129,7 @@ pub(super) fn read_to<'a>(
     }
     let payload = load(row, at, width)?;
     match number(column.ty, code, payload, put) {
-        Some(()) => Ok(at + width),
+        Some(put) => put.map(|()| at + width),
         None => Err(Error::malformed(at, "a code or number that its column's type does not have")),
     }
 }
@@ -144,10 +147,15 @@ fn special(column: &RowColumn, code: u8, at: usize) -> Result<ValueRef<'_>> {
 
 /// Gives a number to `put`, unless the type does not have it.
 #[inline]
-fn number<'a>(ty: Type, code: u8, payload: u64, put: impl FnOnce(ValueRef<'a>)) -> Option<()> {
+fn number<'a>(
+    ty: Type,
+    code: u8,
+    payload: u64,
+    put: impl FnOnce(ValueRef<'a>) -> Result<()>,
+) -> Option<Result<()>> {
     let signed = || unpack_signed(code, payload);
     let unsigned = || unpack_unsigned(code, payload);
-    match ty {
+    Some(match ty {
         Type::Bool => put(ValueRef::Bool(match code {
             ZERO => false,
             ONE => true,
@@ -167,8 +175,7 @@ fn number<'a>(ty: Type, code: u8, payload: u64, put: impl FnOnce(ValueRef<'a>)) 
         Type::Time64 => put(ValueRef::Time64(unpack_time(code, payload)?)),
         Type::Timestamp => put(ValueRef::Timestamp(unpack_timestamp(code, payload)?)),
         Type::Decimal128 { .. } | Type::Utf8 | Type::Binary => return None,
-    }
-    Some(())
+    })
 }
 
 /// A double of few digits.

@@ -101,6 +101,14 @@ proptest! {
         spec.decode_projection(&projection, &row, &mut out).unwrap();
         let wanted = columns.iter().map(|column| values[*column].as_ref());
         prop_assert_eq!(&out[1..], &wanted.collect::<Vec<_>>()[..]);
+        let mut visited = vec![None; columns.len()];
+        let put = |place: usize, value| {
+            visited[place] = Some(value);
+            Ok(())
+        };
+        spec.visit_projection(&projection, &row, put).unwrap();
+        let visited: Vec<_> = visited.into_iter().map(Option::unwrap).collect();
+        prop_assert_eq!(&visited[..], &out[1..]);
     }
 
     // Keeps away an ADD COLUMN that needs its table rewritten.

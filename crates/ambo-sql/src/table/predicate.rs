@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ambo::{
     Test,
-    arrow::{Batches, Unit, UnitFilter},
+    arrow::{Unit, UnitFilter},
 };
 use arrow::{
     array::{Array, AsArray, BooleanArray, RecordBatch},
@@ -38,6 +38,9 @@ use crate::error::outer;
 const WORTH_IT: f64 = 0.8;
 /// Rows after which a filter is known.
 const TRIED: usize = 1 << 16;
+
+/// Makes a question about the column at a place one of the storage, if that answers it.
+pub(super) type Ask<'s> = dyn Fn(usize, Test) -> Option<UnitFilter> + 's;
 
 /// A condition over the columns that a scan reads.
 #[derive(Clone, Debug)]
@@ -92,10 +95,10 @@ impl Predicates {
     }
 
     /// What is asked of a unit before anything of it is decoded.
-    pub(super) fn filters(&mut self, batches: &Batches) -> Result<Vec<UnitFilter>> {
+    pub(super) fn filters(&mut self, ask: &Ask<'_>) -> Result<Vec<UnitFilter>> {
         let mut filters = Vec::new();
         for dynamic in &mut self.dynamic {
-            dynamic.refresh(&self.schema, Some(batches))?;
+            dynamic.refresh(&self.schema, Some(ask))?;
             filters.extend(dynamic.filters.iter().cloned());
         }
         Ok(filters)
@@ -114,7 +117,7 @@ impl Predicates {
         Ok(true)
     }
 
-    /// The rows of a batch that fit.
+    /// The rows of a batch of a unit that fit. What has changed since the unit was begun is asked here.
     pub(super) fn filtered(&mut self, mut batch: RecordBatch) -> Result<RecordBatch> {
         for dynamic in &mut self.dynamic {
             dynamic.refresh(&self.schema, None)?;
@@ -135,7 +138,9 @@ struct Dynamic {
     expr: Arc<dyn PhysicalExpr>,
     /// Which of its changes the parts are of.
     generation: Option<u64>,
-    /// Its parts that are asked of encoded blocks.
+    /// Whether the storage was asked what it can.
+    is_asked: bool,
+    /// Its parts that storages answer.
     filters: Vec<UnitFilter>,
     /// Its other parts.
     checks: Vec<Check>,
@@ -143,23 +148,24 @@ struct Dynamic {
 
 impl Dynamic {
     fn new(expr: Arc<dyn PhysicalExpr>) -> Self {
-        Self { expr, generation: None, filters: Vec::new(), checks: Vec::new() }
+        Self { expr, generation: None, is_asked: false, filters: Vec::new(), checks: Vec::new() }
     }
 
-    /// Takes over what has changed. Without `batches` all parts are checks.
-    fn refresh(&mut self, schema: &SchemaRef, batches: Option<&Batches>) -> Result<()> {
+    /// Takes over what has changed. With nobody to ask all parts are checks.
+    fn refresh(&mut self, schema: &SchemaRef, ask: Option<&Ask<'_>>) -> Result<()> {
         let generation = snapshot_generation(&self.expr);
-        if self.generation == Some(generation) {
+        if self.generation == Some(generation) && (self.is_asked || ask.is_none()) {
             return Ok(());
         }
+        self.is_asked = ask.is_some();
         let now = snapshot_physical_expr(self.expr.clone())?;
         (self.filters, self.checks) = (Vec::new(), Vec::new());
         for part in split_conjunction(&now) {
             if is_true(part) {
                 continue;
             }
-            let question = question(part).zip(batches);
-            match question.and_then(|((place, test), batches)| batches.filter(place, test).ok()) {
+            let question = question(part).zip(ask);
+            match question.and_then(|((place, test), ask)| ask(place, test)) {
                 Some(filter) => self.filters.push(filter),
                 None => {
                     let check = Check::new(part, schema)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo::{Snapshot, Storage, Table};
+use ambo::{Snapshot, Table};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::{
@@ -150,10 +150,7 @@ impl StoredTable {
             select = select.filter(&name, test).map_err(outer)?;
         }
         let schema = Arc::new(self.schema.project(columns)?);
-        let partitions = match self.table.definition().storage {
-            Storage::Column => state.config().target_partitions(),
-            Storage::BTree | Storage::Memory => 1,
-        };
+        let partitions = state.config().target_partitions();
         Ok(Arc::new(TableScanExec::new(self, select, schema, partitions, limit)?))
     }
 }

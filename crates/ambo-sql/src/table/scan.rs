@@ -1,11 +1,14 @@
-//! The scan of a table as an operator: batches of a column table by several threads, rows of other storages by one.
+//! The scan of a table as an operator: its units are taken by several threads.
 
 use std::{
     fmt,
     sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicUsize},
 };
 
-use ambo::{Select, Snapshot, Storage, Type, arrow::Batches};
+use ambo::{
+    Select, Snapshot, Storage, Type,
+    arrow::{Batches, RowUnits},
+};
 use arrow::{compute::SortOptions, datatypes::SchemaRef};
 use datafusion::{
     common::{
@@ -31,7 +34,7 @@ use super::{
     predicate::{Predicate, Predicates},
     provider::StoredTable,
     statistics::{Figures, UNKNOWN_SHARE, statistics},
-    stream::{ScanMetrics, ScanStream, Source},
+    stream::{RowSource, ScanMetrics, ScanStream, Source},
 };
 use crate::error::outer;
 
@@ -54,8 +57,24 @@ pub(crate) struct TableScanExec {
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
     /// The scan that all partitions share.
-    batches: Arc<OnceLock<Result<Arc<Batches>, Arc<ambo::Error>>>>,
+    units: Arc<OnceLock<Result<Units, Arc<ambo::Error>>>>,
     runs: Arc<Mutex<Runs>>,
+}
+
+/// The parts of a table.
+#[derive(Clone)]
+enum Units {
+    Columns(Arc<Batches>),
+    Rows(Arc<RowUnits>),
+}
+
+impl Units {
+    fn is_in_order(&self) -> bool {
+        match self {
+            Self::Columns(batches) => batches.is_in_order(),
+            Self::Rows(rows) => rows.is_in_order(),
+        }
+    }
 }
 
 /// A plan may be run again, partition by partition. In each run the partitions take the next unit from one counter.
@@ -94,16 +113,27 @@ impl TableScanExec {
             properties: Arc::new(properties(schema.clone(), Vec::new(), partitions)),
             read: schema,
             metrics: ExecutionPlanMetricsSet::new(),
-            batches: Arc::default(),
+            units: Arc::default(),
             runs: Arc::default(),
         }
+        .in_partitions()?
         .in_order()
+    }
+
+    /// With no more partitions than rows are worth. Columns of few rows are in few units anyway.
+    fn in_partitions(self) -> Result<Self> {
+        let Units::Rows(rows) = self.units()? else { return Ok(self) };
+        let is_short = self.limit.is_some_and(|limit| limit <= BATCH_ROWS);
+        let worth = if is_short { 1 } else { rows.units_about().map_err(outer)? };
+        let partitions = self.partitions().min(worth);
+        let properties = Arc::new(properties(self.schema().clone(), Vec::new(), partitions));
+        Ok(Self { properties, ..self })
     }
 
     /// Tells the planner in which order rows come: each partition takes unit after unit, and their rows ascend.
     fn in_order(self) -> Result<Self> {
         let definition = self.select.table().definition();
-        if definition.storage != Storage::Column || !self.batches()?.is_in_order() {
+        if !self.units()?.is_in_order() {
             return Ok(self);
         }
         let options = SortOptions { descending: false, nulls_first: true };
@@ -133,10 +163,15 @@ impl TableScanExec {
         self.properties.output_partitioning().partition_count()
     }
 
-    fn batches(&self) -> Result<Arc<Batches>> {
-        let prepared = self.batches.get_or_init(|| match self.view.batches(&self.select) {
-            Ok(batches) => Ok(Arc::new(batches)),
-            Err(error) => Err(Arc::new(error)),
+    fn units(&self) -> Result<Units> {
+        let prepared = self.units.get_or_init(|| {
+            let units = match self.select.table().definition().storage {
+                Storage::Column => self.view.batches(&self.select).map(|all| Units::Columns(Arc::new(all))),
+                Storage::BTree | Storage::Memory => {
+                    self.view.row_units(&self.select).map(|all| Units::Rows(Arc::new(all)))
+                }
+            };
+            units.map_err(Arc::new)
         });
         prepared.clone().map_err(|error| outer(crate::Error::invalid(error.to_string())))
     }
@@ -185,9 +220,7 @@ impl DisplayAs for TableScanExec {
             let predicates: Vec<_> = self.predicates.iter().map(|one| one.expr.to_string()).collect();
             write!(f, ", predicates=[{}]", predicates.join(", "))?;
         }
-        if definition.storage != Storage::Column
-            && let Ok(rows) = self.view.row_batches(&self.select, 1)
-        {
+        if let Ok(Units::Rows(rows)) = self.units() {
             write!(f, ", by={}", rows.path())?;
         }
         match self.limit {
@@ -217,14 +250,12 @@ impl ExecutionPlan for TableScanExec {
     }
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let source = match self.select.table().definition().storage {
-            Storage::Column => {
-                let next = self.runs.lock().unwrap_or_else(PoisonError::into_inner).begin(partition);
-                Source::Columns { batches: self.batches()?, next }
-            }
-            Storage::BTree | Storage::Memory => {
+        let next = self.runs.lock().unwrap_or_else(PoisonError::into_inner).begin(partition);
+        let source = match self.units()? {
+            Units::Columns(batches) => Source::Columns { batches, next },
+            Units::Rows(units) => {
                 let rows = self.limit.map_or(BATCH_ROWS, |limit| limit.clamp(1, BATCH_ROWS));
-                Source::Rows(Box::new(self.view.row_batches(&self.select, rows).map_err(outer)?))
+                Source::Rows(RowSource::new(units, next, rows))
             }
         };
         let stream = ScanStream::new(

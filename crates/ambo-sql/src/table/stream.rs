@@ -1,4 +1,4 @@
-//! The batches of a scan: units of a column table that threads take one after the other, or rows of other storages.
+//! The batches of a scan: units of a table, which threads take one after the other.
 
 use std::{
     pin::Pin,
@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use ambo::arrow::{Batches, RowBatches, Unit};
+use ambo::arrow::{Batches, RowBatches, RowUnits, Unit};
 use arrow::{
     array::{ArrayRef, RecordBatch, RecordBatchOptions},
     compute::BatchCoalescer,
@@ -34,7 +34,36 @@ const EMPTY_UNITS: usize = 8;
 
 pub(super) enum Source {
     Columns { batches: Arc<Batches>, next: Arc<AtomicUsize> },
-    Rows(Box<RowBatches>),
+    Rows(RowSource),
+}
+
+/// Units of a table that is stored as rows.
+pub(super) struct RowSource {
+    units: Arc<RowUnits>,
+    next: Arc<AtomicUsize>,
+    /// Rows of a batch, at most.
+    rows: usize,
+    /// The unit that is read.
+    now: Option<Box<RowBatches>>,
+}
+
+impl RowSource {
+    pub(super) fn new(units: Arc<RowUnits>, next: Arc<AtomicUsize>, rows: usize) -> Self {
+        Self { units, next, rows, now: None }
+    }
+
+    /// Begins the next unit, if none is read; `None` behind the last.
+    fn now(&mut self, predicates: &mut Predicates) -> Result<Option<&mut RowBatches>> {
+        if self.now.is_none() {
+            let unit = self.next.fetch_add(1, Ordering::Relaxed);
+            if unit >= self.units.units().map_err(outer)? {
+                return Ok(None);
+            }
+            let filters = predicates.filters(&|place, test| self.units.filter(place, test).ok())?;
+            self.now = Some(Box::new(self.units.read(unit, self.rows, &filters).map_err(outer)?));
+        }
+        Ok(self.now.as_deref_mut())
+    }
 }
 
 /// See the module.
@@ -54,7 +83,7 @@ pub(super) struct ScanStream {
 #[derive(Clone)]
 pub(super) struct ScanMetrics {
     baseline: BaselineMetrics,
-    /// Units of a column table, of some thousand rows each, of which anything was decoded.
+    /// Units, of some thousand rows each, of which anything was decoded.
     units_read: Count,
     /// Units that bounds, indexes and filters on encoded blocks ruled out.
     units_skipped: Count,
@@ -125,7 +154,7 @@ impl ScanStream {
                 if unit >= batches.units() {
                     return Ok(Step::End);
                 }
-                let filters = self.predicates.filters(batches)?;
+                let filters = self.predicates.filters(&|place, test| batches.filter(place, test).ok())?;
                 let Some(mut unit) = batches.unit(unit, &filters).map_err(outer)? else {
                     self.metrics.skip(batches.schema().fields().len());
                     return Ok(Step::Nothing);
@@ -139,8 +168,14 @@ impl ScanStream {
                     None => Ok(Step::Nothing),
                 }
             }
-            Source::Rows(rows) => {
-                let Some(batch) = rows.next().transpose().map_err(outer)? else { return Ok(Step::End) };
+            Source::Rows(source) => {
+                let Some(rows) = source.now(&mut self.predicates)? else { return Ok(Step::End) };
+                let Some(batch) = rows.next().transpose().map_err(outer)? else {
+                    source.now = None;
+                    self.metrics.units_read.add(1);
+                    return Ok(Step::Nothing);
+                };
+                self.metrics.rows_decoded.add(batch.num_rows());
                 let batch = match self.predicates.is_empty() {
                     true => batch,
                     false => self.predicates.filtered(batch)?,

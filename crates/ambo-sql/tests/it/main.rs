@@ -14,5 +14,6 @@ mod merge;
 mod model;
 mod prepare;
 mod pushdown;
+mod row_scans;
 mod tables;
 mod update;

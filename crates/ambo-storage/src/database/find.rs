@@ -5,15 +5,13 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use ambo_codec::column::{Block, Goal, Kind, Mask, encode};
-
 use super::{
     choose::{Way, choose},
     count,
     cursor::Seek,
     index_scan::{IndexRange, IndexScan},
     path::Path,
-    scan::{ScanPlan, TableScan, stored_filters, stored_place},
+    scan::{ScanPlan, TableScan, stored_filters},
     snapshot::{Cursor, Snapshot},
     transaction::Transaction,
     value::Value,
@@ -21,7 +19,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnBuffer, ColumnSchema, Filter, WholeRow},
+    base::column::{ColumnSchema, Filter, RowReader, WholeRow},
     id::TableId,
 };
 
@@ -157,9 +155,8 @@ pub(super) enum Source {
 pub struct FoundRows<'v> {
     moment: Moment<'v>,
     table: TableId,
-    schema: ColumnSchema,
-    /// By stored columns.
-    filters: Vec<Filter>,
+    /// Asks rows whether they are meant; of no columns.
+    reader: RowReader,
     way: Way,
     /// Found and not yet taken.
     ready: VecDeque<(Vec<u8>, Vec<u8>)>,
@@ -173,25 +170,23 @@ impl<'v> FoundRows<'v> {
         let version = moment.view().version();
         version.table(table)?;
         let definition = version.catalog.table(table).expect("the table is there");
-        let schema = ColumnSchema::new(definition)?;
-        let stored = stored_filters(definition, &schema, filters)?;
         let way = choose(moment.view(), table, definition, filters)?;
-        Ok(Self { moment, table, schema, filters: stored, way, ready: VecDeque::new() })
+        Self::with_way(moment, table, filters, way)
+    }
+
+    fn with_way(moment: Moment<'v>, table: TableId, filters: &[Filter], way: Way) -> Result<Self> {
+        let definition = moment.view().version().catalog.table(table).expect("the table is there");
+        let schema = ColumnSchema::new(definition)?;
+        let reader = RowReader::new(&schema, &[], &stored_filters(definition, &schema, filters)?)?;
+        Ok(Self { moment, table, reader, way, ready: VecDeque::new() })
     }
 
     /// How rows are looked for, in words.
     pub fn path(&self) -> String {
-        let source = match &self.way {
-            Way::Scan(rows) if rows.asks_bitmaps() => return "a scan of columns with bitmap indexes".into(),
-            Way::Scan(_) => return "a scan of columns".into(),
-            Way::Rows(source) => source,
-        };
-        match source {
-            Source::Walk { lower, upper, .. } if lower.is_empty() && upper.is_none() => "all rows".into(),
-            Source::Walk { .. } => "a range of keys".into(),
-            Source::Index(scan) => format!("index \"{}\"", scan.index_name()),
-            Source::Keys(_) => "several indexes".into(),
-            Source::Several { what, .. } => what.clone(),
+        match &self.way {
+            Way::Scan(rows) if rows.asks_bitmaps() => "a scan of columns with bitmap indexes".into(),
+            Way::Scan(_) => "a scan of columns".into(),
+            Way::Rows(source) => source.describe(),
         }
     }
 
@@ -213,62 +208,37 @@ impl<'v> FoundRows<'v> {
         Ok(self.ready.pop_front())
     }
 
-    /// Values of some columns of the next rows, `rows` at most; `None` behind the last row. Columns are called by their places in the
-    /// table's definition, and the one behind them is the number that ends the keys, if something does.
-    pub fn next_columns(
-        &mut self,
-        columns: &[usize],
-        rows: usize,
-    ) -> Result<Option<(Vec<ColumnBuffer>, usize)>> {
-        let version = self.moment.view().version();
-        let definition = version.catalog.table(self.table).expect("the table is there");
-        let place = |column: &usize| {
-            let place = stored_place(definition, &self.schema, *column)?;
-            Ok((place, ColumnBuffer::new(self.schema.types()[place])))
-        };
-        let mut buffers = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
-        let mut taken = 0;
-        while taken < rows
-            && let Some((key, row)) = self.next_row()?
-        {
-            self.schema
-                .push_some(&key, &row, &mut buffers)
-                .map_err(|error| Error::Invalid(format!("a row that cannot be read: {error}")))?;
-            taken += 1;
-        }
-        Ok((taken > 0).then(|| (buffers.into_iter().map(|(_, buffer)| buffer).collect(), taken)))
-    }
-
     /// Keeps the rows of a batch that answer all filters with yes.
     fn sift(&mut self, batch: Vec<FoundRow>) -> Result<()> {
-        let wrong = |error: ambo_codec::Error| Error::Invalid(error.to_string());
-        let mut mask = Mask::all(batch.len());
-        if !self.filters.is_empty() {
-            let mut buffers = self.schema.buffers();
-            for (key, row) in &batch {
-                self.schema
-                    .push(key, row, &mut buffers)
-                    .map_err(|error| Error::Invalid(format!("a row that cannot be read: {error}")))?;
-            }
-            for filter in &self.filters {
-                let buffer = &buffers[filter.column];
-                let mut bytes = Vec::new();
-                encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut bytes).map_err(wrong)?;
-                let block = Block::parse(&bytes, Kind::of(buffer.ty()), batch.len()).map_err(wrong)?;
-                filter.test.with(|predicate| block.filter(*predicate, &mut mask)).map_err(wrong)?;
+        for (key, row) in batch {
+            let is_meant = self.reader.read(&key, &row, &mut []);
+            if is_meant.map_err(|error| Error::Invalid(format!("a row that cannot be read: {error}")))? {
+                self.ready.push_back((key, row));
             }
         }
-        let selected: Vec<bool> = {
-            let mut selected = vec![false; batch.len()];
-            mask.iter().for_each(|row| selected[row] = true);
-            selected
-        };
-        self.ready.extend(batch.into_iter().zip(selected).filter(|(_, yes)| *yes).map(|(row, _)| row));
         Ok(())
     }
 }
 
+impl FoundRows<'static> {
+    /// By a way that is chosen already.
+    pub(super) fn by_way(snapshot: Snapshot, table: TableId, filters: &[Filter], way: Way) -> Result<Self> {
+        Self::with_way(Moment::Own(Box::new(snapshot)), table, filters, way)
+    }
+}
+
 impl Source {
+    /// The way in words.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Walk { lower, upper, .. } if lower.is_empty() && upper.is_none() => "all rows".into(),
+            Self::Walk { .. } => "a range of keys".into(),
+            Self::Index(scan) => format!("index \"{}\"", scan.index_name()),
+            Self::Keys(_) => "several indexes".into(),
+            Self::Several { what, .. } => what.clone(),
+        }
+    }
+
     /// The next rows on the way; none behind the last.
     fn fetch(&mut self, view: &dyn View, table: TableId) -> Result<Vec<FoundRow>> {
         let mut batch = Vec::new();

@@ -12,6 +12,7 @@
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
 //! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
+//! | `row_scan`, `walk`, `cuts` | rows by conditions as columns, in parts that threads take: ranges of keys |
 //! | `distinct` | the different values of a column in the order of an index |
 //! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `damage` | tables that cannot be read |
@@ -31,6 +32,7 @@ mod compact;
 mod compression;
 mod count;
 mod cursor;
+mod cuts;
 mod damage;
 mod ddl;
 mod deltas;
@@ -55,6 +57,7 @@ mod options;
 mod path;
 mod relocate;
 mod reshape;
+mod row_scan;
 mod scan;
 mod scan_results;
 mod scanned;
@@ -66,6 +69,7 @@ mod transaction;
 mod tree_copy;
 mod value;
 mod version;
+mod walk;
 mod workers;
 
 pub use crate::base::btree::{KeySum, TreeSpace};
@@ -86,6 +90,7 @@ pub use info::{Info, TableInfo};
 pub use load::{ColumnLoad, LoadOptions, LoadWriter, Loaded};
 pub use open::RecoveryReport;
 pub use options::{Options, Sync};
+pub use row_scan::{RowScan, UnitRows};
 pub use scan::{ScanPlan, TableScan};
 pub use snapshot::{Cursor, Snapshot};
 pub use statistics::{ColumnStatistics, Figure, TableStatistics};

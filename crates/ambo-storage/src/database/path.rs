@@ -148,6 +148,12 @@ fn leading(columns: &[usize], definition: &TableDefinition, filters: &[Filter]) 
 
 /// The range of keys that the filters leave, if they leave out some.
 fn key_path(definition: &TableDefinition, filters: &[Filter]) -> Result<Option<Path>> {
+    let range = key_range(definition, filters)?;
+    Ok(range.map(|KeyRange { lower, upper }| Path::Keys { lower, upper }))
+}
+
+/// As [`key_path`], the range itself.
+pub(super) fn key_range(definition: &TableDefinition, filters: &[Filter]) -> Result<Option<KeyRange>> {
     let Some(leading) = leading(&definition.key, definition, filters) else { return Ok(None) };
     let invalid = |error: ambo_codec::Error| Error::Invalid(error.to_string());
     let spec = definition.key_spec().map_err(invalid)?;
@@ -156,8 +162,7 @@ fn key_path(definition: &TableDefinition, filters: &[Filter]) -> Result<Option<P
         Leading::Between(bounds) => bounds,
     };
     let range = spec.range_between(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
-    let KeyRange { lower, upper } = range.map_err(invalid)?;
-    Ok(Some(Path::Keys { lower, upper }))
+    range.map_err(invalid).map(Some)
 }
 
 /// The part of an index that the filters leave, if they leave out some.

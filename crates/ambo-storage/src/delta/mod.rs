@@ -10,6 +10,7 @@
 //! | `node` | a node: words of keys, and rows or children |
 //! | `tree` | the index: a B+tree with optimistic lock coupling |
 //! | `cursor` | ordered passes in both directions |
+//! | `part` | keys that cut it into parts |
 //!
 //! # Thread safety
 //! Every method of [`Delta`] may be called by any number of threads at once, under one REQUIRES: of one key, versions are
@@ -28,6 +29,7 @@ mod cursor;
 mod lock;
 mod memory;
 mod node;
+mod part;
 mod row;
 mod tree;
 

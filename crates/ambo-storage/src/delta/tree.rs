@@ -149,8 +149,13 @@ impl Tree {
         Ok((child, child_version))
     }
 
+    /// The root at this moment.
+    pub(super) fn root(&self) -> At<Node> {
+        self.root.load()
+    }
+
     /// All of a node above level 0.
-    fn inner(&self, at: At<Node>) -> &Inner {
+    pub(super) fn inner(&self, at: At<Node>) -> &Inner {
         assert!(self.arena.get(at).level() > 0);
         // SAFETY: nodes above level 0 are allocated as `Inner`, which begins with its `Node`.
         self.arena.get(unsafe { at.cast::<Inner>() })

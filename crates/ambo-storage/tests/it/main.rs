@@ -16,6 +16,7 @@ mod loads;
 mod model;
 mod relocate;
 mod reshape;
+mod row_scan;
 mod scan;
 mod seeks;
 mod smoke;

@@ -289,7 +289,7 @@ fn primitive<T: ArrowPrimitiveType<Native: Element>>(
 }
 
 /// Offsets in Arrow's type: the same bytes, for text of a block has less than 2 GiB.
-fn offsets(offsets: Vec<u32>) -> OffsetBuffer<i32> {
+pub(super) fn offsets(offsets: Vec<u32>) -> OffsetBuffer<i32> {
     let len = offsets.len();
     OffsetBuffer::new(ScalarBuffer::new(Buffer::from_vec(offsets), 0, len))
 }

@@ -10,6 +10,6 @@ mod unit;
 pub use export::{Batches, Stream};
 pub use import::{buffers, definition, type_of};
 pub use order::{Lane, Ordered};
-pub use rows::RowBatches;
+pub use rows::{RowBatches, RowUnits};
 pub use types::{data_type, field, schema};
 pub use unit::{Unit, UnitFilter};

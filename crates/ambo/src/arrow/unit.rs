@@ -11,9 +11,9 @@ use arrow_select::filter::filter;
 use super::export::{Batches, refused};
 use crate::Result;
 
-/// A question about a column of [`Batches`], made by [`Batches::filter`].
+/// A question about a column of [`Batches`] or [`RowUnits`](super::RowUnits), made by their `filter`.
 #[derive(Clone, Debug)]
-pub struct UnitFilter(Filter);
+pub struct UnitFilter(pub(super) Filter);
 
 /// Rows of a unit of [`Batches`]. Columns are decoded when they are asked for.
 ///

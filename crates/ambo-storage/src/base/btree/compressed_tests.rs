@@ -1,6 +1,9 @@
 //! Tests of trees with compressed keys and records.
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use ambo_codec::{
     integer::IntegerCodec,
@@ -86,6 +89,51 @@ fn sum(model: &Model) -> KeySum {
     sum
 }
 
+/// Visits a range leaf by leaf, with pauses, bounds within leaves and steps between.
+fn visit_in_steps(tree: &Arc<Tree>, model: &Model, lower: &[u8], upper: &[u8]) {
+    let expected: Vec<_> = model.range(lower.to_vec()..upper.to_vec()).collect();
+    for pause in [1, 3, usize::MAX] {
+        for with_keys in [true, false] {
+            let (mut cursor, mut seen) = (tree.cursor(), 0);
+            cursor.seek_ge(lower).unwrap();
+            while seen < expected.len() {
+                // Up to a key that is near, as where newer rows lie between.
+                let bound = expected.get(seen + pause.min(40)).map_or(upper, |(key, _)| key);
+                let mut left = pause;
+                let visit = |key: &[u8], record: Record<'_>| {
+                    let (expected, value) = &expected[seen];
+                    assert_eq!(key, if with_keys { expected } else { &[][..] });
+                    assert_eq!(super::tests::value(&tree.store, record), **value);
+                    (seen, left) = (seen + 1, left - 1);
+                    Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                };
+                let visited = cursor.visit_leaf(Some(bound), with_keys, visit).unwrap();
+                assert!(visited > 0, "{seen} of {}", expected.len());
+                if seen < expected.len() {
+                    assert_eq!(cursor.key(), expected[seen].0);
+                }
+            }
+            assert!(!cursor.is_valid() || cursor.key() == upper);
+            let none = |_: &[u8], _: Record<'_>| panic!("behind the bound");
+            assert_eq!(cursor.visit_leaf(Some(upper), with_keys, none).unwrap(), 0);
+        }
+    }
+}
+
+/// Separators are where they are asked for, to a leaf.
+fn cut(tree: &Arc<Tree>, keys: &[Vec<u8>]) {
+    let rows = keys.len() as u64;
+    for position in (0..rows).step_by(1 + keys.len() / 50) {
+        let Some(separator) = tree.separator_at(position).unwrap() else {
+            assert!(tree.meta().height == 1 || position < 1500);
+            continue;
+        };
+        let before = keys.partition_point(|key| *key < separator) as u64;
+        assert!(before <= position && position - before < 1500, "{before} instead of {position}");
+    }
+    assert_eq!(tree.separator_at(rows).unwrap(), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
@@ -107,6 +155,8 @@ proptest! {
         let (lower, upper) = (&keys[keys.len() / 3], &keys[keys.len() * 2 / 3]);
         let range = model.range(lower.clone()..upper.clone()).map(|(key, value)| (key.clone(), value.clone()));
         prop_assert_eq!(tree.sum_keys(Some(lower), Some(upper)).unwrap(), sum(&range.collect()));
+        visit_in_steps(&tree, &model, lower, upper);
+        cut(&tree, &keys);
     }
 
     // Keeps away: keys of other lengths that lose entries in a tree that compresses keys, and merges that take a leaf or a record

@@ -16,6 +16,7 @@ use super::{
     key_reader::KeyReader,
     leaf::{LeafView, Stored},
     packed, prefetch,
+    stretch::Scratch,
     tree::Tree,
 };
 use crate::{
@@ -283,7 +284,7 @@ impl TreeCursor {
 
     /// Makes entry `index` of the leaf the current one.
     #[inline]
-    fn settle(&mut self, index: usize) -> Result<bool> {
+    pub(super) fn settle(&mut self, index: usize) -> Result<bool> {
         let leaf = self.leaf.as_ref().expect("an entry is in a leaf");
         let page: &[u8] = &leaf.page;
         let found = self.keys.suffix(page, &leaf.view.keys, index).and_then(|suffix| {
@@ -397,6 +398,17 @@ impl TreeCursor {
     pub(super) fn leaf_from_here(&self) -> (&[u8], &LeafView, usize) {
         let leaf = self.leaf.as_ref().expect("an entry is in a leaf");
         (&leaf.page, &leaf.view, self.index)
+    }
+
+    /// Lends what steps use; until it is back the cursor has no key.
+    pub(super) fn take_scratch(&mut self) -> Scratch {
+        let (key, unpacked) = (std::mem::take(&mut self.key), std::mem::take(&mut self.unpacked));
+        Scratch { keys: std::mem::take(&mut self.keys), key, unpacked }
+    }
+
+    /// Takes back what was lent: the key is one of the same leaf.
+    pub(super) fn put_scratch(&mut self, scratch: Scratch) {
+        Scratch { keys: self.keys, key: self.key, unpacked: self.unpacked } = scratch;
     }
 
     /// That `what` is wrong with the current leaf.

@@ -32,7 +32,7 @@ fn build(store: &Arc<PageStore>, model: &Model, fanout_max: usize) -> Arc<Tree> 
     Tree::open(Arc::clone(store), builder.finish().unwrap())
 }
 
-fn value(store: &Arc<PageStore>, record: Record<'_>) -> Value {
+pub(super) fn value(store: &Arc<PageStore>, record: Record<'_>) -> Value {
     match record.kind {
         RecordKind::Inline => Some(record.bytes.to_vec()),
         RecordKind::Blob => Some(super::value::read_blob(store, record.bytes).unwrap()),

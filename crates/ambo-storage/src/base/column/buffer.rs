@@ -18,21 +18,40 @@ pub struct ColumnBuffer {
     pub(super) len: usize,
 }
 
+/// The values of a [`ColumnBuffer`], one for each row, as its type has them; of a row that is NULL any value.
 #[derive(Clone, Debug)]
-pub(super) enum Values {
+pub enum Values {
+    /// Booleans, a bit each.
     Bool(Vec<u64>),
+    /// 8 bits, signed.
     I8(Vec<i8>),
+    /// 16 bits, signed.
     I16(Vec<i16>),
+    /// 32 bits, signed, and days.
     I32(Vec<i32>),
+    /// 64 bits, signed, and times.
     I64(Vec<i64>),
+    /// 8 bits, unsigned.
     U8(Vec<u8>),
+    /// 16 bits, unsigned.
     U16(Vec<u16>),
+    /// 32 bits, unsigned.
     U32(Vec<u32>),
+    /// 64 bits, unsigned.
     U64(Vec<u64>),
+    /// Floats of 32 bits.
     F32(Vec<f32>),
+    /// Floats of 64 bits.
     F64(Vec<f64>),
+    /// Decimals without their scale.
     I128(Vec<i128>),
-    Bytes { offsets: Vec<u32>, data: Vec<u8> },
+    /// Text and bytes.
+    Bytes {
+        /// Where each begins in `data`, and where the last ends: less than 2 GiB.
+        offsets: Vec<u32>,
+        /// One behind the other.
+        data: Vec<u8>,
+    },
 }
 
 /// `$body` for whichever vector of fixed-width values it is.
@@ -130,6 +149,7 @@ impl ColumnBuffer {
     ///
     /// # Errors
     /// A value of another type, or more than 4 GiB of text.
+    #[inline]
     pub fn push(&mut self, value: ValueRef<'_>) -> Result<()> {
         let index = self.len;
         match (&mut self.values, value) {
@@ -175,6 +195,11 @@ impl ColumnBuffer {
         self.nulls += 1;
         self.len += 1;
         Ok(())
+    }
+
+    /// The values, and a bit for each row that has one; none if all have.
+    pub fn into_parts(self) -> (Values, Option<Vec<u64>>) {
+        (self.values, (self.nulls > 0).then_some(self.valid))
     }
 
     /// Whether row `index` has a value.

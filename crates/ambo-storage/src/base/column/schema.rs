@@ -152,6 +152,16 @@ impl ColumnSchema {
         &self.keys
     }
 
+    /// How records are encoded, unless they are raw.
+    pub(super) fn rows(&self) -> &RowSpec {
+        &self.rows
+    }
+
+    /// Whether a record is the one value column as it is.
+    pub(super) fn is_raw(&self) -> bool {
+        self.raw
+    }
+
     /// Buffers for the stored columns.
     pub fn buffers(&self) -> Vec<ColumnBuffer> {
         self.types.iter().map(|ty| ColumnBuffer::new(*ty)).collect()
