@@ -31,6 +31,8 @@ pub struct SegmentStore {
     disk: Arc<dyn Disk>,
     database: u128,
     next: AtomicU64,
+    /// How many sets of segments there were.
+    sets: AtomicU64,
     cache: BlockCache,
     rows: RowCache,
 }
@@ -43,6 +45,7 @@ impl SegmentStore {
             disk,
             database,
             next: AtomicU64::new(1),
+            sets: AtomicU64::new(0),
             cache: BlockCache::new(cache_bytes - rows),
             rows: RowCache::new(rows),
         })
@@ -96,6 +99,11 @@ impl SegmentStore {
     pub fn remove(&self, id: u64) -> Result<()> {
         let name = Self::name(id);
         self.disk.remove(&name).map_err(|error| Error::io(format!("removing {name}"), error))
+    }
+
+    /// A number for one more set of segments, greater than those before.
+    pub(super) fn number_set(&self) -> u64 {
+        self.sets.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Begins a file. Durable after `sync` of both.
