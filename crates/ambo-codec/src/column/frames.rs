@@ -17,7 +17,7 @@
 use std::{marker::PhantomData, ops::Range};
 
 use super::{
-    Code, VECTOR,
+    BitsView, Code, VECTOR,
     bits::{self, Lanes, ROW, low_bits, packed_len, width_of},
     compare,
     ranges::{self, Point, Ranges, Verdict},
@@ -137,6 +137,12 @@ impl<'a, C: Code + Point> Frames<'a, C> {
     pub(crate) fn sum(&self) -> u128 {
         simd::run(Sum { frames: *self })
     }
+
+    /// The sum of the codes whose bit is set.
+    pub(crate) fn sum_of(&self, rows: BitsView<'_>) -> u128 {
+        assert_eq!(rows.len(), self.count);
+        simd::run(SumOf { frames: *self, rows })
+    }
 }
 
 /// Where vector `index` begins among the packed bytes; all vectors before it are full.
@@ -249,6 +255,66 @@ impl<C: Code + Point> Kernel for Sum<'_, C> {
             }
         }
         sum
+    }
+}
+
+struct SumOf<'a, 'r, C> {
+    frames: Frames<'a, C>,
+    rows: BitsView<'r>,
+}
+
+impl<C: Code + Point> Kernel for SumOf<'_, '_, C> {
+    type Output = u128;
+
+    #[inline(always)]
+    fn run(self, level: Level) -> u128 {
+        let mut lanes = Lanes::new();
+        let mut sum = 0;
+        for part in bits::vectors(0..self.frames.count) {
+            let first = part.vector * (VECTOR / 64);
+            let mut words = [0; VECTOR / 64];
+            for (index, word) in words.iter_mut().enumerate().take(part.end.div_ceil(64)) {
+                *word = self.rows.word(first + index);
+            }
+            let count = words.iter().map(|word| word.count_ones()).sum::<u32>();
+            let (base, width, packed) = self.frames.frame(part.vector);
+            sum += u128::from(base.widen()) * u128::from(count);
+            if width > 0 && count > 0 {
+                bits::unpack_vector(packed, width, part.end, &mut lanes, level);
+                // Lanes behind the last row are any, and their bits are zero.
+                sum += sum_selected(&lanes, width, &words);
+            }
+        }
+        sum
+    }
+}
+
+/// The sum of the lanes whose bit is set.
+#[inline(always)]
+fn sum_selected(lanes: &Lanes, width: u32, words: &[u64; VECTOR / 64]) -> u128 {
+    // Sums side by side, one for each bit of half a word: whole registers are tested and added, and put together at the end.
+    macro_rules! sums {
+        ($lanes:expr, $int:ty, $sum:ty, $part:expr) => {{
+            let mut sums: [$sum; 32] = [0; 32];
+            let halves = words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]);
+            for (lanes, half) in $lanes.as_chunks::<32>().0.iter().zip(halves) {
+                for (bit, sum) in sums.iter_mut().enumerate() {
+                    let lane = <$int>::from_le_bytes(lanes[bit]);
+                    *sum += if half & (1 << bit) != 0 { <$sum>::from($part(lane)) } else { 0 };
+                }
+            }
+            sums.iter().map(|&sum| u64::from(sum)).sum::<u64>()
+        }};
+    }
+    match bits::lane_bits(width) {
+        8 => sums!(lanes.as_u8().as_chunks::<1>().0, u8, u32, |lane| lane).into(),
+        16 => sums!(lanes.as_u16(), u16, u32, |lane| lane).into(),
+        32 => sums!(lanes.as_u32(), u32, u64, |lane| lane).into(),
+        _ => {
+            let low = sums!(lanes.as_u64(), u64, u64, |lane| lane & u64::from(u32::MAX));
+            let high = sums!(lanes.as_u64(), u64, u64, |lane| lane >> 32);
+            u128::from(low) + (u128::from(high) << 32)
+        }
     }
 }
 

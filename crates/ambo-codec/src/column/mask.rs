@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::simd::{self, Kernel, Level};
+
 /// Bits that someone else owns: bit `i` is bit `i % 64` of word `i / 64`.
 #[derive(Clone, Copy, Debug)]
 pub struct BitsView<'a> {
@@ -58,7 +60,8 @@ impl<'a> BitsView<'a> {
 
     /// How many bits are set.
     pub fn count(&self) -> usize {
-        (0..self.words.len()).map(|index| self.word(index).count_ones() as usize).sum()
+        let Some(last) = self.len.div_ceil(64).checked_sub(1) else { return 0 };
+        count_ones(&self.words[..last]) + self.word(last).count_ones() as usize
     }
 
     /// How many bits of `range` are set. Panics when it reaches behind the end.
@@ -66,6 +69,23 @@ impl<'a> BitsView<'a> {
         let mut count = 0;
         for_words(range, self.len, |index, bits| count += (self.words[index] & bits).count_ones() as usize);
         count
+    }
+}
+
+/// How many bits are set. The base instruction set has no instruction for that.
+#[inline]
+fn count_ones(words: &[u64]) -> usize {
+    simd::run(CountOnes(words)) as usize
+}
+
+struct CountOnes<'a>(&'a [u64]);
+
+impl Kernel for CountOnes<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run(self, _: Level) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 }
 
@@ -89,7 +109,10 @@ pub struct Mask {
 impl Mask {
     /// All of `len` rows.
     pub fn all(len: usize) -> Self {
-        let words = (0..len.div_ceil(64)).map(|index| word_mask(index, len)).collect();
+        let mut words = vec![u64::MAX; len.div_ceil(64)];
+        if let Some(last) = words.last_mut() {
+            *last = word_mask(0, len - (len - 1) / 64 * 64);
+        }
         Self { words, len }
     }
 
@@ -150,7 +173,7 @@ impl Mask {
 
     /// How many rows are in the set.
     pub fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        count_ones(&self.words)
     }
 
     /// Keeps of the rows in the set those whose bit is set in `kept`, which has one bit for each row in the set. Panics when it has more

@@ -255,7 +255,10 @@ impl<'a, N: Native<Code: Point>> Numbers<'a, N> {
         let count = rows.map_or(self.len(), |rows| rows.count());
         let codes = match self {
             Self::Constant(code, _) => u128::from(code.widen()) * count as u128,
-            Self::Frames(frames) if count == self.len() => frames.sum(),
+            Self::Frames(frames) => match rows {
+                Some(rows) if count < self.len() => frames.sum_of(rows),
+                _ => frames.sum(),
+            },
             Self::Runs(runs) => {
                 let mut sum = 0;
                 runs.weigh(rows, |code, weight| sum += u128::from(code.widen()) * weight as u128);

@@ -472,6 +472,9 @@ fn install_spilled(
         }
         let tree =
             Tree::open_filtered(table.shared.store.clone(), spill.run.meta, spill.run.filter.lock().take());
+        if table.columns.is_some() {
+            table.shared.fresh.spilled(&spill.delta, &tree);
+        }
         if table.columns.is_none() && table.has_no_base() && spill.run.meta.tombstones == 0 {
             table.main = Some(tree);
         } else {

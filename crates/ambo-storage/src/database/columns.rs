@@ -142,8 +142,7 @@ impl Engine {
         let shared = table.shared.clone();
         let moment = checkpoint.moment();
         self.publish(&mut checkpoint, moment, next, turnover)?;
-        // What was newer is settled.
-        shared.fresh.clear();
+        shared.fresh.settled(inputs);
         Ok(())
     }
 }

@@ -173,10 +173,6 @@ pub(super) enum Cover {
     AboveMain,
     /// Only the runs, tombstones included.
     Runs,
-    /// Only the runs and frozen deltas, tombstones included.
-    Frozen,
-    /// Only the active delta, tombstones included.
-    Active,
     /// Only the transaction's own writes, tombstones included.
     Own,
 }
@@ -188,8 +184,6 @@ impl MergedCursor {
         let (active, frozen, runs) = match cover {
             Cover::Live | Cover::LiveKeys | Cover::AboveMain => (true, true, true),
             Cover::Runs => (false, false, true),
-            Cover::Frozen => (false, true, true),
-            Cover::Active => (true, false, false),
             Cover::Own => (false, false, false),
         };
         let deltas = std::iter::once(&table.active)

@@ -1,15 +1,20 @@
 //! What is newer than the segments of a column table, as layers of columns, kept from scan to scan.
 //!
-//! Three layers at most, newest first: a transaction's own writes, the active delta, and what does not change any more, which is
-//! frozen deltas and runs. Each hides the rows of those below it that have its keys, and replaces rows of the segments. The last two are
-//! the same for every scan until something is written, frozen, spilled or settled, so they are kept with the table: the walk over
-//! the delta, the look-up of replaced rows and the conversion into columns are done once. When a layer has to be made again, the places
-//! that the one before found are taken over, for a key's place in the same segments stays: only new keys are looked up.
+//! There are layers for each delta and each run, and one for a transaction's own writes. Each hides the rows of those below it that have its
+//! keys, and replaces rows of the segments. What a delta holds when it is frozen is what its run holds when it is spilled, so a layer
+//! follows its rows from the active delta into a run, until they are settled: the walk over them and their conversion into columns
+//! are done once. Where the rows are that a layer replaces is looked up once, too; when rows are settled or segments merged, only those keys
+//! are looked up again whose row is not where it was, and only in segments that are new ([`FreshLayer::above`]).
 //!
-//! # When a kept layer is right
-//! A layer was made of certain deltas and runs, for certain segments, at a timestamp `t`. It is what a snapshot at `s` sees of them if
-//! no version in those deltas is newer than `t` or than `s`. A delta's greatest timestamp is known, and was raised before the
-//! commit was published. Snapshots in the past find greater ones; they make their own layer and keep none.
+//! When something was written to the active delta, its rows that are newer than its layers become one more layer above them; when there are
+//! [`LAYERS_MAX`] they are put together. The layer of a transaction is made for each scan. Places of keys that other layers know are taken over.
+//!
+//! # When kept layers are right
+//! The newest layer of a delta was made at a timestamp `t`. Its layers are what a snapshot at `s` sees of the delta if no version in it is newer
+//! than `t` or than `s`. A delta's greatest timestamp is known, and was raised before the commit was published. The layers of a run are those of
+//! its delta, if no version in that was newer than `t`, or one that was made of the run; a run does not change, and all of it is seen by every
+//! snapshot that uses a version with it. Snapshots in the past find greater timestamps; they make their own layer and keep none. So do those
+//! that use segments that are older than the ones that the kept layers are above.
 
 use std::sync::{Arc, Weak};
 
@@ -26,35 +31,66 @@ use crate::{
     Result,
     base::{
         btree::Tree,
-        column::{ColumnSet, FreshBuilder, FreshLayer},
+        column::{ColumnSet, FreshBuilder, FreshLayer, Replaced},
     },
     delta::Delta,
     id::{TableId, Timestamp},
-    record::RecordKind,
+    record::{Record, RecordKind},
     transaction::write_set::TableWrites,
 };
+
+/// The most layers of one delta.
+const LAYERS_MAX: usize = 5;
 
 /// A layer, and which of its rows newer ones hide.
 #[derive(Clone)]
 pub(super) struct Fresh {
     pub layer: Arc<FreshLayer>,
-    pub hidden: Vec<Arc<Bitmap>>,
+    pub hidden: Option<Arc<Bitmap>>,
+}
+
+/// All that is newer than the segments.
+#[derive(Clone, Default)]
+pub(super) struct AllFresh {
+    /// Newest first; none is empty.
+    pub layers: Vec<Fresh>,
+    /// The rows of the segments that they replace together.
+    pub replaced: Arc<Replaced>,
+}
+
+/// What a layer is made of.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Delta(&'a Arc<Delta>),
+    Run(&'a Arc<Tree>),
 }
 
 /// A layer that is kept, and what it was made of: that is not kept alive by it, but nothing else gets its address.
+#[derive(Clone)]
 struct Kept {
-    deltas: Vec<Weak<Delta>>,
-    runs: Vec<Weak<Tree>>,
+    delta: Weak<Delta>,
+    /// What the delta became.
+    run: Weak<Tree>,
     at: Timestamp,
+    /// Whether it and those below it of the same run are all of the run.
+    is_whole: bool,
     layer: Arc<FreshLayer>,
 }
 
 impl Kept {
-    /// Whether it is what `deltas` and `runs` hold.
-    fn is_of(&self, deltas: &[Arc<Delta>], runs: &[Arc<Tree>]) -> bool {
-        let same_deltas = self.deltas.iter().map(Weak::as_ptr).eq(deltas.iter().map(Arc::as_ptr));
-        let same_runs = self.runs.iter().map(Weak::as_ptr).eq(runs.iter().map(Arc::as_ptr));
-        same_deltas && same_runs && deltas.iter().all(|delta| is_seen(delta, self.at))
+    fn is_of(&self, source: Source<'_>) -> bool {
+        match source {
+            Source::Delta(delta) => std::ptr::eq(self.delta.as_ptr(), Arc::as_ptr(delta)),
+            Source::Run(run) => std::ptr::eq(self.run.as_ptr(), Arc::as_ptr(run)),
+        }
+    }
+
+    /// Whether it and those below it of the same source are all that the source holds.
+    fn is_right(&self, source: Source<'_>) -> bool {
+        match source {
+            Source::Delta(delta) => is_seen(delta, self.at),
+            Source::Run(_) => self.is_whole,
+        }
     }
 }
 
@@ -67,20 +103,45 @@ fn is_seen(delta: &Delta, at: Timestamp) -> bool {
 #[derive(Default)]
 pub struct FreshCache(Mutex<Memo>);
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Memo {
-    /// The segments in which replaced rows were looked up.
-    columns: Weak<ColumnSet>,
-    active: Option<Kept>,
-    below: Option<Kept>,
-    /// Rows of the layer below that the active one hides.
-    hidden: Option<Arc<Bitmap>>,
+    /// The segments that the layers are above.
+    set: u64,
+    /// Newest first.
+    kept: Vec<Kept>,
+    /// What they come to, and what they come to without the newest.
+    all: Stack,
+    older: Stack,
+}
+
+/// What layers come to that lie above each other.
+#[derive(Clone, Default)]
+struct Stack {
+    /// Of each layer the rows that newer ones hide.
+    hidden: Vec<Option<Arc<Bitmap>>>,
+    replaced: Arc<Replaced>,
 }
 
 impl FreshCache {
-    /// Forgets the layers: what they were made of is settled.
-    pub(super) fn clear(&self) {
-        *self.0.lock() = Memo::default();
+    /// A frozen delta is a run from now on.
+    pub(super) fn spilled(&self, delta: &Arc<Delta>, run: &Arc<Tree>) {
+        let mut memo = self.0.lock();
+        let mut kept: Vec<_> = memo.kept.iter_mut().filter(|kept| kept.is_of(Source::Delta(delta))).collect();
+        // A run at the bottom has no tombstones.
+        let has_tombstones = kept.iter().any(|kept| kept.layer.has_tombstones());
+        let is_whole = kept.first().is_some_and(|newest| is_seen(delta, newest.at))
+            && (!has_tombstones || run.meta().tombstones > 0);
+        for kept in &mut kept {
+            kept.run = Arc::downgrade(run);
+            kept.is_whole = is_whole;
+        }
+    }
+
+    /// Forgets what these runs hold: it is settled.
+    pub(super) fn settled(&self, runs: &[Arc<Tree>]) {
+        let mut memo = self.0.lock();
+        memo.kept.retain(|kept| !runs.iter().any(|run| kept.is_of(Source::Run(run))));
+        (memo.all, memo.older) = Default::default();
     }
 }
 
@@ -97,103 +158,193 @@ pub(super) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Makes the layer of what `cover` says.
+    fn builder(&self) -> FreshBuilder<'_> {
+        FreshBuilder::new(self.columns.schema(), self.needed, self.bytes_max)
+    }
+
+    fn push(&self, builder: &mut FreshBuilder<'_>, key: &[u8], record: Record<'_>) -> Result<()> {
+        match record.kind {
+            RecordKind::Tombstone => builder.push(key, None),
+            RecordKind::Inline => builder.push(key, Some(record.bytes)),
+            RecordKind::Blob => {
+                let blob = Engine::decode_blob(record.bytes, self.id)?;
+                builder.push(key, Some(&read_whole(&self.table.shared.store, &blob)?))
+            }
+        }
+    }
+
+    /// Makes the layer of what `cover` says, own writes among it.
     fn make(&self, own: Option<TableWrites>, cover: Cover, known: &[&FreshLayer]) -> Result<FreshLayer> {
         let mut cursor = MergedCursor::new(self.table, own, self.at, cover);
-        let mut builder = FreshBuilder::new(self.columns.schema(), self.needed, self.bytes_max);
+        let mut builder = self.builder();
         let mut there = cursor.seek(Seek::First)?;
         while there {
-            let record = cursor.record();
-            match record.kind {
-                RecordKind::Tombstone => builder.push(cursor.key(), None)?,
-                RecordKind::Inline => builder.push(cursor.key(), Some(record.bytes))?,
-                RecordKind::Blob => {
-                    let blob = Engine::decode_blob(record.bytes, self.id)?;
-                    builder.push(cursor.key(), Some(&read_whole(&self.table.shared.store, &blob)?))?;
-                }
-            }
+            self.push(&mut builder, cursor.key(), cursor.record())?;
             there = cursor.next()?;
         }
-        builder.finish(self.columns, known)
+        FreshLayer::new(builder.finish(), self.columns, known)
+    }
+
+    /// Makes a layer of a delta's rows that are newer than `since`, or of a run.
+    fn make_of(
+        &self,
+        source: Source<'_>,
+        since: Option<Timestamp>,
+        known: &[&FreshLayer],
+    ) -> Result<FreshLayer> {
+        let mut builder = self.builder();
+        match source {
+            Source::Delta(delta) => {
+                let mut cursor = delta.cursor();
+                let mut there = cursor.seek_first();
+                while there {
+                    if let Some(version) = cursor.version_at(self.at)
+                        && since.is_none_or(|since| version.timestamp > since)
+                    {
+                        self.push(&mut builder, cursor.key(), version.record)?;
+                    }
+                    there = cursor.next();
+                }
+            }
+            Source::Run(run) => {
+                let mut cursor = run.cursor();
+                let mut there = cursor.seek_first()?;
+                while there {
+                    self.push(&mut builder, cursor.key(), cursor.record())?;
+                    there = cursor.next()?;
+                }
+            }
+        }
+        FreshLayer::new(builder.finish(), self.columns, known)
     }
 
     /// All layers that are not empty, newest first.
-    pub(super) fn layers(&self, own: Option<TableWrites>) -> Result<Vec<Fresh>> {
+    pub(super) fn layers(&self, own: Option<TableWrites>) -> Result<AllFresh> {
         let table = self.table;
         let own = own.filter(|writes| !writes.is_empty());
         let is_current =
             std::iter::once(&table.active).chain(&table.frozen).all(|delta| is_seen(delta, self.at));
         let nothing_below = table.frozen.iter().all(|delta| delta.is_empty()) && table.runs.is_empty();
         if own.is_none() && table.active.is_empty() && nothing_below {
-            return Ok(Vec::new());
+            return Ok(AllFresh::default());
         }
-        if !is_current {
+        let kept = if is_current { self.kept_layers()? } else { None };
+        let Some(mut all) = kept else {
             let layer = Arc::new(self.make(own, Cover::AboveMain, &[])?);
-            return Ok(vec![Fresh { layer, hidden: Vec::new() }]);
-        }
-        let mut layers = self.kept_layers()?;
+            let replaced = layer.replaced().clone();
+            return Ok(AllFresh { layers: vec![Fresh { layer, hidden: None }], replaced });
+        };
         if let Some(own) = own {
-            let known: Vec<&FreshLayer> = layers.iter().map(|fresh| &*fresh.layer).collect();
+            let known: Vec<&FreshLayer> = all.layers.iter().map(|fresh| &*fresh.layer).collect();
             let layer = self.make(Some(own), Cover::Own, &known)?;
-            for fresh in &mut layers {
-                fresh.hidden.extend(layer.hidden_in(&fresh.layer).map(Arc::new));
+            for fresh in &mut all.layers {
+                fresh.hidden = either(fresh.hidden.take(), layer.hidden_in(&fresh.layer).map(Arc::new));
             }
-            layers.insert(0, Fresh { layer: Arc::new(layer), hidden: Vec::new() });
+            all.replaced = all.replaced.or(layer.replaced());
+            all.layers.insert(0, Fresh { layer: Arc::new(layer), hidden: None });
         }
-        layers.retain(|fresh| !fresh.layer.is_empty());
-        Ok(layers)
+        Ok(all)
     }
 
-    /// The layers of the active delta and of what is below it, from those that are kept where they are right.
-    fn kept_layers(&self) -> Result<Vec<Fresh>> {
-        let table = self.table;
-        let mut memo = table.shared.fresh.0.lock();
-        if !std::ptr::eq(memo.columns.as_ptr(), self.columns) {
-            *memo = Memo::default();
-            memo.columns = table.columns.as_ref().map(Arc::downgrade).unwrap_or_default();
+    /// The layers of all deltas and runs, from those that are kept where they are right; none if the segments are older than those of
+    /// the kept ones.
+    fn kept_layers(&self) -> Result<Option<AllFresh>> {
+        let set = self.columns.number();
+        let mut memo = self.table.shared.fresh.0.lock();
+        if !memo.kept.is_empty() && memo.set > set {
+            return Ok(None);
         }
-        let mut is_new = false;
-        let mut keep = |kept: &mut Option<Kept>, deltas: &[Arc<Delta>], runs: &[Arc<Tree>], layer| {
-            is_new = true;
-            *kept = Some(Kept {
-                deltas: deltas.iter().map(Arc::downgrade).collect(),
-                runs: runs.iter().map(Arc::downgrade).collect(),
-                at: self.at,
-                layer: Arc::new(layer),
-            });
+        let frozen = self.table.frozen.iter().filter(|delta| !delta.is_empty());
+        let deltas = std::iter::once(&self.table.active).chain(frozen).map(Source::Delta);
+        let sources = deltas.chain(self.table.runs.iter().map(Source::Run));
+        let before = std::mem::take(&mut *memo);
+        let mut kept = Vec::new();
+        for source in sources {
+            kept.extend(self.kept_of(source, &before.kept)?);
+        }
+        *memo = before.followed_by(set, kept);
+        let all = memo.all_fresh();
+        if memo.kept.iter().map(|kept| kept.layer.bytes()).sum::<usize>() > self.bytes_max {
+            *memo = Memo::default();
+        }
+        Ok(Some(all))
+    }
+
+    /// The layers of a delta or a run: those that are kept, if they are right, or with new ones.
+    fn kept_of(&self, source: Source<'_>, kept: &[Kept]) -> Result<Vec<Kept>> {
+        let mut known: Vec<Kept> = kept.iter().filter(|kept| kept.is_of(source)).cloned().collect();
+        for kept in known.iter_mut().filter(|kept| kept.layer.set() != self.columns.number()) {
+            kept.layer = Arc::new(kept.layer.above(self.columns)?);
+        }
+        if known.first().is_some_and(|newest| newest.is_right(source)) {
+            return Ok(known);
+        }
+        let (delta, run) = match source {
+            Source::Delta(delta) => (Arc::downgrade(delta), Weak::new()),
+            Source::Run(run) => (Weak::new(), Arc::downgrade(run)),
         };
-        let layer = |kept: &Option<Kept>| kept.as_ref().map(|kept| kept.layer.clone());
-        let (old_active, old_below) = (layer(&memo.active), layer(&memo.below));
-        if !memo.below.as_ref().is_some_and(|kept| kept.is_of(&table.frozen, &table.runs)) {
-            let known: Vec<&FreshLayer> = old_active.iter().chain(&old_below).map(|layer| &**layer).collect();
-            let made = self.make(None, Cover::Frozen, &known)?;
-            keep(&mut memo.below, &table.frozen, &table.runs, made);
+        let since = match (source, known.first()) {
+            (Source::Delta(_), Some(newest)) if known.len() < LAYERS_MAX => Some(newest.at),
+            _ => None,
+        };
+        let layers: Vec<&FreshLayer> = known.iter().map(|kept| &*kept.layer).collect();
+        let layer = Arc::new(self.make_of(source, since, &layers)?);
+        let newest = Kept { delta, run, at: self.at, is_whole: true, layer };
+        Ok(std::iter::once(newest).chain(known.into_iter().filter(|_| since.is_some())).collect())
+    }
+}
+
+/// What is in either.
+fn either(a: Option<Arc<Bitmap>>, b: Option<Arc<Bitmap>>) -> Option<Arc<Bitmap>> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(Arc::new(a.or(&*b))),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Memo {
+    /// What comes after it, with these layers above a set.
+    fn followed_by(self, set: u64, kept: Vec<Kept>) -> Self {
+        let is_same = |(new, old): (&Kept, &Kept)| Arc::ptr_eq(&new.layer, &old.layer);
+        let same = |new: &[Kept], old: &[Kept]| new.len() == old.len() && new.iter().zip(old).all(is_same);
+        let is_known = self.all.hidden.len() == self.kept.len() && !self.kept.is_empty();
+        if is_known && same(&kept, &self.kept) {
+            return Self { kept, ..self };
         }
-        let active = std::slice::from_ref(&table.active);
-        if !memo.active.as_ref().is_some_and(|kept| kept.is_of(active, &[])) {
-            let below = layer(&memo.below);
-            let known: Vec<&FreshLayer> = old_active.iter().chain(&below).map(|layer| &**layer).collect();
-            let made = self.make(None, Cover::Active, &known)?;
-            keep(&mut memo.active, active, &[], made);
+        let older = match is_known {
+            true if same(&kept[1..], &self.kept) => self.all,
+            true if same(&kept[1..], &self.kept[1..]) => self.older,
+            // From the oldest on, each above those before it.
+            _ => (1..kept.len()).rev().fold(Stack::default(), |stack, at| stack.with(&kept[at..])),
+        };
+        let all = older.clone().with(&kept);
+        Self { set, kept, all, older }
+    }
+
+    fn all_fresh(&self) -> AllFresh {
+        let layers = self.kept.iter().zip(&self.all.hidden);
+        let layers = layers.filter(|(kept, _)| !kept.layer.is_empty());
+        let layers = layers.map(|(kept, hidden)| Fresh { layer: kept.layer.clone(), hidden: hidden.clone() });
+        AllFresh { layers: layers.collect(), replaced: self.all.replaced.clone() }
+    }
+}
+
+impl Stack {
+    /// The same with one more layer above: the first of `kept`. REQUIRES: the stack is of the others.
+    fn with(mut self, kept: &[Kept]) -> Self {
+        let Some((newest, older)) = kept.split_first() else { return self };
+        for (older, hidden) in older.iter().zip(&mut self.hidden) {
+            *hidden = either(hidden.take(), newest.layer.hidden_in(&older.layer).map(Arc::new));
         }
-        let (active, below) = (layer(&memo.active), layer(&memo.below));
-        let (active, below) = (active.expect("just kept"), below.expect("just kept"));
-        if is_new {
-            memo.hidden = active.hidden_in(&below).map(Arc::new);
-        }
-        let hidden = memo.hidden.iter().cloned().collect();
-        if active.bytes() + below.bytes() > self.bytes_max {
-            *memo = Memo::default();
-        }
-        Ok(vec![Fresh { layer: active, hidden: Vec::new() }, Fresh { layer: below, hidden }])
+        self.hidden.insert(0, None);
+        self.replaced = newest.layer.replaced().or(&self.replaced);
+        self
     }
 }
 
 impl Fresh {
     /// Rows that are not hidden.
     pub(super) fn rows(&self) -> u64 {
-        // Own writes may hide rows that the active delta hides too.
-        let hidden = self.hidden.iter().map(|rows| rows.cardinality()).sum::<u64>();
-        self.layer.rows().saturating_sub(hidden)
+        self.layer.rows() - self.hidden.as_ref().map_or(0, |rows| rows.cardinality())
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{
 use ambo_codec::{Type, bitmap::Positions};
 
 use super::{
-    fresh::{Fresh, Request},
+    fresh::{AllFresh, Fresh, Request},
     snapshot::Snapshot,
     version::DatabaseVersion,
 };
@@ -27,8 +27,9 @@ use crate::{
     transaction::write_set::TableWrites,
 };
 
-/// With more newer rows than this a scan has them settled in the background: the next one looks up fewer.
-const FRESH_ROWS_MAX: u64 = 16 << 10;
+/// With more rows than this in the active delta a scan has them settled in the background: after each write to it the next scan has to walk
+/// over all of them.
+const FRESH_ROWS_MAX: usize = 16 << 10;
 /// Newer rows are kept as columns for the next scan if they take no more than this.
 const FRESH_BYTES_MAX: usize = 256 << 20;
 
@@ -61,8 +62,8 @@ pub struct TableScan {
     /// Keeps segments and their files.
     _version: Arc<DatabaseVersion>,
     columns: Arc<ColumnSet>,
-    /// What is newer than the segments, newest first.
-    fresh: Vec<Fresh>,
+    /// What is newer than the segments.
+    fresh: AllFresh,
     /// Stored columns that are asked for or filtered by.
     needed: Vec<bool>,
     units: Vec<Unit>,
@@ -82,7 +83,8 @@ impl Snapshot {
     pub fn scan_columns(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
         let scan = TableScan::new(self.version(), table, self.own(table), self.timestamp(), plan)?;
         let options = self.engine().options();
-        if scan.fresh_rows() > FRESH_ROWS_MAX && options.background_threads && !options.read_only {
+        let active_rows = self.version().table(table)?.active.rows();
+        if active_rows > FRESH_ROWS_MAX && options.background_threads && !options.read_only {
             self.engine().request_spill();
         }
         Ok(scan)
@@ -185,7 +187,7 @@ impl TableScan {
 
     fn plan_units(&self) -> Vec<Unit> {
         let mut units = Vec::new();
-        for (layer, fresh) in self.fresh.iter().enumerate() {
+        for (layer, fresh) in self.fresh.layers.iter().enumerate() {
             units.extend((0..fresh.layer.groups()).map(|group| Unit::Fresh { layer, group }));
         }
         for (run, of) in self.columns.runs().iter().enumerate() {
@@ -207,7 +209,13 @@ impl TableScan {
 
     /// Rows that are not in segments yet.
     pub fn fresh_rows(&self) -> u64 {
-        self.fresh.iter().map(Fresh::rows).sum()
+        self.fresh.layers.iter().map(Fresh::rows).sum()
+    }
+
+    /// How many rows are selected, where that is known before one is looked at: nothing is filtered.
+    pub(super) fn rows_known(&self) -> Option<u64> {
+        let settled = || self.columns.live_rows() - self.fresh.replaced.count();
+        self.filters.is_empty().then(|| settled() + self.fresh_rows())
     }
 
     /// Whether the column at a place of the projection may be NULL.
@@ -292,9 +300,9 @@ impl TableScan {
     pub(super) fn morsel_with(&self, unit: usize, needed: &[bool]) -> Result<Option<Morsel<'_>>> {
         match self.units[unit] {
             Unit::Fresh { layer, group } => {
-                let Fresh { layer, hidden } = &self.fresh[layer];
+                let Fresh { layer, hidden } = &self.fresh.layers[layer];
                 let rows = layer.group(group, self.columns.schema(), needed)?;
-                let hidden = hidden.iter().map(|hidden| &**hidden);
+                let hidden = hidden.as_deref().into_iter();
                 Morsel::of_fresh(rows, hidden, &self.filters, &self.projection)
             }
             Unit::Group { run, part, group } => {
@@ -308,7 +316,7 @@ impl TableScan {
                     &self.columns.runs()[run].parts[part],
                     self.columns.schema(),
                     group,
-                    self.fresh.iter().filter_map(|fresh| fresh.layer.replaced(run, part)),
+                    self.fresh.replaced.of(run, part).into_iter(),
                     selected,
                     filters.unwrap_or(&self.filters),
                     &self.projection,
@@ -366,6 +374,9 @@ impl TableScan {
 
     /// How many rows are selected.
     pub fn count(&self, threads: usize) -> Result<u64> {
+        if let Some(rows) = self.rows_known() {
+            return Ok(rows);
+        }
         let (counted, units) = self.count_by_indexes();
         let add = |count: &mut u64, morsel: &Morsel<'_>| {
             *count += morsel.selected() as u64;
@@ -386,7 +397,7 @@ impl TableScan {
                 return false;
             };
             if last.is_none_or(|(place, _)| place != (run, part)) {
-                let replaced = self.fresh.iter().filter_map(|fresh| fresh.layer.replaced(run, part));
+                let replaced = self.fresh.replaced.of(run, part).into_iter();
                 let count = match left.is_empty() {
                     true => selection.count(&self.columns, (run, part), replaced),
                     false => None,

@@ -34,6 +34,9 @@ impl TableScan {
     /// [`Error::Invalid`]: a plan that does not fit the columns, or a result that 128 bits cannot hold.
     pub fn aggregate(&self, plan: &AggregatePlan, threads: usize) -> Result<Groups> {
         let aggregation = Aggregation::new(plan, &self.types())?;
+        if let Some(rows) = self.rows_known().filter(|_| aggregation.asks_rows_only()) {
+            return aggregation.finish_rows(rows);
+        }
         let parts = self.fold(threads, || aggregation.begin(), |part, morsel| part.add(morsel))?;
         aggregation.finish(parts)
     }

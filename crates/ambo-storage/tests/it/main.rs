@@ -12,6 +12,7 @@ mod found_by_scans;
 mod hostile;
 mod indexes;
 mod isolation;
+mod layers;
 mod loads;
 mod model;
 mod relocate;

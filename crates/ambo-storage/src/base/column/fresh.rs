@@ -1,14 +1,17 @@
 //! Rows that are not in segments yet, as columns for scans.
 //!
-//! A [`FreshLayer`] is what some deltas and runs hold at one moment: the newest row of each of their keys, and the place of the row
-//! that it replaces in the segments. Rows are kept as bytes; a column of a few thousand of them is encoded when a scan first asks for
-//! it, by the thread that asks, and kept with the layer, so that a layer that scans share is converted once.
+//! [`FreshRows`] are what a delta, a run, or several of them hold at one moment: the newest row of each of their keys. Rows are kept as
+//! bytes; a column of a few thousand of them is encoded when a scan first asks for it, by the thread that asks, and kept, so that rows
+//! that scans share are converted once.
+//!
+//! A [`FreshLayer`] is such rows above certain segments: where the row is that each key replaces there. Places name segments, not where
+//! these stand in a set, so they stay when others come and go ([`FreshLayer::above`]).
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ambo_codec::{
     Value,
-    bitmap::Bitmap,
+    bitmap::{Bitmap, Positions},
     column::{Goal, Kind, encode},
 };
 use parking_lot::Mutex;
@@ -16,7 +19,7 @@ use parking_lot::Mutex;
 use super::{
     buffer::ColumnBuffer,
     schema::ColumnSchema,
-    set::{ColumnSet, Finder, RowPlace},
+    set::{ColumnSet, Finder},
 };
 use crate::{Error, Result};
 
@@ -132,179 +135,109 @@ impl FreshGroup {
     }
 }
 
-/// Where a key of a layer is.
+/// No row.
+const NO_ROW: u32 = u32::MAX;
+
+/// The newest rows of some keys.
+#[derive(Debug)]
+pub struct FreshRows {
+    /// All keys, in order.
+    names: Strings,
+    /// The row of each key among those of all groups, or [`NO_ROW`] if it is deleted.
+    rows: Vec<u32>,
+    groups: Vec<FreshGroup>,
+    count: u32,
+    bytes: usize,
+}
+
+/// A row of a segment.
 #[derive(Clone, Copy, Debug)]
-struct Key {
-    /// Its row among those of all groups; none of a key that is deleted.
-    row: Option<u32>,
-    /// The row of the segments that it replaces.
-    place: Option<RowPlace>,
+struct SegmentPlace {
+    segment: u64,
+    row: u32,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub struct FreshLayer {
-    /// All keys, in order.
-    names: Strings,
-    keys: Vec<Key>,
-    groups: Vec<FreshGroup>,
-    /// Rows of each part of each run of the segments that this layer replaces.
-    replaced: Vec<Vec<Option<Bitmap>>>,
-    rows: u32,
-    bytes: usize,
+    rows: Arc<FreshRows>,
+    /// The row that each key replaces.
+    places: Vec<Option<SegmentPlace>>,
+    replaced: Arc<Replaced>,
+    /// The segments in which these were looked for, in order, and the number of their set.
+    segments: Vec<u64>,
+    set: u64,
 }
 
-/// Takes the rows of a layer in the order of their keys.
+/// Rows of a set that newer ones replace.
+#[derive(Debug, Default)]
+pub struct Replaced {
+    /// By run and part; none of a part of which no row is.
+    parts: Vec<Vec<Option<Bitmap>>>,
+    count: u64,
+}
+
+/// Takes rows in the order of their keys.
 pub struct FreshBuilder<'s> {
     schema: &'s ColumnSchema,
     /// Beyond so many bytes only the columns that are needed now are kept of rows.
     bytes_max: usize,
     /// Those of the key among them, for scans in order.
     needed: Vec<bool>,
-    layer: FreshLayer,
+    rows: FreshRows,
 }
 
 impl<'s> FreshBuilder<'s> {
-    /// Begins a layer for a scan that needs some stored columns.
+    /// Begins rows for a scan that needs some stored columns.
     pub fn new(schema: &'s ColumnSchema, needed: &[bool], bytes_max: usize) -> Self {
         let mut needed = needed.to_vec();
         needed[..schema.key_columns()].fill(true);
-        let layer = FreshLayer {
-            names: Strings::default(),
-            keys: Vec::new(),
-            groups: Vec::new(),
-            replaced: Vec::new(),
-            rows: 0,
-            bytes: 0,
-        };
-        Self { schema, bytes_max, needed, layer }
+        let rows =
+            FreshRows { names: Strings::default(), rows: Vec::new(), groups: Vec::new(), count: 0, bytes: 0 };
+        Self { schema, bytes_max, needed, rows }
     }
 
     /// Appends the newest row of a key, or that it is deleted.
     pub fn push(&mut self, key: &[u8], record: Option<&[u8]>) -> Result<()> {
-        let layer = &mut self.layer;
+        let rows = &mut self.rows;
         let columns = self.schema.types().len();
-        layer.names.push(key);
-        let row = record.is_some().then_some(layer.rows);
-        layer.keys.push(Key { row, place: None });
-        layer.bytes += key.len() + size_of::<Key>();
+        rows.names.push(key);
+        rows.rows.push(if record.is_some() { rows.count } else { NO_ROW });
+        rows.bytes += key.len() + size_of::<(usize, u32, Option<SegmentPlace>)>();
         let Some(record) = record else { return Ok(()) };
-        if layer.groups.last().is_none_or(|group| group.rows() == GROUP_ROWS) {
-            if layer.bytes > self.bytes_max {
+        if rows.groups.last().is_none_or(|group| group.rows() == GROUP_ROWS) {
+            if rows.bytes > self.bytes_max {
                 // Too many to be kept: what this scan needs of them is less.
-                for group in layer.groups.iter_mut().filter(|group| group.records.len() > 0) {
+                for group in rows.groups.iter_mut().filter(|group| group.records.len() > 0) {
                     group.prepare(self.schema, &self.needed)?;
                     (group.records, group.keys.bytes) = (Strings::default(), Vec::new());
                 }
             }
-            layer.groups.push(FreshGroup::new(layer.rows, columns));
+            rows.groups.push(FreshGroup::new(rows.count, columns));
         }
-        let group = layer.groups.last_mut().expect("just pushed");
+        let group = rows.groups.last_mut().expect("just pushed");
         group.keys.push(key);
         group.records.push(record);
-        layer.rows += 1;
-        layer.bytes += key.len() + record.len();
+        rows.count += 1;
+        rows.bytes += key.len() + record.len();
         Ok(())
     }
 
-    /// The layer, with the rows of `set` that it replaces. Places of keys that older layers know are taken from there: they have to be
-    /// of the same set.
-    pub fn finish(self, set: &ColumnSet, known: &[&FreshLayer]) -> Result<FreshLayer> {
-        let mut layer = self.layer;
-        let mut unknown = Vec::new();
-        let mut at = vec![0; known.len()];
-        'keys: for index in 0..layer.keys.len() {
-            let name = layer.names.get(index);
-            for (other, at) in known.iter().zip(&mut at) {
-                *at = other.search_from(*at, name);
-                if *at < other.keys.len() && other.names.get(*at) == name {
-                    layer.keys[index].place = other.keys[*at].place;
-                    continue 'keys;
-                }
-            }
-            unknown.push(index);
-        }
-        for (indexes, places) in find_all(set, &layer.names, &unknown)? {
-            indexes.iter().zip(places).for_each(|(index, place)| layer.keys[*index].place = place);
-        }
-        let mut rows: Vec<Vec<Vec<u64>>> =
-            set.runs().iter().map(|run| vec![Vec::new(); run.parts.len()]).collect();
-        for RowPlace { run, place } in layer.keys.iter().filter_map(|key| key.place) {
-            rows[run][place.part].push(place.row.into());
-        }
-        let bitmap = |rows: Vec<u64>| {
-            (!rows.is_empty()).then(|| Bitmap::from_sorted(rows).expect("rows ascend with their keys"))
-        };
-        layer.replaced = rows.into_iter().map(|parts| parts.into_iter().map(bitmap).collect()).collect();
-        Ok(layer)
+    /// The rows.
+    pub fn finish(self) -> FreshRows {
+        self.rows
     }
 }
 
-/// Some keys, and the places where they are.
-type Places<'k> = Vec<(&'k [usize], Vec<Option<RowPlace>>)>;
-
-/// Finds keys, which ascend; many by several threads.
-fn find_all<'k>(set: &ColumnSet, names: &Strings, keys: &'k [usize]) -> Result<Places<'k>> {
-    let find = |keys: &'k [usize]| -> Result<_> {
-        let mut finder = Finder::new(set);
-        let places = keys.iter().map(|key| finder.find(names.get(*key))).collect::<Result<Vec<_>>>()?;
-        Ok((keys, places))
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(keys.len() / KEYS_A_THREAD);
-    if threads < 2 {
-        return Ok(vec![find(keys)?]);
-    }
-    std::thread::scope(|scope| {
-        let chunks = keys.chunks(keys.len().div_ceil(threads));
-        let threads: Vec<_> = chunks.map(|keys| scope.spawn(move || find(keys))).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<_>>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).collect()
-    })
-}
-
-impl FreshLayer {
-    /// Rows, without keys that are deleted.
-    pub fn rows(&self) -> u64 {
-        self.rows.into()
-    }
-
-    /// Whether it changes nothing.
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    /// Bytes of its keys and records.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// How many groups its rows are in.
-    pub fn groups(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// A group of rows, with the stored columns that are needed.
-    pub fn group(&self, group: usize, schema: &ColumnSchema, needed: &[bool]) -> Result<&FreshGroup> {
-        let group = &self.groups[group];
-        group.prepare(schema, needed)?;
-        Ok(group)
-    }
-
-    /// The rows of a part of a run that it replaces.
-    pub fn replaced(&self, run: usize, part: usize) -> Option<&Bitmap> {
-        self.replaced[run][part].as_ref()
-    }
-
+impl FreshRows {
     /// The first key at or behind `from` that is not less than `name`. Steps double, for keys of one layer are often near in another.
     fn search_from(&self, from: usize, name: &[u8]) -> usize {
         let (mut low, mut step) = (from, 1);
-        while low + step < self.keys.len() && self.names.get(low + step) < name {
+        while low + step < self.rows.len() && self.names.get(low + step) < name {
             low += step;
             step *= 2;
         }
-        let mut high = (low + step).min(self.keys.len());
+        let mut high = (low + step).min(self.rows.len());
         while low < high {
             let middle = (low + high) / 2;
             match self.names.get(middle) < name {
@@ -314,21 +247,198 @@ impl FreshLayer {
         }
         low
     }
+}
+
+impl FreshLayer {
+    /// Rows above a set. Places of keys that other layers above the same set know are taken from there.
+    pub fn new(rows: FreshRows, set: &ColumnSet, known: &[&Self]) -> Result<Self> {
+        let mut places = vec![None; rows.rows.len()];
+        let mut unknown = Vec::new();
+        let mut known: Vec<_> =
+            known.iter().filter(|known| known.set == set.number()).map(|known| (*known, 0)).collect();
+        for (index, place) in places.iter_mut().enumerate() {
+            let name = rows.names.get(index);
+            let found = known.iter_mut().find_map(|(known, at)| {
+                *at = known.rows.search_from(*at, name);
+                (*at < known.places.len() && known.rows.names.get(*at) == name).then(|| known.places[*at])
+            });
+            match found {
+                Some(found) => *place = found,
+                None => unknown.push(index),
+            }
+        }
+        find_all(set, &rows.names, &unknown, &mut places)?;
+        Ok(Self::with_places(Arc::new(rows), places, set))
+    }
+
+    /// The same rows above a set that was made from the one below them.
+    ///
+    /// A row that is left in a segment of both sets is where it was. Else its key can only be in a segment that is new: in one that both
+    /// have, each row that is left now was left before, and there each key is left once.
+    pub fn above(&self, set: &ColumnSet) -> Result<Self> {
+        let mut places = self.places.clone();
+        let mut gone = Vec::new();
+        let mut last: Option<(u64, Option<(usize, usize)>)> = None;
+        for (index, place) in places.iter_mut().enumerate() {
+            let is_left = place.is_some_and(|SegmentPlace { segment, row }| {
+                let (_, part) = match last {
+                    Some(last) if last.0 == segment => last,
+                    _ => *last.insert((segment, set.part_of(segment))),
+                };
+                part.is_some_and(|(run, part)| !set.runs()[run].parts[part].is_deleted(row))
+            });
+            if !is_left {
+                *place = None;
+                gone.push(index);
+            }
+        }
+        let new = set.without_segments_of(&self.segments);
+        if !new.runs().is_empty() {
+            find_all(&new, &self.rows.names, &gone, &mut places)?;
+        }
+        Ok(Self::with_places(self.rows.clone(), places, set))
+    }
+
+    fn with_places(rows: Arc<FreshRows>, places: Vec<Option<SegmentPlace>>, set: &ColumnSet) -> Self {
+        let mut replaced: Vec<Vec<Vec<u64>>> =
+            set.runs().iter().map(|run| vec![Vec::new(); run.parts.len()]).collect();
+        let mut last = None;
+        for SegmentPlace { segment, row } in places.iter().flatten().copied() {
+            let (_, (run, part)) = match last {
+                Some(last @ (of, _)) if of == segment => last,
+                _ => *last.insert((segment, set.part_of(segment).expect("a segment of the set"))),
+            };
+            replaced[run][part].push(row.into());
+        }
+        let count = places.iter().flatten().count() as u64;
+        let bitmap = |rows: Vec<u64>| {
+            (!rows.is_empty()).then(|| Bitmap::from_sorted(rows).expect("rows ascend with their keys"))
+        };
+        let parts = replaced.into_iter().map(|parts| parts.into_iter().map(bitmap).collect()).collect();
+        let mut segments: Vec<u64> = set.segments().map(|segment| segment.id()).collect();
+        segments.sort_unstable();
+        Self { rows, places, replaced: Arc::new(Replaced { parts, count }), segments, set: set.number() }
+    }
+
+    /// Rows, without keys that are deleted.
+    pub fn rows(&self) -> u64 {
+        self.rows.count.into()
+    }
+
+    /// Whether keys are deleted.
+    pub fn has_tombstones(&self) -> bool {
+        self.rows.rows.len() > self.rows.count as usize
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.rows.rows.is_empty()
+    }
+
+    /// Bytes of its keys and records.
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes
+    }
+
+    /// How many groups its rows are in.
+    pub fn groups(&self) -> usize {
+        self.rows.groups.len()
+    }
+
+    /// A group of rows, with the stored columns that are needed.
+    pub fn group(&self, group: usize, schema: &ColumnSchema, needed: &[bool]) -> Result<&FreshGroup> {
+        let group = &self.rows.groups[group];
+        group.prepare(schema, needed)?;
+        Ok(group)
+    }
+
+    /// The rows of the set that it replaces.
+    pub fn replaced(&self) -> &Arc<Replaced> {
+        &self.replaced
+    }
+
+    /// The number of the set that it is above.
+    pub fn set(&self) -> u64 {
+        self.set
+    }
 
     /// The rows of an older layer whose keys this one has too; none if there are none.
     pub fn hidden_in(&self, older: &Self) -> Option<Bitmap> {
+        let (newer, older) = (&*self.rows, &*older.rows);
         let mut rows = Vec::new();
         let mut at = 0;
-        for index in 0..self.keys.len() {
-            let name = self.names.get(index);
+        for index in 0..newer.rows.len() {
+            let name = newer.names.get(index);
             at = older.search_from(at, name);
-            if at == older.keys.len() {
+            if at == older.rows.len() {
                 break;
             }
-            if older.names.get(at) == name {
-                rows.extend(older.keys[at].row.map(u64::from));
+            if older.rows[at] != NO_ROW && older.names.get(at) == name {
+                rows.push(older.rows[at].into());
             }
         }
         (!rows.is_empty()).then(|| Bitmap::from_sorted(rows).expect("rows ascend with their keys"))
     }
+}
+
+impl Replaced {
+    /// The rows of a part of a run.
+    pub fn of(&self, run: usize, part: usize) -> Option<&Bitmap> {
+        self.parts.get(run)?.get(part)?.as_ref()
+    }
+
+    /// How many rows.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// What is in either, both of the same set.
+    pub fn or(self: &Arc<Self>, other: &Arc<Self>) -> Arc<Self> {
+        if self.count == 0 || other.count == 0 {
+            return if self.count == 0 { other.clone() } else { self.clone() };
+        }
+        let either = |(a, b): (&Option<Bitmap>, &Option<Bitmap>)| match (a, b) {
+            (Some(a), Some(b)) => Some(a.or(b)),
+            (a, b) => a.clone().or_else(|| b.clone()),
+        };
+        let run = |(a, b): (&Vec<_>, &Vec<_>)| a.iter().zip(b).map(either).collect::<Vec<_>>();
+        let parts: Vec<Vec<Option<Bitmap>>> = self.parts.iter().zip(&other.parts).map(run).collect();
+        let count = parts.iter().flatten().flatten().map(Positions::cardinality).sum();
+        Arc::new(Self { parts, count })
+    }
+}
+
+/// Finds those of the keys, which ascend, that `wanted` names, and sets their places; many by several threads.
+fn find_all(
+    set: &ColumnSet,
+    names: &Strings,
+    wanted: &[usize],
+    places: &mut [Option<SegmentPlace>],
+) -> Result<()> {
+    let find = |keys: &[usize]| -> Result<Vec<_>> {
+        let mut finder = Finder::new(set);
+        let mut place = |key: &usize| -> Result<_> {
+            Ok(finder.find(names.get(*key))?.map(|found| SegmentPlace {
+                segment: set.runs()[found.run].parts[found.place.part].segment.id(),
+                row: found.place.row,
+            }))
+        };
+        keys.iter().map(&mut place).collect()
+    };
+    let threads =
+        std::thread::available_parallelism().map_or(1, usize::from).min(wanted.len() / KEYS_A_THREAD).max(1);
+    let chunks = wanted.chunks(wanted.len().div_ceil(threads).max(1));
+    let found: Vec<Vec<_>> = std::thread::scope(|scope| {
+        let mut chunks = chunks.clone();
+        let own = chunks.next();
+        let others: Vec<_> = chunks.map(|keys| scope.spawn(|| find(keys))).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<_>>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        own.map(find).into_iter().chain(others.into_iter().map(join)).collect::<Result<_>>()
+    })?;
+    for (keys, found) in chunks.zip(found) {
+        keys.iter().zip(found).for_each(|(key, place)| places[*key] = place);
+    }
+    Ok(())
 }

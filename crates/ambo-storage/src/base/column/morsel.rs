@@ -37,6 +37,8 @@ pub struct Morsel<'s> {
     /// The bytes of the stored columns that were read.
     read: Vec<OnceCell<Arc<[u8]>>>,
     mask: Mask,
+    /// How many rows are in the mask.
+    selected: usize,
 }
 
 impl<'s> Morsel<'s> {
@@ -67,7 +69,8 @@ impl<'s> Morsel<'s> {
         for gone in deleted.into_iter().chain(replaced) {
             mask.deselect(gone, u64::from(rows.start));
         }
-        Self { source: Source::Group(segment, group), projection, read: Vec::new(), mask }.filtered(filters)
+        Self { source: Source::Group(segment, group), projection, read: Vec::new(), mask, selected: 0 }
+            .filtered(filters)
     }
 
     /// The fresh rows that are not hidden by newer ones and answer all filters with yes; `None` if there are none.
@@ -79,7 +82,8 @@ impl<'s> Morsel<'s> {
     ) -> Result<Option<Self>> {
         let mut mask = Mask::all(fresh.rows());
         hidden.for_each(|hidden| mask.deselect(hidden, fresh.first_row()));
-        Self { source: Source::Fresh(fresh), projection, read: Vec::new(), mask }.filtered(filters)
+        Self { source: Source::Fresh(fresh), projection, read: Vec::new(), mask, selected: 0 }
+            .filtered(filters)
     }
 
     /// Keeps of the selected rows those that answer more filters with yes; `None` if there are none.
@@ -95,6 +99,7 @@ impl<'s> Morsel<'s> {
     /// Keeps of the selected rows those whose bit is set. REQUIRES: a bit for each selected row.
     pub fn keep(&mut self, kept: BitsView<'_>) {
         self.mask.keep(kept);
+        self.selected = self.mask.count();
     }
 
     fn filtered(mut self, filters: &[Filter]) -> Result<Option<Self>> {
@@ -116,8 +121,9 @@ impl<'s> Morsel<'s> {
                 .with(|predicate| block.filter(*predicate, &mut mask))
                 .map_err(|error| self.wrong(filter.column, error))?;
         }
+        self.selected = mask.count();
         self.mask = mask;
-        Ok((!is_empty(&self.mask)).then_some(self))
+        Ok((self.selected > 0).then_some(self))
     }
 
     /// What a block says against a request, or that it is damaged.
@@ -154,7 +160,7 @@ impl<'s> Morsel<'s> {
 
     /// How many are selected.
     pub fn selected(&self) -> usize {
-        self.mask.count()
+        self.selected
     }
 
     /// Which are selected.

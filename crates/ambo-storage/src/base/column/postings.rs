@@ -24,7 +24,7 @@ use super::{
     bounds,
     buffer::ColumnBuffer,
     filter::{Filter, Test},
-    segment::Segment,
+    segment::{Kept, Segment},
 };
 use crate::{Result, page::Access};
 
@@ -32,8 +32,6 @@ use crate::{Result, page::Access};
 const VALUES_MAX: usize = 1 << 10;
 /// The same holds for values that take more bytes than this.
 const VALUE_BYTES_MAX: usize = 1 << 24;
-/// Numbers of blocks in the cache that are postings.
-const POSTINGS: u32 = 1 << 31;
 const TOO_MANY: u32 = u32::MAX;
 const ENDS_BYTES: usize = 8;
 
@@ -71,12 +69,11 @@ impl Segment {
 
     /// Whether the postings of a column are made and kept.
     pub(super) fn has_postings(&self, column: usize) -> bool {
-        self.cache().has((self.id(), POSTINGS | column as u32))
+        self.has_kept(Kept::Postings(column))
     }
 
     fn postings(&self, column: usize) -> Result<Arc<[u8]>> {
-        let number = POSTINGS | column as u32;
-        self.cache().read((self.id(), number), Access::Point, || self.make_postings(column))
+        self.keep_or(Kept::Postings(column), Access::Point, || self.make_postings(column))
     }
 
     fn make_postings(&self, column: usize) -> Result<Arc<[u8]>> {

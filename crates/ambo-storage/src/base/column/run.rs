@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ambo_codec::bitmap::{Bitmap, Positions};
 
 use super::{
+    buffer::ColumnBuffer,
     schema::ColumnSchema,
     search::{Found, Probe, Window},
     segment::Segment,
@@ -97,14 +98,18 @@ impl Part {
         schema.key_of(&buffers, 0, out).map_err(|error| self.segment.damaged(0, error))
     }
 
-    /// The record of a row.
-    pub(super) fn record_of(&self, schema: &ColumnSchema, row: u32) -> Result<Vec<u8>> {
-        let first = schema.key_columns();
-        let mut buffers: Vec<_> = schema.buffers().into_iter().skip(first).collect();
+    /// The record of a row. `buffers` are of the columns that are not the key's, and empty.
+    pub(super) fn record_of(
+        &self,
+        schema: &ColumnSchema,
+        row: u32,
+        buffers: &mut [ColumnBuffer],
+    ) -> Result<Vec<u8>> {
         let (group, index) = self.segment.place(row);
-        self.segment.read_into(schema, &mut buffers, first, group, index..index + 1, Access::Point)?;
+        let first = schema.key_columns();
+        self.segment.read_into(schema, buffers, first, group, index..index + 1, Access::Point)?;
         let mut out = Vec::new();
-        schema.record_of(&buffers, 0, &mut out).map_err(|error| self.segment.damaged(0, error))?;
+        schema.record_of(buffers, 0, &mut out).map_err(|error| self.segment.damaged(0, error))?;
         Ok(out)
     }
 }

@@ -1,13 +1,18 @@
 //! Searching a key in a part.
 
-use std::{cmp::Ordering, ops::Range};
+use std::{cmp::Ordering, ops::Range, sync::Arc};
 
 use ambo_codec::{
     Value,
     column::{Block, VECTOR},
 };
 
-use super::{buffer::ColumnBuffer, run::Part, schema::ColumnSchema};
+use super::{
+    buffer::{ColumnBuffer, Values},
+    run::Part,
+    schema::ColumnSchema,
+    segment::Segment,
+};
 use crate::{Result, page::Access};
 
 /// Where a key is among the rows of a part, left or not.
@@ -33,13 +38,24 @@ impl<'k> Probe<'k> {
     }
 }
 
-/// The keys of rows that follow each other, decoded: where the last search ended. Searches for keys in order often end in the same
-/// rows.
+/// Where the last search ended. Searches for keys in order often end in the same group, and in the same rows.
 pub(super) struct Window {
+    /// The group that was entered last; none before the first search.
+    group: Option<Entered>,
+    /// The keys at the beginnings of the group's vectors, once the group was searched twice.
+    starts: Vec<ColumnBuffer>,
+    /// The keys of one of its vectors.
     buffers: Vec<ColumnBuffer>,
-    /// The segment and the rows; none before the first search.
-    of: Option<(u64, Range<u32>)>,
+    /// Which vector that is.
+    vector: Option<usize>,
     key: Vec<u8>,
+}
+
+/// A group of a segment, and the blocks of its keys.
+struct Entered {
+    segment: u64,
+    group: usize,
+    bytes: Vec<Arc<[u8]>>,
 }
 
 impl Window {
@@ -47,79 +63,151 @@ impl Window {
     pub(super) fn new(schema: &ColumnSchema) -> Self {
         let mut buffers = schema.buffers();
         buffers.truncate(schema.key_columns());
-        Self { buffers, of: None, key: Vec::new() }
+        Self { group: None, starts: buffers.clone(), buffers, vector: None, key: Vec::new() }
     }
 
-    /// Decodes rows of a group of blocks in the place of others.
-    fn load(&mut self, blocks: &[Block<'_>], rows: Range<usize>) -> ambo_codec::Result<()> {
-        self.of = None;
-        for (buffer, block) in self.buffers.iter_mut().zip(blocks) {
-            buffer.clear();
-            buffer.append_block(block, rows.clone())?;
-        }
+    /// Forgets where the last search ended.
+    pub(super) fn forget(&mut self) {
+        (self.group, self.vector) = (None, None);
+    }
+
+    /// Bytes of memory that it takes, about.
+    pub(super) fn memory(&self) -> usize {
+        self.starts.iter().chain(&self.buffers).map(ColumnBuffer::memory).sum::<usize>() + self.key.capacity()
+    }
+
+    /// The group in which `key` is or would be, if it is the one that was entered last.
+    fn stays(&self, segment: &Segment, key: &[u8]) -> Option<usize> {
+        let entered = self.group.as_ref().filter(|entered| entered.segment == segment.id())?;
+        let (directory, group) = (segment.directory(), entered.group);
+        let ends = group + 1 == directory.groups() || key < directory.fence(group + 1);
+        (directory.fence(group) <= key && ends).then_some(group)
+    }
+
+    /// Reads the blocks of a group's keys.
+    fn enter(&mut self, schema: &ColumnSchema, segment: &Segment, group: usize) -> Result<()> {
+        self.forget();
+        self.starts.iter_mut().for_each(ColumnBuffer::clear);
+        let read = (0..schema.key_columns()).map(|column| segment.block(column, group, Access::Point));
+        let bytes = read.collect::<Result<_>>()?;
+        self.group = Some(Entered { segment: segment.id(), group, bytes });
         Ok(())
     }
 
-    /// How the key of a decoded row compares with `probe`.
-    fn compare(
-        &mut self,
-        schema: &ColumnSchema,
-        row: usize,
-        probe: &Probe<'_>,
-    ) -> ambo_codec::Result<Ordering> {
-        if !probe.values.is_empty() {
-            for (buffer, value) in self.buffers.iter().zip(&probe.values) {
-                match buffer.get(row)?.compare(value.as_ref()) {
-                    Ordering::Equal => {}
-                    other => return Ok(other),
-                }
-            }
-            return Ok(Ordering::Equal);
-        }
-        self.key.clear();
-        schema.key_of(&self.buffers, row, &mut self.key)?;
-        Ok(self.key.as_slice().cmp(probe.key))
-    }
-
-    /// The place of `probe` among the decoded rows.
+    /// The place of `probe` among decoded keys.
     fn place(
-        &mut self,
+        of: &[ColumnBuffer],
+        key: &mut Vec<u8>,
         schema: &ColumnSchema,
         probe: &Probe<'_>,
     ) -> ambo_codec::Result<Result<usize, usize>> {
-        let (mut low, mut high) = (0, self.buffers[0].len());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.compare(schema, middle, probe)? {
+        let mut rows = 0..of[0].len();
+        if !probe.values.is_empty() {
+            // Of the rows that are equal in the columns before, those that are in the next one, too.
+            for (buffer, value) in of.iter().zip(&probe.values) {
+                rows = buffer.equal_range(rows, value)?;
+                if rows.is_empty() {
+                    return Ok(Err(rows.start));
+                }
+            }
+            return Ok(Ok(rows.start));
+        }
+        while !rows.is_empty() {
+            let middle = rows.start.midpoint(rows.end);
+            key.clear();
+            schema.key_of(of, middle, key)?;
+            match key.as_slice().cmp(probe.key) {
                 Ordering::Equal => return Ok(Ok(middle)),
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
+                Ordering::Less => rows.start = middle + 1,
+                Ordering::Greater => rows.end = middle,
             }
         }
-        Ok(Err(low))
+        Ok(Err(rows.start))
     }
 
-    /// Decodes the vector of a group in which `probe` is or would be. The first key of the group is not greater. The keys at the beginnings of
-    /// vectors, which any encoding gives at once, tell the vector.
-    fn enter(
+    /// Where `probe` is among the keys of the vector that is decoded; none if it may be in another.
+    fn place_inside(
+        &mut self,
+        schema: &ColumnSchema,
+        probe: &Probe<'_>,
+    ) -> ambo_codec::Result<Option<Result<usize, usize>>> {
+        let Some(vector) = self.vector else { return Ok(None) };
+        let start = vector * VECTOR;
+        let rows = self.buffers[0].len();
+        Ok(match Self::place(&self.buffers, &mut self.key, schema, probe)? {
+            Ok(row) => Some(Ok(start + row)),
+            Err(row) if row > 0 && row < rows => Some(Err(start + row)),
+            // At the edges the neighbours would have to be asked.
+            Err(_) => None,
+        })
+    }
+
+    /// Decodes the vector of the group in which `probe` is or would be. The first key of the group is not greater. The keys at the
+    /// beginnings of vectors, which any encoding gives at once, tell the vector.
+    fn load_vector(
         &mut self,
         schema: &ColumnSchema,
         blocks: &[Block<'_>],
         rows: usize,
         probe: &Probe<'_>,
-    ) -> ambo_codec::Result<Range<usize>> {
-        let (mut low, mut high) = (0, rows.div_ceil(VECTOR) - 1);
-        while low < high {
-            let middle = (low + high).div_ceil(2);
-            self.load(blocks, middle * VECTOR..middle * VECTOR + 1)?;
-            match self.compare(schema, 0, probe)? {
-                Ordering::Equal | Ordering::Less => low = middle,
-                Ordering::Greater => high = middle - 1,
+        again: bool,
+    ) -> ambo_codec::Result<()> {
+        let vectors = rows.div_ceil(VECTOR);
+        let vector = match again {
+            true => self.vector_of(schema, blocks, vectors, probe)?,
+            false => self.vector_of_once(schema, blocks, vectors, probe)?,
+        };
+        self.vector = None;
+        for (buffer, block) in self.buffers.iter_mut().zip(blocks) {
+            buffer.clear();
+            buffer.append_block(block, vector * VECTOR..rows.min((vector + 1) * VECTOR))?;
+        }
+        self.vector = Some(vector);
+        Ok(())
+    }
+
+    /// The vector of a key, of a group that is searched more than once: all beginnings are read.
+    fn vector_of(
+        &mut self,
+        schema: &ColumnSchema,
+        blocks: &[Block<'_>],
+        vectors: usize,
+        probe: &Probe<'_>,
+    ) -> ambo_codec::Result<usize> {
+        if self.starts[0].is_empty() {
+            for (buffer, block) in self.starts.iter_mut().zip(blocks) {
+                (0..vectors).try_for_each(|vector| {
+                    buffer.append_block(block, vector * VECTOR..vector * VECTOR + 1)
+                })?;
             }
         }
-        let vector = low * VECTOR..rows.min((low + 1) * VECTOR);
-        self.load(blocks, vector.clone())?;
-        Ok(vector)
+        Ok(match Self::place(&self.starts, &mut self.key, schema, probe)? {
+            Ok(vector) => vector,
+            Err(next) => next.saturating_sub(1),
+        })
+    }
+
+    /// As [`Window::vector_of`], reading a beginning only where it is looked at.
+    fn vector_of_once(
+        &mut self,
+        schema: &ColumnSchema,
+        blocks: &[Block<'_>],
+        vectors: usize,
+        probe: &Probe<'_>,
+    ) -> ambo_codec::Result<usize> {
+        let (mut low, mut high) = (0, vectors - 1);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            for (buffer, block) in self.buffers.iter_mut().zip(blocks) {
+                buffer.clear();
+                buffer.append_block(block, middle * VECTOR..middle * VECTOR + 1)?;
+            }
+            match Self::place(&self.buffers, &mut self.key, schema, probe)? {
+                Ok(_) | Err(1..) => low = middle,
+                Err(0) => high = middle - 1,
+            }
+        }
+        Ok(low)
     }
 }
 
@@ -134,32 +222,86 @@ impl Part {
         let key = probe.key;
         let segment = &*self.segment;
         let wrong = |error| segment.damaged(segment.entry(0, 0).offset, error);
-        if let Some((of, rows)) = window.of.clone()
-            && of == segment.id()
-            && window.compare(schema, 0, probe).map_err(wrong)?.is_le()
-            && window.compare(schema, rows.len() - 1, probe).map_err(wrong)?.is_ge()
-        {
-            return Ok(found(rows.start, window.place(schema, probe).map_err(wrong)?));
-        }
         let directory = segment.directory();
-        let Some(group) = directory.group_for(key) else { return Ok(Found::Before(0)) };
+        let stays = window.stays(segment, key);
+        if let Some(group) = stays
+            && let Some(place) = window.place_inside(schema, probe).map_err(wrong)?
+        {
+            return Ok(found(directory.group(group).start, place));
+        }
+        let group = match stays {
+            Some(group) => group,
+            None => {
+                let Some(group) = directory.group_for(key) else { return Ok(Found::Before(0)) };
+                group
+            }
+        };
         match key.cmp(directory.last_key()) {
             Ordering::Greater => return Ok(Found::Before(self.rows())),
             Ordering::Equal => return Ok(Found::At(self.rows() - 1)),
             Ordering::Less => {}
         }
+        if stays.is_none() {
+            window.enter(schema, segment, group)?;
+        }
         let rows = directory.group(group);
-        let read = (0..schema.key_columns()).map(|column| segment.block(column, group, Access::Point));
-        let bytes = read.collect::<Result<Vec<_>>>()?;
+        let entered = window.group.take().expect("a group was entered");
         let parse = |(column, bytes): (usize, _)| segment.parse(column, group, bytes);
-        let blocks = bytes.iter().map(|bytes| &**bytes).enumerate().map(parse).collect::<Result<Vec<_>>>()?;
-        let vector = window.enter(schema, &blocks, rows.len(), probe).map_err(wrong)?;
-        let start = rows.start + vector.start as u32;
-        window.of = Some((segment.id(), start..start + vector.len() as u32));
-        Ok(found(start, window.place(schema, probe).map_err(wrong)?))
+        let bytes = entered.bytes.iter().map(|bytes| &**bytes);
+        let blocks = bytes.enumerate().map(parse).collect::<Result<Vec<_>>>()?;
+        window.load_vector(schema, &blocks, rows.len(), probe, stays.is_some()).map_err(wrong)?;
+        drop(blocks);
+        window.group = Some(entered);
+        let start = window.vector.map_or(0, |vector| vector * VECTOR);
+        let place = Window::place(&window.buffers, &mut window.key, schema, probe).map_err(wrong)?;
+        Ok(found(rows.start, place.map(|row| start + row).map_err(|row| start + row)))
     }
 }
 
+impl ColumnBuffer {
+    /// Those of `rows`, which ascend, whose value is `value`; an empty range where they would be if there are none.
+    fn equal_range(&self, rows: Range<usize>, value: &Value) -> ambo_codec::Result<Range<usize>> {
+        if self.nulls() == 0 {
+            match (&self.values, value) {
+                (Values::I64(values), Value::I64(value) | Value::Timestamp(value) | Value::Time64(value)) => {
+                    return Ok(equal_in(values, rows, *value));
+                }
+                (Values::I32(values), Value::I32(value) | Value::Date32(value)) => {
+                    return Ok(equal_in(values, rows, *value));
+                }
+                (Values::U64(values), Value::U64(value)) => return Ok(equal_in(values, rows, *value)),
+                (Values::U32(values), Value::U32(value)) => return Ok(equal_in(values, rows, *value)),
+                _ => {}
+            }
+        }
+        let bound = |from: usize, is_before: fn(Ordering) -> bool| -> ambo_codec::Result<usize> {
+            let (mut low, mut high) = (from, rows.end);
+            while low < high {
+                let middle = low.midpoint(high);
+                match is_before(self.get(middle)?.compare(value.as_ref())) {
+                    true => low = middle + 1,
+                    false => high = middle,
+                }
+            }
+            Ok(low)
+        };
+        let start = bound(rows.start, Ordering::is_lt)?;
+        Ok(start..bound(start, Ordering::is_le)?)
+    }
+}
+
+/// Those of `rows`, which ascend, whose value is `value`. Few are: they are looked for from the first on, in steps that double.
+fn equal_in<T: Ord + Copy>(values: &[T], rows: Range<usize>, value: T) -> Range<usize> {
+    let start = rows.start + values[rows.clone()].partition_point(|other| *other < value);
+    let mut step = 1;
+    while start + step < rows.end && values[start + step] == value {
+        step *= 2;
+    }
+    let last = &values[start..rows.end.min(start + step)];
+    start..start + last.partition_point(|other| *other <= value)
+}
+
+/// The place in a group whose first row is `start`, as one in the segment.
 fn found(start: u32, place: Result<usize, usize>) -> Found {
     match place {
         Ok(row) => Found::At(start + row as u32),

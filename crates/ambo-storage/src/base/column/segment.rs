@@ -8,7 +8,7 @@ use std::sync::{
 use ambo_codec::column::{Block, Kind, envelope, text::SharedTable};
 
 use super::{
-    cache::BlockCache,
+    cache::{BlockCache, Slots},
     directory::{self, BlockEntry, Directory, HEADER_BYTES, TRAILER_BYTES},
     row_cache::RowCache,
     schema::ColumnSchema,
@@ -31,6 +31,8 @@ pub struct SegmentStore {
     disk: Arc<dyn Disk>,
     database: u128,
     next: AtomicU64,
+    /// How many sets of segments there were.
+    sets: AtomicU64,
     cache: BlockCache,
     rows: RowCache,
 }
@@ -43,6 +45,7 @@ impl SegmentStore {
             disk,
             database,
             next: AtomicU64::new(1),
+            sets: AtomicU64::new(0),
             cache: BlockCache::new(cache_bytes - rows),
             rows: RowCache::new(rows),
         })
@@ -96,6 +99,11 @@ impl SegmentStore {
     pub fn remove(&self, id: u64) -> Result<()> {
         let name = Self::name(id);
         self.disk.remove(&name).map_err(|error| Error::io(format!("removing {name}"), error))
+    }
+
+    /// A number for one more set of segments, greater than those before.
+    pub(super) fn number_set(&self) -> u64 {
+        self.sets.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Begins a file. Durable after `sync` of both.
@@ -173,7 +181,20 @@ pub struct Segment {
     file_bytes: u64,
     directory: Directory,
     tables: Vec<OnceLock<SharedTable>>,
+    /// Its blocks in the cache.
+    slots: Arc<Slots>,
     kept: AtomicBool,
+}
+
+/// What the cache keeps of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kept {
+    Block {
+        column: usize,
+        group: usize,
+    },
+    /// Of a column.
+    Postings(usize),
 }
 
 impl Segment {
@@ -185,7 +206,8 @@ impl Segment {
         directory: Directory,
     ) -> Self {
         let tables = directory.columns.iter().map(|_| OnceLock::new()).collect();
-        Self { store, id, file, file_bytes, directory, tables, kept: AtomicBool::new(false) }
+        let slots = Slots::new(id, (directory.groups() + 1) * directory.columns.len());
+        Self { store, id, file, file_bytes, directory, tables, slots, kept: AtomicBool::new(false) }
     }
 
     /// Its number, which no other segment of the database ever has.
@@ -213,9 +235,28 @@ impl Segment {
         self.kept.store(false, Ordering::Release);
     }
 
-    /// Where blocks are kept.
-    pub(super) fn cache(&self) -> &BlockCache {
-        &self.store.cache
+    /// The number of something that is kept: blocks of a group lie side by side, postings behind all blocks.
+    fn number(&self, of: Kept) -> u32 {
+        let columns = self.directory.columns.len();
+        (match of {
+            Kept::Block { column, group } => group * columns + column,
+            Kept::Postings(column) => self.directory.groups() * columns + column,
+        }) as u32
+    }
+
+    /// Whether something is in the cache.
+    pub(super) fn has_kept(&self, what: Kept) -> bool {
+        self.slots.has(self.number(what))
+    }
+
+    /// What is in the cache, or else comes there from `load`.
+    pub(super) fn keep_or(
+        &self,
+        what: Kept,
+        access: Access,
+        load: impl FnOnce() -> Result<Arc<[u8]>>,
+    ) -> Result<Arc<[u8]>> {
+        self.store.cache.read(&self.slots, self.number(what), access, load)
     }
 
     /// That `what` is wrong at `offset` of the file.
@@ -247,8 +288,7 @@ impl Segment {
 
     /// A block's bytes, to be parsed by [`Segment::parse`].
     pub fn block(&self, column: usize, group: usize, access: Access) -> Result<Arc<[u8]>> {
-        let number = (column * self.directory.groups() + group) as u32;
-        self.store.cache.read((self.id, number), access, || self.load_block(column, group))
+        self.keep_or(Kept::Block { column, group }, access, || self.load_block(column, group))
     }
 
     /// Reads a block, past the cache.

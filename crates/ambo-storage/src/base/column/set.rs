@@ -7,6 +7,7 @@ use super::{
     row_cache::Slot,
     run::{ColumnRun, Part, Place},
     schema::ColumnSchema,
+    scratch::Scratch,
     search::{Probe, Window},
     segment::{Segment, SegmentStore},
     statistics::SetColumn,
@@ -21,6 +22,8 @@ pub struct ColumnSet {
     store: Arc<SegmentStore>,
     schema: Arc<ColumnSchema>,
     runs: Vec<ColumnRun>,
+    /// Greater than that of every set that it was made from.
+    number: u64,
     /// Each segment's id, run and part, by id.
     places: Arc<[(u64, usize, usize)]>,
     /// What directories say of each stored column, once it was asked for.
@@ -46,16 +49,32 @@ impl ColumnSet {
         let mut places: Vec<_> = runs.iter().enumerate().flat_map(parts).collect();
         places.sort_unstable();
         let figures = schema.types().iter().map(|_| OnceLock::new()).collect();
-        Self { store, schema, runs, places: places.into(), figures }
+        Self { number: store.number_set(), store, schema, runs, places: places.into(), figures }
+    }
+
+    /// A number that is greater than that of every set that it was made from.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The run and the part of a segment, if it is one of the set's.
+    pub(super) fn part_of(&self, segment: u64) -> Option<(usize, usize)> {
+        let place = self.places.binary_search_by_key(&segment, |(segment, ..)| *segment).ok()?;
+        let (_, run, part) = self.places[place];
+        Some((run, part))
     }
 
     /// Whether a row of a segment is one of the set's.
     fn is_left(&self, segment: u64, row: u32) -> bool {
-        let place = self.places.binary_search_by_key(&segment, |(segment, ..)| *segment);
-        place.is_ok_and(|place| {
-            let (_, run, part) = self.places[place];
-            !self.runs[run].parts[part].is_deleted(row)
-        })
+        self.part_of(segment).is_some_and(|(run, part)| !self.runs[run].parts[part].is_deleted(row))
+    }
+
+    /// The parts of segments that `other` does not have.
+    pub(super) fn without_segments_of(&self, other: &[u64]) -> Self {
+        let is_new = |part: &&Part| other.binary_search(&part.segment.id()).is_err();
+        let run = |run: &ColumnRun| ColumnRun { parts: run.parts.iter().filter(is_new).cloned().collect() };
+        let runs = self.runs.iter().map(run).filter(|run| !run.parts.is_empty()).collect();
+        Self::new(self.store.clone(), self.schema.clone(), runs)
     }
 
     /// The same segments with the columns of another definition of their table.
@@ -107,7 +126,17 @@ impl ColumnSet {
 
     /// Where the row of a key is.
     pub fn find(&self, key: &[u8]) -> Result<Option<RowPlace>> {
-        Finder::new(self).find(key)
+        Scratch::with(&self.schema, |scratch| self.find_with(key, &mut scratch.window))
+    }
+
+    fn find_with(&self, key: &[u8], window: &mut Window) -> Result<Option<RowPlace>> {
+        let probe = Probe::new(&self.schema, key);
+        for (run, of) in self.runs.iter().enumerate() {
+            if let Some(place) = of.find(&self.schema, &probe, window)? {
+                return Ok(Some(RowPlace { run, place }));
+            }
+        }
+        Ok(None)
     }
 
     /// The record of a key.
@@ -117,11 +146,15 @@ impl ColumnSet {
         if let Some(record) = rows.get(slot, key, |segment, row| self.is_left(segment, row)) {
             return Ok(Some(record));
         }
-        let Some(RowPlace { run, place }) = self.find(key)? else { return Ok(None) };
-        let part = &self.runs[run].parts[place.part];
-        let record = part.record_of(&self.schema, place.row)?;
-        rows.put(slot, key, part.segment.id(), place.row, &record);
-        Ok(Some(record))
+        Scratch::with(&self.schema, |scratch| {
+            let Some(RowPlace { run, place }) = self.find_with(key, &mut scratch.window)? else {
+                return Ok(None);
+            };
+            let part = &self.runs[run].parts[place.part];
+            let record = part.record_of(&self.schema, place.row, &mut scratch.row)?;
+            rows.put(slot, key, part.segment.id(), place.row, &record);
+            Ok(Some(record))
+        })
     }
 
     /// How many rows have keys less than `key`.
