@@ -9,10 +9,9 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::{
     ast::{
-        self, BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint,
-        JoinOperator, ObjectName, ObjectNamePart, OrderByKind, Select, SelectItem,
-        SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut,
-        WildcardAdditionalOptions,
+        self, BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator,
+        ObjectName, ObjectNamePart, OrderByKind, Select, SelectItem, SelectItemQualifiedWildcardKind,
+        SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
     },
     parser::Parser,
 };
@@ -31,7 +30,7 @@ pub(super) fn say_common_columns(query: &mut ast::Query, known: &Known<'_>) -> R
 fn in_body(body: &mut SetExpr, order_by: Option<&mut OrderByKind>, known: &Known<'_>) -> Result<()> {
     match body {
         SetExpr::Select(select) => {
-            if has_common_columns(&select.from) {
+            if has_common_columns(&mut select.from) {
                 match parts_of(&mut select.from, known) {
                     Some(parts) => in_select(select, &parts, order_by),
                     None => refuse_other_side(&select.from)?,
@@ -47,13 +46,12 @@ fn in_body(body: &mut SetExpr, order_by: Option<&mut OrderByKind>, known: &Known
     }
 }
 
-fn has_common_columns(from: &[TableWithJoins]) -> bool {
-    let has = |join: &Join| {
-        constraint_of(&join.join_operator).is_some_and(|constraint| {
-            matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural)
-        })
-    };
-    from.iter().any(|relation| relation.joins.iter().any(has))
+fn has_common_columns(from: &mut [TableWithJoins]) -> bool {
+    let mut joins = from.iter_mut().flat_map(|relation| &mut relation.joins);
+    joins.any(|join| {
+        let constraint = constraint_of(&mut join.join_operator);
+        matches!(constraint, Some(JoinConstraint::Using(_) | JoinConstraint::Natural))
+    })
 }
 
 /// The planner takes the columns of the left side, which are NULL for rows that only the right side has.
@@ -101,7 +99,7 @@ fn parts_of(from: &mut [TableWithJoins], known: &Known<'_>) -> Option<Vec<Part>>
         let mut parts = vec![rest_of(&relation.relation, known)?];
         for join in &mut relation.joins {
             let mut right = rest_of(&join.relation, known)?;
-            let constraint = constraint_of_mut(&mut join.join_operator)?;
+            let constraint = constraint_of(&mut join.join_operator)?;
             if matches!(constraint, JoinConstraint::Natural) {
                 *constraint = natural(&parts, &right)?;
             }
@@ -150,22 +148,7 @@ fn natural(left: &[Part], right: &Part) -> Option<JoinConstraint> {
 }
 
 /// What two sides are joined by; `None` for joins of other kinds.
-fn constraint_of(join: &JoinOperator) -> Option<&JoinConstraint> {
-    use JoinOperator as J;
-    match join {
-        J::Join(of)
-        | J::Inner(of)
-        | J::Left(of)
-        | J::LeftOuter(of)
-        | J::Right(of)
-        | J::RightOuter(of)
-        | J::FullOuter(of)
-        | J::CrossJoin(of) => Some(of),
-        _ => None,
-    }
-}
-
-fn constraint_of_mut(join: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+fn constraint_of(join: &mut JoinOperator) -> Option<&mut JoinConstraint> {
     use JoinOperator as J;
     match join {
         J::Join(of)
@@ -227,7 +210,7 @@ fn common_columns(
     }
     if !is_as_planned {
         // The planner would join by the column on the left alone.
-        *constraint_of_mut(join)? = JoinConstraint::On(equal?);
+        *constraint_of(join)? = JoinConstraint::On(equal?);
         for part in &mut common {
             if let Part::Common { is_left, .. } = part {
                 *is_left = false;

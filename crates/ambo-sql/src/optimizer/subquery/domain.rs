@@ -9,12 +9,12 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 use datafusion::{
     common::{
-        Column, DFSchema, Result, not_impl_err,
+        Column, DFSchema, Result, ScalarValue, not_impl_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        Distinct, DistinctOn, Expr, ExprSchemable, JoinType, LogicalPlan, Projection, SubqueryAlias,
-        WindowFrameUnits,
+        Distinct, DistinctOn, Expr, ExprSchemable, JoinType, LogicalPlan, LogicalPlanBuilder, Projection,
+        SubqueryAlias, WindowFrameUnits, lit,
     },
 };
 
@@ -74,7 +74,11 @@ impl<'n> Domain<'n> {
 }
 
 pub(super) fn renamed(from: Column, to: &Column) -> Expr {
-    Expr::Column(from).alias_qualified(to.relation.clone(), to.name.clone())
+    named(Expr::Column(from), to)
+}
+
+fn named(expr: Expr, to: &Column) -> Expr {
+    expr.alias_qualified(to.relation.clone(), to.name.clone())
 }
 
 /// A plan with all values of columns of a plan, the same each time, and maybe others; `None` if there is none.
@@ -119,8 +123,37 @@ fn all_values(plan: &LogicalPlan, columns: &[Column]) -> Result<Option<LogicalPl
                 _ => Ok(None),
             }
         }
+        LogicalPlan::Join(join) if join.join_type == Left => {
+            let is_left = |column: &Column| join.left.schema().has_column(column);
+            let (left, right): (Vec<_>, Vec<_>) = columns.iter().cloned().partition(is_left);
+            let Some(of_right) = all_values(&join.right, &right)? else { return Ok(None) };
+            let of_right = or_nulls(of_right, &right)?;
+            match left.is_empty() {
+                true => Ok(Some(of_right)),
+                false => match all_values(&join.left, &left)? {
+                    Some(of_left) => cross(of_left, of_right).map(Some),
+                    None => Ok(None),
+                },
+            }
+        }
         _ => Ok(None),
     }
+}
+
+/// Columns of a plan, and a row without values.
+fn or_nulls(plan: LogicalPlan, columns: &[Column]) -> Result<LogicalPlan> {
+    let null = |column: &Column| {
+        let data_type = plan.schema().qualified_field_from_column(column)?.1.data_type();
+        Ok(named(lit(ScalarValue::try_from(data_type)?), column))
+    };
+    let nulls = columns.iter().map(null).collect::<Result<Vec<_>>>()?;
+    let nulls = LogicalPlanBuilder::empty(true).project(nulls)?.build()?;
+    let values = columns.iter().cloned().map(Expr::Column);
+    let all = LogicalPlanBuilder::from(plan).project(values)?.union(nulls)?.build()?;
+    // A union's columns may be those of no table.
+    let values =
+        columns.iter().enumerate().map(|(i, to)| renamed(Column::from(all.schema().qualified_field(i)), to));
+    Ok(LogicalPlan::Projection(Projection::try_new(values.collect(), Arc::new(all))?))
 }
 
 fn are_of(plan: &LogicalPlan, columns: &[Column]) -> bool {

@@ -279,9 +279,10 @@ fn has_query(expr: &Expr) -> Result<bool> {
     expr.exists(|expr| Ok(simple::is_query(expr)))
 }
 
-/// A query with a row of NULL if it has none, where the planner takes its column for one that cannot be NULL.
+/// A query with a row of NULL if it has none: the planner takes its value for one that cannot be NULL if its column cannot, or
+/// turns out to be a constant.
 fn or_null(query: &LogicalPlan) -> Result<Option<LogicalPlan>> {
-    if query.schema().field(0).is_nullable() || simple::is_one_row(query) {
+    if simple::is_correlated(query) || simple::is_one_row(query) {
         return Ok(None);
     }
     LogicalPlanBuilder::empty(true).join_on(query.clone(), JoinType::Left, [lit(true)])?.build().map(Some)
