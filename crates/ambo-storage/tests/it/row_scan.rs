@@ -193,7 +193,9 @@ fn units_are_the_whole_is_the_model() {
                 scans += 1;
             }
         }
-        begun.into_iter().for_each(|begun| drop(begun.finish(&mut random)));
+        for begun in begun {
+            begun.finish(&mut random);
+        }
         assert_sound(&engine);
     }
     assert!(units > scans * 5, "{units} units of {scans} scans");
@@ -424,6 +426,8 @@ fn two_threads_read_one_moment() {
                 })
             })
             .collect();
+        // Writers end when a scan fails, too.
+        let over = Over(&is_over);
         let (mut scans, begin) = (0, Instant::now());
         while begin.elapsed() < Duration::from_secs(4) {
             let plan = ScanPlan { columns: vec![0, 1], filters: Vec::new() };
@@ -431,12 +435,21 @@ fn two_threads_read_one_moment() {
             assert_eq!(sum(&Arc::new(scan)), TOTAL, "scan {scans}");
             scans += 1;
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(over);
         writers.into_iter().for_each(|writer| writer.join().unwrap());
         scans
     });
     assert!(scans > 20, "{scans}");
     assert_sound(engine);
+}
+
+/// Says that it is over when it is dropped.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The sum of all values, by two threads, each of which sees keys ascend.
