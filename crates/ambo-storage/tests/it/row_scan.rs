@@ -277,8 +277,8 @@ fn a_unit_answers_more_questions() {
         // Of the key's first column, too, which leaves part of the keys.
         let (place, column, test) = match round % 3 {
             0 => (1, 3, Test::Compare(Compare::Less, Datum::F64(1.0))),
-            1 => (3, 1, Test::Between("x\01".into(), "x\03".into())),
-            _ => (3, 1, Test::Compare(Compare::Equal, "\02".into())),
+            1 => (3, 1, Test::Between("x\x001".into(), "x\x003".into())),
+            _ => (3, 1, Test::Compare(Compare::Equal, "\x002".into())),
         };
         let more = [scan.filter(place, test.clone()).unwrap()];
         // Twice: rows that an index led to are gone after the first time.
@@ -303,7 +303,7 @@ fn keys_and_values_as_they_are() {
     let disk = SimDisk::new(5);
     let (engine, _) = open(&disk.env(), &small_options()).unwrap();
     let table = engine.create_table(TableDefinition::key_value("t")).unwrap();
-    let value = |n: u32| bytes(n.into(), if n % 50 == 0 { 30_000 } else { n as usize % 40 });
+    let value = |n: u32| bytes(n.into(), if n.is_multiple_of(50) { 30_000 } else { n as usize % 40 });
     for n in 0..600u32 {
         engine.put(table, &n.to_be_bytes(), &value(n)).unwrap();
         if n == 300 {
