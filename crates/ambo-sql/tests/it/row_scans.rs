@@ -11,7 +11,7 @@ fn database() -> Database {
     for storage in ["btree", "memory", "column"] {
         let statements = format!(
             "create table {storage}_rows (a int, id bigint, n bigint, t text, primary key (a, id)) storage = {storage};
-             insert into {storage}_rows select i % 7, i, nullif(i * 7 % 1000, 3), 'text ' || i % 100
+             insert into {storage}_rows select (i % 7)::int, i, nullif(i * 7 % 1000, 3), 'text ' || (i % 100)
                  from generate_series(1, 100000) as s (i);"
         );
         connection.script(&statements).unwrap();

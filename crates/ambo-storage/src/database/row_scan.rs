@@ -57,7 +57,7 @@ enum Rows {
         cuts: OnceLock<Vec<Vec<u8>>>,
     },
     /// Rows that are looked for once more when they were taken.
-    Found(Mutex<Option<FoundRows<'static>>>),
+    Found(Mutex<Option<Box<FoundRows<'static>>>>),
 }
 
 impl Snapshot {
@@ -89,7 +89,7 @@ impl RowScan {
             }
             way => {
                 let found = FoundRows::by_way(snapshot.clone(), table, &plan.filters, way)?;
-                (found.path(), Rows::Found(Mutex::new(Some(found))))
+                (found.path(), Rows::Found(Mutex::new(Some(Box::new(found)))))
             }
         };
         Ok(Self {
@@ -179,10 +179,10 @@ impl RowScan {
                 let kept = kept.lock().take();
                 let found = match kept {
                     Some(found) => found,
-                    None => self.snapshot.clone().into_rows(self.table, &self.plan.filters)?,
+                    None => Box::new(self.snapshot.clone().into_rows(self.table, &self.plan.filters)?),
                 };
                 let reader = RowReader::new(&self.schema, &self.columns, more)?;
-                Ok(UnitRows { scan: self.clone(), reader, walk: UnitWalk::Found(Box::new(found)) })
+                Ok(UnitRows { scan: self.clone(), reader, walk: UnitWalk::Found(found) })
             }
         }
     }
@@ -225,7 +225,7 @@ impl RowScan {
     #[cold]
     fn long_value(&self, reference: &[u8]) -> Result<Vec<u8>> {
         let store = &self.snapshot.version().table(self.table)?.shared.store;
-        Ok(read_whole(store, &Engine::decode_blob(reference, self.table)?)?)
+        read_whole(store, &Engine::decode_blob(reference, self.table)?)
     }
 }
 

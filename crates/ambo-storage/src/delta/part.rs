@@ -9,6 +9,9 @@ use super::{
     tree::{Tree, until_stable},
 };
 
+/// The rows that part the children of a node, and these.
+type Entries = (Vec<At<Row>>, Vec<At<Node>>);
+
 impl Delta {
     /// Keys of rows, in no order, that lie about equally far from each other: at least `wanted`, if it has leaves enough, and not many more
     /// than 64 times as many. While rows come in, one may be there twice and another not.
@@ -38,7 +41,7 @@ impl Tree {
     }
 
     /// The separators and the children of a node at one moment; none of a leaf.
-    fn entries(&self, at: At<Node>) -> Result<(Vec<At<Row>>, Vec<At<Node>>), Restart> {
+    fn entries(&self, at: At<Node>) -> Result<Entries, Restart> {
         let node = self.arena.get(at);
         if node.level() == 0 {
             return Ok(Default::default());
@@ -64,7 +67,7 @@ mod tests {
         assert!(delta.separators(10).is_empty());
         for n in 0..20_000u64 {
             // Half of them ascend, half come in between.
-            let key = if n % 2 == 0 { n } else { n.wrapping_mul(7919) % 20_000 | 1 };
+            let key = if n.is_multiple_of(2) { n } else { (n.wrapping_mul(7919) % 20_000) | 1 };
             delta.insert(&key.to_be_bytes(), Timestamp(n + 1), Record::inline(b""), Timestamp(0)).unwrap();
         }
         for wanted in [1, 5, 100] {

@@ -120,18 +120,18 @@ fn visit_in_steps(tree: &Arc<Tree>, model: &Model, lower: &[u8], upper: &[u8]) {
     }
 }
 
-/// Separators are where they are asked for, to a leaf.
-fn cut(tree: &Arc<Tree>, keys: &[Vec<u8>]) {
-    let rows = keys.len() as u64;
-    for position in (0..rows).step_by(1 + keys.len() / 50) {
-        let Some(separator) = tree.separator_at(position).unwrap() else {
-            assert!(tree.meta().height == 1 || position < 1500);
-            continue;
-        };
-        let before = keys.partition_point(|key| *key < separator) as u64;
-        assert!(before <= position && position - before < 1500, "{before} instead of {position}");
+/// The separator at the position of an entry is the one in front of its leaf.
+fn cut(tree: &Arc<Tree>) {
+    let (mut walker, mut first) = (walk::LeafWalker::new(tree), 0);
+    while walker.advance().unwrap() {
+        let lower = (first > 0).then(|| walker.lower().to_vec());
+        for position in [first, first + walker.entries() / 2, first + walker.entries() - 1] {
+            assert_eq!(tree.separator_at(position).unwrap(), lower, "{position}");
+        }
+        first += walker.entries();
     }
-    assert_eq!(tree.separator_at(rows).unwrap(), None);
+    assert_eq!(first, tree.meta().rows);
+    assert_eq!(tree.separator_at(first).unwrap(), None);
 }
 
 proptest! {
@@ -156,7 +156,7 @@ proptest! {
         let range = model.range(lower.clone()..upper.clone()).map(|(key, value)| (key.clone(), value.clone()));
         prop_assert_eq!(tree.sum_keys(Some(lower), Some(upper)).unwrap(), sum(&range.collect()));
         visit_in_steps(&tree, &model, lower, upper);
-        cut(&tree, &keys);
+        cut(&tree);
     }
 
     // Keeps away: keys of other lengths that lose entries in a tree that compresses keys, and merges that take a leaf or a record

@@ -147,8 +147,11 @@ impl RowReader {
     }
 }
 
+/// Columns, and what belongs to each.
+type Columns<T> = (Vec<usize>, Vec<T>);
+
 /// The columns, and what belongs to each, that are of the key's first `keys`, and the others, by their places in the row. In the order of the columns.
-fn parted<T>(mut all: Vec<(usize, T)>, keys: usize) -> ((Vec<usize>, Vec<T>), (Vec<usize>, Vec<T>)) {
+fn parted<T>(mut all: Vec<(usize, T)>, keys: usize) -> (Columns<T>, Columns<T>) {
     all.sort_by_key(|(column, _)| *column);
     let (of_key, of_row): (Vec<_>, Vec<_>) = all.into_iter().partition(|(column, _)| *column < keys);
     let of_row = of_row.into_iter().map(|(column, of)| (column - keys, of));
