@@ -7,6 +7,7 @@
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
 //! | `outer_side` | what is constant on one side of an outer join is taken for constant behind it |
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
+//! | `filter_projection` | projections that go below a filter take one column for another |
 //! | `unique_names` | filters find another column of their name |
 //! | `cooperative` | some joins cannot be interrupted |
 //!
@@ -16,6 +17,7 @@
 mod barrier;
 mod cooperative;
 mod dependencies;
+mod filter_projection;
 mod null_equality;
 mod outer_side;
 mod subquery;
@@ -35,6 +37,7 @@ pub(crate) use subquery::Subqueries;
 use barrier::Barriers;
 use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
+use filter_projection::WithWholeFilters;
 use null_equality::WithoutNullKeys;
 use outer_side::OuterSides;
 use unique_names::WithUniqueNames;
@@ -66,6 +69,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
     for rule in PhysicalOptimizer::new().rules {
         match rule.name() {
             "FilterPushdown" | "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
+            "ProjectionPushdown" => rules.push(Arc::new(WithWholeFilters(rule))),
             // It refuses plans that are right: of ORDER BY with a constant column of one side of a join or UNION ALL, whose order
             // it does not see any more.
             "SanityCheckPlan" => {}
@@ -100,6 +104,10 @@ mod tests {
         let rules = physical_rules();
         let planners = PhysicalOptimizer::new().rules;
         assert!(planners.iter().any(|rule| rule.name() == "SanityCheckPlan"));
+        let projecting = |rule: &&PhysicalRule| rule.name() == "ProjectionPushdown";
+        let is_guarded = |rule: &PhysicalRule| format!("{rule:?}").starts_with("WithWholeFilters");
+        assert_eq!(rules.iter().filter(projecting).count(), planners.iter().filter(projecting).count());
+        assert!(rules.iter().filter(projecting).all(is_guarded) && rules.iter().any(is_guarded));
         assert_eq!((rules.iter().filter(pushing).count(), rules.iter().filter(guarded).count()), (2, 2));
     }
 }
