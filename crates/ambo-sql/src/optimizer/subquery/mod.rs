@@ -53,10 +53,19 @@ impl AnalyzerRule for Subqueries {
 
 /// The plan, its subqueries first.
 fn unnested(plan: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
+    if !has_queries(&plan)? {
+        return Ok(Transformed::no(plan));
+    }
     plan.transform_up(|node| {
+        // What a subquery below is may be NULL, which the planner does not know yet.
+        let node = node.recompute_schema()?;
         let inner = node.map_expressions(|expr| expr.transform_up(|expr| within(expr, names)))?;
         inner.transform_data(|node| operator::unnested(node, names))
     })
+}
+
+fn has_queries(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| Ok(matches!(node, LogicalPlan::Subquery(_)) || operator::has_queries(node)?))
 }
 
 /// A subquery whose own subqueries are unnested.

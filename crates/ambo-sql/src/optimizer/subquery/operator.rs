@@ -228,7 +228,7 @@ fn lateral(plan: &LogicalPlan) -> Option<(&Subquery, Option<&TableReference>)> {
     }
 }
 
-fn has_queries(node: &LogicalPlan) -> Result<bool> {
+pub(super) fn has_queries(node: &LogicalPlan) -> Result<bool> {
     let mut has = false;
     node.apply_expressions(|expr| {
         has = has || expr.exists(|expr| Ok(is_query(expr)))?;
