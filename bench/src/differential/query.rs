@@ -14,6 +14,8 @@ pub struct Generator<'r> {
     /// Names that were given.
     names: usize,
     nested: usize,
+    /// The table that the statement changes. No query asks for it: SQLite shows it what the statement changed so far.
+    written: Option<u64>,
 }
 
 /// What is in FROM: its text, and the columns in sight.
@@ -24,7 +26,7 @@ struct From {
 
 impl<'r> Generator<'r> {
     pub fn new(schema: &'r Schema, random: &'r mut Random) -> Self {
-        Self { schema, random, names: 0, nested: 0 }
+        Self { schema, random, names: 0, nested: 0, written: None }
     }
 
     pub fn one_in(&mut self, chances: u64) -> bool {
@@ -38,6 +40,12 @@ impl<'r> Generator<'r> {
     fn name(&mut self, begin: &str) -> String {
         self.names += 1;
         format!("{begin}{}", self.names)
+    }
+
+    fn table(&mut self) -> u64 {
+        let tables = self.schema.tables.len() as u64;
+        let table = self.random.below(tables);
+        if self.written == Some(table) { (table + 1) % tables } else { table }
     }
 
     fn kind(&mut self) -> Kind {
@@ -239,7 +247,7 @@ impl<'r> Generator<'r> {
             let (body, columns) = self.named_select(&[Kind::Int, Kind::Text, Kind::Int], &name, known, outer);
             return From { text: format!("({body}) as {name}"), columns };
         }
-        let table = self.random.below(self.schema.tables.len() as u64);
+        let table = self.table();
         let columns: Vec<_> = COLUMNS.map(|(column, kind)| (column.to_owned(), kind)).into();
         From { text: format!("r{table} as {name}"), columns: of_name(&columns) }
     }
@@ -336,7 +344,7 @@ impl<'r> Generator<'r> {
     /// Of one table, maybe by an equal value; a column of it, or one value of all.
     fn simple_query(&mut self, kind: Kind, outer: &[Column], is_value: bool) -> String {
         let name = self.name("x");
-        let table = self.random.below(self.schema.tables.len() as u64);
+        let table = self.table();
         let own: Vec<_> =
             COLUMNS.map(|(column, kind)| Column { name: format!("{name}.{column}"), kind }).into();
         let ints: Vec<_> = outer.iter().filter(|column| column.kind == Kind::Int).cloned().collect();
@@ -356,7 +364,8 @@ impl<'r> Generator<'r> {
 
     /// A statement that writes.
     pub fn write(&mut self) -> String {
-        let table = self.random.below(self.schema.tables.len() as u64);
+        let table = self.table();
+        self.written = Some(table);
         let own: Vec<_> =
             COLUMNS.map(|(column, kind)| Column { name: format!("r{table}.{column}"), kind }).into();
         let depth = 1 + self.random.below(2) as usize;
