@@ -42,6 +42,17 @@ impl<'r> Generator<'r> {
         format!("{begin}{}", self.names)
     }
 
+    /// A name for a table of a query, and the columns from outside that it leaves in sight: now and then it is the name of a table there.
+    fn inner_name(&mut self, outer: &[Column]) -> (String, Vec<Column>) {
+        if outer.is_empty() || !self.one_in(4) {
+            return (self.name("x"), outer.to_vec());
+        }
+        let table = |column: &Column| column.name.split('.').next().unwrap_or_default().to_owned();
+        let name = table(&self.pick(outer));
+        let others = outer.iter().filter(|column| table(column) != name).cloned().collect();
+        (name, others)
+    }
+
     fn table(&mut self) -> u64 {
         let tables = self.schema.tables.len() as u64;
         let table = self.random.below(tables);
@@ -90,7 +101,9 @@ impl<'r> Generator<'r> {
 
     /// A SELECT of columns of these kinds. `outer` is in sight from outside, `known` are tables with names.
     fn select(&mut self, kinds: &[Kind], outer: &[Column], known: &[(String, Vec<Column>)]) -> String {
-        let From { text, columns: own } = self.from(known, outer);
+        let (name, outer) = self.inner_name(outer);
+        let outer = &outer[..];
+        let From { text, columns: own } = self.from(name, known, outer);
         let sight: Vec<_> = own.iter().chain(outer).cloned().collect();
         let filter = match self.one_in(3) {
             true => String::new(),
@@ -226,8 +239,7 @@ impl<'r> Generator<'r> {
         (body, kinds.iter().enumerate().map(column).collect())
     }
 
-    fn relation(&mut self, known: &[(String, Vec<Column>)], outer: &[Column]) -> From {
-        let name = self.name("x");
+    fn relation(&mut self, name: String, known: &[(String, Vec<Column>)], outer: &[Column]) -> From {
         let of_name = |columns: &[(String, Kind)]| {
             columns
                 .iter()
@@ -252,11 +264,13 @@ impl<'r> Generator<'r> {
         From { text: format!("r{table} as {name}"), columns: of_name(&columns) }
     }
 
-    fn from(&mut self, known: &[(String, Vec<Column>)], outer: &[Column]) -> From {
-        let mut from = self.relation(known, outer);
+    /// Tables, the first of which has that name.
+    fn from(&mut self, name: String, known: &[(String, Vec<Column>)], outer: &[Column]) -> From {
+        let mut from = self.relation(name, known, outer);
         let most = if self.nested == 0 { 3 } else { 2 };
         for _ in 1..1 + self.random.below(most) {
-            let right = self.relation(known, outer);
+            let name = self.name("x");
+            let right = self.relation(name, known, outer);
             let join = ["join", "join", "left join", "right join", "full join", "cross join"]
                 [self.random.below(6) as usize];
             let mut columns = from.columns.clone();
@@ -343,7 +357,7 @@ impl<'r> Generator<'r> {
 
     /// Of one table, maybe by an equal value; a column of it, or one value of all.
     fn simple_query(&mut self, kind: Kind, outer: &[Column], is_value: bool) -> String {
-        let name = self.name("x");
+        let (name, outer) = self.inner_name(outer);
         let table = self.table();
         let own: Vec<_> =
             COLUMNS.map(|(column, kind)| Column { name: format!("{name}.{column}"), kind }).into();

@@ -47,7 +47,6 @@ use crate::{
     error::outer,
     files::{Format, listing},
     names,
-    optimizer::without_dependencies,
     parse::DIALECT,
     table::StoredTable,
     wait::Interrupter,
@@ -113,9 +112,9 @@ impl<'a> Planner<'a> {
     pub(crate) fn plan(&self, mut statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
         rewrite::as_meant(&mut statement, &|factor, with| self.columns(factor, with, params))?;
         let plan = match self.planned(statement.clone(), params) {
-            // What follows from a key need not stand in GROUP BY.
+            // What follows from a key need not stand in GROUP BY. The planner adds it there, so other statements are planned without keys.
             Err(error) if error.message().contains("GROUP BY") => {
-                without_dependencies(self.with_keys(|| self.planned(statement, params))?)?
+                self.with_keys(|| self.planned(statement, params))?
             }
             planned => planned?,
         };

@@ -3,6 +3,7 @@
 //! | file | what is wrong without it |
 //! |---|---|
 //! | `barrier` | filters go below aggregations that have a row without groups |
+//! | `in_lists` | lists of IN with common or without common elements become one, NULL or not |
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
 //! | `outer_side` | what is constant on one side of an outer join is taken for constant behind it |
@@ -18,6 +19,7 @@ mod barrier;
 mod cooperative;
 mod dependencies;
 mod filter_projection;
+mod in_lists;
 mod null_equality;
 mod outer_side;
 mod subquery;
@@ -31,7 +33,7 @@ use datafusion::{
 };
 
 use crate::{joins::JoinOrder, table::AggregateInStorage};
-pub(crate) use dependencies::without_dependencies;
+pub(crate) use in_lists::InLists;
 pub(crate) use subquery::Subqueries;
 
 use barrier::Barriers;

@@ -55,17 +55,6 @@ impl StoredTable {
         Self { constraints: Constraints::new_unverified(keys), ..self }
     }
 
-    /// The same, as a table that says nothing of its key.
-    pub(crate) fn without_key(&self) -> Self {
-        Self {
-            table: self.table.clone(),
-            view: self.view.clone(),
-            schema: self.schema.clone(),
-            constraints: Constraints::default(),
-            figures: self.figures.clone(),
-        }
-    }
-
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }

@@ -112,28 +112,21 @@ fn all_values(plan: &LogicalPlan, columns: &[Column]) -> Result<Option<LogicalPl
             };
             computed(positions(plan, columns)?.into_iter().zip(columns).map(named).collect(), input)
         }
-        LogicalPlan::Join(join) if join.join_type == Inner => {
+        LogicalPlan::Join(join) if matches!(join.join_type, Inner | Left) => {
             let is_left = |column: &Column| join.left.schema().has_column(column);
             let (left, right): (Vec<_>, Vec<_>) = columns.iter().cloned().partition(is_left);
-            if left.is_empty() || right.is_empty() {
-                return all_values(if right.is_empty() { &join.left } else { &join.right }, columns);
-            }
-            match (all_values(&join.left, &left)?, all_values(&join.right, &right)?) {
-                (Some(left), Some(right)) => cross(left, right).map(Some),
-                _ => Ok(None),
-            }
-        }
-        LogicalPlan::Join(join) if join.join_type == Left => {
-            let is_left = |column: &Column| join.left.schema().has_column(column);
-            let (left, right): (Vec<_>, Vec<_>) = columns.iter().cloned().partition(is_left);
-            let Some(of_right) = all_values(&join.right, &right)? else { return Ok(None) };
-            let of_right = or_nulls(of_right, &right)?;
+            let of_right = match right.is_empty() {
+                true => return all_values(&join.left, &left),
+                false => all_values(&join.right, &right)?,
+            };
+            let of_right = match of_right {
+                Some(of_right) if join.join_type == Left => or_nulls(of_right, &right)?,
+                Some(of_right) => of_right,
+                None => return Ok(None),
+            };
             match left.is_empty() {
                 true => Ok(Some(of_right)),
-                false => match all_values(&join.left, &left)? {
-                    Some(of_left) => cross(of_left, of_right).map(Some),
-                    None => Ok(None),
-                },
+                false => all_values(&join.left, &left)?.map(|of_left| cross(of_left, of_right)).transpose(),
             }
         }
         _ => Ok(None),

@@ -3,7 +3,7 @@
 //! `x = ANY (q)` is true if a row of q equals x; else NULL if x is NULL and q has a row, or a row of q is NULL; else false. So with every comparison.
 //! `x IN (q)` is `x = ANY (q)`, and `x <= ALL (q)` is `NOT x > ANY (q)`. The planner knows NULL
 //! of `x NOT IN (q)` as a condition by itself, if q has no columns from outside and x is no constant. Elsewhere it joins as if what is not
-//! known were false, or refuses the statement. In a condition, only what is true counts. So NOT is taken down to the leaves, where
+//! known were false, or refuses the statement; and it fails where q has constants or windows for its rows. In a condition, only what is true counts. So NOT is taken down to the leaves, where
 //! `x NOT IN (q)` becomes
 //!
 //! > not exists (q where it = x) and not exists (q where it is null) and (x is not null or not exists (q)),
@@ -26,7 +26,7 @@ use datafusion::{
     },
 };
 
-use super::{names::Names, simple, subquery};
+use super::{names::Names, subquery};
 
 /// Expressions over rows of a schema.
 pub(super) struct Meaning<'s> {
@@ -91,7 +91,7 @@ fn has_answer(expr: &Expr) -> Result<bool> {
 }
 
 impl Meaning<'_> {
-    /// A condition with the same rows; IN is left where the planner makes a join of it.
+    /// A condition with the same rows, without IN, ANY and ALL.
     pub(super) fn condition(&self, predicate: Expr) -> Result<Expr> {
         let parts = split_conjunction_owned(predicate).into_iter().map(|part| self.truth(part, false));
         Ok(conjunction(parts.collect::<Result<Vec<_>>>()?).unwrap_or_else(|| lit(true)))
@@ -121,14 +121,9 @@ impl Meaning<'_> {
             return Ok(not(expr));
         }
         if let Some((of, is_not)) = any_of(&expr)? {
-            return match (is_not != is_negated, expr) {
-                (true, _) => self.is_none(&of),
-                // With columns from outside, the planner fails where the query has constants for its rows.
-                (false, Expr::InSubquery(is_in)) if !simple::is_correlated(&of.query) => {
-                    let subquery = subquery(self.named(of.query)?);
-                    Ok(Expr::InSubquery(InSubquery { negated: false, subquery, ..is_in }))
-                }
-                (false, _) => self.has_such(&of),
+            return match is_not != is_negated {
+                true => self.is_none(&of),
+                false => self.has_such(&of),
             };
         }
         Ok(match expr {
@@ -143,15 +138,6 @@ impl Meaning<'_> {
             }
             other => not(self.value(other)?.data),
         })
-    }
-
-    /// A query whose column has a name by which the planner finds it again.
-    fn named(&self, query: LogicalPlan) -> Result<LogicalPlan> {
-        if query.schema().field(0).name().chars().all(|c| c.is_alphanumeric() || c == '_') {
-            return Ok(query);
-        }
-        let value = value_of(&query).alias(&self.names.column().name);
-        LogicalPlanBuilder::from(query).project([value])?.build()
     }
 
     fn may_be_null(&self, expr: &Expr) -> bool {
@@ -183,7 +169,8 @@ impl Meaning<'_> {
         Ok(if is_negated { Expr::Not(Box::new(answer)) } else { answer })
     }
 
-    /// Whether the comparison is true for a row of the query.
+    /// Whether the comparison is true for a row of the query. Its column gets a name that no column from outside has: in
+    /// `t.x IN (SELECT t.x FROM …)` both are called `t.x`.
     fn has_such(&self, of: &AnyOf) -> Result<Expr> {
         let outside = |expr: Expr| {
             let Expr::Column(column) = expr else { return Ok(Transformed::no(expr)) };
@@ -191,12 +178,16 @@ impl Meaning<'_> {
             Ok(Transformed::yes(Expr::OuterReferenceColumn(field.clone(), column)))
         };
         let wanted = of.expr.clone().transform_up(outside)?.data;
+        let name = self.names.column();
+        let named = value_of(&of.query).alias(&name.name);
+        let value = Expr::Column(name);
         // The query's column on the left: `wanted op column`, turned.
         let comparison = match of.op.swap() {
-            Some(turned) => binary_expr(value_of(&of.query), turned, wanted),
-            None => binary_expr(wanted, of.op, value_of(&of.query)),
+            Some(turned) => binary_expr(value, turned, wanted),
+            None => binary_expr(wanted, of.op, value),
         };
-        let such = LogicalPlanBuilder::from(of.query.clone()).filter(comparison)?.build()?;
+        let such =
+            LogicalPlanBuilder::from(of.query.clone()).project([named])?.filter(comparison)?.build()?;
         Ok(has_row(such))
     }
 }

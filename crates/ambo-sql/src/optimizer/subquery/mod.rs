@@ -4,7 +4,7 @@
 //! for what is in [`simple`]. Of the rest it refuses some, and answers wrongly what must not pass the operators between: a count of no rows, LIMIT, OFFSET, windows.
 //! NULL in `NOT IN` is another thing that it does not know everywhere. So, before the planner's optimizer:
 //!
-//! 1. [`meaning`]: IN, ANY and ALL become EXISTS, with NULL where it is not known, except where the planner knows.
+//! 1. [`meaning`]: IN, ANY and ALL become EXISTS, with NULL where it is not known.
 //! 2. What is simple is left to the planner.
 //! 3. Other queries are computed for each combination of values that the columns from outside have ([`domain`]): that table is joined to the query's tables
 //!    and taken up, operator by operator ([`dependent`]); then the result is joined to the rows ([`rows`]). That is how all correlated queries can be
@@ -31,7 +31,10 @@ use datafusion::{
         config::ConfigOptions,
         tree_node::{Transformed, TreeNode},
     },
-    logical_expr::{Expr, LogicalPlan, Subquery},
+    logical_expr::{
+        Expr, LogicalPlan, Subquery,
+        expr::{Exists, InSubquery, SetComparison},
+    },
     optimizer::AnalyzerRule,
 };
 
@@ -69,24 +72,40 @@ fn has_queries(plan: &LogicalPlan) -> Result<bool> {
 }
 
 /// A subquery whose own subqueries are unnested.
-fn within(mut expr: Expr, names: &Names) -> Result<Transformed<Expr>> {
-    let Some(query) = subquery_of(&mut expr) else { return Ok(Transformed::no(expr)) };
+fn within(expr: Expr, names: &Names) -> Result<Transformed<Expr>> {
+    let Some(query) = subquery_of(&expr) else { return Ok(Transformed::no(expr)) };
     let plan = unnested(query.subquery.as_ref().clone(), names)?;
-    if !plan.transformed {
-        return Ok(Transformed::no(expr));
-    }
-    *query = subquery(plan.data);
-    Ok(Transformed::yes(expr))
+    Ok(match plan.transformed {
+        true => Transformed::yes(with_subquery(expr, subquery(plan.data))),
+        false => Transformed::no(expr),
+    })
 }
 
-fn subquery_of(expr: &mut Expr) -> Option<&mut Subquery> {
+/// The subquery that an expression is, or compares with.
+fn subquery_of(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::ScalarSubquery(query) => Some(query),
-        Expr::Exists(of) => Some(&mut of.subquery),
-        Expr::InSubquery(of) => Some(&mut of.subquery),
-        Expr::SetComparison(of) => Some(&mut of.subquery),
+        Expr::Exists(of) => Some(&of.subquery),
+        Expr::InSubquery(of) => Some(&of.subquery),
+        Expr::SetComparison(of) => Some(&of.subquery),
         _ => None,
     }
+}
+
+/// The same expression of another subquery.
+fn with_subquery(expr: Expr, subquery: Subquery) -> Expr {
+    match expr {
+        Expr::ScalarSubquery(_) => Expr::ScalarSubquery(subquery),
+        Expr::Exists(of) => Expr::Exists(Exists { subquery, ..of }),
+        Expr::InSubquery(of) => Expr::InSubquery(InSubquery { subquery, ..of }),
+        Expr::SetComparison(of) => Expr::SetComparison(SetComparison { subquery, ..of }),
+        other => other,
+    }
+}
+
+/// Whether there is a subquery in an expression.
+fn has_query(expr: &Expr) -> Result<bool> {
+    expr.exists(|expr| Ok(subquery_of(expr).is_some()))
 }
 
 /// A subquery that knows its columns from outside.

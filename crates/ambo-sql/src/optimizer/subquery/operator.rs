@@ -17,9 +17,10 @@ use datafusion::{
 
 use super::{
     dependent::each_once,
+    has_query,
     names::Names,
     rows::{Place, Rows},
-    simple::is_query,
+    subquery_of,
 };
 
 /// An operator without subqueries that the planner cannot join. Those of its inputs, and within its subqueries, are done.
@@ -118,13 +119,7 @@ fn with_outer(plan: LogicalPlan, by: &[expr::Sort]) -> Result<LogicalPlan> {
 fn outer_references(expr: &Expr) -> Result<Vec<Expr>> {
     let mut all = Vec::new();
     expr.apply(|expr| {
-        match expr {
-            Expr::ScalarSubquery(query) => all.extend(query.outer_ref_columns.clone()),
-            Expr::Exists(of) => all.extend(of.subquery.outer_ref_columns.clone()),
-            Expr::InSubquery(of) => all.extend(of.subquery.outer_ref_columns.clone()),
-            Expr::SetComparison(of) => all.extend(of.subquery.outer_ref_columns.clone()),
-            _ => {}
-        }
+        all.extend(subquery_of(expr).iter().flat_map(|query| query.outer_ref_columns.clone()));
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(all)
@@ -149,8 +144,7 @@ fn in_join(join: Join, names: &Names) -> Result<LogicalPlan> {
         let mut asked = Vec::new();
         let mut kept = Vec::new();
         for part in parts {
-            let has_query = part.exists(|expr| Ok(is_query(expr)))?;
-            if has_query { asked.push(part) } else { kept.push(part) }
+            if has_query(&part)? { asked.push(part) } else { kept.push(part) }
         }
         let joined = LogicalPlan::Join(Join { filter: conjunction(kept), ..join });
         return match conjunction(asked) {
@@ -184,7 +178,7 @@ fn in_join(join: Join, names: &Names) -> Result<LogicalPlan> {
 
 /// A condition whose subqueries are columns of the sides that they are about.
 fn on_sides(part: Expr, left: &mut Rows<'_>, right: &mut Rows<'_>) -> Result<Expr> {
-    if !part.exists(|expr| Ok(is_query(expr)))? {
+    if !has_query(&part)? {
         return Ok(part);
     }
     match part {
@@ -231,7 +225,7 @@ fn lateral(plan: &LogicalPlan) -> Option<(&Subquery, Option<&TableReference>)> {
 pub(super) fn has_queries(node: &LogicalPlan) -> Result<bool> {
     let mut has = false;
     node.apply_expressions(|expr| {
-        has = has || expr.exists(|expr| Ok(is_query(expr)))?;
+        has = has || has_query(expr)?;
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(has)

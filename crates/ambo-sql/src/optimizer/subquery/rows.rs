@@ -5,6 +5,7 @@ use datafusion::{
         Column, DFSchema, NullEquality, Result, TableReference, not_impl_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
+    error::DataFusionError,
     functions_aggregate::{count::count, first_last::first_value, min_max::max},
     logical_expr::{
         Aggregate, Distinct, Expr, ExprSchemable, Filter, JoinType, LogicalPlan, LogicalPlanBuilder,
@@ -18,6 +19,7 @@ use datafusion::{
 use super::{
     dependent::outer_join,
     domain::{Domain, renamed},
+    has_query,
     meaning::{Meaning, first_row},
     names::Names,
     only_one::only_one,
@@ -88,12 +90,16 @@ impl<'n> Rows<'n> {
 
     fn joined(&mut self, expr: Expr, place: Place) -> Result<Transformed<Expr>> {
         let schema = self.plan.schema();
-        let is_known = place != Place::Elsewhere;
+        let is_known = |query: &LogicalPlan| {
+            Ok::<_, DataFusionError>(match simple::is_correlated(query) {
+                true => place != Place::Elsewhere && simple::is_value(query, schema)?,
+                false => true,
+            })
+        };
         let value = match &expr {
             Expr::ScalarSubquery(query) => {
                 let query = query.subquery.as_ref();
-                let is_simple = simple::is_value(query, schema)?;
-                match is_simple && (is_known || !simple::is_correlated(query)) {
+                match is_known(query)? {
                     true => {
                         let kept = or_null(query)?.map(|plan| Expr::ScalarSubquery(subquery(plan)));
                         let is_changed = kept.is_some();
@@ -109,8 +115,7 @@ impl<'n> Rows<'n> {
                     return Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump));
                 }
                 let counted = counted(query)?;
-                let is_simple = simple::is_value(&counted, schema)?;
-                let is_there = match is_simple && (is_known || !simple::is_correlated(query)) {
+                let is_there = match is_known(&counted)? {
                     true => Expr::ScalarSubquery(subquery(counted)),
                     false => self.is_there(query)?,
                 };
@@ -273,10 +278,6 @@ fn found_by(query: &LogicalPlan, outer: &DFSchema) -> Result<Option<(LogicalPlan
 
 fn all_columns(schema: &DFSchema) -> impl Iterator<Item = Expr> {
     schema.iter().map(|(table, field)| Expr::Column(Column::from((table, field))))
-}
-
-fn has_query(expr: &Expr) -> Result<bool> {
-    expr.exists(|expr| Ok(simple::is_query(expr)))
 }
 
 /// A query with a row of NULL if it has none: the planner takes its value for one that cannot be NULL if its column cannot, or

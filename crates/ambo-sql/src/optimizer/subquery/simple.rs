@@ -2,22 +2,21 @@
 //! and have their columns under the same names there (not so above a query in FROM).
 
 use datafusion::{
-    common::{Column, DFSchema, Result, tree_node::TreeNode},
+    common::{Column, DFSchema, Result},
     logical_expr::{
         Aggregate, BinaryExpr, Distinct, Expr, JoinType, LogicalPlan, Operator, utils::split_conjunction,
     },
 };
+
+use super::has_query;
 
 /// As EXISTS or IN in a condition over rows of a schema.
 pub(super) fn is_filter(query: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     Ok(is_next_to(query, schema) && passes(query, false)?)
 }
 
-/// As a value over rows of a schema, in a condition or the list of a SELECT: an aggregate of all rows.
+/// With columns from outside, as a value over rows of a schema, in a condition or the list of a SELECT: an aggregate of all rows.
 pub(super) fn is_value(query: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
-    if !is_correlated(query) {
-        return Ok(true);
-    }
     Ok(is_next_to(query, schema)
         && match aggregate_of(query) {
             Some(aggregate) => aggregate.group_expr.is_empty() && passes(&aggregate.input, true)?,
@@ -61,8 +60,7 @@ fn passes(plan: &LogicalPlan, is_below_aggregate: bool) -> Result<bool> {
     Ok(match plan {
         LogicalPlan::Filter(filter) => {
             for part in split_conjunction(&filter.predicate) {
-                let has_query = part.exists(|expr| Ok(is_query(expr)))?;
-                if !is_inner(part) && (has_query || is_below_aggregate && equality(part).is_none()) {
+                if !is_inner(part) && (has_query(part)? || is_below_aggregate && equality(part).is_none()) {
                     return Ok(false);
                 }
             }
@@ -101,8 +99,4 @@ fn is_inner(expr: &Expr) -> bool {
 
 fn expressions_are_inner(plan: &LogicalPlan) -> bool {
     !plan.contains_outer_reference()
-}
-
-pub(super) fn is_query(expr: &Expr) -> bool {
-    matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
 }
