@@ -10,9 +10,6 @@ use ambo_storage::{
 
 use crate::{Error, Result, Table};
 
-/// What the number of a row is called, in a table whose keys end in one.
-pub(crate) const ROW_NUMBER: &str = "rowid";
-
 /// Which columns of a column table to read, and of which rows.
 ///
 /// ```

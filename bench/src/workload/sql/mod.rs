@@ -62,3 +62,23 @@ fn check(db: &Database) -> Result<()> {
         false => Err(format!("the database is damaged: {report:?}").into()),
     }
 }
+
+/// Puts in a row for each number, 10,000 in a transaction, and settles them.
+fn fill(
+    sheet: &Sheet,
+    db: &Database,
+    connection: &mut ambo_sql::Connection,
+    mut insert: impl FnMut(&mut ambo_sql::Connection, u64) -> Result<()>,
+) -> Result<()> {
+    connection.script("begin")?;
+    for id in 0..sheet.records {
+        insert(connection, id)?;
+        if id % 10_000 == 9_999 {
+            connection.script("commit; begin")?;
+        }
+    }
+    connection.script("commit")?;
+    db.settle()?;
+    db.settle_due()?;
+    Ok(())
+}

@@ -6,7 +6,7 @@ use ambo::Sync;
 use ambo_sql::{Connection, Database};
 use rusqlite::params;
 
-use super::{check, open, open_sqlite};
+use super::{check, fill, open, open_sqlite};
 use crate::engine::Result;
 use crate::random::Random;
 use crate::workload::columns::{
@@ -48,7 +48,7 @@ fn ambo(sheet: &mut Sheet, storage: &str) -> Result<()> {
         let db = open(sheet, &format!("points-{storage}-{how}"), sync)?;
         let mut connection = db.connect();
         connection.script(&format!("create table t ({COLUMNS}) storage = {storage}"))?;
-        fill(sheet, &db, &mut connection)?;
+        load(sheet, &db, &mut connection)?;
         if sync == Sync::Off {
             reads(sheet, &whose, &mut connection)?;
         }
@@ -58,20 +58,13 @@ fn ambo(sheet: &mut Sheet, storage: &str) -> Result<()> {
     Ok(())
 }
 
-fn fill(sheet: &Sheet, db: &Database, connection: &mut Connection) -> Result<()> {
+fn load(sheet: &Sheet, db: &Database, connection: &mut Connection) -> Result<()> {
     let mut insert = connection.prepare("insert into t values ($1, $2, $3, $4, $5)")?;
-    connection.script("begin")?;
-    for id in 0..sheet.records {
+    fill(sheet, db, connection, |connection, id| {
         let (c, d) = text(id);
         insert.execute(connection, (id as i64, id as i64 % 1000, id as f64 / 7.0, c, d))?;
-        if id % 10_000 == 9_999 {
-            connection.script("commit; begin")?;
-        }
-    }
-    connection.script("commit")?;
-    db.settle()?;
-    db.settle_due()?;
-    Ok(())
+        Ok(())
+    })
 }
 
 fn reads(sheet: &mut Sheet, whose: &str, connection: &mut Connection) -> Result<()> {

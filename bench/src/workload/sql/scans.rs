@@ -4,7 +4,7 @@ use ambo::Sync;
 use ambo_sql::{Connection, Database};
 use rusqlite::params;
 
-use super::{check, open, open_sqlite};
+use super::{check, fill, open, open_sqlite};
 use crate::engine::Result;
 use crate::random::Random;
 use crate::workload::columns::{fastest, label};
@@ -64,7 +64,7 @@ fn ambo(sheet: &mut Sheet, storage: &str) -> Result<()> {
     let db = open(sheet, &format!("scans-{storage}"), Sync::Off)?;
     let mut connection = db.connect();
     connection.script(&format!("create table t ({COLUMNS}) storage = {storage}"))?;
-    fill(sheet, &db, &mut connection)?;
+    load(sheet, &db, &mut connection)?;
     ask(sheet, &whose, "settled", &mut connection)?;
     connection.script("begin")?;
     connection.script(&format!("update t set quantity = quantity + 1 where id % {CHANGED} = 0"))?;
@@ -75,20 +75,13 @@ fn ambo(sheet: &mut Sheet, storage: &str) -> Result<()> {
     check(&db)
 }
 
-fn fill(sheet: &Sheet, db: &Database, connection: &mut Connection) -> Result<()> {
+fn load(sheet: &Sheet, db: &Database, connection: &mut Connection) -> Result<()> {
     let mut insert = connection.prepare("insert into t values ($1, $2, $3, $4, $5, $6)")?;
-    connection.script("begin")?;
-    for id in 0..sheet.records {
+    fill(sheet, db, connection, |connection, id| {
         let Row { id, part, kind, quantity, price, note } = Row::new(id);
         insert.execute(connection, (id, part, kind, quantity, price, note))?;
-        if id % 10_000 == 9_999 {
-            connection.script("commit; begin")?;
-        }
-    }
-    connection.script("commit")?;
-    db.settle()?;
-    db.settle_due()?;
-    Ok(())
+        Ok(())
+    })
 }
 
 fn ask(sheet: &mut Sheet, whose: &str, state: &str, connection: &mut Connection) -> Result<()> {

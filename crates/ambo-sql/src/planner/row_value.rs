@@ -47,7 +47,8 @@ fn row(expr: &Expr) -> Option<&[Expr]> {
     }
 }
 
-fn compared(left: &[Expr], op: &Op, right: &[Expr]) -> Option<Expr> {
+/// A comparison of two rows of as many values; `None` if it is none, or they have no values.
+pub(super) fn compared(left: &[Expr], op: &Op, right: &[Expr]) -> Option<Expr> {
     let pair = |op: &Op, (left, right): (&Expr, &Expr)| binary(left.clone(), op.clone(), right.clone());
     let pairs = || left.iter().zip(right);
     match op {

@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::{
     parser::Parser,
 };
 
+use super::row_value::compared;
 use crate::{Error, Result, names::ident, parse::DIALECT};
 
 /// Says which columns a table of FROM has; `None` if it cannot be told.
@@ -183,20 +184,14 @@ fn common_columns(
     join: &mut JoinOperator,
 ) -> Option<Vec<Part>> {
     let mut common = Vec::new();
-    let mut equal: Option<Expr> = None;
+    let (mut lefts, mut rights) = (Vec::new(), Vec::new());
     let mut is_as_planned = true;
     for name in names {
         let (of_left, was_left) = taken_of(left, name)?;
         let of_right = taken(right, name)?;
         is_as_planned &= was_left;
-        let (a, b) = (Box::new(of_left.clone()), Box::new(of_right.clone()));
-        let same = Expr::BinaryOp { left: a, op: BinaryOperator::Eq, right: b };
-        equal = Some(match equal {
-            None => same,
-            Some(all) => {
-                Expr::BinaryOp { left: Box::new(all), op: BinaryOperator::And, right: Box::new(same) }
-            }
-        });
+        lefts.push(of_left.clone());
+        rights.push(of_right.clone());
         use JoinOperator as J;
         let (expr, is_left) = match join {
             J::Right(_) | J::RightOuter(_) => (of_right, false),
@@ -210,7 +205,7 @@ fn common_columns(
     }
     if !is_as_planned {
         // The planner would join by the column on the left alone.
-        *constraint_of(join)? = JoinConstraint::On(equal?);
+        *constraint_of(join)? = JoinConstraint::On(compared(&lefts, &BinaryOperator::Eq, &rights)?);
         for part in &mut common {
             if let Part::Common { is_left, .. } = part {
                 *is_left = false;

@@ -86,3 +86,24 @@ impl Random {
         (self.0 % end as u64) as i64
     }
 }
+
+/// The line of a plan that has a word.
+pub fn line(plan: &str, word: &str) -> String {
+    let lines = plan.split("\\n").flat_map(str::lines);
+    lines
+        .into_iter()
+        .find(|line| line.contains(word))
+        .unwrap_or_else(|| panic!("no {word} in {plan}"))
+        .to_owned()
+}
+
+/// A figure of EXPLAIN ANALYZE.
+pub fn figure(line: &str, name: &str) -> u64 {
+    let after = line.split(&format!("{name}=")).nth(1).unwrap_or_else(|| panic!("no {name} in {line}"));
+    let end = after.find([',', ']']).unwrap_or(after.len());
+    after[..end].trim().parse().unwrap_or_else(|_| panic!("{name} in {line}"))
+}
+
+pub fn explained(connection: &mut Connection, how: &str, query: &str) -> String {
+    rows(connection, &format!("{how} {query}"))
+}

@@ -1,25 +1,8 @@
 //! What scans take from the operators above them.
 
-use ambo_sql::{Connection, Database};
+use ambo_sql::Database;
 
-use crate::common::{STORAGES, rows, sorted, sound};
-
-/// The line of a plan that has a word.
-fn line(plan: &str, word: &str) -> String {
-    let lines = plan.split("\\n").flat_map(str::lines);
-    lines
-        .into_iter()
-        .find(|line| line.contains(word))
-        .unwrap_or_else(|| panic!("no {word} in {plan}"))
-        .to_owned()
-}
-
-/// A figure of EXPLAIN ANALYZE.
-fn figure(line: &str, name: &str) -> u64 {
-    let after = line.split(&format!("{name}=")).nth(1).unwrap_or_else(|| panic!("no {name} in {line}"));
-    let end = after.find([',', ']']).unwrap_or(after.len());
-    after[..end].trim().parse().unwrap_or_else(|_| panic!("{name} in {line}"))
-}
+use crate::common::{STORAGES, explained, figure, line, rows, sorted, sound};
 
 /// A hundred thousand settled rows, and a few to join them with.
 fn database() -> Database {
@@ -34,10 +17,6 @@ fn database() -> Database {
     connection.script(statements).unwrap();
     db.settle().unwrap();
     db
-}
-
-fn explained(connection: &mut Connection, how: &str, query: &str) -> String {
-    rows(connection, &format!("{how} {query}"))
 }
 
 #[test]

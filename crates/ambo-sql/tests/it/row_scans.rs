@@ -2,7 +2,7 @@
 
 use ambo_sql::{Connection, Database, SqlOptions};
 
-use crate::common::{rows, sound};
+use crate::common::{explained, figure, line, rows, sound};
 
 /// The same rows in a table of each storage.
 fn database() -> Database {
@@ -71,7 +71,7 @@ fn rows_are_in_the_order_of_their_key() {
     let db = database();
     let mut connection = db.connect();
     let query = "select a, id from btree_rows order by a, id limit 3";
-    let plan = rows(&mut connection, &format!("explain {query}"));
+    let plan = explained(&mut connection, "explain", query);
     assert!(!plan.contains("SortExec"), "{plan}");
     assert!(plan.contains("SortPreservingMergeExec"), "several partitions: {plan}");
     assert_eq!(rows(&mut connection, query), "0, 7\n0, 14\n0, 21");
@@ -85,7 +85,7 @@ fn rows_are_in_the_order_of_their_key() {
     // By an index rows come in its order, and nothing is said of it.
     connection.script("create index by_t on btree_rows (t)").unwrap();
     let query = "select a, id from btree_rows where t = 'text 5' order by a, id limit 2";
-    let plan = rows(&mut connection, &format!("explain {query}"));
+    let plan = explained(&mut connection, "explain", query);
     assert!(plan.contains("by=index") && plan.contains("SortExec"), "{plan}");
     assert_eq!(rows(&mut connection, query), "0, 105\n0, 805");
     sound(&db);
@@ -102,12 +102,8 @@ fn units_of_rows_are_asked_what_joins_look_for() {
         .unwrap();
     let query = "select r.t from few join btree_rows r on few.a = r.a and few.id = r.id where few.id > 0";
     assert_eq!(rows(&mut connection, query), "text 16");
-    let plan = rows(&mut connection, &format!("explain analyze {query}"));
-    let scan =
-        plan.split("\\n").flat_map(str::lines).find(|line| line.contains("TableScan: main.btree_rows"));
-    let scan = scan.unwrap_or_else(|| panic!("{plan}"));
+    let plan = explained(&mut connection, "explain analyze", query);
     // Of a hundred thousand rows one is left by the bounds of the join's keys.
-    let decoded = scan.split("rows_decoded=").nth(1).and_then(|rest| rest.split([',', ']']).next());
-    assert_eq!(decoded.map(str::trim), Some("1"), "{scan}");
+    assert_eq!(figure(&line(&plan, "TableScan: main.btree_rows"), "rows_decoded"), 1, "{plan}");
     sound(&db);
 }

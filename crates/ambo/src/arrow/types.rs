@@ -13,7 +13,10 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
-use crate::{Column, TableDefinition, Type, select::ROW_NUMBER};
+use crate::{Column, TableDefinition, Type};
+
+/// What the number of a row is called, in a table whose keys end in one.
+const ROW_NUMBER: &str = "rowid";
 
 /// The Arrow type that holds what a column type holds.
 pub fn data_type(ty: Type) -> DataType {
