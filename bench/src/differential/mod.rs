@@ -62,6 +62,7 @@ impl Tally {
 /// # Errors
 /// So many databases differed.
 pub fn run(seed: u64, databases: u64, dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir)?;
     let mut tally = Tally::default();
     let mut differ = 0;
     for seed in seed..seed + databases {

@@ -168,6 +168,10 @@ impl<'n> Rows<'n> {
             let Expr::OuterReferenceColumn(_, column) = &reference else {
                 return not_impl_err!("{reference} in a subquery");
             };
+            // References to one column may differ in whether it can be NULL.
+            if outside.contains(column) {
+                continue;
+            }
             outside.push(column.clone());
             keys.push(match self.plan.schema().has_column(column) {
                 true => column.clone(),
