@@ -4,3 +4,4 @@ pub mod btree;
 pub mod column;
 #[cfg(test)]
 pub(crate) mod conformance;
+pub mod key_filter;

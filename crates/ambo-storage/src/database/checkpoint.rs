@@ -23,8 +23,9 @@ use super::{
 use crate::{
     Error, Result,
     base::{
-        btree::{BuildOptions, KeyFilter, Tree, TreeBuilder, TreeMeta},
+        btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
         column::Segment,
+        key_filter::KeyFilter,
     },
     catalog::{Storage, roots::Roots},
     delta::Delta,

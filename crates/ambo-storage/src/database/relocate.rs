@@ -26,8 +26,9 @@ use super::{
 use crate::{
     Error, Result,
     base::{
-        btree::{KeyFilter, Tree, TreeMeta},
+        btree::{Tree, TreeMeta},
         column::ColumnSchema,
+        key_filter::KeyFilter,
     },
     catalog::{Storage, TableDefinition},
     delta::Delta,

@@ -6,7 +6,6 @@ use super::{
     CheckOptions, Found,
     cursor::TreeCursor,
     damaged,
-    filter::KeyFilter,
     hot::{self, HotNode, HotSlot},
     inner::InnerView,
     leaf::{LeafView, Stored},
@@ -17,6 +16,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::key_filter::KeyFilter,
     id::PagePtr,
     page::{Access, PageRange, PageRef, PageStore},
     record::{Record, RecordKind},

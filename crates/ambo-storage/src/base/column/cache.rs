@@ -78,6 +78,20 @@ impl BlockCache {
         &self.queues[(hash >> 60) as usize % SHARDS]
     }
 
+    /// A block, if it is in memory.
+    pub(super) fn find(&self, slots: &Slots, block: u32, access: Access) -> Option<Arc<[u8]>> {
+        let mut slot = slots.slots[block as usize].lock();
+        let bytes = slot.bytes.clone()?;
+        slot.used |= access != Access::Scan;
+        slot.hits = slot.hits.saturating_add(1);
+        Some(bytes)
+    }
+
+    /// Whether a block of so many bytes would be kept, and leave room for others.
+    pub(super) fn takes(&self, bytes: usize) -> bool {
+        2 * (bytes + OVERHEAD) <= self.bytes_max.load(Ordering::Relaxed) / SHARDS
+    }
+
     /// A block, from memory or from `load`.
     pub(super) fn read<E>(
         &self,
@@ -86,14 +100,8 @@ impl BlockCache {
         access: Access,
         load: impl FnOnce() -> Result<Arc<[u8]>, E>,
     ) -> Result<Arc<[u8]>, E> {
-        {
-            let mut slot = slots.slots[block as usize].lock();
-            if let Some(bytes) = &slot.bytes {
-                let bytes = bytes.clone();
-                slot.used |= access != Access::Scan;
-                slot.hits = slot.hits.saturating_add(1);
-                return Ok(bytes);
-            }
+        if let Some(bytes) = self.find(slots, block, access) {
+            return Ok(bytes);
         }
         self.misses.fetch_add(1, Ordering::Relaxed);
         let bytes = load()?;

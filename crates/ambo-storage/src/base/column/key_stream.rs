@@ -2,12 +2,20 @@
 //!
 //! Streams leap: one that is behind moves to the first key that is not less than that of the other, over whole groups by their
 //! first keys and within a group in growing steps. So parts whose keys do not mix cost next to nothing, and parts that
-//! mix cost each key once.
+//! mix cost each key once; or, if all of one's keys would be read for few of another, those of the other are looked up, most of
+//! which its filter ([`super::key_filter`]) denies.
 
 use std::{cmp::Ordering, sync::atomic::AtomicBool};
 
-use super::{buffer::ColumnBuffer, keys::Keys, merge::gallop, run::Part, schema::ColumnSchema};
-use crate::{Error, Result, page::Access, sync};
+use super::{
+    buffer::ColumnBuffer,
+    keys::Keys,
+    merge::gallop,
+    run::Part,
+    schema::ColumnSchema,
+    search::{Found, Probe, Window},
+};
+use crate::{Error, Result, base::key_filter::KeyFilter, page::Access, sync};
 
 /// The keys that are left in a part, in their order.
 pub(super) struct KeyStream<'a> {
@@ -195,7 +203,7 @@ pub(super) fn shared(
 }
 
 /// Calls `found` for each key that is left in `old` and in one of the other parts, which share none: with the row of `old`, the other
-/// part and its row, and the key.
+/// part and its row, and the key. Maybe more than once.
 pub(super) fn shared_with(
     schema: &ColumnSchema,
     old: &Part,
@@ -203,6 +211,12 @@ pub(super) fn shared_with(
     cancel: &AtomicBool,
     mut found: impl FnMut(u32, (usize, u32), &[u8]) -> Result<()>,
 ) -> Result<()> {
+    if mix(old, parts)
+        && let Some(filter) = old.segment.key_filter(schema)?
+        && sought_in(schema, old, &filter, parts, cancel, &mut found)?
+    {
+        return Ok(());
+    }
     let first = old.segment.directory().first_key();
     let streams = parts.iter().map(|part| KeyStream::new(schema, part, first)).collect::<Result<Vec<_>>>()?;
     let mut heap = Heap::new(streams);
@@ -225,4 +239,55 @@ pub(super) fn shared_with(
         }
     }
     Ok(())
+}
+
+/// Whether most groups of `old` have other parts' keys between theirs, in nearly all of which would be one.
+fn mix(old: &Part, parts: &[&Part]) -> bool {
+    let directory = old.segment.directory();
+    let group_of = |key: &[u8]| directory.group_for(key).unwrap_or(0);
+    let first = parts.iter().map(|part| group_of(part.segment.directory().first_key())).min();
+    let last = parts.iter().map(|part| group_of(part.segment.directory().last_key())).max();
+    let groups = first.zip(last).map_or(0, |(first, last)| last + 1 - first);
+    let keys: u64 = parts.iter().map(|part| u64::from(part.live_rows())).sum();
+    2 * groups > directory.groups() && keys > groups as u64
+}
+
+/// One in so many keys may be there to be sought.
+const SOUGHT_SHARE: u64 = 8;
+/// So many are, before that is looked at.
+const SOUGHT_MIN: u64 = 1 << 10;
+
+/// Looks for the keys of the other parts in `old`, those that its filter does not deny. False if these are too many: then
+/// all keys side by side are faster.
+fn sought_in(
+    schema: &ColumnSchema,
+    old: &Part,
+    filter: &KeyFilter<impl AsRef<[u8]>>,
+    parts: &[&Part],
+    cancel: &AtomicBool,
+    found: &mut impl FnMut(u32, (usize, u32), &[u8]) -> Result<()>,
+) -> Result<bool> {
+    let (first, last) = (old.segment.directory().first_key(), old.segment.directory().last_key());
+    let (mut step, mut sought) = (0, 0);
+    for (number, part) in parts.iter().enumerate() {
+        let mut window = Window::new(schema);
+        let mut stream = KeyStream::new(schema, part, first)?;
+        while !stream.is_done() && stream.keys.with(stream.row, |key| key <= last) {
+            check_cancelled(&mut step, cancel)?;
+            if stream.keys.with(stream.row, |key| filter.may_have(key)) {
+                sought += 1;
+                if sought > SOUGHT_MIN + step / SOUGHT_SHARE {
+                    return Ok(false);
+                }
+                let key = stream.key();
+                if let Found::At(row) = old.search(schema, &Probe::new(schema, &key), &mut window)?
+                    && !old.is_deleted(row)
+                {
+                    found(row, (number, stream.row()), &key)?;
+                }
+            }
+            stream.next()?;
+        }
+    }
+    Ok(true)
 }

@@ -22,6 +22,7 @@ mod encoder;
 mod filter;
 mod fresh;
 mod gather;
+mod key_filter;
 mod key_stream;
 mod keys;
 mod manifest;

@@ -80,7 +80,7 @@ impl Part {
         probe: &Probe<'_>,
         window: &mut Window,
     ) -> Result<Option<u32>> {
-        if probe.key < self.segment.directory().first_key() {
+        if probe.key < self.segment.directory().first_key() || self.segment.lacks(probe.key) {
             return Ok(None);
         }
         match self.search(schema, probe, window)? {
@@ -139,6 +139,11 @@ impl ColumnRun {
     /// The first part that may have `key` or a greater one; the number of parts if none has.
     fn part_for(&self, key: &[u8]) -> usize {
         self.parts.partition_point(|part| part.segment.directory().last_key() < key)
+    }
+
+    /// The part between whose keys `key` is, if there is one.
+    pub(super) fn part_around(&self, key: &[u8]) -> Option<&Part> {
+        self.parts.get(self.part_for(key)).filter(|part| part.segment.directory().first_key() <= key)
     }
 
     /// The row of a key, if it is there and left.

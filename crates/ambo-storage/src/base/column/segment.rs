@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, OnceLock,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
 };
 
 use ambo_codec::column::{Block, Kind, envelope, text::SharedTable};
@@ -184,6 +184,8 @@ pub struct Segment {
     /// Its blocks in the cache.
     slots: Arc<Slots>,
     kept: AtomicBool,
+    /// How many keys were looked for in it that it does not have.
+    pub(super) fruitless: AtomicU32,
 }
 
 /// What the cache keeps of a segment.
@@ -195,6 +197,8 @@ pub(super) enum Kept {
     },
     /// Of a column.
     Postings(usize),
+    /// Of its keys.
+    Filter,
 }
 
 impl Segment {
@@ -206,8 +210,9 @@ impl Segment {
         directory: Directory,
     ) -> Self {
         let tables = directory.columns.iter().map(|_| OnceLock::new()).collect();
-        let slots = Slots::new(id, (directory.groups() + 1) * directory.columns.len());
-        Self { store, id, file, file_bytes, directory, tables, slots, kept: AtomicBool::new(false) }
+        let slots = Slots::new(id, (directory.groups() + 1) * directory.columns.len() + 1);
+        let (kept, fruitless) = (AtomicBool::new(false), AtomicU32::new(0));
+        Self { store, id, file, file_bytes, directory, tables, slots, kept, fruitless }
     }
 
     /// Its number, which no other segment of the database ever has.
@@ -235,18 +240,29 @@ impl Segment {
         self.kept.store(false, Ordering::Release);
     }
 
-    /// The number of something that is kept: blocks of a group lie side by side, postings behind all blocks.
+    /// The number of something that is kept: blocks of a group lie side by side, postings behind all blocks, the filter last.
     fn number(&self, of: Kept) -> u32 {
         let columns = self.directory.columns.len();
         (match of {
             Kept::Block { column, group } => group * columns + column,
             Kept::Postings(column) => self.directory.groups() * columns + column,
+            Kept::Filter => (self.directory.groups() + 1) * columns,
         }) as u32
     }
 
     /// Whether something is in the cache.
     pub(super) fn has_kept(&self, what: Kept) -> bool {
         self.slots.has(self.number(what))
+    }
+
+    /// What is in the cache.
+    pub(super) fn kept(&self, what: Kept) -> Option<Arc<[u8]>> {
+        self.store.cache.find(&self.slots, self.number(what), Access::Point)
+    }
+
+    /// Whether the cache has room for something of so many bytes.
+    pub(super) fn may_keep(&self, bytes: usize) -> bool {
+        self.store.cache.takes(bytes)
     }
 
     /// What is in the cache, or else comes there from `load`.

@@ -1,0 +1,175 @@
+//! Filters of segments: which keys a segment certainly does not have.
+//!
+//! Keys in random order, as of UUIDs, lie between the keys of every run. To look for a new one in each of them costs more than to write
+//! it. A filter says of ninety-nine in a hundred that they are not there.
+//!
+//! It follows from the keys, is made by who has looked in vain so often that reading all keys once would have cost as little, and is kept in the cache
+//! of blocks until others need the room. It is never in a file. Where keys come in order, segments are told apart by their first and last
+//! keys, and none is made.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use super::{
+    keys::Keys,
+    schema::ColumnSchema,
+    segment::{Kept, Segment},
+};
+use crate::{
+    Result,
+    base::key_filter::{KeyFilter, bytes_for},
+    page::Access,
+};
+
+/// A filter is made when so many keys were sought in vain as this part of the rows …
+const FRUITLESS_SHARE: u32 = 16;
+/// … and so many at least.
+const FRUITLESS_MIN: u32 = 512;
+
+impl Segment {
+    /// Whether its filter, if it has one now, denies a key.
+    pub(super) fn lacks(&self, key: &[u8]) -> bool {
+        self.kept(Kept::Filter).is_some_and(|bytes| !KeyFilter::of(bytes).may_have(key))
+    }
+
+    /// Notes that a key was sought in vain, between its first and its last.
+    pub(super) fn note_fruitless(&self, schema: &ColumnSchema) -> Result<()> {
+        let due = (self.directory().rows() / FRUITLESS_SHARE).max(FRUITLESS_MIN);
+        let count = self.fruitless.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        if count.is_multiple_of(due) {
+            self.key_filter(schema)?;
+        }
+        Ok(())
+    }
+
+    /// The filter of its keys, made if it has none now; `None` if there is no room for it.
+    pub(super) fn key_filter(&self, schema: &ColumnSchema) -> Result<Option<KeyFilter<Arc<[u8]>>>> {
+        let rows = self.directory().rows() as usize;
+        let Some(filter) = KeyFilter::new(rows).filter(|_| self.may_keep(bytes_for(rows))) else {
+            return Ok(None);
+        };
+        let bytes = self.keep_or(Kept::Filter, Access::Point, || self.with_all_keys(filter, schema))?;
+        Ok(Some(KeyFilter::of(bytes)))
+    }
+
+    fn with_all_keys(&self, mut filter: KeyFilter, schema: &ColumnSchema) -> Result<Arc<[u8]>> {
+        let mut buffers = schema.buffers();
+        buffers.truncate(schema.key_columns());
+        for group in 0..self.directory().groups() {
+            let rows = self.directory().group(group).len();
+            buffers.iter_mut().for_each(super::ColumnBuffer::clear);
+            self.read_into(schema, &mut buffers, 0, group, 0..rows, Access::Scan)?;
+            let keys = Keys::of(schema, &buffers).map_err(|error| self.damaged(0, error))?;
+            (0..rows).for_each(|row| keys.with(row, |key| filter.insert(key)));
+        }
+        Ok(filter.into_bytes().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::{BTreeMap, BTreeSet},
+        ops::Range,
+        sync::{Arc, atomic::AtomicBool},
+    };
+
+    use ambo_codec::bitmap::Bitmap;
+
+    use crate::{
+        base::column::{
+            ColumnSchema, ColumnSet, Finder, Part, RunBuilder, SegmentStore, key_stream::shared_with,
+            segment::Kept, unique::delete,
+        },
+        catalog::TableDefinition,
+        io::sim::SimDisk,
+    };
+
+    /// Keys in random order.
+    fn key(number: u64) -> Vec<u8> {
+        number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes().to_vec()
+    }
+
+    fn schema() -> Arc<ColumnSchema> {
+        Arc::new(ColumnSchema::new(&TableDefinition::key_value("t")).unwrap())
+    }
+
+    /// A set of a run for each of the sets of keys, with a cache of so many bytes.
+    fn set_of(runs: &[BTreeSet<Vec<u8>>], cache_bytes: usize) -> ColumnSet {
+        let store = SegmentStore::new(SimDisk::new(0).env().disk.clone(), 77, cache_bytes);
+        let run = |keys: &BTreeSet<Vec<u8>>| {
+            let mut builder = RunBuilder::new(&store, &schema());
+            keys.iter().for_each(|key| builder.push(key, b"value").unwrap());
+            builder.finish().unwrap()
+        };
+        let runs = runs.iter().map(run).collect();
+        ColumnSet::new(store.clone(), schema(), runs)
+    }
+
+    fn has_filter(part: &Part) -> bool {
+        part.segment.kept(Kept::Filter).is_some()
+    }
+
+    /// Keeps away: rows that are not found because a filter denies them; filters that are never made, or that a small cache is to keep.
+    #[test]
+    fn filters_come_with_fruitless_searches_and_deny_no_row() {
+        let keys = |numbers: Range<u64>| numbers.map(key).collect::<BTreeSet<_>>();
+        let expected: BTreeMap<_, _> = (15_000..45_000)
+            .map(|number| (key(number), (number < 30_000).then_some(usize::from(number >= 20_000))))
+            .collect();
+        for (cache_bytes, is_made) in [(64 << 20, true), (1 << 18, false)] {
+            let set = set_of(&[keys(0..20_000), keys(20_000..30_000)], cache_bytes);
+            for _ in 0..3 {
+                let mut finder = Finder::new(&set);
+                for (key, run) in &expected {
+                    assert_eq!(finder.find(key).unwrap().map(|found| found.run), *run);
+                    assert_eq!(set.find(key).unwrap().map(|found| found.run), *run);
+                }
+            }
+            assert!(set.parts().all(|part| has_filter(part) == is_made));
+        }
+    }
+
+    /// Keeps away: filters for keys in order, which first and last keys tell apart.
+    #[test]
+    fn keys_in_order_need_no_filter() {
+        let keys = |numbers: Range<u64>| numbers.map(|n| n.to_be_bytes().to_vec()).collect::<BTreeSet<_>>();
+        let set = set_of(&[keys(0..20_000), keys(20_000..40_000)], 64 << 20);
+        let mut finder = Finder::new(&set);
+        for key in keys(0..60_000) {
+            assert_eq!(finder.find(&key).unwrap().is_some(), key < 40_000u64.to_be_bytes().to_vec());
+        }
+        assert!(!set.parts().any(has_filter));
+    }
+
+    /// Keeps away: shared keys that are missed where few of one part are looked up in another, or where too many are for that.
+    #[test]
+    fn shared_keys_are_found_however_many_there_are() {
+        let old: BTreeSet<_> = (0..40_000).map(key).collect();
+        for shared in [0, 1, 100, 5_000, 12_000] {
+            let new: BTreeSet<_> = (40_000 - shared..52_000 - shared).map(key).collect();
+            let set = set_of(&[old.clone(), new.clone()], 64 << 20);
+            let mut parts: Vec<Part> = set.parts().cloned().collect();
+            // A row that is gone is in nobody's way.
+            let gone = old.iter().position(|key| new.contains(key));
+            if let Some(row) = gone {
+                delete(&mut parts[0], &Bitmap::from_sorted(vec![row as u64]).unwrap());
+            }
+            let mut found = BTreeMap::new();
+            shared_with(&schema(), &parts[0], &[&parts[1]], &AtomicBool::new(false), |row, of, key| {
+                found.insert(key.to_vec(), (row, of));
+                Ok(())
+            })
+            .unwrap();
+            let places =
+                |keys: &BTreeSet<Vec<u8>>| keys.iter().cloned().zip(0u32..).collect::<BTreeMap<_, _>>();
+            let (old, new) = (places(&old), places(&new));
+            let expected: BTreeMap<_, _> = old
+                .iter()
+                .filter(|(_, row)| Some(**row as usize) != gone)
+                .filter_map(|(key, row)| Some((key.clone(), (*row, (0, *new.get(key)?)))))
+                .collect();
+            assert!(found == expected, "{shared}: {} instead of {}", found.len(), expected.len());
+            assert!(has_filter(&parts[0]));
+        }
+    }
+}

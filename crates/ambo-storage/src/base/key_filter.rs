@@ -1,0 +1,97 @@
+//! A filter of keys: says "certainly not here" for most keys that a run does not have, without looking into it.
+//!
+//! A split block Bloom filter (Apple and others; Putze, Sanders, Singler 2007, and arXiv 2101.01719): a key belongs to one block
+//! of 32 bytes and sets one bit in each of its eight words, so a question costs one cache line. At 10 bits a key about one foreign key in
+//! a hundred is let through. It is in memory only: runs of rows have theirs from when they are written; segments have one
+//! made when it is worth it (`column/key_filter.rs`).
+
+use rapidhash::v3::rapidhash_v3;
+
+const WORDS: usize = 8;
+const WORD_BYTES: usize = size_of::<u32>();
+const BLOCK_BYTES: usize = WORDS * WORD_BYTES;
+const BITS_A_KEY: usize = 10;
+/// Filters that would be larger are not made: runs are few, and memory is bounded.
+const BYTES_MAX: usize = 4 << 20;
+
+/// Odd multipliers that turn one hash into eight bit positions.
+const SALTS: [u32; WORDS] =
+    [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
+
+/// The keys of one run or segment, roughly, in these bytes.
+pub struct KeyFilter<B = Vec<u8>> {
+    bytes: B,
+}
+
+/// The bytes of a filter for about so many keys.
+pub fn bytes_for(keys: usize) -> usize {
+    (keys * BITS_A_KEY).div_ceil(BLOCK_BYTES * 8).max(1) * BLOCK_BYTES
+}
+
+impl KeyFilter {
+    /// An empty filter for about `keys` keys; `None` if it would be too large.
+    pub fn new(keys: usize) -> Option<Self> {
+        let bytes = bytes_for(keys);
+        (bytes <= BYTES_MAX).then(|| Self { bytes: vec![0; bytes] })
+    }
+
+    /// Adds a key.
+    pub fn insert(&mut self, key: &[u8]) {
+        let (block, bits) = place(key, self.bytes.len());
+        let words = self.bytes.as_chunks_mut::<BLOCK_BYTES>().0[block].as_chunks_mut::<WORD_BYTES>().0;
+        for (word, bit) in words.iter_mut().zip(bits) {
+            *word = (u32::from_ne_bytes(*word) | bit).to_ne_bytes();
+        }
+    }
+
+    /// Its bytes, for [`KeyFilter::of`].
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+impl<B: AsRef<[u8]>> KeyFilter<B> {
+    /// The filter with these bytes, which are those of [`KeyFilter::into_bytes`].
+    pub fn of(bytes: B) -> Self {
+        Self { bytes }
+    }
+
+    /// False if the key was certainly not added.
+    #[inline]
+    pub fn may_have(&self, key: &[u8]) -> bool {
+        let bytes = self.bytes.as_ref();
+        let (block, bits) = place(key, bytes.len());
+        let words = bytes.as_chunks::<BLOCK_BYTES>().0[block].as_chunks::<WORD_BYTES>().0;
+        words.iter().zip(bits).all(|(word, bit)| u32::from_ne_bytes(*word) & bit != 0)
+    }
+}
+
+/// The block of a key in a filter of so many bytes, and one bit for each of its words.
+#[inline]
+fn place(key: &[u8], bytes: usize) -> (usize, [u32; WORDS]) {
+    let hash = rapidhash_v3(key);
+    let block = (((hash >> 32) * (bytes / BLOCK_BYTES) as u64) >> 32) as usize;
+    (block, SALTS.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 27)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps away: a key that a run has and its filter denies, which would be a lost row; and a filter that lets everything
+    /// through.
+    #[test]
+    fn keys_are_never_denied_and_foreign_ones_mostly() {
+        for keys in [1, 100, 30_000] {
+            let mut filter = KeyFilter::new(keys).unwrap();
+            let key = |number: usize| format!("key {number}").into_bytes();
+            (0..keys).for_each(|number| filter.insert(&key(number)));
+            assert!((0..keys).all(|number| filter.may_have(&key(number))));
+            let let_through = (keys..keys + 100_000).filter(|number| filter.may_have(&key(*number))).count();
+            assert!(let_through < 2_500, "{let_through} of 100,000 for {keys} keys");
+            let again = KeyFilter::of(filter.into_bytes());
+            assert!((0..keys).all(|number| again.may_have(&key(number))));
+        }
+        assert!(KeyFilter::new(1 << 30).is_none());
+    }
+}
