@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use crate::{
     Error, ErrorKind, Result,
     numbering::window_functions,
-    optimizer::{InLists, Subqueries, logical_rules, physical_rules},
+    optimizer::{analyzer_rules, logical_rules, physical_rules},
     prepared::KnownStatements,
     settings::Settings,
 };
@@ -135,8 +135,7 @@ impl SqlEngine {
             .with_runtime_env(self.runtime_env()?)
             .with_default_features()
             .with_window_functions(window_functions())
-            .with_analyzer_rule(Arc::new(InLists))
-            .with_analyzer_rule(Arc::new(Subqueries))
+            .with_analyzer_rules(analyzer_rules())
             .with_optimizer_rules(logical_rules())
             .with_physical_optimizer_rules(physical_rules())
             .build())

@@ -1,5 +1,6 @@
 //! From a statement's tree to a plan and its rows, at one moment.
 
+mod casts;
 mod derived;
 mod rewrite;
 mod row_value;
@@ -52,6 +53,7 @@ use crate::{
     wait::Interrupter,
 };
 
+use casts::{is_about_names, name_casts};
 pub(crate) use rewrite::{result_schema, tell_apart};
 
 /// Plans statements against a view of the database.
@@ -115,6 +117,13 @@ impl<'a> Planner<'a> {
             // What follows from a key need not stand in GROUP BY. The planner adds it there, so other statements are planned without keys.
             Err(error) if error.message().contains("GROUP BY") => {
                 self.with_keys(|| self.planned(statement, params))?
+            }
+            Err(error) if is_about_names(&error) => {
+                let mut named = statement;
+                if !name_casts(&mut named) {
+                    return Err(error);
+                }
+                self.planned(named, params)?
             }
             planned => planned?,
         };
@@ -325,7 +334,7 @@ impl ContextProvider for Planner<'_> {
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        self.state.scalar_functions().get(name).cloned()
+        self.state.scalar_functions().get(name).cloned().or_else(|| casts::function(name))
     }
 
     fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {

@@ -16,17 +16,18 @@ use datafusion::{
     logical_expr::{
         BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator,
         expr::InList,
-        expr_rewriter::NamePreserver,
         lit,
-        utils::{conjunction, disjunction, merge_schema, split_conjunction_owned},
+        utils::{conjunction, disjunction, split_conjunction_owned},
         when,
     },
     optimizer::AnalyzerRule,
     scalar::ScalarValue,
 };
 
+use super::expressions::changed;
+
 #[derive(Debug)]
-pub(crate) struct InLists;
+pub(super) struct InLists;
 
 impl AnalyzerRule for InLists {
     fn name(&self) -> &str {
@@ -34,33 +35,15 @@ impl AnalyzerRule for InLists {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        Ok(plan.transform_up_with_subqueries(kept_apart)?.data)
+        changed(plan, |expr| sought_of(expr).is_some(), kept_apart)
     }
 }
 
-/// The expressions of one operator.
-fn kept_apart(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let schema = match &plan {
-        LogicalPlan::TableScan(scan) => scan.projected_schema.as_ref().clone(),
-        plan => merge_schema(&plan.inputs()),
-    };
-    let is_condition = matches!(plan, LogicalPlan::Filter(_));
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        if !has_list(&expr)? {
-            return Ok(Transformed::no(expr));
-        }
-        let name = names.save(&expr);
-        let expr = expr.transform_up(|expr| one_by_one(expr, &schema))?.data;
-        let parts = if is_condition { split_conjunction_owned(expr) } else { vec![expr] };
-        let parts =
-            parts.into_iter().map(|part| Lists::new(&schema).apart(part)).collect::<Result<Vec<_>>>()?;
-        Ok(Transformed::yes(name.restore(conjunction(parts).unwrap_or_else(|| lit(true)))))
-    })
-}
-
-fn has_list(expr: &Expr) -> Result<bool> {
-    expr.exists(|expr| Ok(sought_of(expr).is_some()))
+fn kept_apart(expr: Expr, schema: &DFSchema, is_condition: bool) -> Result<Transformed<Expr>> {
+    let expr = expr.transform_up(|expr| one_by_one(expr, schema))?.data;
+    let parts = if is_condition { split_conjunction_owned(expr) } else { vec![expr] };
+    let parts = parts.into_iter().map(|part| Lists::new(schema).apart(part)).collect::<Result<Vec<_>>>()?;
+    Ok(Transformed::yes(conjunction(parts).unwrap_or_else(|| lit(true))))
 }
 
 /// A list of constants that are not NULL, and comparisons with what else was in it.

@@ -4,12 +4,15 @@
 //! |---|---|
 //! | `barrier` | filters go below aggregations that have a row without groups |
 //! | `in_lists` | lists of IN with common or without common elements become one, NULL or not |
+//! | `lossy_casts` | `CAST(1.99 AS DECIMAL(9, 1)) < 2` is true, for 1.99 is |
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
+//! | `rounding` | `round(x, 1) < x` fails, for the types differ |
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
 //! | `outer_side` | what is constant on one side of an outer join is taken for constant behind it |
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
 //! | `filter_projection` | projections that go below a filter take one column for another |
 //! | `unique_names` | filters find another column of their name |
+//! | `zeros` | DISTINCT in aggregates and windows take 0.0 and -0.0 for two |
 //! | `cooperative` | some joins cannot be interrupted |
 //!
 //! Each was found by random queries (`bench/src/differential`, `tests/it/joins.rs`) and has a test of its own, so that what a later planner does
@@ -18,34 +21,53 @@
 mod barrier;
 mod cooperative;
 mod dependencies;
+mod expressions;
 mod filter_projection;
 mod in_lists;
+mod lossy_casts;
 mod null_equality;
 mod outer_side;
+mod rounding;
 mod subquery;
 mod unique_names;
+mod zeros;
 
 use std::sync::Arc;
 
 use datafusion::{
-    optimizer::{Optimizer, OptimizerRule},
+    optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule},
     physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
 };
 
 use crate::{joins::JoinOrder, table::AggregateInStorage};
-pub(crate) use in_lists::InLists;
-pub(crate) use subquery::Subqueries;
 
 use barrier::Barriers;
 use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use filter_projection::WithWholeFilters;
+use in_lists::InLists;
+use lossy_casts::LossyCasts;
 use null_equality::WithoutNullKeys;
 use outer_side::OuterSides;
+use rounding::RoundedPlaces;
+use subquery::Subqueries;
 use unique_names::WithUniqueNames;
+use zeros::Zeros;
 
+type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// What is done to plans before they are made better: the planner's rules, by which all types are known, and ours.
+pub(crate) fn analyzer_rules() -> Vec<Analysis> {
+    let mut rules: Vec<Analysis> = vec![Arc::new(RoundedPlaces)];
+    rules.extend(Analyzer::new().rules);
+    rules.push(Arc::new(LossyCasts));
+    rules.push(Arc::new(Zeros));
+    rules.push(Arc::new(InLists));
+    rules.push(Arc::new(Subqueries));
+    rules
+}
 
 /// The planner's rules and ours. Joins are put in order when filters stand at their tables, and before unneeded columns are left out;
 /// aggregates are looked for behind all others.

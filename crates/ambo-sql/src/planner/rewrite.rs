@@ -12,7 +12,7 @@ use super::{row_value::by_values, using::say_common_columns};
 use crate::{Error, Result, names::ident};
 
 /// Begins what is added to a name.
-const MARK: char = '\u{1}';
+pub(super) const MARK: char = '\u{1}';
 
 /// The columns of a table of FROM, if these common table expressions are in sight; `None` if that cannot be told.
 pub(super) type ColumnsOf<'a> = dyn Fn(&TableFactor, Option<ast::With>) -> Option<Vec<String>> + 'a;
