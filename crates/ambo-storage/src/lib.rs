@@ -4,6 +4,7 @@
 //! `io` → `page`, `log` → `base`, `delta` → `transaction` → `catalog` → `index` → `database`.
 
 pub mod base;
+pub mod budget;
 pub mod catalog;
 pub mod database;
 pub mod delta;

@@ -2,6 +2,7 @@
 
 use ambo_storage::{
     Error,
+    budget::MemoryBudget,
     id::{Lsn, PageNo, Timestamp},
     io::{Disk, OpenMode, sim::SimDisk},
     page::{
@@ -80,7 +81,7 @@ fn open(bytes: &[u8]) {
     again.set_len(2 * SUPERBLOCK_BYTES as u64).expect("room");
     found.write(&*again).expect("room");
     assert_eq!(&Superblock::open(&*again).expect("just written").superblock, found);
-    let options = PageStoreOptions { page_size: PAGE, cache_bytes: 64 << 10 };
+    let options = PageStoreOptions { page_size: PAGE, memory: MemoryBudget::new(64 << 10) };
     match PageStore::open(file, &options, found) {
         Ok(store) => {
             let stats = store.stats();

@@ -9,6 +9,8 @@
 //! When something was written to the active delta, its rows that are newer than its layers become one more layer above them; when there are
 //! [`LAYERS_MAX`] they are put together. The layer of a transaction is made for each scan. Places of keys that other layers know are taken over.
 //!
+//! What is kept is charged to the budget of memory; if that has no room for it, nothing is kept with the table.
+//!
 //! # When kept layers are right
 //! The newest layer of a delta was made at a timestamp `t`. Its layers are what a snapshot at `s` sees of the delta if no version in it is newer
 //! than `t` or than `s`. A delta's greatest timestamp is known, and was raised before the commit was published. The layers of a run are those of
@@ -264,7 +266,10 @@ impl Request<'_> {
         }
         *memo = before.followed_by(set, kept);
         let all = memo.all_fresh();
-        if memo.kept.iter().map(|kept| kept.layer.bytes()).sum::<usize>() > self.bytes_max {
+        let bytes: usize = memo.kept.iter().map(|kept| kept.layer.bytes()).sum();
+        let memory = self.columns.memory();
+        let has_room = bytes <= self.bytes_max && !memory.has_too_much_fresh();
+        if !has_room || !memo.kept.iter().all(|kept| kept.layer.keep(memory)) {
             *memo = Memo::default();
         }
         Ok(Some(all))

@@ -6,6 +6,7 @@ use super::{compression::is_outdated, count, engine::Engine, snapshot::Snapshot}
 use crate::{
     Error, Result,
     base::{btree::TreeSpace, column::ColumnSpace},
+    budget::MemoryUse,
     catalog::TableDefinition,
     id::{TableId, Timestamp},
     page::PageStats,
@@ -83,7 +84,7 @@ pub struct Info {
     pub segments: u64,
     /// Bytes of their files.
     pub segment_bytes: u64,
-    /// Bytes of their blocks in memory.
+    /// Bytes of their encoded blocks in memory.
     pub block_cache_bytes: u64,
     /// Blocks that were found there.
     pub block_hits: u64,
@@ -91,8 +92,10 @@ pub struct Info {
     pub block_misses: u64,
     /// The cache and the file's pages.
     pub pages: PageStats,
-    /// The budget in bytes of the cache of pages; that of blocks has as much.
+    /// The budget in bytes of all that is cached.
     pub cache_bytes: u64,
+    /// What it is used for.
+    pub memory: MemoryUse,
     /// Bytes in deltas that are not settled.
     pub delta_bytes: u64,
     /// The deltas' budget in bytes.
@@ -140,6 +143,11 @@ fn table_info(snapshot: &Snapshot, id: TableId, definition: &Arc<TableDefinition
 }
 
 impl Engine {
+    /// What the budget of memory is used for, now.
+    pub fn memory(&self) -> MemoryUse {
+        self.segments.memory().in_use()
+    }
+
     /// Figures of the database as it is now.
     pub fn info(self: &Arc<Self>) -> Result<Info> {
         let snapshot = self.snapshot();
@@ -177,6 +185,7 @@ impl Engine {
             block_misses,
             pages: self.store.stats(),
             cache_bytes: self.options.cache_bytes as u64,
+            memory: self.memory(),
             delta_bytes: self.governor.used() as u64,
             delta_budget: self.options.delta_bytes as u64,
             log_bytes: log(|log| log.bytes())?,

@@ -74,6 +74,7 @@ mod workers;
 
 pub use crate::base::btree::{KeySum, TreeSpace};
 pub use crate::base::column::{ColumnFigures, ColumnSpace, Duplicates};
+pub use crate::budget::MemoryUse;
 pub use advise::{Advice, Estimate, RecordChoice};
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;

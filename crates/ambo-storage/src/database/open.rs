@@ -35,6 +35,7 @@ use crate::{
         btree::{Tree, TreeMeta},
         column::SegmentStore,
     },
+    budget::MemoryBudget,
     catalog::{self, CATALOG_TABLE, Catalog, Storage, roots::Roots},
     id::{Lsn, TableId, Timestamp},
     io::{Env, Lock, OpenMode},
@@ -239,12 +240,13 @@ impl Opening {
             superblock.write(&*file)?;
             file.sync().map_err(|error| Error::io(format!("syncing {}", page::NAME), error))?;
         }
+        let memory = MemoryBudget::new(options.cache_bytes);
         let page_options =
-            PageStoreOptions { page_size: superblock.page_size as usize, cache_bytes: options.cache_bytes };
+            PageStoreOptions { page_size: superblock.page_size as usize, memory: memory.clone() };
         let store = PageStore::open(file.clone(), &page_options, &superblock)?;
         let meta = TreeMeta::decode(&superblock.catalog)
             .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
-        let segments = SegmentStore::new(env.disk.clone(), superblock.database_id, options.cache_bytes);
+        let segments = SegmentStore::new(env.disk.clone(), superblock.database_id, &memory);
         let (catalog, mut roots, mut catalog_segments) = read_catalog(&store, meta)?;
         catalog_segments.sweep(&segments, options.read_only)?;
         load_dictionaries(&store, &catalog)?;

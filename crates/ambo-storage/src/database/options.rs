@@ -21,7 +21,7 @@ pub enum Sync {
 /// What a database is opened with.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Memory for pages read from disk, in bytes.
+    /// Memory for all that is cached, in bytes, at least 256 KiB: pages, encoded blocks and rows of segments, rows that scans of column tables keep as columns.
     pub cache_bytes: usize,
     /// Memory for rows that are not settled yet, of all tables together, in bytes.
     pub delta_bytes: usize,

@@ -152,7 +152,8 @@ impl TableScan {
             projection.contains(&column) || filters.iter().any(|filter: &Filter| filter.column == column)
         };
         let needed: Vec<bool> = (0..schema.types().len()).map(asked).collect();
-        let request = Request { table, id, columns, at, needed: &needed, bytes_max: FRESH_BYTES_MAX };
+        let bytes_max = columns.memory().fresh_most().min(FRESH_BYTES_MAX);
+        let request = Request { table, id, columns, at, needed: &needed, bytes_max };
         let mut scan = Self {
             columns: columns.clone(),
             fresh: request.layers(own)?,

@@ -8,6 +8,7 @@ use std::sync::{
 use super::{Access, NAME, PageRange, PageRef, header, pool::Pool, table};
 use crate::{
     Error, Result,
+    budget::MemoryBudget,
     id::{PageNo, PagePtr},
     io::File,
 };
@@ -24,10 +25,10 @@ pub(super) struct FilePages {
 }
 
 impl FilePages {
-    pub(super) fn new(file: Arc<dyn File>, cache_bytes: usize, page_size: usize) -> Result<Self> {
-        let pool = Pool::new(cache_bytes, page_size).map_err(|error| {
-            Error::io(format!("reserving {cache_bytes} bytes of memory for pages"), error)
-        })?;
+    pub(super) fn new(file: Arc<dyn File>, memory: Arc<MemoryBudget>, page_size: usize) -> Result<Self> {
+        let limit = memory.limit();
+        let pool = Pool::new(memory, page_size)
+            .map_err(|error| Error::io(format!("reserving {limit} bytes of memory for pages"), error))?;
         Ok(Self { file, pool, page_size, bytes_read: AtomicU64::new(0) })
     }
 

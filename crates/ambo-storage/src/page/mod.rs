@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use crate::{
     Error, Result,
+    budget::{Cache, Giver, MemoryBudget},
     id::{PageNo, PagePtr},
     io::File,
 };
@@ -76,13 +77,13 @@ pub enum Access {
 pub struct PageStoreOptions {
     /// Bytes of a page: a power of two from [`PAGE_SIZE_MIN`] to [`PAGE_SIZE_MAX`].
     pub page_size: usize,
-    /// Bytes of page contents that may be kept in memory.
-    pub cache_bytes: usize,
+    /// Where memory for pages comes from.
+    pub memory: Arc<MemoryBudget>,
 }
 
 impl Default for PageStoreOptions {
     fn default() -> Self {
-        Self { page_size: PAGE_SIZE_DEFAULT, cache_bytes: 256 << 20 }
+        Self { page_size: PAGE_SIZE_DEFAULT, memory: MemoryBudget::new(256 << 20) }
     }
 }
 
@@ -95,7 +96,7 @@ pub struct PageStats {
     pub misses: u64,
     /// Of these, those that found every frame of the pool pinned and had to use memory beyond the budget.
     pub overflows: u64,
-    /// Bytes of memory that hold, or held, pages.
+    /// Bytes of memory for pages, whether or not they hold one now.
     pub resident_bytes: u64,
     /// Bytes read from the file.
     pub bytes_read: u64,
@@ -171,17 +172,20 @@ impl PageStore {
     }
 
     fn with_file(file: Arc<dyn File>, options: &PageStoreOptions, space: Space) -> Result<Arc<Self>> {
-        let pages = FilePages::new(file, options.cache_bytes, options.page_size)?;
-        let hot_bytes_max = (pages.pool.frames() * options.page_size / HOT_SHARE) as u64;
-        Ok(Arc::new(Self {
+        let memory = &options.memory;
+        let pages = FilePages::new(file, memory.clone(), options.page_size)?;
+        let store = Arc::new(Self {
             backing: Backing::File(pages),
             page_size: options.page_size,
             space: Mutex::new(space),
             bytes_written: AtomicU64::new(0),
             hot_bytes: AtomicU64::new(0),
-            hot_bytes_max,
+            hot_bytes_max: (memory.limit() / HOT_SHARE) as u64,
             dictionaries: Dictionaries::default(),
-        }))
+        });
+        let giver: Weak<Self> = Arc::downgrade(&store);
+        memory.register(Cache::Pages, giver);
+        Ok(store)
     }
 
     /// A store without a file: pages are kept in memory until they are freed.
@@ -235,7 +239,7 @@ impl PageStore {
     }
 
     /// Pins a page for as long as its owner likes, as the upper pages of a tree while the tree lives: reached without touching
-    /// a shared counter. `None` once such pins hold a quarter of the pool.
+    /// a shared counter. `None` once such pins hold a thirty-second of the budget.
     pub fn read_hot(self: &Arc<Self>, ptr: PagePtr) -> Result<Option<HotPage>> {
         let bytes = u64::from(ptr.units()) * self.page_size as u64;
         let room = |had: u64| had.checked_add(bytes).filter(|sum| *sum <= self.hot_bytes_max);
@@ -400,14 +404,28 @@ impl PageStore {
     }
 }
 
+impl Giver for PageStore {
+    fn give(&self, bytes: usize) {
+        if let Backing::File(pages) = &self.backing {
+            pages.pool.give(bytes);
+        }
+    }
+
+    fn give_spare(&self, bytes: usize) {
+        if let Backing::File(pages) = &self.backing {
+            pages.pool.give_spare(bytes);
+        }
+    }
+}
+
 impl fmt::Debug for PageStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageStore").field("page_size", &self.page_size).field("stats", &self.stats()).finish()
     }
 }
 
-/// The part of the pool that may be pinned for long.
-const HOT_SHARE: usize = 4;
+/// The part of the budget that may be pinned for long: half of what is the pool's for certain.
+const HOT_SHARE: usize = 32;
 
 /// How many pages at the beginning of the file hold the superblocks.
 pub(crate) fn reserved_pages(page_size: usize) -> u64 {

@@ -9,13 +9,19 @@
 //! frames a scan takes the frames that it filled itself, so that neither its pages nor the turns of the hand that it causes push
 //! out what others use.
 //!
+//! # Memory
+//! There is address space for as many frames as the [budget](MemoryBudget) allows in all. A frame that is in use is charged to the budget; who needs one more takes
+//! it from there, or, if the pool has its share, from another page. Frames are given back when another cache needs the memory (`give`).
+//! A page that is thrown out leaves a mark in the table, by which the budget learns, if it is missed, how much more memory would have kept it.
+//!
 //! # Thread safety
 //! The rules of [`frame`](super::frame) govern the bytes. Beyond them:
 //!
 //! 1. A table entry leads to a frame as a hint: the frame's own page word decides, after the pin.
 //! 2. Only who changed an entry from absent to loading sets it to a frame; nobody else changes a loading entry.
 //! 3. Who takes a page out of a frame changes the table only if it still leads to that frame.
-//! 4. Locks (`empty`, `scanned`, `large`) are leaves: none is taken while another is held.
+//! 4. Locks (`empty`, `scanned`, `large`, `fresh`) are leaves: none is taken while another is held. `giving` is taken before them.
+//! 5. A frame without memory is claimed, by the pool, until it gets memory again. Frames that were never used are claimed before others learn of them.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -34,9 +40,15 @@ use super::{
     Access, PageRef,
     counter::Counter,
     frame::{Evict, Frame, Frames, NO_PAGE},
-    table::{Entry, PageTable, Slot},
+    table::{Entry, FRAMES_MAX, Mark, PageTable, Slot},
 };
-use crate::{Result, id::PagePtr};
+use crate::{
+    Result,
+    budget::{Cache, Kind, MemoryBudget},
+    id::PagePtr,
+};
+
+mod give;
 
 /// The part of the budget for pages of several units, which have memory of their own.
 const LARGE_SHARE: usize = 16;
@@ -64,13 +76,29 @@ struct Large {
     bytes: usize,
 }
 
+/// Frames without memory: those that gave it back, and all from `unused` on.
+#[derive(Default)]
+struct Without {
+    given: Vec<u32>,
+    unused: u32,
+}
+
 /// The pool.
 pub(super) struct Pool {
     frames: Frames,
     table: PageTable,
     page_size: usize,
-    /// The first frame that was never used.
-    unused: AtomicU32,
+    memory: Arc<MemoryBudget>,
+    /// Frames that have no memory.
+    fresh: Mutex<Without>,
+    /// How many frames were ever used.
+    seen: AtomicU32,
+    /// How many frames have memory.
+    held: AtomicU32,
+    /// Where memory was given back last.
+    giving: Mutex<u32>,
+    /// How many pages were thrown out by the clock, and by scans.
+    gone: [AtomicU32; 2],
     /// Frames that were used and hold no page any more.
     empty: Mutex<Vec<u32>>,
     hand: AtomicU32,
@@ -86,20 +114,25 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// A pool that holds up to `cache_bytes` of pages.
-    pub(super) fn new(cache_bytes: usize, page_size: usize) -> io::Result<Self> {
-        let large_bytes_max = cache_bytes / LARGE_SHARE;
-        let count = ((cache_bytes - large_bytes_max) / page_size).clamp(FRAMES_MIN, u32::MAX as usize - 1);
+    /// A pool that holds as many pages as the budget gives it.
+    pub(super) fn new(memory: Arc<MemoryBudget>, page_size: usize) -> io::Result<Self> {
+        let count = (memory.limit() / page_size).clamp(FRAMES_MIN, FRAMES_MAX as usize);
+        memory.note_pages(page_size, FRAMES_MIN * page_size);
         Ok(Self {
             frames: Frames::new(count as u32, page_size)?,
             table: PageTable::new(),
             page_size,
-            unused: AtomicU32::new(0),
+            fresh: Mutex::default(),
+            seen: AtomicU32::new(0),
+            held: AtomicU32::new(0),
+            giving: Mutex::default(),
+            gone: Default::default(),
             empty: Mutex::default(),
             hand: AtomicU32::new(0),
             scanned: Mutex::default(),
             large: Mutex::default(),
-            large_bytes_max,
+            large_bytes_max: memory.limit() / LARGE_SHARE,
+            memory,
             beds: Default::default(),
             hits: Counter::default(),
             misses: Counter::default(),
@@ -154,11 +187,13 @@ impl Pool {
         };
         loop {
             match slot.get() {
-                Entry::Absent if slot.change(Entry::Absent, Entry::Loading) => {
-                    self.misses.add(1);
-                    return self.load(slot, number, access, load);
+                absent @ (Entry::Absent | Entry::Gone(_)) => {
+                    if slot.change(absent, Entry::Loading) {
+                        self.misses.add(1);
+                        self.note_missed(absent);
+                        return self.load(slot, number, access, load);
+                    }
                 }
-                Entry::Absent => {}
                 Entry::Loading => self.wait(slot, number),
                 Entry::Frame(index) => {
                     let frame = self.frames.frame(index);
@@ -171,6 +206,17 @@ impl Pool {
                 }
             }
         }
+    }
+
+    /// Tells the budget of a page that is read again.
+    fn note_missed(&self, entry: Entry) {
+        let Entry::Gone(mark) = entry else { return };
+        let distance = mark.until(self.mark(mark.by_scan())) as usize * self.page_size;
+        self.memory.missed(Cache::Pages, distance, self.page_size);
+    }
+
+    fn mark(&self, by_scan: bool) -> Mark {
+        Mark::new(by_scan, self.gone[usize::from(by_scan)].load(Ordering::Relaxed))
     }
 
     /// Reads a page whose slot the caller set to loading.
@@ -223,8 +269,19 @@ impl Pool {
         self.misses.add(1);
         let mut page = zeroed(usize::from(ptr.units()) * self.page_size);
         load(Arc::get_mut(&mut page).expect("nobody else has it yet"))?;
-        self.large.lock().add(ptr, &page, self.large_bytes_max);
+        self.keep_large(ptr, &page);
         Ok(PageRef::heap(page))
+    }
+
+    fn keep_large(&self, ptr: PagePtr, page: &Arc<[u8]>) {
+        if page.len() > self.large_bytes_max {
+            return;
+        }
+        let had = self.large.lock().trim(self.large_bytes_max - page.len());
+        self.memory.release(Kind::Pages, had);
+        if self.memory.reserve(Kind::Pages, page.len()) && !self.large.lock().add(ptr, page) {
+            self.memory.release(Kind::Pages, page.len());
+        }
     }
 
     /// Waits a while for another thread's read.
@@ -245,22 +302,22 @@ impl Pool {
 
     /// A frame for the caller alone, holding no page; `None` if all are pinned.
     fn claim(&self, access: Access) -> Option<u32> {
-        if let Some(index) = self.claim_empty() {
-            return Some(index);
-        }
-        if access == Access::Scan
-            && let Some(index) = self.claim_scanned()
-        {
-            return Some(index);
-        }
-        let count = self.frames.count();
+        self.claim_empty()
+            .or_else(|| self.claim_more())
+            .or_else(|| if access == Access::Scan { self.claim_scanned() } else { None })
+            .or_else(|| self.claim_by_clock())
+    }
+
+    /// The next frame that was not used lately.
+    fn claim_by_clock(&self) -> Option<u32> {
+        let count = self.seen.load(Ordering::Acquire);
         let mut busy = 0;
         // Seven chances at most, and one more round for those that get chances meanwhile.
         for _ in 0..u64::from(count) * 9 {
             let index = self.hand.fetch_add(1, Ordering::Relaxed) % count;
             match self.frames.frame(index).try_evict() {
                 Evict::Claimed => {
-                    self.vacate(index);
+                    self.vacate(index, false);
                     return Some(index);
                 }
                 Evict::Passed => busy = 0,
@@ -273,24 +330,53 @@ impl Pool {
         None
     }
 
-    /// A frame that was never used, or that holds nothing.
+    /// A frame that has memory and holds nothing.
     fn claim_empty(&self) -> Option<u32> {
-        let count = self.frames.count();
-        let more = |unused| (unused < count).then(|| unused + 1);
-        if self.unused.load(Ordering::Relaxed) < count
-            && let Ok(index) = self.unused.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-            && self.frames.frame(index).try_claim()
-        {
-            return Some(index);
+        loop {
+            let index = self.empty.lock().pop()?;
+            // A reader that followed an old entry may hold a pin for a moment, and the clock may have been first.
+            // Then the frame is left to the clock.
+            let frame = self.frames.frame(index);
+            if frame.page() == NO_PAGE && frame.try_claim() {
+                self.vacate(index, false);
+                return Some(index);
+            }
         }
-        let index = self.empty.lock().pop()?;
-        // A reader that followed an old entry may hold a pin for a moment, and the clock may have been first.
-        // Then the frame is left to the clock.
-        let frame = self.frames.frame(index);
-        if !frame.try_claim() {
+    }
+
+    /// A frame more, for which the budget has memory, or gets it from others.
+    fn claim_more(&self) -> Option<u32> {
+        if (self.held.load(Ordering::Relaxed) as usize) < FRAMES_MIN {
+            self.memory.force(Kind::Pages, self.page_size);
+        } else if !self.memory.reserve(Kind::Pages, self.page_size) {
             return None;
         }
-        self.vacate(index);
+        self.claim_charged()
+    }
+
+    /// A frame without memory, which the caller has charged to the budget.
+    fn claim_charged(&self) -> Option<u32> {
+        let index = self.without_memory();
+        match index {
+            Some(_) => drop(self.held.fetch_add(1, Ordering::Relaxed)),
+            None => self.memory.release(Kind::Pages, self.page_size),
+        }
+        index
+    }
+
+    fn without_memory(&self) -> Option<u32> {
+        let mut without = self.fresh.lock();
+        if let Some(index) = without.given.pop() {
+            return Some(index);
+        }
+        let index = without.unused;
+        if index == self.frames.count() {
+            return None;
+        }
+        let claimed = self.frames.frame(index).try_claim();
+        assert!(claimed, "nobody knows of frame {index} yet");
+        without.unused += 1;
+        self.seen.store(without.unused, Ordering::Release);
         Some(index)
     }
 
@@ -306,7 +392,7 @@ impl Pool {
             };
             let frame = self.frames.frame(index);
             if frame.page() == page && matches!(frame.try_evict(), Evict::Claimed) {
-                self.vacate(index);
+                self.vacate(index, true);
                 return Some(index);
             }
         }
@@ -314,16 +400,17 @@ impl Pool {
 
     /// How many frames scans fill before they take their own again.
     fn scan_frames(&self) -> usize {
-        (self.frames.count() as usize / 8).clamp(1, SCAN_FRAMES_MAX)
+        (self.held.load(Ordering::Relaxed) as usize / 8).clamp(1, SCAN_FRAMES_MAX)
     }
 
     /// Takes the page out of a claimed frame.
-    fn vacate(&self, index: u32) {
+    fn vacate(&self, index: u32, by_scan: bool) {
         let page = self.frames.frame(index).take_page();
         if page != NO_PAGE
             && let Some(slot) = self.table.find(page)
+            && slot.change(Entry::Frame(index), Entry::Gone(self.mark(by_scan)))
         {
-            slot.change(Entry::Frame(index), Entry::Absent);
+            self.gone[usize::from(by_scan)].fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -333,14 +420,15 @@ impl Pool {
         self.empty.lock().push(index);
     }
 
-    /// Keeps a page that was just written, if a frame is empty. REQUIRES: nobody can know of the page yet.
+    /// Keeps a page that was just written, if there is room for it. REQUIRES: nobody can know of the page yet.
     pub(super) fn install(&self, number: u64, page: &[u8]) {
         assert_eq!(page.len(), self.page_size);
         let Some(slot) = self.table.slot(number) else { return };
         if slot.get() != Entry::Absent {
             return;
         }
-        let Some(index) = self.claim_empty() else { return };
+        let more = || if self.memory.take(Kind::Pages, self.page_size) { self.claim_charged() } else { None };
+        let Some(index) = self.claim_empty().or_else(more) else { return };
         if !slot.change(Entry::Absent, Entry::Loading) {
             return self.release(index);
         }
@@ -356,6 +444,12 @@ impl Pool {
         loop {
             match slot.get() {
                 Entry::Absent => return,
+                // Who has this number next is another page.
+                gone @ Entry::Gone(_) => {
+                    if slot.change(gone, Entry::Absent) {
+                        return;
+                    }
+                }
                 Entry::Loading => self.wait(slot, number),
                 Entry::Frame(index) => {
                     if slot.change(Entry::Frame(index), Entry::Absent) {
@@ -386,18 +480,13 @@ impl Pool {
 
     /// Forgets all pages of several units that begin in a range.
     pub(super) fn forget_large(&self, first: u64, pages: u64) {
-        self.large.lock().forget(first, pages);
+        let bytes = self.large.lock().forget(first, pages);
+        self.memory.release(Kind::Pages, bytes);
     }
 
     /// Bytes of memory for pages, whether or not they hold one now.
     pub(super) fn resident_bytes(&self) -> usize {
-        let frames = self.unused.load(Ordering::Relaxed).min(self.frames.count()) as usize;
-        frames * self.page_size + self.large.lock().bytes
-    }
-
-    /// Frames in all.
-    pub(super) fn frames(&self) -> usize {
-        self.frames.count() as usize
+        self.held.load(Ordering::Relaxed) as usize * self.page_size + self.large.lock().bytes
     }
 
     /// Asserts that no page is pinned.
@@ -410,26 +499,38 @@ impl Pool {
 }
 
 impl Large {
-    fn add(&mut self, ptr: PagePtr, page: &Arc<[u8]>, bytes_max: usize) {
-        if page.len() > bytes_max || self.pages.insert(ptr, Arc::clone(page)).is_some() {
-            return;
+    /// Whether it was not there.
+    fn add(&mut self, ptr: PagePtr, page: &Arc<[u8]>) -> bool {
+        if self.pages.contains_key(&ptr) {
+            return false;
         }
+        self.pages.insert(ptr, Arc::clone(page));
         self.order.push_back(ptr);
         self.bytes += page.len();
+        true
+    }
+
+    /// Throws out the oldest until at most so many bytes are left; returns how many went.
+    fn trim(&mut self, bytes_max: usize) -> usize {
+        let had = self.bytes;
         while self.bytes > bytes_max {
             let Some(oldest) = self.order.pop_front() else { break };
             self.bytes -= self.pages.remove(&oldest).map_or(0, |page| page.len());
         }
+        had - self.bytes
     }
 
-    fn forget(&mut self, first: u64, pages: u64) {
+    /// Returns how many bytes went.
+    fn forget(&mut self, first: u64, pages: u64) -> usize {
         if self.pages.is_empty() {
-            return;
+            return 0;
         }
+        let had = self.bytes;
         let gone = |ptr: &PagePtr| (first..first + pages).contains(&ptr.number().0);
         self.order.retain(|ptr| !gone(ptr));
         self.pages.retain(|ptr, _| !gone(ptr));
         self.bytes = self.pages.values().map(|page| page.len()).sum();
+        had - self.bytes
     }
 }
 

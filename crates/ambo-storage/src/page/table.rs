@@ -16,16 +16,44 @@ pub(super) const PAGES_MAX: u64 = (CHUNK * CHUNKS) as u64;
 const ABSENT: u32 = 0;
 /// Entry: one thread is reading the page from the file.
 const LOADING: u32 = u32::MAX;
+/// Entries from here on are of pages that were in a frame; those before lead to frames.
+const GONE: u32 = 1 << 31;
+/// How many pages that were thrown out are told apart, each way.
+const PAGES_COUNTED: u32 = (1 << 30) - 1;
+/// The most frames.
+pub(super) const FRAMES_MAX: u32 = GONE - 1;
 
 /// What the table says of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Entry {
     /// It is in no frame.
     Absent,
+    /// It is in no frame any more. The mark says since when.
+    Gone(Mark),
     /// One thread is reading it from the file; it will change the entry soon.
     Loading,
     /// It is, or was a moment ago, in this frame; the frame itself knows for certain.
     Frame(u32),
+}
+
+/// When a page was thrown out: how many pages had been before, by the clock or by scans. Marks come again after a thousand million.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Mark(u32);
+
+impl Mark {
+    pub(super) fn new(by_scan: bool, pages: u32) -> Self {
+        Self(pages % PAGES_COUNTED * 2 + u32::from(by_scan))
+    }
+
+    /// Whether a scan took the page's frame for the next of its own.
+    pub(super) fn by_scan(self) -> bool {
+        self.0 % 2 == 1
+    }
+
+    /// How many pages were thrown out in the same way until `now`.
+    pub(super) fn until(self, now: Self) -> u32 {
+        (now.0 / 2 + PAGES_COUNTED - self.0 / 2) % PAGES_COUNTED
+    }
 }
 
 /// One page's place in the table.
@@ -38,6 +66,7 @@ impl Slot {
         match self.0.load(Ordering::Acquire) {
             ABSENT => Entry::Absent,
             LOADING => Entry::Loading,
+            gone if gone >= GONE => Entry::Gone(Mark(gone - GONE)),
             frame => Entry::Frame(frame - 1),
         }
     }
@@ -56,6 +85,7 @@ impl Slot {
 fn raw(entry: Entry) -> u32 {
     match entry {
         Entry::Absent => ABSENT,
+        Entry::Gone(Mark(mark)) => GONE + mark,
         Entry::Loading => LOADING,
         Entry::Frame(frame) => frame + 1,
     }

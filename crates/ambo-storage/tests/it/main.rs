@@ -14,6 +14,7 @@ mod indexes;
 mod isolation;
 mod layers;
 mod loads;
+mod memory;
 mod model;
 mod relocate;
 mod reshape;

@@ -12,6 +12,7 @@ use super::*;
 use crate::{
     Result,
     base::conformance::{self, Model, Subject, SubjectCursor, Value},
+    budget::MemoryBudget,
     id::PageNo,
     io::{
         Disk, OpenMode,
@@ -464,11 +465,8 @@ fn check_names_what_is_wrong() {
 /// A store in a file of a simulated disk, of which `frames` pages fit into memory.
 fn file_store(disk: &SimDisk, frames: usize) -> Arc<PageStore> {
     let file = disk.open(crate::page::NAME, OpenMode::Create).unwrap();
-    PageStore::create(
-        file,
-        &PageStoreOptions { page_size: PAGE, cache_bytes: frames * PAGE * 16 / 15 + PAGE },
-    )
-    .unwrap()
+    PageStore::create(file, &PageStoreOptions { page_size: PAGE, memory: MemoryBudget::new(frames * PAGE) })
+        .unwrap()
 }
 
 // Keeps away: trees that only work while all their pages, or all their inner pages, stay in memory.

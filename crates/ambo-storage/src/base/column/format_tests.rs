@@ -17,7 +17,7 @@ const FIXTURE: &str = "tests/fixtures/segment-v1.bin";
 
 fn world() -> (Env, Arc<SegmentStore>) {
     let env = SimDisk::new(0).env();
-    let store = SegmentStore::new(env.disk.clone(), DATABASE, 1 << 20);
+    let store = SegmentStore::new(env.disk.clone(), DATABASE, &crate::budget::MemoryBudget::new(1 << 20));
     (env, store)
 }
 

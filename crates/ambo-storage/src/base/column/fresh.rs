@@ -6,6 +6,8 @@
 //!
 //! A [`FreshLayer`] is such rows above certain segments: where the row is that each key replaces there. Places name segments, not where
 //! these stand in a set, so they stay when others come and go ([`FreshLayer::above`]).
+//!
+//! Rows that are kept beyond a scan are charged to the budget of memory ([`FreshLayer::keep`]), with the columns that scans make of them later.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,7 +23,10 @@ use super::{
     schema::ColumnSchema,
     set::{ColumnSet, Finder},
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    budget::{Charge, MemoryBudget},
+};
 
 /// Rows of one group.
 const GROUP_ROWS: usize = 8 << 10;
@@ -52,6 +57,16 @@ impl Strings {
 
     fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Bytes of memory, when it has no room for more.
+    fn memory(&self) -> usize {
+        self.bytes.len() + size_of_val(&*self.ends)
+    }
+
+    fn shrink_to_fit(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
     }
 
     fn get(&self, index: usize) -> &[u8] {
@@ -105,12 +120,13 @@ impl FreshGroup {
         self.columns[column].get().expect("a column that the scan asked for")
     }
 
-    /// Makes the stored columns that are `needed`.
-    fn prepare(&self, schema: &ColumnSchema, needed: &[bool]) -> Result<()> {
+    /// Makes the stored columns that are `needed`; returns how many bytes they take that were not there.
+    fn prepare(&self, schema: &ColumnSchema, needed: &[bool]) -> Result<usize> {
         let missing = |column: &usize| needed[*column] && self.columns[*column].get().is_none();
         if !(0..needed.len()).any(|column| missing(&column)) {
-            return Ok(());
+            return Ok(0);
         }
+        let mut bytes = 0;
         let _making = self.making.lock();
         let mut buffers: Vec<(usize, ColumnBuffer)> = (0..needed.len())
             .filter(missing)
@@ -125,13 +141,22 @@ impl FreshGroup {
             let mut block = Vec::new();
             let summary = encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut block)
                 .map_err(|error| Error::Invalid(error.to_string()))?;
+            block.shrink_to_fit();
+            bytes += block.len();
             let _ = self.columns[column].set(FreshColumn {
                 kind: Kind::of(buffer.ty()),
                 block,
                 bounds: summary.min.zip(summary.max),
             });
         }
-        Ok(())
+        Ok(bytes)
+    }
+
+    /// Keeps columns, and forgets the rows that they are of. REQUIRES: no other columns are asked for.
+    fn forget_rows(&mut self) -> usize {
+        let before = self.keys.memory() + self.records.memory();
+        (self.records, self.keys.bytes) = (Strings::default(), Vec::new());
+        before - self.keys.memory()
     }
 }
 
@@ -147,7 +172,27 @@ pub struct FreshRows {
     rows: Vec<u32>,
     groups: Vec<FreshGroup>,
     count: u32,
+    /// Whether all of the rows are there, and not some columns only.
+    is_whole: bool,
+    account: Mutex<Account>,
+}
+
+/// Memory of rows.
+#[derive(Debug, Default)]
+struct Account {
+    /// Of keys, records and columns.
     bytes: usize,
+    /// The same in the budget, once they are kept.
+    charge: Option<Charge>,
+}
+
+impl Account {
+    fn add(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        if let Some(charge) = &mut self.charge {
+            charge.grow(bytes);
+        }
+    }
 }
 
 /// A row of a segment.
@@ -192,8 +237,14 @@ impl<'s> FreshBuilder<'s> {
     pub fn new(schema: &'s ColumnSchema, needed: &[bool], bytes_max: usize) -> Self {
         let mut needed = needed.to_vec();
         needed[..schema.key_columns()].fill(true);
-        let rows =
-            FreshRows { names: Strings::default(), rows: Vec::new(), groups: Vec::new(), count: 0, bytes: 0 };
+        let rows = FreshRows {
+            names: Strings::default(),
+            rows: Vec::new(),
+            groups: Vec::new(),
+            count: 0,
+            is_whole: true,
+            account: Mutex::default(),
+        };
         Self { schema, bytes_max, needed, rows }
     }
 
@@ -203,14 +254,21 @@ impl<'s> FreshBuilder<'s> {
         let columns = self.schema.types().len();
         rows.names.push(key);
         rows.rows.push(if record.is_some() { rows.count } else { NO_ROW });
-        rows.bytes += key.len() + size_of::<(usize, u32, Option<SegmentPlace>)>();
+        let account = rows.account.get_mut();
+        // Its name with its end, its row and its place.
+        account.bytes += key.len() + size_of::<(usize, u32, Option<SegmentPlace>)>();
         let Some(record) = record else { return Ok(()) };
         if rows.groups.last().is_none_or(|group| group.rows() == GROUP_ROWS) {
-            if rows.bytes > self.bytes_max {
+            if let Some(group) = rows.groups.last_mut() {
+                group.keys.shrink_to_fit();
+                group.records.shrink_to_fit();
+            }
+            if account.bytes > self.bytes_max {
                 // Too many to be kept: what this scan needs of them is less.
                 for group in rows.groups.iter_mut().filter(|group| group.records.len() > 0) {
-                    group.prepare(self.schema, &self.needed)?;
-                    (group.records, group.keys.bytes) = (Strings::default(), Vec::new());
+                    account.bytes += group.prepare(self.schema, &self.needed)?;
+                    account.bytes -= group.forget_rows();
+                    rows.is_whole = false;
                 }
             }
             rows.groups.push(FreshGroup::new(rows.count, columns));
@@ -219,12 +277,14 @@ impl<'s> FreshBuilder<'s> {
         group.keys.push(key);
         group.records.push(record);
         rows.count += 1;
-        rows.bytes += key.len() + record.len();
+        account.bytes += key.len() + record.len() + 2 * size_of::<usize>();
         Ok(())
     }
 
     /// The rows.
-    pub fn finish(self) -> FreshRows {
+    pub fn finish(mut self) -> FreshRows {
+        self.rows.names.shrink_to_fit();
+        self.rows.rows.shrink_to_fit();
         self.rows
     }
 }
@@ -335,9 +395,21 @@ impl FreshLayer {
         self.rows.rows.is_empty()
     }
 
-    /// Bytes of its keys and records.
+    /// Bytes of its keys, records and columns.
     pub fn bytes(&self) -> usize {
-        self.rows.bytes
+        self.rows.account.lock().bytes
+    }
+
+    /// Takes memory from the budget for what it holds and will hold, unless it has; false if there is none, or if it holds no more than some columns.
+    pub fn keep(&self, memory: &Arc<MemoryBudget>) -> bool {
+        if !self.rows.is_whole {
+            return false;
+        }
+        let mut account = self.rows.account.lock();
+        if account.charge.is_none() {
+            account.charge = memory.charge_fresh(account.bytes);
+        }
+        account.charge.is_some()
     }
 
     /// How many groups its rows are in.
@@ -348,7 +420,10 @@ impl FreshLayer {
     /// A group of rows, with the stored columns that are needed.
     pub fn group(&self, group: usize, schema: &ColumnSchema, needed: &[bool]) -> Result<&FreshGroup> {
         let group = &self.rows.groups[group];
-        group.prepare(schema, needed)?;
+        let made = group.prepare(schema, needed)?;
+        if made > 0 {
+            self.rows.account.lock().add(made);
+        }
         Ok(group)
     }
 

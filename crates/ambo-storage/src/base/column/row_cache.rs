@@ -9,9 +9,14 @@
 //! Who needs room takes from the front of a queue; a row that was read since it came there goes to the back once more (second
 //! chance, as in CLOCK).
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use parking_lot::Mutex;
+
+use crate::budget::{Kind, MemoryBudget};
 
 /// Parts of the cache, each with a lock of its own.
 const SHARDS: usize = 16;
@@ -50,7 +55,7 @@ struct Shard {
 #[derive(Debug)]
 pub(super) struct RowCache {
     shards: [Mutex<Shard>; SHARDS],
-    bytes_max: std::sync::atomic::AtomicUsize,
+    memory: Arc<MemoryBudget>,
 }
 
 /// Where rows of a key are kept.
@@ -66,9 +71,9 @@ impl Slot {
 }
 
 impl RowCache {
-    /// A cache of up to `bytes_max` bytes.
-    pub(super) fn new(bytes_max: usize) -> Self {
-        Self { shards: Default::default(), bytes_max: bytes_max.into() }
+    /// An empty cache.
+    pub(super) fn new(memory: Arc<MemoryBudget>) -> Self {
+        Self { shards: Default::default(), memory }
     }
 
     fn shard(&self, slot: Slot) -> &Mutex<Shard> {
@@ -91,37 +96,62 @@ impl RowCache {
         Some(entry.bytes[entry.key_len..].to_vec())
     }
 
-    /// Keeps the record of a key, which is in this row of a segment.
-    pub(super) fn put(&self, slot: Slot, key: &[u8], segment: u64, row: u32, record: &[u8]) {
-        let bytes = [key, record].concat().into_boxed_slice();
-        let entry = Entry { bytes, key_len: key.len(), segment, row, used: false };
-        let most = self.bytes_max.load(std::sync::atomic::Ordering::Relaxed) / SHARDS;
-        if entry.size() > most {
+    /// Keeps the record of a key, which is in this row of a segment, among `most` bytes at most, if `has_room` takes the bytes that it says from the budget.
+    pub(super) fn put(
+        &self,
+        slot: Slot,
+        key: &[u8],
+        (segment, row): (u64, u32),
+        record: &[u8],
+        most: usize,
+        has_room: impl FnOnce(usize) -> bool,
+    ) {
+        let size = key.len() + record.len() + OVERHEAD;
+        let most = most / SHARDS;
+        if size > most {
             return;
         }
-        let mut shard = self.shard(slot).lock();
-        shard.make_room(most - entry.size());
-        shard.bytes += entry.size();
-        match shard.rows.insert(slot.0, entry) {
-            Some(before) => shard.bytes -= before.size(),
-            None => shard.order.push_back(slot.0),
+        // Those that go make room for this one, before it asks for more.
+        let gone = self.shard(slot).lock().make_room(most - size);
+        self.memory.release(Kind::Rows, gone);
+        if !has_room(size) {
+            return;
         }
+        let bytes = [key, record].concat().into_boxed_slice();
+        let entry = Entry { bytes, key_len: key.len(), segment, row, used: false };
+        let before = self.shard(slot).lock().insert(slot, entry);
+        self.memory.release(Kind::Rows, before);
     }
 
-    /// Sets how many bytes may be kept.
-    pub(super) fn set_bytes_max(&self, bytes: usize) {
-        self.bytes_max.store(bytes, std::sync::atomic::Ordering::Relaxed);
-        self.shards.iter().for_each(|shard| shard.lock().make_room(bytes / SHARDS));
+    /// Throws rows out until `most` bytes are left; returns how many went.
+    pub(super) fn trim(&self, most: usize) -> usize {
+        let gone = self.shards.iter().map(|shard| shard.lock().make_room(most / SHARDS)).sum();
+        self.memory.release(Kind::Rows, gone);
+        gone
     }
 
     /// Bytes that are kept.
-    pub(super) fn bytes(&self) -> usize {
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().bytes).sum()
     }
 }
 
 impl Shard {
-    fn make_room(&mut self, most: usize) {
+    /// Returns how many bytes were given up for it.
+    fn insert(&mut self, slot: Slot, entry: Entry) -> usize {
+        self.bytes += entry.size();
+        let before = self.rows.insert(slot.0, entry).map_or(0, |before| before.size());
+        if before == 0 {
+            self.order.push_back(slot.0);
+        }
+        self.bytes -= before;
+        before
+    }
+
+    /// Throws rows out until at most so many bytes are left; returns how many went.
+    fn make_room(&mut self, most: usize) -> usize {
+        let had = self.bytes;
         while self.bytes > most
             && let Some(slot) = self.order.pop_front()
         {
@@ -133,6 +163,7 @@ impl Shard {
                 self.rows.remove(&slot);
             }
         }
+        had - self.bytes
     }
 }
 
@@ -148,7 +179,12 @@ mod tests {
     #[test]
     fn rows_are_kept_within_the_budget() {
         let budget = SHARDS * 10 * (104 + OVERHEAD);
-        let cache = RowCache::new(budget);
+        let memory = MemoryBudget::new(8 * budget);
+        let cache = RowCache::new(memory.clone());
+        let put_of = |index: u32, most: usize| {
+            let room = |bytes| memory.take(Kind::Rows, bytes);
+            cache.put(Slot::new(7, &key(index)), &key(index), (1, index), &[index as u8; 100], most, room);
+        };
         let get = |index: u32, left: bool| {
             cache.get(Slot::new(7, &key(index)), &key(index), |segment, row| {
                 assert_eq!((segment, row), (1, index));
@@ -156,8 +192,8 @@ mod tests {
             })
         };
         let put = |index: u32| {
-            cache.put(Slot::new(7, &key(index)), &key(index), 1, index, &[index as u8; 100]);
-            assert!(cache.bytes() <= budget);
+            put_of(index, budget);
+            assert!(cache.bytes() <= budget && cache.bytes() == memory.used(Kind::Rows));
         };
         for index in 0..16 {
             assert_eq!(get(index, true), None);
@@ -175,9 +211,9 @@ mod tests {
             }
         }
         assert!((0..16).filter(|index| get(*index, true).is_some()).count() >= 14, "what is used stays");
-        cache.set_bytes_max(0);
-        assert_eq!(cache.bytes(), 0);
-        put(1);
+        cache.trim(0);
+        assert_eq!((cache.bytes(), memory.used(Kind::Rows)), (0, 0));
+        put_of(1, 0);
         assert_eq!(get(1, true), None);
     }
 }

@@ -1,8 +1,8 @@
 //! A segment: one immutable file of rows as columns.
 
 use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    Arc, OnceLock, Weak,
+    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
 
 use ambo_codec::column::{Block, Kind, envelope, text::SharedTable};
@@ -10,11 +10,12 @@ use ambo_codec::column::{Block, Kind, envelope, text::SharedTable};
 use super::{
     cache::{BlockCache, Slots},
     directory::{self, BlockEntry, Directory, HEADER_BYTES, TRAILER_BYTES},
-    row_cache::RowCache,
+    row_cache::{RowCache, Slot},
     schema::ColumnSchema,
 };
 use crate::{
     Error, Result,
+    budget::{self, Cache, Giver, MemoryBudget},
     checksum::crc32c,
     io::{Disk, File, OpenMode},
     page::Access,
@@ -23,8 +24,20 @@ use crate::{
 const PREFIX: &str = "segment-";
 /// A block of values takes at most this when it is expanded; text may take more.
 const EXPANDED_MAX: usize = 1 << 31;
-/// This part of the cache is for rows, the rest for blocks.
+/// This part of what the cache of segments may have is for rows, the rest for blocks.
 const ROWS_SHARE: usize = 8;
+
+/// When so much of the budget was freed for others, the allocator is asked to give memory back.
+const TRIM_SHARE: usize = 16;
+
+/// Asks the allocator to give memory back that is free. Other allocators than glibc's do so by themselves.
+fn trim_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it may be called at any time by any thread, and touches nothing that is in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
 
 /// The segments of a database: their files, and the cache of their blocks.
 pub struct SegmentStore {
@@ -35,20 +48,48 @@ pub struct SegmentStore {
     sets: AtomicU64,
     cache: BlockCache,
     rows: RowCache,
+    memory: Arc<MemoryBudget>,
+    /// Bytes that were freed for others since the allocator was asked to give memory back.
+    given: AtomicUsize,
+}
+
+impl Giver for SegmentStore {
+    fn give(&self, bytes: usize) {
+        let left = self.memory.cached(Cache::Segments).saturating_sub(bytes);
+        let rows = self.rows.trim(left / ROWS_SHARE);
+        let blocks = self.cache.give(bytes.saturating_sub(rows));
+        let more = if rows + blocks < bytes { self.rows.trim(left) } else { 0 };
+        self.give_to_system(rows + blocks + more);
+    }
+
+    fn give_spare(&self, _: usize) {}
 }
 
 impl SegmentStore {
-    /// The segments in `disk`. `cache_bytes` of encoded blocks, and of rows that were sought, are kept in memory.
-    pub fn new(disk: Arc<dyn Disk>, database: u128, cache_bytes: usize) -> Arc<Self> {
-        let rows = cache_bytes / ROWS_SHARE;
-        Arc::new(Self {
+    /// Has the allocator give back what was freed, now and then: it keeps freed memory otherwise, while the pool of pages takes as much from the system.
+    fn give_to_system(&self, bytes: usize) {
+        let given = self.given.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if given >= self.memory.limit() / TRIM_SHARE {
+            self.given.store(0, Ordering::Relaxed);
+            trim_heap();
+        }
+    }
+
+    /// The segments in `disk`. Encoded blocks, and rows that were sought, are kept in memory as far as the budget reaches.
+    pub fn new(disk: Arc<dyn Disk>, database: u128, memory: &Arc<MemoryBudget>) -> Arc<Self> {
+        let store = Arc::new(Self {
             disk,
             database,
             next: AtomicU64::new(1),
             sets: AtomicU64::new(0),
-            cache: BlockCache::new(cache_bytes - rows),
-            rows: RowCache::new(rows),
-        })
+            cache: BlockCache::new(memory.clone()),
+            rows: RowCache::new(memory.clone()),
+            memory: memory.clone(),
+            given: AtomicUsize::new(0),
+        });
+        let giver: Weak<Self> = Arc::downgrade(&store);
+        memory.register(Cache::Segments, giver);
+        store
     }
 
     /// Rows that were sought lately.
@@ -56,16 +97,17 @@ impl SegmentStore {
         &self.rows
     }
 
-    /// Sets how many bytes of blocks and rows may be kept.
-    pub fn set_cache_bytes(&self, bytes: usize) {
-        let rows = bytes / ROWS_SHARE;
-        self.rows.set_bytes_max(rows);
-        self.cache.set_bytes_max(bytes - rows);
+    /// Keeps the record of a key, which is in this row of a segment.
+    pub(super) fn keep_row(&self, slot: Slot, key: &[u8], place: (u64, u32), record: &[u8]) {
+        let most = self.memory.most(Cache::Segments) / ROWS_SHARE;
+        self.rows.put(slot, key, place, record, most, |bytes| {
+            self.memory.reserve(budget::Kind::Rows, bytes) || self.cache.make_room_for_row(bytes)
+        });
     }
 
-    /// Bytes of blocks and rows that are kept.
-    pub fn cached_bytes(&self) -> usize {
-        self.cache.bytes() + self.rows.bytes()
+    /// Where memory for blocks, rows and layers of fresh rows comes from.
+    pub fn memory(&self) -> &Arc<MemoryBudget> {
+        &self.memory
     }
 
     /// The cache of their blocks.
@@ -210,7 +252,7 @@ impl Segment {
         directory: Directory,
     ) -> Self {
         let tables = directory.columns.iter().map(|_| OnceLock::new()).collect();
-        let slots = Slots::new(id, (directory.groups() + 1) * directory.columns.len() + 1);
+        let slots = Slots::new(id, (directory.groups() + 1) * directory.columns.len() + 1, &store.memory);
         let (kept, fruitless) = (AtomicBool::new(false), AtomicU32::new(0));
         Self { store, id, file, file_bytes, directory, tables, slots, kept, fruitless }
     }

@@ -12,7 +12,7 @@ use super::{
     segment::{Segment, SegmentStore},
     statistics::SetColumn,
 };
-use crate::{Result, page::PageRange};
+use crate::{Result, budget::MemoryBudget, page::PageRange};
 
 /// All settled rows of a column table at one moment.
 ///
@@ -152,9 +152,14 @@ impl ColumnSet {
             };
             let part = &self.runs[run].parts[place.part];
             let record = part.record_of(&self.schema, place.row, &mut scratch.row)?;
-            rows.put(slot, key, part.segment.id(), place.row, &record);
+            self.store.keep_row(slot, key, (part.segment.id(), place.row), &record);
             Ok(Some(record))
         })
+    }
+
+    /// Where memory for what is kept of it comes from.
+    pub fn memory(&self) -> &Arc<MemoryBudget> {
+        self.store.memory()
     }
 
     /// How many rows have keys less than `key`.

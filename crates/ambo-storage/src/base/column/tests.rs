@@ -37,7 +37,7 @@ fn no_blobs(_: &[u8]) -> Result<Vec<u8>> {
 
 fn world() -> (Env, Arc<SegmentStore>) {
     let env = SimDisk::new(0).env();
-    let store = SegmentStore::new(env.disk.clone(), 77, 1 << 20);
+    let store = SegmentStore::new(env.disk.clone(), 77, &crate::budget::MemoryBudget::new(1 << 20));
     (env, store)
 }
 
@@ -383,7 +383,7 @@ fn damage_is_reported() {
 #[test]
 fn failed_writes_leave_nothing() {
     let disk = SimDisk::new(3);
-    let store = SegmentStore::new(disk.env().disk.clone(), 77, 1 << 20);
+    let store = SegmentStore::new(disk.env().disk.clone(), 77, &crate::budget::MemoryBudget::new(1 << 20));
     let schema = raw_schema();
     let model: Model = (0..300).map(|n| (number_key(n), Some(vec![n as u8; 100]))).collect();
     let set = settle(&empty(&store, &schema), &model);

@@ -17,7 +17,11 @@ const PAYLOAD: usize = PAGE - HEADER_BYTES;
 
 fn store(disk: &SimDisk) -> Arc<PageStore> {
     let file = disk.open(NAME, OpenMode::Create).unwrap();
-    PageStore::create(file, &PageStoreOptions { page_size: PAGE, cache_bytes: 1 << 20 }).unwrap()
+    PageStore::create(
+        file,
+        &PageStoreOptions { page_size: PAGE, memory: crate::budget::MemoryBudget::new(1 << 20) },
+    )
+    .unwrap()
 }
 
 fn both() -> [Arc<PageStore>; 2] {

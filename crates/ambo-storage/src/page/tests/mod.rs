@@ -37,13 +37,17 @@ pub(super) fn assert_page(store: &PageStore, ptr: PagePtr, seed: u64, access: Ac
 }
 
 pub(super) fn options(frames: usize) -> PageStoreOptions {
-    // A sixteenth of the budget is for pages of several units.
-    PageStoreOptions { page_size: PAGE, cache_bytes: frames * PAGE * 16 / 15 + PAGE }
+    PageStoreOptions { page_size: PAGE, memory: MemoryBudget::new(frames * PAGE) }
 }
 
 pub(super) fn store_on(disk: &SimDisk, frames: usize) -> Arc<PageStore> {
     let file = disk.open(NAME, OpenMode::Create).unwrap();
     PageStore::create(file, &options(frames)).unwrap()
+}
+
+pub(super) fn store_in(memory: &Arc<MemoryBudget>) -> Arc<PageStore> {
+    let file = SimDisk::new(1).open(NAME, OpenMode::Create).unwrap();
+    PageStore::create(file, &PageStoreOptions { page_size: PAGE, memory: memory.clone() }).unwrap()
 }
 
 pub(super) fn store(frames: usize) -> Arc<PageStore> {

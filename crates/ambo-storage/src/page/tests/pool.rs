@@ -3,6 +3,7 @@
 use std::thread;
 
 use super::*;
+use crate::budget::{Kind, tests::Counted};
 use crate::io::sim::{Fault, FaultKind, Op, split_mix};
 
 fn pool(store: &PageStore) -> &super::super::pool::Pool {
@@ -103,7 +104,7 @@ fn the_budget_holds() {
     let ptrs = write(&store, 1000, true);
     for (seed, ptr) in ptrs.iter().enumerate() {
         assert_page(&store, *ptr, seed as u64, Access::Scan);
-        assert!(store.stats().resident_bytes <= options(64).cache_bytes as u64, "{:?}", store.stats());
+        assert!(store.stats().resident_bytes <= 64 * PAGE as u64, "{:?}", store.stats());
     }
 }
 
@@ -176,7 +177,7 @@ fn owned_pages_keep_the_store_alive() {
 // Keeps away: trees that pin the whole pool.
 #[test]
 fn hot_pages_are_bounded() {
-    let store = store(32);
+    let store = store(256);
     let ptrs = write(&store, 32, false);
     let mut hot: Vec<_> = ptrs.iter().map_while(|ptr| store.read_hot(*ptr).unwrap()).collect();
     assert_eq!(hot.len(), 8);
@@ -215,6 +216,127 @@ fn pages_of_several_units_are_cached_until_freed() {
     for (seed, ptr) in (200..).zip(&more) {
         assert_page(&store, *ptr, seed, Access::Point);
     }
-    assert!(store.stats().resident_bytes <= options(256).cache_bytes as u64);
+    assert!(store.stats().resident_bytes <= 256 * PAGE as u64);
     read(100);
+}
+
+fn missed(store: &PageStore, ptrs: &[PagePtr], from: u64) -> u64 {
+    let before = store.stats().misses;
+    (from..).zip(ptrs).for_each(|(seed, ptr)| assert_page(store, *ptr, seed, Access::Point));
+    store.stats().misses - before
+}
+
+// Keeps away: memory that is not given back, that is given back while somebody reads it, pages that are used and go all the same, and frames that are lost to the pool.
+#[test]
+fn memory_is_given_back_and_taken_again() {
+    let memory = MemoryBudget::new(256 * PAGE);
+    let store = store_in(&memory);
+    let ptrs = write(&store, 256, false);
+    missed(&store, &ptrs, 0);
+    assert_eq!(memory.used(Kind::Pages), 256 * PAGE);
+    // One page of each stretch is pinned, and a few more are used.
+    let pins: Vec<_> = ptrs.iter().step_by(16).map(|ptr| store.read(*ptr, Access::Point).unwrap()).collect();
+    for bytes in [PAGE, 100 * PAGE, 60 * PAGE] {
+        missed(&store, &ptrs[240..], 240);
+        store.give(bytes);
+    }
+    let held = memory.used(Kind::Pages);
+    assert!((60 * PAGE..=95 * PAGE).contains(&held), "{held}");
+    assert_eq!(store.stats().resident_bytes, held as u64);
+    assert!(missed(&store, &ptrs[240..], 240) <= 2, "they were used lately");
+    // All that is not pinned goes, and is read again.
+    store.give(usize::MAX / 2);
+    assert!(memory.used(Kind::Pages) <= (pins.len() + 4) * PAGE, "{memory:?}");
+    assert!(pins.iter().zip((0..).step_by(16)).all(|(pin, seed)| is_page(pin, seed)));
+    assert_eq!(missed(&store, &ptrs, 0), 256 - pins.len() as u64);
+    assert_eq!(memory.used(Kind::Pages), 256 * PAGE);
+    drop(pins);
+    assert_eq!(missed(&store, &ptrs, 0), 0);
+    // What is free is given first, and nothing is lost by it.
+    store.free(ptrs[..50].iter().copied());
+    store.give_spare(40 * PAGE);
+    assert_eq!(memory.used(Kind::Pages), 216 * PAGE);
+    assert_eq!(missed(&store, &ptrs[50..], 50), 0);
+    store.give(usize::MAX / 2);
+    assert_eq!(memory.used(Kind::Pages), 4 * PAGE, "the least that works");
+}
+
+// Keeps away: readers that see other pages' bytes, or wait for ever, while pages move and frames come and go.
+#[test]
+fn threads_read_while_memory_comes_and_goes() {
+    let memory = MemoryBudget::new(96 * PAGE);
+    let store = store_in(&memory);
+    let ptrs = write(&store, 120, false);
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..6u64)
+            .map(|thread| {
+                let (store, ptrs) = (&store, &ptrs);
+                scope.spawn(move || {
+                    let mut random = thread;
+                    let mut held: Vec<(PageRef<'_>, u64)> = Vec::new();
+                    for _ in 0..20_000 {
+                        let r = split_mix(&mut random);
+                        let seed = if r & 3 != 0 { r >> 8 & 31 } else { (r >> 8) % ptrs.len() as u64 };
+                        let page = store
+                            .read(ptrs[seed as usize], [Access::Point, Access::Scan][(r >> 4) as usize % 2])
+                            .unwrap();
+                        assert!(is_page(&page, seed), "page {seed}");
+                        held.push((page, seed));
+                        if held.len() > 6 {
+                            let (page, seed) = held.swap_remove((r >> 20) as usize % 7);
+                            assert!(is_page(&page, seed), "pinned page {seed}");
+                        }
+                    }
+                })
+            })
+            .collect();
+        // Another writes pages and frees them, so that some are forgotten while they move.
+        let writer = scope.spawn(|| {
+            for round in 0..400u64 {
+                let mut writer = store.writer();
+                let ptrs: Vec<_> =
+                    (0..8).map(|at| writer.write(&page(1, round << 8 | at)).unwrap()).collect();
+                writer.finish().unwrap();
+                (0..)
+                    .zip(&ptrs)
+                    .for_each(|(at, ptr)| assert_page(&store, *ptr, round << 8 | at, Access::Point));
+                store.free(ptrs);
+            }
+        });
+        let mut given = 0;
+        while !(writer.is_finished() && readers.iter().all(|reader| reader.is_finished())) {
+            let before = memory.used(Kind::Pages);
+            store.give(24 * PAGE);
+            given += before.saturating_sub(memory.used(Kind::Pages));
+            thread::yield_now();
+        }
+        assert!(given > 1000 * PAGE, "{given}");
+    });
+    pool(&store).assert_unpinned();
+    store.give(usize::MAX / 2);
+    assert_eq!(memory.used(Kind::Pages), 4 * PAGE);
+    missed(&store, &ptrs, 0);
+    assert_eq!(store.stats().resident_bytes, 96 * PAGE as u64);
+}
+
+// Keeps away: a pool that does not tell what more memory would have kept, tells so of pages that no memory would have kept, or does not use what it gets.
+#[test]
+fn the_budget_learns_what_is_missed() {
+    for access in [Access::Point, Access::Scan] {
+        let memory = MemoryBudget::new(256 * PAGE);
+        let blocks = Counted::new(&memory, Cache::Segments, Kind::Blocks);
+        // Others have seven eighths.
+        while memory.used(Kind::Blocks) < 224 * PAGE && memory.take(Kind::Blocks, PAGE) {}
+        let store = store_in(&memory);
+        let ptrs = write(&store, 1000, false);
+        let read = |ptrs: &[PagePtr]| ptrs.iter().for_each(|ptr| drop(store.read(*ptr, access).unwrap()));
+        (0..4).for_each(|_| read(&ptrs));
+        let used = memory.used(Kind::Pages);
+        assert!((32 * PAGE..=48 * PAGE).contains(&used), "a thousand pages do not fit: {used}");
+        (0..8).for_each(|_| read(&ptrs[..150]));
+        let misses = store.stats().misses;
+        read(&ptrs[..150]);
+        assert_eq!(store.stats().misses, misses, "{access:?}: a hundred and fifty do: {memory:?}");
+        drop(blocks);
+    }
 }
