@@ -69,8 +69,8 @@ pub use ambo_storage::{
     },
     database::{
         Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, CompactReport, Cursor,
-        Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, RecordChoice, RecoveryReport, Seek, Sync,
-        TableInfo, TableScan, TableStatistics, Value, ValueReader, ValueWriter,
+        Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse, RecordChoice, RecoveryReport,
+        Seek, Sync, TableInfo, TableScan, TableStatistics, Value, ValueReader, ValueWriter,
     },
     transaction::write_set::Savepoint,
 };

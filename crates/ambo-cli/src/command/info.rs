@@ -323,25 +323,10 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
             output::bytes(info.delta_budget)
         ),
     );
-    line(
-        "cache",
-        format!(
-            "{} of {} in use, {}",
-            output::bytes(info.pages.resident_bytes),
-            output::bytes(info.cache_bytes),
-            rate(info.pages.hits, reads)
-        ),
-    );
+    line("cache", cache(info));
+    line("pages read", rate(info.pages.hits, reads));
     if info.segments > 0 {
-        line(
-            "blocks",
-            format!(
-                "{} of {} in use, {}",
-                output::bytes(info.block_cache_bytes),
-                output::bytes(info.cache_bytes),
-                rate(info.block_hits, block_reads)
-            ),
-        );
+        line("blocks read", rate(info.block_hits, block_reads));
     }
     line(
         "opened",
@@ -355,6 +340,22 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
     );
     list.write(out, false)?;
     Ok(())
+}
+
+/// What the budget of memory is used for, parts that are not used left out.
+fn cache(info: &Info) -> String {
+    let memory = info.memory;
+    let parts = [
+        ("pages", memory.pages),
+        ("blocks", memory.blocks),
+        ("rows", memory.rows),
+        ("fresh rows", memory.fresh),
+        ("slots of blocks", memory.slots),
+    ];
+    let parts = parts.iter().filter(|(_, bytes)| *bytes > 0);
+    let parts: Vec<_> = parts.map(|(what, bytes)| format!("{} of {what}", output::bytes(*bytes))).collect();
+    let sum = format!("{} of {} in use", output::bytes(memory.total), output::bytes(memory.limit));
+    if parts.is_empty() { sum } else { format!("{sum}: {}", parts.join(", ")) }
 }
 
 fn table_json(table: &TableInfo, page_size: usize) -> Json {
@@ -442,6 +443,15 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
         "checkpoints": info.checkpoints,
         "delta_bytes": info.delta_bytes,
         "delta_budget_bytes": info.delta_budget,
+        "memory": {
+            "budget_bytes": info.memory.limit,
+            "bytes": info.memory.total,
+            "page_bytes": info.memory.pages,
+            "block_bytes": info.memory.blocks,
+            "row_bytes": info.memory.rows,
+            "fresh_bytes": info.memory.fresh,
+            "slot_bytes": info.memory.slots,
+        },
         "cache": {
             "bytes": info.pages.resident_bytes,
             "budget_bytes": info.cache_bytes,
