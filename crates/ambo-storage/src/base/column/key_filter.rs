@@ -80,6 +80,7 @@ mod tests {
             ColumnSchema, ColumnSet, Finder, Part, RunBuilder, SegmentStore, key_stream::shared_with,
             segment::Kept, unique::delete,
         },
+        budget::MemoryBudget,
         catalog::TableDefinition,
         io::sim::SimDisk,
     };
@@ -95,7 +96,7 @@ mod tests {
 
     /// A set of a run for each of the sets of keys, with a cache of so many bytes.
     fn set_of(runs: &[BTreeSet<Vec<u8>>], cache_bytes: usize) -> ColumnSet {
-        let store = SegmentStore::new(SimDisk::new(0).env().disk.clone(), 77, cache_bytes);
+        let store = SegmentStore::new(SimDisk::new(0).env().disk.clone(), 77, &MemoryBudget::new(cache_bytes));
         let run = |keys: &BTreeSet<Vec<u8>>| {
             let mut builder = RunBuilder::new(&store, &schema());
             keys.iter().for_each(|key| builder.push(key, b"value").unwrap());
@@ -116,7 +117,7 @@ mod tests {
         let expected: BTreeMap<_, _> = (15_000..45_000)
             .map(|number| (key(number), (number < 30_000).then_some(usize::from(number >= 20_000))))
             .collect();
-        for (cache_bytes, is_made) in [(64 << 20, true), (1 << 18, false)] {
+        for (cache_bytes, is_made) in [(64 << 20, true), (1 << 17, false)] {
             let set = set_of(&[keys(0..20_000), keys(20_000..30_000)], cache_bytes);
             for _ in 0..3 {
                 let mut finder = Finder::new(&set);
