@@ -96,7 +96,8 @@ mod tests {
 
     /// A set of a run for each of the sets of keys, with a cache of so many bytes.
     fn set_of(runs: &[BTreeSet<Vec<u8>>], cache_bytes: usize) -> ColumnSet {
-        let store = SegmentStore::new(SimDisk::new(0).env().disk.clone(), 77, &MemoryBudget::new(cache_bytes));
+        let store =
+            SegmentStore::new(SimDisk::new(0).env().disk.clone(), 77, &MemoryBudget::new(cache_bytes));
         let run = |keys: &BTreeSet<Vec<u8>>| {
             let mut builder = RunBuilder::new(&store, &schema());
             keys.iter().for_each(|key| builder.push(key, b"value").unwrap());
