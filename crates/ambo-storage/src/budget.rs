@@ -370,10 +370,10 @@ impl MemoryBudget {
 
     /// What a cache has for certain.
     fn floor(&self, cache: Cache) -> usize {
-        let eighth = self.limit / FLOOR_SHARE;
+        let share = self.limit / FLOOR_SHARE;
         match cache {
-            Cache::Pages => eighth.max(self.pages_least.load(Ordering::Relaxed).min(self.limit / 2)),
-            Cache::Segments => eighth,
+            Cache::Pages => share.max(self.pages_least.load(Ordering::Relaxed).min(self.limit / 2)),
+            Cache::Segments => share,
         }
     }
 

@@ -12,7 +12,7 @@ const WORD_BYTES: usize = size_of::<u32>();
 const BLOCK_BYTES: usize = WORDS * WORD_BYTES;
 const BITS_A_KEY: usize = 10;
 /// Filters that would be larger are not made: runs are few, and memory is bounded.
-const BYTES_MAX: usize = 4 << 20;
+pub const BYTES_MAX: usize = 4 << 20;
 
 /// Odd multipliers that turn one hash into eight bit positions.
 const SALTS: [u32; WORDS] =
@@ -24,8 +24,9 @@ pub struct KeyFilter<B = Vec<u8>> {
 }
 
 /// The bytes of a filter for about so many keys.
-pub fn bytes_for(keys: usize) -> usize {
-    (keys * BITS_A_KEY).div_ceil(BLOCK_BYTES * 8).max(1) * BLOCK_BYTES
+pub const fn bytes_for(keys: usize) -> usize {
+    let blocks = (keys * BITS_A_KEY).div_ceil(BLOCK_BYTES * 8);
+    if blocks == 0 { BLOCK_BYTES } else { blocks * BLOCK_BYTES }
 }
 
 impl KeyFilter {

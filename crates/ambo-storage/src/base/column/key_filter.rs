@@ -10,13 +10,14 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use super::{
+    SEGMENT_ROWS_MAX,
     keys::Keys,
     schema::ColumnSchema,
     segment::{Kept, Segment},
 };
 use crate::{
     Result,
-    base::key_filter::{KeyFilter, bytes_for},
+    base::key_filter::{BYTES_MAX, KeyFilter, bytes_for},
     page::Access,
 };
 
@@ -24,6 +25,8 @@ use crate::{
 const FRUITLESS_SHARE: u32 = 16;
 /// … and so many at least.
 const FRUITLESS_MIN: u32 = 512;
+
+const _: () = assert!(bytes_for(SEGMENT_ROWS_MAX) <= BYTES_MAX);
 
 impl Segment {
     /// Whether its filter, if it has one now, denies a key.
@@ -43,15 +46,15 @@ impl Segment {
 
     /// The filter of its keys, made if it has none now; `None` if there is no room for it.
     pub(super) fn key_filter(&self, schema: &ColumnSchema) -> Result<Option<KeyFilter<Arc<[u8]>>>> {
-        let rows = self.directory().rows() as usize;
-        let Some(filter) = KeyFilter::new(rows).filter(|_| self.may_keep(bytes_for(rows))) else {
+        if !self.may_keep(bytes_for(self.directory().rows() as usize)) {
             return Ok(None);
-        };
-        let bytes = self.keep_or(Kept::Filter, Access::Point, || self.with_all_keys(filter, schema))?;
+        }
+        let bytes = self.keep_or(Kept::Filter, Access::Point, || self.with_all_keys(schema))?;
         Ok(Some(KeyFilter::of(bytes)))
     }
 
-    fn with_all_keys(&self, mut filter: KeyFilter, schema: &ColumnSchema) -> Result<Arc<[u8]>> {
+    fn with_all_keys(&self, schema: &ColumnSchema) -> Result<Arc<[u8]>> {
+        let mut filter = KeyFilter::new(self.directory().rows() as usize).expect("segments are not so large");
         let mut buffers = schema.buffers();
         buffers.truncate(schema.key_columns());
         for group in 0..self.directory().groups() {

@@ -13,7 +13,7 @@ use super::{
     merge::gallop,
     run::Part,
     schema::ColumnSchema,
-    search::{Found, Probe, Window},
+    search::{Probe, Window},
 };
 use crate::{Error, Result, base::key_filter::KeyFilter, page::Access, sync};
 
@@ -280,9 +280,7 @@ fn sought_in(
                     return Ok(false);
                 }
                 let key = stream.key();
-                if let Found::At(row) = old.search(schema, &Probe::new(schema, &key), &mut window)?
-                    && !old.is_deleted(row)
-                {
+                if let Some(row) = old.find(schema, &Probe::new(schema, &key), &mut window)? {
                     found(row, (number, stream.row()), &key)?;
                 }
             }
