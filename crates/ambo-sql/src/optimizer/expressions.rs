@@ -3,21 +3,49 @@
 use datafusion::{
     common::{
         DFSchema, Result,
+        config::ConfigOptions,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver, utils::merge_schema},
+    optimizer::AnalyzerRule,
 };
 
-/// Applies `change` to each expression of a plan and of its subqueries that has a `wanted` one in it; columns keep their names. It gets the
+/// Changes each expression of a plan and of its subqueries that has a `wanted` one in it; columns keep their names. `change` gets the
 /// schema of the rows that the expression is of, and whether it is a condition: then only what is true counts.
-pub(super) fn changed(
-    plan: LogicalPlan,
-    wanted: impl Fn(&Expr) -> bool,
-    change: impl Fn(Expr, &DFSchema, bool) -> Result<Transformed<Expr>>,
-) -> Result<LogicalPlan> {
-    let is_wanted = |expr: &Expr| expr.exists(|expr| Ok(wanted(expr)));
-    let changed = |plan: LogicalPlan| {
-        if !has_expression(&plan, is_wanted)? {
+#[derive(Debug)]
+pub(super) struct ExpressionRule {
+    pub(super) name: &'static str,
+    pub(super) wanted: fn(&Expr) -> bool,
+    pub(super) change: fn(Expr, &DFSchema, bool) -> Result<Transformed<Expr>>,
+}
+
+impl AnalyzerRule for ExpressionRule {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        Ok(plan.transform_up_with_subqueries(|plan| self.changed(plan))?.data)
+    }
+}
+
+impl ExpressionRule {
+    fn is_wanted(&self, expr: &Expr) -> Result<bool> {
+        expr.exists(|expr| Ok((self.wanted)(expr)))
+    }
+
+    fn concerns(&self, plan: &LogicalPlan) -> Result<bool> {
+        let mut is_there = false;
+        plan.apply_expressions(|expr| {
+            is_there = self.is_wanted(expr)?;
+            Ok(if is_there { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        Ok(is_there)
+    }
+
+    /// The expressions of one operator.
+    fn changed(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+        if !self.concerns(&plan)? {
             return Ok(Transformed::no(plan));
         }
         let schema = match &plan {
@@ -27,21 +55,11 @@ pub(super) fn changed(
         let is_condition = matches!(plan, LogicalPlan::Filter(_));
         let names = NamePreserver::new(&plan);
         plan.map_expressions(|expr| {
-            if !is_wanted(&expr)? {
+            if !self.is_wanted(&expr)? {
                 return Ok(Transformed::no(expr));
             }
             let name = names.save(&expr);
-            Ok(change(expr, &schema, is_condition)?.update_data(|expr| name.restore(expr)))
+            Ok((self.change)(expr, &schema, is_condition)?.update_data(|expr| name.restore(expr)))
         })
-    };
-    Ok(plan.transform_up_with_subqueries(changed)?.data)
-}
-
-fn has_expression(plan: &LogicalPlan, is_wanted: impl Fn(&Expr) -> Result<bool>) -> Result<bool> {
-    let mut has = false;
-    plan.apply_expressions(|expr| {
-        has = is_wanted(expr)?;
-        Ok(if has { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
-    Ok(has)
+    }
 }

@@ -10,34 +10,22 @@
 use datafusion::{
     common::{
         DFSchema, Result,
-        config::ConfigOptions,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator,
+        BinaryExpr, Expr, ExprSchemable, Operator,
         expr::InList,
         lit,
         utils::{conjunction, disjunction, split_conjunction_owned},
         when,
     },
-    optimizer::AnalyzerRule,
     scalar::ScalarValue,
 };
 
-use super::expressions::changed;
+use super::expressions::ExpressionRule;
 
-#[derive(Debug)]
-pub(super) struct InLists;
-
-impl AnalyzerRule for InLists {
-    fn name(&self) -> &str {
-        "in_lists"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        changed(plan, |expr| sought_of(expr).is_some(), kept_apart)
-    }
-}
+pub(super) const IN_LISTS: ExpressionRule =
+    ExpressionRule { name: "in_lists", wanted: |expr| sought_of(expr).is_some(), change: kept_apart };
 
 fn kept_apart(expr: Expr, schema: &DFSchema, is_condition: bool) -> Result<Transformed<Expr>> {
     let expr = expr.transform_up(|expr| one_by_one(expr, schema))?.data;

@@ -9,31 +9,19 @@ use arrow::datatypes::DataType;
 use datafusion::{
     common::{
         DFSchema, Result,
-        config::ConfigOptions,
         tree_node::{Transformed, TreeNode},
     },
-    logical_expr::{
-        ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-        Signature, Volatility,
-    },
-    optimizer::AnalyzerRule,
+    logical_expr::{Expr, ExprSchemable},
 };
 
-use super::expressions::changed;
+use super::expressions::ExpressionRule;
+use crate::identity::identity;
 
-#[derive(Debug)]
-pub(super) struct LossyCasts;
-
-impl AnalyzerRule for LossyCasts {
-    fn name(&self) -> &str {
-        "lossy_casts"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let is_cast = |expr: &Expr| matches!(expr, Expr::Cast(_) | Expr::TryCast(_));
-        changed(plan, is_cast, |expr, schema, _| expr.transform_up(|expr| kept(expr, schema)))
-    }
-}
+pub(super) const LOSSY_CASTS: ExpressionRule = ExpressionRule {
+    name: "lossy_casts",
+    wanted: |expr| matches!(expr, Expr::Cast(_) | Expr::TryCast(_)),
+    change: |expr, schema, _| expr.transform_up(|expr| kept(expr, schema)),
+};
 
 fn kept(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let (from, to) = match &expr {
@@ -43,8 +31,7 @@ fn kept(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     };
     Ok(match (scale_of(&from), scale_of(to)) {
         (Some(from), Some(to)) if to < from => {
-            let rounded = ScalarUDF::new_from_impl(Rounded(Signature::any(1, Volatility::Immutable)));
-            Transformed::yes(Arc::new(rounded).call(vec![expr]))
+            Transformed::yes(Arc::new(identity("rounded", 1, true)).call(vec![expr]))
         }
         _ => Transformed::no(expr),
     })
@@ -58,27 +45,5 @@ fn scale_of(data_type: &DataType) -> Option<i8> {
         | DataType::Decimal128(_, scale)
         | DataType::Decimal256(_, scale) => Some(*scale),
         data_type => data_type.is_integer().then_some(0),
-    }
-}
-
-/// `rounded(x)` is x.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Rounded(Signature);
-
-impl ScalarUDFImpl for Rounded {
-    fn name(&self) -> &str {
-        "rounded"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.0
-    }
-
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        Ok(arguments[0].clone())
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        Ok(args.args[0].clone())
     }
 }

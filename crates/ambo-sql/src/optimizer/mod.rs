@@ -45,14 +45,14 @@ use barrier::Barriers;
 use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use filter_projection::WithWholeFilters;
-use in_lists::InLists;
-use lossy_casts::LossyCasts;
+use in_lists::IN_LISTS;
+use lossy_casts::LOSSY_CASTS;
 use null_equality::WithoutNullKeys;
 use outer_side::OuterSides;
-use rounding::RoundedPlaces;
+use rounding::ROUNDED_PLACES;
 use subquery::Subqueries;
 use unique_names::WithUniqueNames;
-use zeros::Zeros;
+use zeros::ZEROS;
 
 type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
@@ -60,11 +60,11 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// What is done to plans before they are made better: the planner's rules, by which all types are known, and ours.
 pub(crate) fn analyzer_rules() -> Vec<Analysis> {
-    let mut rules: Vec<Analysis> = vec![Arc::new(RoundedPlaces)];
+    let mut rules: Vec<Analysis> = vec![Arc::new(ROUNDED_PLACES)];
     rules.extend(Analyzer::new().rules);
-    rules.push(Arc::new(LossyCasts));
-    rules.push(Arc::new(Zeros));
-    rules.push(Arc::new(InLists));
+    for ours in [LOSSY_CASTS, ZEROS, IN_LISTS] {
+        rules.push(Arc::new(ours));
+    }
     rules.push(Arc::new(Subqueries));
     rules
 }

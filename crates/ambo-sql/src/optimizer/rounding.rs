@@ -5,31 +5,18 @@
 //! was compared by. So it is given that type before.
 
 use datafusion::{
-    common::{
-        Result,
-        config::ConfigOptions,
-        tree_node::{Transformed, TreeNode},
-    },
-    logical_expr::{Expr, LogicalPlan, expr::ScalarFunction, lit},
-    optimizer::AnalyzerRule,
+    common::tree_node::{Transformed, TreeNode},
+    logical_expr::{Expr, expr::ScalarFunction, lit},
     scalar::ScalarValue,
 };
 
-use super::expressions::changed;
+use super::expressions::ExpressionRule;
 
-#[derive(Debug)]
-pub(super) struct RoundedPlaces;
-
-impl AnalyzerRule for RoundedPlaces {
-    fn name(&self) -> &str {
-        "rounded_places"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let is_wanted = |expr: &Expr| matches!(expr, Expr::ScalarFunction(function) if is_rounding(function));
-        changed(plan, is_wanted, |expr, _, _| expr.transform_up(|expr| Ok(typed(expr))))
-    }
-}
+pub(super) const ROUNDED_PLACES: ExpressionRule = ExpressionRule {
+    name: "rounded_places",
+    wanted: |expr| matches!(expr, Expr::ScalarFunction(function) if is_rounding(function)),
+    change: |expr, _, _| expr.transform_up(|expr| Ok(typed(expr))),
+};
 
 fn is_rounding(function: &ScalarFunction) -> bool {
     ["round", "trunc"].contains(&function.name())

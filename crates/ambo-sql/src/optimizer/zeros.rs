@@ -5,51 +5,46 @@
 use datafusion::{
     common::{
         DFSchema, Result,
-        config::ConfigOptions,
         tree_node::{Transformed, TreeNode},
     },
-    logical_expr::{Expr, ExprSchemable, LogicalPlan, lit},
-    optimizer::AnalyzerRule,
+    logical_expr::{Expr, ExprSchemable, lit},
+    scalar::ScalarValue,
 };
 
-use super::expressions::changed;
+use super::expressions::ExpressionRule;
 
-#[derive(Debug)]
-pub(super) struct Zeros;
-
-impl AnalyzerRule for Zeros {
-    fn name(&self) -> &str {
-        "zeros"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let has_keys = |expr: &Expr| matches!(expr, Expr::AggregateFunction(_) | Expr::WindowFunction(_));
-        changed(plan, has_keys, |expr, schema, _| expr.transform_up(|expr| with_one_zero(expr, schema)))
-    }
-}
+pub(super) const ZEROS: ExpressionRule = ExpressionRule {
+    name: "zeros",
+    wanted: |expr| matches!(expr, Expr::AggregateFunction(_) | Expr::WindowFunction(_)),
+    change: |expr, schema, _| expr.transform_up(|expr| with_one_zero(expr, schema)),
+};
 
 fn with_one_zero(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(match expr {
         Expr::AggregateFunction(mut function) if function.params.distinct => {
-            let is_changed = function.params.args.iter_mut().fold(false, |is, arg| unify(arg, schema) | is);
+            let is_changed = unify_all(function.params.args.iter_mut(), schema)?;
             Transformed::new_transformed(Expr::AggregateFunction(function), is_changed)
         }
         Expr::WindowFunction(mut function) => {
             let params = &mut function.params;
             let sorts = params.order_by.iter_mut().map(|sort| &mut sort.expr);
-            let keys = params.partition_by.iter_mut().chain(sorts);
-            let is_changed = keys.fold(false, |is, key| unify(key, schema) | is);
+            let is_changed = unify_all(params.partition_by.iter_mut().chain(sorts), schema)?;
             Transformed::new_transformed(Expr::WindowFunction(function), is_changed)
         }
         expr => Transformed::no(expr),
     })
 }
 
+/// Makes both zeros of expressions one; whether one of them has two.
+fn unify_all<'e>(mut exprs: impl Iterator<Item = &'e mut Expr>, schema: &DFSchema) -> Result<bool> {
+    exprs.try_fold(false, |is_changed, expr| Ok(unify(expr, schema)? | is_changed))
+}
+
 /// Makes both zeros one; whether the expression is one that has two.
-fn unify(expr: &mut Expr, schema: &DFSchema) -> bool {
-    let has_two = expr.get_type(schema).is_ok_and(|data_type| data_type.is_floating());
-    if has_two {
-        *expr = std::mem::take(expr) + lit(0.0);
+fn unify(expr: &mut Expr, schema: &DFSchema) -> Result<bool> {
+    let data_type = expr.get_type(schema)?;
+    if data_type.is_floating() {
+        *expr = std::mem::take(expr) + lit(ScalarValue::new_zero(&data_type)?);
     }
-    has_two
+    Ok(data_type.is_floating())
 }

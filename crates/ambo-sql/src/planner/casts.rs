@@ -8,21 +8,16 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use arrow::datatypes::DataType;
 use datafusion::{
-    common::Result,
-    logical_expr::{
-        ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-        simplify::{ExprSimplifyResult, SimplifyContext},
-    },
+    logical_expr::ScalarUDF,
     sql::sqlparser::{
-        ast::{self, SelectItem, SetExpr, VisitMut, VisitorMut},
+        ast::{self, SelectItem, VisitMut, VisitorMut},
         parser::Parser,
     },
 };
 
-use super::rewrite::MARK;
-use crate::{Error, parse::DIALECT};
+use super::rewrite::{MARK, each_select_list, marked};
+use crate::{Error, identity::identity, parse::DIALECT};
 
 /// Whether the planner refused a statement for two columns of one name.
 pub(super) fn is_about_names(error: &Error) -> bool {
@@ -38,12 +33,8 @@ pub(super) fn name_casts(tree: &mut impl VisitMut) -> bool {
 
 /// The function that is around named casts, if it has that name.
 pub(super) fn function(name: &str) -> Option<Arc<ScalarUDF>> {
-    static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-        Arc::new(ScalarUDF::new_from_impl(CastAs {
-            name: format!("cast_as{MARK}"),
-            signature: Signature::any(2, Volatility::Immutable),
-        }))
-    });
+    static FUNCTION: LazyLock<Arc<ScalarUDF>> =
+        LazyLock::new(|| Arc::new(identity(format!("cast_as{MARK}"), 2, false)));
     (name == FUNCTION.name()).then(|| FUNCTION.clone())
 }
 
@@ -55,7 +46,7 @@ impl VisitorMut for Naming {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<()> {
-        name_columns(&mut query.body);
+        each_select_list(&mut query.body, name_columns);
         ControlFlow::Continue(())
     }
 
@@ -74,23 +65,14 @@ fn is_named_cast(expr: &ast::Expr) -> bool {
 }
 
 /// Columns that a cast is in are called as they would be without its name.
-fn name_columns(body: &mut SetExpr) {
-    match body {
-        SetExpr::Select(select) => {
-            for (nth, item) in select.projection.iter_mut().enumerate() {
-                if let SelectItem::UnnamedExpr(expr) = item
-                    && !matches!(expr, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_))
-                {
-                    let alias = ast::Ident::with_quote('"', format!("{expr}{MARK}{nth}"));
-                    *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
-                }
-            }
+fn name_columns(items: &mut [SelectItem]) {
+    for (nth, item) in items.iter_mut().enumerate() {
+        if let SelectItem::UnnamedExpr(expr) = item
+            && !matches!(expr, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_))
+        {
+            let alias = marked(&expr, nth);
+            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
         }
-        SetExpr::SetOperation { left, right, .. } => {
-            name_columns(left);
-            name_columns(right);
-        }
-        _ => {}
     }
 }
 
@@ -103,32 +85,4 @@ fn named(cast: &ast::Expr) -> ast::Expr {
         list.args[0] = ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(cast.clone()));
     }
     ast::Expr::Function(function)
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct CastAs {
-    name: String,
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for CastAs {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        Ok(arguments[0].clone())
-    }
-
-    fn simplify(&self, mut args: Vec<Expr>, _: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        Ok(ExprSimplifyResult::Simplified(args.swap_remove(0)))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        Ok(args.args[0].clone())
-    }
 }

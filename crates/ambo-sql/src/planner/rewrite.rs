@@ -76,7 +76,7 @@ impl VisitorMut for Rewriting<'_> {
             self.error = Some(error);
             return ControlFlow::Break(());
         }
-        tell_apart_in(&mut query.body);
+        each_select_list(&mut query.body, tell_apart);
         say_limit(query);
         self.scopes.push(Scope { with: own, visited: 0 });
         ControlFlow::Continue(())
@@ -125,16 +125,21 @@ fn double(number: String) -> Expr {
     }
 }
 
-/// Queries in parentheses are visited by themselves.
-fn tell_apart_in(body: &mut SetExpr) {
+/// Does something with the lists of all SELECTs of a query. Queries in parentheses are visited by themselves.
+pub(super) fn each_select_list(body: &mut SetExpr, act: fn(&mut [SelectItem])) {
     match body {
-        SetExpr::Select(select) => tell_apart(&mut select.projection),
+        SetExpr::Select(select) => act(&mut select.projection),
         SetExpr::SetOperation { left, right, .. } => {
-            tell_apart_in(left);
-            tell_apart_in(right);
+            each_select_list(left, act);
+            each_select_list(right, act);
         }
         _ => {}
     }
+}
+
+/// A name that no other column of its list has; [`result_schema`] takes from it what is added.
+pub(super) fn marked(name: impl std::fmt::Display, nth: usize) -> ast::Ident {
+    ast::Ident::with_quote('"', format!("{name}{MARK}{nth}"))
 }
 
 /// Gives columns of a select list that are asked for twice names of their own, which [`result_schema`] takes from them.
@@ -161,7 +166,7 @@ pub(crate) fn tell_apart(items: &mut [SelectItem]) {
             .any(|(of, other)| *other == known && (of.is_none() || table.is_none() || *of == table));
         seen.push((table, known));
         if is_there {
-            let alias = ast::Ident::with_quote('"', format!("{name}{MARK}{nth}"));
+            let alias = marked(name, nth);
             let expr = expr.clone();
             *item = SelectItem::ExprWithAlias { expr, alias };
         }
