@@ -76,6 +76,15 @@ impl Error {
         self
     }
 
+    /// The same, with other names for what the message names.
+    #[must_use]
+    pub(crate) fn with_names(mut self, names: &[(String, String)]) -> Self {
+        for (named, meant) in names {
+            self.message = self.message.replace(named, meant);
+        }
+        self
+    }
+
     /// The same with the place in the statement.
     #[must_use]
     pub(crate) fn at(mut self, place: Place) -> Self {

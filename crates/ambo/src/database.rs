@@ -214,7 +214,32 @@ impl Database {
     /// # Errors
     /// [`Error::NotFound`] for the table `with`; [`Error::Exists`] if the name is that of a view or an index.
     pub fn replace_table(&self, name: &str, with: &str) -> Result<()> {
-        self.engine().replace_table(name, with)
+        self.engine().replace_table(name, with, &[])
+    }
+
+    /// As [`Database::replace_table`]; and indexes get other names, each `(from, to)`, in the same commit. So the indexes of the new table can have the names of those that go.
+    ///
+    /// ```
+    /// use ambo::{IndexDefinition, TableDefinition, Type};
+    /// let db = ambo::Database::in_memory()?;
+    /// for name in ["users", "new_users"] {
+    ///     db.create_table(TableDefinition::new(name).column("id", Type::I64).column("mail", Type::Utf8).primary_key(&["id"]))?;
+    ///     db.create_index(&IndexDefinition::new(format!("{name}_by_mail"), name, &["mail"]).unique())?;
+    /// }
+    /// db.replace_table_and_indexes("users", "new_users", &[("new_users_by_mail".into(), "users_by_mail".into())])?;
+    /// assert!(db.table("users")?.index("users_by_mail").is_ok());
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Database::replace_table`], and the same for indexes. Nothing was changed then.
+    pub fn replace_table_and_indexes(
+        &self,
+        name: &str,
+        with: &str,
+        indexes: &[(String, String)],
+    ) -> Result<()> {
+        self.engine().replace_table(name, with, indexes)
     }
 
     /// Changes options of a table that may have rows. What is settled from now on is stored that way; [`Database::compact`] rewrites the

@@ -28,7 +28,7 @@ pub enum DotCommand {
         /// The table's name
         table: String,
     },
-    /// Show the statements that make the tables, or one: .schema, or .schema NAME
+    /// Show the statements that make the tables and views, or one: .schema, or .schema NAME
     Schema {
         /// The table's name
         table: Option<String>,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use ambo::{Column, Storage, TableDefinition, TableInfo, Type};
+use ambo::{Table, TableDefinition, TableInfo, Type};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
 
 use super::session::Session;
@@ -118,8 +118,9 @@ pub fn describe(session: &mut Session<'_>, wanted: &str) -> Result<()> {
     let definition = table.definition();
     let columns = &definition.columns;
     let defaults = columns.iter().map(|column| column.default.as_ref().map_or(String::new(), literal));
-    let key = |place: usize| match definition.key.iter().position(|&column| column == place) {
-        Some(nth) if definition.key.len() > 1 => format!("{}", nth + 1),
+    let primary = definition.primary_columns();
+    let key = |place: usize| match primary.iter().position(|&column| column == place) {
+        Some(nth) if primary.len() > 1 => format!("{}", nth + 1),
         Some(_) => "yes".to_owned(),
         None => String::new(),
     };
@@ -136,82 +137,68 @@ pub fn describe(session: &mut Session<'_>, wanted: &str) -> Result<()> {
     if !session.is_watched() || session.settings.mode != Mode::Table {
         return Ok(());
     }
-    writeln!(session.out, "storage {}", definition.storage.name())?;
+    let sorted: Vec<_> =
+        definition.sort_columns().iter().map(|&column| quoted(&columns[column].name)).collect();
+    let order = if sorted.is_empty() { String::new() } else { format!(", sort key ({})", sorted.join(", ")) };
+    writeln!(session.out, "storage {}{order}", definition.storage.name())?;
     let (tables, _) = infos(session)?;
     let indexes = tables.iter().filter(|table| table.definition.name == definition.name);
-    for index in indexes.flat_map(index_statements) {
+    for index in indexes.flat_map(|of| index_statements(&table, of)) {
         writeln!(session.out, "{index}")?;
     }
     Ok(())
 }
 
-/// `.schema`: what makes the tables again.
+/// `.schema`: what makes the tables and views again, as SHOW CREATE says it.
 pub fn schema(session: &mut Session<'_>, only: Option<&str>) -> Result<()> {
-    let only = only.map(|name| session.store.table(name)).transpose()?;
-    let only = only.map(|table| table.definition().name.clone());
-    let (tables, _) = infos(session)?;
-    let out = match &mut session.file {
-        Some((_, file)) => file,
-        None => &mut *session.out,
+    let mut views: Vec<_> = session.store.db.views().iter().map(|view| view.name.clone()).collect();
+    let mut tables: Vec<_> = match only {
+        None => infos(session)?.0.iter().map(|table| table.definition.name.clone()).collect(),
+        Some(only) => {
+            let is_it = |view: &String| short_name(view) == short_name(only);
+            views.retain(is_it);
+            match views.is_empty() {
+                true => vec![session.store.table(only)?.definition().name.clone()],
+                false => Vec::new(),
+            }
+        }
     };
-    let is_meant = |table: &&TableInfo| only.as_ref().is_none_or(|only| *only == table.definition.name);
-    for table in tables.iter().filter(is_meant) {
-        writeln!(out, "{}", table_statement(&table.definition))?;
-        for index in index_statements(table) {
-            writeln!(out, "{index}")?;
+    tables.sort_unstable();
+    views.sort_unstable();
+    for (kind, names) in [("TABLE", tables), ("VIEW", views)] {
+        for name in names {
+            let text = statement(session, kind, short_name(&name))?;
+            let out = match &mut session.file {
+                Some((_, file)) => file,
+                None => &mut *session.out,
+            };
+            writeln!(out, "{text}")?;
         }
     }
     Ok(())
 }
 
-/// The statement that makes a table, over several lines.
-fn table_statement(table: &TableDefinition) -> String {
-    let name = quoted_path(short_name(&table.name));
-    if table.is_raw() {
-        let storage = table.storage.name();
-        return format!("-- {name} is a key-value table: .create {name} --storage {storage}");
-    }
-    let single_key = (table.key.len() == 1).then(|| table.key[0]);
-    let column = |(place, column): (usize, &Column)| {
-        let mut text = format!("  {} {}", quoted(&column.name), sql_type(column.kind));
-        if single_key == Some(place) {
-            text.push_str(" PRIMARY KEY");
-        } else if !column.nullable && !table.key.contains(&place) {
-            text.push_str(" NOT NULL");
+/// The statements that make a table or a view.
+fn statement(session: &mut Session<'_>, kind: &str, name: &str) -> Result<String> {
+    let path = quoted_path(name);
+    if kind == "TABLE" {
+        let table = session.store.table(name)?;
+        if table.definition().is_raw() {
+            let storage = table.definition().storage.name();
+            return Ok(format!("-- {path} is a key-value table: .create {path} --storage {storage}"));
         }
-        if table.numbers_itself(place) {
-            text.push_str(" AUTO_INCREMENT");
-        }
-        if let Some(default) = &column.default {
-            text.push_str(&format!(" DEFAULT {}", literal(default)));
-        }
-        text
-    };
-    let mut lines: Vec<_> = table.columns.iter().enumerate().map(column).collect();
-    if table.key.len() > 1 {
-        let key: Vec<_> = table.key.iter().map(|&column| quoted(&table.columns[column].name)).collect();
-        lines.push(format!("  PRIMARY KEY ({})", key.join(", ")));
     }
-    let mut text =
-        format!("CREATE TABLE {name} (\n{}\n) STORAGE = {}", lines.join(",\n"), table.storage.name());
-    if let (Some(codec), Storage::BTree | Storage::Memory) = (table.key_compression, table.storage) {
-        text.push_str(&format!(" KEY COMPRESSION = '{codec}'"));
-    }
-    if let Some(codec) = table.record_compression {
-        text.push_str(&format!(" RECORD COMPRESSION = '{codec}'"));
-    }
-    if table.record_dictionary {
-        text.push_str(" RECORD DICTIONARY = on");
-    }
-    if !table.log {
-        text.push_str(" LOG = off");
-    }
-    text + ";"
+    let rows = session.connection.sql(&format!("SHOW CREATE {kind} {path}"));
+    let made = rows.and_then(|rows| rows.single()?.into_values::<(String, String)>());
+    made.map(|(_, text)| text).map_err(|error| Failure::Database(error.to_string()))
 }
 
-/// The statements that make a table's indexes.
-fn index_statements(table: &TableInfo) -> Vec<String> {
+/// The statements that make a table's indexes, but for the one that keeps its primary key.
+fn index_statements(of: &Table, table: &TableInfo) -> Vec<String> {
     let statement = |index: &TableInfo| {
+        if of.index(&index.definition.name).is_ok_and(|index| index.is_primary()) {
+            return None;
+        }
         let of = index.definition.index.as_ref()?;
         let columns: Vec<_> =
             of.columns.iter().map(|&column| quoted(&table.definition.columns[column].name)).collect();

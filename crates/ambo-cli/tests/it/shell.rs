@@ -149,21 +149,32 @@ fn tables_are_described() {
     let db = &scratch.db();
     let make = "create table \"Odd name\" (id int primary key, \"select\" text not null, n int default 7) storage = btree;
                 create table pairs (a text, b text, size decimal(10, 2), primary key (b, a));
-                create table u (id bigint primary key, mail text unique);";
+                create table u (id bigint primary key, mail text unique);
+                create table events (id int primary key, day date default now(), n int, constraint sized check (n > 0)) sort key (day, n);
+                create view late as select id, n + 1 from events;";
     ambo(&[db, "-c", make, "-c", ".create-index by_size pairs size"]).ok();
     let schema = ambo(&[db, "-c", ".schema"]).ok();
     for words in [
-        "\"Odd name\" (\n  id int PRIMARY KEY",
+        "\"Odd name\" (\n  \"id\" integer NOT NULL",
+        "PRIMARY KEY (\"id\")\n) STORAGE = btree;",
         "\"select\" text NOT NULL",
-        "n int DEFAULT 7",
+        "n integer DEFAULT 7",
         "STORAGE = btree;",
         "PRIMARY KEY (b, a)",
-        "CREATE INDEX by_size ON pairs USING ordered (size);",
+        "CREATE INDEX by_size ON pairs (\"size\");",
         "CREATE UNIQUE INDEX",
+        "PRIMARY KEY (\"id\"),\n  CONSTRAINT sized CHECK (n > 0)\n) STORAGE = column SORT KEY (\"day\", n);",
+        "\"day\" date NOT NULL DEFAULT now()",
+        "CREATE VIEW late AS SELECT",
     ] {
         assert!(schema.contains(words), "no {words:?} in {schema}");
     }
     let again = scratch.path("again").display().to_string();
+    let described = ambo(&[db, "-c", ".describe events"]).ok();
+    assert!(
+        described.starts_with("id\tint\tfalse\t\tyes\nday\tdate\tfalse\t\t\nn\tint\tfalse\t\t\n"),
+        "{described}"
+    );
     let tables: String =
         schema.lines().filter(|line| !line.contains("INDEX")).map(|line| format!("{line}\n")).collect();
     ambo_with_input(&[&again], &tables).ok();
@@ -175,7 +186,7 @@ fn tables_are_described() {
         "a\ttext\tfalse\t\t2\nb\ttext\tfalse\t\t1\nsize\tdecimal(10,2)\ttrue\t\t\n"
     );
     assert!(ambo(&[db, "-c", "\\di"]).ok().contains("by_size\tpairs\tsize\tordered\t0\t"));
-    assert_eq!(ambo(&[db, "-c", "\\dt"]).ok().lines().count(), 3);
+    assert_eq!(ambo(&[db, "-c", "\\dt"]).ok().lines().count(), 4);
     ambo(&[db, "-c", "\\d pears"]).fails(1, &["pears"]);
     ambo(&[db, "-c", ".schema pears"]).fails(1, &["pears"]);
     assert_sound(db);

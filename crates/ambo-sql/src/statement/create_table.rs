@@ -48,9 +48,9 @@ pub(super) fn run(
             define(&connection.reader()?, create, settings, storage, schema)?
         }
     };
-    let made = match source {
-        Some(source) => make_as(connection, create, wanted, source),
-        None => make(db, create, &wanted).map(|()| None),
+    let made = match create.or_replace && exists(db, &name)? {
+        true => replace(connection, wanted, source),
+        false => make(connection, &wanted.table.name, &wanted, source),
     };
     match made {
         Err(error) if create.if_not_exists && error.kind() == ErrorKind::Constraint && exists(db, &name)? => {
@@ -66,12 +66,44 @@ pub(super) fn exists(db: &Database, name: &str) -> Result<bool> {
     Ok(db.tables().contains(&name) || db.views().iter().any(|view| view.name == name))
 }
 
-fn make(db: &Database, create: &ast::CreateTable, wanted: &Wanted) -> Result<()> {
-    match create.or_replace {
-        true => db.create_or_replace_table(wanted.table.clone())?,
-        false => db.create_table(wanted.table.clone())?,
-    };
-    make_indexes(db, &wanted.table.name, &wanted.indexes)
+/// A new table with its indexes, and the rows of a query if there is one: all of it, or it never was. Returns how many rows. Messages call it `name`.
+fn make(connection: &Connection, name: &str, wanted: &Wanted, source: Option<Source>) -> Result<Option<u64>> {
+    let Wanted { table, indexes } = wanted;
+    if let Some(source) = source {
+        return create_as::make(connection, name, table, indexes, source).map(Some);
+    }
+    let db = &connection.engine().db;
+    db.create_table(table.clone())?;
+    make_indexes(db, &table.name, indexes)?;
+    Ok(None)
+}
+
+/// A new table in the place of another, which goes when the new one is there with its indexes and rows: it may be what the query reads, and its indexes may have those names.
+fn replace(connection: &Connection, mut wanted: Wanted, source: Option<Source>) -> Result<Option<u64>> {
+    let db = &connection.engine().db;
+    if source.is_none() && wanted.indexes.is_empty() {
+        db.create_or_replace_table(wanted.table)?;
+        return Ok(None);
+    }
+    let stand_in = replacement_name(db, &wanted.table.name)?;
+    let name = std::mem::replace(&mut wanted.table.name, stand_in.clone());
+    let mut indexes = Vec::with_capacity(wanted.indexes.len());
+    for (nth, index) in wanted.indexes.iter_mut().enumerate() {
+        index.table.clone_from(&stand_in);
+        let meanwhile = format!("{stand_in}_{nth}");
+        indexes.push((meanwhile.clone(), std::mem::replace(&mut index.name, meanwhile)));
+    }
+    let made = make(connection, &name, &wanted, source).and_then(|rows| {
+        if let Err(error) = db.replace_table_and_indexes(&name, &stand_in, &indexes) {
+            // What could not be replaced is still there.
+            db.drop_table(&stand_in)?;
+            return Err(error.into());
+        }
+        Ok(rows)
+    });
+    // What stands in for a while is in no message.
+    indexes.push((stand_in, name));
+    made.map_err(|error| error.with_names(&indexes))
 }
 
 /// Makes the indexes of a new table; without them it is not to be.
@@ -96,34 +128,6 @@ fn replacement_name(db: &Database, name: &str) -> Result<String> {
         }
     }
     unreachable!("there are more numbers than names")
-}
-
-/// A table with rows: they are in it, or it never was.
-fn make_as(
-    connection: &Connection,
-    create: &ast::CreateTable,
-    wanted: Wanted,
-    source: Source,
-) -> Result<Option<u64>> {
-    let db = &connection.engine().db;
-    let Wanted { mut table, indexes } = wanted;
-    let name = table.name.clone();
-    // The old table may be what the query reads: it goes when the new one is there.
-    let replaces = create.or_replace && exists(db, &name)?;
-    if replaces {
-        if !indexes.is_empty() {
-            return Err(Error::invalid("OR REPLACE with AS and UNIQUE columns is not supported")
-                .with_hint("create the table under another name, and rename it"));
-        }
-        table.name = replacement_name(db, &name)?;
-    }
-    let rows = create_as::make(connection, &name, &table, &indexes, source)?;
-    if replaces && let Err(error) = db.replace_table(&name, &table.name) {
-        // What could not be replaced is still there.
-        db.drop_table(&table.name)?;
-        return Err(error.into());
-    }
-    Ok(Some(rows))
 }
 
 /// A table with the columns, keys, checks and options of another, without its indexes and rows.

@@ -14,6 +14,7 @@ mod merge;
 mod model;
 mod prepare;
 mod pushdown;
+mod replace;
 mod row_scans;
 mod tables;
 mod update;

@@ -43,6 +43,21 @@ impl Catalog {
         Err(Error::NotFound(names::not_found("index", &qualified, known)))
     }
 
+    /// Gives an index another name in its schema.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Exists`] if something has the name.
+    pub fn rename_index(&mut self, from: &str, to: &str) -> Result<CatalogChange> {
+        let (id, definition, _) = self.find_index(from)?;
+        let mut definition = (**definition).clone();
+        definition.name = qualify(to)?;
+        self.require_free(&definition.name)?;
+        let change = table_change(id, Some(&definition));
+        self.remove_table(id);
+        self.put_table(id, definition);
+        Ok(change)
+    }
+
     /// Adds an index that is still to be built.
     ///
     /// # Errors

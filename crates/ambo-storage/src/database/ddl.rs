@@ -68,14 +68,17 @@ impl Engine {
         })
     }
 
-    /// Puts a table in the place of another, if that is there, whose name it gets: a crash leaves both, or this one.
-    pub fn replace_table(&self, name: &str, with: &str) -> Result<()> {
+    /// Puts a table in the place of another, if that is there, whose name it gets, and then gives indexes other names: a crash leaves both tables, or this one with those names.
+    pub fn replace_table(&self, name: &str, with: &str, indexes: &[(String, String)]) -> Result<()> {
         self.change_catalog(|catalog| {
             if catalog.find(with)?.1.name == qualify(name)? {
                 return Err(Error::Invalid(format!("table \"{with}\" cannot take its own place")));
             }
             let mut effect = Effect::default().without_table(catalog, name)?;
             effect.changes.extend(catalog.rename_table(with, name)?);
+            for (from, to) in indexes {
+                effect.changes.push(catalog.rename_index(from, to)?);
+            }
             Ok((effect, ()))
         })
     }

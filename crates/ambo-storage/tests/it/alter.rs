@@ -765,7 +765,7 @@ fn a_table_takes_the_place_of_another_or_not() {
                 engine.settle().unwrap();
             }
             disk.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: true });
-            let done = engine.replace_table("t", "new").is_ok();
+            let done = engine.replace_table("t", "new", &[]).is_ok();
             let settled = engine.settle().is_ok();
             drop(engine);
             let disk = disk.crash();
@@ -784,12 +784,12 @@ fn a_table_takes_the_place_of_another_or_not() {
             assert_sound(&engine);
             // What was not replaced still can be.
             if !replaced {
-                engine.replace_table("t", "new").unwrap();
+                engine.replace_table("t", "new", &[]).unwrap();
                 assert_eq!(engine.current().catalog.tables().count(), 1);
                 assert_sound(&engine);
             }
-            assert!(matches!(engine.replace_table("t", "t"), Err(Error::Invalid(_))));
-            assert!(matches!(engine.replace_table("t", "new"), Err(Error::NotFound(_))));
+            assert!(matches!(engine.replace_table("t", "t", &[]), Err(Error::Invalid(_))));
+            assert!(matches!(engine.replace_table("t", "new", &[]), Err(Error::NotFound(_))));
             // And one without rows in the place of it.
             let table = engine.create_or_replace_table(sorted("t")).unwrap();
             assert_eq!(rows(&engine.snapshot(), table).unwrap(), []);
