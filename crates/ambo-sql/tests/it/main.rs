@@ -8,6 +8,7 @@ mod deserialize;
 mod docs;
 mod fast;
 mod for_update;
+mod grouping_sets;
 mod insert;
 mod joins;
 mod merge;

@@ -72,16 +72,21 @@ impl Domain<'_> {
         }
     }
 
-    fn value_exprs(&self) -> impl Iterator<Item = Expr> {
+    pub(super) fn value_exprs(&self) -> impl Iterator<Item = Expr> {
         self.values().cloned().map(Expr::Column)
     }
 
-    fn all_inside(&self, exprs: &[Expr]) -> Result<Vec<Expr>> {
+    pub(super) fn all_inside(&self, exprs: &[Expr]) -> Result<Vec<Expr>> {
         exprs.iter().map(|expr| self.inside(expr.clone())).collect()
     }
 
     /// Expressions under the names of a schema, and the domain.
-    fn project(&self, exprs: &[Expr], input: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
+    pub(super) fn project(
+        &self,
+        exprs: &[Expr],
+        input: LogicalPlan,
+        schema: &DFSchema,
+    ) -> Result<LogicalPlan> {
         let mut all = Vec::with_capacity(exprs.len() + self.columns.len());
         for (expr, (table, field)) in exprs.iter().zip(schema.iter()) {
             let expr = self.inside(expr.clone())?.unalias();
@@ -124,8 +129,8 @@ impl Domain<'_> {
     }
 
     fn aggregate(&self, aggregate: &Aggregate, schema: &DFSchema) -> Result<LogicalPlan> {
-        if aggregate.group_expr.iter().any(|group| matches!(group, Expr::GroupingSet(_))) {
-            return not_impl_err!("columns from outside of a subquery with ROLLUP, CUBE or GROUPING SETS");
+        if let [Expr::GroupingSet(of)] = &aggregate.group_expr[..] {
+            return self.grouping_sets(aggregate, of, schema);
         }
         let input = self.dependent(&aggregate.input)?;
         let group_exprs = each_once(&aggregate.group_expr);
@@ -147,7 +152,12 @@ impl Domain<'_> {
     }
 
     /// Aggregates by the domain, with what aggregates of nothing are for its other rows.
-    fn with_nothing(&self, grouped: LogicalPlan, values: &[Expr], schema: &DFSchema) -> Result<LogicalPlan> {
+    pub(super) fn with_nothing(
+        &self,
+        grouped: LogicalPlan,
+        values: &[Expr],
+        schema: &DFSchema,
+    ) -> Result<LogicalPlan> {
         let there = self.names.column();
         let columns = self.names.columns(grouped.schema().fields().len());
         let mut named = vec![lit(true).alias(&there.name)];
@@ -255,7 +265,7 @@ impl Domain<'_> {
     }
 
     /// The rows of all plans, which have columns like a schema, and the domain's.
-    fn all_of(&self, mut plans: Vec<Arc<LogicalPlan>>, schema: &DFSchema) -> Result<LogicalPlan> {
+    pub(super) fn all_of(&self, mut plans: Vec<Arc<LogicalPlan>>, schema: &DFSchema) -> Result<LogicalPlan> {
         let all = match plans.len() {
             1 => Arc::unwrap_or_clone(plans.remove(0)),
             _ => LogicalPlan::Union(Union::try_new(plans)?),

@@ -173,7 +173,7 @@ fn computed(exprs: Vec<Expr>, input: &LogicalPlan) -> Result<Option<LogicalPlan>
 }
 
 /// Whether a plan has the same rows whenever it is computed.
-fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
+pub(super) fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
     let mut is_repeatable = true;
     plan.apply_with_subqueries(|node| {
         is_repeatable &= match node {

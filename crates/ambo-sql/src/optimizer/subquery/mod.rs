@@ -18,6 +18,7 @@
 
 mod dependent;
 mod domain;
+mod grouping_sets;
 mod meaning;
 mod names;
 mod only_one;
