@@ -19,6 +19,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
     Error, ErrorKind, Result,
+    functions::add_functions,
     numbering::window_functions,
     optimizer::{analyzer_rules, logical_rules, physical_rules},
     prepared::KnownStatements,
@@ -130,7 +131,7 @@ impl SqlEngine {
         options.optimizer.hash_join_single_partition_threshold_rows = ONE_TABLE_ROWS;
         options.execution.perfect_hash_join_small_build_threshold = DENSE_RANGE;
         options.execution.perfect_hash_join_min_key_density = DENSE_SHARE;
-        Ok(SessionStateBuilder::new()
+        let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
             .with_default_features()
@@ -138,7 +139,9 @@ impl SqlEngine {
             .with_analyzer_rules(analyzer_rules())
             .with_optimizer_rules(logical_rules())
             .with_physical_optimizer_rules(physical_rules())
-            .build())
+            .build();
+        add_functions(&mut state)?;
+        Ok(state)
     }
 
     fn runtime_env(&self) -> Result<Arc<RuntimeEnv>> {

@@ -32,6 +32,7 @@ mod engine;
 mod error;
 mod fast;
 mod files;
+mod functions;
 mod identity;
 mod joins;
 mod names;

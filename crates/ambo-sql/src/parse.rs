@@ -3,6 +3,9 @@
 //! Ours are what stands behind a CREATE TABLE (`STORAGE = column`, `SORT KEY (a, b)`, `KEY COMPRESSION = bp128`, `RECORD COMPRESSION =
 //! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and SETTLE, CHECKPOINT and CHECK DATABASE.
 
+mod column_names;
+mod tokens;
+
 use datafusion::sql::sqlparser::{
     ast::{self, Ident, ObjectName},
     dialect::GenericDialect,
@@ -11,7 +14,11 @@ use datafusion::sql::sqlparser::{
     tokenizer::{Token, TokenWithSpan, Tokenizer},
 };
 
-use crate::{Result, names};
+use crate::{Error, Result, names};
+pub(crate) use column_names::each_select;
+use column_names::name_columns;
+pub(crate) use tokens::NOTHING;
+use tokens::{say_nothing, say_select};
 
 /// The dialect: the parser's most generous.
 pub(crate) static DIALECT: GenericDialect = GenericDialect {};
@@ -53,20 +60,41 @@ pub(crate) enum Maintenance {
     Check,
 }
 
-/// All statements of a text.
+/// All statements of a text, with names for the columns that they return.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Syntax`] with the place.
 pub(crate) fn parse(text: &str) -> Result<Vec<Statement>> {
     let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
-    let mut parser = Parser::new(&DIALECT).with_tokens_with_locations(say_nothing(tokens));
+    let tokens = say_nothing(tokens);
+    let Some(selects) = say_select(&tokens) else { return statements(tokens) };
+    statements(selects).or_else(|error| {
+        // Something may be called TABLE. What reads on further knows better what is wrong.
+        statements(tokens).map_err(|other| if place(&other) < place(&error) { error } else { other })
+    })
+}
+
+fn place(error: &Error) -> Option<(u64, u64)> {
+    error.place().map(|place| (place.line, place.column))
+}
+
+fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
+    let mut parser = Parser::new(&DIALECT).with_tokens_with_locations(tokens);
     let mut all = Vec::new();
     loop {
         while parser.consume_token(&Token::SemiColon) {}
         if parser.peek_token().token == Token::EOF {
             return Ok(all);
         }
-        all.push(statement(&mut parser)?);
+        let begin = parser.index();
+        let mut statement = statement(&mut parser)?;
+        let tokens = begin..parser.index();
+        match &mut statement {
+            Statement::Sql(tree) => name_columns(tree.as_mut(), &parser, tokens),
+            Statement::CreateTable(create, _) => name_columns(create.as_mut(), &parser, tokens),
+            Statement::AlterTable(..) | Statement::Maintain(_) => {}
+        }
+        all.push(statement);
         let next = parser.peek_token();
         match next.token {
             Token::SemiColon | Token::EOF => {}
@@ -75,54 +103,16 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Statement>> {
     }
 }
 
-/// What the column is called that DO NOTHING sets.
-pub(crate) const NOTHING: &str = "\u{1}nothing";
-
-/// The parser knows no DO NOTHING in MERGE: it is made an UPDATE or an INSERT of a column that is called so.
-fn say_nothing(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is =
-        |token: &TokenWithSpan, keyword| matches!(&token.token, Token::Word(word) if word.keyword == keyword);
-    if !tokens.iter().any(|token| is(token, Keyword::MERGE)) {
-        return tokens;
-    }
-    let mut said: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    let mut rest = tokens.into_iter().peekable();
-    while let Some(token) = rest.next() {
-        let then = said.iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)));
-        if !is(&token, Keyword::DO) || !then.is_some_and(|then| is(then, Keyword::THEN)) {
-            said.push(token);
-            continue;
-        }
-        while rest.next_if(|token| matches!(token.token, Token::Whitespace(_))).is_some() {}
-        if rest.next_if(|token| is(token, Keyword::NOTHING)).is_none() {
-            said.push(token);
-            continue;
-        }
-        let words: Vec<_> =
-            said.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
-        let matched = words.iter().rposition(|token| is(token, Keyword::MATCHED)).unwrap_or(0);
-        let is_not = matched > 0 && is(words[matched - 1], Keyword::NOT);
-        let by_source = words.get(matched + 2).is_some_and(|token| is(token, Keyword::SOURCE));
-        let column = Token::make_word(NOTHING, Some('"'));
-        let null = Token::make_keyword("NULL");
-        let instead = match is_not && !by_source {
-            true => vec![
-                Token::make_keyword("INSERT"),
-                Token::LParen,
-                column,
-                Token::RParen,
-                Token::make_keyword("VALUES"),
-                Token::LParen,
-                null,
-                Token::RParen,
-            ],
-            false => {
-                vec![Token::make_keyword("UPDATE"), Token::make_keyword("SET"), column, Token::Eq, null]
-            }
-        };
-        said.extend(instead.into_iter().map(|instead| TokenWithSpan { token: instead, span: token.span }));
-    }
-    said
+/// The query in a text, with names for its columns.
+///
+/// # Errors
+/// [`crate::ErrorKind::Syntax`] with the place.
+pub(crate) fn parse_query(text: &str) -> Result<ast::Query> {
+    let mut parser = Parser::new(&DIALECT).try_with_sql(text)?;
+    let mut query = parser.parse_query()?;
+    let tokens = 0..parser.index();
+    name_columns(query.as_mut(), &parser, tokens);
+    Ok(*query)
 }
 
 /// Statements of ours, by their words.
@@ -225,7 +215,10 @@ mod tests {
             Statement::Sql(statement) => statement.to_string(),
             other => panic!("{other:?}"),
         });
-        assert_eq!(texts.collect::<Vec<_>>(), ["SELECT 'ä;b'", "INSERT INTO t VALUES (1)", "SELECT 2"]);
+        assert_eq!(
+            texts.collect::<Vec<_>>(),
+            ["SELECT 'ä;b' AS \"'ä;b'\"", "INSERT INTO t VALUES (1)", "SELECT 2 AS \"2\""]
+        );
         assert!(parse(" ; ").unwrap().is_empty());
     }
 

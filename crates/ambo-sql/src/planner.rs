@@ -1,7 +1,8 @@
 //! From a statement's tree to a plan and its rows, at one moment.
 
-mod casts;
+mod alike;
 mod derived;
+mod functions;
 mod rewrite;
 mod row_value;
 mod using;
@@ -53,8 +54,8 @@ use crate::{
     wait::Interrupter,
 };
 
-use casts::{is_about_names, name_casts};
-pub(crate) use rewrite::{result_schema, tell_apart};
+use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
+pub(crate) use rewrite::{marked, result_schema, tell_apart};
 
 /// Plans statements against a view of the database.
 pub(crate) struct Planner<'a> {
@@ -111,23 +112,48 @@ impl<'a> Planner<'a> {
     }
 
     /// The plan of a statement, with values for its parameters. Its columns have the names of [`result_schema`].
-    pub(crate) fn plan(&self, mut statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
+    pub(crate) fn plan(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
+        self.bind(self.unbound(statement, params)?, params)
+    }
+
+    /// The plan of a statement whose parameters have the types of these values.
+    pub(crate) fn unbound(
+        &self,
+        mut statement: ast::Statement,
+        params: &[ScalarValue],
+    ) -> Result<LogicalPlan> {
         rewrite::as_meant(&mut statement, &|factor, with| self.columns(factor, with, params))?;
-        let plan = match self.planned(statement.clone(), params) {
+        match self.planned(statement.clone(), params) {
             // What follows from a key need not stand in GROUP BY. The planner adds it there, so other statements are planned without keys.
             Err(error) if error.message().contains("GROUP BY") => {
-                self.with_keys(|| self.planned(statement, params))?
+                self.with_keys(|| self.planned(statement, params))
             }
-            Err(error) if is_about_names(&error) => {
+            Err(error) if is_about_names(&error) => self.told_apart(statement, params, error),
+            Ok(plan) if are_alike(&plan)? => {
                 let mut named = statement;
-                if !name_casts(&mut named) {
-                    return Err(error);
-                }
-                self.planned(named, params)?
+                if name_alike(&mut named) { self.planned(named, params) } else { Ok(plan) }
             }
-            planned => planned?,
-        };
-        self.bind(plan, params)
+            planned => planned,
+        }
+    }
+
+    /// The plan of a statement in which the planner takes two things for one.
+    fn told_apart(
+        &self,
+        mut statement: ast::Statement,
+        params: &[ScalarValue],
+        error: Error,
+    ) -> Result<LogicalPlan> {
+        if name_alike(&mut statement) {
+            match self.planned(statement.clone(), params) {
+                Err(error) if is_about_names(&error) => {}
+                planned => return planned,
+            }
+        }
+        match mark_beside_wildcards(&mut statement) {
+            true => self.planned(statement, params).map_err(|_| error),
+            false => Err(error),
+        }
     }
 
     fn planned(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
@@ -205,7 +231,10 @@ impl<'a> Planner<'a> {
 
     /// The rows of a plan.
     pub(crate) fn stream(&self, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
-        let physical = self.physical(plan)?;
+        self.run(self.physical(plan)?)
+    }
+
+    fn run(&self, physical: Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
         let _threads = self.engine.runtime()?.enter();
         Ok(execute_stream(physical, self.state.task_ctx())?)
     }
@@ -309,6 +338,14 @@ impl ContextProvider for Planner<'_> {
             let known = functions.keys().map(String::as_str);
             return Err(outer(Error::not_found("table function", name, known)));
         };
+        if let Some(column) = args.iter().find(|arg| !arg.column_refs().is_empty() || arg.contains_outer()) {
+            return Err(outer(
+                Error::invalid(format!("{name}() in FROM takes constants, and {column} is another value in each row"))
+                    .with_hint(format!(
+                        "give it constants that are enough for all rows, and say in ON which are meant: FROM t JOIN {name}(1, 1000) AS g (n) ON n <= t.k"
+                    )),
+            ));
+        }
         let args = TableFunctionArgs::new(&args, &self.state);
         Ok(provider_as_source(function.create_table_provider_with_args(args)?))
     }
@@ -334,7 +371,7 @@ impl ContextProvider for Planner<'_> {
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        self.state.scalar_functions().get(name).cloned().or_else(|| casts::function(name))
+        self.state.scalar_functions().get(name).cloned().or_else(|| alike::function(name))
     }
 
     fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {

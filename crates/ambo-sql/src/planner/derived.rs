@@ -5,11 +5,10 @@ use std::sync::{Arc, PoisonError};
 use datafusion::{
     datasource::{ViewTable, provider_as_source},
     logical_expr::TableSource,
-    sql::sqlparser::{ast, parser::Parser},
 };
 
 use super::Planner;
-use crate::{Error, ErrorKind, Result, catalog, names::shown, parse::DIALECT};
+use crate::{Error, ErrorKind, Result, catalog, names::shown, parse::parse_query};
 
 /// Views within views within views: more are not planned.
 const DEPTH_MAX: usize = 64;
@@ -61,9 +60,4 @@ impl Planner<'_> {
     pub(crate) fn database(&self) -> &ambo::Database {
         &self.engine.db
     }
-}
-
-/// The query in a text.
-pub(crate) fn parse_query(text: &str) -> Result<ast::Query> {
-    Ok(*Parser::new(&DIALECT).try_with_sql(text)?.parse_query()?)
 }

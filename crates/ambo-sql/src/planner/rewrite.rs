@@ -5,11 +5,13 @@ use std::{ops::ControlFlow, sync::Arc};
 use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{
     logical_expr::LogicalPlan,
-    sql::sqlparser::ast::{self, Expr, LimitClause, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut},
+    sql::sqlparser::ast::{
+        self, Expr, LimitClause, OrderByKind, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut,
+    },
 };
 
-use super::{row_value::by_values, using::say_common_columns};
-use crate::{Error, Result, names::ident};
+use super::{functions::meaning, row_value::by_values, using::say_common_columns};
+use crate::{Error, Place, Result, names::ident, parse::each_select};
 
 /// Begins what is added to a name.
 pub(super) const MARK: char = '\u{1}';
@@ -70,13 +72,18 @@ impl VisitorMut for Rewriting<'_> {
         if let Some(scope) = self.scopes.last_mut() {
             scope.visited += 1;
         }
+        if let Some(error) = writes(&query.body) {
+            self.error = Some(error);
+            return ControlFlow::Break(());
+        }
         let own = query.with.clone();
         let columns = |factor: &TableFactor| (self.known)(factor, self.visible(own.as_ref()));
         if let Err(error) = say_common_columns(query, &columns) {
             self.error = Some(error);
             return ControlFlow::Break(());
         }
-        each_select_list(&mut query.body, tell_apart);
+        each_select_list(&mut query.body, &mut tell_apart);
+        order_by_columns(query);
         say_limit(query);
         self.scopes.push(Scope { with: own, visited: 0 });
         ControlFlow::Continue(())
@@ -93,11 +100,34 @@ impl VisitorMut for Rewriting<'_> {
             && number.contains(['e', 'E'])
         {
             *expr = double(number.clone());
+        } else if let Expr::Function(function) = expr
+            && let Some(meant) = meaning(function)
+        {
+            *expr = meant;
         } else if let Some(values) = by_values(expr) {
             *expr = values;
         }
         ControlFlow::Continue(())
     }
+}
+
+/// What is wrong with a query that writes.
+fn writes(body: &SetExpr) -> Option<Error> {
+    let (word, token) = match body {
+        SetExpr::Insert(ast::Statement::Insert(of)) => ("INSERT", &of.insert_token),
+        SetExpr::Update(ast::Statement::Update(of)) => ("UPDATE", &of.update_token),
+        SetExpr::Delete(ast::Statement::Delete(of)) => ("DELETE", &of.delete_token),
+        SetExpr::Merge(ast::Statement::Merge(of)) => ("MERGE", &of.merge_token),
+        _ => return None,
+    };
+    let start = token.0.span.start;
+    let error = Error::invalid(format!("{word} stands within another statement")).with_hint(format!(
+        "run the {word} first, in one transaction with the rest: BEGIN; {word} … RETURNING …; SELECT …; COMMIT"
+    ));
+    Some(match start.line > 0 {
+        true => error.at(Place { line: start.line, column: start.column }),
+        false => error,
+    })
 }
 
 /// `FETCH FIRST n ROWS ONLY` is LIMIT n.
@@ -126,19 +156,12 @@ fn double(number: String) -> Expr {
 }
 
 /// Does something with the lists of all SELECTs of a query. Queries in parentheses are visited by themselves.
-pub(super) fn each_select_list(body: &mut SetExpr, act: fn(&mut [SelectItem])) {
-    match body {
-        SetExpr::Select(select) => act(&mut select.projection),
-        SetExpr::SetOperation { left, right, .. } => {
-            each_select_list(left, act);
-            each_select_list(right, act);
-        }
-        _ => {}
-    }
+pub(super) fn each_select_list(body: &mut SetExpr, act: &mut impl FnMut(&mut [SelectItem])) {
+    each_select(body, &mut |select| act(&mut select.projection));
 }
 
 /// A name that no other column of its list has; [`result_schema`] takes from it what is added.
-pub(super) fn marked(name: impl std::fmt::Display, nth: usize) -> ast::Ident {
+pub(crate) fn marked(name: impl std::fmt::Display, nth: usize) -> ast::Ident {
     ast::Ident::with_quote('"', format!("{name}{MARK}{nth}"))
 }
 
@@ -149,7 +172,7 @@ pub(crate) fn tell_apart(items: &mut [SelectItem]) {
     for (nth, item) in items.iter_mut().enumerate() {
         let (expr, table, name) = match item {
             SelectItem::ExprWithAlias { expr, alias } => (&*expr, None, ident(alias)),
-            SelectItem::UnnamedExpr(expr) => match &*expr {
+            SelectItem::UnnamedExpr(expr) => match without_parentheses(expr) {
                 Expr::Identifier(name) => (&*expr, None, ident(name)),
                 Expr::CompoundIdentifier(parts) => {
                     let (name, table) = parts.split_last().expect("a name has parts");
@@ -169,6 +192,33 @@ pub(crate) fn tell_apart(items: &mut [SelectItem]) {
             let alias = marked(name, nth);
             let expr = expr.clone();
             *item = SelectItem::ExprWithAlias { expr, alias };
+        }
+    }
+}
+
+pub(super) fn without_parentheses(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => without_parentheses(inner),
+        other => other,
+    }
+}
+
+/// The planner finds an expression of SELECT DISTINCT in ORDER BY only by its name.
+fn order_by_columns(query: &mut ast::Query) {
+    let (SetExpr::Select(select), Some(order_by)) = (query.body.as_ref(), &mut query.order_by) else {
+        return;
+    };
+    let OrderByKind::Expressions(by) = &mut order_by.kind else { return };
+    if select.distinct.is_none() {
+        return;
+    }
+    for order in by.iter_mut().filter(|order| !matches!(order.expr, Expr::Identifier(_) | Expr::Value(_))) {
+        let name = select.projection.iter().find_map(|item| match item {
+            SelectItem::ExprWithAlias { expr, alias } if *expr == order.expr => Some(alias),
+            _ => None,
+        });
+        if let Some(name) = name {
+            order.expr = Expr::Identifier(name.clone());
         }
     }
 }

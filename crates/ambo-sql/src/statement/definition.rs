@@ -377,7 +377,8 @@ pub(super) fn unique_index(
     let is_taken = |name: &str| taken.iter().any(|taken| *taken == format!("{schema}.{name}"));
     let name = match named {
         Some(named) => ident(named),
-        None => free_name(&format!("{short}_{}_key", columns.join("_")), is_taken),
+        // Names of columns may have dots.
+        None => free_name(&format!("{short}_{}_key", columns.join("_").replace('.', "_")), is_taken),
     };
     let columns: Vec<_> = columns.iter().map(String::as_str).collect();
     IndexDefinition::new(format!("{schema}.{name}"), table, &columns).unique()

@@ -1,6 +1,6 @@
 //! Expressions over rows that a statement has at hand: what RETURNING returns, what ON CONFLICT sets.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use ambo::TableDefinition;
 use arrow::{
@@ -19,7 +19,7 @@ use super::incoming::{row_schema, rows_of};
 use crate::{
     Error, Result,
     names::{ident, object},
-    planner::{Planner, result_schema, tell_apart},
+    planner::{Planner, marked, result_schema, tell_apart},
 };
 
 /// Rows whose columns have the names of the tables that they are from.
@@ -103,6 +103,7 @@ impl Frame {
                 other => return Err(Error::invalid(format!("not supported here: {other}"))),
             }
         }
+        tell_columns_apart(&mut exprs);
         for expr in &exprs {
             let is_aggregate = |expr: &Planned| {
                 Ok(matches!(expr, Planned::AggregateFunction(_) | Planned::WindowFunction(_)))
@@ -114,5 +115,18 @@ impl Frame {
         let plan = LogicalPlanBuilder::from(plan).project(exprs)?.build()?;
         let plan = planner.bind(plan, params)?;
         Ok((result_schema(&plan), planner.collect(&plan)?))
+    }
+}
+
+/// A column that a wildcard has and another item asks for is there twice.
+fn tell_columns_apart(exprs: &mut [Planned]) {
+    let mut seen = HashSet::new();
+    for (nth, expr) in exprs.iter_mut().enumerate() {
+        if let Planned::Column(column) = expr
+            && !seen.insert(column.clone())
+        {
+            let name = marked(&column.name, nth).value;
+            *expr = expr.clone().alias(name);
+        }
     }
 }

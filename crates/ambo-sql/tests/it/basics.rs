@@ -98,12 +98,12 @@ fn columns_may_be_asked_for_twice() {
         .unwrap();
     let rows =
         connection.sql("select a, b, A, t.b, a + 1, a + 1 from t where b > '' order by a desc").unwrap();
-    assert_eq!(rows.columns()[..4], ["a", "b", "a", "b"]);
+    assert_eq!(rows.columns(), ["a", "b", "a", "b", "a + 1", "a + 1"]);
     let all: Vec<(i32, String, i32, String, i64, i64)> =
         rows.map(|row| row.unwrap().into_values().unwrap()).collect();
     assert_eq!(all, [(2, "y".into(), 2, "y".into(), 3, 3), (1, "x".into(), 1, "x".into(), 2, 2)]);
     let rows = connection.sql("select a, cast(a as text), count(*) as n from t group by 1, 2").unwrap();
-    assert_eq!(rows.columns(), ["a", "CAST(a AS TEXT)", "n"]);
+    assert_eq!(rows.columns(), ["a", "cast(a as text)", "n"]);
     let value: f64 = connection.sql("select 2.5e300 * 2").unwrap().single().unwrap().into_values().unwrap();
     assert_eq!(value, 5e300);
 }

@@ -7,12 +7,14 @@ pub const DEFAULT_SCHEMA: &str = "main";
 /// The longest name of a schema or table, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;
 
-/// Checks one part of a name: not empty, not too long, no dot, no control characters.
+/// Checks one part of a name: not empty, not too long, no control characters, and no dot but in a column's.
 pub fn check(what: &str, name: &str) -> Result<()> {
     let reason = match name {
         "" => "is empty".to_owned(),
         _ if name.len() > NAME_BYTES_MAX => format!("is longer than {NAME_BYTES_MAX} bytes"),
-        _ if name.contains('.') => "has a dot, which separates schema and table".to_owned(),
+        _ if what != "column" && name.contains('.') => {
+            "has a dot, which separates schema and table".to_owned()
+        }
         _ if name.chars().any(char::is_control) => "has a control character".to_owned(),
         _ => return Ok(()),
     };

@@ -65,7 +65,7 @@ fn what_is_in_the_way_is_named() {
         (vec![drop("c")], "index \"main.by_c\" is over it"),
         (vec![drop("cc")], "did you mean \"c\"?"),
         (vec![TableChange::rename_column("a", "b")], "\"b\" of table \"main.t\""),
-        (vec![TableChange::rename_column("a", "x.y")], "has a dot"),
+        (vec![TableChange::rename_column("a", "x\ny")], "has a control character"),
         (vec![add(Column::new("b", Type::I8).nullable())], "\"b\" of table \"main.t\""),
         (vec![add(Column::new("n", Type::I8))], "no default value"),
         (vec![add(Column::new("n", Type::I8).default_value(300))], "does not fit"),

@@ -1,0 +1,102 @@
+//! Forms that the parser does not know, in tokens that it knows.
+
+use datafusion::sql::sqlparser::{
+    keywords::Keyword,
+    tokenizer::{Token, TokenWithSpan, Whitespace},
+};
+
+fn is(token: &TokenWithSpan, keyword: Keyword) -> bool {
+    matches!(&token.token, Token::Word(word) if word.keyword == keyword)
+}
+
+/// What the column is called that DO NOTHING sets.
+pub(crate) const NOTHING: &str = "\u{1}nothing";
+
+/// The parser knows no DO NOTHING in MERGE: it is made an UPDATE or an INSERT of a column that is called so.
+pub(super) fn say_nothing(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| is(token, Keyword::MERGE)) {
+        return tokens;
+    }
+    let mut said: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut rest = tokens.into_iter().peekable();
+    while let Some(token) = rest.next() {
+        let then = said.iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)));
+        if !is(&token, Keyword::DO) || !then.is_some_and(|then| is(then, Keyword::THEN)) {
+            said.push(token);
+            continue;
+        }
+        while rest.next_if(|token| matches!(token.token, Token::Whitespace(_))).is_some() {}
+        if rest.next_if(|token| is(token, Keyword::NOTHING)).is_none() {
+            said.push(token);
+            continue;
+        }
+        let words: Vec<_> =
+            said.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
+        let matched = words.iter().rposition(|token| is(token, Keyword::MATCHED)).unwrap_or(0);
+        let is_not = matched > 0 && is(words[matched - 1], Keyword::NOT);
+        let by_source = words.get(matched + 2).is_some_and(|token| is(token, Keyword::SOURCE));
+        let column = Token::make_word(NOTHING, Some('"'));
+        let null = Token::make_keyword("NULL");
+        let instead = match is_not && !by_source {
+            true => vec![
+                Token::make_keyword("INSERT"),
+                Token::LParen,
+                column,
+                Token::RParen,
+                Token::make_keyword("VALUES"),
+                Token::LParen,
+                null,
+                Token::RParen,
+            ],
+            false => {
+                vec![Token::make_keyword("UPDATE"), Token::make_keyword("SET"), column, Token::Eq, null]
+            }
+        };
+        said.extend(instead.into_iter().map(|instead| TokenWithSpan { token: instead, span: token.span }));
+    }
+    said
+}
+
+/// `TABLE t` is `SELECT * FROM t`; `None` if there is none. The parser takes the two words behind t for a part of its name. What is called TABLE itself may be taken for it.
+pub(super) fn say_select(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
+    let words: Vec<usize> =
+        (0..tokens.len()).filter(|&at| is(&tokens[at], Keyword::TABLE) && is_query(tokens, at)).collect();
+    let mut said = Vec::with_capacity(tokens.len() + 4 * words.len());
+    let mut from = 0;
+    for &at in &words {
+        said.extend_from_slice(&tokens[from..at]);
+        let space = || Token::Whitespace(Whitespace::Space);
+        let (select, from_word) = (Token::make_keyword("SELECT"), Token::make_keyword("FROM"));
+        let instead = [select, space(), Token::Mul, space(), from_word];
+        said.extend(instead.map(|token| TokenWithSpan { token, span: tokens[at].span }));
+        from = at + 1;
+    }
+    said.extend_from_slice(&tokens[from..]);
+    (!words.is_empty()).then_some(said)
+}
+
+/// Whether a query may begin there, and a name follows.
+fn is_query(tokens: &[TokenWithSpan], at: usize) -> bool {
+    let is_seen = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
+    let next = tokens[at + 1..].iter().find(is_seen);
+    next.is_some_and(|next| matches!(next.token, Token::Word(_)))
+        && begins_query(tokens[..at].iter().rev().find(is_seen))
+}
+
+/// Whether a query may begin behind a token.
+fn begins_query(before: Option<&TokenWithSpan>) -> bool {
+    const WORDS: [Keyword; 9] = [
+        Keyword::ALL,
+        Keyword::ANALYZE,
+        Keyword::AS,
+        Keyword::DISTINCT,
+        Keyword::EXCEPT,
+        Keyword::EXPLAIN,
+        Keyword::INTERSECT,
+        Keyword::UNION,
+        Keyword::VERBOSE,
+    ];
+    before.is_none_or(|before| {
+        matches!(before.token, Token::LParen | Token::SemiColon) || WORDS.iter().any(|word| is(before, *word))
+    })
+}

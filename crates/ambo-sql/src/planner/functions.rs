@@ -1,0 +1,182 @@
+//! Functions that the planner does not have, as expressions that it has.
+//!
+//! Each stands in [`MEANINGS`] with what it means, `$1` for its first argument. So nothing has to be computed that is not computed already, and what can be made faster of the meaning
+//! is. An argument stands in a meaning once: it may be another value each time.
+
+use std::{collections::HashMap, ops::ControlFlow, sync::LazyLock};
+
+use datafusion::sql::sqlparser::{
+    ast::{
+        Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Value,
+        VisitMut, VisitorMut,
+    },
+    parser::Parser,
+};
+
+use crate::{names::object, parse::DIALECT};
+
+/// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
+const MEANINGS: [(&str, usize, &str); 55] = [
+    ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
+    ("iif", 2, "CASE WHEN $1 THEN $2 END"),
+    ("if", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
+    ("mod", 2, "$1 % $2"),
+    ("truncate", 1, "trunc($1)"),
+    ("truncate", 2, "trunc($1, $2)"),
+    ("ceiling", 1, "ceil($1)"),
+    ("len", 1, "character_length($1)"),
+    ("lcase", 1, "lower($1)"),
+    ("ucase", 1, "upper($1)"),
+    ("char", 1, "chr($1)"),
+    ("unicode", 1, "ascii($1)"),
+    ("space", 1, "repeat(' ', $1)"),
+    ("locate", 2, "strpos($2, $1)"),
+    ("hex", 1, "upper(encode($1, 'hex'))"),
+    ("unhex", 1, "decode($1, 'hex')"),
+    ("regexp_matches", 2, "regexp_like($1, $2)"),
+    ("gen_random_uuid", 0, "uuid()"),
+    ("localtimestamp", 0, "now()"),
+    ("curdate", 0, "current_date()"),
+    ("curtime", 0, "current_time()"),
+    ("date", 1, "CAST($1 AS DATE)"),
+    ("datetime", 1, "CAST($1 AS TIMESTAMP)"),
+    ("year", 1, "date_part('year', $1)"),
+    ("quarter", 1, "date_part('quarter', $1)"),
+    ("month", 1, "date_part('month', $1)"),
+    ("week", 1, "date_part('week', $1)"),
+    ("day", 1, "date_part('day', $1)"),
+    ("dayofmonth", 1, "date_part('day', $1)"),
+    ("dayofweek", 1, "date_part('dow', $1)"),
+    ("dayofyear", 1, "date_part('doy', $1)"),
+    ("hour", 1, "date_part('hour', $1)"),
+    ("minute", 1, "date_part('minute', $1)"),
+    ("second", 1, "date_part('second', $1)"),
+    ("dayname", 1, "to_char($1, '%A')"),
+    ("monthname", 1, "to_char($1, '%B')"),
+    ("last_day", 1, "CAST(date_trunc('month', $1) + INTERVAL '1 month' - INTERVAL '1 day' AS DATE)"),
+    ("date_add", 2, "$1 + $2"),
+    ("date_sub", 2, "$1 - $2"),
+    ("unixepoch", 1, "to_unixtime($1)"),
+    ("strftime", 2, "to_char(CAST($2 AS TIMESTAMP), $1)"),
+    ("total", 1, "coalesce(sum(CAST($1 AS DOUBLE)), CAST(0 AS DOUBLE))"),
+    ("count_if", 1, "count(CASE WHEN $1 THEN 1 END)"),
+    ("countif", 1, "count(CASE WHEN $1 THEN 1 END)"),
+    ("every", 1, "bool_and($1)"),
+    ("group_concat", 1, "string_agg($1, ',')"),
+    ("group_concat", 2, "string_agg($1, $2)"),
+    ("list", 1, "array_agg($1)"),
+    ("first", 1, "first_value($1)"),
+    ("last", 1, "last_value($1)"),
+    ("approx_count_distinct", 1, "approx_distinct($1)"),
+    ("arg_max", 2, "first_value($1 ORDER BY $2 DESC NULLS LAST)"),
+    ("max_by", 2, "first_value($1 ORDER BY $2 DESC NULLS LAST)"),
+    ("arg_min", 2, "first_value($1 ORDER BY $2 ASC NULLS LAST)"),
+    ("min_by", 2, "first_value($1 ORDER BY $2 ASC NULLS LAST)"),
+];
+
+/// The aggregates in meanings.
+const AGGREGATES: [&str; 8] =
+    ["sum", "count", "bool_and", "string_agg", "array_agg", "first_value", "last_value", "approx_distinct"];
+
+/// What a function means, if it is one of these.
+pub(super) fn meaning(function: &Function) -> Option<Expr> {
+    static PARSED: LazyLock<HashMap<(&str, usize), Expr>> = LazyLock::new(|| {
+        let parsed =
+            |text| Parser::new(&DIALECT).try_with_sql(text).and_then(|mut parser| parser.parse_expr());
+        MEANINGS
+            .iter()
+            .filter_map(|(name, arguments, text)| Some(((*name, *arguments), parsed(text).ok()?)))
+            .collect()
+    });
+    let name = object(&function.name).ok()?;
+    let mut arguments = arguments(function)?;
+    let mut meaning = PARSED.get(&(name.as_str(), arguments.len()))?.clone();
+    if name == "strftime" && is_format(&arguments[1]) && !is_format(&arguments[0]) {
+        arguments.swap(0, 1);
+    }
+    let _ = meaning.visit(&mut Meant { function, arguments });
+    Some(Expr::Nested(Box::new(meaning)))
+}
+
+fn arguments(function: &Function) -> Option<Vec<Expr>> {
+    let all = match &function.args {
+        FunctionArguments::None => return Some(Vec::new()),
+        FunctionArguments::List(list) => &list.args,
+        FunctionArguments::Subquery(_) => return None,
+    };
+    let expr = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    };
+    all.iter().map(expr).collect()
+}
+
+/// `strftime` has its format first in SQLite, last in DuckDB.
+fn is_format(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(&value.value, Value::SingleQuotedString(text) if text.contains('%')))
+}
+
+struct Meant<'f> {
+    function: &'f Function,
+    arguments: Vec<Expr>,
+}
+
+impl VisitorMut for Meant<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Value(value) => {
+                if let Value::Placeholder(name) = &value.value
+                    && let Some(argument) = place(name).and_then(|at| self.arguments.get(at))
+                {
+                    *expr = nested(argument.clone());
+                }
+            }
+            Expr::Function(of) if object(&of.name).is_ok_and(|name| AGGREGATES.contains(&name.as_str())) => {
+                of.filter.clone_from(&self.function.filter);
+                of.over.clone_from(&self.function.over);
+                of.null_treatment.clone_from(&self.function.null_treatment);
+                if let (
+                    FunctionArguments::List(FunctionArgumentList { duplicate_treatment, clauses, .. }),
+                    FunctionArguments::List(list),
+                ) = (&self.function.args, &mut of.args)
+                {
+                    list.duplicate_treatment.clone_from(duplicate_treatment);
+                    list.clauses.extend(clauses.iter().cloned());
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn place(name: &str) -> Option<usize> {
+    name.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)
+}
+
+/// Literals stay what they are: some functions ask for them.
+fn nested(argument: Expr) -> Expr {
+    match argument {
+        Expr::Value(_) | Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Function(_) => argument,
+        other => Expr::Nested(Box::new(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Keeps away: a meaning that cannot be read, of which nobody would hear.
+    #[test]
+    fn meanings_are_expressions() {
+        for (name, arguments, text) in MEANINGS {
+            let mut parser = Parser::new(&DIALECT).try_with_sql(text).unwrap();
+            assert!(parser.parse_expr().is_ok(), "{name}: {text}");
+            for nth in 1..=arguments {
+                assert_eq!(text.matches(&format!("${nth}")).count(), 1, "{name}: {text}");
+            }
+        }
+    }
+}
