@@ -170,7 +170,14 @@ impl Connection {
         {
             return Ok(rows);
         }
-        self.run(known.statement.clone(), &params.iter().map(scalar).collect::<Vec<_>>())
+        let params: Vec<_> = params.iter().map(scalar).collect();
+        if let Some(kept) = &known.kept {
+            self.interrupter.begin();
+            if let Some(rows) = kept.run(self, &known.statement, &params)? {
+                return Ok(rows);
+            }
+        }
+        self.run(known.statement.clone(), &params)
     }
 
     /// Runs a statement without the planner; `None` if it needs that after all.

@@ -35,6 +35,7 @@ mod files;
 mod functions;
 mod identity;
 mod joins;
+mod kept;
 mod names;
 mod numbering;
 mod optimizer;

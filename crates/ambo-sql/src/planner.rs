@@ -247,6 +247,24 @@ impl<'a> Planner<'a> {
         Ok((self.stream(plan)?, self.interrupter.clone(), self.engine.runtime()?.clone()))
     }
 
+    /// A plan that the optimizer has made better.
+    pub(crate) fn optimized(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+        Ok(self.state.optimize(plan)?)
+    }
+
+    /// As [`Planner::stream_with`], of an optimized plan.
+    pub(crate) fn stream_optimized(
+        &self,
+        plan: &LogicalPlan,
+    ) -> Result<(SendableRecordBatchStream, Interrupter, Handle)> {
+        let threads = self.engine.runtime()?;
+        let physical = {
+            let _threads = threads.enter();
+            self.interrupter.wait(self.state.query_planner().create_physical_plan(plan, &self.state))??
+        };
+        Ok((self.run(physical)?, self.interrupter.clone(), threads.clone()))
+    }
+
     /// All rows of a plan.
     pub(crate) fn collect(&self, plan: &LogicalPlan) -> Result<Vec<arrow::array::RecordBatch>> {
         let stream = self.stream(plan)?;

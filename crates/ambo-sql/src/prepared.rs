@@ -12,6 +12,7 @@ use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     convert::Params,
     fast::{FastPlan, recognise},
+    kept::KeptPlan,
     parse::{Statement, parse},
     planner::number_parameters,
 };
@@ -23,6 +24,8 @@ pub(crate) struct Known {
     pub parameters: usize,
     /// What it does, if that needs no planner.
     pub fast: Option<FastPlan>,
+    /// Its plan, if that is kept.
+    pub kept: Option<KeptPlan>,
 }
 
 impl Known {
@@ -47,7 +50,8 @@ impl Known {
             parameters = number_parameters(tree)?;
             fast = recognise(db, tree);
         }
-        Ok(Self { statement, parameters, fast })
+        let kept = KeptPlan::of(&statement);
+        Ok(Self { statement, parameters, fast, kept })
     }
 
     fn is_current(&self) -> bool {

@@ -29,3 +29,48 @@ fn statements_are_named_and_run_with_values() {
     assert!(refused(&mut c, "select * from t where id = $1").to_string().contains("$1"));
     assert!(refused(&mut c, "select * from t where id = $1 or id = ?").to_string().contains("both"));
 }
+
+// Keeps away: a plan that is kept for other types or another moment, and one that differs from the first.
+#[test]
+fn plans_without_tables_are_kept() {
+    let db = ambo_sql::Database::in_memory().unwrap();
+    let mut c = db.connect();
+    let mut sum =
+        c.prepare("select ? + 1, (select max(n) from (values (1), ($2)) as v (n)) order by 1 limit 1");
+    assert!(sum.is_err());
+    sum = c.prepare(
+        "select $1 + 1 as next, (select max(n) from (values (1), ($2)) as v (n)) order by 1 limit 1",
+    );
+    let mut sum = sum.unwrap();
+    for n in 1..5i64 {
+        let row: (i64, i64) = sum.query(&mut c, (n, 2i64)).unwrap().single().unwrap().into_values().unwrap();
+        assert_eq!(row, (n + 1, 2));
+        let row: (f64, i64) =
+            sum.query(&mut c, (0.5, n + 5)).unwrap().single().unwrap().into_values().unwrap();
+        assert_eq!(row, (1.5, n + 5));
+        let row: (Option<i64>, i64) =
+            sum.query(&mut c, (None::<i64>, 7i64)).unwrap().single().unwrap().into_values().unwrap();
+        assert_eq!(row, (None, 7));
+    }
+    let mut divided = c.prepare("select 10 / ?").unwrap();
+    for (by, wanted) in [(5i64, Some(2i64)), (0, None), (2, Some(5)), (0, None)] {
+        let value = divided.query(&mut c, (by,)).and_then(|rows| rows.single()?.into_values::<i64>()).ok();
+        assert_eq!(value, wanted);
+    }
+    let mut now = c.prepare("select now(), ?").unwrap();
+    let mut moments = Vec::new();
+    for n in 0..3i64 {
+        let (moment, _): (String, i64) = {
+            let row = now.query(&mut c, (n,)).unwrap().single().unwrap();
+            (row.values()[0].to_string(), n)
+        };
+        moments.push(moment);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    moments.dedup();
+    assert_eq!(moments.len(), 3, "{moments:?}");
+    let limited = "select n from (values (1), (2), (3)) as v (n) order by n limit $1";
+    for n in [1i64, 3, 2] {
+        assert_eq!(c.query(limited, (n,)).unwrap().count(), n as usize);
+    }
+}
