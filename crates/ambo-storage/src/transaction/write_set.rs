@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
+use smallvec::SmallVec;
+
 use crate::{
     id::TableId,
     record::{Record, RecordKind},
@@ -23,13 +25,16 @@ impl OwnedRecord {
     }
 }
 
+/// A key that was written. Short ones lie where the map has them: to find the place of another takes no look elsewhere.
+pub type WrittenKey = SmallVec<[u8; 24]>;
+
 /// The writes to one table, in key order. Cursors share it; a later write copies it if one still looks.
-pub type TableWrites = Arc<BTreeMap<Box<[u8]>, OwnedRecord>>;
+pub type TableWrites = Arc<BTreeMap<WrittenKey, OwnedRecord>>;
 
 /// How to take one write back.
 struct Undo {
     table: TableId,
-    key: Box<[u8]>,
+    key: WrittenKey,
     before: Option<OwnedRecord>,
 }
 
@@ -72,16 +77,17 @@ impl WriteSet {
     /// Buffers a write.
     pub fn insert(&mut self, table: TableId, key: &[u8], record: Record<'_>) {
         let owned = OwnedRecord { kind: record.kind, bytes: record.bytes.into() };
-        self.replace(table, key.into(), Some(owned), true);
+        self.replace(table, WrittenKey::from_slice(key), Some(owned), true);
     }
 
-    fn replace(&mut self, table: TableId, key: Box<[u8]>, record: Option<OwnedRecord>, log: bool) {
+    fn replace(&mut self, table: TableId, key: WrittenKey, record: Option<OwnedRecord>, log: bool) {
         let writes = Arc::make_mut(self.tables.entry(table).or_default());
-        let size = |record: &OwnedRecord| key.len() + record.bytes.len() + OVERHEAD;
+        let key_len = key.len();
+        let size = |record: &OwnedRecord| key_len + record.bytes.len() + OVERHEAD;
         let added = record.as_ref().map_or(0, size);
         let remembered = (log && self.savepoints).then(|| key.clone());
         let before = match record {
-            Some(record) => writes.insert(key.clone(), record),
+            Some(record) => writes.insert(key, record),
             None => writes.remove(&key),
         };
         self.bytes = self.bytes + added - before.as_ref().map_or(0, size);
@@ -136,7 +142,7 @@ impl WriteSet {
 pub struct WriteCursor {
     writes: TableWrites,
     /// The key that the cursor stands on.
-    at: Option<Box<[u8]>>,
+    at: Option<WrittenKey>,
 }
 
 impl WriteCursor {
