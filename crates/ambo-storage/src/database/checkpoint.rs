@@ -169,7 +169,7 @@ impl Engine {
         let validation = self.pipeline.validate();
         for table in next.tables.values_mut().filter(|table| !table.active.is_empty()) {
             let version = Arc::make_mut(table);
-            let active = std::mem::replace(&mut version.active, self.deltas.make()?);
+            let active = std::mem::replace(&mut version.active, self.deltas.make(version.shared.storage)?);
             version.frozen.insert(0, active);
         }
         let moment = Moment { timestamp: self.pipeline.peek().last, log_from: self.pipeline.written_lsn() };

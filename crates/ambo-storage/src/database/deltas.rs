@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::options::Options;
 use crate::{
     Result,
+    catalog::Storage,
     delta::{Delta, MemoryPool},
 };
 
@@ -32,8 +33,9 @@ impl Deltas {
         }
     }
 
-    /// An empty delta.
-    pub(super) fn make(&self) -> Result<Arc<Delta>> {
-        Delta::new_in(&self.pool, self.reserve).map(Arc::new)
+    /// An empty delta for a table of a storage. Scans of column tables ask for what was written since the last one.
+    pub(super) fn make(&self, storage: Storage) -> Result<Arc<Delta>> {
+        let delta = Delta::new_in(&self.pool, self.reserve)?;
+        Ok(Arc::new(if storage == Storage::Column { delta.with_journal() } else { delta }))
     }
 }

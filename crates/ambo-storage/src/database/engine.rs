@@ -206,8 +206,8 @@ impl Engine {
         let empty = |schema: &Arc<ColumnSchema>| ColumnSet::new(segments.clone(), schema.clone(), Vec::new());
         let columns = shared.schema.as_ref().map(empty).map(Arc::new);
         Ok(Arc::new(TableVersion {
+            active: deltas.make(shared.storage)?,
             shared: Arc::new(shared),
-            active: deltas.make()?,
             frozen: Vec::new(),
             retired: Vec::new(),
             history_floor: floor,

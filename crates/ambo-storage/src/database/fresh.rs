@@ -6,19 +6,23 @@
 //! are done once. Where the rows are that a layer replaces is looked up once, too; when rows are settled or segments merged, only those keys
 //! are looked up again whose row is not where it was, and only in segments that are new ([`FreshLayer::above`]).
 //!
-//! When something was written to the active delta, its rows that are newer than its layers become one more layer above them; when there are
-//! [`LAYERS_MAX`] they are put together. The layer of a transaction is made for each scan. Places of keys that other layers know are taken over.
+//! When something was written to the active delta, its rows that are newer than its layers become one more layer above them, together with those layers that have
+//! not [`GROWTH`] times as many writes: so layers are few, and a row is put into another one a few times only. Which rows these are the delta knows from the order in which they
+//! were written, so that no scan walks over all of them. The layer of a transaction is made for each scan. Places of keys that other layers know are taken over.
 //!
 //! What is kept is charged to the budget of memory; if that has no room for it, nothing is kept with the table.
 //!
 //! # When kept layers are right
-//! The newest layer of a delta was made at a timestamp `t`. Its layers are what a snapshot at `s` sees of the delta if no version in it is newer
-//! than `t` or than `s`. A delta's greatest timestamp is known, and was raised before the commit was published. The layers of a run are those of
-//! its delta, if no version in that was newer than `t`, or one that was made of the run; a run does not change, and all of it is seen by every
-//! snapshot that uses a version with it. Snapshots in the past find greater timestamps; they make their own layer and keep none. So do those
-//! that use segments that are older than the ones that the kept layers are above.
+//! The newest layer of a delta was made at a timestamp `t`. Its layers are what a snapshot at `t` sees of the delta, whatever is written later; so with one of the rows that have a version behind
+//! `t` and up to `s` they are what a snapshot at `s` sees, and without it if no version is newer than `t`. A delta's greatest timestamp is known, and was raised before the commit was published. The
+//! layers of a run are those of its delta, if no version in that was newer than `t`, or one that was made of the run; a run does not change, and all of it is seen by every
+//! snapshot that uses a version with it. A snapshot before `t` goes by the layers that are not behind it, and keeps what it adds to itself. One
+//! that uses segments that are older than those that the kept layers are above makes a layer of everything.
 
-use std::sync::{Arc, Weak};
+use std::{
+    ops::Range,
+    sync::{Arc, Weak},
+};
 
 use ambo_codec::bitmap::{Bitmap, Positions};
 use parking_lot::Mutex;
@@ -35,14 +39,16 @@ use crate::{
         btree::Tree,
         column::{ColumnSet, FreshBuilder, FreshLayer, Replaced},
     },
-    delta::Delta,
+    delta::{Delta, Version, Written},
     id::{TableId, Timestamp},
     record::{Record, RecordKind},
     transaction::write_set::TableWrites,
 };
 
-/// The most layers of one delta.
-const LAYERS_MAX: usize = 5;
+/// How many times as many writes as all newer layers of its delta a layer has that is left as it is.
+const GROWTH: usize = 3;
+/// Sorting rows that were written costs so many times as much as passing one by.
+const SORTING: usize = 4;
 
 /// A layer, and which of its rows newer ones hide.
 #[derive(Clone)]
@@ -74,6 +80,8 @@ struct Kept {
     /// What the delta became.
     run: Weak<Tree>,
     at: Timestamp,
+    /// Of a delta's writes, in their order, the first and the first behind those that it is of.
+    writes: Range<usize>,
     /// Whether it and those below it of the same run are all of the run.
     is_whole: bool,
     layer: Arc<FreshLayer>,
@@ -87,10 +95,18 @@ impl Kept {
         }
     }
 
-    /// Whether it and those below it of the same source are all that the source holds.
-    fn is_right(&self, source: Source<'_>) -> bool {
+    /// Whether it and those below it of the same source are all that a snapshot at `at` sees of it.
+    fn is_right(&self, source: Source<'_>, at: Timestamp) -> bool {
         match source {
-            Source::Delta(delta) => is_seen(delta, self.at),
+            Source::Delta(delta) => self.at == at || is_seen(delta, self.at),
+            Source::Run(_) => self.is_whole,
+        }
+    }
+
+    /// Whether it shows nothing of the source that a snapshot at `at` does not see.
+    fn is_seen_by(&self, source: Source<'_>, at: Timestamp) -> bool {
+        match source {
+            Source::Delta(_) => self.at <= at,
             Source::Run(_) => self.is_whole,
         }
     }
@@ -111,9 +127,8 @@ struct Memo {
     set: u64,
     /// Newest first.
     kept: Vec<Kept>,
-    /// What they come to, and what they come to without the newest.
-    all: Stack,
-    older: Stack,
+    /// What each of them comes to with those below it.
+    stacks: Vec<Stack>,
 }
 
 /// What layers come to that lie above each other.
@@ -143,7 +158,7 @@ impl FreshCache {
     pub(super) fn settled(&self, runs: &[Arc<Tree>]) {
         let mut memo = self.0.lock();
         memo.kept.retain(|kept| !runs.iter().any(|run| kept.is_of(Source::Run(run))));
-        (memo.all, memo.older) = Default::default();
+        memo.stacks.clear();
     }
 }
 
@@ -187,33 +202,45 @@ impl Request<'_> {
         FreshLayer::new(builder.finish(), self.columns, known)
     }
 
-    /// Makes a layer of a delta's rows that are newer than `since`, or of a run.
-    fn make_of(
+    /// Makes the layer of a run.
+    fn make_of_run(&self, run: &Arc<Tree>, known: &[&FreshLayer]) -> Result<FreshLayer> {
+        let mut builder = self.builder();
+        let mut cursor = run.cursor();
+        let mut there = cursor.seek_first()?;
+        while there {
+            self.push(&mut builder, cursor.key(), cursor.record())?;
+            there = cursor.next()?;
+        }
+        FreshLayer::new(builder.finish(), self.columns, known)
+    }
+
+    /// Makes the layer of a delta's rows that are newer than `since`. `written` are all of these, and maybe others; without, all rows are looked at.
+    fn make_of_delta(
         &self,
-        source: Source<'_>,
+        delta: &Delta,
         since: Option<Timestamp>,
+        written: Option<Written<'_>>,
         known: &[&FreshLayer],
     ) -> Result<FreshLayer> {
         let mut builder = self.builder();
-        match source {
-            Source::Delta(delta) => {
+        let mut take = |key: &[u8], version: Option<Version<'_>>| match version {
+            Some(version) if since.is_none_or(|since| version.timestamp > since) => {
+                self.push(&mut builder, key, version.record)
+            }
+            _ => Ok(()),
+        };
+        match written {
+            Some(written) => {
+                for (key, mut versions) in written.in_order() {
+                    take(key, versions.find(|version| version.timestamp <= self.at))?;
+                }
+            }
+            None => {
                 let mut cursor = delta.cursor();
                 let mut there = cursor.seek_first();
                 while there {
-                    if let Some(version) = cursor.version_at(self.at)
-                        && since.is_none_or(|since| version.timestamp > since)
-                    {
-                        self.push(&mut builder, cursor.key(), version.record)?;
-                    }
+                    take(cursor.key(), cursor.version_at(self.at))?;
                     there = cursor.next();
-                }
-            }
-            Source::Run(run) => {
-                let mut cursor = run.cursor();
-                let mut there = cursor.seek_first()?;
-                while there {
-                    self.push(&mut builder, cursor.key(), cursor.record())?;
-                    there = cursor.next()?;
                 }
             }
         }
@@ -224,14 +251,11 @@ impl Request<'_> {
     pub(super) fn layers(&self, own: Option<TableWrites>) -> Result<AllFresh> {
         let table = self.table;
         let own = own.filter(|writes| !writes.is_empty());
-        let is_current =
-            std::iter::once(&table.active).chain(&table.frozen).all(|delta| is_seen(delta, self.at));
         let nothing_below = table.frozen.iter().all(|delta| delta.is_empty()) && table.runs.is_empty();
         if own.is_none() && table.active.is_empty() && nothing_below {
             return Ok(AllFresh::default());
         }
-        let kept = if is_current { self.kept_layers()? } else { None };
-        let Some(mut all) = kept else {
+        let Some(mut all) = self.kept_layers()? else {
             let layer = Arc::new(self.make(own, Cover::AboveMain, &[])?);
             let replaced = layer.replaced().clone();
             return Ok(AllFresh { layers: vec![Fresh { layer, hidden: None }], replaced });
@@ -259,12 +283,15 @@ impl Request<'_> {
         let frozen = self.table.frozen.iter().filter(|delta| !delta.is_empty());
         let deltas = std::iter::once(&self.table.active).chain(frozen).map(Source::Delta);
         let sources = deltas.chain(self.table.runs.iter().map(Source::Run));
-        let before = std::mem::take(&mut *memo);
         let mut kept = Vec::new();
         for source in sources {
-            kept.extend(self.kept_of(source, &before.kept)?);
+            kept.extend(self.kept_of(source, &memo.kept)?);
         }
-        *memo = before.followed_by(set, kept);
+        if memo.kept.iter().any(|kept| kept.at > self.at) {
+            // Later snapshots would have nothing of what is made for one in the past.
+            return Ok(Some(Memo::default().followed_by(set, kept).all_fresh()));
+        }
+        *memo = std::mem::take(&mut *memo).followed_by(set, kept);
         let all = memo.all_fresh();
         let bytes: usize = memo.kept.iter().map(|kept| kept.layer.bytes()).sum();
         let memory = self.columns.memory();
@@ -277,25 +304,45 @@ impl Request<'_> {
 
     /// The layers of a delta or a run: those that are kept, if they are right, or with new ones.
     fn kept_of(&self, source: Source<'_>, kept: &[Kept]) -> Result<Vec<Kept>> {
-        let mut known: Vec<Kept> = kept.iter().filter(|kept| kept.is_of(source)).cloned().collect();
+        let is_known = |kept: &&Kept| kept.is_of(source) && kept.is_seen_by(source, self.at);
+        let mut known: Vec<Kept> = kept.iter().filter(is_known).cloned().collect();
         for kept in known.iter_mut().filter(|kept| kept.layer.set() != self.columns.number()) {
             kept.layer = Arc::new(kept.layer.above(self.columns)?);
         }
-        if known.first().is_some_and(|newest| newest.is_right(source)) {
+        if known.first().is_some_and(|newest| newest.is_right(source, self.at)) {
             return Ok(known);
         }
-        let (delta, run) = match source {
-            Source::Delta(delta) => (Arc::downgrade(delta), Weak::new()),
-            Source::Run(run) => (Weak::new(), Arc::downgrade(run)),
+        let layers: Vec<Arc<FreshLayer>> = known.iter().map(|kept| kept.layer.clone()).collect();
+        let layers: Vec<&FreshLayer> = layers.iter().map(|layer| &**layer).collect();
+        let newest = match source {
+            Source::Delta(delta) => self.newest_of(delta, &mut known, &layers)?,
+            Source::Run(run) => {
+                known.clear();
+                let layer = Arc::new(self.make_of_run(run, &layers)?);
+                let (delta, run) = (Weak::new(), Arc::downgrade(run));
+                Kept { delta, run, at: self.at, writes: 0..0, is_whole: true, layer }
+            }
         };
-        let since = match (source, known.first()) {
-            (Source::Delta(_), Some(newest)) if known.len() < LAYERS_MAX => Some(newest.at),
-            _ => None,
-        };
-        let layers: Vec<&FreshLayer> = known.iter().map(|kept| &*kept.layer).collect();
-        let layer = Arc::new(self.make_of(source, since, &layers)?);
-        let newest = Kept { delta, run, at: self.at, is_whole: true, layer };
-        Ok(std::iter::once(newest).chain(known.into_iter().filter(|_| since.is_some())).collect())
+        Ok(std::iter::once(newest).chain(known).collect())
+    }
+
+    /// The layer of what was written to a delta since its layers were made, and of the newest of these, which go from `known`.
+    fn newest_of(&self, delta: &Arc<Delta>, known: &mut Vec<Kept>, layers: &[&FreshLayer]) -> Result<Kept> {
+        let mut first = known.first().map_or(0, |newest| newest.writes.end);
+        let last = delta.versions_inserted();
+        while let Some(newest) = known.first()
+            && newest.writes.len() < GROWTH * last.saturating_sub(first)
+        {
+            first = newest.writes.start;
+            known.remove(0);
+        }
+        let since = known.first().map(|older| older.at);
+        let written = delta.written_since(first, self.at);
+        let end = written.as_ref().map_or(last, Written::next);
+        let written = written.filter(|written| SORTING * written.writes() < delta.rows());
+        let layer = Arc::new(self.make_of_delta(delta, since, written, layers)?);
+        let (delta, run) = (Arc::downgrade(delta), Weak::new());
+        Ok(Kept { delta, run, at: self.at, writes: first..end, is_whole: true, layer })
     }
 }
 
@@ -309,28 +356,24 @@ fn either(a: Option<Arc<Bitmap>>, b: Option<Arc<Bitmap>>) -> Option<Arc<Bitmap>>
 
 impl Memo {
     /// What comes after it, with these layers above a set.
-    fn followed_by(self, set: u64, kept: Vec<Kept>) -> Self {
-        let is_same = |(new, old): (&Kept, &Kept)| Arc::ptr_eq(&new.layer, &old.layer);
-        let same = |new: &[Kept], old: &[Kept]| new.len() == old.len() && new.iter().zip(old).all(is_same);
-        let is_known = self.all.hidden.len() == self.kept.len() && !self.kept.is_empty();
-        if is_known && same(&kept, &self.kept) {
-            return Self { kept, ..self };
+    fn followed_by(mut self, set: u64, kept: Vec<Kept>) -> Self {
+        let is_same = |(new, old): &(&Kept, &Kept)| Arc::ptr_eq(&new.layer, &old.layer);
+        let same = kept.iter().rev().zip(self.kept.iter().rev()).take_while(is_same).count();
+        let same = same.min(self.stacks.len());
+        let mut stacks = self.stacks.split_off(self.stacks.len() - same);
+        for at in (0..kept.len() - same).rev() {
+            let below = stacks.first().cloned().unwrap_or_default();
+            stacks.insert(0, below.with(&kept[at..]));
         }
-        let older = match is_known {
-            true if same(&kept[1..], &self.kept) => self.all,
-            true if same(&kept[1..], &self.kept[1..]) => self.older,
-            // From the oldest on, each above those before it.
-            _ => (1..kept.len()).rev().fold(Stack::default(), |stack, at| stack.with(&kept[at..])),
-        };
-        let all = older.clone().with(&kept);
-        Self { set, kept, all, older }
+        Self { set, kept, stacks }
     }
 
     fn all_fresh(&self) -> AllFresh {
-        let layers = self.kept.iter().zip(&self.all.hidden);
+        let Some(all) = self.stacks.first() else { return AllFresh::default() };
+        let layers = self.kept.iter().zip(&all.hidden);
         let layers = layers.filter(|(kept, _)| !kept.layer.is_empty());
         let layers = layers.map(|(kept, hidden)| Fresh { layer: kept.layer.clone(), hidden: hidden.clone() });
-        AllFresh { layers: layers.collect(), replaced: self.all.replaced.clone() }
+        AllFresh { layers: layers.collect(), replaced: all.replaced.clone() }
     }
 }
 

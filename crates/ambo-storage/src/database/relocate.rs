@@ -264,7 +264,7 @@ impl Engine {
                 table.columns = None;
             }
         }
-        let active = std::mem::replace(&mut table.active, self.deltas.make()?);
+        let active = std::mem::replace(&mut table.active, self.deltas.make(moved.definition.storage)?);
         let frozen = std::mem::take(&mut table.frozen);
         table.retired.splice(0..0, std::iter::once(active).chain(frozen));
         table.awaits_main = false;

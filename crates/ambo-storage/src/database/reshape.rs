@@ -137,7 +137,7 @@ impl Engine {
         let store = &old.shared.store;
         // Nothing but what is settled: the main tree counts as a run of an empty column table.
         let mut settled = TableVersion {
-            active: self.deltas.make()?,
+            active: self.deltas.make(old.shared.storage)?,
             frozen: Vec::new(),
             runs: old.main.iter().cloned().collect(),
             main: None,

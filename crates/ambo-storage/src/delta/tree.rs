@@ -75,7 +75,7 @@ impl From<Full> for Stop {
 /// What [`Tree::insert`] did.
 pub(super) enum Inserted {
     /// The new row is in the tree.
-    New,
+    New(At<Row>),
     /// The key has a row already; the tree is as it was.
     Found(At<Row>),
 }
@@ -199,7 +199,7 @@ impl Tree {
         let row = row()?;
         let _lock = leaf.lock.lock(version)?;
         leaf.insert(&self.arena, count, row);
-        Ok(Inserted::New)
+        Ok(Inserted::New(row))
     }
 
     fn try_insert(
@@ -234,7 +234,7 @@ impl Tree {
             let _lock = visit.node.lock.lock(visit.version)?;
             visit.node.insert(&self.arena, position.index, row);
         }
-        Ok(Inserted::New)
+        Ok(Inserted::New(row))
     }
 
     /// Splits a full leaf and inserts `row`, whose position among all entries is given.

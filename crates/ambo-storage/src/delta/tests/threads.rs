@@ -168,3 +168,58 @@ fn deltas_that_follow_each_other_share_memory() {
         assert!(pool.bytes() + (10 << 20) > bytes && pool.bytes() <= bytes, "{} of {bytes}", pool.bytes());
     }
 }
+
+// A write that the order of writes does not know, or that is passed over because an earlier one was on its way.
+#[test]
+fn what_was_written_is_met_going_on() {
+    const WRITERS: u64 = 6;
+    const EACH: u64 = 20_000;
+    let delta = Delta::new(1 << 20).expect("addresses").with_journal();
+    let done: [AtomicU64; WRITERS as usize] = Default::default();
+    // Every key is written twice.
+    let key = |writer: u64, i: u64| scattered(writer * EACH + i % (EACH / 2));
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (delta, done) = (&delta, &done[writer as usize]);
+            scope.spawn(move || {
+                for i in 0..EACH {
+                    let key = key(writer, i);
+                    delta.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
+                    done.store(i + 1, Ordering::Release);
+                }
+            });
+        }
+        scope.spawn(|| {
+            let (mut next, mut seen) = (0, std::collections::HashMap::new());
+            let mut is_last = false;
+            while !is_last {
+                let there: Vec<u64> = done.iter().map(|done| done.load(Ordering::Acquire)).collect();
+                is_last = there.iter().all(|there| *there == EACH);
+                // A moment before some of what is there, until all is.
+                let at = Timestamp(there.iter().copied().min().unwrap_or(0));
+                let written = delta.written_since(next, at).expect("a journal");
+                assert!(written.next() >= next);
+                next = written.next();
+                let mut last: Vec<u8> = Vec::new();
+                for (key, mut versions) in written.in_order() {
+                    assert!(last.is_empty() || *last < *key, "in order, each once");
+                    last = key.to_vec();
+                    let newest = versions.next().expect("a version").timestamp;
+                    if newest > at {
+                        continue;
+                    }
+                    assert!(seen.insert(last.clone(), newest).is_none_or(|before| before <= newest));
+                }
+                for (writer, there) in (0..).zip(there) {
+                    for i in at.0.min(there).saturating_sub(50)..at.0.min(there) {
+                        let is_later = delta.newest(&key(writer, i)).is_some_and(|newest| newest > at);
+                        let seen = seen.get(&key(writer, i)[..]);
+                        assert!(is_later || seen.is_some_and(|seen| *seen > Timestamp(i)), "it was met");
+                    }
+                }
+            }
+            assert_eq!(next as u64, WRITERS * EACH);
+            assert_eq!(seen.len() as u64, WRITERS * EACH / 2);
+        });
+    });
+}
