@@ -399,7 +399,7 @@ impl OpenTransaction {
 
 /// How often a statement is tried that has a transaction of its own, before an error of it is told. Nothing of it was seen, so it may begin anew.
 /// A lock that was not to be had was waited for already; in a deadlock the others went on.
-fn attempts_max(error: &Error) -> u32 {
+pub(crate) fn attempts_max(error: &Error) -> u32 {
     match error.storage() {
         Some(ambo::Error::Lock(_)) => 3,
         _ if error.is_retryable() => 16,

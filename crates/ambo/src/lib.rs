@@ -36,6 +36,7 @@ mod alter;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod batch;
+mod bulk_change;
 mod database;
 mod duplicates;
 mod index;
@@ -68,9 +69,10 @@ pub use ambo_storage::{
         TableOptions, View, nearest, qualify,
     },
     database::{
-        Advice, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, CompactReport, Cursor,
-        Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse, RecordChoice, RecoveryReport,
-        Seek, Sync, TableInfo, TableScan, TableStatistics, Value, ValueReader, ValueWriter,
+        Advice, BulkChange, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics,
+        CompactReport, Cursor, Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse,
+        RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan, TableStatistics, Value, ValueReader,
+        ValueWriter,
     },
     transaction::write_set::Savepoint,
 };

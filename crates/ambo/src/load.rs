@@ -46,24 +46,35 @@ impl Table {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a table of other storage, or one with several rows of a key.
     pub fn load(&self, options: LoadOptions) -> Result<Load> {
+        self.check_columns()?;
+        let load = self.database().engine().column_load(self.id(), options)?;
+        Ok(Load::new(self, load))
+    }
+
+    /// That this handle knows all columns of the table.
+    pub(crate) fn check_columns(&self) -> Result<()> {
         let there = self.database().engine().current();
         let own = self.format().definition();
         if there.catalog.table(self.id()).is_some_and(|there| !there.has_columns_of(own)) {
             return Err(crate::Error::Invalid(format!(
-                "table \"{}\" has other columns than this handle of it knows; take a new one for a load",
+                "table \"{}\" has other columns than this handle of it knows; take a new one",
                 own.name
             )));
         }
-        let load = self.database().engine().column_load(self.id(), options)?;
-        Ok(Load {
-            load,
-            #[cfg(feature = "arrow")]
-            table: self.clone(),
-        })
+        Ok(())
     }
 }
 
 impl Load {
+    pub(crate) fn new(table: &Table, load: ColumnLoad) -> Self {
+        let _ = table;
+        Self {
+            load,
+            #[cfg(feature = "arrow")]
+            table: table.clone(),
+        }
+    }
+
     /// A writer, for one thread. Each is to be finished before the load is.
     pub fn writer(&self) -> LoadWriter {
         LoadWriter {
@@ -111,6 +122,15 @@ impl LoadWriter {
     pub fn push_batch_numbered(&mut self, batch: &arrow_array::RecordBatch, first: u64) -> Result<()> {
         let columns = crate::arrow::buffers(self.table.definition(), batch, first)?;
         self.writer.push_numbered(columns, first)
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> &mut ambo_storage::database::LoadWriter {
+        &mut self.writer
+    }
+
+    #[cfg(feature = "arrow")]
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
     }
 
     /// How many rows it has taken.

@@ -46,17 +46,30 @@ impl Table {
         batches: impl Iterator<Item = Result<RecordBatch, E>> + Send,
         options: LoadOptions,
     ) -> Result<Loaded> {
-        let threads = options.threads.max(1);
-        let turn_bytes = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX) / (4 * threads);
-        let load = self.load(options)?;
+        let (threads, memory) = (options.threads, options.memory_bytes);
+        self.load(options)?.take(batches, threads, memory, LoadWriter::push_batch_numbered)
+    }
+}
+
+impl Load {
+    /// Takes all batches of a reader with `push`, which is told the number of the first row of each, and finishes.
+    pub(crate) fn take<E: Display>(
+        self,
+        batches: impl Iterator<Item = Result<RecordBatch, E>> + Send,
+        threads: usize,
+        memory_bytes: u64,
+        push: impl Fn(&mut LoadWriter, &RecordBatch, u64) -> Result<()> + Sync,
+    ) -> Result<Loaded> {
+        let threads = threads.max(1);
+        let turn_bytes = usize::try_from(memory_bytes).unwrap_or(usize::MAX) / (4 * threads);
         let reader = Mutex::new(Reader { batches, rows: 0, turn_bytes });
         let has_failed = AtomicBool::new(false);
         let work = || -> Result<()> {
             while !has_failed.load(Ordering::Relaxed) {
-                let turn = reader.lock().unwrap_or_else(PoisonError::into_inner).take(&load);
+                let turn = reader.lock().unwrap_or_else(PoisonError::into_inner).take(&self);
                 let stored = turn.and_then(|(batches, writer)| match batches.is_empty() {
                     true => writer.finish().map(|()| false),
-                    false => store(batches, writer).map(|()| true),
+                    false => store(batches, writer, &push).map(|()| true),
                 });
                 match stored {
                     Ok(true) => {}
@@ -78,13 +91,17 @@ impl Table {
             joined.fold(own, Result::and)
         });
         worked?;
-        load.finish()
+        self.finish()
     }
 }
 
-fn store(batches: Vec<(u64, RecordBatch)>, mut writer: LoadWriter) -> Result<()> {
+fn store(
+    batches: Vec<(u64, RecordBatch)>,
+    mut writer: LoadWriter,
+    push: impl Fn(&mut LoadWriter, &RecordBatch, u64) -> Result<()>,
+) -> Result<()> {
     for (first, batch) in batches {
-        writer.push_batch_numbered(&batch, first)?;
+        push(&mut writer, &batch, first)?;
     }
     writer.finish()
 }

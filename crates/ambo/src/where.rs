@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ambo_storage::database::{FoundRows, Replaced, RowFormat};
 
 use crate::{
-    Datum, Result, Row, Select, Snapshot, Table, Transaction,
+    BulkChange, Datum, Result, Row, Select, Snapshot, Table, Transaction,
     rows::{fit_key, fit_row},
 };
 
@@ -66,13 +66,21 @@ impl Select {
         Ok(MatchingRows::new(found, self))
     }
 
-    /// Changes the rows that fit the filters, all or none. Returns how many. After a conflict `change` is called again.
+    /// Changes the rows that fit the filters, all or none. Returns how many. After a conflict `change` is called again. Many rows of a column
+    /// table are changed in bulk ([`Table::bulk_change`]), as long as they keep their keys.
     pub fn update(&self, mut change: impl FnMut(&mut Row) -> Result<()>) -> Result<u64> {
+        if let Some(changed) = self.change_in_bulk(BulkChange::Update, &mut change)? {
+            return Ok(changed);
+        }
         self.table().retry(|tx| tx.update_where(self, &mut change))
     }
 
-    /// Deletes the rows that fit the filters, all or none. Returns how many.
+    /// Deletes the rows that fit the filters, all or none. Returns how many. Many rows of a column table are deleted in bulk
+    /// ([`Table::bulk_change`]).
     pub fn delete(&self) -> Result<u64> {
+        if let Some(deleted) = self.change_in_bulk(BulkChange::Delete, &mut |_| Ok(()))? {
+            return Ok(deleted);
+        }
         self.table().retry(|tx| tx.delete_where(self))
     }
 }

@@ -13,8 +13,6 @@ use crate::workload::sheet::Sheet;
 
 /// As many as the user of DuckDB made.
 const UPDATES: usize = 1956;
-/// Keys over which one statement deletes.
-const RANGE: u64 = 1_000_000;
 /// Values of the column by which half of the rows is chosen.
 const CHOICES: u64 = 1000;
 
@@ -71,7 +69,7 @@ fn ambo<F: Fn(u64, usize) -> i64 + std::marker::Sync>(
     store.db.settle()?;
     let before = crate::measure::disk_bytes(&store.dir) as f64 / 1e6;
     let start = Instant::now();
-    let deleted = delete(&table, n)?;
+    let deleted = delete(&table)?;
     let seconds = start.elapsed().as_secs_f64();
     store.db.settle()?;
     let settled = start.elapsed().as_secs_f64();
@@ -104,15 +102,9 @@ fn update(db: &Database, table: &Table, key: i64, value: i64, sync: Sync) -> Res
 }
 
 /// Deletes the rows that a predicate chooses, by statements over a million keys each; returns how many.
-fn delete(table: &Table, n: u64) -> Result<u64> {
-    let half = Datum::I64(CHOICES as i64 / 2);
-    let mut deleted = 0;
-    for first in (0..n).step_by(RANGE as usize) {
-        let range = Test::Between(Datum::I64(first as i64), Datum::I64((first + RANGE) as i64 - 1));
-        let select = table.select(&[])?.filter("c0", range)?;
-        deleted += select.filter("c2", Test::Compare(Compare::Less, half.clone()))?.delete()?;
-    }
-    Ok(deleted)
+fn delete(table: &Table) -> Result<u64> {
+    let half = Test::Compare(Compare::Less, Datum::I64(CHOICES as i64 / 2));
+    Ok(table.select(&[])?.filter("c2", half)?.delete()?)
 }
 
 fn delete_of_duckdb(sheet: &mut Sheet, peer: &mut Peer) -> Result<()> {

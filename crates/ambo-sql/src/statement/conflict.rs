@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use ambo::{Datum, Index, Row};
+use ambo::{Datum, Duplicates, Index, Row};
 use arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::{
     common::ScalarValue,
@@ -115,8 +115,35 @@ impl OnConflict {
         Self { by: Vec::new(), act: Act::Refuse }
     }
 
-    pub(super) fn is_refused(&self) -> bool {
-        matches!(self.act, Act::Refuse)
+    /// What a bulk load is to do about rows of the same key, if that is all that it has to know: rows are only in the way of each other by their key, and the
+    /// new row goes, or is all that is left.
+    pub(super) fn duplicates(&self, target: &Target) -> Option<Duplicates> {
+        let by_key = matches!(&self.by[..], [By::Key]) && !target.definition().has_sort_key();
+        let nothing_else = by_key && all(target).is_ok_and(|all| all.len() == 1);
+        match &self.act {
+            Act::Refuse => Some(Duplicates::Refuse),
+            Act::Ignore if nothing_else => Some(Duplicates::KeepFirst),
+            Act::Replace if nothing_else => Some(Duplicates::KeepLast),
+            Act::Update(update) if nothing_else && update.replaces(target) => Some(Duplicates::KeepLast),
+            _ => None,
+        }
+    }
+}
+
+impl Update {
+    /// Whether it leaves nothing of a row but its key.
+    fn replaces(&self, target: &Target) -> bool {
+        let definition = target.definition();
+        let is_set = |place: usize| {
+            self.set.iter().any(|(column, value)| {
+                *column == place
+                    && matches!(value, Expr::CompoundIdentifier(parts)
+                        if matches!(&parts[..], [table, name]
+                            if ident(table) == EXCLUDED && ident(name) == definition.columns[place].name))
+            })
+        };
+        self.selection.is_none()
+            && (0..definition.columns.len()).all(|place| definition.key.contains(&place) != is_set(place))
     }
 }
 

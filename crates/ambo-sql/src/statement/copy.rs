@@ -12,7 +12,8 @@ use datafusion::{
 use super::{
     conflict::OnConflict,
     incoming::Stream,
-    insert::{Given, Inserted, put},
+    insert::{Given, put},
+    load::{self, Outcome},
     target::{Parts, Target},
 };
 use crate::{
@@ -39,9 +40,9 @@ pub(super) fn run(
     let rows = match (to, source) {
         (true, source) => to_file(connection, &filename, &format, source, params)?,
         (false, CopySource::Table { table_name, columns }) => {
-            let copied = connection
-                .write(params, |work| from_file(work, &filename, &format, &table_name, &columns))?;
-            return copied.finish(connection, "COPY");
+            return load::write(connection, params, "COPY", |work| {
+                from_file(work, &filename, &format, &table_name, &columns)
+            });
         }
         (false, CopySource::Query(_)) => return Err(Error::invalid("a query is no table to copy into")),
     };
@@ -54,7 +55,7 @@ fn from_file(
     format: &Format,
     table: &ast::ObjectName,
     columns: &[ast::Ident],
-) -> Result<Inserted> {
+) -> Result<Outcome> {
     let target = Target::new(work, table, None)?;
     let definition = target.definition();
     let listed: Vec<usize> = match columns.is_empty() {

@@ -64,8 +64,7 @@ pub(super) fn make(
 fn fill(connection: &Connection, table: Table, rules: Arc<Rules>, source: Source) -> Result<u64> {
     let columns: Vec<usize> = (0..table.definition().columns.len()).collect();
     if Bulk::is_for(&table, &columns) {
-        let bulk = Bulk { table, rules, columns, batches: Box::new(source.batches), file: None };
-        return bulk.load(connection);
+        return Bulk::new(table, rules, columns, Box::new(source.batches), None).run(connection);
     }
     let db = &connection.engine().db;
     let (mut rows, mut written) = (0, 0);

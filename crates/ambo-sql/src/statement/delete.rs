@@ -1,12 +1,14 @@
-//! DELETE: a query for the keys of the rows, which are then deleted. Only what RETURNING asks for is read beside the keys.
+//! DELETE: a query for the keys of the rows, which are then deleted, or handed to a bulk change. Only what RETURNING asks for is read beside the keys.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
+use ambo::BulkChange;
 use datafusion::sql::sqlparser::ast::{self, FromTable, SelectItem};
 
 use super::{
-    incoming::{row_schema, rows_of},
-    returning::{Returning, Written},
+    incoming::{Batches, row_schema, rows_of},
+    load::{Bulk, Meaning, Outcome, are_many},
+    returning::Returning,
     sought::Sought,
     target::{Parts, Read, Target},
     update::{beside, new_rows, other_columns, refuse_cut_joins},
@@ -53,10 +55,15 @@ impl Asked {
     }
 }
 
-pub(super) fn apply(work: &mut Work<'_>, delete: &ast::Delete, with: Option<&ast::With>) -> Result<Written> {
+pub(super) fn apply(work: &mut Work<'_>, delete: &ast::Delete, with: Option<&ast::With>) -> Result<Outcome> {
     let Asked { sought, has_others } = Asked::new(work, delete, with)?;
     let (schema, stream) = sought.stream(work)?;
+    let mut stream: Batches = Box::new(stream);
     let Sought { target, .. } = sought;
+    if delete.returning.is_none() && target.is_changed_in_bulk(work, &[]) && are_many(&mut stream)? {
+        let meaning = Meaning::Change(BulkChange::Delete, Arc::new(work.transaction.view()));
+        return Ok(Outcome::Bulk(Bulk { table: target.table, meaning, batches: stream }));
+    }
     let mut returned = delete.returning.clone();
     target.unqualify(&mut returned);
     let own = target.width(Read::Key);
@@ -82,5 +89,5 @@ pub(super) fn apply(work: &mut Work<'_>, delete: &ast::Delete, with: Option<&ast
             returning.push(beside(&old, &batch, first_other)?);
         }
     }
-    returning.finish(work, affected, work.params)
+    returning.finish(work, affected, work.params).map(Outcome::Written)
 }

@@ -10,7 +10,7 @@ use datafusion::{
 use super::{
     conflict::{Conflicts, OnConflict},
     incoming::{Batches, Stream, complete},
-    load::Bulk,
+    load::{self, Bulk, Meaning, Outcome, are_many},
     returning::{Returning, Written},
     target::Target,
     values,
@@ -21,33 +21,13 @@ use crate::{
     value::{self, Values},
 };
 
-/// From so many rows on a bulk load is the faster way into a column table.
-const BULK_ROWS: usize = 32 << 10;
-
 pub(super) fn run(
     connection: &mut Connection,
     insert: &ast::Insert,
     with: Option<&ast::With>,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
-    connection.write(params, |work| apply(work, insert, with))?.finish(connection, "INSERT")
-}
-
-/// What came of rows that were to be inserted.
-pub(super) enum Inserted {
-    Written(Written),
-    /// Nothing yet: the rows are for a bulk load, which is no part of a transaction.
-    Bulk(Bulk),
-}
-
-impl Inserted {
-    /// Loads what is to be loaded.
-    pub(super) fn finish(self, connection: &Connection, tag: &'static str) -> Result<Rows<'static>> {
-        match self {
-            Self::Written(written) => Ok(written.rows(tag)),
-            Self::Bulk(bulk) => Ok(Rows::done(tag, Some(bulk.load(connection)?))),
-        }
-    }
+    load::write(connection, params, "INSERT", |work| apply(work, insert, with))
 }
 
 /// Rows on their way into a table, with values for these columns.
@@ -60,7 +40,7 @@ pub(super) struct Given {
     pub file: Option<String>,
 }
 
-fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) -> Result<Inserted> {
+fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) -> Result<Outcome> {
     let mut insert = insert.clone();
     refuse(&insert)?;
     let target = Target::of_insert(work, &insert)?;
@@ -107,33 +87,19 @@ pub(super) fn put(
     on: OnConflict,
     returning: Option<&[ast::SelectItem]>,
     params: &[ScalarValue],
-) -> Result<Inserted> {
-    let may_load = given.may_load
+) -> Result<Outcome> {
+    if given.may_load
         && work.is_auto
-        && on.is_refused()
         && returning.is_none()
-        && Bulk::is_for(&target.table, &given.columns);
-    if may_load {
-        let (mut rows, mut waiting) = (0, Vec::new());
-        while rows < BULK_ROWS {
-            let Some(batch) = given.batches.next() else { break };
-            let batch = batch?;
-            rows += batch.num_rows();
-            waiting.push(batch);
-        }
-        given.batches = Box::new(waiting.into_iter().map(Ok).chain(given.batches));
-        if rows >= BULK_ROWS {
-            let Given { columns, batches, file, .. } = given;
-            return Ok(Inserted::Bulk(Bulk {
-                table: target.table,
-                rules: target.rules,
-                columns,
-                batches,
-                file,
-            }));
-        }
+        && Bulk::is_for(&target.table, &given.columns)
+        && let Some(duplicates) = on.duplicates(&target)
+        && are_many(&mut given.batches)?
+    {
+        let Given { columns, batches, file, .. } = given;
+        let bulk = Bulk::new(target.table, target.rules, columns, batches, file);
+        return Ok(Outcome::Bulk(Bulk { meaning: Meaning::New(duplicates), ..bulk }));
     }
-    insert_rows(work, &target, given, on, returning, params).map(Inserted::Written)
+    insert_rows(work, &target, given, on, returning, params).map(Outcome::Written)
 }
 
 fn insert_rows(

@@ -1,63 +1,153 @@
-//! Bulk loads of column tables: rows of a query or of files straight into segments, all or nothing, not part of a transaction.
+//! Any number of rows in bulk, all or nothing and not part of a transaction: rows of a query or of files loaded into a column table, and rows of one changed or
+//! deleted.
+//!
+//! A transaction keeps what it writes in memory, and has a limit. Statements of many rows that are transactions of their own go this way where
+//! they can, so they have none.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ambo::{LoadOptions, Storage, Table};
-use arrow::array::RecordBatch;
+use ambo::{BulkChange, Duplicates, LoadOptions, Snapshot, Storage, Table};
+use datafusion::common::ScalarValue;
 
 use super::{
     incoming::{Batches, complete},
+    returning::Written,
     rules::Rules,
 };
-use crate::{Connection, Error, Result};
+use crate::{
+    Connection, Result, Rows,
+    connection::{Work, attempts_max},
+    wait::Interrupter,
+};
 
-/// Rows with values for some columns of a table, to be loaded.
+/// From so many rows on this is the faster way.
+const BULK_ROWS: usize = 32 << 10;
+
+/// What rows are to a table.
+pub(super) enum Meaning {
+    /// New ones.
+    New(Duplicates),
+    /// Its own as they are to be, or the keys of those that are to go, as they were read at a moment.
+    Change(BulkChange, Arc<Snapshot>),
+}
+
+/// Rows to be written.
 pub(super) struct Bulk {
     pub table: Table,
-    pub rules: Arc<Rules>,
-    pub columns: Vec<usize>,
+    pub meaning: Meaning,
+    /// Whole rows of the table, or what tells rows apart.
     pub batches: Batches,
-    /// The file that they are from.
-    pub file: Option<String>,
 }
 
 impl Bulk {
+    /// New rows with values for some columns of a table, maybe from a file.
+    pub(super) fn new(
+        table: Table,
+        rules: Arc<Rules>,
+        columns: Vec<usize>,
+        batches: Batches,
+        file: Option<String>,
+    ) -> Self {
+        let definition = Arc::new(table.definition().clone());
+        let mut rows = 0;
+        let whole = batches.map(move |batch| {
+            let whole = complete(&definition, &rules, &columns, &batch?, rows + 1, file.as_deref())?;
+            rows += whole.num_rows() as u64;
+            Ok(whole)
+        });
+        Self { table, meaning: Meaning::New(Duplicates::Refuse), batches: Box::new(whole) }
+    }
+
     /// Whether a table takes loads of rows with values for these columns. Numbers that a table gives to its key are given one by one.
     pub(super) fn is_for(table: &Table, columns: &[usize]) -> bool {
         let definition = table.definition();
-        definition.storage == Storage::Column
-            && !definition.duplicates
-            && (0..definition.columns.len())
-                .all(|column| !definition.numbers_itself(column) || columns.contains(&column))
+        let are_given = |column| !definition.numbers_itself(column) || columns.contains(&column);
+        Self::changes(table) && (0..definition.columns.len()).all(are_given)
     }
 
-    /// Loads the rows. Returns how many.
-    pub(super) fn load(self, connection: &Connection) -> Result<u64> {
-        let definition = Arc::new(self.table.definition().clone());
-        let (columns, file, of_table, rules) = (self.columns, self.file, definition, self.rules);
+    /// Whether rows of a table can be changed so.
+    pub(super) fn changes(table: &Table) -> bool {
+        table.definition().storage == Storage::Column && !table.definition().duplicates
+    }
+
+    /// Writes the rows. Returns how many were.
+    pub(super) fn run(self, connection: &Connection) -> Result<u64> {
         let (progress, interrupter) = (connection.progress().clone(), connection.interrupter());
-        let mut rows = 0;
-        let whole = self.batches.map(move |batch| {
-            interrupter.check()?;
-            let batch = batch?;
-            let whole = complete(&of_table, &rules, &columns, &batch, rows + 1, file.as_deref())?;
-            rows += whole.num_rows() as u64;
-            progress.report(rows);
-            Ok::<RecordBatch, Error>(whole)
-        });
         // Errors of the reader are told as they are, not in the words of the load.
         let failure = Mutex::new(None);
-        let batches = whole.map(|batch| {
-            batch.map_err(|error| {
+        let mut rows = 0;
+        let batches = self.batches.map(|batch| {
+            let batch = interrupter.check().and(batch).map_err(|error| {
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 "see above"
-            })
+            })?;
+            rows += batch.num_rows() as u64;
+            progress.report(rows);
+            Ok::<_, &str>(batch)
         });
-        let threads = connection.engine().options.threads;
-        let loaded = self.table.load_batches(batches, LoadOptions { threads, ..LoadOptions::default() });
+        let options = LoadOptions { threads: connection.engine().options.threads, ..LoadOptions::default() };
+        let written = match &self.meaning {
+            Meaning::New(duplicates) => {
+                let options = LoadOptions { duplicates: *duplicates, ..options };
+                self.table.load_batches(batches, options)
+            }
+            Meaning::Change(what, since) => self.table.change_batches(*what, since, batches, options),
+        };
         if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        Ok(loaded?.rows)
+        let written = written?;
+        Ok(match self.meaning {
+            // Each was written, and those of the same key again.
+            Meaning::New(Duplicates::KeepLast) => written.rows + written.left_out,
+            Meaning::New(_) | Meaning::Change(BulkChange::Update, _) => written.rows,
+            Meaning::Change(BulkChange::Delete, _) => written.replaced,
+        })
+    }
+}
+
+/// Whether there are many rows. Those that are read to know that come first again.
+pub(super) fn are_many(batches: &mut Batches) -> Result<bool> {
+    let (mut rows, mut waiting) = (0, Vec::new());
+    while rows < BULK_ROWS {
+        let Some(batch) = batches.next() else { break };
+        let batch = batch?;
+        rows += batch.num_rows();
+        waiting.push(batch);
+    }
+    let rest = std::mem::replace(batches, Box::new(std::iter::empty()));
+    *batches = Box::new(waiting.into_iter().map(Ok).chain(rest));
+    Ok(rows >= BULK_ROWS)
+}
+
+/// What came of a statement that writes.
+pub(super) enum Outcome {
+    Written(Written),
+    /// Nothing yet.
+    Bulk(Bulk),
+}
+
+/// Runs a statement that writes, again as long as others are in the way of its rows and it may be tried again.
+pub(super) fn write(
+    connection: &mut Connection,
+    params: &[ScalarValue],
+    tag: &'static str,
+    mut act: impl FnMut(&mut Work<'_>) -> Result<Outcome>,
+) -> Result<Rows<'static>> {
+    let mut attempts = 0;
+    loop {
+        let error = match connection.write(params, &mut act)? {
+            Outcome::Written(written) => return Ok(written.rows(tag)),
+            Outcome::Bulk(bulk) => match bulk.run(connection) {
+                Ok(rows) => return Ok(Rows::done(tag, Some(rows))),
+                Err(error) => error,
+            },
+        };
+        attempts += 1;
+        if attempts >= attempts_max(&error) {
+            return Err(error);
+        }
+        let interrupter: Interrupter = connection.interrupter();
+        interrupter.check()?;
     }
 }

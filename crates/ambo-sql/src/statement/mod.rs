@@ -170,8 +170,8 @@ fn write(
     let with = with.as_ref();
     match &statement {
         S::Insert(of) => insert::run(connection, of, with, params),
-        S::Update(of) => Ok(connection.write(params, |work| update::apply(work, of, with))?.rows("UPDATE")),
-        S::Delete(of) => Ok(connection.write(params, |work| delete::apply(work, of, with))?.rows("DELETE")),
+        S::Update(of) => load::write(connection, params, "UPDATE", |work| update::apply(work, of, with)),
+        S::Delete(of) => load::write(connection, params, "DELETE", |work| delete::apply(work, of, with)),
         S::Merge(of) => Ok(connection.write(params, |work| merge::apply(work, of, with))?.rows("MERGE")),
         other => Err(Error::invalid(format!("not supported: {other}"))),
     }

@@ -18,7 +18,7 @@ use datafusion::{
     },
 };
 
-use super::rules::Rules;
+use super::{load::Bulk, rules::Rules};
 use crate::{
     Error, Result,
     connection::Work,
@@ -98,6 +98,12 @@ impl Target {
 
     pub(super) fn definition(&self) -> &TableDefinition {
         self.table.definition()
+    }
+
+    /// Whether a statement that sets these columns may change any number of its rows without a transaction.
+    pub(super) fn is_changed_in_bulk(&self, work: &Work<'_>, set: &[usize]) -> bool {
+        let moves = set.iter().any(|column| self.definition().key.contains(column));
+        work.is_auto && Bulk::changes(&self.table) && !moves
     }
 
     /// The place of a column.

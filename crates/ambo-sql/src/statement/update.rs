@@ -1,7 +1,8 @@
-//! UPDATE: a query for the rows and what becomes of them, whose rows are then written.
+//! UPDATE: a query for the rows and what becomes of them, whose rows are then written, or handed to a bulk change.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
+use ambo::{BulkChange, Snapshot};
 use arrow::{
     array::{BooleanArray, RecordBatch},
     compute::filter_record_batch,
@@ -14,8 +15,9 @@ use datafusion::{
 
 use super::{
     assignment::assignments,
-    incoming::{Labels, assign, check, row_schema, rows_of},
-    returning::{Returning, Written},
+    incoming::{Batches, Labels, assign, check, row_schema, rows_of},
+    load::{Bulk, Meaning, Outcome, are_many},
+    returning::Returning,
     sought::Sought,
     target::{Parts, Read, Target, item},
 };
@@ -65,10 +67,15 @@ impl Asked {
     }
 }
 
-pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast::With>) -> Result<Written> {
+pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast::With>) -> Result<Outcome> {
     let Asked { sought, set, has_others } = Asked::new(work, update, with)?;
     let (schema, stream) = sought.stream(work)?;
+    let mut stream: Batches = Box::new(stream);
     let Sought { target, params, .. } = sought;
+    if update.returning.is_none() && target.is_changed_in_bulk(work, &set) && are_many(&mut stream)? {
+        let since = Arc::new(work.transaction.view());
+        return Ok(Outcome::Bulk(in_bulk(target, set, stream, since)));
+    }
     let mut returned = update.returning.clone();
     target.unqualify(&mut returned);
     let definition = target.definition();
@@ -87,16 +94,8 @@ pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast
             batch = new_rows(&target, batch, seen, Read::All)?;
         }
         let count = batch.num_rows();
-        let labels = Labels::Numbers(first);
-        let width = definition.columns.len();
-        let old = rows_of(rows.clone(), batch.columns()[..width].to_vec(), count)?;
-        let mut columns = old.columns().to_vec();
-        for (nth, place) in set.iter().enumerate() {
-            let values = batch.column(target.width(Read::All) + nth);
-            columns[*place] = assign(values, &definition.columns[*place], &labels)?;
-        }
-        let new = rows_of(rows.clone(), columns, count)?;
-        check(definition, &target.rules, &new, &labels)?;
+        let old = rows_of(rows.clone(), batch.columns()[..definition.columns.len()].to_vec(), count)?;
+        let new = changed(&target, &set, &batch, first)?;
         let (keys, before, after) = (Values::new(&batch), Values::new(&old), Values::new(&new));
         for row in 0..count {
             changes.update(target.stored_key(&keys, row, Read::All)?, &before.row(row)?, &after.row(row)?)?;
@@ -107,7 +106,39 @@ pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast
         }
     }
     let affected = changes.finish()?;
-    returning.finish(work, affected, &params)
+    returning.finish(work, affected, &params).map(Outcome::Written)
+}
+
+/// Rows of the query as the statement makes them, held to the rules of the table. The first is row `first` in messages.
+fn changed(target: &Target, set: &[usize], batch: &RecordBatch, first: u64) -> Result<RecordBatch> {
+    let definition = target.definition();
+    let labels = Labels::Numbers(first);
+    let mut columns = batch.columns()[..definition.columns.len()].to_vec();
+    for (nth, place) in set.iter().enumerate() {
+        let values = batch.column(target.width(Read::All) + nth);
+        columns[*place] = assign(values, &definition.columns[*place], &labels)?;
+    }
+    let rows = rows_of(target.rules.schema().clone(), columns, batch.num_rows())?;
+    check(definition, &target.rules, &rows, &labels)?;
+    Ok(rows)
+}
+
+/// The same rows, and the numbers that tell them apart, for a bulk change. Of several rows of other tables that match a row, one changes it.
+fn in_bulk(target: Target, set: Vec<usize>, batches: Batches, since: Arc<Snapshot>) -> Bulk {
+    let table = target.table.clone();
+    let mut first = 1;
+    let rows = batches.map(move |batch| {
+        let batch = batch?;
+        let new = changed(&target, &set, &batch, first)?;
+        first += batch.num_rows() as u64;
+        if !target.definition().is_numbered() {
+            return Ok(new);
+        }
+        let number = target.width(Read::All) - 1;
+        let numbers = batch.project(&[number]).map_err(value::wrong)?;
+        beside(&new, &numbers, 0)
+    });
+    Bulk { table, meaning: Meaning::Change(BulkChange::Update, since), batches: Box::new(rows) }
 }
 
 /// ORDER BY and LIMIT choose among rows of the table, which a join has in several pairs.

@@ -1,6 +1,7 @@
 //! SQL from end to end.
 
 mod basics;
+mod bulk;
 mod column_names;
 mod common;
 mod copy;

@@ -14,7 +14,11 @@ use std::sync::{
 use ambo_codec::{Value, ValueRef};
 use parking_lot::Mutex;
 
-use super::{engine::Engine, version::TableShared};
+use super::{
+    bulk_change::{BulkChange, Change},
+    engine::Engine,
+    version::TableShared,
+};
 use crate::{
     Error, Result,
     base::column::{
@@ -64,9 +68,12 @@ pub(super) struct Shared {
     pub(super) engine: Arc<Engine>,
     pub(super) table: TableId,
     pub(super) options: LoadOptions,
+    /// Set if rows are changed that are there, and none are added.
+    pub(super) change: Option<Change>,
     of_table: Arc<TableShared>,
-    definition: Arc<TableDefinition>,
-    schema: Arc<ColumnSchema>,
+    pub(super) definition: Arc<TableDefinition>,
+    /// The stored columns that are brought: all of the table, or those of its key.
+    pub(super) schema: Arc<ColumnSchema>,
     chunks: Arc<ChunkOptions>,
     /// The memory of one writer.
     budget: Arc<AtomicU64>,
@@ -91,8 +98,10 @@ pub struct ColumnLoad {
 
 /// Takes the rows of one thread. Rows of a writer that was made later count as later ones.
 pub struct LoadWriter {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     chunk: Option<ChunkWriter>,
+    /// Stored rows on their way to the chunk.
+    pub(super) gathered: Option<Vec<ColumnBuffer>>,
     /// Rows so far.
     rows: u64,
     /// Numbers for rows with a hidden key.
@@ -106,6 +115,15 @@ impl Engine {
     /// # Errors
     /// [`Error::Invalid`] for a table of other storage, or one whose keys may have several rows.
     pub fn column_load(self: &Arc<Self>, table: TableId, options: LoadOptions) -> Result<ColumnLoad> {
+        self.load_into(table, options, None)
+    }
+
+    pub(super) fn load_into(
+        self: &Arc<Self>,
+        table: TableId,
+        options: LoadOptions,
+        change: Option<Change>,
+    ) -> Result<ColumnLoad> {
         self.check_writable()?;
         let version = self.versions.load_full();
         let of_table = version.table(table)?.shared.clone();
@@ -120,6 +138,10 @@ impl Engine {
         if definition.duplicates {
             return invalid("may have several rows of one key, in an order that a load does not know".into());
         }
+        let schema = match &change {
+            Some(change) => change.brought(schema),
+            None => schema,
+        };
         let chunks = ChunkOptions {
             store: self.segments.clone(),
             schema: schema.clone(),
@@ -129,6 +151,7 @@ impl Engine {
         let shared = Shared {
             engine: self.clone(),
             table,
+            change,
             of_table,
             definition,
             schema,
@@ -155,12 +178,13 @@ impl ColumnLoad {
         let mut writer = LoadWriter {
             shared: shared.clone(),
             chunk: Some(chunk),
+            gathered: None,
             rows: 0,
             numbers: 0..0,
             is_finished: false,
         };
         // Under the lock, so that rows are numbered in the order of their writers.
-        if shared.definition.has_hidden_key() {
+        if shared.definition.has_hidden_key() && shared.change.is_none() {
             writer.take_numbers();
         }
         writer
@@ -201,7 +225,7 @@ impl Shared {
         &self.schema
     }
 
-    fn invalid<T>(&self, what: String) -> Result<T> {
+    pub(super) fn invalid<T>(&self, what: String) -> Result<T> {
         Err(Error::Invalid(format!("table \"{}\": {what}", self.definition.name)))
     }
 
@@ -274,14 +298,38 @@ impl LoadWriter {
 
     /// As [`LoadWriter::push`], the first of the rows being number `first` in messages.
     pub fn push_numbered(&mut self, columns: Vec<ColumnBuffer>, first: u64) -> Result<()> {
+        if self.shared.change.is_some() {
+            return self.shared.invalid("new rows are given to a change of rows".into());
+        }
+        self.push_checked(columns, None, first)
+    }
+
+    /// `numbers` are those of the rows; without, rows that need one are given the next.
+    pub(super) fn push_checked(
+        &mut self,
+        columns: Vec<ColumnBuffer>,
+        numbers: Option<ColumnBuffer>,
+        first: u64,
+    ) -> Result<()> {
+        let stored = match self.shared.change.as_ref().map(|change| change.what) {
+            None => self.shared.check(&columns, first).and_then(|()| self.stored(columns, None)),
+            Some(BulkChange::Update) => (self.shared.check(&columns, first))
+                .and_then(|()| self.shared.check_numbers(numbers.as_ref(), columns[0].len()))
+                .and_then(|()| self.stored(columns, numbers)),
+            Some(BulkChange::Delete) => self.shared.keys(columns, numbers),
+        };
+        self.push_stored(stored)
+    }
+
+    /// Takes the stored columns of rows, if they could be made. A writer is of no use any more when something failed.
+    pub(super) fn push_stored(&mut self, stored: Result<Vec<ColumnBuffer>>) -> Result<()> {
         let Some(mut chunk) = self.chunk.take() else {
             return self.shared.invalid("a writer of a load that failed is used again".into());
         };
-        self.shared.check(&columns, first)?;
-        let rows = columns[0].len() as u64;
-        let stored = self.stored(columns)?;
+        let stored = stored?;
         chunk.push(&stored)?;
         self.chunk = Some(chunk);
+        let rows = stored[0].len() as u64;
         self.rows += rows;
         self.shared.rows.fetch_add(rows, Ordering::Relaxed);
         Ok(())
@@ -289,6 +337,7 @@ impl LoadWriter {
 
     /// Writes what is left. Dropped without, the writer keeps the whole load from being finished.
     pub fn finish(mut self) -> Result<()> {
+        self.push_gathered()?;
         let Some(chunk) = self.chunk.take() else {
             return self.shared.invalid("a writer of a load that failed is finished".into());
         };
@@ -302,12 +351,18 @@ impl LoadWriter {
     }
 
     /// The stored columns, in their order.
-    fn stored(&mut self, columns: Vec<ColumnBuffer>) -> Result<Vec<ColumnBuffer>> {
+    fn stored(
+        &mut self,
+        columns: Vec<ColumnBuffer>,
+        numbers: Option<ColumnBuffer>,
+    ) -> Result<Vec<ColumnBuffer>> {
         let shared = self.shared.clone();
         let schema = &shared.schema;
         let rows = columns[0].len();
         let mut stored = schema.buffers();
-        if shared.definition.has_hidden_key() {
+        if let Some(numbers) = numbers {
+            stored[shared.definition.key.len()] = numbers;
+        } else if shared.definition.has_hidden_key() {
             for _ in 0..rows {
                 if self.numbers.is_empty() {
                     self.take_numbers();

@@ -12,9 +12,9 @@
 use std::sync::Arc;
 
 use super::{
+    bulk_change::{BulkChange, check_spilled},
     checkpoint::Moment,
     columns::{Extent, store_deleted, turnover},
-    engine::Engine,
     index_loads::{IndexRuns, LoadedRows, Show},
     load::{Loaded, Shared},
     version::{DatabaseVersion, TableVersion},
@@ -42,22 +42,38 @@ impl Shared {
         if parts.is_empty() {
             return Ok(Loaded { rows: 0, left_out: left_out + lost, replaced: 0 });
         }
-        for attempt in 1..=TRIES {
-            let _loading = self.engine.loading.lock();
+        if self.removes() {
+            parts = parts.as_removed();
+        }
+        let mut attempt = 1;
+        while attempt <= TRIES {
+            let loading = self.engine.loading.lock();
             // Before the checkpoint and the versions, although the order of locks has them behind: no commit waits for those two
             // while it has a latch, and of loads there is but one.
             let latches = (attempt == TRIES).then(|| self.engine.latches.lock_all());
-            if let Some(mut loaded) = self.try_publish(&mut parts, latches.is_some())? {
-                loaded.left_out = left_out + (rows - loaded.rows);
-                self.engine.signals.raise(|state| state.merge = true);
-                return Ok(loaded);
+            match self.try_publish(&mut parts, latches.is_some())? {
+                Tried::Published(mut loaded) => {
+                    loaded.left_out = left_out + (rows - loaded.rows);
+                    self.engine.signals.raise(|state| state.merge = true);
+                    return Ok(loaded);
+                }
+                Tried::Overtaken => attempt += 1,
+                Tried::Locked(lock) => {
+                    drop((latches, loading));
+                    let engine = &self.engine;
+                    engine.row_locks.wait(lock, engine.new_owner(), engine.lock_timeout())?;
+                }
             }
         }
         Err(Error::Conflict("others kept writing keys of the load while it was to be published".into()))
     }
 
-    /// One try; none if somebody wrote a key of the load meanwhile.
-    fn try_publish(&self, parts: &mut LoadedParts, alone: bool) -> Result<Option<Loaded>> {
+    fn removes(&self) -> bool {
+        self.change.as_ref().is_some_and(|change| change.what == BulkChange::Delete)
+    }
+
+    /// One try.
+    fn try_publish(&self, parts: &mut LoadedParts, alone: bool) -> Result<Tried> {
         let engine = &self.engine;
         engine.flush()?;
         let _merging = engine.merging.lock();
@@ -73,10 +89,16 @@ impl Shared {
             ));
         };
         parts.compare(&set, self.options.threads, &self.options.cancel)?;
+        if let Some(change) = &self.change {
+            check_spilled(&table, parts, &set, change.since())?;
+        }
+        if let Some(lock) = self.locked(parts, &set)? {
+            return Ok(Tried::Locked(lock));
+        }
         let joined = parts.join(&set);
         let loaded = Loaded { rows: joined.rows, left_out: 0, replaced: joined.replaced };
-        if loaded.rows == 0 {
-            return Ok(Some(loaded));
+        if loaded.rows + loaded.replaced == 0 {
+            return Ok(Tried::Published(loaded));
         }
         self.check_cancelled()?;
         let version = engine.versions.load_full();
@@ -85,14 +107,14 @@ impl Shared {
         let stored = store_deleted(&table.shared.store, &joined.set, None, &mut born);
         let published = stored.and_then(|stored| {
             let new = Arc::new(stored.unwrap_or(joined.set));
-            let change = Change { old: &set, new, runs: &runs, born: born.clone() };
-            self.engine.publish_loaded(self.table, parts, change, alone)
+            let turn = Turn { old: &set, new, runs: &runs, born: born.clone() };
+            self.publish_loaded(parts, turn, alone)
         });
-        if !matches!(published, Ok(true)) {
+        if !matches!(published, Ok(None)) {
             engine.give_back(&table.shared.store, born);
             engine.give_back_runs(&version, runs);
         }
-        Ok(published?.then_some(loaded))
+        Ok(published?.unwrap_or(Tried::Published(loaded)))
     }
 
     /// What the load brings to the indexes of the table.
@@ -116,8 +138,17 @@ impl Shared {
     }
 }
 
+/// How a try ended.
+enum Tried {
+    Published(Loaded),
+    /// Somebody wrote a key of the load meanwhile, or the table is another by now.
+    Overtaken,
+    /// Somebody holds the row lock of this hash.
+    Locked(u64),
+}
+
 /// What a load makes of a table.
-struct Change<'a> {
+struct Turn<'a> {
     old: &'a Arc<ColumnSet>,
     new: Arc<ColumnSet>,
     runs: &'a IndexRuns,
@@ -136,36 +167,34 @@ fn each_row(set: &Arc<ColumnSet>, show: &mut Show<'_>) -> Result<()> {
     Ok(())
 }
 
-impl Engine {
-    /// Makes the change. `alone`: the caller has all latches. False if a row in the deltas is in the way, or the table is another by now.
-    fn publish_loaded(
-        &self,
-        id: TableId,
-        parts: &LoadedParts,
-        change: Change<'_>,
-        alone: bool,
-    ) -> Result<bool> {
-        let Change { old, new, runs, born } = change;
+impl Shared {
+    /// Shows the load to all. `alone`: the caller has all latches. What is in the way, if something is.
+    fn publish_loaded(&self, parts: &LoadedParts, turn: Turn<'_>, alone: bool) -> Result<Option<Tried>> {
+        let Turn { old, new, runs, born } = turn;
+        let engine = &self.engine;
         let mut turnover = turnover(&[], old, &new, born)?;
-        let mut checkpoint = self.checkpoint.lock();
-        let _versions = self.version_lock.lock();
+        let mut checkpoint = engine.checkpoint.lock();
+        let _versions = engine.version_lock.lock();
         // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
-        let _latches = (!alone).then(|| self.latches.lock_all());
+        let _latches = (!alone).then(|| engine.latches.lock_all());
         // Everything sequenced before is installed, and nothing is sequenced until the load is.
-        let validation = self.pipeline.validate();
-        let mut next = (*self.versions.load_full()).clone();
-        if !runs.fit(&next, next.table(id)?) {
-            return Ok(false);
+        let validation = engine.pipeline.validate();
+        let mut next = (*engine.versions.load_full()).clone();
+        if !runs.fit(&next, next.table(self.table)?) {
+            return Ok(Some(Tried::Overtaken));
         }
-        let table = table_of(&mut next, id)?;
+        let table = table_of(&mut next, self.table)?;
         if table.shared.row_check().is_some_and(|there| parts.is_laxer_than(there)) {
             return Err(Error::Conflict(
                 "a column of the table was made to refuse NULL while rows were loaded into it".into(),
             ));
         }
         let is_old = table.columns.as_ref().is_some_and(|columns| Arc::ptr_eq(columns, old));
-        if !is_old || !table.runs.is_empty() || is_in_the_way(table, parts, old)? {
-            return Ok(false);
+        if !is_old || !table.runs.is_empty() || self.is_in_the_way(table, parts, old)? {
+            return Ok(Some(Tried::Overtaken));
+        }
+        if let Some(lock) = self.locked(parts, old)? {
+            return Ok(Some(Tried::Locked(lock)));
         }
         let at = Timestamp(validation.sequence().last.0 + 1);
         // Transactions that began before it cannot be told whether it touched what they write.
@@ -174,10 +203,47 @@ impl Engine {
         turnover.born.extend(runs.install(&mut next, at));
         // Deltas are not in the bases: the checkpoint's moment stays.
         let moment: Moment = checkpoint.moment();
-        self.publish(&mut checkpoint, moment, next, turnover)?;
+        engine.publish(&mut checkpoint, moment, next, turnover)?;
         validation.sequence().last = at;
-        self.pipeline.publisher.complete(at);
-        Ok(true)
+        engine.pipeline.publisher.complete(at);
+        Ok(None)
+    }
+
+    /// Whether a row in the deltas has a key of the load, so that it would hide the row of the load. A change finds its conflict with the next try.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if it is refused that there is such a row.
+    fn is_in_the_way(&self, table: &TableVersion, parts: &LoadedParts, old: &ColumnSet) -> Result<bool> {
+        let deltas = || std::iter::once(&table.active).chain(&table.frozen).filter(|delta| !delta.is_empty());
+        if deltas().map(|delta| delta.rows()).sum::<usize>() > LOOKED_UP_MAX {
+            return Ok(true);
+        }
+        let alone = parts.alone(old);
+        let mut finder = Finder::new(&alone);
+        for delta in deltas() {
+            if self.meets(delta, parts, &mut finder)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn meets(&self, delta: &Delta, parts: &LoadedParts, finder: &mut Finder<'_>) -> Result<bool> {
+        let mut cursor = delta.cursor();
+        let mut there = cursor.seek_first();
+        while there {
+            let newest = cursor.versions().next().expect("a row has a version");
+            if finder.find(cursor.key())?.is_some() {
+                match (newest.record.is_tombstone(), self.options.duplicates) {
+                    (false, Duplicates::Refuse) => return Err(parts.exists(cursor.key())),
+                    // It stays, and hides the row of the load, as it should.
+                    (false, Duplicates::KeepFirst) => {}
+                    (true, _) | (false, Duplicates::KeepLast) => return Ok(true),
+                }
+            }
+            there = cursor.next();
+        }
+        Ok(false)
     }
 }
 
@@ -186,41 +252,4 @@ fn table_of(version: &mut DatabaseVersion, id: TableId) -> Result<&mut TableVers
         Error::NotFound("the table was dropped or truncated while rows were loaded into it".into())
     })?;
     Ok(Arc::make_mut(table))
-}
-
-/// Whether a row in the deltas has a key of the load, so that it would hide the row of the load.
-///
-/// # Errors
-/// [`Error::Exists`] if it is refused that there is such a row.
-fn is_in_the_way(table: &TableVersion, parts: &LoadedParts, old: &ColumnSet) -> Result<bool> {
-    let deltas = || std::iter::once(&table.active).chain(&table.frozen).filter(|delta| !delta.is_empty());
-    if deltas().map(|delta| delta.rows()).sum::<usize>() > LOOKED_UP_MAX {
-        return Ok(true);
-    }
-    let alone = parts.alone(old);
-    let mut finder = Finder::new(&alone);
-    for delta in deltas() {
-        if meets(delta, parts, &mut finder)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn meets(delta: &Delta, parts: &LoadedParts, finder: &mut Finder<'_>) -> Result<bool> {
-    let mut cursor = delta.cursor();
-    let mut there = cursor.seek_first();
-    while there {
-        let newest = cursor.versions().next().expect("a row has a version");
-        if finder.find(cursor.key())?.is_some() {
-            match (newest.record.is_tombstone(), parts.duplicates()) {
-                (false, Duplicates::Refuse) => return Err(parts.exists(cursor.key())),
-                // It stays, and hides the row of the load, as it should.
-                (false, Duplicates::KeepFirst) => {}
-                (true, _) | (false, Duplicates::KeepLast) => return Ok(true),
-            }
-        }
-        there = cursor.next();
-    }
-    Ok(false)
 }

@@ -8,7 +8,7 @@
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `not_null` | making a column refuse NULL |
 //! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `relocate`, `tree_copy`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
-//! | `load`, `load_publish` | columns straight into segments |
+//! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
 //! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
@@ -23,6 +23,7 @@ mod access;
 mod advise;
 mod blobs;
 mod bulk;
+mod bulk_change;
 mod check;
 mod checkpoint;
 mod choose;
@@ -78,6 +79,7 @@ pub use crate::budget::MemoryUse;
 pub use advise::{Advice, Estimate, RecordChoice};
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
+pub use bulk_change::BulkChange;
 pub use check::CheckReport;
 pub use compact::CompactReport;
 pub use cursor::Seek;

@@ -16,7 +16,7 @@
 
 use ambo_codec::column::{BitsView, BytesView, ColumnSlice};
 use arrow_array::{
-    Array, BooleanArray, RecordBatch,
+    Array, ArrayRef, BooleanArray, RecordBatch,
     cast::AsArray,
     types::{
         ArrowDictionaryKeyType, ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type,
@@ -114,6 +114,37 @@ pub fn buffers(definition: &TableDefinition, batch: &RecordBatch, first: u64) ->
         filled.map(|()| buffer).map_err(|error| in_column(&column.name, &error))
     };
     definition.columns.iter().map(column).collect()
+}
+
+/// Some columns of a table, by their places, from a batch that has them in this order, maybe with others behind.
+///
+/// # Errors
+/// As [`buffers`].
+pub(crate) fn buffers_of(
+    definition: &TableDefinition,
+    places: &[usize],
+    batch: &RecordBatch,
+    first: u64,
+) -> Result<Vec<ColumnBuffer>> {
+    let filled = |(column, array): (&crate::Column, &ArrayRef)| {
+        let mut buffer = ColumnBuffer::new(column.kind);
+        fill(&mut buffer, array, first).map_err(|error| in_column(&column.name, &error))?;
+        Ok(buffer)
+    };
+    if batch.num_columns() < places.len() {
+        let (has, wanted) = (batch.num_columns(), places.len());
+        return Err(Error::Invalid(format!("a batch has {has} columns where {wanted} are read")));
+    }
+    places.iter().map(|place| &definition.columns[*place]).zip(batch.columns()).map(filled).collect()
+}
+
+/// The numbers of rows in the last column of a batch.
+pub(crate) fn numbers(batch: &RecordBatch, first: u64) -> Result<ColumnBuffer> {
+    let mut numbers = ColumnBuffer::new(Type::U64);
+    if let Some(array) = batch.columns().last() {
+        fill(&mut numbers, array, first)?;
+    }
+    Ok(numbers)
 }
 
 fn in_column(name: &str, error: &Error) -> Error {

@@ -9,6 +9,7 @@ mod unit;
 
 pub use export::{Batches, Stream};
 pub use import::{buffers, definition, type_of};
+pub(crate) use import::{buffers_of, numbers};
 pub use order::{Lane, Ordered};
 pub use rows::{RowBatches, RowUnits};
 pub use types::{data_type, field, schema};

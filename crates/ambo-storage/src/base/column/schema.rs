@@ -84,6 +84,21 @@ impl ColumnSchema {
         })
     }
 
+    /// The columns of the key alone, for keys without their rows.
+    pub fn key_only(&self) -> Self {
+        let count = self.key_columns();
+        Self {
+            keys: self.keys.clone(),
+            rows: RowSpec::new(Vec::new()).expect("no default that might not fit"),
+            types: self.types[..count].to_vec(),
+            places: Vec::new(),
+            dropped: Vec::new(),
+            required: (0..count).collect(),
+            raw: false,
+            unwritten: Unwritten::of(count),
+        }
+    }
+
     /// The same, and NULL is refused in these slots of the row, too.
     #[must_use]
     pub fn requiring(mut self, slots: &[usize]) -> Self {

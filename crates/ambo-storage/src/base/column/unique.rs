@@ -27,6 +27,8 @@ use crate::{Error, Result};
 pub struct LoadedParts {
     schema: Arc<ColumnSchema>,
     duplicates: Duplicates,
+    /// Whether its rows are keys of rows that go.
+    removes: bool,
     parts: Vec<Part>,
     /// What was found about parts of the set: it holds as long as they do not change.
     known: HashMap<u64, Known>,
@@ -74,7 +76,13 @@ impl LoadedParts {
         }
         let parts: Vec<_> = loaded.into_iter().map(|loaded| loaded.part).collect();
         let parts = parts.into_iter().filter(|part| part.live_rows() > 0).collect();
-        Ok((Self { schema, duplicates, parts, known: HashMap::new() }, left_out))
+        Ok((Self { schema, duplicates, removes: false, parts, known: HashMap::new() }, left_out))
+    }
+
+    /// The same as keys: rows of a set that have them go, and nothing comes.
+    #[must_use]
+    pub fn as_removed(self) -> Self {
+        Self { removes: true, ..self }
     }
 
     /// Whether there is no row.
@@ -91,11 +99,6 @@ impl LoadedParts {
     /// Whether its rows may have NULL where a schema refuses it.
     pub fn is_laxer_than(&self, schema: &ColumnSchema) -> bool {
         self.schema.is_laxer_than(schema)
-    }
-
-    /// What is done about rows of the same key.
-    pub fn duplicates(&self) -> Duplicates {
-        self.duplicates
     }
 
     /// That a key of the load is in the table already.
@@ -153,7 +156,7 @@ impl LoadedParts {
         Ok(known)
     }
 
-    /// The set with these rows. REQUIRES: it was compared.
+    /// The set with these rows, or without those of these keys. REQUIRES: it was compared.
     pub fn join(&self, set: &ColumnSet) -> Joined {
         let mut runs = set.runs().to_vec();
         let mut parts = self.parts.clone();
@@ -173,7 +176,7 @@ impl LoadedParts {
         }
         runs.iter_mut().for_each(|run| run.parts.retain(|part| part.live_rows() > 0));
         runs.retain(|run| !run.parts.is_empty());
-        parts.retain(|part| part.live_rows() > 0);
+        parts.retain(|part| part.live_rows() > 0 && !self.removes);
         let rows = parts.iter().map(|part| u64::from(part.live_rows())).sum();
         runs.extend(arrange(parts));
         let set = ColumnSet::new(set.store().clone(), set.schema().clone(), runs);

@@ -1,5 +1,6 @@
 //! Loads of column tables.
 
+mod changes;
 mod concurrent;
 mod model;
 mod rows;

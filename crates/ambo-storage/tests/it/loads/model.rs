@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc, sync::atomic::Ordering};
 use ambo_storage::{
     Error,
     catalog::TableDefinition,
-    database::{Duplicates, Engine, LoadOptions, Loaded, RowFormat, Snapshot},
+    database::{BulkChange, Duplicates, Engine, LoadOptions, Loaded, RowFormat, Snapshot},
     id::TableId,
     io::sim::{Fault, FaultKind, Op, SimDisk},
 };
@@ -52,7 +52,7 @@ impl World {
     }
 
     fn step(&mut self) {
-        match self.random.below(12) {
+        match self.random.below(15) {
             0 | 1 => self.write(),
             2 => self.engine.flush().unwrap(),
             3 => self.engine.settle().unwrap(),
@@ -62,6 +62,8 @@ impl World {
             7 => self.reopen(),
             8 => self.load(Trouble::Cancel),
             9 => self.load(Trouble::Fault),
+            10 | 11 => self.change(false),
+            12 => self.change(true),
             _ => self.load(Trouble::None),
         }
         self.look();
@@ -154,6 +156,101 @@ impl World {
                 panic!("{result:?} of a load where {:?} was expected", expected.map(|(_, loaded)| loaded))
             }
         }
+    }
+
+    /// Rows that were read are changed or deleted in bulk, while others write.
+    fn change(&mut self, fault: bool) {
+        let what = *self.random.pick(&[BulkChange::Update, BulkChange::Delete]);
+        let (since, before) = (self.engine.snapshot(), self.model.clone());
+        let share = 1 + self.random.below(4);
+        let mut chosen: Vec<(Vec<u8>, Row)> = Vec::new();
+        for (key, record) in &before {
+            if self.random.one_in(share) {
+                let mut row = self.format.decode(key, record).unwrap();
+                let fresh = rows::row(&self.definition, &mut self.random);
+                for column in 0..row.len() {
+                    if what == BulkChange::Update && !self.definition.key.contains(&column) {
+                        row[column] = fresh[column].clone();
+                    }
+                }
+                chosen.push((key.clone(), row));
+            }
+        }
+        let mut others = false;
+        for _ in 0..self.random.below(4) {
+            match self.random.below(8) {
+                0 => self.load(Trouble::None),
+                1 | 2 => self.write(),
+                3 | 4 => self.engine.flush().unwrap(),
+                5 => self.engine.settle().unwrap(),
+                _ => continue,
+            }
+            others = true;
+        }
+        if fault {
+            let op = *self.random.pick(&[Op::Create, Op::Write, Op::Sync, Op::Read]);
+            let after = self.random.below(6);
+            self.disk.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: true });
+        }
+        let result = self.run_change(what, since, &chosen);
+        self.disk.clear_faults();
+        let mut after = self.model.clone();
+        for (key, row) in &chosen {
+            match what {
+                BulkChange::Update => after.insert(key.clone(), rows::stored(&self.format, row).1),
+                BulkChange::Delete => after.remove(key),
+            };
+        }
+        match result {
+            Ok(changed) => {
+                // Rows that others left alone are as they were read.
+                assert!(chosen.iter().all(|(key, _)| self.model.get(key) == before.get(key)), "lost update");
+                assert_eq!(changed, chosen.len() as u64);
+                self.model = after;
+            }
+            Err(Error::Conflict(_)) if others => {}
+            Err(Error::Poisoned(_) | Error::Io { .. }) if fault => {
+                self.reopen();
+                let found: Model =
+                    rows_of(&self.engine.snapshot(), self.table).unwrap().into_iter().collect();
+                assert!(found == after || found == self.model, "a part of a change");
+                self.model = found;
+            }
+            Err(error) => panic!("{what:?}: {error}"),
+        }
+    }
+
+    fn run_change(
+        &mut self,
+        what: BulkChange,
+        since: Snapshot,
+        rows: &[(Vec<u8>, Row)],
+    ) -> Result<u64, Error> {
+        let options = LoadOptions {
+            memory_bytes: *self.random.pick(&[0, 64 << 10, 64 << 20]),
+            threads: 1 + self.random.below(2) as usize,
+            ..LoadOptions::default()
+        };
+        let change = self.engine.column_change(self.table, what, since, options)?;
+        let mut writers: Vec<_> = (0..1 + self.random.below(2)).map(|_| change.writer()).collect();
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        if self.random.one_in(2) {
+            order.reverse();
+        }
+        for rest in order.chunks(50) {
+            let writer = self.random.below(writers.len() as u64) as usize;
+            let mut columns = rows::columns(
+                &self.definition,
+                &rest.iter().map(|row| rows[*row].1.clone()).collect::<Vec<_>>(),
+            );
+            if what == BulkChange::Delete {
+                columns = self.definition.key.iter().map(|column| columns[*column].clone()).collect();
+            }
+            writers[writer].push_changed(columns, None, 1)?;
+        }
+        writers.into_iter().try_for_each(|writer| writer.finish())?;
+        let done = change.finish()?;
+        Ok(if what == BulkChange::Update { done.rows } else { done.replaced })
     }
 
     /// Sorted, the other way round, or any.
