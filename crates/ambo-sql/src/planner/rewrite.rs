@@ -89,6 +89,16 @@ impl VisitorMut for Rewriting<'_> {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        match ignored(factor) {
+            Some(error) => {
+                self.error = Some(error);
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Continue(()),
+        }
+    }
+
     fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
         self.scopes.pop();
         ControlFlow::Continue(())
@@ -109,6 +119,23 @@ impl VisitorMut for Rewriting<'_> {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// What the planner would read over in FROM, and so take all rows.
+fn ignored(factor: &TableFactor) -> Option<Error> {
+    let (what, hint) = match factor {
+        TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
+            ("TABLESAMPLE", "choose rows by chance: WHERE random() < 0.1")
+        }
+        TableFactor::Table { version: Some(_), .. } => {
+            ("a version of a table", "a transaction sees its tables at one moment: BEGIN READ ONLY")
+        }
+        TableFactor::Table { partitions, .. } if !partitions.is_empty() => {
+            ("PARTITION", "choose rows with WHERE")
+        }
+        _ => return None,
+    };
+    Some(Error::invalid(format!("not supported: {what} in FROM")).with_hint(hint))
 }
 
 /// What is wrong with a query that writes.

@@ -1,5 +1,7 @@
 //! Bounds of a block's values as bytes that compare as the values do, and what they say of a predicate.
 
+use std::sync::OnceLock;
+
 use ambo_codec::{
     KeyColumn, KeySpec, Type, Value, ValueRef,
     column::{BlockSummary, Compare, Kind, Predicate},
@@ -7,6 +9,9 @@ use ambo_codec::{
 };
 
 use super::directory::{BOUND_BYTES, Bounds};
+
+/// Greater than the number of every kind.
+const KINDS: usize = Kind::Bytes as usize + 1;
 
 /// The type whose keys bounds of a kind are.
 fn type_of(kind: Kind) -> Type {
@@ -44,8 +49,14 @@ pub(super) fn key(kind: Kind, value: ValueRef<'_>) -> Option<Vec<u8>> {
         return Some(bytes.to_vec());
     }
     let mut out = Vec::new();
-    let spec = KeySpec::new(vec![KeyColumn::new(type_of(kind))]).ok()?;
-    spec.encode(&[value], &mut out).ok().map(|()| out)
+    spec(kind).encode(&[value], &mut out).ok().map(|()| out)
+}
+
+/// How bounds of a kind are encoded.
+fn spec(kind: Kind) -> &'static KeySpec {
+    static SPECS: [OnceLock<KeySpec>; KINDS] = [const { OnceLock::new() }; KINDS];
+    let make = || KeySpec::new(vec![KeyColumn::new(type_of(kind))]).expect("one column without a default");
+    SPECS[kind as usize].get_or_init(make)
 }
 
 impl Bounds {
@@ -81,8 +92,7 @@ impl Bounds {
 
     /// The value of a bound's bytes, in the type of the kind.
     pub(super) fn decode(kind: Kind, bytes: &[u8]) -> Option<Value> {
-        let spec = KeySpec::new(vec![KeyColumn::new(type_of(kind))]).ok()?;
-        spec.decode(bytes).ok()?.pop()
+        spec(kind).decode(bytes).ok()?.pop()
     }
 
     /// Whether a value between the bounds may answer `predicate` with yes. Constants are in the type of the kind
