@@ -103,15 +103,16 @@ impl Frame {
                 other => return Err(Error::invalid(format!("not supported here: {other}"))),
             }
         }
-        tell_columns_apart(&mut exprs);
         for expr in &exprs {
             let is_aggregate = |expr: &Planned| {
                 Ok(matches!(expr, Planned::AggregateFunction(_) | Planned::WindowFunction(_)))
             };
             if expr.exists(is_aggregate)? {
-                return Err(Error::invalid(format!("{expr} is computed of several rows, not of each")));
+                let (_, name) = expr.qualified_name();
+                return Err(Error::invalid(format!("{name} is computed of several rows, not of each")));
             }
         }
+        tell_columns_apart(&mut exprs);
         let plan = LogicalPlanBuilder::from(plan).project(exprs)?.build()?;
         let plan = planner.bind(plan, params)?;
         Ok((result_schema(&plan), planner.collect(&plan)?))

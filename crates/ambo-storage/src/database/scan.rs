@@ -27,8 +27,8 @@ use crate::{
     transaction::write_set::TableWrites,
 };
 
-/// With more rows than this in the active delta a scan has them settled in the background: after each write to it the next scan has to walk
-/// over all of them.
+/// With more rows than this in the active delta a scan has them settled in the background: in layers they cost it far more than in segments
+/// (decision 0013).
 const FRESH_ROWS_MAX: usize = 16 << 10;
 /// Newer rows are kept as columns for the next scan if they take no more than this.
 const FRESH_BYTES_MAX: usize = 256 << 20;
