@@ -125,3 +125,53 @@ fn changes_by_condition_are_of_all_rows_or_none() {
         assert_eq!(at_least(0).delete().unwrap(), 0);
     });
 }
+
+/// Keeps away: many rows that are changed or deleted by conditions other than few are, or not within the limit of a transaction.
+#[test]
+fn many_rows_by_conditions() {
+    let columns = || TableDefinition::new("t").column("id", Type::I64).column("n", Type::I64);
+    let definitions = [
+        columns().primary_key(&["id"]),
+        columns(),
+        columns().sort_key(&["n"]),
+        columns().primary_key(&["id"]).sort_key(&["n"]),
+    ];
+    for definition in definitions {
+        let db = ambo::Options::new().transaction_bytes_max(1 << 20).open_in_memory().unwrap();
+        let table = db.create_table(definition.column("v", Type::I64).storage(Storage::Column)).unwrap();
+        db.create_index(&IndexDefinition::new("by_v", "t", &["v"])).unwrap();
+        let load = table.load(ambo::LoadOptions::default()).unwrap();
+        let mut writer = load.writer();
+        let mut buffers = vec![ambo::ColumnBuffer::new(Type::I64); 3];
+        for id in 0..100_000i64 {
+            for (buffer, value) in buffers.iter_mut().zip([id, id % 10, 0]) {
+                buffer.push(value.into()).unwrap();
+            }
+        }
+        writer.push(buffers).unwrap();
+        writer.finish().unwrap();
+        load.finish().unwrap();
+        let few = || Test::Compare(Compare::Less, 5i64.into());
+        let select = |column: &str, test| table.select(&[]).unwrap().filter(column, test).unwrap();
+        let changed = select("n", few()).update(|row| {
+            row[2] = Datum::I64(7);
+            Ok(())
+        });
+        assert_eq!(changed.unwrap(), 50_000);
+        let seven = || Test::Compare(Compare::Equal, 7i64.into());
+        assert_eq!(select("v", seven()).rows().unwrap().count(), 50_000);
+        // Rows that move are changed by a transaction, which has a limit.
+        let moved = select("n", few()).update(|row| {
+            row[0] = Datum::I64(-1 - row[0].as_ref().as_i64().unwrap());
+            row[1] = Datum::I64(100 + row[1].as_ref().as_i64().unwrap());
+            Ok(())
+        });
+        if !table.definition().key.is_empty() {
+            assert!(moved.unwrap_err().to_string().contains("the limit is"));
+        }
+        assert_eq!(select("v", seven()).delete().unwrap(), 50_000);
+        assert_eq!(table.len().unwrap(), 50_000);
+        assert_eq!(select("v", seven()).rows().unwrap().count(), 0);
+        assert_eq!(db.check().unwrap().problems, Vec::<String>::new());
+    }
+}

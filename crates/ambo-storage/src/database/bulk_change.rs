@@ -109,13 +109,16 @@ impl LoadWriter {
 
     fn gather(&mut self, key: &[u8], row: &[u8]) -> Result<usize> {
         let Shared { change, schema, .. } = &*self.shared;
-        match change.as_ref().map(|change| change.what) {
-            Some(BulkChange::Update) => schema.check(key, row)?,
-            Some(BulkChange::Delete) => {}
-            None => return self.shared.invalid("a stored row is given to a load".into()),
-        }
         let gathered = self.gathered.get_or_insert_with(|| schema.buffers());
-        schema.push(key, row, gathered).map_err(|error| Error::Invalid(error.to_string()))?;
+        let pushed = match change.as_ref().map(|change| change.what) {
+            Some(BulkChange::Update) => {
+                schema.check(key, row)?;
+                schema.push(key, row, gathered)
+            }
+            Some(BulkChange::Delete) => schema.push_key(key, gathered),
+            None => return self.shared.invalid("a stored row is given to a load".into()),
+        };
+        pushed.map_err(|error| Error::Invalid(error.to_string()))?;
         Ok(gathered[0].len())
     }
 

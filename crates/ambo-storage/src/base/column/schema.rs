@@ -229,6 +229,14 @@ impl ColumnSchema {
         Ok(())
     }
 
+    /// Appends a key to the buffers of its columns.
+    pub fn push_key(&self, key: &[u8], buffers: &mut [ColumnBuffer]) -> ambo_codec::Result<()> {
+        let mut scratch = Vec::new();
+        let mut values = Vec::with_capacity(self.key_columns());
+        self.keys.decode_refs(key, &mut scratch, &mut values)?;
+        buffers.iter_mut().zip(values).try_for_each(|(buffer, value)| buffer.push(value))
+    }
+
     /// Appends a row's values of some stored columns, by their places, to their buffers.
     pub fn push_some(
         &self,
