@@ -50,3 +50,14 @@ impl<'a> Record<'a> {
 pub const KEY_BYTES_MAX: usize = 64 * 1024;
 /// The longest value, in bytes; streamed when it is long.
 pub const VALUE_BYTES_MAX: u64 = 4 << 30;
+
+/// The first 8 bytes of a key as a big-endian number, zeros where there are fewer. Where two differ, they order as the keys do.
+#[inline]
+pub(crate) fn key_head(key: &[u8]) -> u64 {
+    if let Some(head) = key.first_chunk() {
+        return u64::from_be_bytes(*head);
+    }
+    let mut head = [0; 8];
+    head[..key.len()].copy_from_slice(key);
+    u64::from_be_bytes(head)
+}

@@ -43,7 +43,7 @@ use std::sync::Arc;
 use crate::{
     Error, Result,
     id::Timestamp,
-    record::Record,
+    record::{Record, key_head},
     sync::{AtomicU64, Ordering},
 };
 
@@ -185,7 +185,7 @@ impl Delta {
             if newest.timestamp > at {
                 next = next.min(number);
             }
-            rows.push((head(self.tree.key(row)), row));
+            rows.push((key_head(self.tree.key(row)), row));
         }
         Some(Written { delta: self, rows, next })
     }
@@ -226,14 +226,6 @@ impl Delta {
         let (oldest, newest) = (self.oldest.load(Ordering::Relaxed), self.newest.load(Ordering::Relaxed));
         (oldest <= newest).then_some((Timestamp(oldest), Timestamp(newest)))
     }
-}
-
-/// The first eight bytes of a key as a number, zeros behind a shorter one: it never orders keys other than their bytes do.
-fn head(key: &[u8]) -> u64 {
-    let mut head = [0; 8];
-    let len = key.len().min(8);
-    head[..len].copy_from_slice(&key[..len]);
-    u64::from_be_bytes(head)
 }
 
 /// Rows of a delta that were written since a moment. See [`Delta::written_since`].

@@ -16,7 +16,10 @@
 
 use std::cmp::Ordering as Order;
 
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::{
+    record::key_head,
+    sync::{AtomicU32, AtomicU64, Ordering},
+};
 
 use super::{
     arena::{Arena, At, AtomicAt},
@@ -28,8 +31,6 @@ use super::{
 pub(super) const FANOUT: usize = if cfg!(feature = "shuttle") { 4 } else { 64 };
 const _: () = assert!(FANOUT.is_power_of_two());
 
-/// Bytes of a key in a word.
-const WORD: usize = 8;
 /// The part of a row that a get needs for sure, if the key is short.
 const ROW_PREFETCH_BYTES: usize = 128;
 /// `skip` is raised only if it gains this many bytes: recomputing the words reads all rows.
@@ -83,15 +84,7 @@ fn common_prefix(a: &[u8], b: &[u8]) -> usize {
 
 /// The word of a key behind `skip` bytes. (A key shorter than that is met only by a read that will not pass its check.)
 fn word(key: &[u8], skip: usize) -> u64 {
-    let rest = key.get(skip..).unwrap_or_default();
-    match rest.first_chunk::<WORD>() {
-        Some(chunk) => u64::from_be_bytes(*chunk),
-        None => {
-            let mut padded = [0; WORD];
-            padded[..rest.len()].copy_from_slice(rest);
-            u64::from_be_bytes(padded)
-        }
-    }
+    key_head(key.get(skip..).unwrap_or_default())
 }
 
 impl Node {

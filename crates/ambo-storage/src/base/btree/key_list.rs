@@ -21,6 +21,7 @@ use super::{
     key_blocks::{BLOCKS, KeyBlocks},
     node::{BODY, FLAG_KEYS_64, NodeHeader, TAIL, offset, section_end, write_offset},
 };
+use crate::record::key_head;
 
 /// Suffixes of one width.
 pub(super) const FIXED: u8 = 1;
@@ -218,7 +219,7 @@ impl KeyList {
             // The slice cannot fail: `parse` left TAIL bytes after the last suffix.
             array[at..at + 8].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes)) & mask
         };
-        let target = head_of(rest);
+        let target = key_head(rest);
         let low = partition(0, self.count, |index| head(index) < target);
         if low == self.count || head(low) != target {
             return Ok((low, false));
@@ -297,18 +298,6 @@ fn sum_words<const WIDTH: usize>(array: &[u8]) -> u128 {
         (u128::from(high) << 32) + u128::from(low)
     });
     sums.sum()
-}
-
-/// The first 8 bytes as a big-endian number, zeros where there are fewer. Where two differ, they order as
-/// the byte strings do.
-#[inline]
-fn head_of(bytes: &[u8]) -> u64 {
-    if let Some(head) = bytes.first_chunk() {
-        return u64::from_be_bytes(*head);
-    }
-    let mut head = [0; 8];
-    head[..bytes.len()].copy_from_slice(bytes);
-    u64::from_be_bytes(head)
 }
 
 /// The first index in `low..high` for which `below` is false; it is true for all before and false for all

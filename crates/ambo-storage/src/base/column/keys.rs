@@ -12,7 +12,10 @@ use super::{
     buffer::{ColumnBuffer, Values},
     schema::ColumnSchema,
 };
-use crate::{Error, Result, record::KEY_BYTES_MAX};
+use crate::{
+    Error, Result,
+    record::{KEY_BYTES_MAX, key_head},
+};
 
 const WORD_BYTES: usize = size_of::<u128>();
 
@@ -122,7 +125,7 @@ impl Keys {
                 // Most comparisons end with the first eight bytes, which stand beside the row.
                 let key = |row: u32| slice(bytes, ends, row as usize);
                 let mut order: Vec<(u64, u32)> =
-                    (0..ends.len() as u32).map(|row| (head(key(row)), row)).collect();
+                    (0..ends.len() as u32).map(|row| (key_head(key(row)), row)).collect();
                 order.sort_unstable_by(|a, b| {
                     a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))).then(a.1.cmp(&b.1))
                 });
@@ -178,14 +181,6 @@ pub(super) fn shown(schema: &ColumnSchema, key: &[u8]) -> String {
 
 fn slice<'a>(bytes: &'a [u8], ends: &[usize], row: usize) -> &'a [u8] {
     &bytes[row.checked_sub(1).map_or(0, |before| ends[before])..ends[row]]
-}
-
-/// The first eight bytes as a number, zeros behind a shorter key: it never orders keys other than their bytes do.
-fn head(key: &[u8]) -> u64 {
-    let mut head = [0; 8];
-    let len = key.len().min(8);
-    head[..len].copy_from_slice(&key[..len]);
-    u64::from_be_bytes(head)
 }
 
 /// The bytes of each key if it is a number.
