@@ -1,13 +1,19 @@
 //! Any number of rows of a column table changed or deleted as one commit, with memory for few of them.
 
 use crate::{
-    BulkChange, ColumnBuffer, Error, Load, LoadOptions, LoadWriter, Result, Row, Select, Snapshot, Table,
+    BulkChange, ColumnBuffer, Load, LoadOptions, LoadWriter, Result, Row, Select, Snapshot, Storage, Table,
+    Transaction, rows::fit_row, r#where::Stored,
 };
 
-/// From so many rows on a bulk change is the faster way.
-const BULK_ROWS: usize = 32 << 10;
+/// From so many rows on a bulk change, or a load, is faster than a transaction.
+pub const BULK_ROWS: usize = 32 << 10;
 
 impl Table {
+    /// Whether rows of this table can be changed by [`Table::bulk_change`]: it is a column table without several rows of a key.
+    pub fn takes_bulk_changes(&self) -> bool {
+        self.definition().storage == Storage::Column && !self.definition().duplicates
+    }
+
     /// Begins to change or delete rows of a column table that were read in `since`, any number of them: writers are given the rows as they are
     /// to be ([`LoadWriter::push_changed`]), and [`Load::finish`] makes it one commit. Keys stay as they are. No limit of transactions
     /// applies, and no memory is needed for each row.
@@ -80,63 +86,67 @@ impl LoadWriter {
     }
 }
 
-impl Select {
-    /// Changes or deletes the rows by a bulk change, if they are many and the table takes one. Returns how many; none if this is not the way, and nothing is
-    /// changed then.
-    pub(crate) fn change_in_bulk(
-        &self,
-        what: BulkChange,
-        change: &mut dyn FnMut(&mut Row) -> Result<()>,
-    ) -> Result<Option<u64>> {
-        let definition = self.table().definition();
-        if definition.storage != crate::Storage::Column || definition.duplicates {
-            return Ok(None);
-        }
-        loop {
-            match self.try_in_bulk(what, change) {
-                Err(Error::Conflict(_)) => {}
-                other => return other,
-            }
-        }
-    }
+/// What became of the rows that a statement of its own is to change.
+pub(crate) enum FewOrBulk {
+    /// Nothing yet: these are all.
+    Few(Vec<Stored>),
+    /// So many were changed in bulk.
+    Done(u64),
+    /// Nothing: they are many, and a bulk change cannot give them the other keys that they are to have.
+    Moves,
+}
 
-    fn try_in_bulk(
+impl Select {
+    /// Changes or deletes the rows by a bulk change, if they are many and the table takes one, as they are in `tx`, which has written nothing.
+    pub(crate) fn few_or_bulk(
         &self,
+        tx: &Transaction,
         what: BulkChange,
         change: &mut dyn FnMut(&mut Row) -> Result<()>,
-    ) -> Result<Option<u64>> {
+    ) -> Result<FewOrBulk> {
         let table = self.table();
-        let since = self.table().database().snapshot();
+        let since = tx.view();
         let plan = self.plan_in(since.inner().catalog())?;
         let mut found = since.inner().find_rows(table.id(), &plan.filters)?;
+        let few = if table.takes_bulk_changes() { BULK_ROWS } else { usize::MAX };
         let mut first = Vec::new();
-        while first.len() < BULK_ROWS {
+        while first.len() < few {
             match found.next_row()? {
                 Some(row) => first.push(row),
-                None => return Ok(None),
+                None => return Ok(FewOrBulk::Few(first)),
             }
         }
         let load = table.bulk_change(what, &since, LoadOptions::default())?;
         let mut writer = load.writer();
-        let mut first = first.into_iter();
-        let format = table.format();
-        while let Some((key, stored)) = first.next().map_or_else(|| found.next_row(), |row| Ok(Some(row)))? {
+        let rows = first.into_iter().map(Ok).chain(std::iter::from_fn(|| found.next_row().transpose()));
+        for stored in rows {
+            let (key, stored) = stored?;
             if what == BulkChange::Delete {
                 writer.inner_mut().push_row(&key, &[])?;
                 continue;
             }
-            let mut row = format.decode(&key, &stored)?;
-            change(&mut row)?;
-            let number = format.number_of(&key).filter(|_| format.ends_in_number()).unwrap_or(0);
-            if table.stored_key(&row, number)? != key {
-                // Rows that move are changed by a transaction.
-                return Ok(None);
-            }
-            let row = crate::rows::fit_row(table, &row)?;
-            writer.inner_mut().push_row(&key, &format.encode_row_over(&row, &stored)?)?;
+            let Some(row) = changed(table, &key, &stored, change)? else { return Ok(FewOrBulk::Moves) };
+            writer.inner_mut().push_row(&key, &row)?;
         }
         writer.finish()?;
         let done = load.finish()?;
-        Ok(Some(if what == BulkChange::Delete { done.replaced } else { done.rows }))
+        Ok(FewOrBulk::Done(if what == BulkChange::Delete { done.replaced } else { done.rows }))
     }
+}
+
+/// A stored row as `change` makes it; none if it is to have another key.
+fn changed(
+    table: &Table,
+    key: &[u8],
+    stored: &[u8],
+    change: &mut dyn FnMut(&mut Row) -> Result<()>,
+) -> Result<Option<Vec<u8>>> {
+    let format = table.format();
+    let mut row = format.decode(key, stored)?;
+    change(&mut row)?;
+    let number = format.number_of(key).filter(|_| format.ends_in_number()).unwrap_or(0);
+    if table.stored_key(&row, number)? != key {
+        return Ok(None);
+    }
+    Ok(Some(format.encode_row_over(&fit_row(table, &row)?, stored)?))
 }

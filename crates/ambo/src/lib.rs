@@ -79,6 +79,7 @@ pub use ambo_storage::{
 
 pub use aggregate::{Aggregate, Expression, GroupBy, Query, col, lit};
 pub use batch::Batch;
+pub use bulk_change::BULK_ROWS;
 pub use database::{Database, SchemaStamp};
 pub use duplicates::Place;
 pub use index::{Index, IndexRows};

@@ -27,7 +27,6 @@ use crate::{ColumnBuffer, LoadOptions, Loaded, Result, Table};
 /// ```
 pub struct Load {
     load: ColumnLoad,
-    #[cfg(feature = "arrow")]
     table: Table,
 }
 
@@ -35,7 +34,6 @@ pub struct Load {
 /// first.
 pub struct LoadWriter {
     writer: ambo_storage::database::LoadWriter,
-    #[cfg(feature = "arrow")]
     table: Table,
 }
 
@@ -67,21 +65,12 @@ impl Table {
 
 impl Load {
     pub(crate) fn new(table: &Table, load: ColumnLoad) -> Self {
-        let _ = table;
-        Self {
-            load,
-            #[cfg(feature = "arrow")]
-            table: table.clone(),
-        }
+        Self { load, table: table.clone() }
     }
 
     /// A writer, for one thread. Each is to be finished before the load is.
     pub fn writer(&self) -> LoadWriter {
-        LoadWriter {
-            writer: self.load.writer(),
-            #[cfg(feature = "arrow")]
-            table: self.table.clone(),
-        }
+        LoadWriter { writer: self.load.writer(), table: self.table.clone() }
     }
 
     /// Rows that writers have taken so far, for whoever watches.
@@ -128,8 +117,8 @@ impl LoadWriter {
         &mut self.writer
     }
 
-    #[cfg(feature = "arrow")]
-    pub(crate) fn table(&self) -> &Table {
+    /// The table that it writes to.
+    pub fn table(&self) -> &Table {
         &self.table
     }
 

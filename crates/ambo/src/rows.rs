@@ -154,11 +154,9 @@ impl Table {
     pub(crate) fn retry<R>(&self, mut act: impl FnMut(&mut Transaction) -> Result<R>) -> Result<R> {
         loop {
             let mut tx = self.database().begin()?;
-            let result = act(&mut tx)?;
-            match tx.commit() {
+            match act(&mut tx).and_then(|result| tx.commit().map(|()| result)) {
                 Err(Error::Conflict(_)) => {}
-                Err(error) => return Err(error),
-                Ok(()) => return Ok(result),
+                done => return done,
             }
         }
     }

@@ -6,6 +6,7 @@ use ambo_storage::database::{FoundRows, Replaced, RowFormat};
 
 use crate::{
     BulkChange, Datum, Result, Row, Select, Snapshot, Table, Transaction,
+    bulk_change::FewOrBulk,
     rows::{fit_key, fit_row},
 };
 
@@ -69,19 +70,21 @@ impl Select {
     /// Changes the rows that fit the filters, all or none. Returns how many. After a conflict `change` is called again. Many rows of a column
     /// table are changed in bulk ([`Table::bulk_change`]), as long as they keep their keys.
     pub fn update(&self, mut change: impl FnMut(&mut Row) -> Result<()>) -> Result<u64> {
-        if let Some(changed) = self.change_in_bulk(BulkChange::Update, &mut change)? {
-            return Ok(changed);
-        }
-        self.table().retry(|tx| tx.update_where(self, &mut change))
+        self.table().retry(|tx| match self.few_or_bulk(tx, BulkChange::Update, &mut change)? {
+            FewOrBulk::Few(rows) => tx.update_rows(self.table(), rows, &mut change),
+            FewOrBulk::Done(updated) => Ok(updated),
+            FewOrBulk::Moves => tx.update_where(self, &mut change),
+        })
     }
 
     /// Deletes the rows that fit the filters, all or none. Returns how many. Many rows of a column table are deleted in bulk
     /// ([`Table::bulk_change`]).
     pub fn delete(&self) -> Result<u64> {
-        if let Some(deleted) = self.change_in_bulk(BulkChange::Delete, &mut |_| Ok(()))? {
-            return Ok(deleted);
-        }
-        self.table().retry(|tx| tx.delete_where(self))
+        self.table().retry(|tx| match self.few_or_bulk(tx, BulkChange::Delete, &mut |_| Ok(()))? {
+            FewOrBulk::Few(rows) => tx.delete_rows(self.table(), &rows),
+            FewOrBulk::Done(deleted) => Ok(deleted),
+            FewOrBulk::Moves => tx.delete_where(self),
+        })
     }
 }
 
@@ -95,7 +98,7 @@ impl Snapshot {
 }
 
 /// A row as it is stored: key and rest.
-type Stored = (Vec<u8>, Vec<u8>);
+pub(crate) type Stored = (Vec<u8>, Vec<u8>);
 
 impl Table {
     /// The key of a row as it is stored. `number` is that of the row, in a table without a primary key or with several rows of a key;
@@ -245,9 +248,13 @@ impl Transaction {
     /// After an error nothing of it is done.
     pub fn delete_where(&mut self, select: &Select) -> Result<u64> {
         let rows = self.stored_where(select)?;
+        self.delete_rows(select.table(), &rows)
+    }
+
+    fn delete_rows(&mut self, table: &Table, rows: &[Stored]) -> Result<u64> {
         self.all_or_none(|tx| {
-            for (key, row) in &rows {
-                tx.inner_mut().delete_over(select.table().id(), key, Replaced::Row(row))?;
+            for (key, row) in rows {
+                tx.inner_mut().delete_over(table.id(), key, Replaced::Row(row))?;
             }
             Ok(rows.len() as u64)
         })
@@ -262,8 +269,16 @@ impl Transaction {
         select: &Select,
         change: &mut dyn FnMut(&mut Row) -> Result<()>,
     ) -> Result<u64> {
-        let table = select.table();
         let rows = self.stored_where(select)?;
+        self.update_rows(select.table(), rows, change)
+    }
+
+    fn update_rows(
+        &mut self,
+        table: &Table,
+        rows: Vec<Stored>,
+        change: &mut dyn FnMut(&mut Row) -> Result<()>,
+    ) -> Result<u64> {
         self.all_or_none(|tx| {
             let mut changes = tx.change_rows(table);
             for (key, bytes) in rows {
@@ -279,11 +294,7 @@ impl Transaction {
     fn stored_where(&self, select: &Select) -> Result<Vec<Stored>> {
         let plan = select.plan_in(self.inner().catalog())?;
         let mut found = self.inner().find_rows(select.table().id(), &plan.filters)?;
-        let mut rows = Vec::new();
-        while let Some(row) = found.next_row()? {
-            rows.push(row);
-        }
-        Ok(rows)
+        std::iter::from_fn(|| found.next_row().transpose()).collect()
     }
 
     /// Takes back what `act` wrote if it fails.

@@ -101,7 +101,7 @@ fn update(db: &Database, table: &Table, key: i64, value: i64, sync: Sync) -> Res
     if updated { Ok(()) } else { Err(format!("row {key} is gone").into()) }
 }
 
-/// Deletes the rows that a predicate chooses, by statements over a million keys each; returns how many.
+/// Deletes the rows that a predicate chooses; returns how many.
 fn delete(table: &Table) -> Result<u64> {
     let half = Test::Compare(Compare::Less, Datum::I64(CHOICES as i64 / 2));
     Ok(table.select(&[])?.filter("c2", half)?.delete()?)

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ambo::{BulkChange, Duplicates, LoadOptions, Snapshot, Storage, Table};
+use ambo::{BULK_ROWS, BulkChange, Duplicates, LoadOptions, Snapshot, Table};
 use datafusion::common::ScalarValue;
 
 use super::{
@@ -19,9 +19,6 @@ use crate::{
     connection::{Work, attempts_max},
     wait::Interrupter,
 };
-
-/// From so many rows on this is the faster way.
-const BULK_ROWS: usize = 32 << 10;
 
 /// What rows are to a table.
 pub(super) enum Meaning {
@@ -62,12 +59,7 @@ impl Bulk {
     pub(super) fn is_for(table: &Table, columns: &[usize]) -> bool {
         let definition = table.definition();
         let are_given = |column| !definition.numbers_itself(column) || columns.contains(&column);
-        Self::changes(table) && (0..definition.columns.len()).all(are_given)
-    }
-
-    /// Whether rows of a table can be changed so.
-    pub(super) fn changes(table: &Table) -> bool {
-        table.definition().storage == Storage::Column && !table.definition().duplicates
+        table.takes_bulk_changes() && (0..definition.columns.len()).all(are_given)
     }
 
     /// Writes the rows. Returns how many were.

@@ -18,7 +18,7 @@ use datafusion::{
     },
 };
 
-use super::{load::Bulk, rules::Rules};
+use super::rules::Rules;
 use crate::{
     Error, Result,
     connection::Work,
@@ -103,7 +103,7 @@ impl Target {
     /// Whether a statement that sets these columns may change any number of its rows without a transaction.
     pub(super) fn is_changed_in_bulk(&self, work: &Work<'_>, set: &[usize]) -> bool {
         let moves = set.iter().any(|column| self.definition().key.contains(column));
-        work.is_auto && Bulk::changes(&self.table) && !moves
+        work.is_auto && self.table.takes_bulk_changes() && !moves
     }
 
     /// The place of a column.

@@ -92,7 +92,16 @@ impl LoadWriter {
         numbers: Option<ColumnBuffer>,
         first: u64,
     ) -> Result<()> {
-        self.push_checked(columns, numbers, first)
+        let Some(change) = &self.shared.change else {
+            return self.shared.invalid("changed rows are given to a load".into());
+        };
+        let stored = match change.what {
+            BulkChange::Update => (self.shared.check(&columns, first))
+                .and_then(|()| self.shared.check_numbers(numbers.as_ref(), columns[0].len()))
+                .and_then(|()| self.stored(columns, numbers)),
+            BulkChange::Delete => self.shared.keys(columns, numbers),
+        };
+        self.push_stored(stored)
     }
 
     /// Takes a row of a change as it is stored; of a deletion the key is enough.
@@ -108,7 +117,7 @@ impl LoadWriter {
     }
 
     fn gather(&mut self, key: &[u8], row: &[u8]) -> Result<usize> {
-        let Shared { change, schema, .. } = &*self.shared;
+        let (change, schema) = (&self.shared.change, self.shared.schema());
         let gathered = self.gathered.get_or_insert_with(|| schema.buffers());
         let pushed = match change.as_ref().map(|change| change.what) {
             Some(BulkChange::Update) => {

@@ -312,38 +312,40 @@ impl Request<'_> {
         if known.first().is_some_and(|newest| newest.is_right(source, self.at)) {
             return Ok(known);
         }
-        let layers: Vec<Arc<FreshLayer>> = known.iter().map(|kept| kept.layer.clone()).collect();
-        let layers: Vec<&FreshLayer> = layers.iter().map(|layer| &**layer).collect();
-        let newest = match source {
-            Source::Delta(delta) => self.newest_of(delta, &mut known, &layers)?,
+        let (newest, merged) = match source {
+            Source::Delta(delta) => self.newest_of(delta, &known)?,
             Source::Run(run) => {
-                known.clear();
-                let layer = Arc::new(self.make_of_run(run, &layers)?);
+                let layer = Arc::new(self.make_of_run(run, &layers(&known))?);
                 let (delta, run) = (Weak::new(), Arc::downgrade(run));
-                Kept { delta, run, at: self.at, writes: 0..0, is_whole: true, layer }
+                (Kept { delta, run, at: self.at, writes: 0..0, is_whole: true, layer }, known.len())
             }
         };
-        Ok(std::iter::once(newest).chain(known).collect())
+        Ok(std::iter::once(newest).chain(known.into_iter().skip(merged)).collect())
     }
 
-    /// The layer of what was written to a delta since its layers were made, and of the newest of these, which go from `known`.
-    fn newest_of(&self, delta: &Arc<Delta>, known: &mut Vec<Kept>, layers: &[&FreshLayer]) -> Result<Kept> {
+    /// The layer of what was written to a delta since its layers were made, and of how many of these, the newest first.
+    fn newest_of(&self, delta: &Arc<Delta>, known: &[Kept]) -> Result<(Kept, usize)> {
         let mut first = known.first().map_or(0, |newest| newest.writes.end);
         let last = delta.versions_inserted();
-        while let Some(newest) = known.first()
+        let mut merged = 0;
+        while let Some(newest) = known.get(merged)
             && newest.writes.len() < GROWTH * last.saturating_sub(first)
         {
             first = newest.writes.start;
-            known.remove(0);
+            merged += 1;
         }
-        let since = known.first().map(|older| older.at);
+        let since = known.get(merged).map(|older| older.at);
         let written = delta.written_since(first, self.at);
         let end = written.as_ref().map_or(last, Written::next);
         let written = written.filter(|written| SORTING * written.writes() < delta.rows());
-        let layer = Arc::new(self.make_of_delta(delta, since, written, layers)?);
+        let layer = Arc::new(self.make_of_delta(delta, since, written, &layers(known))?);
         let (delta, run) = (Arc::downgrade(delta), Weak::new());
-        Ok(Kept { delta, run, at: self.at, writes: first..end, is_whole: true, layer })
+        Ok((Kept { delta, run, at: self.at, writes: first..end, is_whole: true, layer }, merged))
     }
+}
+
+fn layers(kept: &[Kept]) -> Vec<&FreshLayer> {
+    kept.iter().map(|kept| &*kept.layer).collect()
 }
 
 /// What is in either.

@@ -14,11 +14,7 @@ use std::sync::{
 use ambo_codec::{Value, ValueRef};
 use parking_lot::Mutex;
 
-use super::{
-    bulk_change::{BulkChange, Change},
-    engine::Engine,
-    version::TableShared,
-};
+use super::{bulk_change::Change, engine::Engine, version::TableShared};
 use crate::{
     Error, Result,
     base::column::{
@@ -73,7 +69,7 @@ pub(super) struct Shared {
     of_table: Arc<TableShared>,
     pub(super) definition: Arc<TableDefinition>,
     /// The stored columns that are brought: all of the table, or those of its key.
-    pub(super) schema: Arc<ColumnSchema>,
+    schema: Arc<ColumnSchema>,
     chunks: Arc<ChunkOptions>,
     /// The memory of one writer.
     budget: Arc<AtomicU64>,
@@ -237,7 +233,7 @@ impl Shared {
     }
 
     /// That the columns are rows of the table, whose first has the number `first` in messages.
-    fn check(&self, columns: &[ColumnBuffer], first: u64) -> Result<()> {
+    pub(super) fn check(&self, columns: &[ColumnBuffer], first: u64) -> Result<()> {
         let expected = self.definition.columns.len();
         if columns.len() != expected {
             return self.invalid(format!("it has {expected} columns, and {} were given", columns.len()));
@@ -301,23 +297,7 @@ impl LoadWriter {
         if self.shared.change.is_some() {
             return self.shared.invalid("new rows are given to a change of rows".into());
         }
-        self.push_checked(columns, None, first)
-    }
-
-    /// `numbers` are those of the rows; without, rows that need one are given the next.
-    pub(super) fn push_checked(
-        &mut self,
-        columns: Vec<ColumnBuffer>,
-        numbers: Option<ColumnBuffer>,
-        first: u64,
-    ) -> Result<()> {
-        let stored = match self.shared.change.as_ref().map(|change| change.what) {
-            None => self.shared.check(&columns, first).and_then(|()| self.stored(columns, None)),
-            Some(BulkChange::Update) => (self.shared.check(&columns, first))
-                .and_then(|()| self.shared.check_numbers(numbers.as_ref(), columns[0].len()))
-                .and_then(|()| self.stored(columns, numbers)),
-            Some(BulkChange::Delete) => self.shared.keys(columns, numbers),
-        };
+        let stored = self.shared.check(&columns, first).and_then(|()| self.stored(columns, None));
         self.push_stored(stored)
     }
 
@@ -350,8 +330,8 @@ impl LoadWriter {
         Ok(())
     }
 
-    /// The stored columns, in their order.
-    fn stored(
+    /// The stored columns, in their order. `numbers` are those of the rows; without, rows that need one are given the next.
+    pub(super) fn stored(
         &mut self,
         columns: Vec<ColumnBuffer>,
         numbers: Option<ColumnBuffer>,
