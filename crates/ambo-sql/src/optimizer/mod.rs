@@ -8,7 +8,7 @@
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
 //! | `rounding` | `round(x, 1) < x` fails, for the types differ |
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
-//! | `outer_side` | what is constant on one side of an outer join is taken for constant behind it |
+//! | `constants` | what is constant on one side of an outer join, or in a part of UNION ALL, is taken for constant behind it |
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
 //! | `filter_projection` | projections that go below a filter take one column for another |
 //! | `unique_names` | filters find another column of their name |
@@ -19,6 +19,7 @@
 //! right can go.
 
 mod barrier;
+mod constants;
 mod cooperative;
 mod dependencies;
 mod expressions;
@@ -26,7 +27,6 @@ mod filter_projection;
 mod in_lists;
 mod lossy_casts;
 mod null_equality;
-mod outer_side;
 mod rounding;
 mod subquery;
 mod unique_names;
@@ -42,13 +42,13 @@ use datafusion::{
 use crate::{joins::JoinOrder, table::AggregateInStorage};
 
 use barrier::Barriers;
+use constants::PartialConstants;
 use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use filter_projection::WithWholeFilters;
 use in_lists::IN_LISTS;
 use lossy_casts::LOSSY_CASTS;
 use null_equality::WithoutNullKeys;
-use outer_side::OuterSides;
 use rounding::ROUNDED_PLACES;
 use subquery::Subqueries;
 use unique_names::WithUniqueNames;
@@ -89,7 +89,7 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
 
 /// The planner's physical rules, those that push filters down among them only where that is safe, and rules of ours around them.
 pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
-    let mut rules: Vec<PhysicalRule> = vec![Arc::new(OuterSides)];
+    let mut rules: Vec<PhysicalRule> = vec![Arc::new(PartialConstants)];
     for rule in PhysicalOptimizer::new().rules {
         match rule.name() {
             "FilterPushdown" | "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
