@@ -281,6 +281,9 @@ fn what_cannot_be_is_refused() {
     let error = delete.writer().push_changed(whole(), None, 1).unwrap_err();
     assert!(error.to_string().contains("none of this table"), "{error}");
     assert!(delete.finish().is_err());
+    let load = world.engine.column_load(world.table, Default::default()).unwrap();
+    let error = load.writer().push_changed(whole(), None, 1).unwrap_err();
+    assert!(error.to_string().contains("are given to a load"), "{error}");
     let update = change(BulkChange::Update).unwrap();
     let mut numbers = ColumnBuffer::new(Type::U64);
     numbers.push(7u64.into()).unwrap();
