@@ -23,7 +23,7 @@
 //! # Ok::<(), ambo_codec::Error>(())
 //! ```
 
-// `unsafe` is for SIMD leaves only, which allow it one by one.
+// `unsafe` is for SIMD and other leaves only, which allow it one by one.
 #![deny(unsafe_code)]
 
 pub mod bitmap;
@@ -32,6 +32,7 @@ pub mod column;
 mod error;
 pub mod integer;
 mod key;
+mod prefetch;
 pub mod record;
 mod row;
 mod types;
@@ -41,6 +42,7 @@ pub mod varint;
 pub use error::{Error, Result};
 pub use integer::Damaged;
 pub use key::{KeyColumn, KeyRange, KeySpec, Order, successor};
+pub use prefetch::prefetch;
 pub use row::{Fields, Projection, RowColumn, RowSpec};
 pub use types::Type;
 pub use value::{Value, ValueRef};

@@ -26,6 +26,7 @@ fn read<E: Element + PartialOrd>(block: &Block<'_>, constant: ValueRef<'_>) {
     block.gather(&positions, &mut picked).expect("of its kind");
     for (&position, picked) in positions.iter().zip(&picked) {
         let row = position as usize;
+        block.prefetch(row);
         let one = block.get_as::<E>(row).expect("of its kind");
         // NaNs differ from themselves.
         let same = |a: E, b: E| a == b || a.partial_cmp(&a).is_none();

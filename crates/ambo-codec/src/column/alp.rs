@@ -249,6 +249,11 @@ impl<'a, N: Native<Code: Point>> Alp<'a, N> {
         self.exponents.value(i64::from_code(self.integers.get(index)))
     }
 
+    /// The integers that stand for the values.
+    pub(crate) fn integers(&self) -> &Frames<'a, u64> {
+        &self.integers
+    }
+
     /// Writes the values of `range` to `out`, of the same length.
     pub(crate) fn decode(&self, range: Range<usize>, out: &mut [N]) {
         let exceptions = self.first_exception(range.start)..self.first_exception(range.end);

@@ -53,7 +53,7 @@ use super::{
     Code, VECTOR,
     simd::{self, Kernel, Level},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, prefetch::prefetch_byte};
 
 /// The bytes of a row.
 pub(crate) const ROW: usize = 128;
@@ -265,10 +265,7 @@ pub(crate) fn get_in_vector(packed: &[u8], width: u32, index: usize) -> u64 {
         return 0;
     }
     let lane = lane_bits(width);
-    let bytes = lane as usize / 8;
-    let bit = (index / lanes(width)) as u32 * width;
-    let shift = bit % lane;
-    let at = (bit / lane) as usize * ROW + index % lanes(width) * bytes;
+    let (at, shift) = place_in_vector(width, index);
     let word = |at: usize| match lane {
         8 => u64::from(packed[at]),
         16 => u16::read(&packed[at..]).widen(),
@@ -278,6 +275,27 @@ pub(crate) fn get_in_vector(packed: &[u8], width: u32, index: usize) -> u64 {
     let low = word(at) >> shift;
     let high = if shift + width > lane { word(at + ROW) << (lane - shift) } else { 0 };
     (low | high) & low_bits(width)
+}
+
+/// Where the word is in which code `index` of a vector begins, and at which bit of it.
+#[inline]
+fn place_in_vector(width: u32, index: usize) -> (usize, u32) {
+    let (lane, lanes) = (lane_bits(width), lanes(width));
+    let bit = (index / lanes) as u32 * width;
+    ((bit / lane) as usize * ROW + index % lanes * (lane as usize / 8), bit % lane)
+}
+
+/// Asks for the memory that [`get_in_vector`] reads.
+#[inline]
+pub(crate) fn prefetch_in_vector(packed: &[u8], width: u32, index: usize) {
+    if width == 0 {
+        return;
+    }
+    let (at, shift) = place_in_vector(width, index);
+    prefetch_byte(packed, at);
+    if shift + width > lane_bits(width) {
+        prefetch_byte(packed, at + ROW);
+    }
 }
 
 /// Packed codes of one width.
@@ -323,6 +341,14 @@ impl<'a> Packed<'a> {
     pub fn get(&self, index: usize) -> u64 {
         assert!(index < self.count, "no such code");
         get_in_vector(self.vector(index / VECTOR), self.width, index % VECTOR)
+    }
+
+    /// Asks for the memory of code `index`, if there is one.
+    #[inline]
+    pub fn prefetch(&self, index: usize) {
+        if index < self.count {
+            prefetch_in_vector(self.vector(index / VECTOR), self.width, index % VECTOR);
+        }
     }
 
     /// The bytes of vector `index`, and of those behind it.

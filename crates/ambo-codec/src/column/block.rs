@@ -238,6 +238,16 @@ impl<'a> Block<'a> {
         ))
     }
 
+    /// Asks for the memory of row `index`'s value, as far as it is known without waiting for other memory. For who reads rows of several
+    /// blocks: ask in all of them first, and then read.
+    pub fn prefetch(&self, index: usize) {
+        with_numbers!(self, numbers: N => numbers.prefetch(index);
+            Body::I128(wide) => wide.prefetch(index),
+            Body::Bytes(text) => text.prefetch(index),
+            Body::Nothing | Body::Bool(_) => {}
+        )
+    }
+
     /// As [`Block::get`], typed. An error when `E` is of another kind.
     #[inline]
     pub fn get_as<E: Element>(&self, index: usize) -> Result<Option<E>> {

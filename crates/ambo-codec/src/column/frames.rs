@@ -28,9 +28,8 @@ use crate::{Error, Result};
 /// Codes under frames of reference.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frames<'a, C> {
-    widths: &'a [u8],
-    bases: &'a [u8],
-    packed: &'a [u8],
+    /// Widths, bases and differences: one slice, for blocks that are read for one value are moved as much as they are read.
+    bytes: &'a [u8],
     count: usize,
     code: PhantomData<C>,
 }
@@ -80,8 +79,7 @@ impl<'a, C: Code + Point> Frames<'a, C> {
     pub(crate) fn parse(bytes: &mut &'a [u8], count: usize) -> Result<Self> {
         let cut = Error::malformed(0, "frames of reference are cut off");
         let vectors = count.div_ceil(VECTOR);
-        let (widths, rest) = bytes.split_at_checked(vectors).ok_or(cut.clone())?;
-        let (bases, rest) = rest.split_at_checked(vectors * C::SIZE).ok_or(cut.clone())?;
+        let widths = bytes.get(..vectors).ok_or(cut.clone())?;
         if widths.iter().any(|&width| u32::from(width) > C::BITS) {
             return Err(Error::malformed(0, "differences wider than their codes"));
         }
@@ -91,9 +89,9 @@ impl<'a, C: Code + Point> Frames<'a, C> {
             }
             None => 0,
         };
-        let (packed, rest) = rest.split_at_checked(len).ok_or(cut)?;
+        let (whole, rest) = bytes.split_at_checked(vectors * (1 + C::SIZE) + len).ok_or(cut)?;
         *bytes = rest;
-        Ok(Self { widths, bases, packed, count, code: PhantomData })
+        Ok(Self { bytes: whole, count, code: PhantomData })
     }
 
     #[inline]
@@ -101,17 +99,28 @@ impl<'a, C: Code + Point> Frames<'a, C> {
         self.count
     }
 
+    #[inline(always)]
+    fn vectors(&self) -> usize {
+        self.count.div_ceil(VECTOR)
+    }
+
+    #[inline(always)]
+    fn base(&self, index: usize) -> C {
+        C::read(&self.bytes[self.vectors() + index * C::SIZE..])
+    }
+
     /// The base, the width and the bytes of vector `index`.
     #[inline(always)]
     pub(crate) fn frame(&self, index: usize) -> (C, u32, &'a [u8]) {
-        let start = start_of(self.widths, index);
-        (C::read(&self.bases[index * C::SIZE..]), self.widths[index].into(), &self.packed[start..])
+        let vectors = self.vectors();
+        let start = vectors * (1 + C::SIZE) + start_of(self.bytes, index);
+        (self.base(index), self.bytes[..vectors][index].into(), &self.bytes[start..])
     }
 
     /// The code of vector `index`, if all of them are equal.
     #[inline]
     pub(crate) fn constant(&self, index: usize) -> Option<C> {
-        (self.widths[index] == 0).then(|| C::read(&self.bases[index * C::SIZE..]))
+        (self.bytes[..self.vectors()][index] == 0).then(|| self.base(index))
     }
 
     /// Code `index`. Panics when there is none.
@@ -120,6 +129,15 @@ impl<'a, C: Code + Point> Frames<'a, C> {
         assert!(index < self.count);
         let (base, width, packed) = self.frame(index / VECTOR);
         base.add(C::truncate(bits::get_in_vector(packed, width, index % VECTOR)))
+    }
+
+    /// Asks for the memory of code `index`, if there is one.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: usize) {
+        if index < self.count {
+            let (_, width, packed) = self.frame(index / VECTOR);
+            bits::prefetch_in_vector(packed, width, index % VECTOR);
+        }
     }
 
     /// Writes `map(code)` for the codes of `range` to `out`, of the same length.

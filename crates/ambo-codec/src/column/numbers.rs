@@ -28,7 +28,7 @@ use super::{
     section::take,
     simd::{self, Kernel, Level},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, prefetch::prefetch_byte};
 
 /// Values of one encoding.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +111,18 @@ impl<'a, N: Native<Code: Point>> Numbers<'a, N> {
             Self::Dictionary(dictionary) => dictionary.get(index),
             Self::Raw(bytes) => N::read(&bytes[index * N::Code::SIZE..]),
             Self::Alp(alp) => alp.get(index),
+        }
+    }
+
+    /// Asks for the memory of value `index`, as far as it is known without reading other memory.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: usize) {
+        match self {
+            Self::Frames(frames) => frames.prefetch(index),
+            Self::Dictionary(dictionary) => dictionary.numbers().prefetch(index),
+            Self::Raw(bytes) => prefetch_byte(bytes, index * N::Code::SIZE),
+            Self::Alp(alp) => alp.integers().prefetch(index),
+            Self::Constant(..) | Self::Deltas(_) | Self::Runs(_) => {}
         }
     }
 

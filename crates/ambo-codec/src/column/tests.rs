@@ -151,6 +151,7 @@ fn check<E: Element>(
         (0..rows).map(|index| if is_valid(index) { value_of(values[index]) } else { Value::Null }).collect();
     let stride = (rows / 500).max(1);
     for index in (0..rows).step_by(stride) {
+        block.prefetch(index);
         assert_eq!(block.get(index).unwrap(), expected[index], "row {index} of {:?}", summary.encoding);
         let typed = block.get_as::<E>(index).unwrap();
         assert!(typed.map_or(!is_valid(index), |typed| same(typed, values[index])));
@@ -540,6 +541,7 @@ fn check_strings(view: BytesView<'_>, valid: Option<&[bool]>, table: Option<&tex
         .map(|row| if is_valid(row) { Value::Binary(view.get(row).to_vec()) } else { Value::Null })
         .collect();
     for row in (0..rows).step_by(rows / 100 + 1) {
+        block.prefetch(row);
         assert_eq!(block.get(row).unwrap(), expected[row]);
     }
     if let Some(text) = block.text() {

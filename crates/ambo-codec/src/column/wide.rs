@@ -14,7 +14,7 @@ use super::{
     ranges::Ranges,
     section::take,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, prefetch::prefetch_byte};
 
 /// Values of 128 bits.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,14 @@ impl<'a> Wide<'a> {
         match self {
             Self::Offset(low, numbers) => low.wrapping_add(numbers.get(index).into()),
             Self::Raw(values) => i128::from_le_bytes(values[index]),
+        }
+    }
+
+    /// As [`Numbers::prefetch`].
+    pub(crate) fn prefetch(&self, index: usize) {
+        match self {
+            Self::Offset(_, numbers) => numbers.prefetch(index),
+            Self::Raw(values) => prefetch_byte(values.as_flattened(), index * 16),
         }
     }
 

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use crate::prefetch::prefetch_byte;
+
 /// The number of bits that `value` needs.
 pub(super) fn width_of(value: u32) -> u8 {
     (32 - value.leading_zeros()) as u8
@@ -62,6 +64,12 @@ impl<'a> Packed<'a> {
     pub(super) fn get(&self, index: usize) -> u32 {
         assert!(index < self.len, "value {index} of {}", self.len);
         self.at(index)
+    }
+
+    /// Asks for the memory of value `index`.
+    #[inline]
+    pub(super) fn prefetch(&self, index: usize) {
+        prefetch_byte(self.bytes, index * usize::from(self.width) / 8);
     }
 
     /// Value `index`, or noise beyond the end.

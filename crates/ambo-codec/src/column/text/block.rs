@@ -47,7 +47,8 @@ pub(super) enum Body<'a> {
     Fsst(Fsst<'a>),
     Front(Front<'a>),
     Positional(Positional<'a>),
-    Compressed(Compressed<'a>),
+    /// It is rare, and twice as large as the others.
+    Compressed(Box<Compressed<'a>>),
 }
 
 /// Byte strings, encoded. Made by [`TextBlock::parse`], which checks the parts' sizes; what is wrong inside them is
@@ -114,7 +115,9 @@ impl<'a> TextBlock<'a> {
                 nested(bytes, rows, Place::Suffixes)
             })?),
             TextEncoding::Positional => Body::Positional(Positional::parse(&mut reader, rows, decoded)?),
-            TextEncoding::Compressed => Body::Compressed(Compressed::parse(&mut reader, rows, decoded)?),
+            TextEncoding::Compressed => {
+                Body::Compressed(Box::new(Compressed::parse(&mut reader, rows, decoded)?))
+            }
         };
         reader.end()?;
         Ok(Self { rows, decoded, encoding, body })
@@ -252,6 +255,16 @@ impl<'a> TextBlock<'a> {
             data.truncate(before);
         }
         result
+    }
+
+    /// Asks for the memory in which it stands where string `row` is.
+    pub(crate) fn prefetch(&self, row: usize) {
+        match &self.body {
+            Body::Dictionary(dictionary) => dictionary.prefetch(row),
+            Body::Raw(bounds, _) => bounds.prefetch(row),
+            Body::Fsst(fsst) => fsst.prefetch(row),
+            Body::Constant(_) | Body::Front(_) | Body::Positional(_) | Body::Compressed(_) => {}
+        }
     }
 
     fn append(&self, row: usize, data: &mut Vec<u8>) -> Result<()> {

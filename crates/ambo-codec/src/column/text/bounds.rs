@@ -124,6 +124,15 @@ impl<'a> Bounds<'a> {
         self.inside(index * self.shortest + base + excess)
     }
 
+    /// Asks for the memory that [`Bounds::start`] reads.
+    pub(super) fn prefetch(&self, index: usize) {
+        if let Some(lengths) = self.lengths {
+            let group = index / GROUP;
+            lengths.prefetch(group * GROUP);
+            self.bases.prefetch(group.saturating_sub(1));
+        }
+    }
+
     #[inline]
     fn inside(&self, at: usize) -> Result<usize> {
         if at > self.total {

@@ -114,6 +114,11 @@ impl<'a> Dictionary<'a> {
         self.lowest.wrapping_add(self.codes.get(row) as u32)
     }
 
+    /// Asks for the memory of a row's code.
+    pub(super) fn prefetch(&self, row: usize) {
+        self.codes.prefetch(row);
+    }
+
     /// Puts the codes of `rows` into `codes`, in place of what was there.
     pub(super) fn codes(&self, rows: Range<usize>, codes: &mut Vec<u32>) {
         codes.clear();

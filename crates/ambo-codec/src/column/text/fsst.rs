@@ -55,6 +55,11 @@ impl<'a> Fsst<'a> {
         Ok(Self { symbols, bounds, codes })
     }
 
+    /// Asks for the memory in which it stands where a string's codes are.
+    pub(super) fn prefetch(&self, row: usize) {
+        self.bounds.prefetch(row);
+    }
+
     pub(super) fn symbols(&self) -> &Symbols {
         &self.symbols
     }

@@ -12,12 +12,14 @@
 
 use std::{
     collections::VecDeque,
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use ambo_codec::prefetch;
 use parking_lot::Mutex;
 
 use crate::{
@@ -87,6 +89,18 @@ impl Slots {
         let slots: Box<[Mutex<Slot>]> = (0..blocks).map(|_| Mutex::default()).collect();
         let charge = memory.charge_slots(size_of_val(&*slots));
         Arc::new(Self { segment, slots, _charge: charge })
+    }
+
+    /// Asks for the memory of the slots of some blocks.
+    pub(super) fn prefetch(&self, blocks: Range<u32>) {
+        self.slots[blocks.start as usize..blocks.end as usize].iter().for_each(|slot| prefetch(slot));
+    }
+
+    /// Asks for the memory at the beginning of a block, if it is kept.
+    pub(super) fn prefetch_block(&self, block: u32) {
+        if let Some(bytes) = &self.slots[block as usize].lock().bytes {
+            prefetch(bytes.as_ptr());
+        }
     }
 
     /// Whether a block is kept.

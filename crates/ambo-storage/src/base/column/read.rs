@@ -2,8 +2,13 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::{buffer::ColumnBuffer, schema::ColumnSchema, segment::Segment};
 use crate::{Error, Result, page::Access};
+
+/// The blocks of a row of so many columns are held without allocation.
+const COLUMNS: usize = 16;
 
 impl Segment {
     /// The group of a row, and its place there.
@@ -33,6 +38,42 @@ impl Segment {
             buffer
                 .append_block(&block, rows.clone())
                 .map_err(|error| self.damaged(self.entry(column, group).offset, error))?;
+        }
+        Ok(())
+    }
+
+    /// Appends a row of a group, of as many stored columns of a schema as there are buffers, from column `first` on.
+    ///
+    /// Its values lie apart, and each is a wait for memory: for the block, and then for the place in it. So all columns ask for the one
+    /// before any goes on to the next.
+    pub(super) fn read_row_into(
+        &self,
+        schema: &ColumnSchema,
+        buffers: &mut [ColumnBuffer],
+        first: usize,
+        group: usize,
+        row: usize,
+    ) -> Result<()> {
+        let columns = first..first + buffers.len();
+        self.prefetch_blocks(first.min(self.columns())..columns.end.min(self.columns()), group);
+        let is_stored = |column: usize| self.has(column) && !schema.is_dropped(column);
+        let read = |column| is_stored(column).then(|| self.block(column, group, Access::Point)).transpose();
+        let bytes = columns.clone().map(read).collect::<Result<SmallVec<[_; COLUMNS]>>>()?;
+        // Blocks are large, and quicker found twice than moved.
+        for (column, bytes) in columns.clone().zip(&bytes) {
+            if let Some(bytes) = bytes {
+                self.parse(column, group, bytes)?.prefetch(row);
+            }
+        }
+        for ((column, buffer), bytes) in columns.zip(buffers).zip(&bytes) {
+            match bytes {
+                Some(bytes) => buffer
+                    .append_block(&self.parse(column, group, bytes)?, row..row + 1)
+                    .map_err(|error| self.damaged(self.entry(column, group).offset, error))?,
+                None => buffer
+                    .push_times(schema.missing(column), 1)
+                    .map_err(|error| Error::Invalid(error.to_string()))?,
+            }
         }
         Ok(())
     }

@@ -10,10 +10,7 @@ use super::{
     search::{Found, Probe, Window},
     segment::Segment,
 };
-use crate::{
-    Result,
-    page::{Access, BlobRef},
-};
+use crate::{Result, page::BlobRef};
 
 /// Rows of a segment that are gone.
 #[derive(Debug)]
@@ -94,7 +91,14 @@ impl Part {
     pub(super) fn key_of(&self, schema: &ColumnSchema, row: u32, out: &mut Vec<u8>) -> Result<()> {
         let mut buffers: Vec<_> = schema.buffers().into_iter().take(schema.key_columns()).collect();
         let (group, index) = self.segment.place(row);
-        self.segment.read_into(schema, &mut buffers, 0, group, index..index + 1, Access::Point)?;
+        self.segment.read_into(
+            schema,
+            &mut buffers,
+            0,
+            group,
+            index..index + 1,
+            crate::page::Access::Point,
+        )?;
         schema.key_of(&buffers, 0, out).map_err(|error| self.segment.damaged(0, error))
     }
 
@@ -107,7 +111,7 @@ impl Part {
     ) -> Result<Vec<u8>> {
         let (group, index) = self.segment.place(row);
         let first = schema.key_columns();
-        self.segment.read_into(schema, buffers, first, group, index..index + 1, Access::Point)?;
+        self.segment.read_row_into(schema, buffers, first, group, index)?;
         let mut out = Vec::new();
         schema.record_of(buffers, 0, &mut out).map_err(|error| self.segment.damaged(0, error))?;
         Ok(out)

@@ -1,8 +1,11 @@
 //! A segment: one immutable file of rows as columns.
 
-use std::sync::{
-    Arc, OnceLock, Weak,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+use std::{
+    ops::Range,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    },
 };
 
 use ambo_codec::column::{Block, Kind, envelope, text::SharedTable};
@@ -334,6 +337,11 @@ impl Segment {
         }
     }
 
+    /// How many stored columns it has.
+    pub(super) fn columns(&self) -> usize {
+        self.directory.columns.len()
+    }
+
     /// Whether it has a stored column: it lacks those that were added after it was written.
     pub(super) fn has(&self, column: usize) -> bool {
         column < self.directory.columns.len()
@@ -347,6 +355,13 @@ impl Segment {
     /// A block's bytes, to be parsed by [`Segment::parse`].
     pub fn block(&self, column: usize, group: usize, access: Access) -> Result<Arc<[u8]>> {
         self.keep_or(Kept::Block { column, group }, access, || self.load_block(column, group))
+    }
+
+    /// Asks for the memory where the blocks of a group begin, of a range of columns, as far as they are kept.
+    pub(super) fn prefetch_blocks(&self, columns: Range<usize>, group: usize) {
+        let number = |column| self.number(Kept::Block { column, group });
+        self.slots.prefetch(number(columns.start)..number(columns.end));
+        columns.for_each(|column| self.slots.prefetch_block(number(column)));
     }
 
     /// Reads a block, past the cache.
