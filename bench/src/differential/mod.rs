@@ -13,9 +13,11 @@ use std::{
     collections::BTreeMap,
     fmt::Display,
     path::{Path, PathBuf},
+    sync::mpsc,
+    time::Duration,
 };
 
-use ambo_sql::Database;
+use ambo_sql::{Connection, Database};
 use answer::{of_ambo, of_sqlite};
 use query::Generator;
 use schema::Schema;
@@ -25,10 +27,12 @@ use crate::random::Random;
 
 /// Steps of each database: mostly queries.
 const STEPS: usize = 120;
+/// A statement that takes longer has failed.
+const STATEMENT_TIME: Duration = Duration::from_secs(30);
 
 /// What the two databases were told so far, and what Ambo refused.
 struct Pair {
-    ambo: ambo_sql::Connection,
+    ambo: Connection,
     sqlite: rusqlite::Connection,
     db: Database,
     script: Vec<String>,
@@ -138,7 +142,7 @@ impl Pair {
     /// Runs a statement in both; they have to write as many rows.
     fn write(&mut self, statement: &str, tally: &mut Tally) -> Result<()> {
         self.script.push(statement.to_owned());
-        let ambo = match self.ambo.execute(statement, ()) {
+        let ambo = match self.in_time(|ambo| ambo.execute(statement, ())) {
             Ok(rows) => rows,
             Err(error) if is_refusal(&error) => {
                 tally.refuse(statement, &error);
@@ -162,7 +166,7 @@ impl Pair {
         let Some(sqlite) = of_sqlite(&self.sqlite, query).map_err(|error| self.failed(query, &error))? else {
             return Ok(());
         };
-        let ambo = match of_ambo(&mut self.ambo, query) {
+        let ambo = match self.in_time(|ambo| of_ambo(ambo, query)) {
             Ok(answer) => answer,
             Err(error) if is_refusal(&error) => {
                 tally.refuse(query, &error);
@@ -180,6 +184,21 @@ impl Pair {
             true => Ok(()),
             false => Err(self.failed(query, &format!("Ambo:\n{ambo}SQLite:\n{sqlite}"))),
         }
+    }
+
+    /// Interrupts what takes longer than any of these statements may: one that waits for itself would wait for ever.
+    fn in_time<R>(&mut self, act: impl FnOnce(&mut Connection) -> R) -> R {
+        let interrupter = self.ambo.interrupter();
+        let (done, is_done) = mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            if is_done.recv_timeout(STATEMENT_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
+                interrupter.interrupt();
+            }
+        });
+        let result = act(&mut self.ambo);
+        drop(done);
+        watch.join().expect("nothing in it panics");
+        result
     }
 
     fn failed(&self, statement: &str, error: &dyn Display) -> Box<dyn std::error::Error + Send + Sync> {

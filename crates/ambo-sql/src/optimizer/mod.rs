@@ -12,6 +12,7 @@
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
 //! | `filter_projection` | projections that go below a filter take one column for another |
 //! | `unique_names` | filters find another column of their name |
+//! | `unasked` | joins in joins wait for ever where one partition has no rows |
 //! | `zeros` | DISTINCT in aggregates and windows take 0.0 and -0.0 for two |
 //! | `cooperative` | some joins cannot be interrupted |
 //!
@@ -29,6 +30,7 @@ mod lossy_casts;
 mod null_equality;
 mod rounding;
 mod subquery;
+mod unasked;
 mod unique_names;
 mod zeros;
 
@@ -51,6 +53,7 @@ use lossy_casts::LOSSY_CASTS;
 use null_equality::WithoutNullKeys;
 use rounding::ROUNDED_PLACES;
 use subquery::Subqueries;
+use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
 use zeros::ZEROS;
 
@@ -100,6 +103,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
             _ => rules.push(rule),
         }
     }
+    rules.push(Arc::new(UnaskedPartitions));
     rules.push(Arc::new(CooperativeJoins));
     rules
 }
