@@ -1,8 +1,9 @@
 //! Which subqueries the planner joins rightly: those whose conditions with columns from outside mean the same above all operators over them,
-//! and have their columns under the same names there (not so above a query in FROM).
+//! and have their columns under the same names there (not so above a query in FROM), which are not those of the columns from outside
+//! (as in `x.k IN (SELECT x.k FROM t AS x WHERE x.k = y.b)`: taken up, both are `x.k`).
 
 use datafusion::{
-    common::{Column, DFSchema, Result},
+    common::{Column, DFSchema, Result, tree_node::TreeNode},
     logical_expr::{
         Aggregate, BinaryExpr, Distinct, Expr, JoinType, LogicalPlan, Operator, utils::split_conjunction,
     },
@@ -12,12 +13,13 @@ use super::has_query;
 
 /// As EXISTS or IN in a condition over rows of a schema.
 pub(super) fn is_filter(query: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
-    Ok(is_next_to(query, schema) && passes(query, false)?)
+    Ok(is_next_to(query, schema) && is_apart(query)? && passes(query, false)?)
 }
 
 /// With columns from outside, as a value over rows of a schema, in a condition or the list of a SELECT: an aggregate of all rows.
 pub(super) fn is_value(query: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     Ok(is_next_to(query, schema)
+        && is_apart(query)?
         && match aggregate_of(query) {
             Some(aggregate) => aggregate.group_expr.is_empty() && passes(&aggregate.input, true)?,
             None => false,
@@ -38,6 +40,29 @@ fn is_next_to(query: &LogicalPlan, schema: &DFSchema) -> bool {
     let is_here =
         |expr: &Expr| matches!(expr, Expr::OuterReferenceColumn(_, column) if schema.has_column(column));
     query.all_out_ref_exprs().iter().all(is_here)
+}
+
+/// Whether conditions with columns from outside have no column of their own that is called like one of those.
+fn is_apart(query: &LogicalPlan) -> Result<bool> {
+    let outside = query.all_out_ref_exprs();
+    let is_outside = |own: &&Column| {
+        outside.iter().any(|expr| match expr {
+            Expr::OuterReferenceColumn(_, column) => {
+                column.name == own.name && table_of(column) == table_of(own)
+            }
+            _ => false,
+        })
+    };
+    let mixes = query.exists(|node| {
+        let LogicalPlan::Filter(filter) = node else { return Ok(false) };
+        let parts = split_conjunction(&filter.predicate);
+        Ok(parts.iter().any(|part| !is_inner(part) && part.column_refs().iter().any(|own| is_outside(own))))
+    })?;
+    Ok(!mixes)
+}
+
+fn table_of(column: &Column) -> Option<&str> {
+    column.relation.as_ref().map(|table| table.table())
 }
 
 /// The aggregate whose rows a query computes values from, one by one.
