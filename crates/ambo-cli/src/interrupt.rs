@@ -8,6 +8,11 @@ use ambo_sql::Interrupter;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+/// What ends the statement that runs in a script.
+pub const OF_SCRIPT: [i32; 2] = [SIGINT, SIGTERM];
+/// What ends the statement that runs at a prompt; a polite kill ends the process.
+pub const OF_PROMPT: [i32; 1] = [SIGINT];
+
 static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// From here on Ctrl-C (and a polite kill) raises the flag; a second one while the flag is up ends the process at once.
@@ -15,7 +20,7 @@ static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 pub fn watch() {
     let flag = FLAG.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        for signal in OF_SCRIPT {
             // The order matters: the exit is armed by a signal that came before, not by this one.
             let armed = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag));
             let raised = signal_hook::flag::register(signal, Arc::clone(&flag));
@@ -37,9 +42,9 @@ pub fn watch_prompt() {
     flag.store(false, Ordering::Relaxed);
 }
 
-/// From here on Ctrl-C also ends the statement that runs.
-pub fn interrupts(interrupter: Interrupter) {
-    let Ok(mut signals) = Signals::new([SIGINT]) else { return };
+/// From here on these signals also end the statement that runs.
+pub fn interrupts(interrupter: Interrupter, signals: &[i32]) {
+    let Ok(mut signals) = Signals::new(signals) else { return };
     let act = move || signals.forever().for_each(|_| interrupter.interrupt());
     // Without the thread a script ends after the statement that runs, and a person has Ctrl-\.
     std::thread::Builder::new().name("ambo-signals".into()).spawn(act).ok();

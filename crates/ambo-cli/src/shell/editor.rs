@@ -73,7 +73,7 @@ type LineEditor = Editor<Help, FileHistory>;
 /// Asks and obeys until the person leaves.
 pub fn converse(session: &mut Session<'_>) -> Result<()> {
     interrupt::watch_prompt();
-    interrupt::interrupts(session.interrupter());
+    interrupt::interrupts(session.interrupter(), &interrupt::OF_PROMPT);
     let config = Config::builder()
         .max_history_size(10_000)
         .map_err(terminal)?

@@ -62,7 +62,7 @@ pub fn run(dir: &Path, arguments: &ShellArguments, tuning: &Tuning, out: &mut Ou
 
 fn run_script(commands: &[String], session: &mut Session<'_>) -> Result<()> {
     interrupt::watch();
-    interrupt::interrupts(session.interrupter());
+    interrupt::interrupts(session.interrupter(), &interrupt::OF_SCRIPT);
     if commands.is_empty() {
         let name = Some("input line ");
         if script::run_lines(name, io::stdin().lock().lines(), session)? == Next::Leave {

@@ -161,3 +161,28 @@ fn stopped_loads_of_columns_leave_nothing() {
     assert_eq!(rows(db, "c"), 1_000_000);
     assert_sound(db);
 }
+
+// Keeps away: a script that goes on with a statement of hours after a polite kill, as of `timeout`.
+#[test]
+fn a_polite_kill_ends_the_statement_of_a_script() {
+    for signal in ["-INT", "-TERM"] {
+        let scratch = Scratch::new();
+        let numbers = "generate_series(1, 1000000)";
+        let sql = format!(
+            "create table t (k bigint primary key); insert into t values (1);
+             select count(*) from {numbers} a(x), {numbers} b(x) where a.x * b.x = 7 and a.x + b.x < 0;"
+        );
+        let child = command(&[&scratch.db(), "-c", &sql]).spawn().unwrap();
+        let start = Instant::now();
+        while !scratch.path("db").is_dir() || start.elapsed() < Duration::from_secs(1) {
+            assert!(start.elapsed() < Duration::from_secs(30), "the script does not begin");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        kill(&child, signal);
+        let asked = Instant::now();
+        let outcome = finish(child);
+        assert!(asked.elapsed() < Duration::from_secs(20), "{signal}: {:?}", asked.elapsed());
+        assert_eq!(outcome.code, Some(130), "{outcome:?}");
+        assert_sound(&scratch.db());
+    }
+}
