@@ -307,15 +307,18 @@ impl<C: Code + Point> Kernel for SumOf<'_, '_, C> {
     }
 }
 
+/// Lanes that are summed side by side: whole registers are added, and put together at the end.
+const SIDE_BY_SIDE: usize = 32;
+/// Codes of so many bits, a vector of them side by side, have sums of 32 bits.
+const NARROW: u32 = u32::BITS - (VECTOR / SIDE_BY_SIDE).ilog2();
 /// The sum of the lanes whose bit is set.
 #[inline(always)]
 fn sum_selected(lanes: &Lanes, width: u32, words: &[u64; VECTOR / 64]) -> u128 {
-    // Sums side by side, one for each bit of half a word: whole registers are tested and added, and put together at the end.
     macro_rules! sums {
         ($lanes:expr, $int:ty, $sum:ty, $part:expr) => {{
-            let mut sums: [$sum; 32] = [0; 32];
+            let mut sums: [$sum; SIDE_BY_SIDE] = [0; SIDE_BY_SIDE];
             let halves = words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]);
-            for (lanes, half) in $lanes.as_chunks::<32>().0.iter().zip(halves) {
+            for (lanes, half) in $lanes.as_chunks::<SIDE_BY_SIDE>().0.iter().zip(halves) {
                 for (bit, sum) in sums.iter_mut().enumerate() {
                     let lane = <$int>::from_le_bytes(lanes[bit]);
                     *sum += if half & (1 << bit) != 0 { <$sum>::from($part(lane)) } else { 0 };
@@ -325,8 +328,9 @@ fn sum_selected(lanes: &Lanes, width: u32, words: &[u64; VECTOR / 64]) -> u128 {
         }};
     }
     match bits::lane_bits(width) {
-        8 => sums!(lanes.as_u8().as_chunks::<1>().0, u8, u32, |lane| lane).into(),
+        8 => sums!(lanes.as_u8().as_chunks::<1>().0, u8, u16, |lane| lane).into(),
         16 => sums!(lanes.as_u16(), u16, u32, |lane| lane).into(),
+        32 if width <= NARROW => sums!(lanes.as_u32(), u32, u32, |lane| lane).into(),
         32 => sums!(lanes.as_u32(), u32, u64, |lane| lane).into(),
         _ => {
             let low = sums!(lanes.as_u64(), u64, u64, |lane| lane & u64::from(u32::MAX));
