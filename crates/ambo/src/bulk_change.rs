@@ -37,7 +37,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// As [`Table::load`]. [`Load::finish`] ends with [`Error::Conflict`] if others have changed one of the rows since: nothing is changed then, and it
+    /// As [`Table::load`]. [`Load::finish`] ends with [`Error::Conflict`](crate::Error::Conflict) if others have changed one of the rows since: nothing is changed then, and it
     /// is to be done again from a new snapshot.
     pub fn bulk_change(&self, what: BulkChange, since: &Snapshot, options: LoadOptions) -> Result<Load> {
         self.check_columns()?;
@@ -50,7 +50,7 @@ impl Table {
     /// columns of the table, of a deletion those of its key in the key's order; behind them the numbers of rows, where rows have one.
     ///
     /// # Errors
-    /// As [`Table::bulk_change`]; an error of the reader is [`Error::Invalid`].
+    /// As [`Table::bulk_change`]; an error of the reader is [`Error::Invalid`](crate::Error::Invalid).
     #[cfg(feature = "arrow")]
     pub fn change_batches<E: std::fmt::Display>(
         &self,
@@ -79,7 +79,7 @@ impl LoadWriter {
     /// order; and the numbers of the rows, in a table without a primary key.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for values that the table cannot have, with row and column.
+    /// [`Error::Invalid`](crate::Error::Invalid) for values that the table cannot have, with row and column.
     pub fn push_changed(&mut self, columns: Vec<ColumnBuffer>, numbers: Option<ColumnBuffer>) -> Result<()> {
         let first = self.rows() + 1;
         self.inner_mut().push_changed(columns, numbers, first)

@@ -56,7 +56,7 @@ fn is_apart(query: &LogicalPlan) -> Result<bool> {
     let mixes = query.exists(|node| {
         let LogicalPlan::Filter(filter) = node else { return Ok(false) };
         let parts = split_conjunction(&filter.predicate);
-        Ok(parts.iter().any(|part| !is_inner(part) && part.column_refs().iter().any(|own| is_outside(own))))
+        Ok(parts.iter().any(|part| !is_inner(part) && part.column_refs().iter().any(&is_outside)))
     })?;
     Ok(!mixes)
 }
