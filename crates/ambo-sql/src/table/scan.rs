@@ -150,6 +150,19 @@ impl TableScanExec {
         Ok(Self { properties, ..self })
     }
 
+    /// Tells the planner which columns are the same: it may have left one out of a sort when that was still a projection.
+    fn with_same_columns(self) -> Result<Self> {
+        let column = |place: usize| Arc::new(Column::new(self.schema().field(place).name(), place)) as Arc<_>;
+        let mut known = self.properties.eq_properties.clone();
+        for (place, read) in self.output.iter().enumerate() {
+            if let Some(first) = self.output[..place].iter().position(|other| other == read) {
+                known.add_equal_conditions(column(first), column(place))?;
+            }
+        }
+        let properties = Arc::new(PlanProperties::clone(&self.properties).with_eq_properties(known));
+        Ok(Self { properties, ..self })
+    }
+
     /// A scan like this one that has not begun.
     fn like(&self) -> Self {
         Self { runs: Arc::default(), metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
@@ -309,7 +322,7 @@ impl ExecutionPlan for TableScanExec {
         let places = projection.expr().iter().map(|one| place(&one.expr)).collect::<Option<Vec<_>>>();
         let Some(output) = places else { return Ok(None) };
         let properties = Arc::new(properties(projection.schema(), Vec::new(), self.partitions()));
-        Ok(Some(Arc::new(Self { output, properties, ..self.like() }.in_order()?)))
+        Ok(Some(Arc::new(Self { output, properties, ..self.like() }.in_order()?.with_same_columns()?)))
     }
 
     fn handle_child_pushdown_result(
