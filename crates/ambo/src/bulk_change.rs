@@ -145,8 +145,9 @@ fn changed(
     let mut row = format.decode(key, stored)?;
     change(&mut row)?;
     let number = format.number_of(key).filter(|_| format.ends_in_number()).unwrap_or(0);
-    if table.stored_key(&row, number)? != key {
-        return Ok(None);
+    let row = fit_row(table, &row)?;
+    match format.encode_key(&row, number)? == key {
+        true => format.encode_row_over(&row, stored).map(Some),
+        false => Ok(None),
     }
-    Ok(Some(format.encode_row_over(&fit_row(table, &row)?, stored)?))
 }

@@ -17,6 +17,11 @@ impl Segment {
         (group, (row - self.directory().group(group).start) as usize)
     }
 
+    /// Whether a column's values are in the segment, and of use.
+    fn is_stored(&self, schema: &ColumnSchema, column: usize) -> bool {
+        self.has(column) && !schema.is_dropped(column)
+    }
+
     /// Appends rows of a group, of as many stored columns of a schema as there are buffers, from column `first` on.
     pub(super) fn read_into(
         &self,
@@ -28,9 +33,8 @@ impl Segment {
         access: Access,
     ) -> Result<()> {
         for (column, buffer) in (first..).zip(buffers) {
-            if !self.has(column) || schema.is_dropped(column) {
-                let filled = buffer.push_times(schema.missing(column), rows.len());
-                filled.map_err(|error| Error::Invalid(error.to_string()))?;
+            if !self.is_stored(schema, column) {
+                append_missing(schema, column, buffer, rows.len())?;
                 continue;
             }
             let bytes = self.block(column, group, access)?;
@@ -56,8 +60,8 @@ impl Segment {
     ) -> Result<()> {
         let columns = first..first + buffers.len();
         self.prefetch_blocks(first.min(self.columns())..columns.end.min(self.columns()), group);
-        let is_stored = |column: usize| self.has(column) && !schema.is_dropped(column);
-        let read = |column| is_stored(column).then(|| self.block(column, group, Access::Point)).transpose();
+        let block = |column| self.block(column, group, Access::Point);
+        let read = |column| self.is_stored(schema, column).then(|| block(column)).transpose();
         let bytes = columns.clone().map(read).collect::<Result<SmallVec<[_; COLUMNS]>>>()?;
         // Blocks are large, and quicker found twice than moved.
         for (column, bytes) in columns.clone().zip(&bytes) {
@@ -70,9 +74,7 @@ impl Segment {
                 Some(bytes) => buffer
                     .append_block(&self.parse(column, group, bytes)?, row..row + 1)
                     .map_err(|error| self.damaged(self.entry(column, group).offset, error))?,
-                None => buffer
-                    .push_times(schema.missing(column), 1)
-                    .map_err(|error| Error::Invalid(error.to_string()))?,
+                None => append_missing(schema, column, buffer, 1)?,
             }
         }
         Ok(())
@@ -88,9 +90,8 @@ impl Segment {
         access: Access,
     ) -> Result<()> {
         for (column, buffer) in buffers.iter_mut().enumerate() {
-            if !self.has(column) || schema.is_dropped(column) {
-                let filled = buffer.push_times(schema.missing(column), places.len());
-                filled.map_err(|error| Error::Invalid(error.to_string()))?;
+            if !self.is_stored(schema, column) {
+                append_missing(schema, column, buffer, places.len())?;
                 continue;
             }
             let bytes = self.block(column, group, access)?;
@@ -101,4 +102,14 @@ impl Segment {
         }
         Ok(())
     }
+}
+
+/// Appends what rows have in a column that is not stored with them.
+fn append_missing(
+    schema: &ColumnSchema,
+    column: usize,
+    buffer: &mut ColumnBuffer,
+    times: usize,
+) -> Result<()> {
+    buffer.push_times(schema.missing(column), times).map_err(|error| Error::Invalid(error.to_string()))
 }

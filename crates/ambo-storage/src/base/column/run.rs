@@ -91,14 +91,7 @@ impl Part {
     pub(super) fn key_of(&self, schema: &ColumnSchema, row: u32, out: &mut Vec<u8>) -> Result<()> {
         let mut buffers: Vec<_> = schema.buffers().into_iter().take(schema.key_columns()).collect();
         let (group, index) = self.segment.place(row);
-        self.segment.read_into(
-            schema,
-            &mut buffers,
-            0,
-            group,
-            index..index + 1,
-            crate::page::Access::Point,
-        )?;
+        self.segment.read_row_into(schema, &mut buffers, 0, group, index)?;
         schema.key_of(&buffers, 0, out).map_err(|error| self.segment.damaged(0, error))
     }
 
