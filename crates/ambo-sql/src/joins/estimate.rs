@@ -5,7 +5,9 @@ use std::{collections::HashMap, sync::Arc};
 use datafusion::{
     common::{Column, JoinType},
     datasource::source_as_provider,
-    logical_expr::{BinaryExpr, Expr, FetchType, LogicalPlan, Operator, TableScan, utils::split_conjunction},
+    logical_expr::{
+        BinaryExpr, Expr, FetchType, Join, LogicalPlan, Operator, TableScan, utils::split_conjunction,
+    },
 };
 
 use crate::table::{Figures, StoredTable, UNKNOWN_SHARE, filter::filter};
@@ -46,8 +48,17 @@ impl<'r> Estimates<'r> {
     }
 }
 
+/// How many different combinations of values some columns of a plan may have; as one, columns of which nothing is known.
+pub(super) fn combinations(plan: &LogicalPlan, columns: &[Expr]) -> f64 {
+    let of = |column: &Expr| match column {
+        Expr::Column(column) => distinct(plan, column),
+        _ => None,
+    };
+    columns.iter().filter_map(of).fold(1.0, |all, one| all * one.max(1.0))
+}
+
 /// About how many rows a plan has.
-fn rows(plan: &LogicalPlan) -> f64 {
+pub(super) fn rows(plan: &LogicalPlan) -> f64 {
     let rows = match plan {
         LogicalPlan::TableScan(scan) => {
             let figures = figures(scan);
@@ -78,6 +89,7 @@ fn rows(plan: &LogicalPlan) -> f64 {
             match of.join_type {
                 JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => left * 0.5,
                 JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => right * 0.5,
+                JoinType::Inner if !of.on.is_empty() => left * right * share_joined(of),
                 _ if of.on.is_empty() => left * right,
                 _ => left.max(right),
             }
@@ -91,6 +103,21 @@ fn rows(plan: &LogicalPlan) -> f64 {
         },
     };
     rows.max(1.0)
+}
+
+/// The share of all pairs of rows that an inner join by columns leaves: as its strongest key says.
+fn share_joined(join: &Join) -> f64 {
+    let distinct = |expr: &Expr, plan: &LogicalPlan| match expr {
+        Expr::Column(column) => distinct(plan, column),
+        _ => None,
+    };
+    let (left_rows, right_rows) = (rows(&join.left), rows(&join.right));
+    let shares = join.on.iter().map(|(left, right)| {
+        let left = distinct(left, &join.left).unwrap_or(left_rows).min(left_rows);
+        let right = distinct(right, &join.right).unwrap_or(right_rows).min(right_rows);
+        1.0 / left.max(right).max(1.0)
+    });
+    shares.fold(1.0, f64::min)
 }
 
 /// The share of rows that a condition leaves.
@@ -130,13 +157,15 @@ fn figures(scan: &TableScan) -> Option<Arc<Figures>> {
 
 /// The stored column that a column of a plan comes from.
 fn origin(plan: &LogicalPlan, column: &Column) -> Option<(Arc<Figures>, usize)> {
+    if let LogicalPlan::TableScan(scan) = plan {
+        // Columns of filters need not be among those that are read.
+        let is_other = column.relation.as_ref().is_some_and(|of| !of.resolved_eq(&scan.table_name));
+        let place = scan.source.schema().index_of(&column.name).ok().filter(|_| !is_other)?;
+        return Some((figures(scan)?, place));
+    }
     let place = plan.schema().maybe_index_of_column(column)?;
     let below = |input: &LogicalPlan| Some(Column::from(input.schema().qualified_field(place)));
     match plan {
-        LogicalPlan::TableScan(scan) => {
-            let place = scan.source.schema().index_of(&column.name).ok()?;
-            Some((figures(scan)?, place))
-        }
         LogicalPlan::SubqueryAlias(of) => origin(&of.input, &below(&of.input)?),
         LogicalPlan::Projection(of) => match of.expr[place].clone().unalias() {
             Expr::Column(column) => origin(&of.input, &column),

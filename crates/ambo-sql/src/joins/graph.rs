@@ -7,6 +7,8 @@ use datafusion::{
     },
 };
 
+use super::order::Turn;
+
 /// Relations and the conditions between them. A set of relations is a word: bit `i` is relation `i`.
 pub(super) struct JoinGraph {
     pub relations: Vec<LogicalPlan>,
@@ -90,25 +92,29 @@ impl JoinGraph {
         })
     }
 
-    /// The relations joined in this order, one after the other, with the same columns as before.
-    pub(super) fn in_order(self, order: &[usize], before: &LogicalPlan) -> Result<LogicalPlan> {
-        let mut plan = self.relations[order[0]].clone();
-        let mut joined = 1u64 << order[0];
-        for &next in &order[1..] {
+    /// The relations joined in this order, one after the other, the smaller side first.
+    pub(super) fn in_order(self, order: &[Turn]) -> Result<LogicalPlan> {
+        let first = order[0].relation;
+        let mut plan = self.relations[first].clone();
+        let mut joined = 1u64 << first;
+        for &Turn { relation: next, is_smaller } in &order[1..] {
             let (left, right): (Vec<_>, Vec<_>) =
                 self.keys(joined, next).map(|(left, right)| (left.clone(), right.clone())).unzip();
             let with = joined | 1 << next;
             let due = |relations: u64| relations & !with == 0 && relations & !joined != 0;
             let filters = self.filters.iter().filter(|(relations, _)| due(*relations));
             let filter = filters.map(|(_, filter)| filter.clone()).reduce(Expr::and);
-            let right_plan = self.relations[next].clone();
-            plan = LogicalPlanBuilder::from(plan)
+            let mut sides = [(plan, left), (self.relations[next].clone(), right)];
+            if is_smaller {
+                sides.reverse();
+            }
+            let [(left_plan, left), (right_plan, right)] = sides;
+            plan = LogicalPlanBuilder::from(left_plan)
                 .join_with_expr_keys(right_plan, JoinType::Inner, (left, right), filter)?
                 .build()?;
             joined = with;
         }
-        let columns = before.schema().columns().into_iter().map(Expr::Column);
-        LogicalPlanBuilder::from(plan).project(columns)?.build()
+        Ok(plan)
     }
 }
 

@@ -1,7 +1,9 @@
-//! In which order joins are done.
+//! In which order joins are done, and what is done before them.
 
 mod estimate;
 mod graph;
+mod groups_first;
 mod order;
 
+pub(crate) use groups_first::GroupsFirst;
 pub(crate) use order::JoinOrder;

@@ -2,8 +2,8 @@
 //!
 //! The planner joins tables in the order of the statement. This rule looks for the order with the least work: of all orders in which one
 //! relation after the other is joined, by dynamic programming over sets of relations (Selinger et al.: Access path selection in a
-//! relational database management system, SIGMOD 1979), and greedily where there are too many. Which side of a join goes into the hash
-//! table is chosen later, by the planner.
+//! relational database management system, SIGMOD 1979), and greedily where there are too many. Of each join the side with fewer rows comes first: that
+//! is the one that the planner puts into the hash table unless it knows better, and it knows nothing of joins by text.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use datafusion::{
         Result,
         tree_node::{Transformed, TreeNodeRecursion},
     },
-    logical_expr::LogicalPlan,
+    logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
@@ -52,25 +52,34 @@ fn reordered(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             *relation = below.data;
         }
         let order = best_order(&graph);
-        changed |= !order.is_sorted();
-        if !changed {
+        let ordered = graph.in_order(&order)?;
+        if !changed && ordered == plan {
             return Ok(Transformed::new(plan, false, TreeNodeRecursion::Jump));
         }
-        let ordered = graph.in_order(&order, &plan)?;
+        let columns = plan.schema().columns().into_iter().map(Expr::Column);
+        let ordered = LogicalPlanBuilder::from(ordered).project(columns)?.build()?;
         Ok(Transformed::new(ordered, true, TreeNodeRecursion::Jump))
     })
+}
+
+/// A relation that is joined with those before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub relation: usize,
+    /// Whether it has fewer rows than those before it together.
+    pub is_smaller: bool,
 }
 
 /// The rows of joins of some relations, and what they cost.
 #[derive(Clone, Debug)]
 struct Joined {
     relations: u64,
-    order: Vec<usize>,
+    order: Vec<Turn>,
     rows: f64,
     cost: f64,
 }
 
-fn best_order(graph: &JoinGraph) -> Vec<usize> {
+fn best_order(graph: &JoinGraph) -> Vec<Turn> {
     let mut chooser = Chooser { graph, estimates: Estimates::new(&graph.relations) };
     match graph.relations.len() <= EXACT_MAX {
         true => chooser.exact(),
@@ -86,7 +95,12 @@ struct Chooser<'g> {
 impl Chooser<'_> {
     fn single(&self, relation: usize) -> Joined {
         let rows = self.estimates.rows(relation);
-        Joined { relations: 1 << relation, order: vec![relation], rows, cost: 0.0 }
+        Joined {
+            relations: 1 << relation,
+            order: vec![Turn { relation, is_smaller: false }],
+            rows,
+            cost: 0.0,
+        }
     }
 
     /// The join of what is joined with one more; `None` without a common column, unless `by_force`.
@@ -112,12 +126,12 @@ impl Chooser<'_> {
         let (build, probe) = (joined.rows.min(other), joined.rows.max(other));
         let cost = joined.cost + BUILD_COST * build + probe + rows;
         let mut order = joined.order.clone();
-        order.push(next);
+        order.push(Turn { relation: next, is_smaller: other < joined.rows });
         Some(Joined { relations: joined.relations | 1 << next, order, rows, cost })
     }
 
     /// The cheapest of all orders.
-    fn exact(&mut self) -> Vec<usize> {
+    fn exact(&mut self) -> Vec<Turn> {
         let count = self.graph.relations.len();
         let mut best: HashMap<u64, Joined> =
             (0..count).map(|relation| (1 << relation, self.single(relation))).collect();
@@ -152,7 +166,7 @@ impl Chooser<'_> {
     }
 
     /// From each relation on, the one that makes fewest rows next; of these the cheapest.
-    fn greedy(&mut self) -> Vec<usize> {
+    fn greedy(&mut self) -> Vec<Turn> {
         let count = self.graph.relations.len();
         let mut best: Option<Joined> = None;
         for first in 0..count {

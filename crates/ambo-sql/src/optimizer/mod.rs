@@ -12,6 +12,7 @@
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
 //! | `filter_projection` | projections that go below a filter take one column for another |
 //! | `unique_names` | filters find another column of their name |
+//! | `window_order` | windows over joins of single rows fail |
 //! | `unasked` | joins in joins wait for ever where one partition has no rows |
 //! | `zeros` | DISTINCT in aggregates and windows take 0.0 and -0.0 for two |
 //! | `cooperative` | some joins cannot be interrupted |
@@ -32,6 +33,7 @@ mod rounding;
 mod subquery;
 mod unasked;
 mod unique_names;
+mod window_order;
 mod zeros;
 
 use std::sync::Arc;
@@ -41,7 +43,10 @@ use datafusion::{
     physical_optimizer::{PhysicalOptimizerRule, optimizer::PhysicalOptimizer},
 };
 
-use crate::{joins::JoinOrder, table::AggregateInStorage};
+use crate::{
+    joins::{GroupsFirst, JoinOrder},
+    table::AggregateInStorage,
+};
 
 use barrier::Barriers;
 use constants::PartialConstants;
@@ -55,6 +60,7 @@ use rounding::ROUNDED_PLACES;
 use subquery::Subqueries;
 use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
+use window_order::WindowOrder;
 use zeros::ZEROS;
 
 type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
@@ -87,6 +93,7 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
         }
     }
     rules.push(Arc::new(AggregateInStorage));
+    rules.push(Arc::new(GroupsFirst));
     rules
 }
 
@@ -103,6 +110,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
             _ => rules.push(rule),
         }
     }
+    rules.push(Arc::new(WindowOrder));
     rules.push(Arc::new(UnaskedPartitions));
     rules.push(Arc::new(CooperativeJoins));
     rules

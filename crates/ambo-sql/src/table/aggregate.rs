@@ -2,22 +2,23 @@
 //!
 //! The rule runs behind all others, when filters and projections stand in the scan. It takes an aggregation whose input is such a scan,
 //! whose filters the storage answers, and which asks for `count`, `sum`, `min`, `max` and `avg` of columns or of exact arithmetic on
-//! them, in all rows or in few groups. The different values of a column, which `count(DISTINCT …)` becomes, are read off an index where one has
+//! them, with CASE and FILTER, in all rows or in few groups. The different values of a column, which `count(DISTINCT …)` becomes, are read off an index where one has
 //! them in order. Everything else stays with the planner's own operators.
 
 use std::{collections::HashMap, sync::Arc};
 
-use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Select, Snapshot, Storage, Type};
+use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Select, Snapshot, Storage, Test, Type};
 use arrow::{
     array::RecordBatch,
     datatypes::{DataType, SchemaRef},
 };
 use datafusion::{
-    common::{Column, Result, tree_node::Transformed},
-    datasource::source_as_provider,
-    logical_expr::{
-        Aggregate, BinaryExpr, Cast, Expr, LogicalPlan, Operator, TableScan, expr::AggregateFunctionParams,
+    common::{
+        Column, Result,
+        tree_node::{Transformed, TreeNode},
     },
+    datasource::source_as_provider,
+    logical_expr::{Aggregate, Expr, LogicalPlan, TableScan, expr::AggregateFunctionParams},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
@@ -26,8 +27,9 @@ use super::{
     computed::{Computation, computed},
     distinct::DistinctPlan,
     filter::filter,
+    number::{Kinds, number, truth},
 };
-use crate::value::{self, column_type, datum};
+use crate::value::{self, column_type};
 
 /// With more groups than these the planner's operators are faster.
 const GROUPS_MAX: u64 = 1 << 12;
@@ -47,7 +49,7 @@ impl OptimizerRule for AggregateInStorage {
 
     fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(Transformed::no(plan)) };
-        match replaced(aggregate)? {
+        match in_storage(aggregate)? {
             Some(replaced) => Ok(Transformed::yes(replaced)),
             None => Ok(Transformed::no(plan)),
         }
@@ -55,7 +57,7 @@ impl OptimizerRule for AggregateInStorage {
 }
 
 /// The plan in the place of an aggregation, if the storage computes it.
-fn replaced(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
+pub(crate) fn in_storage(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let Some((scan, names)) = scan_below(&aggregate.input) else { return Ok(None) };
     let provider = source_as_provider(&scan.source)?;
     let Some(table) = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>() else {
@@ -91,21 +93,26 @@ fn scan_below(plan: &LogicalPlan) -> Option<(&TableScan, Names)> {
     }
 }
 
-/// An expression in terms of the scan's columns; only of kinds that the storage may compute.
+/// An expression in terms of the scan's columns.
 fn resolved(expr: &Expr, names: &Names) -> Option<Expr> {
-    Some(match expr {
-        Expr::Column(column) if names.is_empty() => Expr::Column(Column::from_name(&column.name)),
-        Expr::Column(column) => names.get(&column.name)?.clone(),
-        Expr::Alias(alias) => resolved(&alias.expr, names)?,
-        Expr::Literal(..) => expr.clone(),
-        Expr::Cast(cast) => Expr::Cast(Cast { expr: Box::new(resolved(&cast.expr, names)?), ..cast.clone() }),
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => Expr::BinaryExpr(BinaryExpr {
-            left: Box::new(resolved(left, names)?),
-            op: *op,
-            right: Box::new(resolved(right, names)?),
-        }),
-        _ => return None,
-    })
+    let mut all_known = true;
+    let resolve = |expr: Expr| {
+        let resolved = match expr {
+            Expr::Column(column) if names.is_empty() => Expr::Column(Column::from_name(&column.name)),
+            Expr::Column(ref column) => match names.get(&column.name) {
+                Some(known) => known.clone(),
+                None => {
+                    all_known = false;
+                    expr
+                }
+            },
+            Expr::Alias(alias) => *alias.expr,
+            other => return Ok(Transformed::no(other)),
+        };
+        Ok(Transformed::yes(resolved))
+    };
+    let resolved = expr.clone().transform_up(resolve).ok()?.data;
+    all_known.then_some(resolved)
 }
 
 /// The different values of a column, where they stand in order, if that is less work than to look at all rows.
@@ -132,6 +139,7 @@ struct AggregatePlan {
     groups: usize,
     outputs: Vec<Output>,
     words: String,
+    rows: usize,
 }
 
 /// A column of the result from columns that the storage computed, by their places behind those of the groups.
@@ -165,9 +173,7 @@ fn recognise(
         let Expr::Column(column) = resolved(expr, names)? else { return None };
         by.push(column.name);
     }
-    if !has_few_groups(table, &by) {
-        return None;
-    }
+    let rows = groups_at_most(table, &by)?;
     let mut asked = Vec::new();
     let mut outputs = Vec::new();
     let kind = |name: &str| definition.column_index(name).map(|place| definition.columns[place].kind);
@@ -179,18 +185,22 @@ fn recognise(
     let results = &aggregate.schema.fields()[by.len()..];
     let words = results.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
     let words = if by.is_empty() { words } else { format!("{words} by {}", by.join(", ")) };
-    Some(AggregatePlan { view: table.view().clone(), query, select, groups: by.len(), outputs, words })
+    Some(AggregatePlan { view: table.view().clone(), query, select, groups: by.len(), outputs, words, rows })
 }
 
-/// Whether there are so few groups that a table of them stays small.
-fn has_few_groups(table: &StoredTable, by: &[String]) -> bool {
+/// About how many groups there may be, if so few that a table of them stays small.
+fn groups_at_most(table: &StoredTable, by: &[String]) -> Option<usize> {
     let mut groups = 1u64;
     for name in by {
-        let Some(column) = table.table().definition().column_index(name) else { return false };
-        let Ok(Some(distinct)) = table.view().sample_distinct(table.table(), column) else { return false };
+        let column = table.table().definition().column_index(name)?;
+        let distinct = match table.view().sample_distinct(table.table(), column).ok()? {
+            Some(distinct) => distinct,
+            // Without settled rows.
+            None => table.figures().get()?.rows.value,
+        };
         groups = groups.saturating_mul(distinct.max(1));
     }
-    groups <= GROUPS_MAX
+    (groups <= GROUPS_MAX).then_some(groups as usize)
 }
 
 /// Adds what an aggregate needs to what is asked of the storage.
@@ -198,7 +208,7 @@ fn ask(
     expr: &Expr,
     ty: &DataType,
     names: &Names,
-    kind: &dyn Fn(&str) -> Option<Type>,
+    kind: &Kinds<'_>,
     asked: &mut Vec<Asked>,
 ) -> Option<Output> {
     let Expr::AggregateFunction(function) = (match expr {
@@ -207,7 +217,7 @@ fn ask(
     }) else {
         return None;
     };
-    let AggregateFunctionParams { args, distinct: false, filter: None, order_by, null_treatment: None } =
+    let AggregateFunctionParams { args, distinct: false, filter, order_by, null_treatment: None } =
         &function.params
     else {
         return None;
@@ -223,18 +233,35 @@ fn ask(
         })
     };
     let arg = resolved(arg, names)?;
-    let numbers = || exact(&arg, kind);
+    let condition = match filter {
+        Some(filter) => Some(truth(&resolved(filter, names)?, true, kind)?),
+        None => None,
+    };
+    // Of rows that FILTER leaves out there is no value.
+    let of = |expression: Expression| match &condition {
+        Some(condition) => condition.clone().choose_or_null(expression),
+        None => expression,
+    };
+    let numbers = |arg: &Expr| number(arg, kind).map(|(expression, is_float)| (of(expression), is_float));
     Some(match function.func.name() {
         "count" => match &arg {
-            Expr::Literal(constant, _) if !constant.is_null() => Output::Plain(add(Asked::Rows)),
-            Expr::Column(column) => {
+            Expr::Literal(constant, _) if !constant.is_null() => Output::Plain(add(match condition {
+                Some(_) => Asked::Count(of(Expression::constant(1))),
+                None => Asked::Rows,
+            })),
+            Expr::Column(column) if condition.is_none() => {
                 kind(&column.name)?;
                 Output::Plain(add(Asked::Count(Expression::Column(column.name.clone()))))
             }
-            _ => Output::Plain(add(Asked::Count(numbers()?.0))),
+            Expr::Column(column) => {
+                kind(&column.name)?;
+                let is_there = Expression::holds(column.name.clone(), Test::IsNotNull);
+                Output::Plain(add(Asked::Count(of(is_there.choose_or_null(1)))))
+            }
+            _ => Output::Plain(add(Asked::Count(numbers(&arg)?.0))),
         },
         "sum" => {
-            let (expression, is_float) = numbers()?;
+            let (expression, is_float) = numbers(&arg)?;
             matches!(
                 (is_float, ty),
                 (true, DataType::Float64)
@@ -244,9 +271,9 @@ fn ask(
             Output::Plain(add(Asked::Sum(expression)))
         }
         "avg" => match ty {
-            DataType::Float64 => Output::Plain(add(Asked::Average(numbers()?.0))),
+            DataType::Float64 => Output::Plain(add(Asked::Average(numbers(averaged(&arg))?.0))),
             DataType::Decimal128(..) => {
-                let (expression, is_float) = numbers()?;
+                let (expression, is_float) = numbers(&arg)?;
                 (!is_float).then_some(())?;
                 Output::DecimalAverage {
                     sum: add(Asked::Sum(expression.clone())),
@@ -256,91 +283,42 @@ fn ask(
             _ => return None,
         },
         "min" | "max" => {
-            let Expr::Column(column) = &arg else { return None };
-            // The order of floats differs where there are NaNs.
-            let is_float = matches!(kind(&column.name)?, Type::F32 | Type::F64);
-            (!is_float).then_some(())?;
-            let of = Expression::Column(column.name.clone());
-            Output::Plain(add(if function.func.name() == "min" { Asked::Min(of) } else { Asked::Max(of) }))
+            let extreme = match function.func.name() {
+                "min" => Asked::Min,
+                _ => Asked::Max,
+            };
+            let of = match &arg {
+                Expr::Column(column) if condition.is_none() => {
+                    // The order of floats differs where there are NaNs.
+                    let is_float = matches!(kind(&column.name)?, Type::F32 | Type::F64);
+                    (!is_float).then_some(())?;
+                    Expression::Column(column.name.clone())
+                }
+                _ => {
+                    let (expression, is_float) = numbers(&arg)?;
+                    (!is_float).then_some(())?;
+                    expression
+                }
+            };
+            Output::Plain(add(extreme(of)))
         }
         _ => return None,
     })
 }
 
-/// An expression of numbers as the storage computes it, and whether it is a float. Casts that lose nothing are left out.
-fn exact(expr: &Expr, kind: &dyn Fn(&str) -> Option<Type>) -> Option<(Expression, bool)> {
-    match expr {
-        Expr::Column(column) => {
-            let is_float = match kind(&column.name)? {
-                Type::F64 => true,
-                Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::U8 | Type::U16 | Type::U32 => false,
-                Type::U64 | Type::Decimal128 { .. } => false,
-                _ => return None,
-            };
-            Some((Expression::Column(column.name.clone()), is_float))
-        }
-        Expr::Literal(constant, _) => {
-            let value = datum(constant)?;
-            let is_float = match value {
-                Datum::F64(_) => true,
-                Datum::I64(_) | Datum::I32(_) | Datum::I16(_) | Datum::I8(_) | Datum::Decimal128 { .. } => {
-                    false
-                }
-                _ => return None,
-            };
-            Some((Expression::Constant(value), is_float))
-        }
-        Expr::Cast(cast) => {
-            let (inner, is_float) = exact(&cast.expr, kind)?;
-            match (is_float, cast.field.data_type()) {
-                (true, DataType::Float64) => Some((inner, true)),
-                (false, to) if keeps_all(&cast.expr, to, kind) => Some((inner, false)),
-                _ => None,
-            }
-        }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            let ((left, a), (right, b)) = (exact(left, kind)?, exact(right, kind)?);
-            let combined = match op {
-                Operator::Plus => left + right,
-                Operator::Minus => left - right,
-                Operator::Multiply => left * right,
-                _ => return None,
-            };
-            (a == b).then_some((combined, a))
-        }
-        _ => None,
-    }
-}
-
-/// Whether a cast of whole numbers and decimals leaves each value what it is.
-fn keeps_all(expr: &Expr, to: &DataType, kind: &dyn Fn(&str) -> Option<Type>) -> bool {
-    let digits = |ty: Type| match ty {
-        Type::I8 | Type::U8 => Some((3, 0)),
-        Type::I16 | Type::U16 => Some((5, 0)),
-        Type::I32 | Type::U32 => Some((10, 0)),
-        Type::I64 | Type::U64 => Some((20, 0)),
-        Type::Decimal128 { precision, scale } => Some((i32::from(precision), i32::from(scale))),
-        _ => None,
-    };
-    let from = match expr {
-        Expr::Column(column) => kind(&column.name).and_then(digits),
-        Expr::Literal(constant, _) => column_type(&constant.data_type()).and_then(digits),
-        Expr::Cast(cast) => column_type(cast.field.data_type()).and_then(digits),
-        _ => None,
-    };
-    let (Some((digits, scale)), Some(to)) = (from, column_type(to)) else { return false };
-    match to {
-        Type::Decimal128 { precision, scale: wider } => {
-            let (precision, wider) = (i32::from(precision), i32::from(wider));
-            wider >= scale && precision - wider >= digits - scale
-        }
-        Type::I64 => scale == 0 && digits < 20,
-        Type::I32 => scale == 0 && digits < 10,
-        _ => false,
+/// What a mean is computed of: integers as they are, for their sum is exact, and not as the doubles that the planner makes of them.
+fn averaged(arg: &Expr) -> &Expr {
+    match arg {
+        Expr::Cast(cast) if *cast.field.data_type() == DataType::Float64 => &cast.expr,
+        arg => arg,
     }
 }
 
 impl Computation for AggregatePlan {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
     fn describe(&self) -> String {
         let table = &self.select.table().definition().name;
         let filters = self.select.describe();

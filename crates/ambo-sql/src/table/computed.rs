@@ -9,7 +9,7 @@ use arrow::{
 use async_trait::async_trait;
 use datafusion::{
     catalog::{Session, TableProvider},
-    common::{Column, DFSchema, Result, tree_node::TreeNodeRecursion},
+    common::{Column, DFSchema, Result, Statistics, stats::Precision, tree_node::TreeNodeRecursion},
     datasource::provider_as_source,
     execution::{SendableRecordBatchStream, TaskContext},
     logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType},
@@ -18,6 +18,7 @@ use datafusion::{
         DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
         execution_plan::{Boundedness, EmissionType},
         metrics::{BaselineMetrics, ExecutionPlanMetricsSet},
+        statistics::StatisticsArgs,
         stream::RecordBatchStreamAdapter,
     },
 };
@@ -29,6 +30,9 @@ use crate::error::outer;
 pub(super) trait Computation: Send + Sync {
     /// The rows, as the planner's operators would have them.
     fn run(&self, schema: &SchemaRef, threads: usize) -> crate::Result<RecordBatch>;
+
+    /// About how many there are.
+    fn rows(&self) -> usize;
 
     /// In words, for EXPLAIN: the table, and what of it.
     fn describe(&self) -> String;
@@ -139,6 +143,12 @@ impl ExecutionPlan for ComputedExec {
     }
 
     leaf!();
+
+    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        let mut statistics = Statistics::new_unknown(self.properties.eq_properties.schema());
+        statistics.num_rows = Precision::Inexact(self.computation.rows());
+        Ok(Arc::new(statistics))
+    }
 
     fn apply_expressions(
         &self,

@@ -19,6 +19,7 @@ pub(super) struct DistinctPlan {
     table: Table,
     column: usize,
     path: String,
+    rows: usize,
 }
 
 impl DistinctPlan {
@@ -32,7 +33,8 @@ impl DistinctPlan {
         }
         let values = table.view().distinct_values(table.table(), column).ok()??;
         let path = values.path().to_owned();
-        Some(Self { view: table.view().clone(), table: table.table().clone(), column, path })
+        let rows = table.figures().distinct(column).map_or(1, |distinct| distinct as usize);
+        Some(Self { view: table.view().clone(), table: table.table().clone(), column, path, rows })
     }
 }
 
@@ -48,6 +50,10 @@ impl Computation for DistinctPlan {
         let values = self.view.distinct_values(&self.table, self.column)?;
         let rows = values.into_iter().flatten().map(|value| Ok(vec![value?]));
         value::batch(schema, &rows.collect::<Result<Vec<_>>>()?)
+    }
+
+    fn rows(&self) -> usize {
+        self.rows
     }
 
     fn describe(&self) -> String {

@@ -5,12 +5,13 @@ mod computed;
 mod distinct;
 pub(crate) mod filter;
 mod leaf;
+mod number;
 mod predicate;
 mod provider;
 mod scan;
 mod statistics;
 mod stream;
 
-pub(crate) use aggregate::AggregateInStorage;
+pub(crate) use aggregate::{AggregateInStorage, in_storage};
 pub(crate) use provider::{ROW_NUMBER, StoredTable};
 pub(crate) use statistics::{Figures, UNKNOWN_SHARE};

@@ -86,8 +86,9 @@ pub(super) fn statistics(figures: &Figures, select: &Select, schema: &SchemaRef)
             },
             None => Precision::Absent,
         };
-        let distinct = known.distinct.map_or(Precision::Absent, |figure| {
-            Precision::Inexact((figure.value as usize).min(*num_rows.get_value().unwrap_or(&usize::MAX)))
+        // Where it is not known the planner takes every value for another, and a join for as small as its smaller side.
+        let distinct = figures.distinct(column).map_or(Precision::Absent, |distinct| {
+            Precision::Inexact((distinct as usize).min(*num_rows.get_value().unwrap_or(&usize::MAX)))
         });
         columns.push(ColumnStatistics {
             null_count: match known.nulls.is_exact && is_whole {

@@ -67,6 +67,39 @@ fn tables_are_joined_from_the_few_rows_to_the_many() {
     sound(&db);
 }
 
+/// Keeps away: joins of all rows where their groups would do, and groups in the storage of what the join hardly leaves anything.
+#[test]
+fn groups_are_made_before_joins() {
+    let db = database();
+    let mut connection = db.connect();
+    let query = "select f.name, count(*), avg(m.n) from many m join few f on f.id = m.few group by f.name order by f.name limit 1";
+    let plan = explained(&mut connection, "explain", query);
+    assert!(plan.contains("TableAggregate: main.many"), "{plan}");
+    assert!(!plan.contains("TableScan: main.many"), "{plan}");
+    let of_zero: Vec<i64> = (1..=100_000).filter(|i| i % 50 == 0).map(|i| i * 7 % 1000).collect();
+    let mean = of_zero.iter().sum::<i64>() as f64 / of_zero.len() as f64;
+    assert_eq!(rows(&mut connection, query), format!("name 0, {}, {mean}", of_zero.len()));
+    let narrow = "select count(*) from many m join few f on f.id = m.few where f.name = 'name 3'";
+    let plan = explained(&mut connection, "explain", narrow);
+    assert!(plan.contains("TableScan: main.many"), "{plan}");
+    assert_eq!(rows(&mut connection, narrow), "2000");
+    sound(&db);
+}
+
+/// Keeps away: CASE and FILTER that take an aggregation out of the storage's hands.
+#[test]
+fn conditions_in_aggregates_are_the_storages() {
+    let db = database();
+    let mut connection = db.connect();
+    let query = "select sum(case when n > 500 or t like 'text 9%' then 1 else 0 end), count(*) filter (where few not in (1, 2)), avg(few) from many";
+    let plan = explained(&mut connection, "explain", query);
+    assert!(plan.contains("TableAggregate: main.many"), "{plan}");
+    let first = (1..=100_000i64).filter(|i| i * 7 % 1000 > 500 || i.to_string().starts_with('9')).count();
+    let second = (1..=100_000i64).filter(|i| i % 50 != 1 && i % 50 != 2).count();
+    assert_eq!(rows(&mut connection, query), format!("{first}, {second}, 24.5"));
+    sound(&db);
+}
+
 #[test]
 fn settled_tables_are_in_the_order_of_their_key() {
     let db = database();

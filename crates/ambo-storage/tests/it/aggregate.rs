@@ -128,7 +128,53 @@ impl World {
         self.below(self.types.len() as u64) as usize
     }
 
+    /// A question about any column.
+    fn question(&mut self) -> Filter {
+        let column = self.column();
+        let extreme = self.below(2) == 0;
+        let constant = match column {
+            0 => Value::I64(self.below(3000) as i64),
+            _ => self.value(column, extreme),
+        };
+        let is_nan = constant.as_ref().as_f64().is_some_and(f64::is_nan);
+        let test = match self.below(8) {
+            0 => Test::IsNull,
+            1 => Test::IsNotNull,
+            _ if constant.is_null() || is_nan => Test::IsNotNull,
+            2 => Test::In(vec![constant.clone(), constant]),
+            3 => Test::Between(constant.clone(), constant),
+            turn => {
+                let compares = [Compare::Equal, Compare::Less, Compare::GreaterEqual, Compare::NotEqual];
+                Test::Compare(compares[turn as usize % 4], constant)
+            }
+        };
+        Filter { column, test }
+    }
+
+    /// A condition, or the choice between two numbers.
+    fn choice(&mut self, depth: u64) -> Expression {
+        let Filter { column, test } = self.question();
+        let holds = Expression::holds(column, test);
+        let condition = match self.below(4) {
+            0 => self.expression(depth),
+            1 => holds * self.expression(depth),
+            _ => holds,
+        };
+        match self.below(5) {
+            0 => condition,
+            1 => condition.choose(Expression::constant(1), Expression::constant(0)),
+            2 => condition.choose_or_null(self.expression(depth)),
+            _ => {
+                let then = self.expression(depth);
+                condition.choose(then, self.expression(depth))
+            }
+        }
+    }
+
     fn expression(&mut self, depth: u64) -> Expression {
+        if depth > 0 && self.below(4) == 0 {
+            return self.choice(depth - 1);
+        }
         if depth == 0 || self.below(3) == 0 {
             if self.below(4) == 0 {
                 return match self.below(3) {
@@ -272,7 +318,57 @@ impl World {
                     None => None,
                 }
             }
+            Expression::Holds(column, test) => {
+                let filter = Filter { column: *column, test: test.clone() };
+                Some(Number::Exact(holds(&filter, row).into(), 0))
+            }
+            Expression::Choice(condition, then, other) => {
+                // Both are computed, of one kind.
+                let condition = self.number(condition, row)?;
+                let numbers = [
+                    self.number(then, row)?,
+                    other.as_ref().map_or(Some(None), |other| self.number(other, row))?,
+                ];
+                let is_true = condition.is_some_and(|condition| float(condition) != 0.0);
+                let chosen = numbers[usize::from(!is_true)];
+                let domains = [Some(then), other.as_ref()].map(|of| of.map(|of| self.domain(of)));
+                match (chosen, domains) {
+                    (None, _) => None,
+                    (Some(chosen), [Some(None), _] | [_, Some(None)]) => Some(Number::Float(float(chosen))),
+                    (Some(Number::Exact(value, scale)), [Some(Some(a)), b]) => {
+                        let common = a.max(b.flatten().unwrap_or(a));
+                        let scaled =
+                            |value: i128, of: i8| value.checked_mul(10i128.pow((common - of) as u32));
+                        for number in numbers.into_iter().flatten() {
+                            let Number::Exact(value, of) = number else { unreachable!("both are exact") };
+                            scaled(value, of)?;
+                        }
+                        Some(Number::Exact(scaled(value, scale)?, common))
+                    }
+                    (chosen, domains) => unreachable!("{chosen:?} of {domains:?}"),
+                }
+            }
         })
+    }
+
+    /// The scale of what an expression computes; none of doubles.
+    fn domain(&self, of: &Expression) -> Option<i8> {
+        match of {
+            Expression::Column(column) => match self.types[*column] {
+                Type::F32 | Type::F64 => None,
+                Type::Decimal128 { scale, .. } => Some(scale),
+                _ => Some(0),
+            },
+            Expression::Constant(Value::F64(_)) => None,
+            Expression::Constant(Value::Decimal128 { scale, .. }) => Some(*scale),
+            Expression::Constant(_) | Expression::Holds(..) => Some(0),
+            Expression::Arithmetic(Operator::Multiply, left, right) => {
+                Some(self.domain(left)? + self.domain(right)?)
+            }
+            Expression::Arithmetic(_, left, right) => Some(self.domain(left)?.max(self.domain(right)?)),
+            Expression::Choice(_, then, None) => self.domain(then),
+            Expression::Choice(_, then, Some(other)) => Some(self.domain(then)?.max(self.domain(other)?)),
+        }
     }
 }
 
@@ -342,8 +438,13 @@ fn holds(filter: &Filter, row: &Row) -> bool {
     match &filter.test {
         Test::IsNull => value.is_null(),
         Test::IsNotNull => !value.is_null(),
-        Test::Compare(Compare::Less, bound) => !value.is_null() && value < bound.as_ref(),
-        Test::Compare(Compare::GreaterEqual, bound) => !value.is_null() && value >= bound.as_ref(),
+        _ if value.is_null() => false,
+        Test::Compare(Compare::Less, bound) => value < bound.as_ref(),
+        Test::Compare(Compare::GreaterEqual, bound) => value >= bound.as_ref(),
+        Test::Compare(Compare::Equal, constant) => value == constant.as_ref(),
+        Test::Compare(Compare::NotEqual, constant) => value != constant.as_ref(),
+        Test::In(list) => list.iter().any(|constant| value == constant.as_ref()),
+        Test::Between(low, high) => value >= low.as_ref() && value <= high.as_ref(),
         other => panic!("{other:?} is not asked here"),
     }
 }
@@ -464,6 +565,10 @@ fn wrong_plans_are_refused() {
     refused(vec![], sum(4), "no column 4");
     refused(vec![9], Aggregate::Rows, "no column 9");
     refused(vec![], Aggregate::sum(Expression::constant("x")), "no number");
+    let holds = |column: usize| Expression::holds(column, Test::Compare(Compare::Less, "x".into()));
+    refused(vec![], Aggregate::sum(holds(2).choose(1, 0)), "x");
+    refused(vec![], Aggregate::sum(holds(1).choose(Expression::Column(1), 0)), "text");
+    refused(vec![], Aggregate::sum(holds(4)), "no column 4");
     let power = (0..20).fold(Expression::Column(3), |power, _| power * Expression::Column(3));
     refused(vec![], Aggregate::sum(power), "scale of 40");
 }

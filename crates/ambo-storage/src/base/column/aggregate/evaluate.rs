@@ -1,13 +1,13 @@
 //! Computing the steps of a program for a chunk of rows.
 
 use ambo_codec::column::{
-    Block,
+    Block, Mask,
     arithmetic::{self, Operand, Operator},
 };
 
 use super::{
     program::{Lane, Program, Step},
-    rows::{Rows, Words},
+    rows::{CHUNK, Rows, Words},
 };
 use crate::{Error, Result};
 
@@ -44,8 +44,20 @@ fn both(left: Option<Words>, right: Option<Words>) -> Option<Words> {
     }
 }
 
-/// The blocks of the projection that are needed.
-pub(super) type Blocks<'a> = [Option<Block<'a>>];
+/// What of a morsel is needed.
+pub(super) struct Blocks<'a> {
+    /// The blocks of the projection.
+    pub columns: Vec<Option<Block<'a>>>,
+    /// Which of the morsel's rows answer each question with yes, as far as they are selected.
+    pub answers: Vec<Option<Mask>>,
+}
+
+impl<'a> Blocks<'a> {
+    /// The block at a place of the projection. REQUIRES: it is needed.
+    pub(super) fn column(&self, place: usize) -> &Block<'a> {
+        self.columns[place].as_ref().expect("a column that is needed")
+    }
+}
 
 impl Vectors {
     /// Computes the steps that are `needed` for `rows`, a chunk at most.
@@ -67,7 +79,7 @@ impl Vectors {
             out.valid = None;
             match *step {
                 Step::Column(place) => {
-                    let block = blocks[place].as_ref().expect("a column of a step that is needed");
+                    let block = blocks.column(place);
                     out.valid = rows.validity(block);
                     match lanes[index] {
                         Lane::Narrow(..) => rows.integers(block, &mut out.narrow),
@@ -83,6 +95,16 @@ impl Vectors {
                 },
                 Step::ConstantFloat(value) => fill(&mut out.float, value, rows.len()),
                 Step::ToFloat(of, scale) => self.to_float(of, scale, lanes[of], &mut out),
+                Step::Holds(question) => {
+                    let answers = blocks.answers[question].as_ref().expect("a question that is needed");
+                    let yes = rows.bits(answers);
+                    out.narrow.clear();
+                    out.narrow.extend((0..rows.len()).map(|row| bit(&yes, row) as i64));
+                }
+                Step::Choice(condition, then, other) => {
+                    let yes = self.truth(condition, lanes[condition], rows.len());
+                    self.choose(&yes, (then, other), rows.len(), (lanes, index), &mut out);
+                }
                 Step::Arithmetic(operator, left, right) => {
                     out.valid = both(self.0[left].valid, self.0[right].valid);
                     match lanes[index] {
@@ -102,6 +124,61 @@ impl Vectors {
             self.0[index] = out;
         }
         Ok(())
+    }
+
+    /// The rows in which a step's number is neither zero nor NULL.
+    fn truth(&self, of: usize, lane: Lane, rows: usize) -> Words {
+        let vector = &self.0[of];
+        let is_true = |row: usize| match lane {
+            Lane::Narrow(..) => vector.narrow[row] != 0,
+            Lane::Wide => vector.wide[row] != 0,
+            Lane::Float => vector.float[row] != 0.0,
+        };
+        let mut words = Words::default();
+        (0..rows).for_each(|row| words[row / 64] |= u64::from(is_true(row)) << (row % 64));
+        both(Some(words), vector.valid).expect("one of two")
+    }
+
+    /// The numbers of `then` where it is `yes`, of `other` elsewhere.
+    fn choose(
+        &self,
+        yes: &Words,
+        (then, other): (usize, Option<usize>),
+        rows: usize,
+        (lanes, index): (&[Lane], usize),
+        out: &mut Vector,
+    ) {
+        fn pick<T: Copy>(yes: &Words, then: &[T], other: &[T], out: &mut Vec<T>) {
+            out.clear();
+            let pairs = then.iter().zip(other).enumerate();
+            out.extend(pairs.map(|(row, (then, other))| if bit(yes, row) == 1 { *then } else { *other }));
+        }
+        // Without an other value it does not matter which one is there.
+        let no = other.unwrap_or(then);
+        match lanes[index] {
+            Lane::Narrow(..) => pick(yes, &self.0[then].narrow, &self.0[no].narrow, &mut out.narrow),
+            Lane::Float => pick(yes, &self.0[then].float, &self.0[no].float, &mut out.float),
+            Lane::Wide => {
+                out.wide.clear();
+                let chosen = |row: usize| if bit(yes, row) == 1 { then } else { no };
+                out.wide.extend((0..rows).map(|row| self.wide(chosen(row), lanes, row)));
+            }
+        }
+        let of_then = self.0[then].valid;
+        let of_other = other.map_or(Some(Words::default()), |other| self.0[other].valid);
+        out.valid = (of_then.is_some() || of_other.is_some()).then(|| {
+            let all = [u64::MAX; CHUNK / 64];
+            let (then, other) = (of_then.unwrap_or(all), of_other.unwrap_or(all));
+            std::array::from_fn(|index| yes[index] & then[index] | !yes[index] & other[index])
+        });
+    }
+
+    /// A number of a step that is computed in 64 or 128 bits.
+    fn wide(&self, of: usize, lanes: &[Lane], row: usize) -> i128 {
+        match lanes[of] {
+            Lane::Narrow(..) => self.0[of].narrow[row].into(),
+            _ => self.0[of].wide[row],
+        }
     }
 
     fn to_float(&self, of: usize, scale: i8, lane: Lane, out: &mut Vector) {
@@ -133,14 +210,11 @@ impl Vectors {
         rows: &Rows<'_>,
         out: &mut Vector,
     ) -> Result<()> {
-        let get = |of: usize, row: usize| match lanes[of] {
-            Lane::Narrow(..) => i128::from(self.0[of].narrow[row]),
-            _ => self.0[of].wide[row],
-        };
+        let get = |of: usize, row: usize| self.wide(of, lanes, row);
         out.wide.clear();
         for row in 0..rows.len() {
             let counts = rows.word(row / 64) >> (row % 64) & 1 == 1;
-            let valid = out.valid.is_none_or(|valid| valid[row / 64] >> (row % 64) & 1 == 1);
+            let valid = out.valid.is_none_or(|valid| bit(&valid, row) == 1);
             out.wide.push(match counts && valid {
                 true => with(operator, get(left, row), get(right, row)).ok_or_else(overflow)?,
                 false => 0,
@@ -158,6 +232,10 @@ pub(super) fn to_float(value: f64, scale: i8) -> f64 {
         1.. => value / 10f64.powi(scale.into()),
         ..0 => value * 10f64.powi(-i32::from(scale)),
     }
+}
+
+fn bit(words: &Words, row: usize) -> u64 {
+    words[row / 64] >> (row % 64) & 1
 }
 
 fn fill<T: Clone>(out: &mut Vec<T>, value: T, len: usize) {

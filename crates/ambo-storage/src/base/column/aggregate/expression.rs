@@ -4,15 +4,20 @@ use std::ops;
 
 use ambo_codec::{Value, column::arithmetic::Operator};
 
+use super::super::filter::Test;
+
 /// Arithmetic on the columns of a row. `C` is what columns are called.
 ///
 /// Integers and decimals are computed exactly, in up to 128 bits: a sum or difference has the longer scale of the two, a product both
-/// scales added. With a float the other side becomes a double. NULL in any place makes NULL.
+/// scales added. With a float the other side becomes a double. NULL on either side makes NULL.
 ///
 /// ```
-/// use ambo_storage::base::column::Expression;
+/// use ambo_codec::column::Compare;
+/// use ambo_storage::base::column::{Expression, Test};
 /// let [price, discount]: [Expression; 2] = [0, 1].map(Expression::Column);
-/// let _paid = price * (Expression::constant(1) - discount);
+/// let paid = price * (Expression::constant(1) - discount);
+/// let much = Expression::holds(2, Test::Compare(Compare::Greater, 100.into()));
+/// let _paid_for_much = much.choose(paid, Expression::constant(0));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression<C = usize> {
@@ -22,6 +27,11 @@ pub enum Expression<C = usize> {
     Constant(Value),
     /// Two values combined.
     Arithmetic(Operator, Box<Self>, Box<Self>),
+    /// One where the answer to a question about a column is yes, zero where it is not. Never NULL.
+    Holds(C, Test),
+    /// The second where the first is neither zero nor NULL, and elsewhere the third, or NULL where there is none. Both have the longer scale of the two, or are doubles if one is. Both are computed for
+    /// every row: an overflow of either is an error.
+    Choice(Box<Self>, Box<Self>, Option<Box<Self>>),
 }
 
 impl<C> Expression<C> {
@@ -35,14 +45,36 @@ impl<C> Expression<C> {
         Self::Arithmetic(operator, Box::new(self), Box::new(right.into()))
     }
 
+    /// See [`Expression::Holds`].
+    pub fn holds(column: C, test: Test) -> Self {
+        Self::Holds(column, test)
+    }
+
+    /// `then` where this is neither zero nor NULL, else `other`. See [`Expression::Choice`].
+    pub fn choose(self, then: impl Into<Self>, other: impl Into<Self>) -> Self {
+        Self::Choice(Box::new(self), Box::new(then.into()), Some(Box::new(other.into())))
+    }
+
+    /// `then` where this is neither zero nor NULL, else NULL. See [`Expression::Choice`].
+    pub fn choose_or_null(self, then: impl Into<Self>) -> Self {
+        Self::Choice(Box::new(self), Box::new(then.into()), None)
+    }
+
     /// The same with other names of the columns.
     pub fn rename<D, E>(&self, name: &mut impl FnMut(&C) -> Result<D, E>) -> Result<Expression<D>, E> {
+        let mut inner = |of: &Self| of.rename(name).map(Box::new);
         Ok(match self {
-            Self::Column(column) => Expression::Column(name(column)?),
             Self::Constant(value) => Expression::Constant(value.clone()),
             Self::Arithmetic(operator, left, right) => {
-                Expression::Arithmetic(*operator, Box::new(left.rename(name)?), Box::new(right.rename(name)?))
+                Expression::Arithmetic(*operator, inner(left)?, inner(right)?)
             }
+            Self::Choice(condition, then, other) => Expression::Choice(
+                inner(condition)?,
+                inner(then)?,
+                other.as_ref().map(|other| inner(other)).transpose()?,
+            ),
+            Self::Column(column) => Expression::Column(name(column)?),
+            Self::Holds(column, test) => Expression::Holds(name(column)?, test.clone()),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use ambo_codec::{Type, Value, column::arithmetic::Operator};
 
-use super::expression::Expression;
+use super::{super::filter::Test, expression::Expression};
 use crate::{Error, Result};
 
 /// The most digits behind the point, or zeros in front of it, as in [`Type::Decimal128`].
@@ -27,6 +27,17 @@ pub(super) enum Step {
     Arithmetic(Operator, usize, usize),
     /// An exact number as a double: its integer divided by ten to this power.
     ToFloat(usize, i8),
+    /// The answer to a question, by its number in the program: one for yes.
+    Holds(usize),
+    /// The second where the first is neither zero nor NULL, else the third, or NULL.
+    Choice(usize, usize, Option<usize>),
+}
+
+/// A question about a column, by its place in the projection.
+#[derive(Debug, PartialEq)]
+pub(super) struct Question {
+    pub place: usize,
+    pub test: Test,
 }
 
 /// Steps, operands first. Equal steps are there once.
@@ -34,6 +45,20 @@ pub(super) enum Step {
 pub(super) struct Program {
     pub steps: Vec<Step>,
     domains: Vec<Domain>,
+    pub questions: Vec<Question>,
+}
+
+impl Step {
+    /// The steps that this one is computed from.
+    pub(super) fn operands(self) -> impl Iterator<Item = usize> {
+        let operands = match self {
+            Self::Column(_) | Self::Constant(_) | Self::ConstantFloat(_) | Self::Holds(_) => [None; 3],
+            Self::ToFloat(of, _) => [Some(of), None, None],
+            Self::Arithmetic(_, left, right) => [Some(left), Some(right), None],
+            Self::Choice(condition, then, other) => [Some(condition), Some(then), other],
+        };
+        operands.into_iter().flatten()
+    }
 }
 
 /// In how many bits a step's numbers are computed.
@@ -84,7 +109,7 @@ impl Program {
     /// Adds the steps of an expression on columns of these types, and returns its last.
     ///
     /// # Errors
-    /// Arithmetic on what are no numbers, or with scales beyond 38.
+    /// Arithmetic on what are no numbers, or with scales beyond 38; a question whose constants do not fit the column.
     pub(super) fn add(&mut self, expression: &Expression, types: &[Type]) -> Result<usize> {
         match expression {
             Expression::Column(place) => match types[*place] {
@@ -96,7 +121,42 @@ impl Program {
                 let (left, right) = (self.add(left, types)?, self.add(right, types)?);
                 self.arithmetic(*operator, left, right)
             }
+            Expression::Holds(place, test) => self.question(*place, test, types[*place]),
+            Expression::Choice(condition, then, other) => {
+                let (condition, then) = (self.add(condition, types)?, self.add(then, types)?);
+                let other = other.as_ref().map(|other| self.add(other, types)).transpose()?;
+                self.choice(condition, then, other)
+            }
         }
+    }
+
+    fn question(&mut self, place: usize, test: &Test, ty: Type) -> Result<usize> {
+        let test = test.clone().fit(ty).map_err(|error| Error::Invalid(error.to_string()))?;
+        let question = Question { place, test };
+        let number = self.questions.iter().position(|known| *known == question).unwrap_or_else(|| {
+            self.questions.push(question);
+            self.questions.len() - 1
+        });
+        Ok(self.push(Step::Holds(number), Domain::Exact(0)))
+    }
+
+    fn choice(&mut self, condition: usize, then: usize, other: Option<usize>) -> Result<usize> {
+        let is = |step: usize, value: i128| {
+            self.steps[step] == Step::Constant(value) && self.domain(step) == Domain::Exact(0)
+        };
+        let is_question = matches!(self.steps[condition], Step::Holds(_));
+        if is_question && is(then, 1) && other.is_some_and(|other| is(other, 0)) {
+            return Ok(condition);
+        }
+        let domains = (self.domain(then), self.domain(other.unwrap_or(then)));
+        let (Domain::Exact(of_then), Domain::Exact(of_other)) = domains else {
+            let (then, other) = (self.float(then), other.map(|other| self.float(other)));
+            return Ok(self.push(Step::Choice(condition, then, other), Domain::Float));
+        };
+        let common = of_then.max(of_other);
+        let then = self.rescale(then, of_then, common)?;
+        let other = other.map(|other| self.rescale(other, of_other, common)).transpose()?;
+        Ok(self.push(Step::Choice(condition, then, other), Domain::Exact(common)))
     }
 
     fn constant(&mut self, value: &Value) -> Result<usize> {
@@ -165,6 +225,8 @@ impl Program {
                 Step::Column(place) => Some(bounds(place)),
                 Step::Constant(value) => Some((value, value)),
                 Step::Arithmetic(operator, left, right) => range_of(operator, out[left], out[right]),
+                Step::Holds(_) => Some((0, 1)),
+                Step::Choice(_, then, other) => hull(out[then], out[other.unwrap_or(then)]),
                 Step::ConstantFloat(_) | Step::ToFloat(..) => None,
             };
             let narrow =
@@ -191,6 +253,12 @@ fn range_of(operator: Operator, left: Lane, right: Lane) -> Option<(i128, i128)>
             (corners.into_iter().min()?, corners.into_iter().max()?)
         }
     })
+}
+
+/// Between what the numbers of either of two steps lie.
+fn hull(one: Lane, other: Lane) -> Option<(i128, i128)> {
+    let (Lane::Narrow(a, b), Lane::Narrow(c, d)) = (one, other) else { return None };
+    Some((a.min(c).into(), b.max(d).into()))
 }
 
 fn scale(scale: i32) -> Result<i8> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ambo_codec::{
     Result,
-    column::{Block, Kind},
+    column::{Block, Kind, Mask},
 };
 
 /// The most rows of a [`Rows`] that steps are computed for at once.
@@ -85,6 +85,24 @@ impl<'a> Rows<'a> {
             words[row / 64] |= 1 << (row % 64);
         }
         Some(words)
+    }
+
+    /// Which of the rows, at most a chunk, are in a set of all rows of the group.
+    pub(super) fn bits(&self, set: &Mask) -> Words {
+        let mut words = Words::default();
+        match self {
+            Self::Range(range, _) => {
+                let from = &set.words()[range.start / 64..range.end.div_ceil(64)];
+                words[..from.len()].copy_from_slice(from);
+            }
+            Self::Places(places) => {
+                let bits = places.iter().enumerate();
+                bits.for_each(|(row, place)| {
+                    words[row / 64] |= u64::from(set.get(*place as usize)) << (row % 64)
+                });
+            }
+        }
+        words
     }
 
     /// The integers of a block, which 64 bits hold.

@@ -2,15 +2,15 @@
 
 use std::cmp::Ordering;
 
-use ambo_codec::column::{Block, Sum, arithmetic::count_by_group};
+use ambo_codec::column::{Block, Mask, Sum, arithmetic::count_by_group};
 
 use super::{
     super::{buffer::ColumnBuffer, morsel::Morsel},
-    evaluate::Vectors,
+    evaluate::{Blocks, Vectors},
     groups::{GroupColumn, LocalGroups},
     local::{Local, accumulate, masked},
     plan::{Accumulator, Compiled, Input},
-    program::{Lane, Step, exact, range_of_type},
+    program::{Lane, Question, Step, exact, range_of_type},
     rows::{CHUNK, Rows},
     table::{State, Table, order_of},
 };
@@ -68,7 +68,8 @@ impl<'p> Worker<'p> {
         }
         let accumulators: Vec<bool> = known.iter().map(|known| !known).collect();
         let steps = self.needed_steps(&accumulators);
-        let blocks = self.blocks(morsel, &steps, &accumulators)?;
+        let columns = self.blocks(morsel, &steps, &accumulators)?;
+        let blocks = Blocks { answers: self.answers(morsel, &steps, &columns)?, columns };
         let nullable = self.nullable_steps(&steps, &blocks);
         let needs = Needs { steps, accumulators, nullable };
         let range =
@@ -159,8 +160,10 @@ impl<'p> Worker<'p> {
         let mut needed = vec![false; compiled.columns.len()];
         compiled.group_by.iter().for_each(|place| needed[*place] = true);
         for (step, _) in compiled.program.steps.iter().zip(steps).filter(|(_, needed)| **needed) {
-            if let Step::Column(place) = step {
-                needed[*place] = true;
+            match *step {
+                Step::Column(place) => needed[place] = true,
+                Step::Holds(question) => needed[compiled.program.questions[question].place] = true,
+                _ => {}
             }
         }
         for (accumulator, _) in compiled.accumulators.iter().zip(accumulators).filter(|(_, needed)| **needed)
@@ -173,16 +176,35 @@ impl<'p> Worker<'p> {
         needed.iter().enumerate().map(block).collect()
     }
 
-    fn nullable_steps(&self, steps: &[bool], blocks: &[Option<Block<'_>>]) -> Vec<bool> {
+    /// Which of the selected rows answer the questions of needed steps with yes.
+    fn answers(
+        &self,
+        morsel: &Morsel<'_>,
+        steps: &[bool],
+        columns: &[Option<Block<'_>>],
+    ) -> Result<Vec<Option<Mask>>> {
+        let program = &self.compiled.program;
+        let mut answers = vec![None; program.questions.len()];
+        for (step, _) in program.steps.iter().zip(steps).filter(|(_, needed)| **needed) {
+            let Step::Holds(number) = *step else { continue };
+            let Question { place, test } = &program.questions[number];
+            let block = columns[*place].as_ref().expect("a column that is asked about");
+            let mut yes = morsel.mask().clone();
+            test.with(|predicate| block.filter(*predicate, &mut yes))
+                .map_err(|error| morsel.wrong_at(*place, error))?;
+            answers[number] = Some(yes);
+        }
+        Ok(answers)
+    }
+
+    fn nullable_steps(&self, steps: &[bool], blocks: &Blocks<'_>) -> Vec<bool> {
         let mut nullable: Vec<bool> = Vec::with_capacity(steps.len());
         for (index, step) in self.compiled.program.steps.iter().enumerate() {
             nullable.push(match *step {
-                Step::Column(place) => {
-                    steps[index] && blocks[place].as_ref().is_some_and(|block| !block.has_no_nulls())
-                }
-                Step::Constant(_) | Step::ConstantFloat(_) => false,
-                Step::Arithmetic(_, left, right) => nullable[left] || nullable[right],
-                Step::ToFloat(of, _) => nullable[of],
+                Step::Column(place) => steps[index] && !blocks.column(place).has_no_nulls(),
+                Step::Choice(_, _, None) => true,
+                Step::Choice(_, then, Some(other)) => nullable[then] || nullable[other],
+                step => step.operands().any(|operand| nullable[operand]),
             });
         }
         nullable
@@ -192,12 +214,12 @@ impl<'p> Worker<'p> {
         &mut self,
         morsel: &Morsel<'_>,
         needs: &Needs,
-        blocks: &[Option<Block<'_>>],
+        blocks: &Blocks<'_>,
         rows: &Rows<'_>,
     ) -> Result<()> {
         let compiled = self.compiled;
         let wrong = |place: usize, error: ambo_codec::Error| morsel.wrong_at(place, error);
-        let block = |place: usize| blocks[place].as_ref().expect("a column that is needed");
+        let block = |place: usize| blocks.column(place);
         let is_grouped = compiled.key.is_some();
         if is_grouped {
             let columns: Vec<_> = compiled
@@ -276,7 +298,7 @@ impl<'p> Worker<'p> {
     fn merge_slice(
         &mut self,
         morsel: &Morsel<'_>,
-        blocks: &[Option<Block<'_>>],
+        blocks: &Blocks<'_>,
         rows: &Rows<'_>,
         needs: &Needs,
         locals: &[Local],
@@ -319,7 +341,7 @@ impl<'p> Worker<'p> {
     fn find_groups(
         &mut self,
         morsel: &Morsel<'_>,
-        blocks: &[Option<Block<'_>>],
+        blocks: &Blocks<'_>,
         rows: &Rows<'_>,
         found: &mut Vec<(usize, u32, u64)>,
     ) -> Result<()> {
@@ -345,8 +367,9 @@ impl<'p> Worker<'p> {
         let mut buffers = Vec::with_capacity(compiled.group_by.len());
         for &place in &compiled.group_by {
             let mut buffer = ColumnBuffer::new(compiled.columns[place]);
-            let block = blocks[place].as_ref().expect("a column that is grouped by");
-            buffer.append_places(block, &places).map_err(|error| morsel.wrong_at(place, error))?;
+            buffer
+                .append_places(blocks.column(place), &places)
+                .map_err(|error| morsel.wrong_at(place, error))?;
             buffers.push(buffer);
         }
         let spec = compiled.key.as_ref().expect("there are columns to group by");
@@ -365,15 +388,8 @@ impl<'p> Worker<'p> {
     }
 }
 
-/// Marks the operands of a step, and theirs.
+/// Marks a step, its operands, and theirs.
 fn mark(steps: &[Step], index: usize, needed: &mut [bool]) {
     needed[index] = true;
-    match steps[index] {
-        Step::Arithmetic(_, left, right) => {
-            mark(steps, left, needed);
-            mark(steps, right, needed);
-        }
-        Step::ToFloat(of, _) => mark(steps, of, needed),
-        _ => {}
-    }
+    steps[index].operands().for_each(|operand| mark(steps, operand, needed));
 }
