@@ -163,21 +163,27 @@ impl<'r> Generator<'r> {
 
     fn aggregate(&mut self, kind: Kind, own: &[Column]) -> String {
         let distinct = if self.one_in(4) { "distinct " } else { "" };
+        let filter = match kind != Kind::Bool && self.one_in(5) {
+            true => format!(" filter (where {})", self.expression(Kind::Bool, own, 1)),
+            false => String::new(),
+        };
         match kind {
             Kind::Int => {
                 let of = self.expression(Kind::Int, own, 1);
-                match self.random.below(6) {
-                    0 => "count(*)".into(),
-                    1 => format!("count({distinct}{of})"),
-                    2 => format!("sum({distinct}{of})"),
-                    3 => format!("min({of})"),
-                    4 => format!("max({of})"),
-                    _ => format!("count({distinct}{})", self.expression(Kind::Text, own, 1)),
+                match self.random.below(7) {
+                    0 => format!("count(*){filter}"),
+                    1 => format!("count({distinct}{of}){filter}"),
+                    2 => format!("sum({distinct}{of}){filter}"),
+                    3 => format!("min({of}){filter}"),
+                    4 => format!("max({of}){filter}"),
+                    // Doubles that both compute alike, for the sums are small.
+                    5 => format!("cast(avg({of}){filter} * 8 as bigint)"),
+                    _ => format!("count({distinct}{}){filter}", self.expression(Kind::Text, own, 1)),
                 }
             }
             Kind::Text => {
                 let of = self.expression(Kind::Text, own, 1);
-                format!("{}({of})", ["min", "max"][self.random.below(2) as usize])
+                format!("{}({of}){filter}", ["min", "max"][self.random.below(2) as usize])
             }
             Kind::Bool => {
                 let (left, than) = (self.aggregate(Kind::Int, own), self.random.below(30));

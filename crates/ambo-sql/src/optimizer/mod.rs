@@ -10,6 +10,7 @@
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
 //! | `constants` | what is constant on one side of an outer join, or in a part of UNION ALL, is taken for constant behind it |
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
+//! | `moved_keys` | ORDER BY forgets columns behind one that stands where a key of the groups stood |
 //! | `filter_projection` | projections that go below a filter take one column for another |
 //! | `unique_names` | filters find another column of their name |
 //! | `window_order` | windows over joins of single rows fail |
@@ -28,7 +29,9 @@ mod expressions;
 mod filter_projection;
 mod in_lists;
 mod lossy_casts;
+mod moved_keys;
 mod null_equality;
+mod pass_on;
 mod rounding;
 mod subquery;
 mod unasked;
@@ -55,6 +58,7 @@ use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use filter_projection::WithWholeFilters;
 use in_lists::IN_LISTS;
 use lossy_casts::LOSSY_CASTS;
+use moved_keys::MovedKeys;
 use null_equality::WithoutNullKeys;
 use rounding::ROUNDED_PLACES;
 use subquery::Subqueries;
@@ -99,7 +103,7 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
 
 /// The planner's physical rules, those that push filters down among them only where that is safe, and rules of ours around them.
 pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
-    let mut rules: Vec<PhysicalRule> = vec![Arc::new(PartialConstants)];
+    let mut rules: Vec<PhysicalRule> = vec![Arc::new(PartialConstants), Arc::new(MovedKeys)];
     for rule in PhysicalOptimizer::new().rules {
         match rule.name() {
             "FilterPushdown" | "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),

@@ -3,7 +3,8 @@
 //! On their way through operators with one input, filters of DataFusion 55 find their columns again by name; and from a key of a semi-join
 //! to that of its other side. Where an operator has two columns of one name, as behind self-joins, or the other side of a semi-join has another
 //! column of that name, a filter of one would be put to the other, and rows would be missing. So the planner's rule is only let loose on
-//! parts of a plan in which that cannot be.
+//! parts of a plan in which that cannot be: where no column that a filter may be about has a name that others have, too. Filters are those of the plan, and those that
+//! joins, and sorts of which only the first rows are wanted, make of what they have seen.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -13,9 +14,13 @@ use datafusion::{
         config::ConfigOptions,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
-    physical_expr::{PhysicalExprRef, expressions::Column},
+    physical_expr::{PhysicalExprRef, expressions::Column, utils::collect_columns},
     physical_optimizer::PhysicalOptimizerRule,
-    physical_plan::{ExecutionPlan, joins::HashJoinExec},
+    physical_plan::{
+        ExecutionPlan, coalesce_partitions::CoalescePartitionsExec, coop::CooperativeExec,
+        filter::FilterExec, joins::HashJoinExec, projection::ProjectionExec, repartition::RepartitionExec,
+        sorts::sort::SortExec, sorts::sort_preserving_merge::SortPreservingMergeExec,
+    },
 };
 
 use super::PhysicalRule;
@@ -47,12 +52,65 @@ impl PhysicalOptimizerRule for WithUniqueNames {
 
 /// Whether names might lead a filter to another column in a plan.
 fn is_ambiguous(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
-    plan.exists(|plan| {
+    let mut twice = HashSet::new();
+    plan.apply(|plan| {
         let schema = plan.schema();
         let mut names = HashSet::new();
-        let is_twice = schema.fields().iter().any(|field| !names.insert(field.name()));
-        Ok(is_twice || plan.downcast_ref::<HashJoinExec>().is_some_and(has_false_key))
-    })
+        let again = schema.fields().iter().filter(|field| !names.insert(field.name()));
+        twice.extend(again.map(|field| field.name().clone()));
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    if !twice.is_empty() && filtered_names(plan)?.intersection(&twice).next().is_some() {
+        return Ok(true);
+    }
+    plan.exists(|plan| Ok(plan.downcast_ref::<HashJoinExec>().is_some_and(has_false_key)))
+}
+
+/// The names of columns that filters within a plan may be about, wherever these go.
+fn filtered_names(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<String>> {
+    let mut names = HashSet::new();
+    loop {
+        let before = names.len();
+        plan.apply(|plan| {
+            add_filtered(plan, &mut names);
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        // Projections give columns other names.
+        if names.len() == before {
+            return Ok(names);
+        }
+    }
+}
+
+/// Adds the names that filters of an operator itself may be about, and what those known already are called below it.
+fn add_filtered(plan: &Arc<dyn ExecutionPlan>, names: &mut HashSet<String>) {
+    let of =
+        |expr: &PhysicalExprRef| collect_columns(expr).into_iter().map(|column| column.name().to_owned());
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        names.extend(of(filter.predicate()));
+    } else if let Some(sort) = plan.downcast_ref::<SortExec>() {
+        names.extend(sort.expr().iter().flat_map(|one| of(&one.expr)));
+    } else if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        names.extend(join.on().iter().flat_map(|(left, right)| of(left).chain(of(right))));
+    } else if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let known = projection.expr().iter().filter(|one| names.contains(&one.alias));
+        let below: Vec<_> = known.flat_map(|one| of(&one.expr)).collect();
+        names.extend(below);
+    } else if !(plan.is::<RepartitionExec>()
+        || plan.is::<CoalescePartitionsExec>()
+        || plan.is::<SortPreservingMergeExec>()
+        || plan.is::<CooperativeExec>()
+        || plan.children().is_empty())
+    {
+        // Filters of others may be about any column.
+        names.extend(plan.schema().fields().iter().map(|field| field.name().clone()));
+        let inputs = plan.children().into_iter().map(|input| input.schema());
+        names.extend(
+            inputs.flat_map(|input| {
+                input.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>()
+            }),
+        );
+    }
 }
 
 /// Whether the side of a semi-join that is not handed out has a column with the name of a key of the other side that is not equal to it.

@@ -14,7 +14,9 @@ use datafusion::{
     },
     logical_expr::{
         Distinct, DistinctOn, Expr, ExprSchemable, JoinType, LogicalPlan, LogicalPlanBuilder, Projection,
-        SubqueryAlias, WindowFrameUnits, lit,
+        SubqueryAlias, WindowFrameUnits,
+        expr::{Exists, InSubquery},
+        lit,
     },
 };
 
@@ -163,13 +165,41 @@ fn computed(exprs: Vec<Expr>, input: &LogicalPlan) -> Result<Option<LogicalPlan>
         return Ok(None);
     }
     let mut needed: Vec<Column> = Vec::new();
-    for column in exprs.iter().flat_map(Expr::column_refs) {
-        if !needed.contains(column) {
-            needed.push(column.clone());
-        }
+    let mut are_repeatable = true;
+    for expr in &exprs {
+        expr.apply(|expr| {
+            let found = match expr {
+                Expr::Column(column) => vec![column.clone()],
+                Expr::ScalarSubquery(query)
+                | Expr::Exists(Exists { subquery: query, .. })
+                | Expr::InSubquery(InSubquery { subquery: query, .. }) => {
+                    are_repeatable &= is_repeatable(&query.subquery)?;
+                    columns_outside(&query.subquery)
+                }
+                _ => Vec::new(),
+            };
+            for column in found.into_iter().filter(|column| input.schema().has_column(column)) {
+                if !needed.contains(&column) {
+                    needed.push(column);
+                }
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    if !are_repeatable {
+        return Ok(None);
     }
     let Some(input) = all_values(input, &needed)? else { return Ok(None) };
     Ok(Some(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(input))?)))
+}
+
+/// The columns from outside that a subquery is about.
+fn columns_outside(plan: &LogicalPlan) -> Vec<Column> {
+    let column = |expr: Expr| match expr {
+        Expr::OuterReferenceColumn(_, column) => Some(column),
+        _ => None,
+    };
+    plan.all_out_ref_exprs().into_iter().filter_map(column).collect()
 }
 
 /// Whether a plan has the same rows whenever it is computed.

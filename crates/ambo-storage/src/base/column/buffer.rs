@@ -299,7 +299,8 @@ impl ColumnBuffer {
                 None => offsets.resize(offsets.len() + count, data.len() as u32),
             }
         );
-        self.append_validity(count, |index| block.is_valid(rows.start + index), block.has_no_nulls());
+        let valid = Valid::of(block, count);
+        self.append_validity(count, |index| valid.get(rows.start + index), block.has_no_nulls());
         Ok(())
     }
 
@@ -323,7 +324,8 @@ impl ColumnBuffer {
                 None => offsets.resize(offsets.len() + count, data.len() as u32),
             }
         );
-        self.append_validity(count, |index| block.is_valid(places[index] as usize), block.has_no_nulls());
+        let valid = Valid::of(block, count);
+        self.append_validity(count, |index| valid.get(places[index] as usize), block.has_no_nulls());
         Ok(())
     }
 
@@ -397,6 +399,32 @@ impl ColumnBuffer {
             let valid = all || is_valid(index);
             set_bit(&mut self.valid, start + index, valid);
             self.nulls += usize::from(!valid);
+        }
+    }
+}
+
+/// From so many rows on it is less work to have the validity of all rows of a block laid out than to look for each.
+const LAID_OUT: usize = 64;
+
+/// Which rows of a block have a value.
+enum Valid<'b> {
+    Block(&'b Block<'b>),
+    All(Mask),
+}
+
+impl<'b> Valid<'b> {
+    /// To be asked of so many rows.
+    fn of(block: &'b Block<'b>, rows: usize) -> Self {
+        match rows < LAID_OUT || block.has_no_nulls() {
+            true => Self::Block(block),
+            false => Self::All(block.validity()),
+        }
+    }
+
+    fn get(&self, row: usize) -> bool {
+        match self {
+            Self::Block(block) => block.is_valid(row),
+            Self::All(mask) => mask.get(row),
         }
     }
 }

@@ -86,10 +86,11 @@ impl Segment {
             let wrong = |error| self.damaged(self.entry(column, group).offset, error);
             let first = u64::from(directory.group(group).start);
             let codes = Codes::of(&block, directory.columns[column].ty).map_err(wrong)?;
+            let valid = block.validity();
             // The number of each of the block's values among those of the segment.
             let mut known = vec![None; codes.values.len()];
             for (row, code) in codes.rows.into_iter().enumerate() {
-                if !block.is_valid(row) {
+                if !valid.get(row) {
                     continue;
                 }
                 let number = match known[code as usize] {

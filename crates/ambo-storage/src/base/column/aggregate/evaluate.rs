@@ -47,15 +47,29 @@ fn both(left: Option<Words>, right: Option<Words>) -> Option<Words> {
 /// What of a morsel is needed.
 pub(super) struct Blocks<'a> {
     /// The blocks of the projection.
-    pub columns: Vec<Option<Block<'a>>>,
+    columns: Vec<Option<Block<'a>>>,
+    /// The rows that have a value, by place in the projection, where not all have.
+    valid: Vec<Option<Mask>>,
     /// Which of the morsel's rows answer each question with yes, as far as they are selected.
     pub answers: Vec<Option<Mask>>,
 }
 
 impl<'a> Blocks<'a> {
+    /// The blocks of the projection that are needed, without answers.
+    pub(super) fn new(columns: Vec<Option<Block<'a>>>) -> Self {
+        let valid = |block: &Block<'a>| (!block.has_no_nulls()).then(|| block.validity());
+        let valid = columns.iter().map(|block| block.as_ref().and_then(valid)).collect();
+        Self { columns, valid, answers: Vec::new() }
+    }
+
     /// The block at a place of the projection. REQUIRES: it is needed.
     pub(super) fn column(&self, place: usize) -> &Block<'a> {
         self.columns[place].as_ref().expect("a column that is needed")
+    }
+
+    /// The rows that have a value there; `None` if it is known that all have.
+    pub(super) fn valid(&self, place: usize) -> Option<&Mask> {
+        self.valid[place].as_ref()
     }
 }
 
@@ -80,7 +94,7 @@ impl Vectors {
             match *step {
                 Step::Column(place) => {
                     let block = blocks.column(place);
-                    out.valid = rows.validity(block);
+                    out.valid = blocks.valid(place).map(|valid| rows.bits(valid));
                     match lanes[index] {
                         Lane::Narrow(..) => rows.integers(block, &mut out.narrow),
                         Lane::Wide => rows.wide_integers(block, &mut out.wide),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ambo_codec::{
     Result,
-    column::{Block, Kind},
+    column::{Block, Kind, Mask},
 };
 
 use super::rows::Rows;
@@ -29,6 +29,8 @@ pub(super) struct LocalGroups {
 /// A column to group by: its block, and between what its integers lie, if it has some.
 pub(super) struct GroupColumn<'b, 'a> {
     pub block: &'b Block<'a>,
+    /// The rows that have a value, if not all have.
+    pub valid: Option<&'b Mask>,
     pub range: (i128, i128),
     /// What to say when the block is damaged.
     pub place: usize,
@@ -86,9 +88,9 @@ impl LocalGroups {
             }
             _ => self.code_integers(column, rows, out)?,
         };
-        if !block.has_no_nulls() {
+        if let Some(valid) = column.valid {
             let null = count as u32;
-            let nulls = (0..rows.len()).filter(|row| !block.is_valid(rows.place(*row) as usize));
+            let nulls = (0..rows.len()).filter(|row| !valid.get(rows.place(*row) as usize));
             nulls.for_each(|row| out[row] = null);
             count += 1;
         }

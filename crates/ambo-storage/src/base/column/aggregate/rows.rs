@@ -75,18 +75,6 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rows of at most a chunk that have a value in a block; `None` if it is known that all have.
-    pub(super) fn validity(&self, block: &Block<'_>) -> Option<Words> {
-        if block.has_no_nulls() {
-            return None;
-        }
-        let mut words = Words::default();
-        for row in (0..self.len()).filter(|row| block.is_valid(self.place(*row) as usize)) {
-            words[row / 64] |= 1 << (row % 64);
-        }
-        Some(words)
-    }
-
     /// Which of the rows, at most a chunk, are in a set of all rows of the group.
     pub(super) fn bits(&self, set: &Mask) -> Words {
         let mut words = Words::default();

@@ -68,8 +68,8 @@ impl<'p> Worker<'p> {
         }
         let accumulators: Vec<bool> = known.iter().map(|known| !known).collect();
         let steps = self.needed_steps(&accumulators);
-        let columns = self.blocks(morsel, &steps, &accumulators)?;
-        let blocks = Blocks { answers: self.answers(morsel, &steps, &columns)?, columns };
+        let mut blocks = Blocks::new(self.blocks(morsel, &steps, &accumulators)?);
+        blocks.answers = self.answers(morsel, &steps, &blocks)?;
         let nullable = self.nullable_steps(&steps, &blocks);
         let needs = Needs { steps, accumulators, nullable };
         let range =
@@ -177,20 +177,14 @@ impl<'p> Worker<'p> {
     }
 
     /// Which of the selected rows answer the questions of needed steps with yes.
-    fn answers(
-        &self,
-        morsel: &Morsel<'_>,
-        steps: &[bool],
-        columns: &[Option<Block<'_>>],
-    ) -> Result<Vec<Option<Mask>>> {
+    fn answers(&self, morsel: &Morsel<'_>, steps: &[bool], blocks: &Blocks<'_>) -> Result<Vec<Option<Mask>>> {
         let program = &self.compiled.program;
         let mut answers = vec![None; program.questions.len()];
         for (step, _) in program.steps.iter().zip(steps).filter(|(_, needed)| **needed) {
             let Step::Holds(number) = *step else { continue };
             let Question { place, test } = &program.questions[number];
-            let block = columns[*place].as_ref().expect("a column that is asked about");
             let mut yes = morsel.mask().clone();
-            test.with(|predicate| block.filter(*predicate, &mut yes))
+            test.with(|predicate| blocks.column(*place).filter(*predicate, &mut yes))
                 .map_err(|error| morsel.wrong_at(*place, error))?;
             answers[number] = Some(yes);
         }
@@ -201,7 +195,7 @@ impl<'p> Worker<'p> {
         let mut nullable: Vec<bool> = Vec::with_capacity(steps.len());
         for (index, step) in self.compiled.program.steps.iter().enumerate() {
             nullable.push(match *step {
-                Step::Column(place) => steps[index] && !blocks.column(place).has_no_nulls(),
+                Step::Column(place) => steps[index] && blocks.valid(place).is_some(),
                 Step::Choice(_, _, None) => true,
                 Step::Choice(_, then, Some(other)) => nullable[then] || nullable[other],
                 step => step.operands().any(|operand| nullable[operand]),
@@ -227,6 +221,7 @@ impl<'p> Worker<'p> {
                 .iter()
                 .map(|&place| GroupColumn {
                     block: block(place),
+                    valid: blocks.valid(place),
                     range: morsel.range(place).unwrap_or_else(|| range_of_type(compiled.columns[place])),
                     place,
                 })
@@ -268,7 +263,8 @@ impl<'p> Worker<'p> {
         let mut texts: Vec<Option<(Vec<u32>, Vec<u8>)>> = vec![None; compiled.columns.len()];
         for (index, local) in locals.iter_mut().enumerate().filter(|(index, _)| needs.accumulators[*index]) {
             let Input::Text(place) = compiled.accumulators[index].input() else { continue };
-            let valid = |row: usize| block(place).is_valid(rows.place(row) as usize);
+            let valid =
+                |row: usize| blocks.valid(place).is_none_or(|valid| valid.get(rows.place(row) as usize));
             let group = |row: usize| if is_grouped { self.groups.ids[row].into() } else { 0 };
             match local {
                 Local::Counts(counts) => {

@@ -1,0 +1,151 @@
+//! An operator that hands on the rows of its input, and knows less of them.
+
+use std::{fmt, sync::Arc};
+
+use datafusion::{
+    common::{Constraints, Result, Statistics, config::ConfigOptions, tree_node::TreeNodeRecursion},
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_expr::{AcrossPartitions, ConstExpr, EquivalenceProperties, PhysicalExpr},
+    physical_plan::{
+        ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+        StatisticsArgs,
+        execution_plan::{CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions},
+        filter_pushdown::{
+            ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
+        },
+    },
+};
+
+/// Whether it is another value in other parts.
+pub(super) fn differs(constant: &ConstExpr) -> bool {
+    constant.across_partitions == AcrossPartitions::Heterogeneous
+}
+
+/// What is known of rows that are handed on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Known {
+    Nothing,
+    /// Their order, and what is constant in all of them.
+    OfAllParts,
+    /// All but which columns are keys.
+    AllButKeys,
+}
+
+/// Hands on the rows of its input. It only says that it keeps their order where it knows as many constants: else sorts would be moved below
+/// it, to where there are more.
+#[derive(Debug)]
+pub(super) struct PassOn {
+    input: Arc<dyn ExecutionPlan>,
+    known: Known,
+    properties: Arc<PlanProperties>,
+}
+
+impl PassOn {
+    pub(super) fn new(input: Arc<dyn ExecutionPlan>, known: Known) -> Result<Self> {
+        let of_input = input.equivalence_properties();
+        let of_rows = match known {
+            Known::Nothing => EquivalenceProperties::new(input.schema()),
+            Known::OfAllParts => {
+                let mut of_rows = EquivalenceProperties::new(input.schema());
+                of_rows.add_orderings(of_input.oeq_class().iter().cloned());
+                of_rows.add_constants(of_input.constants().into_iter().filter(|one| !differs(one)))?;
+                of_rows
+            }
+            Known::AllButKeys => of_input.clone().with_constraints(Constraints::default()),
+        };
+        let properties = PlanProperties::clone(input.properties()).with_eq_properties(of_rows);
+        Ok(Self { input, known, properties: Arc::new(properties) })
+    }
+}
+
+impl DisplayAs for PassOn {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PassOn")
+    }
+}
+
+impl ExecutionPlan for PassOn {
+    fn name(&self) -> &str {
+        "PassOn"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(Self::new(children.swap_remove(0), self.known)?))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![self.known == Known::AllButKeys]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        true
+    }
+
+    fn cardinality_effect(&self) -> CardinalityEffect {
+        CardinalityEffect::Equal
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.input.execute(partition, context)
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        _: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        Ok(inputs[0].clone())
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _: FilterPushdownPhase,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        FilterDescription::from_children(filters, &self.children())
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        _: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        Ok(FilterPushdownPropagation::if_all(result))
+    }
+}
