@@ -7,7 +7,9 @@
 //! it.
 //!
 //! Who needs room takes from the front of a queue; a row that was read since it came there goes to the back once more (second
-//! chance, as in CLOCK).
+//! chance, as in CLOCK). Rows only have to go for one that is sought a second time within about as many others as there is room for: where any of many rows is read,
+//! nothing would be found again, and each read would cost an allocation and take one away. (Einziger, Friedman, Manes: TinyLFU, ACM Transactions on
+//! Storage 13, 2017, with counters up to one.)
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -49,6 +51,8 @@ struct Shard {
     rows: HashMap<u64, Entry, rapidhash::quality::RandomState>,
     order: VecDeque<u64>,
     bytes: usize,
+    /// Marks of rows that were sought lately and are not kept, one for each row that there is room for.
+    sought: Vec<u16>,
 }
 
 /// See the module.
@@ -111,9 +115,15 @@ impl RowCache {
         if size > most {
             return;
         }
-        // Those that go make room for this one, before it asks for more.
-        let gone = self.shard(slot).lock().make_room(most - size);
-        self.memory.release(Kind::Rows, gone);
+        {
+            let mut shard = self.shard(slot).lock();
+            if shard.bytes > most - size && !shard.is_sought_again(slot) {
+                return;
+            }
+            // Those that go make room for this one, before it asks for more.
+            let gone = shard.make_room(most - size);
+            self.memory.release(Kind::Rows, gone);
+        }
         if !has_room(size) {
             return;
         }
@@ -138,6 +148,18 @@ impl RowCache {
 }
 
 impl Shard {
+    /// Whether a row was sought lately already; from now on it was.
+    fn is_sought_again(&mut self, slot: Slot) -> bool {
+        let marks = self.order.len().next_power_of_two();
+        if self.sought.len() < marks {
+            self.sought = vec![0; marks];
+        }
+        // The bits above choose the shard; zero is no mark.
+        let place = (slot.0 >> 16) as usize & (self.sought.len() - 1);
+        let mark = slot.0 as u16 | 1;
+        std::mem::replace(&mut self.sought[place], mark) == mark
+    }
+
     /// Returns how many bytes were given up for it.
     fn insert(&mut self, slot: Slot, entry: Entry) -> usize {
         self.bytes += entry.size();
@@ -211,6 +233,12 @@ mod tests {
             }
         }
         assert!((0..16).filter(|index| get(*index, true).is_some()).count() >= 14, "what is used stays");
+        // A row that is sought once takes nobody's place.
+        assert_eq!(get(7000, true), None);
+        put(7000);
+        assert_eq!(get(7000, true), None);
+        put(7000);
+        assert!(get(7000, true).is_some());
         cache.trim(0);
         assert_eq!((cache.bytes(), memory.used(Kind::Rows)), (0, 0));
         put_of(1, 0);
