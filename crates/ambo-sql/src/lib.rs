@@ -42,6 +42,7 @@ mod optimizer;
 mod parse;
 mod planner;
 mod prepared;
+mod projected;
 mod rows;
 mod settings;
 mod statement;

@@ -50,11 +50,7 @@ impl<'r> Estimates<'r> {
 
 /// How many different combinations of values some columns of a plan may have; as one, columns of which nothing is known.
 pub(super) fn combinations(plan: &LogicalPlan, columns: &[Expr]) -> f64 {
-    let of = |column: &Expr| match column {
-        Expr::Column(column) => distinct(plan, column),
-        _ => None,
-    };
-    columns.iter().filter_map(of).fold(1.0, |all, one| all * one.max(1.0))
+    columns.iter().filter_map(|column| distinct_of(plan, column)).fold(1.0, |all, one| all * one.max(1.0))
 }
 
 /// About how many rows a plan has.
@@ -73,11 +69,8 @@ pub(super) fn rows(plan: &LogicalPlan) -> f64 {
         }
         LogicalPlan::Aggregate(of) => {
             let input = rows(&of.input);
-            let group = |expr: &Expr| match expr {
-                Expr::Column(column) => distinct(&of.input, column),
-                _ => None,
-            };
-            let groups = of.group_expr.iter().map(|expr| group(expr).unwrap_or(input * GROUPS));
+            let group = |expr| distinct_of(&of.input, expr).unwrap_or(input * GROUPS);
+            let groups = of.group_expr.iter().map(group);
             groups.fold(1.0, |all, one| all * one).min(input)
         }
         LogicalPlan::Limit(of) => match of.get_fetch_type() {
@@ -89,8 +82,8 @@ pub(super) fn rows(plan: &LogicalPlan) -> f64 {
             match of.join_type {
                 JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => left * 0.5,
                 JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => right * 0.5,
-                JoinType::Inner if !of.on.is_empty() => left * right * share_joined(of),
                 _ if of.on.is_empty() => left * right,
+                JoinType::Inner => left * right * share_joined(of, left, right),
                 _ => left.max(right),
             }
         }
@@ -105,16 +98,11 @@ pub(super) fn rows(plan: &LogicalPlan) -> f64 {
     rows.max(1.0)
 }
 
-/// The share of all pairs of rows that an inner join by columns leaves: as its strongest key says.
-fn share_joined(join: &Join) -> f64 {
-    let distinct = |expr: &Expr, plan: &LogicalPlan| match expr {
-        Expr::Column(column) => distinct(plan, column),
-        _ => None,
-    };
-    let (left_rows, right_rows) = (rows(&join.left), rows(&join.right));
+/// The share of all pairs of rows, so many of each side, that an inner join by columns leaves: as its strongest key says.
+fn share_joined(join: &Join, left_rows: f64, right_rows: f64) -> f64 {
     let shares = join.on.iter().map(|(left, right)| {
-        let left = distinct(left, &join.left).unwrap_or(left_rows).min(left_rows);
-        let right = distinct(right, &join.right).unwrap_or(right_rows).min(right_rows);
+        let left = distinct_of(&join.left, left).unwrap_or(left_rows).min(left_rows);
+        let right = distinct_of(&join.right, right).unwrap_or(right_rows).min(right_rows);
         1.0 / left.max(right).max(1.0)
     });
     shares.fold(1.0, f64::min)
@@ -140,6 +128,14 @@ fn selectivity(condition: &Expr, plan: &LogicalPlan) -> f64 {
         Expr::Like(like) if like.negated => ALMOST_ALL,
         Expr::InList(list) if list.negated => ALMOST_ALL,
         _ => UNKNOWN_SHARE,
+    }
+}
+
+/// As [`distinct`], of an expression that is a column.
+fn distinct_of(plan: &LogicalPlan, expr: &Expr) -> Option<f64> {
+    match expr {
+        Expr::Column(column) => distinct(plan, column),
+        _ => None,
     }
 }
 

@@ -8,14 +8,11 @@
 //! the aggregates are about. `count` becomes a sum of counts, `avg` a sum by a count; what takes different values only (`DISTINCT`) is grouped by
 //! them, too, and stays as it is. Joins below joins are gone through in the same way.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::{
-    common::{
-        Column, DFSchema, DataFusionError, JoinType, Result,
-        tree_node::{Transformed, TreeNode},
-    },
+    common::{Column, DFSchema, DataFusionError, JoinType, Result, tree_node::Transformed},
     functions::core::expr_fn::coalesce,
     functions_aggregate::expr_fn::{count, sum},
     logical_expr::{
@@ -27,7 +24,7 @@ use datafusion::{
 };
 
 use super::estimate;
-use crate::table::in_storage;
+use crate::{projected::Projected, table::in_storage};
 
 /// If the other side leaves less than this share of the keys, the storage would do much for groups that nobody asks for.
 const SHARE_LEAST: f64 = 0.1;
@@ -60,8 +57,13 @@ impl OptimizerRule for GroupsFirst {
 
 /// An aggregation of a join as a join of aggregations, if a storage computes one of them.
 fn grouped_first(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
-    let Some((join, names)) = join_below(&aggregate.input)? else { return Ok(None) };
-    let in_join = |expr: &Expr| replaced(expr, &names);
+    let below = Projected::new(&aggregate.input)?;
+    let LogicalPlan::Join(join) = below.input else { return Ok(None) };
+    let is_plain = join.join_type == JoinType::Inner && join.filter.is_none() && !join.null_aware;
+    if !is_plain || join.on.is_empty() {
+        return Ok(None);
+    }
+    let in_join = |expr: &Expr| below.resolved(expr.clone());
     let groups = aggregate.group_expr.iter().map(in_join).collect::<Result<Vec<_>>>()?;
     let asked = aggregate.aggr_expr.iter().map(in_join).collect::<Result<Vec<_>>>()?;
     if groups.iter().chain(&asked).any(|expr| expr.is_volatile() || matches!(expr, Expr::GroupingSet(_))) {
@@ -73,42 +75,6 @@ fn grouped_first(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
         return split.joined(join, grouped, groups, aggregate).map(Some);
     }
     Ok(None)
-}
-
-/// The inner join below projections, and what the columns above it stand for.
-fn join_below(plan: &LogicalPlan) -> Result<Option<(&Join, HashMap<Column, Expr>)>> {
-    let (input, own) = match plan {
-        LogicalPlan::Join(join) => {
-            let is_plain = join.join_type == JoinType::Inner
-                && join.filter.is_none()
-                && !join.null_aware
-                && !join.on.is_empty();
-            return Ok(is_plain.then(|| (join, HashMap::new())));
-        }
-        LogicalPlan::Projection(projection) => (&projection.input, projection.expr.clone()),
-        LogicalPlan::SubqueryAlias(alias) => {
-            (&alias.input, alias.input.schema().columns().into_iter().map(Expr::Column).collect())
-        }
-        _ => return Ok(None),
-    };
-    let Some((join, below)) = join_below(input)? else { return Ok(None) };
-    let own = own.iter().map(|expr| replaced(expr, &below)).collect::<Result<Vec<_>>>()?;
-    Ok(Some((join, plan.schema().columns().into_iter().zip(own).collect())))
-}
-
-/// An expression in which columns are what they stand for.
-fn replaced(expr: &Expr, names: &HashMap<Column, Expr>) -> Result<Expr> {
-    let replace = |expr: Expr| {
-        Ok(match expr {
-            Expr::Column(ref column) => match names.get(column) {
-                Some(known) => Transformed::yes(known.clone()),
-                None => Transformed::no(expr),
-            },
-            Expr::Alias(alias) => Transformed::yes(*alias.expr),
-            other => Transformed::no(other),
-        })
-    };
-    Ok(expr.clone().transform_up(replace)?.data)
 }
 
 /// An aggregation of one side of a join, and how its results become those of the join.

@@ -12,7 +12,7 @@ use datafusion::{
         config::ConfigOptions,
         tree_node::{Transformed, TreeNode},
     },
-    physical_expr::expressions::Column,
+    physical_expr::{PhysicalExpr, expressions::Column},
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         ExecutionPlan, ExecutionPlanProperties,
@@ -57,9 +57,8 @@ fn without_moved_keys(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dy
 
 /// Whether a column of the input is not at its place in what an operator hands out.
 fn is_moved(plan: &Arc<dyn ExecutionPlan>, input: &Arc<dyn ExecutionPlan>, place: usize) -> bool {
-    let is_there = |expr: &dyn datafusion::physical_expr::PhysicalExpr| {
-        expr.downcast_ref::<Column>().is_some_and(|column| column.index() == place)
-    };
+    let is_there =
+        |expr: &dyn PhysicalExpr| expr.downcast_ref::<Column>().is_some_and(|column| column.index() == place);
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         return !projection.expr().get(place).is_some_and(|one| is_there(&*one.expr));
     }

@@ -5,7 +5,7 @@
 //! them, with CASE and FILTER, in all rows or in few groups. The different values of a column, which `count(DISTINCT …)` becomes, are read off an index where one has
 //! them in order. Everything else stays with the planner's own operators.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Select, Snapshot, Storage, Test, Type};
 use arrow::{
@@ -13,10 +13,7 @@ use arrow::{
     datatypes::{DataType, SchemaRef},
 };
 use datafusion::{
-    common::{
-        Column, Result,
-        tree_node::{Transformed, TreeNode},
-    },
+    common::{Result, tree_node::Transformed},
     datasource::source_as_provider,
     logical_expr::{Aggregate, Expr, LogicalPlan, TableScan, expr::AggregateFunctionParams},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
@@ -29,7 +26,10 @@ use super::{
     filter::filter,
     number::{Kinds, number, truth},
 };
-use crate::value::{self, column_type};
+use crate::{
+    projected::Projected,
+    value::{self, column_type},
+};
 
 /// With more groups than these the planner's operators are faster.
 const GROUPS_MAX: u64 = 1 << 12;
@@ -58,14 +58,15 @@ impl OptimizerRule for AggregateInStorage {
 
 /// The plan in the place of an aggregation, if the storage computes it.
 pub(crate) fn in_storage(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
-    let Some((scan, names)) = scan_below(&aggregate.input) else { return Ok(None) };
+    let below = Projected::new(&aggregate.input)?;
+    let LogicalPlan::TableScan(scan) = below.input else { return Ok(None) };
     let provider = source_as_provider(&scan.source)?;
     let Some(table) = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>() else {
         return Ok(None);
     };
-    let plan: Arc<dyn Computation> = match distinct(aggregate, scan, &names, table) {
+    let plan: Arc<dyn Computation> = match distinct(aggregate, scan, &below, table) {
         Some(plan) => Arc::new(plan),
-        None => match recognise(aggregate, scan, &names, table) {
+        None => match recognise(aggregate, scan, &below, table) {
             Some(plan) => Arc::new(plan),
             None => return Ok(None),
         },
@@ -73,60 +74,18 @@ pub(crate) fn in_storage(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     computed(plan, &aggregate.schema).map(Some)
 }
 
-/// What columns of a plan are in terms of the scan's.
-type Names = HashMap<String, Expr>;
-
-/// The scan below projections, and what the names above it stand for.
-fn scan_below(plan: &LogicalPlan) -> Option<(&TableScan, Names)> {
-    match plan {
-        LogicalPlan::TableScan(scan) => Some((scan, Names::new())),
-        LogicalPlan::SubqueryAlias(alias) => scan_below(&alias.input),
-        LogicalPlan::Projection(projection) => {
-            let (scan, below) = scan_below(&projection.input)?;
-            let mut names = Names::new();
-            for (expr, field) in projection.expr.iter().zip(projection.schema.fields()) {
-                names.insert(field.name().clone(), resolved(expr, &below)?);
-            }
-            Some((scan, names))
-        }
-        _ => None,
-    }
-}
-
-/// An expression in terms of the scan's columns.
-fn resolved(expr: &Expr, names: &Names) -> Option<Expr> {
-    let mut all_known = true;
-    let resolve = |expr: Expr| {
-        let resolved = match expr {
-            Expr::Column(column) if names.is_empty() => Expr::Column(Column::from_name(&column.name)),
-            Expr::Column(ref column) => match names.get(&column.name) {
-                Some(known) => known.clone(),
-                None => {
-                    all_known = false;
-                    expr
-                }
-            },
-            Expr::Alias(alias) => *alias.expr,
-            other => return Ok(Transformed::no(other)),
-        };
-        Ok(Transformed::yes(resolved))
-    };
-    let resolved = expr.clone().transform_up(resolve).ok()?.data;
-    all_known.then_some(resolved)
-}
-
 /// The different values of a column, where they stand in order, if that is less work than to look at all rows.
 fn distinct(
     aggregate: &Aggregate,
     scan: &TableScan,
-    names: &Names,
+    below: &Projected<'_>,
     table: &StoredTable,
 ) -> Option<DistinctPlan> {
     let [group] = &aggregate.group_expr[..] else { return None };
     if !aggregate.aggr_expr.is_empty() || !scan.filters.is_empty() || scan.fetch.is_some() {
         return None;
     }
-    let Expr::Column(column) = resolved(group, names)? else { return None };
+    let Expr::Column(column) = below.resolved(group.clone()).ok()? else { return None };
     let definition = table.table().definition();
     DistinctPlan::new(table, definition.column_index(&column.name)?)
 }
@@ -156,7 +115,7 @@ enum Output {
 fn recognise(
     aggregate: &Aggregate,
     scan: &TableScan,
-    names: &Names,
+    below: &Projected<'_>,
     table: &StoredTable,
 ) -> Option<AggregatePlan> {
     let definition = table.table().definition();
@@ -170,7 +129,7 @@ fn recognise(
     }
     let mut by = Vec::new();
     for expr in &aggregate.group_expr {
-        let Expr::Column(column) = resolved(expr, names)? else { return None };
+        let Expr::Column(column) = below.resolved(expr.clone()).ok()? else { return None };
         by.push(column.name);
     }
     let rows = groups_at_most(table, &by)?;
@@ -178,7 +137,7 @@ fn recognise(
     let mut outputs = Vec::new();
     let kind = |name: &str| definition.column_index(name).map(|place| definition.columns[place].kind);
     for (expr, field) in aggregate.aggr_expr.iter().zip(&aggregate.schema.fields()[by.len()..]) {
-        outputs.push(ask(expr, field.data_type(), names, &kind, &mut asked)?);
+        outputs.push(ask(expr, field.data_type(), below, &kind, &mut asked)?);
     }
     let group_by: Vec<&str> = by.iter().map(String::as_str).collect();
     let query = select.group_by(&group_by).and_then(|groups| groups.aggregate(&asked)).ok()?;
@@ -207,7 +166,7 @@ fn groups_at_most(table: &StoredTable, by: &[String]) -> Option<usize> {
 fn ask(
     expr: &Expr,
     ty: &DataType,
-    names: &Names,
+    below: &Projected<'_>,
     kind: &Kinds<'_>,
     asked: &mut Vec<Asked>,
 ) -> Option<Output> {
@@ -232,9 +191,9 @@ fn ask(
             asked.len() - 1
         })
     };
-    let arg = resolved(arg, names)?;
+    let arg = below.resolved(arg.clone()).ok()?;
     let condition = match filter {
-        Some(filter) => Some(truth(&resolved(filter, names)?, true, kind)?),
+        Some(filter) => Some(truth(&below.resolved(*filter.clone()).ok()?, true, kind)?),
         None => None,
     };
     // Of rows that FILTER leaves out there is no value.
