@@ -44,6 +44,7 @@ mod load;
 #[cfg(feature = "arrow")]
 mod load_batches;
 mod options;
+mod picked;
 mod primary;
 mod range;
 mod rows;
@@ -85,6 +86,7 @@ pub use duplicates::Place;
 pub use index::{Index, IndexRows};
 pub use load::{Load, LoadWriter};
 pub use options::Options;
+pub use picked::PickedColumns;
 pub use range::{Bounds, KeyRange};
 pub use rows::{Row, Rows};
 pub use scan::Scan;

@@ -168,7 +168,7 @@ impl Select {
     }
 }
 
-fn column(table: &Table, name: &str) -> Result<usize> {
+pub(crate) fn column(table: &Table, name: &str) -> Result<usize> {
     let definition = table.definition();
     definition.column_index(name).ok_or_else(|| {
         let names: Vec<_> = definition.columns.iter().map(|column| column.name.as_str()).collect();

@@ -63,7 +63,7 @@ pub(crate) enum Body<'a> {
 /// `$body` for whichever [`Numbers`] the block has; `$native` is their type.
 macro_rules! with_numbers {
     ($block:expr, $numbers:ident: $native:ident => $body:expr; $($other:tt)*) => {
-        match &$block.body {
+        match $block.body() {
             Body::I8($numbers) => { #[allow(dead_code)] type $native = i8; $body }
             Body::I16($numbers) => { #[allow(dead_code)] type $native = i16; $body }
             Body::I32($numbers) => { #[allow(dead_code)] type $native = i32; $body }
@@ -432,6 +432,8 @@ fn value_ranges<V: Comparable>(predicate: Predicate<'_>) -> Result<Ranges<V::Cod
 pub(crate) fn decimal(unscaled: i128) -> Value {
     Value::Decimal128 { unscaled, scale: 0 }
 }
+
+pub(super) use with_numbers;
 
 /// A block's dictionary, for grouping and joining by the numbers of its entries.
 #[derive(Debug)]

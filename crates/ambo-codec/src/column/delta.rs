@@ -87,6 +87,93 @@ impl<'a, C: Code + Point> Deltas<'a, C> {
     }
 }
 
+impl<C: Code + Point> Deltas<'_, C> {
+    /// Those of `rows`, which ascend, whose code is from `low` to `high`; an empty range where they would be if there are none.
+    pub(crate) fn equal_range(&self, rows: Range<usize>, low: C, high: C) -> Range<usize> {
+        assert!(rows.start <= rows.end && rows.end <= self.len());
+        simd::run(Equal { deltas: *self, rows, low, high })
+    }
+
+    fn start(&self, vector: usize) -> C {
+        C::read(&self.starts[vector * C::SIZE..])
+    }
+}
+
+struct Equal<'a, C> {
+    deltas: Deltas<'a, C>,
+    rows: Range<usize>,
+    low: C,
+    high: C,
+}
+
+impl<C: Code + Point> Kernel for Equal<'_, C> {
+    type Output = Range<usize>;
+
+    #[inline(always)]
+    fn run(self, level: Level) -> Range<usize> {
+        let from = self.first_vector();
+        let Self { deltas, rows, low, high } = self;
+        let mut first = None;
+        for vector in from..rows.end.div_ceil(VECTOR) {
+            let begin = vector * VECTOR;
+            let part = rows.start.max(begin) - begin..rows.end.min(begin + VECTOR) - begin;
+            if let Some(step) = deltas.steps.constant(vector) {
+                let (start, step) = (deltas.start(vector), step.sub(C::SIGN));
+                first = first.or_else(|| reached(start, step, &part, low).map(|row| begin + row));
+                if let Some(end) = high.next().and_then(|next| reached(start, step, &part, next)) {
+                    return first.unwrap_or(begin + end)..begin + end;
+                }
+                continue;
+            }
+            let mut lanes = Lanes::new();
+            let mut steps = [C::default(); VECTOR];
+            let (base, width, packed) = deltas.steps.frame(vector);
+            bits::unpack_vector(packed, width, part.end, &mut lanes, level);
+            lanes.write(width, base.sub(C::SIGN), &mut steps[..part.end], |step| step);
+            steps[0] = deltas.start(vector);
+            let mut code = steps[..part.start].iter().fold(C::default(), |sum, &step| sum.add(step));
+            for row in part {
+                code = code.add(steps[row]);
+                if first.is_none() && code >= low {
+                    first = Some(begin + row);
+                }
+                if code > high {
+                    return first.unwrap_or(begin + row)..begin + row;
+                }
+            }
+        }
+        first.unwrap_or(rows.end)..rows.end
+    }
+}
+
+impl<C: Code + Point> Equal<'_, C> {
+    /// The vector in which the first code from `low` on is, or would be behind all others: the last one that begins with less.
+    fn first_vector(&self) -> usize {
+        let first = self.rows.start / VECTOR;
+        let (mut from, mut to) = (first + 1, self.rows.end.div_ceil(VECTOR).max(first + 1));
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.deltas.start(middle) < self.low {
+                true => from = middle + 1,
+                false => to = middle,
+            }
+        }
+        from - 1
+    }
+}
+
+/// The first row of `rows` whose code, `start` plus `row` steps, is `code` or more, if there is one.
+#[inline(always)]
+fn reached<C: Code>(start: C, step: C, rows: &Range<usize>, code: C) -> Option<usize> {
+    let ahead = code.widen().saturating_sub(start.widen());
+    let row = match step.widen() {
+        _ if ahead == 0 => 0,
+        0 => return None,
+        step => ahead.div_ceil(step),
+    };
+    usize::try_from(row).ok().map(|row| row.max(rows.start)).filter(|row| *row < rows.end)
+}
+
 struct Decode<'a, 'o, C, T, F> {
     deltas: Deltas<'a, C>,
     range: Range<usize>,

@@ -50,6 +50,7 @@ mod numbers;
 mod predicate;
 mod ranges;
 mod runs;
+mod search;
 mod section;
 mod simd;
 pub mod text;

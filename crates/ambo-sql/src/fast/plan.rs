@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use ambo::{Datum, Index, Row, SchemaStamp, Table, TableDefinition};
+use ambo::{Datum, Index, PickedColumns, Row, SchemaStamp, Table, TableDefinition};
 use arrow::datatypes::SchemaRef;
 
 use super::{
@@ -58,6 +58,8 @@ pub(super) enum Lookup {
 pub(super) struct Output {
     pub columns: Vec<Expression>,
     pub schema: SchemaRef,
+    /// The columns, if they are all that is to be known of a row that is looked up by its key.
+    pub picked: Option<PickedColumns>,
 }
 
 pub(super) struct Insert {

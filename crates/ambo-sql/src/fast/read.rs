@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ambo::{Datum, Error as StorageError, Row, Snapshot, Table, Transaction};
+use ambo::{Datum, Error as StorageError, PickedColumns, Row, Snapshot, Table, Transaction};
 
 use super::{
     expression::Expression,
@@ -19,11 +19,20 @@ pub(crate) enum Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn by_key(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>, StorageError> {
-        match self {
-            Self::Now => table.get_row(key),
-            Self::Snapshot(snapshot) => snapshot.get_row(table, key),
-            Self::Transaction(transaction) => transaction.get_row(table, key),
+    /// The row of a key, or of it what is picked.
+    fn by_key(
+        &self,
+        table: &Table,
+        key: &[Datum],
+        picked: Option<&PickedColumns>,
+    ) -> Result<Option<Row>, StorageError> {
+        match (self, picked) {
+            (Self::Now, None) => table.get_row(key),
+            (Self::Snapshot(snapshot), None) => snapshot.get_row(table, key),
+            (Self::Transaction(transaction), None) => transaction.get_row(table, key),
+            (Self::Now, Some(picked)) => picked.get(key),
+            (Self::Snapshot(snapshot), Some(picked)) => picked.get_at(snapshot, key),
+            (Self::Transaction(transaction), Some(picked)) => picked.get_in(transaction, key),
         }
     }
 
@@ -41,7 +50,11 @@ impl FastPlan {
     pub(crate) fn read(&self, reader: &Reader<'_>, params: &[Datum]) -> Result<Option<Rows<'static>>> {
         match &self.action {
             Action::Read { search, output } => {
-                let Some(found) = self.find(reader, &search.lookup, params)? else { return Ok(None) };
+                let picked = output.picked.as_ref();
+                let Some(found) = self.find(reader, &search.lookup, picked, params)? else { return Ok(None) };
+                if picked.is_some() {
+                    return Ok(Some(Rows::new(output.schema.clone(), Source::Values(found.into()))));
+                }
                 let mut rows = VecDeque::with_capacity(found.len());
                 for row in found {
                     match search.fits(self.table.definition(), &row, params) {
@@ -62,8 +75,14 @@ impl FastPlan {
         }
     }
 
-    /// The rows of a look-up; `None` if a value does not fit its column as it is.
-    fn find(&self, reader: &Reader<'_>, lookup: &Lookup, params: &[Datum]) -> Result<Option<Vec<Row>>> {
+    /// The rows of a look-up, or of them what is picked; `None` if a value does not fit its column as it is.
+    fn find(
+        &self,
+        reader: &Reader<'_>,
+        lookup: &Lookup,
+        picked: Option<&PickedColumns>,
+        params: &[Datum],
+    ) -> Result<Option<Vec<Row>>> {
         let key = self.table.definition().primary_columns();
         match lookup {
             Lookup::Key(values) => {
@@ -71,7 +90,7 @@ impl FastPlan {
                 if values.iter().any(Datum::is_null) {
                     return Ok(Some(Vec::new()));
                 }
-                Ok(Some(reader.by_key(&self.table, &values)?.into_iter().collect()))
+                Ok(Some(reader.by_key(&self.table, &values, picked)?.into_iter().collect()))
             }
             Lookup::Keys(values) => {
                 let mut keys = Vec::with_capacity(values.len());
@@ -83,7 +102,7 @@ impl FastPlan {
                         keys.push(value);
                     }
                 }
-                let found = keys.iter().map(|key| reader.by_key(&self.table, key));
+                let found = keys.iter().map(|key| reader.by_key(&self.table, key, picked));
                 Ok(Some(found.filter_map(Result::transpose).collect::<Result<_, _>>()?))
             }
             Lookup::Unique(index, values) => {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use ambo::{Database, Datum, Storage, Table, Type};
+use ambo::{Database, Datum, PickedColumns, Storage, Table, Type};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 
@@ -86,7 +86,7 @@ fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
             }
         }
     }
-    let output = output(&target, &select.projection)?;
+    let output = output(&target, &search, &select.projection)?;
     Some((target.table, Action::Read { search, output }))
 }
 
@@ -179,7 +179,7 @@ fn count(target: Target, projection: &[SelectItem]) -> Option<(Table, Action)> {
     is_count.then_some((target.table, Action::Count { schema }))
 }
 
-fn output(target: &Target, projection: &[SelectItem]) -> Option<Output> {
+fn output(target: &Target, search: &Search, projection: &[SelectItem]) -> Option<Output> {
     let definition = target.definition();
     let (mut columns, mut fields) = (Vec::new(), Vec::new());
     let field = |column: usize, name: Option<String>| {
@@ -212,7 +212,22 @@ fn output(target: &Target, projection: &[SelectItem]) -> Option<Output> {
             _ => return None,
         }
     }
-    Some(Output { columns, schema: Arc::new(Schema::new(fields)) })
+    let is_by_key = matches!(search.lookup, Lookup::Key(_) | Lookup::Keys(_));
+    let picked = match is_by_key && search.rest.is_empty() {
+        true => picked(&target.table, &columns),
+        false => None,
+    };
+    Some(Output { columns, schema: Arc::new(Schema::new(fields)), picked })
+}
+
+/// The columns that are handed out, if there is nothing else.
+fn picked(table: &Table, output: &[Expression]) -> Option<PickedColumns> {
+    let columns = &table.definition().columns;
+    let name = |expression: &Expression| match expression {
+        Expression::Column(column) => Some(&*columns[*column].name),
+        _ => None,
+    };
+    table.pick(&output.iter().map(name).collect::<Option<Vec<_>>>()?).ok()
 }
 
 fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)> {

@@ -11,6 +11,7 @@ use super::{
     governor::Governor,
     lineage::Lineage,
     options::Options,
+    table::Picked,
     value::{Keeper, Value},
     version::{DatabaseVersion, Found, TableShared, TableVersion},
 };
@@ -159,8 +160,14 @@ impl Engine {
     /// The newest committed value of a key.
     #[inline]
     pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        self.get_picked(table, key, None)
+    }
+
+    /// As [`Engine::get`], for [`RowFormat::decode_picked`](super::RowFormat::decode_picked): columns that are not picked may be NULL.
+    #[inline]
+    pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
         let keeper = Keeper::Guard(self.versions.load());
-        let value = Value::find(keeper, |version| version.table(table)?.find(key, NEWEST))?;
+        let value = Value::find(keeper, |version| version.table(table)?.find_picked(key, NEWEST, picked))?;
         self.finish_newest(table, value)
     }
 

@@ -97,7 +97,7 @@ pub use row_scan::{RowScan, UnitRows};
 pub use scan::{ScanPlan, TableScan};
 pub use snapshot::{Cursor, Snapshot};
 pub use statistics::{ColumnStatistics, Figure, TableStatistics};
-pub use table::RowFormat;
+pub use table::{Picked, RowFormat};
 pub use transaction::{Isolation, Transaction};
 pub use value::Value;
 pub use workers::Running;

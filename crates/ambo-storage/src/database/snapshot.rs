@@ -6,6 +6,7 @@ use super::{
     count,
     cursor::{Cover, MergedCursor},
     engine::Engine,
+    table::Picked,
     value::{Keeper, Value},
     version::DatabaseVersion,
 };
@@ -71,10 +72,15 @@ impl Snapshot {
 
     /// The value of a key.
     pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        self.get_picked(table, key, None)
+    }
+
+    /// As [`Snapshot::get`], for [`RowFormat::decode_picked`](super::RowFormat::decode_picked): columns that are not picked may be NULL.
+    pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
         if let Some(own) = self.own.get(&table).and_then(|writes| writes.get(key)) {
             return Engine::own_value(&self.version, table, own);
         }
-        match self.get_raw(table, key)? {
+        match self.get_raw(table, key, picked)? {
             Some(value) => match value.found().map(|found| found.record().kind) {
                 Some(RecordKind::Tombstone) => Ok(None),
                 Some(RecordKind::Blob) => Engine::load_blob(&self.version, table, &value).map(Some),
@@ -85,8 +91,14 @@ impl Snapshot {
     }
 
     /// What is stored under a key: tombstones and references to blobs too.
-    pub(super) fn get_raw(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
-        Value::find(Keeper::Arc(self.version.clone()), |version| version.table(table)?.find(key, self.at))
+    pub(super) fn get_raw(
+        &self,
+        table: TableId,
+        key: &[u8],
+        picked: Option<&Picked>,
+    ) -> Result<Option<Value>> {
+        let keeper = Keeper::Arc(self.version.clone());
+        Value::find(keeper, |version| version.table(table)?.find_picked(key, self.at, picked))
     }
 
     /// A cursor over a table.

@@ -18,6 +18,24 @@ pub struct RowFormat {
     live: Option<Projection>,
 }
 
+/// Some columns of the rows of one table, for look-ups that do not need whole rows.
+#[derive(Clone, Debug)]
+pub struct Picked {
+    /// The parts of the key that are picked, and their places among the picked columns.
+    keys: (Vec<usize>, Vec<usize>),
+    /// The slots of the row that are.
+    rows: (Projection, Vec<usize>),
+    /// Of each slot, whether it is picked.
+    slots: Box<[bool]>,
+}
+
+impl Picked {
+    /// Whether each slot of the row is picked. Those that came later are not.
+    pub(super) fn slots(&self) -> &[bool] {
+        &self.slots
+    }
+}
+
 impl RowFormat {
     /// The format of a validated definition.
     pub fn new(definition: Arc<TableDefinition>) -> Result<Self> {
@@ -180,6 +198,56 @@ impl RowFormat {
             }
         }
         Ok(row)
+    }
+
+    /// These columns of rows, in this order.
+    pub fn pick(&self, columns: &[usize]) -> Result<Picked> {
+        let places = |parts: &mut dyn FnMut(usize) -> Option<usize>| -> (Vec<usize>, Vec<usize>) {
+            let mut found: Vec<_> = columns
+                .iter()
+                .zip(0..)
+                .filter_map(|(&column, place)| Some((parts(column)?, place)))
+                .collect();
+            found.sort_unstable();
+            found.into_iter().unzip()
+        };
+        let key = &self.definition.key;
+        let keys = places(&mut |column| key.iter().position(|part| *part == column));
+        let slot_of = |column| self.slots.iter().position(|slot| *slot == Some(column));
+        let (slots, of_rows) = places(&mut |column| slot_of(column).filter(|_| !key.contains(&column)));
+        // The one column of a raw table is the record.
+        let read = if self.definition.is_raw() { &[] } else { &slots[..] };
+        let projection = self.rows.projection(read).map_err(invalid)?;
+        let is_picked = |slot| slots.contains(&slot);
+        Ok(Picked {
+            keys,
+            rows: (projection, of_rows),
+            slots: (0..self.slots.len()).map(is_picked).collect(),
+        })
+    }
+
+    /// The values of the columns that are picked, from a stored key and value.
+    pub fn decode_picked(&self, picked: &Picked, key: &[u8], value: &[u8]) -> Result<Vec<Datum>> {
+        let unreadable = |error| self.unreadable(error);
+        let Picked { keys: (parts, of_keys), rows: (projection, of_rows), .. } = picked;
+        let mut values = vec![Datum::Null; of_keys.len() + of_rows.len()];
+        if !parts.is_empty() {
+            let put = |place: usize, value: DatumRef<'_>| {
+                values[of_keys[place]] = value.to_value();
+                Ok(())
+            };
+            self.keys.visit_columns(key, parts, &mut Vec::new(), put).map_err(unreadable)?;
+        }
+        if self.definition.is_raw() {
+            of_rows.iter().for_each(|place| values[*place] = Datum::from(value));
+            return Ok(values);
+        }
+        let put = |place: usize, value: DatumRef<'_>| {
+            values[of_rows[place]] = value.to_value();
+            Ok(())
+        };
+        self.rows.visit_projection(projection, value, put).map_err(unreadable)?;
+        Ok(values)
     }
 
     /// Whether a stored row has NULL in a slot: then the column was dropped, or allowed NULL, since this format was made, and what was read

@@ -14,6 +14,7 @@ use super::{
     options::Sync,
     scan::{ScanPlan, TableScan},
     snapshot::{Cursor, Snapshot},
+    table::Picked,
     value::Value,
     version::DatabaseVersion,
 };
@@ -128,10 +129,18 @@ impl Transaction {
 
     /// The value of a key, as the transaction left or found it.
     pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
-        if self.writes.get(table, key).is_none() {
-            self.note_read(table, key);
+        self.get_picked(table, key, None)
+    }
+
+    /// As [`Transaction::get`], for [`RowFormat::decode_picked`](super::RowFormat::decode_picked): columns that are not picked may be NULL.
+    pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
+        match self.writes.get(table, key) {
+            Some(own) => Engine::own_value(self.snapshot.version(), table, own),
+            None => {
+                self.note_read(table, key);
+                self.snapshot.get_picked(table, key, picked)
+            }
         }
-        self.peek(table, key)
     }
 
     /// As [`Transaction::get`], for what the outcome does not depend on, or what is written then: it is no read to be checked.

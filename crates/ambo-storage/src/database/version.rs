@@ -8,7 +8,7 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
-use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex, statistics::Samples};
+use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex, statistics::Samples, table::Picked};
 use crate::{
     Error, Result,
     base::{
@@ -148,6 +148,17 @@ impl TableVersion {
     /// The newest record of `key` at or before `at`. Tombstones are found too.
     #[inline]
     pub fn find(&self, key: &[u8], at: Timestamp) -> Result<Option<Found<'_>>> {
+        self.find_picked(key, at, None)
+    }
+
+    /// As [`TableVersion::find`]; of a row that is put together, columns that are not picked may be NULL.
+    #[inline]
+    pub fn find_picked(
+        &self,
+        key: &[u8],
+        at: Timestamp,
+        picked: Option<&Picked>,
+    ) -> Result<Option<Found<'_>>> {
         for delta in std::iter::once(&self.active).chain(&self.frozen) {
             if !delta.is_empty()
                 && let Some(version) = delta.get(key, at)
@@ -155,19 +166,21 @@ impl TableVersion {
                 return Ok(Some(Found::Delta(version)));
             }
         }
-        self.find_settled(key)
+        self.find_settled(key, picked)
     }
 
     /// The record of `key` in runs and the settled part.
     #[inline]
-    pub fn find_settled(&self, key: &[u8]) -> Result<Option<Found<'_>>> {
+    fn find_settled(&self, key: &[u8], picked: Option<&Picked>) -> Result<Option<Found<'_>>> {
         for tree in self.runs.iter().chain(&self.main) {
             if let Some(record) = tree.get(key)? {
                 return Ok(Some(Found::Tree(record)));
             }
         }
         match &self.columns {
-            Some(columns) => Ok(columns.get(key)?.map(|row| Found::Row(row.into()))),
+            Some(columns) => {
+                Ok(columns.get_picked(key, picked.map(Picked::slots))?.map(|row| Found::Row(row.into())))
+            }
             None => Ok(None),
         }
     }

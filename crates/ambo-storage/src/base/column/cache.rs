@@ -12,7 +12,6 @@
 
 use std::{
     collections::VecDeque,
-    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -91,9 +90,9 @@ impl Slots {
         Arc::new(Self { segment, slots, _charge: charge })
     }
 
-    /// Asks for the memory of the slots of some blocks.
-    pub(super) fn prefetch(&self, blocks: Range<u32>) {
-        self.slots[blocks.start as usize..blocks.end as usize].iter().for_each(|slot| prefetch(slot));
+    /// Asks for the memory of the slot of a block.
+    pub(super) fn prefetch(&self, block: u32) {
+        prefetch(&self.slots[block as usize]);
     }
 
     /// Asks for the memory at the beginning of a block, if it is kept.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use ambo_codec::ValueRef;
 use smallvec::SmallVec;
 
 use super::{buffer::ColumnBuffer, schema::ColumnSchema, segment::Segment};
@@ -9,6 +10,15 @@ use crate::{Error, Result, page::Access};
 
 /// The blocks of a row of so many columns are held without allocation.
 const COLUMNS: usize = 16;
+
+/// Stored columns that follow each other.
+#[derive(Clone, Copy)]
+pub(super) struct RowColumns<'p> {
+    /// The first of them.
+    pub(super) first: usize,
+    /// Which of them are wanted; all, if it does not say. Those behind its end are not.
+    pub(super) picked: Option<&'p [bool]>,
+}
 
 impl Segment {
     /// The group of a row, and its place there.
@@ -46,7 +56,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Appends a row of a group, of as many stored columns of a schema as there are buffers, from column `first` on.
+    /// Appends a row of a group, of as many stored columns of a schema as there are buffers. What is not picked is NULL, and not read.
     ///
     /// Its values lie apart, and each is a wait for memory: for the block, and then for the place in it. So all columns ask for the one
     /// before any goes on to the next.
@@ -54,14 +64,17 @@ impl Segment {
         &self,
         schema: &ColumnSchema,
         buffers: &mut [ColumnBuffer],
-        first: usize,
+        RowColumns { first, picked }: RowColumns<'_>,
         group: usize,
         row: usize,
     ) -> Result<()> {
         let columns = first..first + buffers.len();
-        self.prefetch_blocks(first.min(self.columns())..columns.end.min(self.columns()), group);
+        let is_picked =
+            |column| picked.is_none_or(|picked| picked.get(column - first).copied().unwrap_or_default());
+        let is_read = |column: &usize| is_picked(*column) && self.is_stored(schema, *column);
+        self.prefetch_blocks(columns.clone().filter(is_read), group);
         let block = |column| self.block(column, group, Access::Point);
-        let read = |column| self.is_stored(schema, column).then(|| block(column)).transpose();
+        let read = |column| is_read(&column).then(|| block(column)).transpose();
         let bytes = columns.clone().map(read).collect::<Result<SmallVec<[_; COLUMNS]>>>()?;
         // Blocks are large, and quicker found twice than moved.
         for (column, bytes) in columns.clone().zip(&bytes) {
@@ -74,7 +87,8 @@ impl Segment {
                 Some(bytes) => buffer
                     .append_block(&self.parse(column, group, bytes)?, row..row + 1)
                     .map_err(|error| self.damaged(self.entry(column, group).offset, error))?,
-                None => append_missing(schema, column, buffer, 1)?,
+                None if is_picked(column) => append_missing(schema, column, buffer, 1)?,
+                None => buffer.push(ValueRef::Null).map_err(|error| Error::Invalid(error.to_string()))?,
             }
         }
         Ok(())

@@ -100,7 +100,15 @@ impl RowCache {
         Some(entry.bytes[entry.key_len..].to_vec())
     }
 
-    /// Keeps the record of a key, which is in this row of a segment, among `most` bytes at most, if `has_room` takes the bytes that it says from the budget.
+    /// Whether the row of a key is to be kept: there is room for one more of its like among `most` bytes, or it was sought lately already. From now on it
+    /// was.
+    pub(super) fn takes(&self, slot: Slot, most: usize) -> bool {
+        let mut shard = self.shard(slot).lock();
+        let size = shard.bytes.checked_div(shard.order.len()).unwrap_or(OVERHEAD);
+        shard.bytes + size <= most / SHARDS || shard.is_sought_again(slot)
+    }
+
+    /// Keeps the record of a key that [`RowCache::takes`], which is in this row of a segment, among `most` bytes at most, if `has_room` takes the bytes that it says from the budget.
     pub(super) fn put(
         &self,
         slot: Slot,
@@ -115,15 +123,9 @@ impl RowCache {
         if size > most {
             return;
         }
-        {
-            let mut shard = self.shard(slot).lock();
-            if shard.bytes > most - size && !shard.is_sought_again(slot) {
-                return;
-            }
-            // Those that go make room for this one, before it asks for more.
-            let gone = shard.make_room(most - size);
-            self.memory.release(Kind::Rows, gone);
-        }
+        // Those that go make room for this one, before it asks for more.
+        let gone = self.shard(slot).lock().make_room(most - size);
+        self.memory.release(Kind::Rows, gone);
         if !has_room(size) {
             return;
         }
@@ -205,7 +207,10 @@ mod tests {
         let cache = RowCache::new(memory.clone());
         let put_of = |index: u32, most: usize| {
             let room = |bytes| memory.take(Kind::Rows, bytes);
-            cache.put(Slot::new(7, &key(index)), &key(index), (1, index), &[index as u8; 100], most, room);
+            let slot = Slot::new(7, &key(index));
+            if cache.takes(slot, most) {
+                cache.put(slot, &key(index), (1, index), &[index as u8; 100], most, room);
+            }
         };
         let get = |index: u32, left: bool| {
             cache.get(Slot::new(7, &key(index)), &key(index), |segment, row| {

@@ -6,6 +6,7 @@ use ambo_codec::bitmap::{Bitmap, Positions};
 
 use super::{
     buffer::ColumnBuffer,
+    read::RowColumns,
     schema::ColumnSchema,
     search::{Found, Probe, Window},
     segment::Segment,
@@ -91,20 +92,27 @@ impl Part {
     pub(super) fn key_of(&self, schema: &ColumnSchema, row: u32, out: &mut Vec<u8>) -> Result<()> {
         let mut buffers: Vec<_> = schema.buffers().into_iter().take(schema.key_columns()).collect();
         let (group, index) = self.segment.place(row);
-        self.segment.read_row_into(schema, &mut buffers, 0, group, index)?;
+        self.segment.read_row_into(
+            schema,
+            &mut buffers,
+            RowColumns { first: 0, picked: None },
+            group,
+            index,
+        )?;
         schema.key_of(&buffers, 0, out).map_err(|error| self.segment.damaged(0, error))
     }
 
-    /// The record of a row. `buffers` are of the columns that are not the key's, and empty.
+    /// The record of a row; columns of it that are not `picked` are NULL. `buffers` are of the columns that are not the key's, and empty.
     pub(super) fn record_of(
         &self,
         schema: &ColumnSchema,
         row: u32,
+        picked: Option<&[bool]>,
         buffers: &mut [ColumnBuffer],
     ) -> Result<Vec<u8>> {
         let (group, index) = self.segment.place(row);
-        let first = schema.key_columns();
-        self.segment.read_row_into(schema, buffers, first, group, index)?;
+        let columns = RowColumns { first: schema.key_columns(), picked };
+        self.segment.read_row_into(schema, buffers, columns, group, index)?;
         let mut out = Vec::new();
         schema.record_of(buffers, 0, &mut out).map_err(|error| self.segment.damaged(0, error))?;
         Ok(out)

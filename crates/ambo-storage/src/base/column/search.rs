@@ -6,6 +6,7 @@ use ambo_codec::{
     Value,
     column::{Block, VECTOR},
 };
+use smallvec::SmallVec;
 
 use super::{
     buffer::{ColumnBuffer, Values},
@@ -248,7 +249,15 @@ impl Part {
         let entered = window.group.take().expect("a group was entered");
         let parse = |(column, bytes): (usize, _)| segment.parse(column, group, bytes);
         let bytes = entered.bytes.iter().map(|bytes| &**bytes);
-        let blocks = bytes.enumerate().map(parse).collect::<Result<Vec<_>>>()?;
+        // Most keys are of one column.
+        let blocks = bytes.enumerate().map(parse).collect::<Result<SmallVec<[_; 1]>>>()?;
+        if stays.is_none()
+            && let Some(place) = place_in(&blocks, rows.len(), probe)
+        {
+            drop(blocks);
+            window.group = Some(entered);
+            return Ok(found(rows.start, place));
+        }
         window.load_vector(schema, &blocks, rows.len(), probe, stays.is_some()).map_err(wrong)?;
         drop(blocks);
         window.group = Some(entered);
@@ -256,6 +265,22 @@ impl Part {
         let place = Window::place(&window.buffers, &mut window.key, schema, probe).map_err(wrong)?;
         Ok(found(rows.start, place.map(|row| start + row).map_err(|row| start + row)))
     }
+}
+
+/// The place of `probe` among the keys in `blocks`, if they can be searched as they are.
+fn place_in(
+    blocks: &[Block<'_>],
+    rows: usize,
+    probe: &Probe<'_>,
+) -> Option<std::result::Result<usize, usize>> {
+    let mut rows = 0..rows;
+    for (block, value) in blocks.iter().zip(&probe.values) {
+        rows = block.equal_range(rows, value.as_ref())?;
+        if rows.is_empty() {
+            return Some(Err(rows.start));
+        }
+    }
+    (!probe.values.is_empty()).then_some(Ok(rows.start))
 }
 
 impl ColumnBuffer {

@@ -1,11 +1,8 @@
 //! A segment: one immutable file of rows as columns.
 
-use std::{
-    ops::Range,
-    sync::{
-        Arc, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, OnceLock, Weak,
+    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
 
 use ambo_codec::column::{Block, Kind, envelope, text::SharedTable};
@@ -100,10 +97,19 @@ impl SegmentStore {
         &self.rows
     }
 
+    /// Whether the row of a key is to be kept: there is room, or it was sought lately already. From now on it was.
+    pub(super) fn keeps_row(&self, slot: Slot) -> bool {
+        self.rows.takes(slot, self.most_rows())
+    }
+
+    /// Bytes of rows that are kept at most.
+    fn most_rows(&self) -> usize {
+        self.memory.most(Cache::Segments) / ROWS_SHARE
+    }
+
     /// Keeps the record of a key, which is in this row of a segment.
     pub(super) fn keep_row(&self, slot: Slot, key: &[u8], place: (u64, u32), record: &[u8]) {
-        let most = self.memory.most(Cache::Segments) / ROWS_SHARE;
-        self.rows.put(slot, key, place, record, most, |bytes| {
+        self.rows.put(slot, key, place, record, self.most_rows(), |bytes| {
             self.memory.reserve(budget::Kind::Rows, bytes) || self.cache.make_room_for_row(bytes)
         });
     }
@@ -337,11 +343,6 @@ impl Segment {
         }
     }
 
-    /// How many stored columns it has.
-    pub(super) fn columns(&self) -> usize {
-        self.directory.columns.len()
-    }
-
     /// Whether it has a stored column: it lacks those that were added after it was written.
     pub(super) fn has(&self, column: usize) -> bool {
         column < self.directory.columns.len()
@@ -357,11 +358,11 @@ impl Segment {
         self.keep_or(Kept::Block { column, group }, access, || self.load_block(column, group))
     }
 
-    /// Asks for the memory where the blocks of a group begin, of a range of columns, as far as they are kept.
-    pub(super) fn prefetch_blocks(&self, columns: Range<usize>, group: usize) {
-        let number = |column| self.number(Kept::Block { column, group });
-        self.slots.prefetch(number(columns.start)..number(columns.end));
-        columns.for_each(|column| self.slots.prefetch_block(number(column)));
+    /// Asks for the memory where the blocks of a group begin, of some columns that it has, as far as they are kept.
+    pub(super) fn prefetch_blocks(&self, columns: impl Iterator<Item = usize> + Clone, group: usize) {
+        let numbers = columns.map(|column| self.number(Kept::Block { column, group }));
+        numbers.clone().for_each(|number| self.slots.prefetch(number));
+        numbers.for_each(|number| self.slots.prefetch_block(number));
     }
 
     /// Reads a block, past the cache.

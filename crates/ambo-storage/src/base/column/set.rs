@@ -141,6 +141,11 @@ impl ColumnSet {
 
     /// The record of a key.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.get_picked(key, None)
+    }
+
+    /// The record of a key. Of its columns, those that are not `picked` may be NULL.
+    pub fn get_picked(&self, key: &[u8], picked: Option<&[bool]>) -> Result<Option<Vec<u8>>> {
         let slot = Slot::new(Arc::as_ptr(&self.schema).addr(), key);
         let rows = self.store.rows();
         if let Some(record) = rows.get(slot, key, |segment, row| self.is_left(segment, row)) {
@@ -151,8 +156,13 @@ impl ColumnSet {
                 return Ok(None);
             };
             let part = &self.runs[run].parts[place.part];
-            let record = part.record_of(&self.schema, place.row, &mut scratch.row)?;
-            self.store.keep_row(slot, key, (part.segment.id(), place.row), &record);
+            // Only whole rows are kept.
+            let is_kept = self.store.keeps_row(slot);
+            let picked = picked.filter(|_| !is_kept);
+            let record = part.record_of(&self.schema, place.row, picked, &mut scratch.row)?;
+            if is_kept {
+                self.store.keep_row(slot, key, (part.segment.id(), place.row), &record);
+            }
             Ok(Some(record))
         })
     }
