@@ -94,6 +94,11 @@ impl<C: Code + Point> Deltas<'_, C> {
         simd::run(Equal { deltas: *self, rows, low, high })
     }
 
+    /// Whether the steps of each vector are equal.
+    pub(crate) fn is_even(&self) -> bool {
+        (0..self.len().div_ceil(VECTOR)).all(|vector| self.steps.constant(vector).is_some())
+    }
+
     fn start(&self, vector: usize) -> C {
         C::read(&self.starts[vector * C::SIZE..])
     }

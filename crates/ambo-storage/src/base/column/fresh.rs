@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 
 use super::{
     buffer::ColumnBuffer,
+    row_reader::RowReader,
     schema::ColumnSchema,
     set::{ColumnSet, Finder},
 };
@@ -128,16 +129,16 @@ impl FreshGroup {
         }
         let mut bytes = 0;
         let _making = self.making.lock();
-        let mut buffers: Vec<(usize, ColumnBuffer)> = (0..needed.len())
-            .filter(missing)
-            .map(|column| (column, ColumnBuffer::new(schema.types()[column])))
-            .collect();
+        let columns: Vec<usize> = (0..needed.len()).filter(missing).collect();
+        let buffer = |column: &usize| ColumnBuffer::new(schema.types()[*column]);
+        let mut buffers: Vec<_> = columns.iter().map(buffer).collect();
+        let mut reader = RowReader::new(schema, &columns, &[])?;
         let unreadable =
             |error: ambo_codec::Error| Error::Invalid(format!("a row that cannot be read: {error}"));
         for row in 0..self.rows() {
-            schema.push_some(self.keys.get(row), self.records.get(row), &mut buffers).map_err(unreadable)?;
+            reader.read(self.keys.get(row), self.records.get(row), &mut buffers).map_err(unreadable)?;
         }
-        for (column, buffer) in buffers {
+        for (column, buffer) in columns.into_iter().zip(buffers) {
             let mut block = Vec::new();
             let summary = encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut block)
                 .map_err(|error| Error::Invalid(error.to_string()))?;

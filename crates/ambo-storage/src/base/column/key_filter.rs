@@ -29,19 +29,11 @@ const FRUITLESS_MIN: u32 = 512;
 const _: () = assert!(bytes_for(SEGMENT_ROWS_MAX) <= BYTES_MAX);
 
 impl Segment {
-    /// Whether its filter, if it has one now, denies a key.
-    pub(super) fn lacks(&self, key: &[u8]) -> bool {
-        self.kept(Kept::Filter).is_some_and(|bytes| !KeyFilter::of(bytes).may_have(key))
-    }
-
-    /// Notes that a key was sought in vain, between its first and its last.
-    pub(super) fn note_fruitless(&self, schema: &ColumnSchema) -> Result<()> {
+    /// Notes that a key was sought in vain, between its first and its last. Returns whether the filter was made now.
+    pub(super) fn note_fruitless(&self, schema: &ColumnSchema) -> Result<bool> {
         let due = (self.directory().rows() / FRUITLESS_SHARE).max(FRUITLESS_MIN);
         let count = self.fruitless.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        if count.is_multiple_of(due) {
-            self.key_filter(schema)?;
-        }
-        Ok(())
+        Ok(count.is_multiple_of(due) && self.key_filter(schema)?.is_some())
     }
 
     /// The filter of its keys, made if it has none now; `None` if there is no room for it.
@@ -65,6 +57,20 @@ impl Segment {
             (0..rows).for_each(|row| keys.with(row, |key| filter.insert(key)));
         }
         Ok(filter.into_bytes().into())
+    }
+}
+
+/// The filter of the segment in which a search is, if it has one.
+#[derive(Default)]
+pub(super) struct KnownFilter(Option<(u64, Option<KeyFilter<Arc<[u8]>>>)>);
+
+impl KnownFilter {
+    /// Whether the filter of a segment denies a key.
+    pub(super) fn denies(&mut self, segment: &Segment, key: &[u8]) -> bool {
+        if self.0.as_ref().is_none_or(|(of, _)| *of != segment.id()) {
+            self.0 = Some((segment.id(), segment.kept(Kept::Filter).map(KeyFilter::of)));
+        }
+        self.0.as_ref().and_then(|(_, filter)| filter.as_ref()).is_some_and(|filter| !filter.may_have(key))
     }
 }
 

@@ -6,6 +6,7 @@ use ambo_codec::bitmap::{Bitmap, Positions};
 
 use super::{
     buffer::ColumnBuffer,
+    key_filter::KnownFilter,
     read::RowColumns,
     schema::ColumnSchema,
     search::{Found, Probe, Window},
@@ -78,12 +79,18 @@ impl Part {
         probe: &Probe<'_>,
         window: &mut Window,
     ) -> Result<Option<u32>> {
-        if probe.key < self.segment.directory().first_key() || self.segment.lacks(probe.key) {
+        let segment = &*self.segment;
+        if probe.key < segment.directory().first_key() || window.filter.denies(segment, probe.key) {
             return Ok(None);
         }
         match self.search(schema, probe, window)? {
-            Found::At(row) if !self.is_deleted(row) => Ok(Some(row)),
-            Found::At(_) | Found::Before(_) => Ok(None),
+            Found::At(row) => Ok((!self.is_deleted(row)).then_some(row)),
+            Found::Before(row) => {
+                if row < self.rows() && segment.note_fruitless(schema)? {
+                    window.filter = KnownFilter::default();
+                }
+                Ok(None)
+            }
         }
     }
 
@@ -144,11 +151,6 @@ impl ColumnRun {
     /// The first part that may have `key` or a greater one; the number of parts if none has.
     fn part_for(&self, key: &[u8]) -> usize {
         self.parts.partition_point(|part| part.segment.directory().last_key() < key)
-    }
-
-    /// The part between whose keys `key` is, if there is one.
-    pub(super) fn part_around(&self, key: &[u8]) -> Option<&Part> {
-        self.parts.get(self.part_for(key)).filter(|part| part.segment.directory().first_key() <= key)
     }
 
     /// The row of a key, if it is there and left.

@@ -237,19 +237,6 @@ impl ColumnSchema {
         buffers.iter_mut().zip(values).try_for_each(|(buffer, value)| buffer.push(value))
     }
 
-    /// Appends a row's values of some stored columns, by their places, to their buffers.
-    pub fn push_some(
-        &self,
-        key: &[u8],
-        record: &[u8],
-        buffers: &mut [(usize, ColumnBuffer)],
-    ) -> ambo_codec::Result<()> {
-        let mut scratch = Vec::new();
-        let mut values = Vec::with_capacity(self.types.len());
-        self.values(key, record, &mut scratch, &mut values)?;
-        buffers.iter_mut().try_for_each(|(column, buffer)| buffer.push(values[*column]))
-    }
-
     /// Appends the key of row `index` of the key's buffers.
     pub(super) fn key_of(
         &self,

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::{
     buffer::{ColumnBuffer, Values},
+    key_filter::KnownFilter,
     run::Part,
     schema::ColumnSchema,
     segment::Segment,
@@ -50,6 +51,7 @@ pub(super) struct Window {
     /// Which vector that is.
     vector: Option<usize>,
     key: Vec<u8>,
+    pub(super) filter: KnownFilter,
 }
 
 /// A group of a segment, and the blocks of its keys.
@@ -64,12 +66,13 @@ impl Window {
     pub(super) fn new(schema: &ColumnSchema) -> Self {
         let mut buffers = schema.buffers();
         buffers.truncate(schema.key_columns());
-        Self { group: None, starts: buffers.clone(), buffers, vector: None, key: Vec::new() }
+        let filter = KnownFilter::default();
+        Self { group: None, starts: buffers.clone(), buffers, vector: None, key: Vec::new(), filter }
     }
 
     /// Forgets where the last search ended.
     pub(super) fn forget(&mut self) {
-        (self.group, self.vector) = (None, None);
+        (self.group, self.vector, self.filter) = (None, None, KnownFilter::default());
     }
 
     /// Bytes of memory that it takes, about.
@@ -87,7 +90,7 @@ impl Window {
 
     /// Reads the blocks of a group's keys.
     fn enter(&mut self, schema: &ColumnSchema, segment: &Segment, group: usize) -> Result<()> {
-        self.forget();
+        (self.group, self.vector) = (None, None);
         self.starts.iter_mut().for_each(ColumnBuffer::clear);
         let read = (0..schema.key_columns()).map(|column| segment.block(column, group, Access::Point));
         let bytes = read.collect::<Result<_>>()?;
@@ -251,7 +254,8 @@ impl Part {
         let bytes = entered.bytes.iter().map(|bytes| &**bytes);
         // Most keys are of one column.
         let blocks = bytes.enumerate().map(parse).collect::<Result<SmallVec<[_; 1]>>>()?;
-        if stays.is_none()
+        // Decoded keys are of use for the keys behind this one, unless these are found as quickly without.
+        if (stays.is_none() || blocks.iter().all(Block::ascends_evenly))
             && let Some(place) = place_in(&blocks, rows.len(), probe)
         {
             drop(blocks);

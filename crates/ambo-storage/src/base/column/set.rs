@@ -205,9 +205,6 @@ impl<'s> Finder<'s> {
             if let Some(place) = of.find(schema, &probe, window)? {
                 return Ok(Some(RowPlace { run, place }));
             }
-            if let Some(part) = of.part_around(key) {
-                part.segment.note_fruitless(schema)?;
-            }
         }
         Ok(None)
     }
