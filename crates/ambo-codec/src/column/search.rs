@@ -102,7 +102,7 @@ mod tests {
                 if row.is_multiple_of(tooth) {
                     value = start;
                 }
-                value += match shape {
+                let step = match shape {
                     0 => 0,
                     1 => 1,
                     2 => 3,
@@ -111,6 +111,7 @@ mod tests {
                     5 => i64::from(next() % 40 == 0) * 1000,
                     _ => (next() << 20) as i64,
                 };
+                value = value.saturating_add(step);
                 value
             };
             ((0..rows).map(one).collect(), tooth)
