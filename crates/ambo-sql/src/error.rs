@@ -275,7 +275,22 @@ fn of_shared(error: &DataFusionError) -> Error {
 fn plain(message: &str) -> String {
     let message = message.split("\n\nbacktrace:").next().unwrap_or_default();
     let message = message.split("This issue was likely caused by a bug").next().unwrap_or_default();
-    message.trim().to_owned()
+    of_call(message).unwrap_or_else(|| message.trim().to_owned())
+}
+
+/// What is wrong with the arguments of a function, if a message says that none takes them: what the function says, or which there are, a few of them.
+fn of_call(message: &str) -> Option<String> {
+    let (before, after) = message.split_once("No function matches the given name and argument types '")?;
+    if let Some((_, own)) = before.split_once("user-defined coercion failed with: Error during planning: ") {
+        return Some(own.trim_end_matches([' ', '.']).to_owned());
+    }
+    let (call, rest) = after.split_once('\'')?;
+    let known = rest.split_once("Candidate functions:").map_or("", |(_, known)| known);
+    let known: Vec<_> = known.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
+    Some(match known.is_empty() {
+        true => format!("no function takes these arguments: {call}"),
+        false => format!("no function takes these arguments: {call}; there are {}", known.join(", ")),
+    })
 }
 
 fn of_schema(error: SchemaError) -> Error {

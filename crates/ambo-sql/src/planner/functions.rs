@@ -16,7 +16,7 @@ use datafusion::sql::sqlparser::{
 use crate::{names::object, parse::DIALECT};
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 55] = [
+const MEANINGS: [(&str, usize, &str); 62] = [
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("iif", 2, "CASE WHEN $1 THEN $2 END"),
     ("if", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
@@ -58,12 +58,19 @@ const MEANINGS: [(&str, usize, &str); 55] = [
     ("date_sub", 2, "$1 - $2"),
     ("unixepoch", 1, "to_unixtime($1)"),
     ("strftime", 2, "to_char(CAST($2 AS TIMESTAMP), $1)"),
+    ("age", 1, "age(current_date(), $1)"),
+    ("epoch", 1, "date_part('epoch', $1)"),
+    ("current_schema", 0, "'main'"),
+    ("version", 0, concat!("'Ambo ", env!("CARGO_PKG_VERSION"), "'")),
     ("total", 1, "coalesce(sum(CAST($1 AS DOUBLE)), CAST(0 AS DOUBLE))"),
     ("count_if", 1, "count(CASE WHEN $1 THEN 1 END)"),
     ("countif", 1, "count(CASE WHEN $1 THEN 1 END)"),
     ("every", 1, "bool_and($1)"),
     ("group_concat", 1, "string_agg($1, ',')"),
     ("group_concat", 2, "string_agg($1, $2)"),
+    ("string_agg", 1, "string_agg($1, ',')"),
+    ("listagg", 1, "string_agg($1, '')"),
+    ("listagg", 2, "string_agg($1, $2)"),
     ("list", 1, "array_agg($1)"),
     ("first", 1, "first_value($1)"),
     ("last", 1, "last_value($1)"),

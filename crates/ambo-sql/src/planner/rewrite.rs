@@ -5,13 +5,18 @@ use std::{ops::ControlFlow, sync::Arc};
 use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{
     logical_expr::LogicalPlan,
-    sql::sqlparser::ast::{
-        self, Expr, LimitClause, OrderByKind, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut,
+    sql::sqlparser::{
+        ast::{self, Expr, LimitClause, OrderByKind, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut},
+        parser::Parser,
     },
 };
 
 use super::{functions::meaning, row_value::by_values, using::say_common_columns};
-use crate::{Error, Place, Result, names::ident, parse::each_select};
+use crate::{
+    Error, Place, Result,
+    names::ident,
+    parse::{DIALECT, each_select},
+};
 
 /// Begins what is added to a name.
 pub(super) const MARK: char = '\u{1}';
@@ -83,6 +88,7 @@ impl VisitorMut for Rewriting<'_> {
             return ControlFlow::Break(());
         }
         each_select_list(&mut query.body, &mut tell_apart);
+        order_by_all(query);
         order_by_columns(query);
         say_limit(query);
         self.scopes.push(Scope { with: own, visited: 0 });
@@ -227,6 +233,53 @@ pub(super) fn without_parentheses(expr: &Expr) -> &Expr {
     match expr {
         Expr::Nested(inner) => without_parentheses(inner),
         other => other,
+    }
+}
+
+/// `ORDER BY ALL` is by all columns of the result, from the first to the last.
+fn order_by_all(query: &mut ast::Query) {
+    let Some(order_by) = &mut query.order_by else { return };
+    let OrderByKind::Expressions(by) = &order_by.kind else { return };
+    let [ast::OrderByExpr { expr: Expr::Identifier(name), options, with_fill: None }] = &by[..] else {
+        return;
+    };
+    if name.quote_style.is_some() || !name.value.eq_ignore_ascii_case("all") {
+        return;
+    }
+    let options = *options;
+    // The columns of the first list, where it says how many; and whether they are known to be columns of tables.
+    let (mut columns, mut is_plain) = (None, true);
+    each_select_list(&mut query.body, &mut |items| {
+        if columns.is_none() {
+            let is_wildcard = |item: &SelectItem| {
+                matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+            };
+            columns = Some((!items.iter().any(is_wildcard)).then_some(items.len()));
+            is_plain = items.iter().all(is_wildcard);
+        }
+    });
+    if let Some(columns) = columns.flatten() {
+        let number = |nth: usize| Expr::value(ast::Value::Number(nth.to_string(), false));
+        let by = |nth| ast::OrderByExpr { expr: number(nth), options, with_fill: None };
+        order_by.kind = OrderByKind::Expressions((1..=columns).map(by).collect());
+        return;
+    }
+    order_by.kind = OrderByKind::All(options);
+    if !is_plain {
+        columns_of_own(query);
+    }
+}
+
+/// Puts `SELECT * FROM (…)` around the body of a query: then all of its columns are columns of a table.
+fn columns_of_own(query: &mut ast::Query) {
+    let parsed = Parser::new(&DIALECT).try_with_sql("SELECT * FROM (SELECT 1) AS columns");
+    let Ok(mut around) = parsed.and_then(|mut parser| parser.parse_query()) else { return };
+    if let SetExpr::Select(select) = &mut *around.body
+        && let [ast::TableWithJoins { relation: TableFactor::Derived { subquery, .. }, .. }] =
+            &mut select.from[..]
+    {
+        std::mem::swap(&mut subquery.body, &mut query.body);
+        query.body = around.body;
     }
 }
 

@@ -1,0 +1,55 @@
+//! `typeof(x)`, also called `pg_typeof`: the name of the type of a value, as CREATE TABLE has it. That of NULL without a type is `null`.
+
+use arrow::datatypes::DataType;
+use datafusion::{
+    common::{Result, ScalarValue},
+    logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
+};
+
+use crate::{statement::type_text, value::column_type};
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct TypeOf {
+    signature: Signature,
+    aliases: Vec<String>,
+}
+
+impl TypeOf {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::any(1, Volatility::Immutable), aliases: vec!["pg_typeof".to_owned()] }
+    }
+}
+
+impl ScalarUDFImpl for TypeOf {
+    fn name(&self) -> &str {
+        "typeof"
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        Ok(ColumnarValue::Scalar(ScalarValue::from(name(&args.args[0].data_type()))))
+    }
+}
+
+/// The name of a type; of one that no column has, the one of Arrow.
+fn name(ty: &DataType) -> String {
+    match ty {
+        DataType::Null => "null".to_owned(),
+        DataType::Interval(_) | DataType::Duration(_) => "interval".to_owned(),
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            format!("{}[]", name(item.data_type()))
+        }
+        ty => column_type(ty).map_or_else(|| ty.to_string().to_lowercase(), type_text),
+    }
+}
