@@ -1,9 +1,12 @@
 //! Any number of rows of a column table changed or deleted as one commit, with memory for few of them.
 
 use crate::{
-    BulkChange, ColumnBuffer, Load, LoadOptions, LoadWriter, Result, Row, Select, Snapshot, Storage, Table,
-    Transaction, rows::fit_row, r#where::Stored,
+    BulkChange, ColumnBuffer, Error, Load, LoadOptions, LoadWriter, Result, Row, Select, Snapshot, Storage,
+    Table, TableHold, Transaction, rows::fit_row, r#where::Stored,
 };
+
+/// A bulk change that met others so many times holds its table.
+pub const BULK_PATIENCE: u32 = 3;
 
 /// From so many rows on a bulk change, or a load, is faster than a transaction.
 pub const BULK_ROWS: usize = 32 << 10;
@@ -44,6 +47,15 @@ impl Table {
         let since = since.inner().clone();
         let change = self.database().engine().column_change(self.id(), what, since, options)?;
         Ok(Load::new(self, change))
+    }
+
+    /// Keeps commits of others to the table waiting, for the lock timeout at most, as long as the hold lives: for bulk changes that would never come to their end
+    /// beside writers that do not rest. Snapshots that begin now see what was committed before. A transaction of the same thread waits, too, and in vain.
+    ///
+    /// # Errors
+    /// [`Error::Lock`](crate::Error::Lock) if another holds the table for too long.
+    pub fn hold(&self) -> Result<TableHold> {
+        self.database().engine().hold_table(self.id())
     }
 
     /// A bulk change of the rows that all batches of a reader have, as [`Table::load_batches`] takes them. Of an update they have the
@@ -97,6 +109,27 @@ pub(crate) enum FewOrBulk {
 }
 
 impl Select {
+    /// As [`Table::retry`], with `act` on what became of the rows. Bulk changes that others are in the way of again and again come through.
+    pub(crate) fn retry_few_or_bulk(
+        &self,
+        what: BulkChange,
+        change: &mut dyn FnMut(&mut Row) -> Result<()>,
+        mut act: impl FnMut(&mut Transaction, FewOrBulk, &mut dyn FnMut(&mut Row) -> Result<()>) -> Result<u64>,
+    ) -> Result<u64> {
+        let (mut attempts, mut held) = (0, None);
+        self.table().retry(|tx| {
+            attempts += 1;
+            let done = self.few_or_bulk(tx, what, change);
+            if attempts == BULK_PATIENCE && matches!(done, Err(Error::Conflict(_))) {
+                held = Some(self.table().hold()?);
+            }
+            let done = done?;
+            // What the transaction writes would wait for it.
+            held = None;
+            act(tx, done, change)
+        })
+    }
+
     /// Changes or deletes the rows by a bulk change, if they are many and the table takes one, as they are in `tx`, which has written nothing.
     pub(crate) fn few_or_bulk(
         &self,

@@ -72,15 +72,15 @@ pub use ambo_storage::{
     database::{
         Advice, BulkChange, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics,
         CompactReport, Cursor, Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse,
-        RecordChoice, RecoveryReport, Seek, Sync, TableInfo, TableScan, TableStatistics, Value, ValueReader,
-        ValueWriter,
+        RecordChoice, RecoveryReport, Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, Value,
+        ValueReader, ValueWriter,
     },
     transaction::write_set::Savepoint,
 };
 
 pub use aggregate::{Aggregate, Expression, GroupBy, Query, col, lit};
 pub use batch::Batch;
-pub use bulk_change::BULK_ROWS;
+pub use bulk_change::{BULK_PATIENCE, BULK_ROWS};
 pub use database::{Database, SchemaStamp};
 pub use duplicates::Place;
 pub use index::{Index, IndexRows};

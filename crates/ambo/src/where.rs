@@ -70,17 +70,17 @@ impl Select {
     /// Changes the rows that fit the filters, all or none. Returns how many. After a conflict `change` is called again. Many rows of a column
     /// table are changed in bulk ([`Table::bulk_change`]), as long as they keep their keys.
     pub fn update(&self, mut change: impl FnMut(&mut Row) -> Result<()>) -> Result<u64> {
-        self.table().retry(|tx| match self.few_or_bulk(tx, BulkChange::Update, &mut change)? {
-            FewOrBulk::Few(rows) => tx.update_rows(self.table(), rows, &mut change),
+        self.retry_few_or_bulk(BulkChange::Update, &mut change, |tx, done, change| match done {
+            FewOrBulk::Few(rows) => tx.update_rows(self.table(), rows, change),
             FewOrBulk::Done(updated) => Ok(updated),
-            FewOrBulk::Moves => tx.update_where(self, &mut change),
+            FewOrBulk::Moves => tx.update_where(self, change),
         })
     }
 
     /// Deletes the rows that fit the filters, all or none. Returns how many. Many rows of a column table are deleted in bulk
     /// ([`Table::bulk_change`]).
     pub fn delete(&self) -> Result<u64> {
-        self.table().retry(|tx| match self.few_or_bulk(tx, BulkChange::Delete, &mut |_| Ok(()))? {
+        self.retry_few_or_bulk(BulkChange::Delete, &mut |_| Ok(()), |tx, done, _| match done {
             FewOrBulk::Few(rows) => tx.delete_rows(self.table(), &rows),
             FewOrBulk::Done(deleted) => Ok(deleted),
             FewOrBulk::Moves => tx.delete_where(self),

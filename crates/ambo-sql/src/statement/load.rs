@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ambo::{BULK_ROWS, BulkChange, Duplicates, LoadOptions, Snapshot, Table};
+use ambo::{BULK_PATIENCE, BULK_ROWS, BulkChange, Duplicates, LoadOptions, Snapshot, Table};
 use datafusion::common::ScalarValue;
 
 use super::{
@@ -126,18 +126,32 @@ pub(super) fn write(
     tag: &'static str,
     mut act: impl FnMut(&mut Work<'_>) -> Result<Outcome>,
 ) -> Result<Rows<'static>> {
-    let mut attempts = 0;
+    let (mut attempts, mut held) = (0, None);
     loop {
-        let error = match connection.write(params, &mut act)? {
+        let written = connection.write(params, &mut |work: &mut Work<'_>| {
+            let outcome = act(work)?;
+            if matches!(outcome, Outcome::Written(_)) {
+                // The transaction would wait for it.
+                held = None;
+            }
+            Ok(outcome)
+        });
+        let (error, table) = match written? {
             Outcome::Written(written) => return Ok(written.rows(tag)),
-            Outcome::Bulk(bulk) => match bulk.run(connection) {
-                Ok(rows) => return Ok(Rows::done(tag, Some(rows))),
-                Err(error) => error,
-            },
+            Outcome::Bulk(bulk) => {
+                let table = bulk.table.clone();
+                match bulk.run(connection) {
+                    Ok(rows) => return Ok(Rows::done(tag, Some(rows))),
+                    Err(error) => (error, table),
+                }
+            }
         };
         attempts += 1;
         if attempts >= attempts_max(&error) {
             return Err(error);
+        }
+        if attempts == BULK_PATIENCE {
+            held = Some(table.hold()?);
         }
         let interrupter: Interrupter = connection.interrupter();
         interrupter.check()?;

@@ -1,5 +1,10 @@
 //! Statements of any number of rows: column tables whose transactions would be too small for them.
 
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
 use ambo_sql::{Connection, Database, ErrorKind};
 
 use crate::common::{refused, rows, sound, written};
@@ -128,5 +133,30 @@ fn rows_in_the_way() {
     // What keeps something of the old row is done row by row.
     let some = format!("insert into t {from} on conflict (id) do update set v = excluded.v");
     assert!(refused(&mut c, &some).to_string().contains("the limit is"));
+    sound(&db);
+}
+
+/// Keeps away: an UPDATE of all rows that gives up beside a connection that writes without rest, and one of the two losing what it wrote.
+#[test]
+fn updates_of_all_rows_end_beside_a_writer_that_does_not_rest() {
+    let (db, mut c) = world("primary key, u int, v int, name text) storage = column");
+    let stop = AtomicBool::new(false);
+    let count = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let (mut connection, mut count) = (db.connect(), 0i64);
+            let mut update = connection.prepare("update t set v = v + 1 where id = $1").unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                assert_eq!(update.execute(&mut connection, (count * 31 % 100_000,)).unwrap(), 1);
+                count += 1;
+            }
+            count
+        });
+        assert_eq!(written(&mut c, "update t set u = u + 1"), 100_000);
+        assert_eq!(written(&mut c, "update t set u = u + 1 where id >= 1000"), 99_000);
+        stop.store(true, Ordering::Relaxed);
+        writer.join().unwrap()
+    });
+    let wanted = format!("100000, {}, {}", 450_000 + count, 9_999_900_000i64 + 199_000);
+    assert_eq!(rows(&mut c, "select count(*), sum(v), sum(u) from t"), wanted);
     sound(&db);
 }

@@ -128,7 +128,7 @@ impl Engine {
         self.governor.admit(bytes).map_err(|error| self.pipeline.check_poison().err().unwrap_or(error))
     }
 
-    /// Latches the keys while no other transaction holds a row lock on one of them.
+    /// Latches the keys while nobody else holds a row lock on one of them, or a table.
     fn latch_unlocked(&self, operations: &[Operation<'_>], owner: Option<OwnerId>) -> Result<LatchGuard<'_>> {
         let hash = |op: &Operation<'_>| Self::row_hash(op.table, op.key);
         loop {
@@ -139,8 +139,10 @@ impl Engine {
             if !self.row_locks.any() {
                 return Ok(guard);
             }
-            let Some(blocked) = operations.iter().map(hash).find(|hash| self.row_locks.blocked(*hash, owner))
-            else {
+            let tables = operations.chunk_by(|one, next| one.table == next.table);
+            let tables = tables.map(|of_one| Self::table_hash(of_one[0].table));
+            let mut locks = tables.chain(operations.iter().map(hash));
+            let Some(blocked) = locks.find(|hash| self.row_locks.blocked(*hash, owner)) else {
                 return Ok(guard);
             };
             drop(guard);

@@ -61,7 +61,7 @@ impl Shared {
                 Tried::Locked(lock) => {
                     drop((latches, loading));
                     let engine = &self.engine;
-                    engine.row_locks.wait(lock, engine.new_owner(), engine.lock_timeout())?;
+                    engine.row_locks.wait(lock, engine.bulk_owner(self.table), engine.lock_timeout())?;
                 }
             }
         }

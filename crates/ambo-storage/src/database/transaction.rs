@@ -215,9 +215,13 @@ impl Transaction {
     /// [`Error::Conflict`] if the row was changed since the snapshot; [`Error::Lock`] after waiting in vain.
     pub fn lock(&mut self, table: TableId, key: &[u8]) -> Result<()> {
         Engine::check_key(key)?;
-        let hash = Engine::row_hash(table, key);
+        let (hash, of_table) = (Engine::row_hash(table, key), Engine::table_hash(table));
         let engine = self.engine().clone();
         loop {
+            // Who holds the table would wait for the row, and this transaction for the table when it commits.
+            if engine.row_locks.blocked(of_table, Some(self.owner)) {
+                engine.row_locks.wait(of_table, self.owner, engine.lock_timeout())?;
+            }
             // Under the key's latch no commit to it is half done, and later ones will see the lock.
             let latch = engine.latches.lock_one(hash);
             match engine.row_locks.try_acquire(hash, self.owner) {

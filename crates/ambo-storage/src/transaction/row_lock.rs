@@ -47,6 +47,11 @@ impl RowLocks {
         self.any() && self.state.lock().owner_of.get(&hash).is_some_and(|owner| Some(*owner) != me)
     }
 
+    /// Who holds a lock, if somebody does.
+    pub fn owner(&self, hash: u64) -> Option<OwnerId> {
+        self.state.lock().owner_of.get(&hash).copied()
+    }
+
     /// Takes the lock if it is free or ours. True if it was taken now, false if it was ours; `None` if it is another's.
     pub fn try_acquire(&self, hash: u64, me: OwnerId) -> Option<bool> {
         let mut state = self.state.lock();
