@@ -6,6 +6,7 @@
 mod bank;
 mod points;
 mod scans;
+mod synced;
 mod tpch;
 
 use ambo::Sync;

@@ -6,7 +6,7 @@ use ambo::Sync;
 use ambo_sql::{Connection, Database};
 use rusqlite::params;
 
-use super::{check, fill, open, open_sqlite};
+use super::{check, fill, open, open_sqlite, synced};
 use crate::engine::Result;
 use crate::random::Random;
 use crate::workload::columns::{
@@ -17,48 +17,43 @@ use crate::workload::sheet::Sheet;
 
 const READS: usize = 200_000;
 const WRITES: usize = 50_000;
-const SYNCED: usize = 1_000;
 const PEER_TIMES: usize = 500;
-const COLUMNS: &str = "id bigint primary key, a bigint, b double, c text, d text";
+pub const COLUMNS: &str = "id bigint primary key, a bigint, b double, c text, d text";
 
 pub fn run(sheet: &mut Sheet) -> Result<()> {
     for storage in ["btree", "column"] {
         ambo(sheet, storage)?;
     }
     sqlite(sheet)?;
-    duckdb(sheet)
+    duckdb(sheet)?;
+    synced::run(sheet)
 }
 
-fn text(id: u64) -> (String, String) {
+pub fn text(id: u64) -> (String, String) {
     (format!("name of {id}"), format!("{:x}", Random::new(id).next_u64()))
 }
 
-fn ids(sheet: &Sheet, count: usize, seed: u64) -> Vec<i64> {
+pub fn ids(sheet: &Sheet, count: usize, seed: u64) -> Vec<i64> {
     let mut random = Random::new(seed);
     (0..count).map(|_| random.below(sheet.records) as i64).collect()
 }
 
-fn what(sheet: &Sheet, what: &str) -> String {
+pub fn what(sheet: &Sheet, what: &str) -> String {
     label("points", sheet.records, what)
 }
 
 fn ambo(sheet: &mut Sheet, storage: &str) -> Result<()> {
     let whose = format!("ambo, {storage}");
-    for (sync, how) in [(Sync::Off, "no sync"), (Sync::Commit, "synced")] {
-        let db = open(sheet, &format!("points-{storage}-{how}"), sync)?;
-        let mut connection = db.connect();
-        connection.script(&format!("create table t ({COLUMNS}) storage = {storage}"))?;
-        load(sheet, &db, &mut connection)?;
-        if sync == Sync::Off {
-            reads(sheet, &whose, &mut connection)?;
-        }
-        writes(sheet, &whose, how, &mut connection, if sync == Sync::Off { WRITES } else { SYNCED })?;
-        check(&db)?;
-    }
-    Ok(())
+    let db = open(sheet, &format!("points-{storage}"), Sync::Off)?;
+    let mut connection = db.connect();
+    connection.script(&format!("create table t ({COLUMNS}) storage = {storage}"))?;
+    load(sheet, &db, &mut connection)?;
+    reads(sheet, &whose, &mut connection)?;
+    writes(sheet, &whose, &mut connection)?;
+    check(&db)
 }
 
-fn load(sheet: &Sheet, db: &Database, connection: &mut Connection) -> Result<()> {
+pub fn load(sheet: &Sheet, db: &Database, connection: &mut Connection) -> Result<()> {
     let mut insert = connection.prepare("insert into t values ($1, $2, $3, $4, $5)")?;
     fill(sheet, db, connection, |connection, id| {
         let (c, d) = text(id);
@@ -86,79 +81,68 @@ fn reads(sheet: &mut Sheet, whose: &str, connection: &mut Connection) -> Result<
     Ok(())
 }
 
-fn writes(
-    sheet: &mut Sheet,
-    whose: &str,
-    how: &str,
-    connection: &mut Connection,
-    count: usize,
-) -> Result<()> {
+fn writes(sheet: &mut Sheet, whose: &str, connection: &mut Connection) -> Result<()> {
     let mut update = connection.prepare("update t set a = a + 1 where id = $1")?;
-    let (times, seconds) = each(ids(sheet, count, 4), |id| match update.execute(connection, (id,))? {
+    let (times, seconds) = each(ids(sheet, WRITES, 4), |id| match update.execute(connection, (id,))? {
         1 => Ok(()),
         other => Err(format!("{other} rows").into()),
     })?;
-    add_operations(sheet, &what(sheet, &format!("update, {how}")), whose, &times, count as f64 / seconds);
+    add_operations(sheet, &what(sheet, "update, no sync"), whose, &times, WRITES as f64 / seconds);
     let mut insert = connection.prepare("insert into t values ($1, $2, $3, $4, $5)")?;
-    let new = sheet.records..sheet.records + count as u64;
+    let new = sheet.records..sheet.records + WRITES as u64;
     let (times, seconds) = each(new, |id| {
         let (c, d) = text(id);
         insert.execute(connection, (id as i64, 1i64, 0.5, c, d))?;
         Ok(())
     })?;
-    add_operations(sheet, &what(sheet, &format!("insert, {how}")), whose, &times, count as f64 / seconds);
+    add_operations(sheet, &what(sheet, "insert, no sync"), whose, &times, WRITES as f64 / seconds);
     Ok(())
+}
+
+/// The same rows as [`load`] puts in.
+pub fn load_sqlite(sheet: &Sheet, connection: &rusqlite::Connection) -> Result<()> {
+    connection.execute_batch(&format!("create table t ({COLUMNS}) without rowid; begin"))?;
+    let mut insert = connection.prepare("insert into t values (?, ?, ?, ?, ?)")?;
+    for id in 0..sheet.records {
+        let (c, d) = text(id);
+        insert.execute(params![id as i64, id as i64 % 1000, id as f64 / 7.0, c, d])?;
+    }
+    Ok(connection.execute_batch("commit")?)
 }
 
 fn sqlite(sheet: &mut Sheet) -> Result<()> {
     let whose = "sqlite";
-    for (sync, how) in [(false, "no sync"), (true, "synced")] {
-        let connection = open_sqlite(sheet, &format!("points-{how}.sqlite"), sync)?;
-        connection.execute_batch(&format!("create table t ({COLUMNS}) without rowid; begin"))?;
-        {
-            let mut insert = connection.prepare("insert into t values (?, ?, ?, ?, ?)")?;
-            for id in 0..sheet.records {
-                let (c, d) = text(id);
-                insert.execute(params![id as i64, id as i64 % 1000, id as f64 / 7.0, c, d])?;
-            }
-        }
-        connection.execute_batch("commit")?;
-        let get = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        if !sync {
-            let mut select = connection.prepare("select a, b, c from t where id = ?")?;
-            for id in ids(sheet, READS / 4, 1) {
-                let _: (i64, f64, String) = select.query_row([id], get)?;
-            }
-            let (times, seconds) = each(ids(sheet, READS, 2), |id| {
-                let (a, _, _): (i64, f64, String) = select.query_row([id], get)?;
-                if a != id % 1000 { Err("a wrong row".into()) } else { Ok(()) }
-            })?;
-            add_operations(sheet, &what(sheet, "prepared select"), whose, &times, READS as f64 / seconds);
-            let (times, seconds) = each(ids(sheet, READS / 10, 3), |id| {
-                let statement = format!("select a, b, c from t where id = {id}");
-                let _: (i64, f64, String) = connection.query_row(&statement, [], get)?;
-                Ok(())
-            })?;
-            let rate = (READS / 10) as f64 / seconds;
-            add_operations(sheet, &what(sheet, "unprepared select"), whose, &times, rate);
-        }
-        let count = if sync { SYNCED } else { WRITES };
-        let mut update = connection.prepare("update t set a = a + 1 where id = ?")?;
-        let (times, seconds) = each(ids(sheet, count, 4), |id| {
-            update.execute([id])?;
-            Ok(())
-        })?;
-        let rate = count as f64 / seconds;
-        add_operations(sheet, &what(sheet, &format!("update, {how}")), whose, &times, rate);
-        let mut insert = connection.prepare("insert into t values (?, ?, ?, ?, ?)")?;
-        let (times, seconds) = each(sheet.records..sheet.records + count as u64, |id| {
-            let (c, d) = text(id);
-            insert.execute(params![id as i64, 1i64, 0.5, c, d])?;
-            Ok(())
-        })?;
-        let rate = count as f64 / seconds;
-        add_operations(sheet, &what(sheet, &format!("insert, {how}")), whose, &times, rate);
+    let connection = open_sqlite(sheet, "points.sqlite", false)?;
+    load_sqlite(sheet, &connection)?;
+    let get = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let mut select = connection.prepare("select a, b, c from t where id = ?")?;
+    for id in ids(sheet, READS / 4, 1) {
+        let _: (i64, f64, String) = select.query_row([id], get)?;
     }
+    let (times, seconds) = each(ids(sheet, READS, 2), |id| {
+        let (a, _, _): (i64, f64, String) = select.query_row([id], get)?;
+        if a != id % 1000 { Err("a wrong row".into()) } else { Ok(()) }
+    })?;
+    add_operations(sheet, &what(sheet, "prepared select"), whose, &times, READS as f64 / seconds);
+    let (times, seconds) = each(ids(sheet, READS / 10, 3), |id| {
+        let statement = format!("select a, b, c from t where id = {id}");
+        let _: (i64, f64, String) = connection.query_row(&statement, [], get)?;
+        Ok(())
+    })?;
+    add_operations(sheet, &what(sheet, "unprepared select"), whose, &times, (READS / 10) as f64 / seconds);
+    let mut update = connection.prepare("update t set a = a + 1 where id = ?")?;
+    let (times, seconds) = each(ids(sheet, WRITES, 4), |id| {
+        update.execute([id])?;
+        Ok(())
+    })?;
+    add_operations(sheet, &what(sheet, "update, no sync"), whose, &times, WRITES as f64 / seconds);
+    let mut insert = connection.prepare("insert into t values (?, ?, ?, ?, ?)")?;
+    let (times, seconds) = each(sheet.records..sheet.records + WRITES as u64, |id| {
+        let (c, d) = text(id);
+        insert.execute(params![id as i64, 1i64, 0.5, c, d])?;
+        Ok(())
+    })?;
+    add_operations(sheet, &what(sheet, "insert, no sync"), whose, &times, WRITES as f64 / seconds);
     Ok(())
 }
 
