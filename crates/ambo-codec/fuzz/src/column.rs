@@ -48,7 +48,16 @@ fn read<E: Element + PartialOrd>(block: &Block<'_>, constant: ValueRef<'_>) {
         assert!((0..rows / 2).all(|row| !mask.get(row)));
     }
     let _ = (block.sum(None), block.sum(Some(&half)));
-    let _ = (block.min_max(None), block.min_max(Some(&half)));
+    let _ = block.min_max(Some(&half));
+    // Rows that do not ascend may be found anywhere, but among them.
+    let least = block.min_max(None).ok().flatten().map(|(least, _)| least);
+    for constant in [Some(constant), least.as_ref().map(|least| least.as_ref())].into_iter().flatten() {
+        for rows in [0..rows, rows / 3..rows] {
+            if let Some(found) = block.equal_range(rows.clone(), constant) {
+                assert!(rows.start <= found.start && found.start <= found.end && found.end <= rows.end);
+            }
+        }
+    }
     assert!(block.count(Some(&half)) <= block.count(None));
     if let Some(codes) = block.codes() {
         let mut numbers = vec![0; rows];
