@@ -60,17 +60,23 @@ impl Segment {
     }
 }
 
-/// The filter of the segment in which a search is, if it has one.
+/// The filter of the segment in which a search is.
 #[derive(Default)]
-pub(super) struct KnownFilter(Option<(u64, Option<KeyFilter<Arc<[u8]>>>)>);
+pub(super) struct KnownFilter {
+    /// None before the first search.
+    segment: Option<u64>,
+    /// None if it has none.
+    filter: Option<KeyFilter<Arc<[u8]>>>,
+}
 
 impl KnownFilter {
     /// Whether the filter of a segment denies a key.
     pub(super) fn denies(&mut self, segment: &Segment, key: &[u8]) -> bool {
-        if self.0.as_ref().is_none_or(|(of, _)| *of != segment.id()) {
-            self.0 = Some((segment.id(), segment.kept(Kept::Filter).map(KeyFilter::of)));
+        if self.segment != Some(segment.id()) {
+            self.segment = Some(segment.id());
+            self.filter = segment.kept(Kept::Filter).map(KeyFilter::of);
         }
-        self.0.as_ref().and_then(|(_, filter)| filter.as_ref()).is_some_and(|filter| !filter.may_have(key))
+        self.filter.as_ref().is_some_and(|filter| !filter.may_have(key))
     }
 }
 
