@@ -31,6 +31,7 @@ enum Write {
 /// Does writes, in a database of its own.
 trait Engine {
     fn write(&mut self, write: Write) -> Result<()>;
+    fn read(&mut self, id: i64) -> Result<()>;
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
@@ -53,6 +54,11 @@ impl Engine for Ambo {
         if rows == 1 { Ok(()) } else { Err(format!("{rows} rows").into()) }
     }
 
+    fn read(&mut self, id: i64) -> Result<()> {
+        self.connection.sql(&format!("select * from t where id = {id}"))?.single()?;
+        Ok(())
+    }
+
     fn finish(self: Box<Self>) -> Result<()> {
         check(&self.db)
     }
@@ -71,6 +77,10 @@ impl Engine for rusqlite::Connection {
             }
         }
         Ok(())
+    }
+
+    fn read(&mut self, id: i64) -> Result<()> {
+        Ok(self.prepare_cached("select * from t where id = ?")?.query_row([id], |_| Ok(()))?)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
@@ -94,6 +104,10 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
     engines.push(("sqlite".to_owned(), Box::new(sqlite)));
 
     let ids = points::ids(sheet, TURNS * WRITES, 4);
+    // What is updated is in memory.
+    for (_, engine) in &mut engines {
+        ids.iter().try_for_each(|id| engine.read(*id))?;
+    }
     let mut times = vec![[Vec::new(), Vec::new()]; engines.len()];
     for turn in 0..TURNS {
         if turn == 1 {
@@ -102,10 +116,12 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
         let of_turn = turn * WRITES..(turn + 1) * WRITES;
         for ((_, engine), times) in engines.iter_mut().zip(&mut times) {
             (0..WARMING).try_for_each(|id| engine.write(Write::Update(id as i64)))?;
-            let updates = ids[of_turn.clone()].iter().map(|id| Write::Update(*id));
-            let inserts = of_turn.clone().map(|nth| Write::Insert(sheet.records + nth as u64));
-            timed(&mut **engine, updates, &mut times[0])?;
-            timed(&mut **engine, inserts, &mut times[1])?;
+            let updates = ids[of_turn.clone()].iter().map(|id| Write::Update(*id)).collect();
+            let inserts = of_turn.clone().map(|nth| Write::Insert(sheet.records + nth as u64)).collect();
+            let mut both: [(usize, Vec<Write>); 2] = [(0, updates), (1, inserts)];
+            // Neither is always the first.
+            both.rotate_left(turn % 2);
+            both.into_iter().try_for_each(|(of, writes)| timed(&mut **engine, writes, &mut times[of]))?;
         }
     }
     for ((whose, engine), times) in engines.into_iter().zip(times) {
@@ -119,7 +135,7 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
 }
 
 /// Appends the microseconds of each write.
-fn timed(engine: &mut dyn Engine, writes: impl Iterator<Item = Write>, us: &mut Vec<f64>) -> Result<()> {
+fn timed(engine: &mut dyn Engine, writes: Vec<Write>, us: &mut Vec<f64>) -> Result<()> {
     for write in writes {
         let start = Instant::now();
         engine.write(write)?;
