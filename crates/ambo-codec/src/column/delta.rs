@@ -70,7 +70,7 @@ impl<'a, C: Code + Point> Deltas<'a, C> {
     pub(crate) fn get(&self, index: usize) -> C {
         assert!(index < self.len());
         let (vector, within) = (index / VECTOR, index % VECTOR);
-        let start = C::read(&self.starts[vector * C::SIZE..]);
+        let start = self.start(vector);
         if within == 0 {
             return start;
         }
@@ -99,6 +99,8 @@ impl<C: Code + Point> Deltas<'_, C> {
         (0..self.len().div_ceil(VECTOR)).all(|vector| self.steps.constant(vector).is_some())
     }
 
+    /// The first code of a vector.
+    #[inline(always)]
     fn start(&self, vector: usize) -> C {
         C::read(&self.starts[vector * C::SIZE..])
     }
@@ -200,7 +202,7 @@ impl<C: Code + Point, T, F: Map<C, T>> Kernel for Decode<'_, '_, C, T, F> {
             let (base, width, packed) = deltas.steps.frame(part.vector);
             bits::unpack_vector(packed, width, part.end, &mut lanes, level);
             lanes.write(width, base.sub(C::SIGN), &mut codes[..part.end], |step| step);
-            codes[0] = C::read(&deltas.starts[part.vector * C::SIZE..]);
+            codes[0] = deltas.start(part.vector);
             running_sum(&mut codes[..part.end]);
             let pairs = now.iter_mut().zip(&codes[part.start..part.end]);
             pairs.for_each(|(out, &code)| *out = map.map(code));
@@ -237,7 +239,7 @@ impl<C: Code + Point> Kernel for Get<'_, C> {
         let (base, width, packed) = deltas.steps.frame(vector);
         bits::unpack_vector(packed, width, within + 1, &mut lanes, level);
         lanes.write(width, base.sub(C::SIGN), &mut steps[..=within], |step| step);
-        steps[0] = C::read(&deltas.starts[vector * C::SIZE..]);
+        steps[0] = deltas.start(vector);
         steps[..=within].iter().fold(C::default(), |sum, &step| sum.add(step))
     }
 }

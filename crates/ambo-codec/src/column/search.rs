@@ -29,9 +29,7 @@ impl Block<'_> {
             Body::Nothing | Body::Bool(_) | Body::I128(_) | Body::Bytes(_) => None
         )
     }
-}
 
-impl Block<'_> {
     /// Whether values are equal, or rise by steps that are equal from vector to vector: then [`Block::equal_range`] takes some ten nanoseconds.
     pub fn ascends_evenly(&self) -> bool {
         with_numbers!(self, numbers: N => match numbers {
