@@ -23,6 +23,17 @@ impl KeySpec {
         scratch: &'a mut Vec<u8>,
         out: &mut Vec<ValueRef<'a>>,
     ) -> Result<()> {
+        self.visit(key, scratch, |value| out.push(value))
+    }
+
+    /// Gives the values of a whole key to `put`, one after the other; what they borrow is as with [`KeySpec::decode_refs`].
+    #[inline]
+    pub fn visit<'a>(
+        &self,
+        key: &'a [u8],
+        scratch: &'a mut Vec<u8>,
+        mut put: impl FnMut(ValueRef<'a>),
+    ) -> Result<()> {
         scratch.clear();
         let mut reader = Reader { key, at: 0 };
         for layout in &self.layouts {
@@ -31,7 +42,7 @@ impl KeySpec {
         let mut unescaped: &'a [u8] = scratch;
         reader.at = 0;
         for layout in &self.layouts {
-            out.push(reader.value(*layout, &mut unescaped)?);
+            put(reader.value(*layout, &mut unescaped)?);
         }
         reader.expect_end()
     }

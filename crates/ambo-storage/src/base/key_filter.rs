@@ -38,7 +38,7 @@ impl KeyFilter {
 
     /// Adds a key.
     pub fn insert(&mut self, key: &[u8]) {
-        let (block, bits) = place(key, self.bytes.len());
+        let (block, bits) = KeyHash::of(key).place(self.bytes.len());
         let words = self.bytes.as_chunks_mut::<BLOCK_BYTES>().0[block].as_chunks_mut::<WORD_BYTES>().0;
         for (word, bit) in words.iter_mut().zip(bits) {
             *word = (u32::from_ne_bytes(*word) | bit).to_ne_bytes();
@@ -60,19 +60,38 @@ impl<B: AsRef<[u8]>> KeyFilter<B> {
     /// False if the key was certainly not added.
     #[inline]
     pub fn may_have(&self, key: &[u8]) -> bool {
+        self.may_have_hashed(KeyHash::of(key))
+    }
+
+    /// False if a key with this hash was certainly not added. It branches nowhere, so that many in turn wait for memory together.
+    #[inline]
+    pub fn may_have_hashed(&self, hash: KeyHash) -> bool {
         let bytes = self.bytes.as_ref();
-        let (block, bits) = place(key, bytes.len());
+        let (block, bits) = hash.place(bytes.len());
         let words = bytes.as_chunks::<BLOCK_BYTES>().0[block].as_chunks::<WORD_BYTES>().0;
-        words.iter().zip(bits).all(|(word, bit)| u32::from_ne_bytes(*word) & bit != 0)
+        let missing = words.iter().zip(bits).map(|(word, bit)| bit & !u32::from_ne_bytes(*word));
+        missing.fold(0, |missing, bit| missing | bit) == 0
     }
 }
 
-/// The block of a key in a filter of so many bytes, and one bit for each of its words.
-#[inline]
-fn place(key: &[u8], bytes: usize) -> (usize, [u32; WORDS]) {
-    let hash = rapidhash_v3(key);
-    let block = (((hash >> 32) * (bytes / BLOCK_BYTES) as u64) >> 32) as usize;
-    (block, SALTS.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 27)))
+/// What filters know of a key.
+#[derive(Clone, Copy)]
+pub struct KeyHash(u64);
+
+impl KeyHash {
+    /// That of a key.
+    #[inline]
+    pub fn of(key: &[u8]) -> Self {
+        Self(rapidhash_v3(key))
+    }
+
+    /// The block of the key in a filter of so many bytes, and one bit for each of its words.
+    #[inline]
+    fn place(self, bytes: usize) -> (usize, [u32; WORDS]) {
+        let Self(hash) = self;
+        let block = (((hash >> 32) * (bytes / BLOCK_BYTES) as u64) >> 32) as usize;
+        (block, SALTS.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 27)))
+    }
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ impl Engine {
     ) -> Result<Option<Value>> {
         match own.kind {
             RecordKind::Tombstone => Ok(None),
-            RecordKind::Inline => Ok(Some(Value::owned(own.bytes.clone()))),
+            RecordKind::Inline => Ok(Some(Value::owned(own.bytes.clone().into_boxed_slice()))),
             RecordKind::Blob => Self::load_blob(version, table, &own.bytes).map(Some),
         }
     }

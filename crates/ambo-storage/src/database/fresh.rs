@@ -10,7 +10,8 @@
 //! not [`GROWTH`] times as many writes: so layers are few, and a row is put into another one a few times only. Which rows these are the delta knows from the order in which they
 //! were written, so that no scan walks over all of them. The layer of a transaction is made for each scan. Places of keys that other layers know are taken over.
 //!
-//! What is kept is charged to the budget of memory; if that has no room for it, nothing is kept with the table.
+//! What is kept is charged to the budget of memory; if that has no room for it, nothing is kept with the table. Of rows that are too many for it, columns are kept: those that scans
+//! have asked for. A scan that needs others makes the layer anew, with both.
 //!
 //! # When kept layers are right
 //! The newest layer of a delta was made at a timestamp `t`. Its layers are what a snapshot at `t` sees of the delta, whatever is written later; so with one of the rows that have a version behind
@@ -49,6 +50,9 @@ use crate::{
 const GROWTH: usize = 3;
 /// Sorting rows that were written costs so many times as much as passing one by.
 const SORTING: usize = 4;
+
+/// As long as layers take no more than this part of what may be kept, those below them are of whole rows; then only some columns are kept of rows.
+const WHOLE_SHARE: usize = 2;
 
 /// A layer, and which of its rows newer ones hide.
 #[derive(Clone)]
@@ -170,13 +174,14 @@ pub(super) struct Request<'a> {
     pub at: Timestamp,
     /// Stored columns that the scan needs.
     pub needed: &'a [bool],
-    /// Layers of more bytes are not kept.
+    /// Layers of more bytes together are not kept.
     pub bytes_max: usize,
 }
 
 impl Request<'_> {
-    fn builder(&self) -> FreshBuilder<'_> {
-        FreshBuilder::new(self.columns.schema(), self.needed, self.bytes_max)
+    /// Begins a layer of which up to so many bytes may be whole rows.
+    fn builder(&self, room: usize, instead: &[&FreshLayer]) -> FreshBuilder<'_> {
+        FreshBuilder::new(self.columns.schema(), self.needed, room, instead)
     }
 
     fn push(&self, builder: &mut FreshBuilder<'_>, key: &[u8], record: Record<'_>) -> Result<()> {
@@ -193,25 +198,25 @@ impl Request<'_> {
     /// Makes the layer of what `cover` says, own writes among it.
     fn make(&self, own: Option<TableWrites>, cover: Cover, known: &[&FreshLayer]) -> Result<FreshLayer> {
         let mut cursor = MergedCursor::new(self.table, own, self.at, cover);
-        let mut builder = self.builder();
+        let mut builder = self.builder(self.bytes_max, &[]);
         let mut there = cursor.seek(Seek::First)?;
         while there {
             self.push(&mut builder, cursor.key(), cursor.record())?;
             there = cursor.next()?;
         }
-        FreshLayer::new(builder.finish(), self.columns, known)
+        FreshLayer::new(builder.finish()?, self.columns, known)
     }
 
     /// Makes the layer of a run.
-    fn make_of_run(&self, run: &Arc<Tree>, known: &[&FreshLayer]) -> Result<FreshLayer> {
-        let mut builder = self.builder();
+    fn make_of_run(&self, run: &Arc<Tree>, known: &[&FreshLayer], room: usize) -> Result<FreshLayer> {
+        let mut builder = self.builder(room, known);
         let mut cursor = run.cursor();
         let mut there = cursor.seek_first()?;
         while there {
             self.push(&mut builder, cursor.key(), cursor.record())?;
             there = cursor.next()?;
         }
-        FreshLayer::new(builder.finish(), self.columns, known)
+        FreshLayer::new(builder.finish()?, self.columns, known)
     }
 
     /// Makes the layer of a delta's rows that are newer than `since`. `written` are all of these, and maybe others; without, all rows are looked at.
@@ -221,8 +226,9 @@ impl Request<'_> {
         since: Option<Timestamp>,
         written: Option<Written<'_>>,
         known: &[&FreshLayer],
+        room: usize,
     ) -> Result<FreshLayer> {
-        let mut builder = self.builder();
+        let mut builder = self.builder(room, known);
         let mut take = |key: &[u8], version: Option<Version<'_>>| match version {
             Some(version) if since.is_none_or(|since| version.timestamp > since) => {
                 self.push(&mut builder, key, version.record)
@@ -244,7 +250,7 @@ impl Request<'_> {
                 }
             }
         }
-        FreshLayer::new(builder.finish(), self.columns, known)
+        FreshLayer::new(builder.finish()?, self.columns, known)
     }
 
     /// All layers that are not empty, newest first.
@@ -284,8 +290,11 @@ impl Request<'_> {
         let deltas = std::iter::once(&self.table.active).chain(frozen).map(Source::Delta);
         let sources = deltas.chain(self.table.runs.iter().map(Source::Run));
         let mut kept = Vec::new();
+        let mut room = self.bytes_max / WHOLE_SHARE;
         for source in sources {
-            kept.extend(self.kept_of(source, &memo.kept)?);
+            let layers = self.kept_of(source, &memo.kept, room)?;
+            room = room.saturating_sub(layers.iter().map(|kept| kept.layer.bytes()).sum());
+            kept.extend(layers);
         }
         if memo.kept.iter().any(|kept| kept.at > self.at) {
             // Later snapshots would have nothing of what is made for one in the past.
@@ -303,28 +312,38 @@ impl Request<'_> {
     }
 
     /// The layers of a delta or a run: those that are kept, if they are right, or with new ones.
-    fn kept_of(&self, source: Source<'_>, kept: &[Kept]) -> Result<Vec<Kept>> {
+    fn kept_of(&self, source: Source<'_>, kept: &[Kept], room: usize) -> Result<Vec<Kept>> {
         let is_known = |kept: &&Kept| kept.is_of(source) && kept.is_seen_by(source, self.at);
         let mut known: Vec<Kept> = kept.iter().filter(is_known).cloned().collect();
         for kept in known.iter_mut().filter(|kept| kept.layer.set() != self.columns.number()) {
             kept.layer = Arc::new(kept.layer.above(self.columns)?);
         }
-        if known.first().is_some_and(|newest| newest.is_right(source, self.at)) {
+        // Where one has not the columns, all are made anew, and know where the rows are that they replace.
+        let of_use = if known.iter().all(|kept| kept.layer.serves(self.needed)) { known.len() } else { 0 };
+        if known[..of_use].first().is_some_and(|newest| newest.is_right(source, self.at)) {
             return Ok(known);
         }
         let (newest, merged) = match source {
-            Source::Delta(delta) => self.newest_of(delta, &known)?,
+            Source::Delta(delta) => self.newest_of(delta, &known[..of_use], &layers(&known), room)?,
             Source::Run(run) => {
-                let layer = Arc::new(self.make_of_run(run, &layers(&known))?);
+                let layer = Arc::new(self.make_of_run(run, &layers(&known), room)?);
                 let (delta, run) = (Weak::new(), Arc::downgrade(run));
-                (Kept { delta, run, at: self.at, writes: 0..0, is_whole: true, layer }, known.len())
+                (Kept { delta, run, at: self.at, writes: 0..0, is_whole: true, layer }, of_use)
             }
         };
+        known.truncate(of_use);
         Ok(std::iter::once(newest).chain(known.into_iter().skip(merged)).collect())
     }
 
-    /// The layer of what was written to a delta since its layers were made, and of how many of these, the newest first.
-    fn newest_of(&self, delta: &Arc<Delta>, known: &[Kept]) -> Result<(Kept, usize)> {
+    /// The layer of what was written to a delta since its layers were made, and of how many of these, the newest first. `places`: layers that
+    /// know where the rows are that its keys replace.
+    fn newest_of(
+        &self,
+        delta: &Arc<Delta>,
+        known: &[Kept],
+        places: &[&FreshLayer],
+        room: usize,
+    ) -> Result<(Kept, usize)> {
         let mut first = known.first().map_or(0, |newest| newest.writes.end);
         let last = delta.versions_inserted();
         let mut merged = 0;
@@ -338,7 +357,7 @@ impl Request<'_> {
         let written = delta.written_since(first, self.at);
         let end = written.as_ref().map_or(last, Written::next);
         let written = written.filter(|written| SORTING * written.writes() < delta.rows());
-        let layer = Arc::new(self.make_of_delta(delta, since, written, &layers(known))?);
+        let layer = Arc::new(self.make_of_delta(delta, since, written, places, room)?);
         let (delta, run) = (Arc::downgrade(delta), Weak::new());
         Ok((Kept { delta, run, at: self.at, writes: first..end, is_whole: true, layer }, merged))
     }

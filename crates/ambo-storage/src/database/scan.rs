@@ -30,8 +30,6 @@ use crate::{
 /// With more rows than this in the active delta a scan has them settled in the background: in layers they cost it far more than in segments
 /// (decision 0013).
 const FRESH_ROWS_MAX: usize = 16 << 10;
-/// Newer rows are kept as columns for the next scan if they take no more than this.
-const FRESH_BYTES_MAX: usize = 256 << 20;
 
 /// What a scan reads: columns and filters by their places in the table's definition.
 #[derive(Clone, Debug, Default)]
@@ -152,7 +150,7 @@ impl TableScan {
             projection.contains(&column) || filters.iter().any(|filter: &Filter| filter.column == column)
         };
         let needed: Vec<bool> = (0..schema.types().len()).map(asked).collect();
-        let bytes_max = columns.memory().fresh_most().min(FRESH_BYTES_MAX);
+        let bytes_max = columns.memory().fresh_most();
         let request = Request { table, id, columns, at, needed: &needed, bytes_max };
         let mut scan = Self {
             columns: columns.clone(),

@@ -14,8 +14,8 @@ use crate::{
 pub struct OwnedRecord {
     /// What the bytes are.
     pub kind: RecordKind,
-    /// The value, or an encoded blob reference.
-    pub bytes: Box<[u8]>,
+    /// The value, or an encoded blob reference. As [`WrittenKey`]: what is short lies where the map has it, and a commit goes over all records several times.
+    pub bytes: SmallVec<[u8; 24]>,
 }
 
 impl OwnedRecord {
@@ -76,7 +76,7 @@ impl WriteSet {
 
     /// Buffers a write.
     pub fn insert(&mut self, table: TableId, key: &[u8], record: Record<'_>) {
-        let owned = OwnedRecord { kind: record.kind, bytes: record.bytes.into() };
+        let owned = OwnedRecord { kind: record.kind, bytes: SmallVec::from_slice(record.bytes) };
         self.replace(table, WrittenKey::from_slice(key), Some(owned), true);
     }
 

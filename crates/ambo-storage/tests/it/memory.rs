@@ -8,9 +8,10 @@ use std::{
     thread,
 };
 
+use ambo_codec::{Type, Value, column::Sum};
 use ambo_storage::{
     catalog::{Storage, TableDefinition},
-    database::{Engine, MemoryUse, Options, ScanPlan, Seek, Sync},
+    database::{Engine, MemoryUse, Options, RowFormat, ScanPlan, Seek, Sync},
     id::TableId,
     io::sim::SimDisk,
 };
@@ -289,4 +290,72 @@ fn what_readers_hold_stays() {
     }
     drop(snapshot);
     assert_sound(&world.engine);
+}
+
+/// Keeps away: that what scans need of rows that are not settled is made anew for each scan, where the rows are too many to be kept and some of their columns are not; and
+/// that a scan goes by columns that were kept for another.
+#[test]
+fn of_too_many_fresh_rows_columns_are_kept() {
+    const ROWS: i64 = 40_000;
+    let options = Options { background_merge: false, ..options(8 << 20) };
+    let (engine, _) = Engine::open(SimDisk::new(3).env(), options).unwrap();
+    let engine = Arc::new(engine);
+    let definition = TableDefinition::new("t")
+        .column("key", Type::I64)
+        .column("number", Type::I64)
+        .column("other", Type::I64)
+        .column("text", Type::Binary)
+        .primary_key(&["key"])
+        .storage(Storage::Column);
+    let table = engine.create_table(definition.clone()).unwrap();
+    let format = RowFormat::new(Arc::new(definition)).unwrap();
+    let write = |key: i64, round: i64| {
+        let row = [key.into(), (key + round).into(), (key % 7).into(), Value::Binary(bytes(key as u64, 100))];
+        let stored = format.encode_key_values(&row[..1], 0).unwrap();
+        engine.put(table, &stored, &format.encode_row(&row).unwrap()).unwrap();
+    };
+    (0..ROWS).for_each(|key| write(key, 0));
+    engine.settle().unwrap();
+    let sum = |column: usize| {
+        let plan = ScanPlan { columns: vec![column], filters: vec![] };
+        let scan = engine.snapshot().scan_columns(table, &plan).unwrap();
+        let sums =
+            (0..scan.units()).map(|unit| match scan.morsel(unit).unwrap().map(|morsel| morsel.sum(0)) {
+                None => 0,
+                Some(Ok(Sum::Integer(sum))) => sum,
+                other => panic!("{:?}", other.is_some()),
+            });
+        sums.sum::<i128>()
+    };
+    let numbers: i128 = (0..ROWS).map(i128::from).sum();
+    let others: i128 = (0..ROWS).map(|key| i128::from(key % 7)).sum();
+    assert_eq!((sum(1), sum(2), engine.memory().fresh), (numbers, others, 0));
+    for round in 1..4i64 {
+        (0..ROWS).for_each(|key| write(key, round));
+        let numbers = numbers + i128::from(ROWS * round);
+        assert_eq!(sum(1), numbers);
+        let one = engine.memory().fresh;
+        assert!(one > 0, "nothing is kept in round {round}");
+        assert_eq!((sum(1), engine.memory().fresh), (numbers, one), "what is kept serves again");
+        assert_eq!(sum(2), others);
+        let two = engine.memory().fresh;
+        assert!(two > one, "{two} bytes for two columns, {one} for one");
+        assert_eq!((sum(1), sum(2), engine.memory().fresh), (numbers, others, two));
+        // Some more rows lie above them, whole.
+        (0..100).for_each(|key| write(key * 7, round + 1));
+        assert_eq!((sum(1), sum(2)), (numbers + 100, others));
+        if round < 3 {
+            engine.settle().unwrap();
+            assert_eq!((sum(1), engine.memory().fresh), (numbers + 100, 0));
+        }
+    }
+    let plan = ScanPlan { columns: vec![3], filters: vec![] };
+    let scan = engine.snapshot().scan_columns(table, &plan).unwrap();
+    let lengths = (0..scan.units()).filter_map(|unit| scan.morsel(unit).unwrap()).map(|morsel| {
+        let (mut ends, mut data) = (Vec::new(), Vec::new());
+        morsel.texts(0, &mut ends, &mut data).unwrap();
+        data.len()
+    });
+    assert_eq!(lengths.sum::<usize>(), 100 * ROWS as usize);
+    assert_sound(&engine);
 }

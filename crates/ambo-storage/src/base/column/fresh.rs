@@ -20,9 +20,11 @@ use parking_lot::Mutex;
 
 use super::{
     buffer::ColumnBuffer,
+    finder::{FOUND_TOGETHER, Finder},
     row_reader::RowReader,
     schema::ColumnSchema,
-    set::{ColumnSet, Finder},
+    set::{ColumnSet, RowPlace},
+    strings::Strings,
 };
 use crate::{
     Error, Result,
@@ -41,39 +43,6 @@ pub(super) struct FreshColumn {
     pub block: Vec<u8>,
     /// Its least and greatest value.
     pub bounds: Option<(Value, Value)>,
-}
-
-/// Byte strings one behind the other.
-#[derive(Debug, Default)]
-struct Strings {
-    ends: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
-impl Strings {
-    fn push(&mut self, string: &[u8]) {
-        self.bytes.extend_from_slice(string);
-        self.ends.push(self.bytes.len());
-    }
-
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Bytes of memory, when it has no room for more.
-    fn memory(&self) -> usize {
-        self.bytes.len() + size_of_val(&*self.ends)
-    }
-
-    fn shrink_to_fit(&mut self) {
-        self.bytes.shrink_to_fit();
-        self.ends.shrink_to_fit();
-    }
-
-    fn get(&self, index: usize) -> &[u8] {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[index]]
-    }
 }
 
 /// A few thousand rows of a layer.
@@ -156,7 +125,8 @@ impl FreshGroup {
     /// Keeps columns, and forgets the rows that they are of. REQUIRES: no other columns are asked for.
     fn forget_rows(&mut self) -> usize {
         let before = self.keys.memory() + self.records.memory();
-        (self.records, self.keys.bytes) = (Strings::default(), Vec::new());
+        self.records = Strings::default();
+        self.keys.forget_bytes();
         before - self.keys.memory()
     }
 }
@@ -173,8 +143,8 @@ pub struct FreshRows {
     rows: Vec<u32>,
     groups: Vec<FreshGroup>,
     count: u32,
-    /// Whether all of the rows are there, and not some columns only.
-    is_whole: bool,
+    /// The columns that are there of rows that were too many; none if the rows are there.
+    only: Option<Vec<bool>>,
     account: Mutex<Account>,
 }
 
@@ -226,7 +196,7 @@ pub struct Replaced {
 /// Takes rows in the order of their keys.
 pub struct FreshBuilder<'s> {
     schema: &'s ColumnSchema,
-    /// Beyond so many bytes only the columns that are needed now are kept of rows.
+    /// Beyond so many bytes only some columns are kept of rows: those that are needed now.
     bytes_max: usize,
     /// Those of the key among them, for scans in order.
     needed: Vec<bool>,
@@ -234,16 +204,19 @@ pub struct FreshBuilder<'s> {
 }
 
 impl<'s> FreshBuilder<'s> {
-    /// Begins rows for a scan that needs some stored columns.
-    pub fn new(schema: &'s ColumnSchema, needed: &[bool], bytes_max: usize) -> Self {
+    /// Begins rows for a scan that needs some stored columns, instead of layers that may have only some, which come again.
+    pub fn new(schema: &'s ColumnSchema, needed: &[bool], bytes_max: usize, instead: &[&FreshLayer]) -> Self {
         let mut needed = needed.to_vec();
         needed[..schema.key_columns()].fill(true);
+        for only in instead.iter().filter_map(|layer| layer.rows.only.as_ref()) {
+            needed.iter_mut().zip(only).for_each(|(needed, is_there)| *needed |= is_there);
+        }
         let rows = FreshRows {
             names: Strings::default(),
             rows: Vec::new(),
             groups: Vec::new(),
             count: 0,
-            is_whole: true,
+            only: None,
             account: Mutex::default(),
         };
         Self { schema, bytes_max, needed, rows }
@@ -264,29 +237,40 @@ impl<'s> FreshBuilder<'s> {
                 group.keys.shrink_to_fit();
                 group.records.shrink_to_fit();
             }
-            if account.bytes > self.bytes_max {
-                // Too many to be kept: what this scan needs of them is less.
-                for group in rows.groups.iter_mut().filter(|group| group.records.len() > 0) {
-                    account.bytes += group.prepare(self.schema, &self.needed)?;
-                    account.bytes -= group.forget_rows();
-                    rows.is_whole = false;
-                }
-            }
-            rows.groups.push(FreshGroup::new(rows.count, columns));
+            self.cut_down()?;
+            let first = self.rows.count;
+            self.rows.groups.push(FreshGroup::new(first, columns));
         }
+        let rows = &mut self.rows;
         let group = rows.groups.last_mut().expect("just pushed");
         group.keys.push(key);
         group.records.push(record);
         rows.count += 1;
-        account.bytes += key.len() + record.len() + 2 * size_of::<usize>();
+        rows.account.get_mut().bytes += key.len() + record.len() + 2 * size_of::<usize>();
+        Ok(())
+    }
+
+    /// Of rows that are too many only the columns stay that are needed.
+    fn cut_down(&mut self) -> Result<()> {
+        let rows = &mut self.rows;
+        let account = rows.account.get_mut();
+        if account.bytes <= self.bytes_max {
+            return Ok(());
+        }
+        for group in rows.groups.iter_mut().filter(|group| group.records.len() > 0) {
+            account.bytes += group.prepare(self.schema, &self.needed)?;
+            account.bytes -= group.forget_rows();
+            rows.only.get_or_insert_with(|| self.needed.clone());
+        }
         Ok(())
     }
 
     /// The rows.
-    pub fn finish(mut self) -> FreshRows {
+    pub fn finish(mut self) -> Result<FreshRows> {
+        self.cut_down()?;
         self.rows.names.shrink_to_fit();
         self.rows.rows.shrink_to_fit();
-        self.rows
+        Ok(self.rows)
     }
 }
 
@@ -401,11 +385,14 @@ impl FreshLayer {
         self.rows.account.lock().bytes
     }
 
-    /// Takes memory from the budget for what it holds and will hold, unless it has; false if there is none, or if it holds no more than some columns.
+    /// Whether it has the columns that a scan needs.
+    pub fn serves(&self, needed: &[bool]) -> bool {
+        let has = |only: &Vec<bool>| needed.iter().zip(only).all(|(needed, is_there)| is_there | !needed);
+        self.rows.only.as_ref().is_none_or(has)
+    }
+
+    /// Takes memory from the budget for what it holds and will hold, unless it has; false if there is none.
     pub fn keep(&self, memory: &Arc<MemoryBudget>) -> bool {
-        if !self.rows.is_whole {
-            return false;
-        }
         let mut account = self.rows.account.lock();
         if account.charge.is_none() {
             account.charge = memory.charge_fresh(account.bytes);
@@ -493,13 +480,16 @@ fn find_all(
 ) -> Result<()> {
     let find = |keys: &[usize]| -> Result<Vec<_>> {
         let mut finder = Finder::new(set);
-        let mut place = |key: &usize| -> Result<_> {
-            Ok(finder.find(names.get(*key))?.map(|found| SegmentPlace {
-                segment: set.runs()[found.run].parts[found.place.part].segment.id(),
-                row: found.place.row,
-            }))
+        let place = |found: RowPlace| SegmentPlace {
+            segment: set.runs()[found.run].parts[found.place.part].segment.id(),
+            row: found.place.row,
         };
-        keys.iter().map(&mut place).collect()
+        let mut places = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(FOUND_TOGETHER) {
+            let keys: Vec<_> = keys.iter().map(|key| names.get(*key)).collect();
+            places.extend(finder.find_all(&keys)?.into_iter().map(|found| found.map(place)));
+        }
+        Ok(places)
     };
     let threads =
         std::thread::available_parallelism().map_or(1, usize::from).min(wanted.len() / KEYS_A_THREAD).max(1);

@@ -70,13 +70,13 @@ pub(super) struct KnownFilter {
 }
 
 impl KnownFilter {
-    /// Whether the filter of a segment denies a key.
-    pub(super) fn denies(&mut self, segment: &Segment, key: &[u8]) -> bool {
+    /// That of a segment, if it has one.
+    pub(super) fn of(&mut self, segment: &Segment) -> Option<&KeyFilter<Arc<[u8]>>> {
         if self.segment != Some(segment.id()) {
             self.segment = Some(segment.id());
             self.filter = segment.kept(Kept::Filter).map(KeyFilter::of);
         }
-        self.filter.as_ref().is_some_and(|filter| !filter.may_have(key))
+        self.filter.as_ref()
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     search::{Found, Probe, Window},
     segment::Segment,
 };
-use crate::{Result, page::BlobRef};
+use crate::{Result, base::key_filter::KeyFilter, page::BlobRef};
 
 /// Rows of a segment that are gone.
 #[derive(Debug)]
@@ -80,18 +80,27 @@ impl Part {
         window: &mut Window,
     ) -> Result<Option<u32>> {
         let segment = &*self.segment;
-        if probe.key < segment.directory().first_key() || window.filter.denies(segment, probe.key) {
+        let is_denied = |filter: &KeyFilter<_>| !filter.may_have(probe.key);
+        if probe.key < segment.directory().first_key() || window.filter.of(segment).is_some_and(is_denied) {
             return Ok(None);
         }
         match self.search(schema, probe, window)? {
             Found::At(row) => Ok((!self.is_deleted(row)).then_some(row)),
             Found::Before(row) => {
-                if row < self.rows() && segment.note_fruitless(schema)? {
-                    window.filter = KnownFilter::default();
+                if row < self.rows() {
+                    self.note_fruitless(schema, window)?;
                 }
                 Ok(None)
             }
         }
+    }
+
+    /// Notes that a key was sought in vain between the first and the last.
+    pub(super) fn note_fruitless(&self, schema: &ColumnSchema, window: &mut Window) -> Result<()> {
+        if self.segment.note_fruitless(schema)? {
+            window.filter = KnownFilter::default();
+        }
+        Ok(())
     }
 
     /// Appends the key of a row.

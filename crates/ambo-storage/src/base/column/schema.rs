@@ -187,18 +187,32 @@ impl ColumnSchema {
     /// # Errors
     /// [`Error::Invalid`] that says what is wrong.
     pub fn check(&self, key: &[u8], record: &[u8]) -> Result<()> {
-        let mut scratch = Vec::new();
-        let mut values = Vec::with_capacity(self.types.len());
         let wrong =
             |what: String| Error::Invalid(format!("a row that its table's columns cannot hold: {what}"));
-        self.values(key, record, &mut scratch, &mut values).map_err(|error| wrong(error.to_string()))?;
+        let missing = self.missing_value(key, record).map_err(|error| wrong(error.to_string()))?;
         if !self.raw && RowSpec::stored_count(record).is_ok_and(|fields| fields > self.rows.columns().len()) {
             return Err(wrong("it has more fields than there are columns".into()));
         }
-        match self.required.iter().find(|&&column| values[column].is_null()) {
+        match missing {
             None => Ok(()),
             Some(column) => Err(wrong(format!("NULL in stored column {column}, which is NOT NULL"))),
         }
+    }
+
+    /// The first column that is NULL and must not be, of a row all of which is looked at.
+    fn missing_value(&self, key: &[u8], record: &[u8]) -> ambo_codec::Result<Option<usize>> {
+        let (mut missing, mut column) = (None, 0);
+        let mut note = |value: ValueRef<'_>| {
+            if value.is_null() && missing.is_none() && self.required.contains(&column) {
+                missing = Some(column);
+            }
+            column += 1;
+        };
+        self.keys.visit(key, &mut Vec::new(), &mut note)?;
+        if !self.raw {
+            self.rows.fields(record)?.try_for_each(|value| value.map(&mut note))?;
+        }
+        Ok(missing)
     }
 
     /// Appends the values of a row, as stored, to `out`.

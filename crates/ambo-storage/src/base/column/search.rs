@@ -81,7 +81,7 @@ impl Window {
     }
 
     /// The group in which `key` is or would be, if it is the one that was entered last.
-    fn stays(&self, segment: &Segment, key: &[u8]) -> Option<usize> {
+    pub(super) fn stays(&self, segment: &Segment, key: &[u8]) -> Option<usize> {
         let entered = self.group.as_ref().filter(|entered| entered.segment == segment.id())?;
         let (directory, group) = (segment.directory(), entered.group);
         let ends = group + 1 == directory.groups() || key < directory.fence(group + 1);
@@ -89,7 +89,7 @@ impl Window {
     }
 
     /// Reads the blocks of a group's keys.
-    fn enter(&mut self, schema: &ColumnSchema, segment: &Segment, group: usize) -> Result<()> {
+    pub(super) fn enter(&mut self, schema: &ColumnSchema, segment: &Segment, group: usize) -> Result<()> {
         (self.group, self.vector) = (None, None);
         self.starts.iter_mut().for_each(ColumnBuffer::clear);
         let read = (0..schema.key_columns()).map(|column| segment.block(column, group, Access::Point));
@@ -231,7 +231,7 @@ impl Part {
         if let Some(group) = stays
             && let Some(place) = window.place_inside(schema, probe).map_err(wrong)?
         {
-            return Ok(found(directory.group(group).start, place));
+            return Ok(found_from(directory.group(group).start, place));
         }
         let group = match stays {
             Some(group) => group,
@@ -248,26 +248,52 @@ impl Part {
         if stays.is_none() {
             window.enter(schema, segment, group)?;
         }
-        let rows = directory.group(group);
+        let mut place = None;
+        let decodes = stays.is_some();
+        self.search_group(schema, std::slice::from_ref(probe), decodes, window, |_, found| {
+            place = Some(found)
+        })?;
+        Ok(place.expect("one key is at one place"))
+    }
+
+    /// Where keys are, or would be, that ascend and are all of the group in which `window` is. `decodes`: decoded keys are of use for others.
+    pub(super) fn search_group(
+        &self,
+        schema: &ColumnSchema,
+        probes: &[Probe<'_>],
+        decodes: bool,
+        window: &mut Window,
+        mut found: impl FnMut(usize, Found),
+    ) -> Result<()> {
+        let segment = &*self.segment;
+        let wrong = |error| segment.damaged(segment.entry(0, 0).offset, error);
         let entered = window.group.take().expect("a group was entered");
+        let group = entered.group;
+        let rows = segment.directory().group(group);
         let parse = |(column, bytes): (usize, _)| segment.parse(column, group, bytes);
         let bytes = entered.bytes.iter().map(|bytes| &**bytes);
         // Most keys are of one column.
         let blocks = bytes.enumerate().map(parse).collect::<Result<SmallVec<[_; 1]>>>()?;
-        // Decoded keys are of use for the keys behind this one, unless these are found as quickly without.
-        if (stays.is_none() || blocks.iter().all(Block::ascends_evenly))
-            && let Some(place) = place_in(&blocks, rows.len(), probe)
-        {
-            drop(blocks);
-            window.group = Some(entered);
-            return Ok(found(rows.start, place));
+        // Decoding is for nothing where keys are found as quickly without.
+        let decodes = decodes && !blocks.iter().all(Block::ascends_evenly);
+        for (nth, probe) in probes.iter().enumerate() {
+            let known = window.place_inside(schema, probe).map_err(wrong)?;
+            let known = known.or_else(|| if decodes { None } else { place_in(&blocks, rows.len(), probe) });
+            let place = match known {
+                Some(place) => place,
+                None => {
+                    window.load_vector(schema, &blocks, rows.len(), probe, decodes).map_err(wrong)?;
+                    let start = window.vector.map_or(0, |vector| vector * VECTOR);
+                    let place =
+                        Window::place(&window.buffers, &mut window.key, schema, probe).map_err(wrong)?;
+                    place.map(|row| start + row).map_err(|row| start + row)
+                }
+            };
+            found(nth, found_from(rows.start, place));
         }
-        window.load_vector(schema, &blocks, rows.len(), probe, stays.is_some()).map_err(wrong)?;
         drop(blocks);
         window.group = Some(entered);
-        let start = window.vector.map_or(0, |vector| vector * VECTOR);
-        let place = Window::place(&window.buffers, &mut window.key, schema, probe).map_err(wrong)?;
-        Ok(found(rows.start, place.map(|row| start + row).map_err(|row| start + row)))
+        Ok(())
     }
 }
 
@@ -331,7 +357,7 @@ fn equal_in<T: Ord + Copy>(values: &[T], rows: Range<usize>, value: T) -> Range<
 }
 
 /// The place in a group whose first row is `start`, as one in the segment.
-fn found(start: u32, place: Result<usize, usize>) -> Found {
+fn found_from(start: u32, place: Result<usize, usize>) -> Found {
     match place {
         Ok(row) => Found::At(start + row as u32),
         Err(row) => Found::Before(start + row as u32),

@@ -183,33 +183,6 @@ impl ColumnSet {
     }
 }
 
-/// Finds one key after the other: quick if they are in order.
-pub struct Finder<'s> {
-    set: &'s ColumnSet,
-    /// Where the last search in each run ended.
-    windows: Vec<Option<Window>>,
-}
-
-impl<'s> Finder<'s> {
-    /// Finds keys in a set.
-    pub fn new(set: &'s ColumnSet) -> Self {
-        Self { set, windows: set.runs.iter().map(|_| None).collect() }
-    }
-
-    /// Where the row of a key is.
-    pub fn find(&mut self, key: &[u8]) -> Result<Option<RowPlace>> {
-        let schema = &self.set.schema;
-        let probe = Probe::new(schema, key);
-        for (run, of) in self.set.runs.iter().enumerate() {
-            let window = self.windows[run].get_or_insert_with(|| Window::new(schema));
-            if let Some(place) = of.find(schema, &probe, window)? {
-                return Ok(Some(RowPlace { run, place }));
-            }
-        }
-        Ok(None)
-    }
-}
-
 impl std::fmt::Debug for ColumnSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ColumnSet").field("runs", &self.runs).finish_non_exhaustive()

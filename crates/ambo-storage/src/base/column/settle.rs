@@ -14,9 +14,11 @@ use ambo_codec::bitmap::Bitmap;
 
 use super::{
     builder::RunBuilder,
+    finder::{FOUND_TOGETHER, Finder},
     merge::merge,
     run::{ColumnRun, Part},
-    set::{ColumnSet, Finder, RowPlace},
+    set::{ColumnSet, RowPlace},
+    strings::Strings,
     unique::delete,
 };
 use crate::{
@@ -34,8 +36,6 @@ const LEVEL_ROWS: u64 = 64 << 10;
 const WORN_PERCENT: u64 = 40;
 /// … and if all is to be tidied, if so many are: then its space counts, not what it costs to write it.
 const WORN_PERCENT_OF_ALL: u64 = 13;
-/// How many rows are settled between two looks at whether to go on.
-const CANCEL_ROWS: u64 = 4096;
 
 /// Reads a long value that a record refers to.
 pub type ReadBlob<'a> = dyn Fn(&[u8]) -> Result<Vec<u8>> + 'a;
@@ -54,16 +54,24 @@ impl ColumnSet {
         let mut builder = RunBuilder::new(self.store(), self.schema());
         let mut replaced: BTreeMap<(usize, usize), Vec<u64>> = BTreeMap::new();
         let mut finder = Finder::new(self);
-        let mut count = 0u64;
-        while let Some((key, record)) = rows.next_row()? {
-            if count.is_multiple_of(CANCEL_ROWS) && cancel.load(Ordering::Relaxed) {
+        let mut keys = Strings::default();
+        loop {
+            if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
-            count += 1;
-            if let Some(RowPlace { run, place }) = finder.find(key)? {
+            keys.clear();
+            while keys.len() < FOUND_TOGETHER
+                && let Some((key, record)) = rows.next_row()?
+            {
+                push(&mut builder, key, record, read_blob)?;
+                keys.push(key);
+            }
+            if keys.is_empty() {
+                break;
+            }
+            for RowPlace { run, place } in finder.find_all(&keys.all())?.into_iter().flatten() {
                 replaced.entry((run, place.part)).or_default().push(u64::from(place.row));
             }
-            push(&mut builder, key, record, read_blob)?;
         }
         let mut runs = self.runs().to_vec();
         for ((run, part), rows) in replaced {
