@@ -1,61 +1,43 @@
 //! From a statement's tree to a plan and its rows, at one moment.
 
 mod alike;
+mod context;
 mod derived;
 mod functions;
+mod parameters;
 mod rewrite;
 mod row_value;
+mod tables;
 mod using;
 
 use std::{
     collections::HashMap,
-    ops::ControlFlow,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use ambo::{Database, Snapshot, Transaction};
-use arrow::datatypes::{DataType, Field};
+use ambo::{Snapshot, Transaction};
 use datafusion::{
-    catalog::TableFunctionArgs,
-    common::{
-        DFSchema, ParamValues, Result as PlanResult, ScalarValue, TableReference, config::ConfigOptions,
-        file_options::file_type::FileType, metadata::ScalarAndMetadata,
-    },
-    datasource::{cte_worktable::CteWorkTable, file_format::format_as_file_type, provider_as_source},
-    error::DataFusionError,
+    common::{DFSchema, ParamValues, ScalarValue, metadata::ScalarAndMetadata},
     execution::{SendableRecordBatchStream, SessionState},
-    logical_expr::{
-        AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF,
-        planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner},
-    },
+    logical_expr::{Expr, LogicalPlan, TableSource},
     physical_plan::{ExecutionPlan, execute_stream},
     sql::{
-        planner::{ParserOptions, PlannerContext, SqlToRel},
-        sqlparser::{
-            ast::{self, Visit, Visitor},
-            parser::Parser,
-        },
+        planner::{ParserOptions, SqlToRel},
+        sqlparser::{ast, parser::Parser},
     },
 };
-
 use tokio::runtime::Handle;
 
-use crate::{
-    Error, Result,
-    engine::SqlEngine,
-    error::outer,
-    files::{Format, listing},
-    names,
-    parse::DIALECT,
-    table::StoredTable,
-    wait::Interrupter,
-};
+use crate::{Error, Result, engine::SqlEngine, parse::DIALECT, wait::Interrupter};
 
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
+pub(crate) use parameters::number_parameters;
+use parameters::with_types;
 pub(crate) use rewrite::{marked, result_schema, tell_apart};
+pub(crate) use tables::{find_table, tables_of};
 
 /// Plans statements against a view of the database.
 pub(crate) struct Planner<'a> {
@@ -271,211 +253,4 @@ impl<'a> Planner<'a> {
         let _threads = self.engine.runtime()?.enter();
         Ok(self.interrupter.wait(datafusion::physical_plan::common::collect(stream))??)
     }
-
-    fn source(&self, name: &TableReference) -> Result<Arc<dyn TableSource>> {
-        let qualified = match name {
-            TableReference::Bare { table } => table.to_string(),
-            TableReference::Partial { schema, table } => format!("{schema}.{table}"),
-            TableReference::Full { .. } => {
-                return Err(Error::invalid(format!(
-                    "\"{name}\" is no name of a table: those are table or schema.table"
-                )));
-            }
-        };
-        if let Some(source) = self.extra.get(&qualified) {
-            return Ok(source.clone());
-        }
-        if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&qualified) {
-            return Ok(source.clone());
-        }
-        let source = self.find(&qualified)?;
-        self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
-        Ok(source)
-    }
-
-    /// What has this name: a stored table, a table of the catalog, a view, a file.
-    fn find(&self, name: &str) -> Result<Arc<dyn TableSource>> {
-        let missing = match find_table(&self.engine.db, name) {
-            Ok(table) => {
-                if let Some(transaction) = self.transaction {
-                    transaction.note_scan(&table);
-                }
-                let table = StoredTable::new(table, self.view.clone(), false);
-                let with_key = self.keys.load(Ordering::Relaxed);
-                let table = if with_key { table.with_key() } else { table };
-                return Ok(provider_as_source(Arc::new(table)));
-            }
-            Err(error) => error,
-        };
-        if let Some(source) = self.derived(name)? {
-            return Ok(source);
-        }
-        let Some(format) = Format::of(name) else { return Err(missing) };
-        let _threads = self.engine.runtime()?.enter();
-        Ok(provider_as_source(self.interrupter.wait(listing(&self.state, name, &format))??))
-    }
-}
-
-/// The stored table of a name.
-///
-/// # Errors
-/// [`crate::ErrorKind::NotFound`] with the nearest name that is there; [`crate::ErrorKind::Invalid`] for the name of a view.
-pub(crate) fn find_table(db: &Database, name: &str) -> Result<ambo::Table> {
-    match db.table(name) {
-        Err(ambo::Error::NotFound(_)) if db.view(name).is_ok() => {
-            Err(Error::invalid(format!("\"{name}\" is a view, not a table")))
-        }
-        Err(ambo::Error::NotFound(_)) => {
-            Err(Error::not_found("table", name, db.tables().iter().map(|name| names::shown(name))))
-        }
-        found => Ok(found?),
-    }
-}
-
-/// A context in which parameters have the types of their values.
-fn with_types(params: &[ScalarValue]) -> PlannerContext {
-    let field = |value: &ScalarValue| Some(Arc::new(Field::new("", value.data_type(), true)));
-    PlannerContext::new().with_prepare_param_data_types(params.iter().map(field).collect())
-}
-
-impl ContextProvider for Planner<'_> {
-    fn get_table_source(&self, name: TableReference) -> PlanResult<Arc<dyn TableSource>> {
-        self.source(&name).map_err(outer)
-    }
-
-    fn get_file_type(&self, extension: &str) -> PlanResult<Arc<dyn FileType>> {
-        let format = self.state.get_file_format_factory(extension).ok_or_else(|| {
-            DataFusionError::Plan(format!("there is no format of files with the ending \"{extension}\""))
-        })?;
-        Ok(format_as_file_type(format))
-    }
-
-    fn get_table_function_source(&self, name: &str, args: Vec<Expr>) -> PlanResult<Arc<dyn TableSource>> {
-        let functions = self.state.table_functions();
-        let Some(function) = functions.get(name) else {
-            let known = functions.keys().map(String::as_str);
-            return Err(outer(Error::not_found("table function", name, known)));
-        };
-        if let Some(column) = args.iter().find(|arg| !arg.column_refs().is_empty() || arg.contains_outer()) {
-            return Err(outer(
-                Error::invalid(format!("{name}() in FROM takes constants, and {column} is another value in each row"))
-                    .with_hint(format!(
-                        "give it constants that are enough for all rows, and say in ON which are meant: FROM t JOIN {name}(1, 1000) AS g (n) ON n <= t.k"
-                    )),
-            ));
-        }
-        let args = TableFunctionArgs::new(&args, &self.state);
-        Ok(provider_as_source(function.create_table_provider_with_args(args)?))
-    }
-
-    fn create_cte_work_table(
-        &self,
-        name: &str,
-        schema: arrow::datatypes::SchemaRef,
-    ) -> PlanResult<Arc<dyn TableSource>> {
-        Ok(provider_as_source(Arc::new(CteWorkTable::new(name, schema))))
-    }
-
-    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
-        self.state.expr_planners()
-    }
-
-    fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
-        self.state.relation_planners()
-    }
-
-    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
-        None
-    }
-
-    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        self.state.scalar_functions().get(name).cloned().or_else(|| alike::function(name))
-    }
-
-    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
-        self.state.higher_order_functions().get(name).cloned()
-    }
-
-    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
-        self.state.aggregate_functions().get(name).cloned()
-    }
-
-    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
-        self.state.window_functions().get(name).cloned()
-    }
-
-    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
-        None
-    }
-
-    fn options(&self) -> &ConfigOptions {
-        self.state.config_options()
-    }
-
-    fn udf_names(&self) -> Vec<String> {
-        self.state.scalar_functions().keys().cloned().collect()
-    }
-
-    fn higher_order_function_names(&self) -> Vec<String> {
-        self.state.higher_order_functions().keys().cloned().collect()
-    }
-
-    fn udaf_names(&self) -> Vec<String> {
-        self.state.aggregate_functions().keys().cloned().collect()
-    }
-
-    fn udwf_names(&self) -> Vec<String> {
-        self.state.window_functions().keys().cloned().collect()
-    }
-}
-
-/// Gives the parameters `?` of a statement numbers, first to last. Returns how many parameters there are.
-///
-/// # Errors
-/// `?` and `$1` in one statement.
-pub(crate) fn number_parameters(statement: &mut ast::Statement) -> Result<usize> {
-    struct Numbering {
-        marks: usize,
-        greatest: usize,
-    }
-    impl ast::VisitorMut for Numbering {
-        type Break = ();
-        fn pre_visit_value(&mut self, value: &mut ast::ValueWithSpan) -> ControlFlow<()> {
-            if let ast::Value::Placeholder(name) = &mut value.value {
-                if name == "?" {
-                    self.marks += 1;
-                    *name = format!("${}", self.marks);
-                } else if let Ok(number) = name.trim_start_matches('$').parse() {
-                    self.greatest = self.greatest.max(number);
-                }
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut numbering = Numbering { marks: 0, greatest: 0 };
-    let _ = ast::VisitMut::visit(statement, &mut numbering);
-    match (numbering.marks, numbering.greatest) {
-        (marks, 0) => Ok(marks),
-        (0, greatest) => Ok(greatest),
-        _ => Err(Error::invalid("a statement has its parameters as ? or as $1, $2 …, not both")),
-    }
-}
-
-/// The tables that a query names, CTEs among them.
-pub(crate) fn tables_of(statement: &impl Visit) -> Vec<String> {
-    struct Relations(Vec<String>);
-    impl Visitor for Relations {
-        type Break = ();
-        fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> ControlFlow<()> {
-            if let Ok(name) = names::object(name)
-                && !self.0.contains(&name)
-            {
-                self.0.push(name);
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut relations = Relations(Vec::new());
-    let _ = statement.visit(&mut relations);
-    relations.0
 }

@@ -1,0 +1,161 @@
+//! What a statement names: tables, views, files and functions, looked up for the planner.
+
+use std::sync::{Arc, PoisonError, atomic::Ordering};
+
+use arrow::datatypes::DataType;
+use datafusion::{
+    catalog::TableFunctionArgs,
+    common::{
+        Result as PlanResult, TableReference, config::ConfigOptions, file_options::file_type::FileType,
+    },
+    datasource::{cte_worktable::CteWorkTable, file_format::format_as_file_type, provider_as_source},
+    error::DataFusionError,
+    logical_expr::{
+        AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF,
+        planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner},
+    },
+};
+
+use super::{Planner, alike, tables::find_table};
+use crate::{
+    Error, Result,
+    error::outer,
+    files::{Format, listing},
+    table::StoredTable,
+};
+
+impl Planner<'_> {
+    fn source(&self, name: &TableReference) -> Result<Arc<dyn TableSource>> {
+        let qualified = match name {
+            TableReference::Bare { table } => table.to_string(),
+            TableReference::Partial { schema, table } => format!("{schema}.{table}"),
+            TableReference::Full { .. } => {
+                return Err(Error::invalid(format!(
+                    "\"{name}\" is no name of a table: those are table or schema.table"
+                )));
+            }
+        };
+        if let Some(source) = self.extra.get(&qualified) {
+            return Ok(source.clone());
+        }
+        if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&qualified) {
+            return Ok(source.clone());
+        }
+        let source = self.find(&qualified)?;
+        self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
+        Ok(source)
+    }
+
+    /// What has this name: a stored table, a table of the catalog, a view, a file.
+    fn find(&self, name: &str) -> Result<Arc<dyn TableSource>> {
+        let missing = match find_table(&self.engine.db, name) {
+            Ok(table) => {
+                if let Some(transaction) = self.transaction {
+                    transaction.note_scan(&table);
+                }
+                let table = StoredTable::new(table, self.view.clone(), false);
+                let with_key = self.keys.load(Ordering::Relaxed);
+                let table = if with_key { table.with_key() } else { table };
+                return Ok(provider_as_source(Arc::new(table)));
+            }
+            Err(error) => error,
+        };
+        if let Some(source) = self.derived(name)? {
+            return Ok(source);
+        }
+        let Some(format) = Format::of(name) else { return Err(missing) };
+        let _threads = self.engine.runtime()?.enter();
+        Ok(provider_as_source(self.interrupter.wait(listing(&self.state, name, &format))??))
+    }
+}
+
+impl ContextProvider for Planner<'_> {
+    fn get_table_source(&self, name: TableReference) -> PlanResult<Arc<dyn TableSource>> {
+        self.source(&name).map_err(outer)
+    }
+
+    fn get_file_type(&self, extension: &str) -> PlanResult<Arc<dyn FileType>> {
+        let format = self.state.get_file_format_factory(extension).ok_or_else(|| {
+            DataFusionError::Plan(format!("there is no format of files with the ending \"{extension}\""))
+        })?;
+        Ok(format_as_file_type(format))
+    }
+
+    fn get_table_function_source(&self, name: &str, args: Vec<Expr>) -> PlanResult<Arc<dyn TableSource>> {
+        let functions = self.state.table_functions();
+        let Some(function) = functions.get(name) else {
+            let known = functions.keys().map(String::as_str);
+            return Err(outer(Error::not_found("table function", name, known)));
+        };
+        if let Some(column) = args.iter().find(|arg| !arg.column_refs().is_empty() || arg.contains_outer()) {
+            return Err(outer(
+                Error::invalid(format!("{name}() in FROM takes constants, and {column} is another value in each row"))
+                    .with_hint(format!(
+                        "give it constants that are enough for all rows, and say in ON which are meant: FROM t JOIN {name}(1, 1000) AS g (n) ON n <= t.k"
+                    )),
+            ));
+        }
+        let args = TableFunctionArgs::new(&args, &self.state);
+        Ok(provider_as_source(function.create_table_provider_with_args(args)?))
+    }
+
+    fn create_cte_work_table(
+        &self,
+        name: &str,
+        schema: arrow::datatypes::SchemaRef,
+    ) -> PlanResult<Arc<dyn TableSource>> {
+        Ok(provider_as_source(Arc::new(CteWorkTable::new(name, schema))))
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        self.state.expr_planners()
+    }
+
+    fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
+        self.state.relation_planners()
+    }
+
+    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
+        None
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        self.state.scalar_functions().get(name).cloned().or_else(|| alike::function(name))
+    }
+
+    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
+        self.state.higher_order_functions().get(name).cloned()
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        self.state.aggregate_functions().get(name).cloned()
+    }
+
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        self.state.window_functions().get(name).cloned()
+    }
+
+    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
+        None
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        self.state.config_options()
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        self.state.scalar_functions().keys().cloned().collect()
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        self.state.higher_order_functions().keys().cloned().collect()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        self.state.aggregate_functions().keys().cloned().collect()
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        self.state.window_functions().keys().cloned().collect()
+    }
+}
