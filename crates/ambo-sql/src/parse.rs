@@ -4,11 +4,11 @@
 //! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and SETTLE, CHECKPOINT and CHECK DATABASE.
 
 mod column_names;
+mod dialect;
 mod tokens;
 
 use datafusion::sql::sqlparser::{
     ast::{self, Ident, ObjectName},
-    dialect::GenericDialect,
     keywords::Keyword,
     parser::{IsOptional, Parser, ParserError},
     tokenizer::{Token, TokenWithSpan, Tokenizer},
@@ -17,11 +17,12 @@ use datafusion::sql::sqlparser::{
 use crate::{Error, Result, names};
 pub(crate) use column_names::each_select;
 use column_names::name_columns;
+use dialect::Generous;
 pub(crate) use tokens::NOTHING;
 use tokens::{say_nothing, say_select};
 
-/// The dialect: the parser's most generous.
-pub(crate) static DIALECT: GenericDialect = GenericDialect {};
+/// The dialect of all statements.
+pub(crate) static DIALECT: Generous = Generous;
 
 /// An option of a table as it was written: its name in small letters, and its value.
 #[derive(Clone, Debug, PartialEq)]

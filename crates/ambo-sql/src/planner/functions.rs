@@ -7,8 +7,8 @@ use std::{collections::HashMap, ops::ControlFlow, sync::LazyLock};
 
 use datafusion::sql::sqlparser::{
     ast::{
-        Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Value,
-        VisitMut, VisitorMut,
+        BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+        FunctionArguments, Value, VisitMut, VisitorMut,
     },
     parser::Parser,
 };
@@ -97,12 +97,32 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     });
     let name = object(&function.name).ok()?;
     let mut arguments = arguments(function)?;
+    if name == "xor" {
+        let [left, right] = <[Expr; 2]>::try_from(arguments).ok()?;
+        let (left, right) = (nested(left).into(), nested(right).into());
+        return Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::BitwiseXor, right })));
+    }
     let mut meaning = PARSED.get(&(name.as_str(), arguments.len()))?.clone();
     if name == "strftime" && is_format(&arguments[1]) && !is_format(&arguments[0]) {
         arguments.swap(0, 1);
     }
     let _ = meaning.visit(&mut Meant { function, arguments });
     Some(Expr::Nested(Box::new(meaning)))
+}
+
+/// `^` is a double, whatever its operands are: so `2 ^ -1` is one half.
+pub(super) fn power(base: &Expr, exponent: &Expr) -> Option<Expr> {
+    let call = "power(CAST(1 AS DOUBLE), CAST(2 AS DOUBLE))";
+    let mut call = Parser::new(&DIALECT).try_with_sql(call).ok()?.parse_expr().ok()?;
+    let mut operands = [base, exponent].into_iter();
+    if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &mut call {
+        for argument in &mut list.args {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Cast { expr, .. })) = argument {
+                **expr = operands.next()?.clone();
+            }
+        }
+    }
+    Some(call)
 }
 
 fn arguments(function: &Function) -> Option<Vec<Expr>> {

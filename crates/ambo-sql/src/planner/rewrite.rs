@@ -6,12 +6,19 @@ use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{
     logical_expr::LogicalPlan,
     sql::sqlparser::{
-        ast::{self, Expr, LimitClause, OrderByKind, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut},
+        ast::{
+            self, BinaryOperator, Expr, LimitClause, OrderByKind, SelectItem, SetExpr, TableFactor, VisitMut,
+            VisitorMut,
+        },
         parser::Parser,
     },
 };
 
-use super::{functions::meaning, row_value::by_values, using::say_common_columns};
+use super::{
+    functions::{meaning, power},
+    row_value::by_values,
+    using::say_common_columns,
+};
 use crate::{
     Error, Place, Result,
     names::ident,
@@ -116,6 +123,13 @@ impl VisitorMut for Rewriting<'_> {
             && number.contains(['e', 'E'])
         {
             *expr = double(number.clone());
+        } else if let Expr::BinaryOp { op: op @ BinaryOperator::DuckIntegerDivide, .. } = expr {
+            // Between whole numbers, `/` is that.
+            *op = BinaryOperator::Divide;
+        } else if let Expr::BinaryOp { left, op: BinaryOperator::PGExp, right } = expr
+            && let Some(power) = power(left, right)
+        {
+            *expr = power;
         } else if let Expr::Function(function) = expr
             && let Some(meant) = meaning(function)
         {

@@ -1,0 +1,160 @@
+//! The dialect: the parser's most generous, but `^` and `**` are powers and bind as in PostgreSQL and DuckDB.
+
+use std::any::TypeId;
+
+use datafusion::sql::sqlparser::{
+    ast::{BinaryOperator, Expr, UnaryOperator},
+    dialect::{Dialect, GenericDialect},
+    parser::{Parser, ParserError},
+    tokenizer::Token,
+};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Generous;
+
+/// How tight powers bind: more than `*` and less than `::`. A sign before them belongs to the first number: `-2 ^ 2` is 4.
+const POWER: u8 = 45;
+
+/// What the parser allows those who say that they do.
+macro_rules! allowed {
+    ($($what:ident)*) => {$(
+        fn $what(&self) -> bool {
+            true
+        }
+    )*};
+}
+
+impl Dialect for Generous {
+    /// What the parser does for one of its own dialects only, it does for this one as for the generic one.
+    fn dialect(&self) -> TypeId {
+        TypeId::of::<GenericDialect>()
+    }
+
+    fn is_delimited_identifier_start(&self, ch: char) -> bool {
+        GenericDialect.is_delimited_identifier_start(ch)
+    }
+
+    fn is_identifier_start(&self, ch: char) -> bool {
+        GenericDialect.is_identifier_start(ch)
+    }
+
+    fn is_identifier_part(&self, ch: char) -> bool {
+        GenericDialect.is_identifier_part(ch)
+    }
+
+    fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
+        (power_tokens(parser) > 0).then_some(Ok(POWER))
+    }
+
+    fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        let op = match parser.peek_token_ref().token {
+            Token::Minus => UnaryOperator::Minus,
+            Token::Plus => UnaryOperator::Plus,
+            _ => return None,
+        };
+        parser.advance_token();
+        let expr = parser.parse_subexpr(POWER);
+        Some(expr.map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }))
+    }
+
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        expr: &Expr,
+        precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        let tokens = power_tokens(parser);
+        if tokens == 0 {
+            return None;
+        }
+        (0..tokens).for_each(|_| parser.advance_token());
+        let power = |exponent| {
+            let (left, right) = (Box::new(expr.clone()), Box::new(exponent));
+            Expr::BinaryOp { left, op: BinaryOperator::PGExp, right }
+        };
+        Some(parser.parse_subexpr(precedence).map(power))
+    }
+
+    allowed! {
+        allow_extract_custom
+        allow_extract_single_quotes
+        support_map_literal_syntax
+        supports_array_join_syntax
+        supports_array_typedef_with_brackets
+        supports_asc_desc_in_column_definition
+        supports_bitwise_shift_operators
+        supports_comma_separated_set_assignments
+        supports_comma_separated_trim
+        supports_comment_on
+        supports_comment_optimizer_hint
+        supports_connect_by
+        supports_constraint_keyword_without_name
+        supports_create_index_with_clause
+        supports_create_view_comment_syntax
+        supports_cte_without_as
+        supports_data_type_signed_suffix
+        supports_detach
+        supports_dictionary_syntax
+        supports_empty_projections
+        supports_explain_with_utility_options
+        supports_extract_comma_syntax
+        supports_filter_during_aggregation
+        supports_from_first_select
+        supports_group_by_expr
+        supports_group_by_with_modifier
+        supports_install
+        supports_in_empty_list
+        supports_interpolate
+        supports_interval_options
+        supports_key_column_option
+        supports_left_associative_joins_without_parens
+        supports_limit_by
+        supports_limit_comma
+        supports_load_extension
+        supports_match_against
+        supports_match_recognize
+        supports_multiline_comment_hints
+        supports_named_fn_args_with_assignment_operator
+        supports_nested_comments
+        supports_optimize_table
+        supports_parens_around_table_factor
+        supports_parenthesized_set_variables
+        supports_partition_by_after_order_by
+        supports_pipe_operator
+        supports_prewhere
+        supports_projection_trailing_commas
+        supports_quote_delimited_string
+        supports_select_format
+        supports_select_item_multi_column_alias
+        supports_select_wildcard_except
+        supports_select_wildcard_exclude
+        supports_select_wildcard_ilike
+        supports_select_wildcard_rename
+        supports_select_wildcard_replace
+        supports_set_names
+        supports_settings
+        supports_start_transaction_modifier
+        supports_string_escape_constant
+        supports_struct_literal
+        supports_try_convert
+        supports_unicode_string_literal
+        supports_update_order_by
+        supports_user_host_grantee
+        supports_values_as_table_factor
+        supports_window_clause_named_window_reference
+        supports_window_function_null_treatment_arg
+        supports_with_fill
+        supports_xml_expressions
+    }
+}
+
+/// How many of the next tokens are the sign of a power.
+fn power_tokens(parser: &Parser<'_>) -> usize {
+    let [first, second] = [0, 1].map(|nth| parser.peek_nth_token_ref(nth));
+    match (&first.token, &second.token) {
+        (Token::Caret, _) => 1,
+        (Token::Mul, Token::Mul) if first.span.end == second.span.start => 2,
+        _ => 0,
+    }
+}
