@@ -34,7 +34,7 @@ use crate::{
 pub struct Connection {
     engine: Arc<SqlEngine>,
     scope: Scope,
-    prepared: HashMap<String, Arc<Prepared>>,
+    prepared: HashMap<String, Prepared>,
     interrupter: Interrupter,
     progress: Progress,
 }
@@ -241,7 +241,7 @@ impl Connection {
         &self.interrupter
     }
 
-    pub(crate) fn prepared(&mut self) -> &mut HashMap<String, Arc<Prepared>> {
+    pub(crate) fn prepared(&mut self) -> &mut HashMap<String, Prepared> {
         &mut self.prepared
     }
 

@@ -54,7 +54,8 @@ impl Known {
         Ok(Self { statement, parameters, fast, kept })
     }
 
-    fn is_current(&self) -> bool {
+    /// Whether what it does is right for the tables as they are now.
+    pub(crate) fn is_current(&self) -> bool {
         self.fast.as_ref().is_none_or(FastPlan::is_current)
     }
 }

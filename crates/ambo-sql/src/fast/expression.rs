@@ -28,7 +28,7 @@ pub(crate) enum Operator {
 
 impl Expression {
     /// The expression of a tree, if it is one of these. `column` knows the places of names.
-    pub(super) fn of(expr: &Expr, column: &dyn Fn(&[&str]) -> Option<usize>) -> Option<Self> {
+    pub(crate) fn of(expr: &Expr, column: &dyn Fn(&[&str]) -> Option<usize>) -> Option<Self> {
         Some(match expr {
             Expr::Nested(inner) => return Self::of(inner, column),
             Expr::Identifier(name) => Self::Column(column(&[&names::ident(name)])?),
@@ -67,7 +67,7 @@ impl Expression {
     }
 
     /// The value for a row; `None` if it takes more than this module knows.
-    pub(super) fn value(&self, row: &[Datum], params: &[Datum]) -> Option<Datum> {
+    pub(crate) fn value(&self, row: &[Datum], params: &[Datum]) -> Option<Datum> {
         match self {
             Self::Constant(value) => Some(value.clone()),
             Self::Parameter(place) => params.get(*place).cloned(),

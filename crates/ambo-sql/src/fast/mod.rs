@@ -13,6 +13,7 @@ mod recognise;
 mod target;
 mod write;
 
+pub(crate) use expression::{Expression, cast};
 pub(crate) use plan::FastPlan;
 pub(crate) use read::Reader;
 pub(crate) use recognise::recognise;

@@ -2,31 +2,35 @@
 
 use std::sync::Arc;
 
+use ambo::Datum;
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{self, CastKind, DataType, Expr, Ident, SelectItem, Statement},
 };
 
-use super::target::Parts;
+use super::{target::Parts, types::column_type};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
+    fast::{Expression, cast},
     names::{ident, object},
-    planner::number_parameters,
+    parse,
+    prepared::Known,
+    value::datum,
 };
 
 /// A statement that was named by PREPARE.
+#[derive(Clone)]
 pub(crate) struct Prepared {
-    statement: Statement,
-    parameters: usize,
+    known: Arc<Known>,
     /// Of the first parameters, as far as they were declared.
-    types: Vec<DataType>,
+    types: Arc<[DataType]>,
 }
 
 pub(super) fn prepare(
     connection: &mut Connection,
     name: &Ident,
     types: Vec<DataType>,
-    mut statement: Statement,
+    statement: Statement,
 ) -> Result<Rows<'static>> {
     let name = ident(name);
     if connection.prepared().contains_key(&name) {
@@ -36,8 +40,8 @@ pub(super) fn prepare(
         )
         .with_hint(format!("DEALLOCATE {name} first")));
     }
-    let parameters = number_parameters(&mut statement)?;
-    connection.prepared().insert(name, Arc::new(Prepared { statement, parameters, types }));
+    let known = Known::of(&connection.engine().db, parse::Statement::Sql(Box::new(statement)))?;
+    connection.prepared().insert(name, Prepared { known: Arc::new(known), types: types.into() });
     Ok(Rows::done("PREPARE", None))
 }
 
@@ -56,20 +60,51 @@ pub(super) fn execute(
         return Err(Error::invalid(format!("not supported: {statement}")));
     }
     let name = object(name)?;
-    let Some(prepared) = connection.prepared().get(&name).cloned() else {
-        let known: Vec<_> = connection.prepared().keys().cloned().collect();
-        return Err(Error::not_found("prepared statement", &name, known.iter().map(String::as_str)));
-    };
+    let prepared = current(connection, &name)?;
     let given: Vec<Expr> = parameters.iter().chain(using.iter().map(|value| &value.expr)).cloned().collect();
-    if given.len() != prepared.parameters {
+    let wanted = prepared.known.parameters;
+    if given.len() != wanted {
+        let given = given.len();
         return Err(Error::invalid(format!(
-            "the prepared statement \"{name}\" has {} parameters, {} values were given",
-            prepared.parameters,
-            given.len()
+            "the prepared statement \"{name}\" has {wanted} parameters, {given} values were given"
         )));
     }
+    if let Some(values) = constants(&given, &prepared.types) {
+        return connection.run_known(&prepared.known, values);
+    }
     let values = values(connection, given, &prepared.types, params)?;
-    super::run_sql(connection, prepared.statement.clone(), &values)
+    match values.iter().map(datum).collect() {
+        Some(values) => connection.run_known(&prepared.known, values),
+        // Lists and the like.
+        None => super::run(connection, prepared.known.statement.clone(), &values),
+    }
+}
+
+/// The prepared statement of a name, as the tables are now.
+fn current(connection: &mut Connection, name: &str) -> Result<Prepared> {
+    let Some(prepared) = connection.prepared().get(name).cloned() else {
+        let known: Vec<_> = connection.prepared().keys().cloned().collect();
+        return Err(Error::not_found("prepared statement", name, known.iter().map(String::as_str)));
+    };
+    if prepared.known.is_current() {
+        return Ok(prepared);
+    }
+    let known = Known::of(&connection.engine().db, prepared.known.statement.clone())?;
+    let prepared = Prepared { known: Arc::new(known), ..prepared };
+    connection.prepared().insert(name.to_owned(), prepared.clone());
+    Ok(prepared)
+}
+
+/// The values of expressions that need no planner; `None` if one does.
+fn constants(given: &[Expr], types: &[DataType]) -> Option<Vec<Datum>> {
+    let value = |(nth, expr): (usize, &Expr)| {
+        let value = Expression::of(expr, &|_| None)?.value(&[], &[])?;
+        match types.get(nth) {
+            None => Some(value),
+            Some(ty) => cast(value, column_type(ty).ok()?),
+        }
+    };
+    given.iter().enumerate().map(value).collect()
 }
 
 /// The values of expressions, in the types that were declared for them.

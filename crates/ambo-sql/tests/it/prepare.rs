@@ -30,6 +30,32 @@ fn statements_are_named_and_run_with_values() {
     assert!(refused(&mut c, "select * from t where id = $1 or id = ?").to_string().contains("both"));
 }
 
+// Keeps away: what EXECUTE does to a table as it was when the statement was prepared, and values that are not in the types that were declared.
+#[test]
+fn what_is_executed_is_right_for_tables_as_they_are() {
+    let db = Database::in_memory().unwrap();
+    let mut c = db.connect();
+    c.script("create table t (id int primary key, name text); insert into t values (1, 'one'), (2, 'two')")
+        .unwrap();
+    c.script("prepare get as select * from t where id = $1; prepare typed (smallint, text) as select $1, $2")
+        .unwrap();
+    assert_eq!(c.sql("execute get(2)").unwrap().single().unwrap().values().len(), 2);
+    c.sql("alter table t add column n int default 7").unwrap();
+    assert_eq!(c.sql("execute get(2)").unwrap().single().unwrap().values()[2], 7.into());
+    c.sql("alter table t drop column name").unwrap();
+    assert_eq!(c.sql("execute get(1)").unwrap().single().unwrap().values(), [1.into(), 7.into()]);
+    c.sql("drop table t").unwrap();
+    assert_eq!(refused(&mut c, "execute get(1)").kind(), ErrorKind::NotFound);
+    c.script("create table t (id text primary key); insert into t values ('1')").unwrap();
+    assert_eq!(rows(&mut c, "execute get('1')"), "1");
+    assert_eq!(rows(&mut c, "execute get('2')"), "");
+    let typed = c.sql("execute typed(5, 6)").unwrap().single().unwrap();
+    assert_eq!(typed.values(), [ambo::Datum::I16(5), "6".into()]);
+    assert!(refused(&mut c, "execute typed(70000, 'x')").to_string().contains("70000"));
+    c.sql("prepare lists as select array_length($1)").unwrap();
+    assert_eq!(rows(&mut c, "execute lists(make_array(1, 2, 3))"), "3");
+}
+
 // Keeps away: a plan that is kept for other types or another moment, and one that differs from the first.
 #[test]
 fn plans_without_tables_are_kept() {
