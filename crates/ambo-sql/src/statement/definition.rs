@@ -272,11 +272,8 @@ fn not_a_constraint(constraint: &TableConstraint) -> Error {
 /// The columns of a key or an index.
 pub(super) fn column_names(columns: &[IndexColumn]) -> Result<Vec<Ident>> {
     let name = |column: &IndexColumn| match &column.column.expr {
-        Expr::Identifier(name) if column.column.options.asc != Some(false) => Ok(name.clone()),
-        Expr::Identifier(name) => Err(about(
-            Error::invalid("keys and indexes are in ascending order; they are read backwards, too"),
-            name,
-        )),
+        // Read in both directions, it need not know which was meant.
+        Expr::Identifier(name) => Ok(name.clone()),
         other => Err(Error::invalid(format!("{other} is no column; keys and indexes are over columns"))),
     };
     columns.iter().map(name).collect()

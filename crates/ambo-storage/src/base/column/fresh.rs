@@ -257,7 +257,7 @@ impl<'s> FreshBuilder<'s> {
         if account.bytes <= self.bytes_max {
             return Ok(());
         }
-        for group in rows.groups.iter_mut().filter(|group| group.records.len() > 0) {
+        for group in rows.groups.iter_mut().filter(|group| !group.records.is_empty()) {
             account.bytes += group.prepare(self.schema, &self.needed)?;
             account.bytes -= group.forget_rows();
             rows.only.get_or_insert_with(|| self.needed.clone());
