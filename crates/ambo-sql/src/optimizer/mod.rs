@@ -3,6 +3,7 @@
 //! | file | what is wrong without it |
 //! |---|---|
 //! | `barrier` | filters go below aggregations that have a row without groups |
+//! | `cast_bounds` | filters by casts that round fail, where their rows are counted beforehand |
 //! | `in_lists` | lists of IN with common or without common elements become one, NULL or not |
 //! | `lossy_casts` | `CAST(1.99 AS DECIMAL(9, 1)) < 2` is true, for 1.99 is |
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
@@ -18,10 +19,11 @@
 //! | `zeros` | DISTINCT in aggregates and windows take 0.0 and -0.0 for two |
 //! | `cooperative` | some joins cannot be interrupted |
 //!
-//! Each was found by random queries (`bench/src/differential`, `tests/it/joins.rs`) and has a test of its own, so that what a later planner does
+//! Each was found by random queries (`bench/src/differential`, `tests/it/joins.rs`, the test files of SQLite) and has a test of its own, so that what a later planner does
 //! right can go.
 
 mod barrier;
+mod cast_bounds;
 mod constants;
 mod cooperative;
 mod dependencies;
@@ -52,6 +54,7 @@ use crate::{
 };
 
 use barrier::Barriers;
+use cast_bounds::CastBounds;
 use constants::PartialConstants;
 use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
@@ -98,6 +101,7 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
     }
     rules.push(Arc::new(AggregateInStorage));
     rules.push(Arc::new(GroupsFirst));
+    rules.push(Arc::new(CastBounds));
     rules
 }
 

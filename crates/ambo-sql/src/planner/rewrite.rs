@@ -7,8 +7,8 @@ use datafusion::{
     logical_expr::LogicalPlan,
     sql::sqlparser::{
         ast::{
-            self, BinaryOperator, Expr, LimitClause, OrderByKind, SelectItem, SetExpr, TableFactor, VisitMut,
-            VisitorMut,
+            self, BinaryOperator, Expr, LimitClause, OrderByKind, SelectItem, SetExpr, TableFactor,
+            UnaryOperator, VisitMut, VisitorMut,
         },
         parser::Parser,
     },
@@ -123,6 +123,9 @@ impl VisitorMut for Rewriting<'_> {
             && number.contains(['e', 'E'])
         {
             *expr = double(number.clone());
+        } else if let Expr::UnaryOp { op: UnaryOperator::Plus, expr: operand } = expr {
+            // Before anything, as in SQLite: also before texts.
+            *expr = (**operand).clone();
         } else if let Expr::BinaryOp { op: op @ BinaryOperator::DuckIntegerDivide, .. } = expr {
             // Between whole numbers, `/` is that.
             *op = BinaryOperator::Divide;
