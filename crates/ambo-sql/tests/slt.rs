@@ -203,7 +203,7 @@ fn sqlite_files() {
         let text = std::fs::read_to_string(&path).expect("a file");
         // The parser takes no comments behind conditions.
         let condition = |line: &str| line.starts_with("skipif ") || line.starts_with("onlyif ");
-        let line = |line: &'_ str| match line.split_once('#') {
+        let line = |line: &str| match line.split_once('#') {
             Some((before, _)) if condition(line) => before.trim_end().to_owned(),
             _ => line.to_owned(),
         };

@@ -15,8 +15,12 @@ use datafusion::sql::sqlparser::{
 
 use crate::{names::object, parse::DIALECT};
 
+/// The operator's name among the meanings. It is a double, whatever its operands are, so that `2 ^ -1` is one half.
+const POWER: &str = "^";
+
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 62] = [
+const MEANINGS: [(&str, usize, &str); 63] = [
+    (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("iif", 2, "CASE WHEN $1 THEN $2 END"),
     ("if", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
@@ -87,6 +91,26 @@ const AGGREGATES: [&str; 8] =
 
 /// What a function means, if it is one of these.
 pub(super) fn meaning(function: &Function) -> Option<Expr> {
+    let name = object(&function.name).ok()?;
+    let mut arguments = arguments(function)?;
+    if name == "xor" {
+        let [left, right] = <[Expr; 2]>::try_from(arguments).ok()?;
+        let (left, right) = (nested(left).into(), nested(right).into());
+        return Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::BitwiseXor, right })));
+    }
+    if name == "strftime" && arguments.len() == 2 && is_format(&arguments[1]) && !is_format(&arguments[0]) {
+        arguments.swap(0, 1);
+    }
+    said(&name, arguments, Some(function))
+}
+
+/// What `^` means, between these.
+pub(super) fn power(base: &Expr, exponent: &Expr) -> Option<Expr> {
+    said(POWER, vec![base.clone(), exponent.clone()], None)
+}
+
+/// The meaning of a name with these arguments, if it has one.
+fn said(name: &str, arguments: Vec<Expr>, function: Option<&Function>) -> Option<Expr> {
     static PARSED: LazyLock<HashMap<(&str, usize), Expr>> = LazyLock::new(|| {
         let parsed =
             |text| Parser::new(&DIALECT).try_with_sql(text).and_then(|mut parser| parser.parse_expr());
@@ -95,34 +119,9 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
             .filter_map(|(name, arguments, text)| Some(((*name, *arguments), parsed(text).ok()?)))
             .collect()
     });
-    let name = object(&function.name).ok()?;
-    let mut arguments = arguments(function)?;
-    if name == "xor" {
-        let [left, right] = <[Expr; 2]>::try_from(arguments).ok()?;
-        let (left, right) = (nested(left).into(), nested(right).into());
-        return Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::BitwiseXor, right })));
-    }
-    let mut meaning = PARSED.get(&(name.as_str(), arguments.len()))?.clone();
-    if name == "strftime" && is_format(&arguments[1]) && !is_format(&arguments[0]) {
-        arguments.swap(0, 1);
-    }
+    let mut meaning = PARSED.get(&(name, arguments.len()))?.clone();
     let _ = meaning.visit(&mut Meant { function, arguments });
     Some(Expr::Nested(Box::new(meaning)))
-}
-
-/// `^` is a double, whatever its operands are: so `2 ^ -1` is one half.
-pub(super) fn power(base: &Expr, exponent: &Expr) -> Option<Expr> {
-    let call = "power(CAST(1 AS DOUBLE), CAST(2 AS DOUBLE))";
-    let mut call = Parser::new(&DIALECT).try_with_sql(call).ok()?.parse_expr().ok()?;
-    let mut operands = [base, exponent].into_iter();
-    if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &mut call {
-        for argument in &mut list.args {
-            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Cast { expr, .. })) = argument {
-                **expr = operands.next()?.clone();
-            }
-        }
-    }
-    Some(call)
 }
 
 fn arguments(function: &Function) -> Option<Vec<Expr>> {
@@ -144,7 +143,8 @@ fn is_format(expr: &Expr) -> bool {
 }
 
 struct Meant<'f> {
-    function: &'f Function,
+    /// None of an operator.
+    function: Option<&'f Function>,
     arguments: Vec<Expr>,
 }
 
@@ -160,14 +160,17 @@ impl VisitorMut for Meant<'_> {
                     *expr = nested(argument.clone());
                 }
             }
-            Expr::Function(of) if object(&of.name).is_ok_and(|name| AGGREGATES.contains(&name.as_str())) => {
-                of.filter.clone_from(&self.function.filter);
-                of.over.clone_from(&self.function.over);
-                of.null_treatment.clone_from(&self.function.null_treatment);
+            Expr::Function(of)
+                if let Some(function) = self.function
+                    && object(&of.name).is_ok_and(|name| AGGREGATES.contains(&name.as_str())) =>
+            {
+                of.filter.clone_from(&function.filter);
+                of.over.clone_from(&function.over);
+                of.null_treatment.clone_from(&function.null_treatment);
                 if let (
                     FunctionArguments::List(FunctionArgumentList { duplicate_treatment, clauses, .. }),
                     FunctionArguments::List(list),
-                ) = (&self.function.args, &mut of.args)
+                ) = (&function.args, &mut of.args)
                 {
                     list.duplicate_treatment.clone_from(duplicate_treatment);
                     list.clauses.extend(clauses.iter().cloned());

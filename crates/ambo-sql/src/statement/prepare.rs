@@ -82,10 +82,7 @@ pub(super) fn execute(
 
 /// The prepared statement of a name, as the tables are now.
 fn current(connection: &mut Connection, name: &str) -> Result<Prepared> {
-    let Some(prepared) = connection.prepared().get(name).cloned() else {
-        let known: Vec<_> = connection.prepared().keys().cloned().collect();
-        return Err(Error::not_found("prepared statement", name, known.iter().map(String::as_str)));
-    };
+    let prepared = connection.prepared().get(name).cloned().ok_or_else(|| missing(connection, name))?;
     if prepared.known.is_current() {
         return Ok(prepared);
     }
@@ -93,6 +90,10 @@ fn current(connection: &mut Connection, name: &str) -> Result<Prepared> {
     let prepared = Prepared { known: Arc::new(known), ..prepared };
     connection.prepared().insert(name.to_owned(), prepared.clone());
     Ok(prepared)
+}
+
+fn missing(connection: &mut Connection, name: &str) -> Error {
+    Error::not_found("prepared statement", name, connection.prepared().keys().map(String::as_str))
 }
 
 /// The values of expressions that need no planner; `None` if one does.
@@ -143,8 +144,7 @@ pub(super) fn deallocate(connection: &mut Connection, name: &Ident) -> Result<Ro
     if key == "all" && name.quote_style.is_none() {
         connection.prepared().clear();
     } else if connection.prepared().remove(&key).is_none() {
-        let known: Vec<_> = connection.prepared().keys().cloned().collect();
-        return Err(Error::not_found("prepared statement", &key, known.iter().map(String::as_str)));
+        return Err(missing(connection, &key));
     }
     Ok(Rows::done("DEALLOCATE", None))
 }
