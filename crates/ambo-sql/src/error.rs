@@ -128,14 +128,33 @@ impl Error {
         if let Some(place) = self.place
             && let Some(line) = statement.lines().nth(place.line as usize - 1)
         {
-            let before: String = line.chars().take(place.column as usize - 1).collect();
-            let blank: String = before.chars().map(|c| if c == '\t' { c } else { ' ' }).collect();
-            text.push_str(&format!("\n{line}\n{blank}^"));
+            let (line, before) = excerpt(line, place.column as usize - 1);
+            let blank = line.chars().take(before).map(|c| if c == '\t' { c } else { ' ' });
+            text.push_str(&format!("\n{line}\n{}^", blank.collect::<String>()));
         }
         if let Some(hint) = &self.hint {
             text.push_str(&format!("\nhint: {hint}"));
         }
         text
+    }
+}
+
+/// A line as it is shown, and how many characters of that stand before the place: of a long line what is around the place.
+fn excerpt(line: &str, before: usize) -> (String, usize) {
+    /// Of characters on each side.
+    const AROUND: usize = 60;
+    let length = line.chars().count();
+    if length <= 2 * AROUND {
+        return (line.to_owned(), before);
+    }
+    let begin = before.saturating_sub(AROUND);
+    let mut shown: String = line.chars().skip(begin).take(2 * AROUND).collect();
+    if begin + 2 * AROUND < length {
+        shown.push('…');
+    }
+    match begin {
+        0 => (shown, before),
+        _ => (format!("…{shown}"), before - begin + 1),
     }
 }
 

@@ -4,11 +4,14 @@
 //! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and SETTLE, CHECKPOINT and CHECK DATABASE.
 
 mod column_names;
+mod depth;
 mod dialect;
 mod tokens;
 
+use std::ops::Range;
+
 use datafusion::sql::sqlparser::{
-    ast::{self, Ident, ObjectName},
+    ast::{self, Ident, ObjectName, VisitMut},
     keywords::Keyword,
     parser::{IsOptional, Parser, ParserError},
     tokenizer::{Token, TokenWithSpan, Tokenizer},
@@ -66,8 +69,11 @@ pub(crate) enum Maintenance {
 /// # Errors
 /// [`crate::ErrorKind::Syntax`] with the place.
 pub(crate) fn parse(text: &str) -> Result<Vec<Statement>> {
-    let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
-    let tokens = say_nothing(tokens);
+    let tokens = say_nothing(tokens(text)?);
+    depth::with_stack(depth::bound(&tokens), || read(tokens))
+}
+
+fn read(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
     let Some(selects) = say_select(&tokens) else { return statements(tokens) };
     statements(selects).or_else(|error| {
         // Something may be called TABLE. What reads on further knows better what is wrong.
@@ -80,7 +86,7 @@ fn place(error: &Error) -> Option<(u64, u64)> {
 }
 
 fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
-    let mut parser = Parser::new(&DIALECT).with_tokens_with_locations(tokens);
+    let mut parser = parser(tokens);
     let mut all = Vec::new();
     loop {
         while parser.consume_token(&Token::SemiColon) {}
@@ -91,8 +97,8 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
         let mut statement = statement(&mut parser)?;
         let tokens = begin..parser.index();
         match &mut statement {
-            Statement::Sql(tree) => name_columns(tree.as_mut(), &parser, tokens),
-            Statement::CreateTable(create, _) => name_columns(create.as_mut(), &parser, tokens),
+            Statement::Sql(tree) => finish(tree.as_mut(), &parser, tokens)?,
+            Statement::CreateTable(create, _) => finish(create.as_mut(), &parser, tokens)?,
             Statement::AlterTable(..) | Statement::Maintain(_) => {}
         }
         all.push(statement);
@@ -109,11 +115,44 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
 /// # Errors
 /// [`crate::ErrorKind::Syntax`] with the place.
 pub(crate) fn parse_query(text: &str) -> Result<ast::Query> {
-    let mut parser = Parser::new(&DIALECT).try_with_sql(text)?;
-    let mut query = parser.parse_query()?;
-    let tokens = 0..parser.index();
-    name_columns(query.as_mut(), &parser, tokens);
-    Ok(*query)
+    let tokens = tokens(text)?;
+    depth::with_stack(depth::bound(&tokens), || {
+        let mut parser = parser(tokens);
+        let mut query = parser.parse_query()?;
+        let tokens = 0..parser.index();
+        finish(query.as_mut(), &parser, tokens)?;
+        Ok(*query)
+    })
+}
+
+/// The expression that a text is.
+///
+/// # Errors
+/// [`crate::ErrorKind::Syntax`] with the place.
+pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr> {
+    let tokens = tokens(text)?;
+    depth::with_stack(depth::bound(&tokens), || {
+        let mut parser = parser(tokens);
+        let mut expr = parser.parse_expr()?;
+        parser.expect_token(&Token::EOF)?;
+        depth::flatten(&mut expr)?;
+        Ok(expr)
+    })
+}
+
+fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
+    Ok(Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?)
+}
+
+fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
+    Parser::new(&DIALECT).with_recursion_limit(depth::NESTING).with_tokens_with_locations(tokens)
+}
+
+/// What is done with each tree: it is made flat, and its columns get names.
+fn finish(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) -> Result<()> {
+    depth::flatten(tree)?;
+    name_columns(tree, parser, tokens);
+    Ok(())
 }
 
 /// Statements of ours, by their words.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     names::{ident, object},
-    statement::parse_kept,
+    parse::parse_expression,
     value::{scalar, sql_type},
 };
 
@@ -279,7 +279,7 @@ fn insert_values(db: &Database, insert: &ast::Insert) -> Option<(Table, Action)>
 
 /// What the default of a column of a type says, if that is no more than now.
 fn moment(text: &str, kind: Type) -> Option<Moment> {
-    let Expr::Function(function) = parse_kept(text).ok()? else { return None };
+    let Expr::Function(function) = parse_expression(text).ok()? else { return None };
     let has_none = match &function.args {
         ast::FunctionArguments::None => true,
         ast::FunctionArguments::List(list) => list.args.is_empty(),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     names::{ident, last, object},
-    statement::parse_kept,
+    parse::parse_expression,
 };
 
 /// More keys than these are not looked up one by one.
@@ -142,7 +142,7 @@ impl Target {
 
     /// The checks of the table, if all are conditions of columns.
     pub(super) fn checks(&self) -> Option<Vec<Condition>> {
-        let check = |check: &ambo::Check| self.condition(&parse_kept(&check.expression).ok()?);
+        let check = |check: &ambo::Check| self.condition(&parse_expression(&check.expression).ok()?);
         let checks = self.definition().checks.iter().map(check).collect::<Option<Vec<_>>>()?;
         // A row has its number when it is written, which is too late.
         let is_late = |column| self.definition().numbers_itself(column);

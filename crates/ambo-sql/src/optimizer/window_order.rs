@@ -1,8 +1,8 @@
 //! Windows find the order by which they divide their rows.
 //!
-//! A window with a frame to the end of its partition tells partitions apart by the order of the rows, in which it looks for each of its keys when it is
-//! made. Keys that were constant when the plan was put in order need no sorting; when rows of one row each were joined, shared out and merged again, the planner (DataFusion 55) does
-//! not know any more that they were, and the statement fails. Such windows get their rows sorted.
+//! Windows tell partitions apart by the order of the rows, in which they look for their keys when they are executed. Keys that were constant when
+//! the plan was put in order need no sorting; when rows of one row each were joined, shared out and merged again, the planner (DataFusion 55) does not know any
+//! more that they were, and the statement fails. Such windows get their rows sorted.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use datafusion::{
         ExecutionPlan, ExecutionPlanProperties,
         execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions},
         sorts::sort::SortExec,
-        windows::{WindowAggExec, get_ordered_partition_by_indices},
+        windows::{BoundedWindowAggExec, WindowAggExec, get_ordered_partition_by_indices},
     },
 };
 
@@ -41,15 +41,28 @@ impl PhysicalOptimizerRule for WindowOrder {
 }
 
 fn with_order(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
-    let Some(window) = plan.downcast_ref::<WindowAggExec>() else { return Ok(Transformed::no(plan)) };
-    let keys = window.window_expr()[0].partition_by();
-    if get_ordered_partition_by_indices(keys, window.input())?.len() == keys.len() {
+    let (input, has_order) = if let Some(window) = plan.downcast_ref::<WindowAggExec>() {
+        // One with a frame to the end of its partition takes what keys it finds for all that there are.
+        let keys = window.window_expr()[0].partition_by();
+        let found = get_ordered_partition_by_indices(keys, window.input())?;
+        (window.input(), found.len() == keys.len())
+    } else if let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>() {
+        (window.input(), window.partition_by_sort_keys().is_ok())
+    } else {
+        return Ok(Transformed::no(plan));
+    };
+    if has_order {
         return Ok(Transformed::no(plan));
     }
     let required =
         plan.required_input_ordering().swap_remove(0).expect("a window by keys asks for their order");
-    let sort = SortExec::new(LexOrdering::from(required.into_single()), window.input().clone());
-    let several = window.input().output_partitioning().partition_count() > 1;
+    // By what was no constant, as far as was known.
+    let rows = match input.downcast_ref::<SortExec>() {
+        Some(sort) if sort.fetch().is_none() => sort.input(),
+        _ => input,
+    };
+    let sort = SortExec::new(LexOrdering::from(required.into_single()), rows.clone());
+    let several = rows.output_partitioning().partition_count() > 1;
     let sorted = Arc::new(sort.with_preserve_partitioning(several));
     let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
     Ok(Transformed::yes(plan.replace_children(vec![sorted], options)?))

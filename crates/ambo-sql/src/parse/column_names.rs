@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::{
     tokenizer::{Location, Token, TokenWithSpan},
 };
 
-use super::DIALECT;
+use super::depth::flatten;
 
 /// Names the columns of a statement, or of a query, that the parser read from these of its tokens.
 pub(super) fn name_columns(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) {
@@ -103,12 +103,13 @@ impl Naming<'_> {
     /// The list behind a SELECT or RETURNING, with the text of each item.
     fn read_again(&self, at: usize) -> Option<Vec<(SelectItem, String)>> {
         let tokens = self.list(at + 1);
-        let mut parser = Parser::new(&DIALECT).with_tokens_with_locations(tokens.clone());
+        let mut parser = super::parser(tokens.clone());
         parser.parse_all_or_distinct().ok()?;
         let mut items = Vec::new();
         loop {
             let begin = parser.index();
-            let item = parser.parse_select_item().ok()?;
+            let mut item = parser.parse_select_item().ok()?;
+            flatten(&mut item).ok()?;
             items.push((item, text(&tokens[begin..parser.index().min(tokens.len())])));
             if !parser.consume_token(&Token::Comma) {
                 return Some(items);

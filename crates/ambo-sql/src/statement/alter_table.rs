@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     names::{about, ident, object, shown, split},
-    parse::TableSettings,
+    parse::{TableSettings, parse_expression},
 };
 
 const TAG: &str = "ALTER TABLE";
@@ -243,7 +243,7 @@ impl Changing<'_> {
         };
         let known = ident(name);
         for check in &self.table.checks {
-            if expression::rename(&mut expression::parse(&check.expression)?, &known, &known) {
+            if expression::rename(&mut parse_expression(&check.expression)?, &known, &known) {
                 return Err(about(
                     Error::invalid(format!(
                         "check \"{}\" is over column \"{known}\": {}",
@@ -270,7 +270,7 @@ impl Changing<'_> {
         self.changes.push(TableChange::rename_column(&from, &new));
         self.table.columns[at].name.clone_from(&new);
         for check in &mut self.table.checks {
-            let mut expr = expression::parse(&check.expression)?;
+            let mut expr = parse_expression(&check.expression)?;
             if expression::rename(&mut expr, &from, &new) {
                 check.expression = expr.to_string();
                 self.changes.push(TableChange::DropCheck(check.name.clone()));

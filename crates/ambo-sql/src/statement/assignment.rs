@@ -12,7 +12,7 @@ use datafusion::{
 };
 
 use super::target::Target;
-use crate::{Error, Result, value::scalar};
+use crate::{Error, Result, parse::parse_expression, value::scalar};
 
 /// Columns, each once, and what they get. DEFAULT becomes a parameter with the default as its value.
 pub(super) fn assignments(
@@ -75,7 +75,7 @@ pub(super) fn or_default(target: &Target, place: usize, expr: Expr, params: &mut
         {
             let column = &target.definition().columns[place];
             if let Some(text) = &column.default_expression
-                && let Ok(expr) = super::expression::parse(text)
+                && let Ok(expr) = parse_expression(text)
             {
                 return Expr::Nested(Box::new(expr));
             }

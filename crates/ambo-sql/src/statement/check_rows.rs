@@ -3,14 +3,11 @@
 use ambo::{Check, Database, TableDefinition};
 use futures::StreamExt;
 
-use super::{
-    expression::{parse, row_schema},
-    rules::condition,
-};
+use super::{expression::row_schema, rules::condition};
 use crate::{
     Connection, Error, ErrorKind, Result,
     names::{quoted, quoted_object, shown},
-    parse::DIALECT,
+    parse::{DIALECT, parse_expression},
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -49,7 +46,7 @@ pub(super) fn verify(connection: &Connection, table: &TableDefinition, check: &C
     let text = format!("select {} from {}", columns.join(", "), quoted_object(&table.name));
     let query = *Parser::new(&DIALECT).try_with_sql(&text)?.parse_query()?;
     let plan = planner.plan_query(&query, &[])?;
-    let condition = condition(&planner, parse(&check.expression)?, &row_schema(table))?;
+    let condition = condition(&planner, parse_expression(&check.expression)?, &row_schema(table))?;
     let mut stream = planner.stream(&plan)?;
     let _threads = connection.engine().runtime()?.enter();
     while let Some(batch) = connection.interrupter_ref().wait(stream.next())? {

@@ -14,18 +14,13 @@ use datafusion::{
     logical_expr::{Expr, ExprSchemable, Volatility},
     optimizer::simplify_expressions::{ExprSimplifier, SimplifyContext},
     physical_plan::PhysicalExpr,
-    sql::sqlparser::{
-        ast::{self, Visit, VisitMut, Visitor, VisitorMut},
-        parser::Parser,
-        tokenizer::Token,
-    },
+    sql::sqlparser::ast::{self, Visit, VisitMut, Visitor, VisitorMut},
 };
 
 use super::cast::strict_cast;
 use crate::{
     Error, Result,
     names::{ident, last},
-    parse::DIALECT,
     planner::Planner,
     value::{sql_type, value_at},
 };
@@ -34,14 +29,6 @@ use crate::{
 pub(super) fn row_schema(definition: &TableDefinition) -> SchemaRef {
     let field = |column: &ambo::Column| Field::new(&column.name, sql_type(column.kind), true);
     Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()))
-}
-
-/// The tree of an expression that was kept as text.
-pub(crate) fn parse(text: &str) -> Result<ast::Expr> {
-    let mut parser = Parser::new(&DIALECT).try_with_sql(text)?;
-    let expr = parser.parse_expr()?;
-    parser.expect_token(&Token::EOF)?;
-    Ok(expr)
 }
 
 /// Refuses what no kept expression may have: queries and parameters. `what` is what it is to be.

@@ -53,7 +53,6 @@ use crate::{
     planner::find_table,
 };
 
-pub(crate) use expression::parse as parse_kept;
 pub(crate) use types::{literal, type_text};
 
 pub(crate) use prepare::Prepared;

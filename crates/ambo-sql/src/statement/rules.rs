@@ -9,11 +9,12 @@ use arrow::{
 };
 use datafusion::logical_expr::Volatility;
 
-use super::expression::{Computed, parse, row_schema};
+use super::expression::{Computed, row_schema};
 use crate::{
     Error, ErrorKind, Result,
     connection::Work,
     names::shown,
+    parse::parse_expression,
     planner::Planner,
     value::{self, Values, sql_type},
 };
@@ -86,8 +87,8 @@ impl Rules {
             let fill = match &column.default_expression {
                 None => Fill::Value(column.default.clone().unwrap_or(Datum::Null)),
                 Some(text) => {
-                    let computed =
-                        Computed::new(planner, parse(text)?, &nothing, "default").map_err(|error| {
+                    let computed = Computed::new(planner, parse_expression(text)?, &nothing, "default")
+                        .map_err(|error| {
                             in_rule(&error, &format!("the default of column \"{}\"", column.name))
                         })?;
                     match computed.volatility {
@@ -99,7 +100,7 @@ impl Rules {
             Ok(Default { kind: column.kind, fill })
         };
         let check = |check: &ambo::Check| -> Result<RowCheck> {
-            let condition = condition(planner, parse(&check.expression)?, &schema)
+            let condition = condition(planner, parse_expression(&check.expression)?, &schema)
                 .map_err(|error| in_rule(&error, &format!("check \"{}\"", check.name)))?;
             Ok(RowCheck { name: check.name.clone(), text: check.expression.clone(), condition })
         };

@@ -13,6 +13,7 @@ mod for_update;
 mod grouping_sets;
 mod insert;
 mod joins;
+mod long_statements;
 mod merge;
 mod model;
 mod prepare;

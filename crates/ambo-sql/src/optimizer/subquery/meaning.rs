@@ -18,7 +18,8 @@ use datafusion::{
     },
     error::DataFusionError,
     logical_expr::{
-        BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr,
+        BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Projection,
+        binary_expr,
         expr::{Case, Exists, InSubquery, SetQuantifier},
         lit,
         utils::{conjunction, split_conjunction_owned},
@@ -147,7 +148,7 @@ impl Meaning<'_> {
     /// Whether the comparison is false for all rows of the query.
     fn is_none(&self, of: &AnyOf) -> Result<Expr> {
         let mut all = Expr::Not(Box::new(self.has_such(of)?));
-        if let Some(null) = has_null(&of.query)? {
+        if let Some(null) = self.has_null(&of.query)? {
             all = all.and(Expr::Not(Box::new(null)));
         }
         if self.may_be_null(&of.expr) {
@@ -159,7 +160,7 @@ impl Meaning<'_> {
 
     /// True, false or NULL.
     fn answer(&self, of: &AnyOf, is_negated: bool) -> Result<Expr> {
-        let mut is_unknown = has_null(&of.query)?.unwrap_or_else(|| lit(false));
+        let mut is_unknown = self.has_null(&of.query)?.unwrap_or_else(|| lit(false));
         if self.may_be_null(&of.expr) {
             is_unknown = is_unknown.or(of.expr.clone().is_null().and(is_there(&of.query)?));
         }
@@ -169,8 +170,7 @@ impl Meaning<'_> {
         Ok(if is_negated { Expr::Not(Box::new(answer)) } else { answer })
     }
 
-    /// Whether the comparison is true for a row of the query. Its column gets a name that no column from outside has: in
-    /// `t.x IN (SELECT t.x FROM …)` both are called `t.x`.
+    /// Whether the comparison is true for a row of the query.
     fn has_such(&self, of: &AnyOf) -> Result<Expr> {
         let outside = |expr: Expr| {
             let Expr::Column(column) = expr else { return Ok(Transformed::no(expr)) };
@@ -178,23 +178,47 @@ impl Meaning<'_> {
             Ok(Transformed::yes(Expr::OuterReferenceColumn(field.clone(), column)))
         };
         let wanted = of.expr.clone().transform_up(outside)?.data;
-        let name = self.names.column();
-        let named = value_of(&of.query).alias(&name.name);
-        let value = Expr::Column(name);
+        let (rows, value) = self.named(&of.query)?;
         // The query's column on the left: `wanted op column`, turned.
         let comparison = match of.op.swap() {
             Some(turned) => binary_expr(value, turned, wanted),
             None => binary_expr(wanted, of.op, value),
         };
-        let such =
-            LogicalPlanBuilder::from(of.query.clone()).project([named])?.filter(comparison)?.build()?;
-        Ok(has_row(such))
+        Ok(has_row(LogicalPlanBuilder::from(rows).filter(comparison)?.build()?))
+    }
+
+    /// Whether a row of the query is NULL; None if none can be.
+    fn has_null(&self, query: &LogicalPlan) -> Result<Option<Expr>> {
+        if !query.schema().field(0).is_nullable() {
+            return Ok(None);
+        }
+        let (rows, value) = self.named(query)?;
+        let nulls = LogicalPlanBuilder::from(rows).filter(value.is_null())?;
+        Ok(Some(has_row(first_row(nulls)?)))
+    }
+
+    /// A query whose column has a name that no other has, and that column: in `t.x IN (SELECT t.x FROM …)` two are called `t.x`. It gets the name
+    /// where it is made, so that conditions that the planner takes up do not meet the one that it had.
+    fn named(&self, query: &LogicalPlan) -> Result<(LogicalPlan, Expr)> {
+        let name = self.names.column();
+        Ok((with_name(query, &name.name)?, Expr::Column(name)))
     }
 }
 
-/// The column of a query.
-fn value_of(query: &LogicalPlan) -> Expr {
-    Expr::Column(Column::from(query.schema().qualified_field(0)))
+fn with_name(query: &LogicalPlan, name: &str) -> Result<LogicalPlan> {
+    Ok(match query {
+        LogicalPlan::Projection(of) => {
+            let value = of.expr[0].clone().unalias().alias(name);
+            LogicalPlan::Projection(Projection::try_new(vec![value], of.input.clone())?)
+        }
+        LogicalPlan::Distinct(Distinct::All(rows)) => {
+            LogicalPlan::Distinct(Distinct::All(with_name(rows, name)?.into()))
+        }
+        other => {
+            let value = Expr::Column(Column::from(other.schema().qualified_field(0)));
+            LogicalPlanBuilder::from(other.clone()).project([value.alias(name)])?.build()?
+        }
+    })
 }
 
 fn has_row(plan: LogicalPlan) -> Expr {
@@ -212,13 +236,4 @@ pub(super) fn first_row(query: LogicalPlanBuilder) -> Result<LogicalPlan> {
         true => query.limit(0, Some(1))?.build(),
         false => query.build(),
     }
-}
-
-/// Whether a row of the query is NULL; None if none can be.
-fn has_null(query: &LogicalPlan) -> Result<Option<Expr>> {
-    if !query.schema().field(0).is_nullable() {
-        return Ok(None);
-    }
-    let nulls = LogicalPlanBuilder::from(query.clone()).filter(value_of(query).is_null())?;
-    Ok(Some(has_row(first_row(nulls)?)))
 }

@@ -110,9 +110,15 @@ impl<'n> Rows<'n> {
                 }
             }
             Expr::Exists(Exists { subquery: query, negated }) => {
-                let query = query.subquery.as_ref();
+                let listless = without_list(&query.subquery, self.names)?;
+                let query = listless.as_ref().unwrap_or(&query.subquery);
                 if place == Place::Filter && simple::is_filter(query, schema)? {
-                    return Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump));
+                    let is_changed = listless.is_some();
+                    let expr = match listless {
+                        Some(plan) => Expr::Exists(Exists { subquery: subquery(plan), negated: *negated }),
+                        None => expr,
+                    };
+                    return Ok(Transformed::new(expr, is_changed, TreeNodeRecursion::Jump));
                 }
                 let counted = counted(query)?;
                 let is_there = match is_known(&counted)? {
@@ -291,6 +297,23 @@ fn or_null(query: &LogicalPlan) -> Result<Option<LogicalPlan>> {
         return Ok(None);
     }
     LogicalPlanBuilder::empty(true).join_on(query.clone(), JoinType::Left, [lit(true)])?.build().map(Some)
+}
+
+/// A query with a row where another has one, if that has a list: what EXISTS selects does not count, and the planner confuses its names with those of
+/// the columns in conditions that it takes up.
+fn without_list(query: &LogicalPlan, names: &Names) -> Result<Option<LogicalPlan>> {
+    let rows = match query {
+        LogicalPlan::Projection(projection) => &projection.input,
+        LogicalPlan::Distinct(Distinct::All(input)) => input,
+        _ => return Ok(None),
+    };
+    match without_list(rows, names)? {
+        Some(further) => Ok(Some(further)),
+        None => {
+            let row = lit(true).alias(names.column().name);
+            LogicalPlanBuilder::from(rows.clone()).project([row])?.build().map(Some)
+        }
+    }
 }
 
 /// Whether a query has a row, as a query with one value.
