@@ -50,7 +50,7 @@ use Against::{AtLeast, AtMost, Best, Each, NotBelow, Peer, Within};
 const STORAGES: &[&str] = &["ambo, btree", "ambo, column"];
 
 /// The targets of the suites.
-const TARGETS: [Target; 73] = [
+const TARGETS: [Target; 74] = [
     target("put, log off", "kekskv/put, log off", Some(1), "throughput", Peer("rocksdb", 1.5)),
     target("put, log off", "kekskv/put, log off", Some(16), "throughput", Peer("rocksdb", 1.5)),
     target("put, log on, no sync", "kekskv/put, log on, no sync", None, "throughput", Peer("rocksdb", 1.2)),
@@ -190,6 +190,7 @@ const TARGETS: [Target; 73] = [
     target("query", "sql/TPC-H, *: Q6", None, "time", Peer("duckdb", 1.0)),
     target("query", "sql/TPC-H, *", None, "time", Peer("duckdb", 0.25)),
     target("all queries", "sql/TPC-H, *: all queries", None, "time", Peer("duckdb", 1.0 / 1.5)),
+    target("memory", "sql/TPC-H, *: all queries", None, "peak memory", AtMost(16_384.0)),
 ];
 
 impl Target {

@@ -33,12 +33,13 @@ pub struct SqlOptions {
     pub(crate) threads: usize,
     memory_bytes: usize,
     default_storage: Storage,
+    niceness: u8,
 }
 
 impl Default for SqlOptions {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self { threads, memory_bytes: 4 << 30, default_storage: Storage::Column }
+        Self { threads, memory_bytes: 4 << 30, default_storage: Storage::Column, niceness: 5 }
     }
 }
 
@@ -64,6 +65,14 @@ impl SqlOptions {
     /// The storage of tables whose CREATE TABLE does not say.
     pub fn default_storage(mut self, storage: Storage) -> Self {
         self.default_storage = storage;
+        self
+    }
+
+    /// How far the threads that work on statements beside those of their callers stand behind all other threads of the machine, in steps of
+    /// `nice(1)`; 5 unless said otherwise. While there are processors for all, that changes nothing; where analytics and transactions want the same ones, transactions go
+    /// first. On Linux only.
+    pub fn niceness(mut self, steps: u8) -> Self {
+        self.niceness = steps;
         self
     }
 
@@ -154,14 +163,28 @@ impl SqlEngine {
         if let Some(runtime) = self.runtime.get() {
             return Ok(runtime.handle());
         }
+        let niceness = self.options.niceness;
         let made = Builder::new_multi_thread()
             .worker_threads(self.options.threads)
             .thread_name("ambo-sql")
+            .on_thread_start(move || give_way(niceness))
             .build()
             .map_err(|error| Error::new(ErrorKind::Execution, format!("starting threads: {error}")))?;
         Ok(self.runtime.get_or_init(|| made).handle())
     }
 }
+
+/// Lets other threads go before this one. Where it cannot be, the thread works on as it is.
+#[cfg(target_os = "linux")]
+fn give_way(steps: u8) {
+    if steps > 0 {
+        let _ = rustix::process::nice(steps.into());
+    }
+}
+
+/// Elsewhere the whole process would.
+#[cfg(not(target_os = "linux"))]
+fn give_way(_: u8) {}
 
 impl Drop for SqlEngine {
     fn drop(&mut self) {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    hash::BuildHasher,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -60,14 +61,28 @@ impl Known {
     }
 }
 
-/// Statements by their texts, for all connections to a database.
+/// Statements by their texts, for all connections to a database. One is kept when its text comes again: texts with values in them mostly do not,
+/// and trees of a thousand of them would only be in the way of what processors and allocators have at hand.
 #[derive(Default)]
-pub(crate) struct KnownStatements(Mutex<HashMap<Box<str>, Arc<Known>>>);
+pub(crate) struct KnownStatements(Mutex<Statements>);
+
+struct Statements {
+    kept: HashMap<Box<str>, Arc<Known>>,
+    /// Hashes of texts that came, each in its place: the last of those that share one.
+    seen: Box<[u64; TEXTS_SEEN]>,
+}
+
+impl Default for Statements {
+    fn default() -> Self {
+        Self { kept: HashMap::new(), seen: Box::new([0; TEXTS_SEEN]) }
+    }
+}
 
 /// With more statements than these all are forgotten: programs have fewer, and others do not come back to theirs.
 const STATEMENTS_MAX: usize = 1024;
 /// Longer statements are not kept: they are data.
 const TEXT_MAX: usize = 4096;
+const TEXTS_SEEN: usize = 4096;
 
 impl KnownStatements {
     /// The statement of a text.
@@ -76,20 +91,30 @@ impl KnownStatements {
     /// [`ErrorKind::Syntax`], also for no statement or several.
     pub(crate) fn get(&self, db: &Database, text: &str) -> Result<Arc<Known>> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(text)
+        if let Some(known) = lock().kept.get(text)
             && known.is_current()
         {
             return Ok(known.clone());
         }
         let known = Arc::new(Known::new(db, text)?);
         if text.len() <= TEXT_MAX {
-            let mut all = lock();
-            if all.len() >= STATEMENTS_MAX {
-                all.clear();
-            }
-            all.insert(text.into(), known.clone());
+            lock().note(text, &known);
         }
         Ok(known)
+    }
+}
+
+impl Statements {
+    fn note(&mut self, text: &str, known: &Arc<Known>) {
+        let hash = self.kept.hasher().hash_one(text);
+        let seen = &mut self.seen[hash as usize % TEXTS_SEEN];
+        if std::mem::replace(seen, hash) != hash {
+            return;
+        }
+        if self.kept.len() >= STATEMENTS_MAX {
+            self.kept.clear();
+        }
+        self.kept.insert(text.into(), known.clone());
     }
 }
 

@@ -4,6 +4,7 @@ use ambo::Sync;
 
 use super::{check, open};
 use crate::engine::Result;
+use crate::measure::Usage;
 use crate::workload::columns::{
     fastest, parquet,
     peer::{DUCKDB, Peer},
@@ -34,6 +35,9 @@ const QUERIES: [&str; 22] = {
     )
 };
 
+/// From this scale factor on DuckDB's memory is bounded.
+const LARGE: f64 = 10.0;
+
 pub fn run(sheet: &mut Sheet) -> Result<()> {
     let scale = sheet.options.scale;
     let file = |table: &str| sheet.inputs.join(format!("tpch-all-{scale}/{table}.parquet"));
@@ -43,6 +47,10 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
     }
     let db = open(sheet, "tpch", Sync::Off)?;
     let mut duckdb = Peer::start(sheet, DUCKDB, "tpch.duckdb", false)?;
+    if scale >= LARGE {
+        // Both processes are on one machine.
+        duckdb.run(&["set memory_limit = '8GB'"])?;
+    }
     let mut rows = 0;
     for (table, key) in TABLES {
         let path = file(table);
@@ -77,6 +85,8 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
     let what = format!("TPC-H, SF {scale}: all queries");
     sheet.figure(&what, "ambo", "time", "ms", sums[0] * 1e3);
     sheet.figure(&what, DUCKDB, "time", "ms", sums[1] * 1e3);
+    let memory = Usage::now().memory_peak_bytes as f64;
+    sheet.figure(&what, "ambo", "peak memory", "MiB", memory / (1 << 20) as f64);
     drop(connection);
     check(&db)?;
     duckdb.close()?;

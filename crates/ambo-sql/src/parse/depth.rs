@@ -37,7 +37,7 @@ const MOST: usize = 1_000_000;
 pub(super) fn with_stack<R>(levels: usize, act: impl FnOnce() -> Result<R>) -> Result<R> {
     match levels {
         ..DEPTH => act(),
-        ..MOST => stacker::grow(levels * BYTES_A_LEVEL, act),
+        DEPTH..MOST => stacker::grow(levels * BYTES_A_LEVEL, act),
         _ => Err(Error::new(
             ErrorKind::Syntax,
             format!("the statement is too long: an expression has more than {MOST} words and signs"),
@@ -177,4 +177,52 @@ fn joined(op: &BinaryOperator, operands: &mut Vec<Expr>, count: usize) -> Expr {
     let left = joined(op, operands, count / 2).into();
     let right = joined(op, operands, count - count / 2).into();
     Expr::BinaryOp { left, op: op.clone(), right }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound_of(text: &str) -> usize {
+        bound(&super::super::tokens(text).unwrap())
+    }
+
+    #[test]
+    fn what_stands_between_commas_is_apart() {
+        assert_eq!(bound_of("select a + b"), 4);
+        assert_eq!(
+            bound_of("insert into t values (1, 2), (3, 4), (5, 6)"),
+            bound_of("insert into t values (1, 2)")
+        );
+        // Each level may stand on what is in parentheses before it.
+        assert!(bound_of("(1 + 1) + (1 + 1)") > bound_of("(1 + 1), (1 + 1)"));
+        assert!(bound_of("((((1))))") >= 4);
+        // Commas do not hide how many queries are put together.
+        let union = |count: usize| vec!["select 1, 2"; count].join(" union ");
+        assert!(bound_of(&union(100)) >= 99);
+        assert_eq!(bound_of("select 1; select 1 + 1 + 1"), bound_of("select 1 + 1 + 1"));
+    }
+
+    /// The levels of AND and OR, and the operands from left to right.
+    fn shape(expr: &Expr) -> (usize, Vec<String>) {
+        match expr {
+            Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+                let ((a, mut all), (b, others)) = (shape(left), shape(right));
+                all.extend(others);
+                (a.max(b) + 1, all)
+            }
+            other => (0, vec![other.to_string()]),
+        }
+    }
+
+    #[test]
+    fn chains_become_halves_in_their_order() {
+        for (count, levels) in [(LONG - 1, LONG - 2), (LONG, 6), (1_000, 10), (1_025, 11)] {
+            for op in [" AND ", " OR "] {
+                let wanted: Vec<_> = (0..count).map(|i| format!("a = {i}")).collect();
+                let expr = super::super::parse_expression(&wanted.join(op)).unwrap();
+                assert_eq!(shape(&expr), (levels, wanted));
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use ambo_sql::{Database, ErrorKind};
 
-use crate::common::{STORAGES, sound};
+use crate::common::{STORAGES, rows, sound};
 
 #[test]
 fn rows_go_in_and_come_out() {
@@ -106,4 +106,28 @@ fn columns_may_be_asked_for_twice() {
     assert_eq!(rows.columns(), ["a", "cast(a as text)", "n"]);
     let value: f64 = connection.sql("select 2.5e300 * 2").unwrap().single().unwrap().into_values().unwrap();
     assert_eq!(value, 5e300);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_of_statements_stand_behind_those_of_callers() {
+    /// The 19th field, counted behind the name, which may have spaces.
+    fn niceness(stat: &str) -> i64 {
+        stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()
+    }
+    let own = niceness(&std::fs::read_to_string("/proc/thread-self/stat").unwrap());
+    let db = Database::in_memory().unwrap();
+    let mut c = db.connect();
+    assert_eq!(rows(&mut c, "select count(distinct value % 7) from generate_series(1, 100000)"), "7");
+    let mut seen = 0;
+    for task in std::fs::read_dir("/proc/self/task").unwrap() {
+        // Threads of other tests come and go.
+        let Ok(stat) = std::fs::read_to_string(task.unwrap().path().join("stat")) else { continue };
+        if stat.contains("(ambo-sql)") {
+            seen += 1;
+            assert_eq!(niceness(&stat), own + 5, "{stat}");
+        }
+    }
+    assert!(seen > 0);
+    assert_eq!(niceness(&std::fs::read_to_string("/proc/thread-self/stat").unwrap()), own);
 }
