@@ -24,6 +24,7 @@ use crate::{
     optimizer::{analyzer_rules, logical_rules, physical_rules},
     prepared::KnownStatements,
     settings::Settings,
+    stack,
 };
 
 /// How statements are run.
@@ -167,6 +168,7 @@ impl SqlEngine {
         let made = Builder::new_multi_thread()
             .worker_threads(self.options.threads)
             .thread_name("ambo-sql")
+            .thread_stack_size(stack::OF_THREADS)
             .on_thread_start(move || give_way(niceness))
             .build()
             .map_err(|error| Error::new(ErrorKind::Execution, format!("starting threads: {error}")))?;

@@ -45,6 +45,7 @@ mod prepared;
 mod projected;
 mod rows;
 mod settings;
+mod stack;
 mod statement;
 mod table;
 mod value;

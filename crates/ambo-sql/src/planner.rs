@@ -31,7 +31,7 @@ use datafusion::{
 };
 use tokio::runtime::Handle;
 
-use crate::{Error, Result, engine::SqlEngine, parse::DIALECT, wait::Interrupter};
+use crate::{Error, Result, engine::SqlEngine, parse::DIALECT, stack, wait::Interrupter};
 
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
 pub(crate) use parameters::number_parameters;
@@ -140,7 +140,8 @@ impl<'a> Planner<'a> {
 
     fn planned(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
         let mut context = with_types(params);
-        Ok(self.to_relation().sql_statement_to_plan_with_context(statement, &mut context)?)
+        let planned = || self.to_relation().sql_statement_to_plan_with_context(statement, &mut context);
+        Ok(stack::with_enough(planned)?)
     }
 
     /// The names of the columns that a table of FROM has, if these common table expressions are in sight; `None` if that cannot be told without
@@ -218,7 +219,7 @@ impl<'a> Planner<'a> {
 
     fn run(&self, physical: Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
         let _threads = self.engine.runtime()?.enter();
-        Ok(execute_stream(physical, self.state.task_ctx())?)
+        Ok(stack::with_enough(|| execute_stream(physical, self.state.task_ctx()))?)
     }
 
     /// The rows of a plan, with what is needed to wait for them when the planner is gone.
@@ -231,7 +232,7 @@ impl<'a> Planner<'a> {
 
     /// A plan that the optimizer has made better.
     pub(crate) fn optimized(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
-        Ok(self.state.optimize(plan)?)
+        Ok(stack::with_enough(|| self.state.optimize(plan))?)
     }
 
     /// As [`Planner::stream_with`], of an optimized plan.

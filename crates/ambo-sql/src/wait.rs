@@ -11,7 +11,7 @@ use std::{
     thread::Thread,
 };
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, stack};
 
 /// Ends statements of a connection from another thread.
 ///
@@ -71,7 +71,7 @@ impl Interrupter {
             if let Err(cancelled) = self.check() {
                 break Err(cancelled);
             }
-            match future.as_mut().poll(&mut context) {
+            match stack::with_enough(|| future.as_mut().poll(&mut context)) {
                 Poll::Ready(value) => break Ok(value),
                 // Whoever unparked before this is not missed.
                 Poll::Pending => std::thread::park(),

@@ -18,6 +18,7 @@
 //! | `unasked` | joins in joins wait for ever where one partition has no rows |
 //! | `zeros` | DISTINCT in aggregates and windows take 0.0 and -0.0 for two |
 //! | `cooperative` | some joins cannot be interrupted |
+//! | `depth` | plans of thousands of operators overflow the stack |
 //!
 //! Each was found by random queries (`bench/src/differential`, `tests/it/joins.rs`, the test files of SQLite) and has a test of its own, so that what a later planner does
 //! right can go.
@@ -27,6 +28,7 @@ mod cast_bounds;
 mod constants;
 mod cooperative;
 mod dependencies;
+mod depth;
 mod expressions;
 mod filter_projection;
 mod in_lists;
@@ -58,6 +60,7 @@ use cast_bounds::CastBounds;
 use constants::PartialConstants;
 use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
+use depth::DepthLimit;
 use filter_projection::WithWholeFilters;
 use in_lists::IN_LISTS;
 use lossy_casts::LOSSY_CASTS;
@@ -76,7 +79,7 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// What is done to plans before they are made better: the planner's rules, by which all types are known, and ours.
 pub(crate) fn analyzer_rules() -> Vec<Analysis> {
-    let mut rules: Vec<Analysis> = vec![Arc::new(ROUNDED_PLACES)];
+    let mut rules: Vec<Analysis> = vec![Arc::new(DepthLimit), Arc::new(ROUNDED_PLACES)];
     rules.extend(Analyzer::new().rules);
     for ours in [LOSSY_CASTS, ZEROS, IN_LISTS] {
         rules.push(Arc::new(ours));

@@ -26,7 +26,7 @@ pub(super) const NESTING: usize = 200;
 /// Chains from this length on are halved: shorter ones stay as they were written.
 const LONG: usize = 64;
 /// What dropping one level of a tree takes, with room to spare.
-const BYTES_A_LEVEL: usize = 1_024;
+const BYTES_A_LEVEL: usize = 512;
 /// More levels than this are refused unread.
 const MOST: usize = 1_000_000;
 

@@ -105,3 +105,30 @@ fn the_place_of_a_mistake_in_a_long_line_is_shown() {
         assert!(line.chars().skip(at).collect::<String>().starts_with("kk = 1"), "{shown}");
     });
 }
+
+#[test]
+fn what_is_made_of_each_other_may_be_deep() {
+    with_table(|c| {
+        c.script("create view v0 as select k as a from t").unwrap();
+        for i in 1..64 {
+            c.script(&format!("create view v{i} as select a from v{} where a <> {i}", i - 1)).unwrap();
+        }
+        assert_eq!(rows(c, "select count(*) from v63"), "36");
+        let error = refused(c, "create view v64 as select a from v63");
+        assert!(error.message().contains("64 deep"), "{error}");
+
+        let ctes = |count: usize, last: &str| {
+            let each = |i: usize| format!("c{i} as (select a from c{} where a <> {i})", i - 1);
+            let chain = (1..count).map(each).collect::<Vec<_>>().join(", ");
+            format!("with c0 as (select k as a from t), {chain} select {last} from c{}", count - 1)
+        };
+        assert_eq!(rows(c, &ctes(60, "count(*)")), "40");
+        assert_eq!(rows(c, &ctes(330, "count(*)")), "0");
+        let error = refused(c, &ctes(340, "count(*)"));
+        assert!(error.message().contains("nested too deeply"), "{error}");
+
+        let joined = |i: usize| format!(" left join t as t{i} on t{i}.k = t{}.k", i - 1);
+        let joins: String = (1..100).map(joined).collect();
+        assert_eq!(rows(c, &format!("select count(t99.a) from t as t0{joins}")), "99");
+    });
+}
