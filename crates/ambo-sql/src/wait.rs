@@ -67,16 +67,16 @@ impl Interrupter {
         let waker = Waker::from(Arc::new(Unpark(thread)));
         let mut context = Context::from_waker(&waker);
         let mut future = pin!(future);
-        let result = loop {
-            if let Err(cancelled) = self.check() {
-                break Err(cancelled);
+        let result = stack::with_enough(|| {
+            loop {
+                self.check()?;
+                match future.as_mut().poll(&mut context) {
+                    Poll::Ready(value) => return Ok(value),
+                    // Whoever unparked before this is not missed.
+                    Poll::Pending => std::thread::park(),
+                }
             }
-            match stack::with_enough(|| future.as_mut().poll(&mut context)) {
-                Poll::Ready(value) => break Ok(value),
-                // Whoever unparked before this is not missed.
-                Poll::Pending => std::thread::park(),
-            }
-        };
+        });
         *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
         result
     }
