@@ -1,10 +1,10 @@
-//! One budget of memory for all that is cached: pages, encoded blocks, rows that were sought, fresh layers, and the slots of blocks.
+//! One budget of memory for all that is cached: pages, encoded blocks, rows that were sought, fresh layers, and the slots of blocks; and for the entries of indexes while they are sorted.
 //!
 //! Who caches something takes its bytes from the budget first, and gives them back when it is gone, so what is kept is never more
 //! than the limit. What has to be there all the same ([`MemoryBudget::force`]) takes the room from the caches.
 //!
 //! # Who gets how much
-//! As long as there is room, who comes takes it. When there is none, two caches share what fresh layers and slots leave: that of pages, and that of segments (blocks
+//! As long as there is room, who comes takes it. When there is none, two caches share what fresh layers, slots and sorting leave: that of pages, and that of segments (blocks
 //! and rows). Each has a target, at first what it had when the budget became full. A cache below its target asks the other, which is above its own, for
 //! memory; one that has its share replaces what it has itself.
 //!
@@ -35,6 +35,9 @@ use parking_lot::Mutex;
 const FLOOR_SHARE: usize = 16;
 /// Fresh layers are kept as long as they and the slots of blocks take no more than this part.
 const FRESH_SHARE: usize = 2;
+/// Sorting has this part of the limit for certain, and the larger one while nobody else needs it.
+const SORT_SHARE_MIN: usize = 16;
+const SORT_SHARE_MAX: usize = 4;
 /// Memory is moved in steps of this part of the limit, and of [`STEP_MAX`] at most: a huge page.
 const STEP_SHARE: usize = 32;
 const STEP_MAX: usize = 2 << 20;
@@ -60,16 +63,18 @@ pub enum Kind {
     Fresh,
     /// What says of each block of a segment whether it is kept.
     Slots,
+    /// Entries of indexes that are sorted.
+    Sorting,
 }
 
-const KINDS: usize = 5;
+const KINDS: usize = 6;
 
 impl Kind {
     fn cache(self) -> Option<Cache> {
         match self {
             Self::Pages => Some(Cache::Pages),
             Self::Blocks | Self::Rows => Some(Cache::Segments),
-            Self::Fresh | Self::Slots => None,
+            Self::Fresh | Self::Slots | Self::Sorting => None,
         }
     }
 }
@@ -118,6 +123,8 @@ pub struct MemoryUse {
     pub fresh: u64,
     /// Of slots of blocks.
     pub slots: u64,
+    /// Of entries of indexes that are sorted.
+    pub sorting: u64,
 }
 
 /// See the module.
@@ -174,6 +181,7 @@ impl MemoryBudget {
             rows: used(Kind::Rows),
             fresh: used(Kind::Fresh),
             slots: used(Kind::Slots),
+            sorting: used(Kind::Sorting),
         }
     }
 
@@ -272,6 +280,17 @@ impl MemoryBudget {
         Charge { memory: self.clone(), kind: Kind::Slots, bytes }
     }
 
+    /// Memory for sorting: its part for certain, more as long as nobody else needs it.
+    pub fn charge_sorting(self: &Arc<Self>, bytes: usize) -> Option<Charge> {
+        let sum = self.used(Kind::Sorting) + bytes;
+        if sum <= self.limit / SORT_SHARE_MIN {
+            self.force(Kind::Sorting, bytes);
+        } else if sum > self.limit / SORT_SHARE_MAX || !self.take(Kind::Sorting, bytes) {
+            return None;
+        }
+        Some(Charge { memory: self.clone(), kind: Kind::Sorting, bytes })
+    }
+
     /// Gives memory back.
     pub fn release(&self, kind: Kind, bytes: usize) {
         let had = self.used[kind as usize].fetch_sub(bytes, Ordering::Relaxed);
@@ -365,7 +384,7 @@ impl MemoryBudget {
 
     /// Bytes that are not a cache's.
     fn fixed(&self) -> usize {
-        self.used(Kind::Fresh) + self.used(Kind::Slots)
+        self.used(Kind::Fresh) + self.used(Kind::Slots) + self.used(Kind::Sorting)
     }
 
     /// What a cache has for certain.

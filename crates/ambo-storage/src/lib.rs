@@ -18,6 +18,8 @@ pub mod record;
 pub mod transaction;
 
 mod checksum;
+mod parts;
+mod samples;
 mod sync;
 
 pub use error::{Error, Result};

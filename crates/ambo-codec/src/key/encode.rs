@@ -24,6 +24,16 @@ impl KeySpec {
         Ok(())
     }
 
+    /// Appends what the value of column `index` adds to a key, behind those of the columns before it. On an error `out` is as before.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn encode_at(&self, index: usize, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<()> {
+        self.check_at(index, value)?;
+        encode_column(self.layouts[index], value, true, out);
+        Ok(())
+    }
+
     /// Like [`Self::encode_prefix`], but the last of `values`, a text or bytes, is only the beginning of what
     /// the column holds.
     pub fn encode_open_prefix(&self, values: &[ValueRef<'_>], out: &mut Vec<u8>) -> Result<()> {

@@ -149,14 +149,19 @@ impl KeySpec {
             let (given, columns) = (values.len(), self.columns.len());
             return Err(Error::invalid(format!("{given} values for a key of {columns} columns")));
         }
-        for (index, (value, column)) in values.iter().zip(&self.columns).enumerate() {
-            let fits = if value.is_null() { column.nullable } else { value.is_of(column.ty) };
-            if !fits {
+        (0..).zip(values).try_for_each(|(index, value)| self.check_at(index, *value))
+    }
+
+    fn check_at(&self, index: usize, value: ValueRef<'_>) -> Result<()> {
+        let column = &self.columns[index];
+        let fits = if value.is_null() { column.nullable } else { value.is_of(column.ty) };
+        match fits {
+            true => Ok(()),
+            false => {
                 let ty = column.ty;
-                return Err(Error::invalid(format!("{value} cannot be in key column {index} of type {ty}")));
+                Err(Error::invalid(format!("{value} cannot be in key column {index} of type {ty}")))
             }
         }
-        Ok(())
     }
 }
 

@@ -126,3 +126,20 @@ fn layers_and_slots_make_caches_smaller() {
     miss(&memory, Kind::Blocks, usize::MAX, 1000);
     assert!(memory.used(Kind::Blocks) >= blocks, "{memory:?}");
 }
+
+// Keeps away: sorting that throws out what is cached for more than its part, has none when caches are full, or takes what others need.
+#[test]
+fn sorting_has_a_small_part_for_certain_and_more_while_there_is_room() {
+    let (memory, pages, _blocks) = budget();
+    let most: Vec<_> = std::iter::from_fn(|| memory.charge_sorting(MIB)).collect();
+    assert_eq!(most.len(), 16);
+    pages.fill();
+    drop(most);
+    pages.fill();
+    let least: Vec<_> = std::iter::from_fn(|| memory.charge_sorting(MIB)).collect();
+    assert_eq!(least.len(), 4);
+    let used = memory.in_use();
+    assert!(used.total <= used.limit && used.sorting == 4 << 20, "{used:?}");
+    drop(least);
+    assert_eq!(memory.in_use().sorting, 0);
+}

@@ -4,7 +4,7 @@
 //! spilled, and if others keep writing to it meanwhile, again. A crash before the end leaves nothing; a bulk load is not in the log and
 //! durable when `finish` returns.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{
     access::check_value,
@@ -13,6 +13,7 @@ use super::{
     compression::keep_dictionary,
     engine::{Engine, NEWEST},
     index_loads::{IndexRuns, LoadedRows},
+    index_rows::TreeRows,
     version::{DatabaseVersion, TableVersion},
 };
 use crate::{
@@ -149,15 +150,6 @@ impl Engine {
         }
         let id = table.shared.id;
         let tree = Tree::open(table.shared.store.clone(), meta);
-        let each = |show: &mut dyn FnMut(&[u8], Record<'_>) -> Result<()>| {
-            let mut cursor = tree.cursor();
-            let mut there = cursor.seek_first()?;
-            while there {
-                show(cursor.key(), cursor.record())?;
-                there = cursor.next()?;
-            }
-            Ok(())
-        };
         let before = |key: &[u8]| -> Result<Option<Vec<u8>>> {
             match table.find(key, NEWEST)? {
                 Some(found) if !found.record().is_tombstone() => {
@@ -166,9 +158,11 @@ impl Engine {
                 _ => Ok(None),
             }
         };
+        let store = &table.shared.store;
         let rows = LoadedRows {
-            new: &mut |show| each(&mut |key, record| show(key, &whole(&table.shared.store, id, record)?)),
-            gone: &mut |show| each(&mut |key, _| before(key)?.map_or(Ok(()), |row| show(key, &row))),
+            new: &TreeRows::new(&tree, |_, record| Ok(Some(whole(store, id, record)?)))?,
+            gone: &TreeRows::new(&tree, |key, _| Ok(before(key)?.map(Cow::Owned)))?,
+            threads: self.index_threads(),
             after: &|key| match tree.get(key)? {
                 Some(found) => Ok(Some(whole(&table.shared.store, id, found.record())?.into_owned())),
                 None => before(key),

@@ -4,7 +4,7 @@
 //! levels of deltas say where rows are, and no row is read for it.
 
 use super::{count::newer_rows, walk::Layers};
-use crate::{Result, base::btree::Tree, delta::Delta};
+use crate::{Result, base::btree::Tree, delta::Delta, samples::Samples};
 
 /// Parts have about so many rows, where the table has enough.
 const PART_ROWS: u64 = 16 << 10;
@@ -43,17 +43,17 @@ pub(super) fn cuts(layers: &Layers, range: &KeyBounds, rows: u64, part: u64) -> 
     if rows < 2 * part {
         return Ok(Vec::new());
     }
-    let mut samples = Samples { range, step: (part / SAMPLES).max(1), keys: Vec::new() };
+    let mut chosen = Chosen { range, step: (part / SAMPLES).max(1), samples: Samples::default() };
     for tree in layers.oldest.iter().chain(&layers.newer.runs) {
-        samples.add_tree(tree)?;
+        chosen.add_tree(tree)?;
     }
     let deltas = std::iter::once(&layers.newer.active).chain(&layers.newer.frozen);
-    deltas.for_each(|delta| samples.add_delta(delta));
+    deltas.for_each(|delta| chosen.add_delta(delta));
     if let Some(own) = &layers.own {
-        let step = samples.step as usize;
-        own.keys().step_by(step).skip(1).for_each(|key| samples.add(key, step as u64));
+        let step = chosen.step as usize;
+        own.keys().step_by(step).skip(1).for_each(|key| chosen.add(key, step as u64));
     }
-    Ok(samples.cut(part))
+    Ok(chosen.samples.cut(part))
 }
 
 /// The positions of a tree's first entry in a range, and of the first behind it.
@@ -63,19 +63,19 @@ fn positions(tree: &Tree, range: &KeyBounds) -> Result<(u64, u64)> {
     Ok((from, to.max(from)))
 }
 
-/// Some keys of a range, each with the rows that it stands for.
-struct Samples<'r> {
+/// Some keys of a range.
+struct Chosen<'r> {
     range: &'r KeyBounds,
     /// A tree's samples are so many rows apart.
     step: u64,
-    keys: Vec<(Vec<u8>, u64)>,
+    samples: Samples,
 }
 
-impl Samples<'_> {
+impl Chosen<'_> {
     fn add(&mut self, key: &[u8], rows: u64) {
         let KeyBounds { lower, upper } = self.range;
         if key > &lower[..] && upper.as_deref().is_none_or(|upper| key < upper) {
-            self.keys.push((key.to_vec(), rows));
+            self.samples.add(key, rows);
         }
     }
 
@@ -94,20 +94,5 @@ impl Samples<'_> {
         let keys = delta.separators((rows / self.step) as usize);
         let each = rows / (keys.len() as u64 + 1);
         keys.into_iter().for_each(|key| self.add(key, each));
-    }
-
-    /// The keys in front of which there are as many rows as a part has, since the one before.
-    fn cut(mut self, part: u64) -> Vec<Vec<u8>> {
-        self.keys.sort_unstable();
-        let mut cuts: Vec<Vec<u8>> = Vec::new();
-        let mut rows = 0;
-        for (key, each) in self.keys {
-            rows += each;
-            if rows >= part && cuts.last() != Some(&key) {
-                cuts.push(key);
-                rows = 0;
-            }
-        }
-        cuts
     }
 }

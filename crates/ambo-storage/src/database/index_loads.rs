@@ -5,6 +5,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use super::{
     cursor::{Cover, MergedCursor, Seek},
     engine::{Engine, NEWEST},
+    index_rows::{Fate, IndexedRows, gather},
     indexes::TableIndex,
     version::{DatabaseVersion, TableVersion},
 };
@@ -16,21 +17,19 @@ use crate::{
     page::PageRange,
 };
 
-/// Takes a row by its key.
-pub(super) type Show<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
-/// Shows each row of some.
-pub(super) type Each<'a> = dyn FnMut(&mut Show<'_>) -> Result<()> + 'a;
 /// The row of a key.
 pub(super) type Find<'a> = dyn Fn(&[u8]) -> Result<Option<Vec<u8>>> + 'a;
 
 /// The rows of a load, in any order, and what the table is like with them.
 pub(super) struct LoadedRows<'a> {
     /// Those that come.
-    pub new: &'a mut Each<'a>,
+    pub new: &'a dyn IndexedRows,
     /// Those of the same keys that go.
-    pub gone: &'a mut Each<'a>,
+    pub gone: &'a dyn IndexedRows,
     /// The row of a key once the load is there.
     pub after: &'a Find<'a>,
+    /// How many threads make their entries.
+    pub threads: usize,
 }
 
 /// The entries of a load, for one index.
@@ -87,26 +86,16 @@ impl Engine {
         cancel: &AtomicBool,
     ) -> Result<()> {
         let indexes = runs.indexes.clone();
-        let bytes = self.sort_bytes() / indexes.len();
+        let memory = self.segments.memory();
         let sorter =
-            |index: &Arc<TableIndex>| Ok(EntrySorter::new(&version.table(index.id)?.shared.store, bytes));
-        let mut sorters = indexes.iter().map(sorter).collect::<Result<Vec<_>>>()?;
+            |index: &Arc<TableIndex>| Ok(EntrySorter::new(&version.table(index.id)?.shared.store, memory));
+        let sorters = indexes.iter().map(sorter).collect::<Result<Vec<_>>>()?;
         // A row that comes again with the same values has an entry that is taken away first.
-        (rows.gone)(&mut |key, row| {
-            indexes
-                .iter()
-                .zip(&mut sorters)
-                .try_for_each(|(index, sorter)| sorter.push_tombstone(&index.format.entry(key, row)?.key))
-        })?;
-        (rows.new)(&mut |key, row| {
-            indexes.iter().zip(&mut sorters).try_for_each(|(index, sorter)| {
-                let entry = index.format.entry(key, row)?;
-                sorter.push(&entry.key, &entry.value)
-            })
-        })?;
+        let both = [(rows.new, Fate::Come), (rows.gone, Fate::Go)];
+        gather(&both, &indexes, &sorters, rows.threads, cancel)?;
         for (index, sorter) in indexes.iter().zip(sorters) {
             let store = version.table(index.id)?.shared.store.clone();
-            let sorted = sorter.finish(cancel)?;
+            let sorted = sorter.finish(rows.threads, cancel)?;
             let tree = Tree::open(store, sorted.meta);
             runs.runs.push(IndexRun { index: index.id, tree: tree.clone(), pages: sorted.pages });
             if let Some(entry) = &sorted.twice {

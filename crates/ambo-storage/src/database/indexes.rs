@@ -20,6 +20,7 @@ use super::{
     ddl::Effect,
     engine::Engine,
     index_loads::Find,
+    index_rows::{Fate, all_rows, gather},
     snapshot::Snapshot,
     transaction::Isolation,
     value::Value,
@@ -63,10 +64,6 @@ impl TableIndex {
         Ok(self.format.taken(key, &find(key)?.unwrap_or_default()))
     }
 }
-
-/// Bytes of entries that are sorted at once while an index is built, of the deltas' budget: a quarter of it.
-const SORT_SHARE: usize = 4;
-const SORT_BYTES_MIN: usize = 1 << 20;
 
 impl DatabaseVersion {
     /// Gives each table the indexes that the catalog says it has. Only tables whose indexes change are touched.
@@ -206,30 +203,18 @@ impl Engine {
         })
     }
 
-    /// Bytes of entries that are sorted at once.
-    pub(super) fn sort_bytes(&self) -> usize {
-        (self.options.delta_bytes / SORT_SHARE).max(SORT_BYTES_MIN)
-    }
-
     fn sort_entries(
         &self,
         snapshot: &Snapshot,
-        index: &TableIndex,
+        index: &Arc<TableIndex>,
         store: &Arc<PageStore>,
     ) -> Result<SortedEntries> {
-        let mut sorter = EntrySorter::new(store, self.sort_bytes());
-        let mut cursor = snapshot.cursor(index.format.of().table)?;
-        let mut there = cursor.seek(Seek::First)?;
-        while there {
-            let (key, row) = cursor.row()?;
-            let entry = index.format.entry(key, row)?;
-            sorter.push(&entry.key, &entry.value)?;
-            if self.cancel_merge.load(std::sync::atomic::Ordering::Relaxed) {
-                return Err(Error::Cancelled);
-            }
-            there = cursor.next()?;
-        }
-        sorter.finish(&self.cancel_merge)
+        let indexes = std::slice::from_ref(index);
+        let (threads, cancel) = (self.index_threads(), &self.cancel_merge);
+        let sorter = EntrySorter::new(store, self.segments.memory());
+        let rows = all_rows(snapshot, index.format.of().table, indexes)?;
+        gather(&[(&*rows, Fate::Come)], indexes, std::slice::from_ref(&sorter), threads, cancel)?;
+        sorter.finish(threads, cancel)
     }
 
     /// Gives a row its entry back, unless another row has the values by right.

@@ -15,13 +15,14 @@ use super::{
     bulk_change::{BulkChange, check_spilled},
     checkpoint::Moment,
     columns::{Extent, store_deleted, turnover},
-    index_loads::{IndexRuns, LoadedRows, Show},
+    index_loads::{IndexRuns, LoadedRows},
+    index_rows::SetRows,
     load::{Loaded, Shared},
     version::{DatabaseVersion, TableVersion},
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnSet, Duplicates, Finder, LoadedPart, LoadedParts, Wanted},
+    base::column::{ColumnSet, Duplicates, Finder, LoadedPart, LoadedParts},
     delta::Delta,
     id::{TableId, Timestamp},
     page::PageRange,
@@ -128,11 +129,12 @@ impl Shared {
         if table.indexes.is_empty() {
             return Ok(IndexRuns::default());
         }
-        let (come, gone) = (Arc::new(new.minus(old)), Arc::new(old.minus(new)));
+        let (come, gone) = (new.minus(old), old.minus(new));
         let rows = LoadedRows {
-            new: &mut |show| each_row(&come, show),
-            gone: &mut |show| each_row(&gone, show),
+            new: &SetRows::new(&come, &table.indexes),
+            gone: &SetRows::new(&gone, &table.indexes),
             after: &|key| new.get(key),
+            threads: self.options.threads.min(self.engine.index_threads()),
         };
         self.engine.index_runs(version, table, rows, &self.options.cancel)
     }
@@ -154,17 +156,6 @@ struct Turn<'a> {
     runs: &'a IndexRuns,
     /// New pages of deleted rows.
     born: Vec<PageRange>,
-}
-
-fn each_row(set: &Arc<ColumnSet>, show: &mut Show<'_>) -> Result<()> {
-    for mut cursor in set.cursors(Wanted::Rows) {
-        let mut there = cursor.seek_first()?;
-        while there {
-            show(cursor.key(), cursor.record().bytes)?;
-            there = cursor.next()?;
-        }
-    }
-    Ok(())
 }
 
 impl Shared {

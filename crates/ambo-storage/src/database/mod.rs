@@ -44,6 +44,7 @@ mod fresh;
 mod governor;
 mod index_check;
 mod index_loads;
+mod index_rows;
 mod index_scan;
 mod index_writes;
 mod indexes;

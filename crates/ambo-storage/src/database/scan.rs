@@ -5,10 +5,7 @@
 //! *replaced*: it is looked up once, before the scan begins, and taken out of the selection of its group, so the scan itself never
 //! asks for a key. The newer rows are turned into columns and are morsels like others; `fresh` keeps them for the next scan.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::Arc;
 
 use ambo_codec::{Type, bitmap::Positions};
 
@@ -24,6 +21,7 @@ use crate::{
     },
     catalog::TableDefinition,
     id::{TableId, Timestamp},
+    parts::fold_parts,
     transaction::write_set::TableWrites,
 };
 
@@ -345,29 +343,9 @@ impl TableScan {
         init: impl Fn() -> S + Sync,
         step: impl Fn(&mut S, &Morsel<'_>) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
-        let next = AtomicUsize::new(0);
-        let work = || -> Result<S> {
-            let mut state = init();
-            loop {
-                let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(state) };
-                let done = self.morsel(*unit).and_then(|morsel| match morsel {
-                    Some(morsel) => step(&mut state, &morsel),
-                    None => Ok(()),
-                });
-                if done.is_err() {
-                    next.store(units.len(), Ordering::Relaxed);
-                    done?;
-                }
-            }
-        };
-        let others = threads.min(units.len()).saturating_sub(1);
-        std::thread::scope(|scope| {
-            let others: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
-            let own = work();
-            let join = |other: std::thread::ScopedJoinHandle<'_, Result<S>>| {
-                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            std::iter::once(own).chain(others.into_iter().map(join)).collect()
+        fold_parts(units.len(), threads, init, |state, index| match self.morsel(units[index])? {
+            Some(morsel) => step(state, &morsel),
+            None => Ok(()),
         })
     }
 

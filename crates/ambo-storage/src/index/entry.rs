@@ -41,7 +41,7 @@ enum Source {
 }
 
 /// An entry: a row of the index.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Entry {
     /// Its key.
     pub key: Vec<u8>,
@@ -129,9 +129,16 @@ impl EntryFormat {
     /// # Errors
     /// [`Error::Invalid`] for values too long for an entry, and if the row cannot be read.
     pub fn entry(&self, key: &[u8], row: &[u8]) -> Result<Entry> {
-        let mut scratch = Vec::new();
-        let values = self.values(key, row, &mut scratch)?;
-        self.entry_of(&values, key)
+        let mut entry = Entry::default();
+        self.write_entry(key, row, &mut entry)?;
+        Ok(entry)
+    }
+
+    /// As [`EntryFormat::entry`], in the place of another.
+    pub fn write_entry(&self, key: &[u8], row: &[u8], entry: &mut Entry) -> Result<()> {
+        let (mut scratch, mut in_key) = (Vec::new(), Vec::new());
+        let values = self.each_value(key, row, &mut scratch, &mut in_key)?;
+        self.write_entry_of(values, key, entry)
     }
 
     /// The values of a row in the index's columns.
@@ -141,51 +148,82 @@ impl EntryFormat {
         row: &'r [u8],
         scratch: &'r mut Vec<u8>,
     ) -> Result<Vec<ValueRef<'r>>> {
-        let unreadable =
-            |error| Error::Invalid(format!("index \"{}\": a row that cannot be read: {error}", self.name));
         let mut in_key = Vec::new();
+        self.each_value(key, row, scratch, &mut in_key)?.collect()
+    }
+
+    fn each_value<'r>(
+        &'r self,
+        key: &'r [u8],
+        row: &'r [u8],
+        scratch: &'r mut Vec<u8>,
+        in_key: &mut Vec<ValueRef<'r>>,
+    ) -> Result<impl Iterator<Item = Result<ValueRef<'r>>>> {
         if self.sources.iter().any(|source| matches!(source, Source::Key(_))) {
-            self.keys.decode_refs(key, scratch, &mut in_key).map_err(unreadable)?;
+            self.keys.decode_refs(key, scratch, in_key).map_err(|error| self.unreadable(error))?;
         }
         let value = |source: &Source| match *source {
             Source::Key(index) => Ok(in_key[index]),
-            Source::Row(index) => self.rows.decode_column(row, index).map_err(unreadable),
+            Source::Row(index) => self.rows.decode_column(row, index).map_err(|error| self.unreadable(error)),
             Source::Whole => Ok(ValueRef::Binary(row)),
         };
-        self.sources.iter().map(value).collect()
+        Ok(self.sources.iter().map(value))
     }
 
-    /// The entry of a row with these values in the index's columns.
+    /// The error of a row of which a value cannot be read.
+    pub fn unreadable(&self, error: ambo_codec::Error) -> Error {
+        Error::Invalid(format!("index \"{}\": a row that cannot be read: {error}", self.name))
+    }
+
+    /// The entry of a row with these values in the index's columns, in the place of another.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for values too long for an entry, or of other types.
-    pub fn entry_of(&self, values: &[ValueRef<'_>], key: &[u8]) -> Result<Entry> {
-        let mut entry = self.name_of(values)?;
-        let mut value = Vec::new();
-        let is_exclusive = self.of.unique && !values.iter().any(|value| value.is_null());
-        match is_exclusive {
-            true => value.extend_from_slice(key),
-            false => entry.extend_from_slice(key),
+    /// [`Error::Invalid`] for values too long for an entry, or of other types, and those of `values`.
+    pub fn write_entry_of<'v>(
+        &self,
+        values: impl Iterator<Item = Result<ValueRef<'v>>>,
+        key: &[u8],
+        entry: &mut Entry,
+    ) -> Result<()> {
+        entry.key.clear();
+        entry.value.clear();
+        entry.is_exclusive = self.of.unique;
+        for (index, value) in values.enumerate() {
+            let value = value?;
+            entry.is_exclusive &= !value.is_null();
+            self.spec.encode_at(index, value, &mut entry.key).map_err(|error| self.unfit(error))?;
         }
-        if entry.len() > KEY_BYTES_MAX {
+        self.hash(&mut entry.key);
+        match entry.is_exclusive {
+            true => entry.value.extend_from_slice(key),
+            false => entry.key.extend_from_slice(key),
+        }
+        if entry.key.len() > KEY_BYTES_MAX {
             return Err(Error::Invalid(format!(
                 "index \"{}\": an entry of {} bytes for ({}); at most {KEY_BYTES_MAX} are possible, a hash index takes values of any length",
                 self.name,
-                entry.len(),
+                entry.key.len(),
                 self.columns.join(", "),
             )));
         }
-        Ok(Entry { key: entry, value, is_exclusive })
+        Ok(())
     }
 
-    /// What entries of rows with these values begin with.
-    fn name_of(&self, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
-        let bytes = self.encode(values)?;
-        Ok(match (self.of.kind, self.of.unique) {
-            (IndexKind::Ordered | IndexKind::Bitmap, _) => bytes,
-            (IndexKind::Hash, false) => XxHash3_64::oneshot(&bytes).to_be_bytes().to_vec(),
-            (IndexKind::Hash, true) => XxHash3_128::oneshot(&bytes).to_be_bytes().to_vec(),
-        })
+    /// Makes of values as a key what entries of rows with them begin with.
+    fn hash(&self, name: &mut Vec<u8>) {
+        match (self.of.kind, self.of.unique) {
+            (IndexKind::Ordered | IndexKind::Bitmap, _) => {}
+            (IndexKind::Hash, false) => {
+                let hash = XxHash3_64::oneshot(name);
+                name.clear();
+                name.extend_from_slice(&hash.to_be_bytes());
+            }
+            (IndexKind::Hash, true) => {
+                let hash = XxHash3_128::oneshot(name);
+                name.clear();
+                name.extend_from_slice(&hash.to_be_bytes());
+            }
+        }
     }
 
     fn encode(&self, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
@@ -225,7 +263,8 @@ impl EntryFormat {
     /// [`Error::Invalid`] for values that do not fit.
     pub fn prefix(&self, values: &[Value]) -> Result<KeyRange> {
         self.check_width(values)?;
-        let lower = self.name_of(&refs(values))?;
+        let mut lower = self.encode(&refs(values))?;
+        self.hash(&mut lower);
         let upper = ambo_codec::successor(&lower);
         Ok(KeyRange { lower, upper })
     }

@@ -12,12 +12,16 @@
 //! | file | idea |
 //! |---|---|
 //! | `entry` | what an entry looks like |
+//! | `chunk` | entries in memory, gathered and sorted |
+//! | `tournament` | sorted entries of several inputs as one stream |
 //! | `sorter` | entries in any order into one packed tree |
 
+mod chunk;
 mod entry;
 mod sorter;
 #[cfg(test)]
 mod tests;
+mod tournament;
 
 pub use entry::{Entry, EntryFormat};
-pub use sorter::{EntrySorter, SortedEntries};
+pub use sorter::{EntryGatherer, EntrySorter, SortedEntries};

@@ -5,9 +5,11 @@ use std::sync::{Arc, atomic::AtomicBool};
 use ambo_codec::{Type, Value, ValueRef};
 use proptest::prelude::*;
 
-use super::{EntryFormat, EntrySorter};
+use super::{Entry, EntryFormat, EntrySorter};
 use crate::{
-    base::btree::Tree,
+    Error, Result,
+    base::btree::{CheckOptions, Tree},
+    budget::MemoryBudget,
     catalog::{IndexKind, IndexOf, TableDefinition},
     id::TableId,
     page::PageStore,
@@ -30,8 +32,8 @@ fn values() -> impl Strategy<Value = Vec<Value>> {
     (text, number).prop_map(|(text, number)| vec![text, number])
 }
 
-fn refs(values: &[Value]) -> Vec<ValueRef<'_>> {
-    values.iter().map(ValueRef::from).collect()
+fn refs(values: &[Value]) -> impl Iterator<Item = Result<ValueRef<'_>>> {
+    values.iter().map(|value| Ok(ValueRef::from(value)))
 }
 
 proptest! {
@@ -43,10 +45,11 @@ proptest! {
         for unique in [false, true] {
             for kind in [IndexKind::Ordered, IndexKind::Hash] {
                 let format = format(kind, unique);
-                let entry = format.entry_of(&refs(&a), &key).unwrap();
+                let (mut entry, mut second) = (Entry::default(), Entry::default());
+                format.write_entry_of(refs(&a), &key, &mut entry).unwrap();
                 prop_assert_eq!(format.row_key(&entry.key, &entry.value).unwrap(), &key[..]);
                 prop_assert_eq!(entry.is_exclusive, unique && !a.contains(&Value::Null));
-                let second = format.entry_of(&refs(&b), &other).unwrap();
+                format.write_entry_of(refs(&b), &other, &mut second).unwrap();
                 let range = format.prefix(&a).unwrap();
                 prop_assert!(range.contains(&entry.key));
                 prop_assert_eq!(range.contains(&second.key), a == b);
@@ -73,47 +76,108 @@ proptest! {
     }
 }
 
-/// Keeps away: entries that are lost, doubled or out of order between the parts that are sorted on their own; pages that stay behind; a key
-/// that came twice and is not noticed, in one part or in two.
+/// Keys in a random order.
+fn keys(count: u64) -> impl Iterator<Item = [u8; 12]> {
+    (0..count).map(|n| {
+        let mut key = [b'k'; 12];
+        // Of some the first eight bytes are the same.
+        key[4..].copy_from_slice(&n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+        if n % 7 == 0 {
+            key[..4].fill(0);
+            key[4..8].fill(0);
+        }
+        key
+    })
+}
+
+/// Keeps away: entries that are lost, doubled or out of order between chunks, trees, threads and ranges; pages and memory that stay behind; a key
+/// that came twice and is not noticed, in one part or in two; a tombstone that counts beside an entry.
 #[test]
 fn entries_are_sorted_in_parts() {
-    let entries = |count: u64| (0..count).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15)).to_be_bytes());
-    for (count, again, bytes) in [
-        (0, None, 1 << 10),
-        (1, None, 1 << 10),
-        (5000, None, 1 << 20),
-        (5000, None, 4 << 10),
-        (5000, Some(0), 1 << 20),
-        (5000, Some(0), 4 << 10),
-        (5000, Some(4999), 4 << 10),
+    for (count, again, memory, threads) in [
+        (0, None, 1 << 20, 2),
+        (1, None, 1 << 20, 1),
+        (5000, Some(0), 64 << 20, 1),
+        (200_000, None, 64 << 20, 1),
+        (200_000, None, 64 << 20, 3),
+        (200_000, Some(0), 1 << 20, 1),
+        (200_000, None, 1 << 20, 3),
+        (200_000, Some(0), 1 << 20, 3),
+        (200_000, Some(199_999), 64 << 20, 2),
     ] {
+        let what = format!("{count} {again:?} {memory} {threads}");
         let store = PageStore::memory(4096);
         let before = store.stats().used_pages;
-        let mut sorter = EntrySorter::new(&store, bytes);
-        for entry in entries(count) {
-            sorter.push(&entry, &entry[..3]).unwrap();
-        }
-        let again = again.map(|n| entries(count).nth(n).unwrap());
-        if let Some(entry) = again {
-            sorter.push(&entry, b"again").unwrap();
-        }
-        let sorted = sorter.finish(&AtomicBool::new(false)).unwrap();
-        assert_eq!(sorted.twice.as_deref(), again.as_ref().map(|key| &key[..]), "{count} {bytes}");
-        assert_eq!(sorted.meta.rows, count);
+        let memory = MemoryBudget::new(memory);
+        let sorter = EntrySorter::new(&store, &memory);
+        let again = again.map(|n| keys(count).nth(n).unwrap());
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let (sorter, again) = (&sorter, &again);
+                scope.spawn(move || {
+                    let mut gatherer = sorter.gatherer();
+                    for (number, key) in keys(count).enumerate().filter(|(n, _)| n % threads == thread) {
+                        // Tombstones come first, later, and alone.
+                        if number % 3 == 0 {
+                            gatherer.push_tombstone(&key).unwrap();
+                        }
+                        if number % 9 != 0 {
+                            gatherer.push(&key, &key[9..]).unwrap();
+                        }
+                        if number % 5 == 0 {
+                            gatherer.push_tombstone(&key).unwrap();
+                        }
+                    }
+                    if let Some(again) = again.as_ref().filter(|_| thread == 0) {
+                        gatherer.push(again, &again[9..]).unwrap();
+                        gatherer.push(again, &again[9..]).unwrap();
+                    }
+                    gatherer.finish().unwrap();
+                });
+            }
+        });
+        let sorted = sorter.finish(threads, &AtomicBool::new(false)).unwrap();
+        assert_eq!(sorted.twice.as_deref(), again.as_ref().map(|key| &key[..]), "{what}");
+        assert_eq!(memory.in_use().total, 0, "{what}");
         let used = store.stats().used_pages - before;
-        assert_eq!(sorted.pages.iter().map(|range| range.pages).sum::<u64>(), used, "{count} {bytes}");
+        assert_eq!(sorted.pages.iter().map(|range| range.pages).sum::<u64>(), used, "{what}");
         let tree = Tree::open(Arc::clone(&store), sorted.meta);
+        let mut expected: Vec<_> = keys(count).zip(0..).collect();
+        expected.sort_unstable();
         let mut cursor = tree.cursor();
         let mut there = cursor.seek_first().unwrap();
-        let mut expected: Vec<_> = entries(count).collect();
-        expected.sort_unstable();
-        let mut expected = expected.iter();
-        while there {
-            let entry = expected.next().unwrap();
-            assert_eq!(cursor.key(), entry);
-            assert!(cursor.record().bytes == &entry[..3] || again == Some(*entry));
+        for (key, number) in expected {
+            assert!(there, "{what}");
+            assert_eq!(cursor.key(), key, "{what}");
+            let is_gone = number % 9 == 0 && again != Some(key);
+            assert_eq!(cursor.record().is_tombstone(), is_gone, "{what} {number}");
+            assert!(is_gone || cursor.record().bytes == &key[9..], "{what} {number}");
             there = cursor.next().unwrap();
         }
-        assert!(expected.next().is_none());
+        assert!(!there, "{what}");
+        let report =
+            tree.check(&CheckOptions { tombstones_allowed: true, ..CheckOptions::default() }).unwrap();
+        assert!(report.problems.is_empty(), "{what} {:?}", report.problems);
     }
+}
+
+/// Keeps away: pages or memory of entries that nobody wants any more.
+#[test]
+fn a_sorter_that_is_given_up_leaves_nothing() {
+    let store = PageStore::memory(4096);
+    let before = store.stats().used_pages;
+    let memory = MemoryBudget::new(1 << 20);
+    let sort = || {
+        let sorter = EntrySorter::new(&store, &memory);
+        let mut gatherer = sorter.gatherer();
+        keys(50_000).for_each(|key| gatherer.push(&key, b"").unwrap());
+        assert!(store.stats().used_pages > before, "some of it is spilled");
+        gatherer.finish().unwrap();
+        sorter
+    };
+    drop(sort());
+    let cancelled = sort().finish(2, &AtomicBool::new(true)).err();
+    assert!(matches!(cancelled, Some(Error::Cancelled)), "{cancelled:?}");
+    assert_eq!(store.stats().used_pages, before);
+    assert_eq!(memory.in_use().total, 0);
 }

@@ -12,6 +12,7 @@ mod found_by_scans;
 mod hostile;
 mod indexes;
 mod isolation;
+mod large_indexes;
 mod layers;
 mod loads;
 mod memory;

@@ -192,7 +192,7 @@ impl TreeBuilder {
     }
 
     /// As [`TreeBuilder::push`] for a blob that is to be written anew, as its pages should be elsewhere.
-    pub(super) fn push_copied_blob(&mut self, key: &[u8], reference: &[u8]) -> Result<()> {
+    pub fn push_copied_blob(&mut self, key: &[u8], reference: &[u8]) -> Result<()> {
         self.assert_next(key);
         let copy = self.blobs.copy(reference)?;
         self.push_blob(key, &copy)
@@ -225,6 +225,14 @@ impl TreeBuilder {
     /// Entries so far.
     pub fn rows(&self) -> u64 {
         self.meta.rows
+    }
+
+    /// The key of the last entry, unless the last leaf was adopted.
+    pub fn last_key(&self) -> Option<&[u8]> {
+        self.current.last_key().or(match &self.floor {
+            Floor::Last(last) => Some(last),
+            Floor::Start | Floor::Below(_) | Floor::Sealed => None,
+        })
     }
 
     fn assert_next(&self, key: &[u8]) {

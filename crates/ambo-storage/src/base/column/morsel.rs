@@ -168,6 +168,11 @@ impl<'s> Morsel<'s> {
         &self.mask
     }
 
+    /// Stored columns that the scan asks for.
+    pub(super) fn projection(&self) -> &[usize] {
+        self.projection
+    }
+
     /// The encoded column at this place of the projection, all rows of the group.
     pub fn block(&self, place: usize) -> Result<Block<'_>> {
         self.stored(self.projection[place])

@@ -1,6 +1,6 @@
-//! Stored keys of the rows that a morsel selects.
+//! Stored keys of the rows that a morsel selects, and their values.
 
-use super::{morsel::Morsel, schema::ColumnSchema};
+use super::{buffer::ColumnBuffer, morsel::Morsel, schema::ColumnSchema};
 use crate::{Error, Result};
 
 /// Keys one behind the other, in the order of the rows.
@@ -34,8 +34,7 @@ impl RowKeys {
 impl Morsel<'_> {
     /// The keys of the selected rows, which ascend.
     pub fn keys(&self, schema: &ColumnSchema) -> Result<RowKeys> {
-        let rows: Vec<u32> = self.mask().iter().map(|row| row as u32).collect();
-        self.keys_of(schema, &rows)
+        self.keys_of(schema, &self.selected_rows())
     }
 
     /// The keys of the first and the last selected row. REQUIRES: one is selected, as in each morsel of a scan.
@@ -52,12 +51,9 @@ impl Morsel<'_> {
     }
 
     fn keys_of(&self, schema: &ColumnSchema, rows: &[u32]) -> Result<RowKeys> {
-        let mut buffers = schema.buffers();
-        buffers.truncate(schema.key_columns());
-        for (column, buffer) in buffers.iter_mut().enumerate() {
-            let block = self.stored(column)?;
-            buffer.append_places(&block, rows).map_err(|error| self.wrong(column, error))?;
-        }
+        let columns = 0..schema.key_columns();
+        let buffers =
+            columns.map(|column| self.buffer_of(schema, column, rows)).collect::<Result<Vec<_>>>()?;
         let mut keys = RowKeys::default();
         for row in 0..rows.len() {
             schema
@@ -66,5 +62,25 @@ impl Morsel<'_> {
             keys.ends.push(keys.bytes.len());
         }
         Ok(keys)
+    }
+
+    /// Values of the selected rows in the column at a place of the projection.
+    pub fn buffer(&self, schema: &ColumnSchema, place: usize) -> Result<ColumnBuffer> {
+        self.buffer_of(schema, self.projection()[place], &self.selected_rows())
+    }
+
+    fn selected_rows(&self) -> Vec<u32> {
+        self.mask().iter().map(|row| row as u32).collect()
+    }
+
+    fn buffer_of(&self, schema: &ColumnSchema, column: usize, rows: &[u32]) -> Result<ColumnBuffer> {
+        let mut buffer = ColumnBuffer::new(schema.types()[column]);
+        let block = self.stored(column)?;
+        let appended = match rows.len() == self.rows() {
+            true => buffer.append_block(&block, 0..rows.len()),
+            false => buffer.append_places(&block, rows),
+        };
+        appended.map_err(|error| self.wrong(column, error))?;
+        Ok(buffer)
     }
 }

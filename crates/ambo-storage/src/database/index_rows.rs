@@ -1,0 +1,308 @@
+//! Rows of a table as entries of its indexes, in parts that several threads take.
+
+use std::{
+    borrow::Cow,
+    iter,
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::{
+    blobs::whole,
+    cuts::{KeyBounds, cuts, part_rows, rows_about},
+    engine::Engine,
+    indexes::TableIndex,
+    scan::{ScanPlan, TableScan},
+    snapshot::Snapshot,
+    walk::{Layers, Walk},
+};
+use crate::{
+    Error, Result,
+    base::{
+        btree::Tree,
+        column::{ColumnSchema, ColumnSet, Morsel},
+    },
+    id::TableId,
+    index::{Entry, EntryFormat, EntryGatherer, EntrySorter},
+    page::PageStore,
+    parts::fold_parts,
+    record::Record,
+};
+
+/// Rows in parts.
+pub(super) trait IndexedRows: Sync {
+    /// How many parts.
+    fn parts(&self) -> usize;
+
+    /// Shows the rows of a part.
+    fn gather(&self, part: usize, into: &mut Gathering<'_>) -> Result<()>;
+}
+
+/// What becomes of the entries of some rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Come,
+    /// They are in older trees.
+    Go,
+}
+
+/// Sorts the entries of rows, for each index by a sorter of its own. Of rows that go and come with the same entry that counts which comes.
+///
+/// # Errors
+/// Rows that cannot be read, and [`Error::Cancelled`].
+pub(super) fn gather(
+    rows: &[(&dyn IndexedRows, Fate)],
+    indexes: &[Arc<TableIndex>],
+    sorters: &[EntrySorter],
+    threads: usize,
+    cancel: &AtomicBool,
+) -> Result<()> {
+    let parts_of = |(number, (rows, _)): (usize, &(&dyn IndexedRows, Fate))| {
+        (0..rows.parts()).map(move |part| (number, part))
+    };
+    let parts: Vec<_> = rows.iter().enumerate().flat_map(parts_of).collect();
+    let init = || Gathering {
+        indexes: indexes
+            .iter()
+            .map(|index| &index.format)
+            .zip(sorters.iter().map(EntrySorter::gatherer))
+            .collect(),
+        entry: Entry::default(),
+        fate: Fate::Come,
+    };
+    let step = |gathering: &mut Gathering<'_>, index: usize| {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+        let (number, part) = parts[index];
+        gathering.fate = rows[number].1;
+        rows[number].0.gather(part, gathering)
+    };
+    fold_parts(parts.len(), threads, init, step)?.into_iter().try_for_each(Gathering::finish)
+}
+
+/// What one thread gathers.
+pub(super) struct Gathering<'g> {
+    indexes: Vec<(&'g EntryFormat, EntryGatherer<'g>)>,
+    /// The last entry.
+    entry: Entry,
+    fate: Fate,
+}
+
+impl Gathering<'_> {
+    fn row(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
+        let Self { indexes, entry, fate } = self;
+        indexes.iter_mut().try_for_each(|(format, gatherer)| {
+            format.write_entry(key, row, entry)?;
+            push(gatherer, entry, *fate)
+        })
+    }
+
+    fn morsel(&mut self, morsel: &Morsel<'_>, schema: &ColumnSchema, columns: &IndexColumns) -> Result<()> {
+        let Self { indexes, entry, fate } = self;
+        let keys = morsel.keys(schema)?;
+        let buffer = |place| morsel.buffer(schema, place);
+        let buffers = (0..columns.all.len()).map(buffer).collect::<Result<Vec<_>>>()?;
+        for ((format, gatherer), places) in indexes.iter_mut().zip(&columns.of) {
+            for row in 0..keys.len() {
+                let values = places.iter().map(|place| buffers[*place].get(row));
+                let values = values.map(|value| value.map_err(|error| format.unreadable(error)));
+                format.write_entry_of(values, keys.get(row), entry)?;
+                push(gatherer, entry, *fate)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        self.indexes.into_iter().try_for_each(|(_, gatherer)| gatherer.finish())
+    }
+}
+
+fn push(gatherer: &mut EntryGatherer<'_>, entry: &Entry, fate: Fate) -> Result<()> {
+    match fate {
+        Fate::Come => gatherer.push(&entry.key, &entry.value),
+        Fate::Go => gatherer.push_tombstone(&entry.key),
+    }
+}
+
+/// The columns of some indexes.
+struct IndexColumns {
+    /// Columns of the table, each once.
+    all: Vec<usize>,
+    /// Those of each index, by their places in `all`.
+    of: Vec<Vec<usize>>,
+}
+
+impl IndexColumns {
+    fn new(indexes: &[Arc<TableIndex>]) -> Self {
+        let mut all = Vec::new();
+        let mut place = |column: &usize| match all.iter().position(|there| there == column) {
+            Some(place) => place,
+            None => {
+                all.push(*column);
+                all.len() - 1
+            }
+        };
+        let of =
+            indexes.iter().map(|index| index.format.of().columns.iter().map(&mut place).collect()).collect();
+        Self { all, of }
+    }
+}
+
+/// All rows of a column table at a moment.
+struct ScannedRows {
+    scan: TableScan,
+    columns: IndexColumns,
+}
+
+impl IndexedRows for ScannedRows {
+    fn parts(&self) -> usize {
+        self.scan.units()
+    }
+
+    fn gather(&self, part: usize, into: &mut Gathering<'_>) -> Result<()> {
+        match self.scan.morsel_in_order(part)? {
+            Some(morsel) => into.morsel(&morsel, self.scan.schema(), &self.columns),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The rows of a set of segments.
+pub(super) struct SetRows<'s> {
+    set: &'s ColumnSet,
+    columns: IndexColumns,
+    projection: Vec<usize>,
+    /// Run, part and group.
+    groups: Vec<(usize, usize, usize)>,
+}
+
+impl<'s> SetRows<'s> {
+    /// For these indexes.
+    pub(super) fn new(set: &'s ColumnSet, indexes: &[Arc<TableIndex>]) -> Self {
+        let columns = IndexColumns::new(indexes);
+        let projection = columns.all.iter().map(|column| set.schema().place(*column)).collect();
+        let mut groups = Vec::new();
+        for (run, of) in set.runs().iter().enumerate() {
+            for (part, of) in of.parts.iter().enumerate() {
+                groups.extend((0..of.segment.directory().groups()).map(|group| (run, part, group)));
+            }
+        }
+        Self { set, columns, projection, groups }
+    }
+}
+
+impl IndexedRows for SetRows<'_> {
+    fn parts(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn gather(&self, part: usize, into: &mut Gathering<'_>) -> Result<()> {
+        let (run, part, group) = self.groups[part];
+        let (part, schema) = (&self.set.runs()[run].parts[part], self.set.schema());
+        match Morsel::of_part(part, schema, group, iter::empty(), None, &[], &self.projection)? {
+            Some(morsel) => into.morsel(&morsel, schema, &self.columns),
+            None => Ok(()),
+        }
+    }
+}
+
+/// All rows of a table that is stored as rows, at a moment.
+struct RangeRows {
+    layers: Layers,
+    cuts: Vec<Vec<u8>>,
+    store: Arc<PageStore>,
+    table: TableId,
+}
+
+/// The keys of a part: from the one, to below the other.
+fn bounds(cuts: &[Vec<u8>], part: usize) -> (&[u8], Option<&[u8]>) {
+    (part.checked_sub(1).map_or(&[], |before| &cuts[before]), cuts.get(part).map(Vec::as_slice))
+}
+
+impl IndexedRows for RangeRows {
+    fn parts(&self) -> usize {
+        self.cuts.len() + 1
+    }
+
+    fn gather(&self, part: usize, into: &mut Gathering<'_>) -> Result<()> {
+        let (lower, upper) = bounds(&self.cuts, part);
+        let mut walk = Walk::new(&self.layers, lower, upper, true)?;
+        walk.go_on(|key, record| {
+            into.row(key, &whole(&self.store, self.table, record)?)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(())
+    }
+}
+
+/// A row for each entry of a tree, if there is one.
+pub(super) struct TreeRows<R> {
+    tree: Arc<Tree>,
+    cuts: Vec<Vec<u8>>,
+    row: R,
+}
+
+impl<R: for<'r> Fn(&[u8], Record<'r>) -> Result<Option<Cow<'r, [u8]>>> + Sync> TreeRows<R> {
+    /// Parts have about as many rows as those of scans.
+    pub(super) fn new(tree: &Arc<Tree>, row: R) -> Result<Self> {
+        let rows = tree.meta().rows;
+        let positions = (0..rows).step_by(part_rows(rows) as usize).skip(1);
+        let mut cuts =
+            positions.filter_map(|row| tree.separator_at(row).transpose()).collect::<Result<Vec<_>>>()?;
+        cuts.dedup();
+        Ok(Self { tree: tree.clone(), cuts, row })
+    }
+}
+
+impl<R: for<'r> Fn(&[u8], Record<'r>) -> Result<Option<Cow<'r, [u8]>>> + Sync> IndexedRows for TreeRows<R> {
+    fn parts(&self) -> usize {
+        self.cuts.len() + 1
+    }
+
+    fn gather(&self, part: usize, into: &mut Gathering<'_>) -> Result<()> {
+        let (lower, upper) = bounds(&self.cuts, part);
+        let mut cursor = self.tree.cursor();
+        let mut there = cursor.seek_ge(lower)?;
+        while there && upper.is_none_or(|upper| cursor.key() < upper) {
+            if let Some(row) = (self.row)(cursor.key(), cursor.record())? {
+                into.row(cursor.key(), &row)?;
+            }
+            there = cursor.next()?;
+        }
+        Ok(())
+    }
+}
+
+/// All rows of a table as a snapshot sees them, for these of its indexes.
+pub(super) fn all_rows(
+    snapshot: &Snapshot,
+    table: TableId,
+    indexes: &[Arc<TableIndex>],
+) -> Result<Box<dyn IndexedRows>> {
+    let version = snapshot.version().table(table)?;
+    if version.columns.is_some() {
+        let columns = IndexColumns::new(indexes);
+        let plan = ScanPlan { columns: columns.all.clone(), filters: Vec::new() };
+        return Ok(Box::new(ScannedRows { scan: snapshot.scan_columns(table, &plan)?, columns }));
+    }
+    let layers = Layers::new(version, snapshot.own(table), snapshot.timestamp());
+    let all = KeyBounds::default();
+    let rows = rows_about(&layers, &all)?;
+    let cuts = cuts(&layers, &all, rows, part_rows(rows))?;
+    Ok(Box::new(RangeRows { layers, cuts, store: version.shared.store.clone(), table }))
+}
+
+impl Engine {
+    /// Threads that make the entries of an index: one where all is to happen in the same order each time.
+    pub(super) fn index_threads(&self) -> usize {
+        match self.options.background_threads {
+            true => std::thread::available_parallelism().map_or(1, usize::from),
+            false => 1,
+        }
+    }
+}
