@@ -23,19 +23,22 @@ use crate::{
     id::TableId,
 };
 
-/// Rows that are compared with the conditions at once.
-const BATCH_ROWS: usize = 1024;
+/// Rows that are looked up and compared with the conditions at once: few at first, for who wants few.
+const BATCH_ROWS_MIN: usize = 16;
+const BATCH_ROWS_MAX: usize = 1024;
 const BATCH_BYTES: usize = 4 << 20;
 
 /// A view of tables at one moment.
 pub(super) trait View: Sync {
     fn version(&self) -> &Arc<DatabaseVersion>;
-    fn row(&self, table: TableId, key: &[u8]) -> Result<Option<Value>>;
+    /// The rows of some keys, each of which is there once. Columns that are not `picked` may be NULL.
+    fn rows(&self, table: TableId, keys: &[Vec<u8>], picked: Option<&[bool]>)
+    -> Result<Vec<Option<Vec<u8>>>>;
     fn rows_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<Cursor>;
     fn entries(&self, index: TableId, range: IndexRange<'_>) -> Result<IndexScan>;
     /// Counts a range of keys as read.
     fn note_read(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>);
-    /// As `row`; it is not counted as read.
+    /// The row of a key; it is not counted as read.
     fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>>;
     /// How many rows there are. What is found does not depend on it, so they are not counted as read.
     fn count_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<u64>;
@@ -47,8 +50,13 @@ impl View for Snapshot {
     fn version(&self) -> &Arc<DatabaseVersion> {
         Self::version(self)
     }
-    fn row(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
-        self.get(table, key)
+    fn rows(
+        &self,
+        table: TableId,
+        keys: &[Vec<u8>],
+        picked: Option<&[bool]>,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        self.get_many(table, keys, picked)
     }
     fn rows_in(&self, table: TableId, _: &[u8], _: Option<&[u8]>) -> Result<Cursor> {
         self.cursor(table)
@@ -72,8 +80,13 @@ impl View for Transaction {
     fn version(&self) -> &Arc<DatabaseVersion> {
         self.snapshot().version()
     }
-    fn row(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
-        self.get(table, key)
+    fn rows(
+        &self,
+        table: TableId,
+        keys: &[Vec<u8>],
+        picked: Option<&[bool]>,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        self.get_many(table, keys, picked)
     }
     fn rows_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<Cursor> {
         self.cursor_in(table, lower, upper)
@@ -158,8 +171,17 @@ pub struct FoundRows<'v> {
     /// Asks rows whether they are meant; of no columns.
     reader: RowReader,
     way: Way,
+    wanted: Wanted,
     /// Found and not yet taken.
     ready: VecDeque<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What is wanted of rows on the way.
+struct Wanted {
+    /// The slots of rows; all, if it does not say.
+    picked: Option<Vec<bool>>,
+    /// How many rows at once.
+    rows: usize,
 }
 
 /// A row by its key and stored form.
@@ -178,7 +200,8 @@ impl<'v> FoundRows<'v> {
         let definition = moment.view().version().catalog.table(table).expect("the table is there");
         let schema = ColumnSchema::new(definition)?;
         let reader = RowReader::new(&schema, &[], &stored_filters(definition, &schema, filters)?)?;
-        Ok(Self { moment, table, reader, way, ready: VecDeque::new() })
+        let wanted = Wanted { picked: None, rows: BATCH_ROWS_MIN };
+        Ok(Self { moment, table, reader, way, wanted, ready: VecDeque::new() })
     }
 
     /// How rows are looked for, in words.
@@ -194,7 +217,11 @@ impl<'v> FoundRows<'v> {
     pub fn next_row(&mut self) -> Result<Option<FoundRow>> {
         while self.ready.is_empty() {
             let batch = match &mut self.way {
-                Way::Rows(source) => source.fetch(self.moment.view(), self.table)?,
+                Way::Rows(source) => {
+                    let batch = source.fetch(self.moment.view(), self.table, &self.wanted)?;
+                    self.wanted.note(&batch);
+                    batch
+                }
                 Way::Scan(rows) => rows.next_rows(self.moment.view(), self.table)?,
             };
             if batch.is_empty() {
@@ -206,6 +233,13 @@ impl<'v> FoundRows<'v> {
             }
         }
         Ok(self.ready.pop_front())
+    }
+
+    /// From now on only these slots of rows are asked for; others may be NULL.
+    #[must_use]
+    pub(super) fn picking(mut self, slots: Vec<bool>) -> Self {
+        self.wanted.picked = Some(slots);
+        self
     }
 
     /// Keeps the rows of a batch that answer all filters with yes.
@@ -227,6 +261,15 @@ impl FoundRows<'static> {
     }
 }
 
+impl Wanted {
+    /// Rows that were fetched say how many of the next are not too long together.
+    fn note(&mut self, rows: &[FoundRow]) {
+        let bytes: usize = rows.iter().map(|(key, row)| key.len() + row.len()).sum();
+        let most = (BATCH_BYTES * rows.len()).checked_div(bytes).unwrap_or(BATCH_ROWS_MAX);
+        self.rows = (2 * self.rows).min(most).clamp(1, BATCH_ROWS_MAX);
+    }
+}
+
 impl Source {
     /// The way in words.
     pub(super) fn describe(&self) -> String {
@@ -239,60 +282,70 @@ impl Source {
         }
     }
 
-    /// The next rows on the way; none behind the last.
-    fn fetch(&mut self, view: &dyn View, table: TableId) -> Result<Vec<FoundRow>> {
-        let mut batch = Vec::new();
-        let mut bytes = 0;
-        while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
-            let Some(row) = self.fetch_row(view, table)? else { break };
-            bytes += row.0.len() + row.1.len();
-            batch.push(row);
-        }
-        Ok(batch)
-    }
-
-    /// The next row on the way, which the conditions may leave out.
-    fn fetch_row(&mut self, view: &dyn View, table: TableId) -> Result<Option<FoundRow>> {
+    /// The next rows on the way, which the conditions may leave out; none behind the last.
+    fn fetch(&mut self, view: &dyn View, table: TableId, wanted: &Wanted) -> Result<Vec<FoundRow>> {
         match self {
             Self::Walk { cursor, lower, upper, started } => {
-                let there = match std::mem::replace(started, true) {
-                    false => cursor.seek(Seek::Ge(lower))?,
-                    // Behind the last a cursor stays there.
-                    true => cursor.is_valid() && cursor.next()?,
-                };
-                if !there || upper.as_deref().is_some_and(|upper| cursor.key() >= upper) {
-                    return Ok(None);
+                let mut batch = Vec::new();
+                while batch.len() < wanted.rows {
+                    let there = match std::mem::replace(started, true) {
+                        false => cursor.seek(Seek::Ge(lower))?,
+                        // Behind the last a cursor stays there.
+                        true => cursor.is_valid() && cursor.next()?,
+                    };
+                    if !there || upper.as_deref().is_some_and(|upper| cursor.key() >= upper) {
+                        break;
+                    }
+                    let (key, row) = cursor.row()?;
+                    batch.push((key.to_vec(), row.to_vec()));
                 }
-                let (key, row) = cursor.row()?;
-                Ok(Some((key.to_vec(), row.to_vec())))
+                Ok(batch)
             }
             Self::Index(scan) => {
-                let Some(key) = scan.next_key()?.map(<[u8]>::to_vec) else { return Ok(None) };
-                match view.row(table, &key)? {
-                    Some(row) => Ok(Some((key, row.to_vec()))),
-                    None => Err(scan.no_row(&key)),
+                let mut keys = Vec::new();
+                while keys.len() < wanted.rows
+                    && let Some(key) = scan.next_key()?
+                {
+                    keys.push(key.to_vec());
                 }
+                look_up(view, table, keys, wanted, |key| scan.no_row(key))
             }
             Self::Keys(keys) => {
-                let Some(key) = keys.next() else { return Ok(None) };
-                match view.row(table, &key)? {
-                    Some(row) => Ok(Some((key, row.to_vec()))),
-                    None => Err(Error::damaged(
+                let keys = keys.take(wanted.rows).collect();
+                look_up(view, table, keys, wanted, |_| {
+                    Error::damaged(
                         crate::page::NAME,
                         0,
                         format!("an index of table {table} names a row that is not there"),
-                    )),
-                }
+                    )
+                })
             }
             Self::Several { paths, now, .. } => loop {
-                if let Some(source) = now
-                    && let Some(row) = source.fetch_row(view, table)?
-                {
-                    return Ok(Some(row));
+                if let Some(source) = now {
+                    let batch = source.fetch(view, table, wanted)?;
+                    if !batch.is_empty() {
+                        return Ok(batch);
+                    }
                 }
-                let Some(path) = paths.next() else { return Ok(None) };
+                let Some(path) = paths.next() else { return Ok(Vec::new()) };
                 *now = Some(Box::new(path.source(view, table)?));
             },
         }
     }
+}
+
+/// The rows that an index names.
+fn look_up(
+    view: &dyn View,
+    table: TableId,
+    keys: Vec<Vec<u8>>,
+    wanted: &Wanted,
+    no_row: impl Fn(&[u8]) -> Error,
+) -> Result<Vec<FoundRow>> {
+    let rows = view.rows(table, &keys, wanted.picked.as_deref())?;
+    let row = |(key, row): (Vec<u8>, Option<Vec<u8>>)| match row {
+        Some(row) => Ok((key, row)),
+        None => Err(no_row(&key)),
+    };
+    keys.into_iter().zip(rows).map(row).collect()
 }

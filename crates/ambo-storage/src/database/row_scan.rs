@@ -89,6 +89,7 @@ impl RowScan {
             }
             way => {
                 let found = FoundRows::by_way(snapshot.clone(), table, &plan.filters, way)?;
+                let found = found.picking(slots(&schema, &columns, &filters));
                 (found.path(), Rows::Found(Mutex::new(Some(Box::new(found)))))
             }
         };
@@ -179,7 +180,10 @@ impl RowScan {
                 let kept = kept.lock().take();
                 let found = match kept {
                     Some(found) => found,
-                    None => Box::new(self.snapshot.clone().into_rows(self.table, &self.plan.filters)?),
+                    None => {
+                        let found = self.snapshot.clone().into_rows(self.table, &self.plan.filters)?;
+                        Box::new(found.picking(slots(&self.schema, &self.columns, &self.filters)))
+                    }
                 };
                 let reader = RowReader::new(&self.schema, &self.columns, more)?;
                 Ok(UnitRows { scan: self.clone(), reader, walk: UnitWalk::Found(found) })
@@ -227,6 +231,13 @@ impl RowScan {
         let store = &self.snapshot.version().table(self.table)?.shared.store;
         read_whole(store, &Engine::decode_blob(reference, self.table)?)
     }
+}
+
+/// The slots of rows in which these stored columns and filters look.
+fn slots(schema: &ColumnSchema, columns: &[usize], filters: &[Filter]) -> Vec<bool> {
+    let wanted =
+        |column: &usize| columns.contains(column) || filters.iter().any(|filter| filter.column == *column);
+    (schema.key_columns()..schema.types().len()).map(|column| wanted(&column)).collect()
 }
 
 /// The rows of a unit, as columns. It keeps the scan.

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
+    blobs::whole,
     count,
     cursor::{Cover, MergedCursor},
     engine::Engine,
@@ -88,6 +89,39 @@ impl Snapshot {
             },
             None => Ok(None),
         }
+    }
+
+    /// The values of many keys, none of those that have none. Of rows that are put together, columns that are not `picked` may be NULL. REQUIRES: each key is there once.
+    pub(super) fn get_many(
+        &self,
+        table: TableId,
+        keys: &[Vec<u8>],
+        picked: Option<&[bool]>,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let version = self.version.table(table)?;
+        let mut values = vec![None; keys.len()];
+        let mut settled = Vec::new();
+        for (index, key) in keys.iter().enumerate() {
+            let own = self.own.get(&table).and_then(|writes| writes.get(&key[..]));
+            values[index] = match own {
+                Some(own) => Engine::own_value(&self.version, table, own)?.map(|value| value.to_vec()),
+                None => match version.find_in_rows(key, self.at)? {
+                    Some(found) if found.record().is_tombstone() => None,
+                    Some(found) => Some(whole(&version.shared.store, table, found.record())?.into_owned()),
+                    None => {
+                        settled.push(index);
+                        None
+                    }
+                },
+            };
+        }
+        if let Some(columns) = &version.columns {
+            settled.sort_unstable_by_key(|index| &keys[*index]);
+            let sought: Vec<&[u8]> = settled.iter().map(|index| &keys[*index][..]).collect();
+            let found = columns.get_many(&sought, picked)?;
+            settled.into_iter().zip(found).for_each(|(index, value)| values[index] = value);
+        }
+        Ok(values)
     }
 
     /// What is stored under a key: tombstones and references to blobs too.

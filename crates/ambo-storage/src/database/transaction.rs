@@ -143,6 +143,24 @@ impl Transaction {
         }
     }
 
+    /// As [`Snapshot::get_many`], as the transaction left or found them.
+    pub(super) fn get_many(
+        &self,
+        table: TableId,
+        keys: &[Vec<u8>],
+        picked: Option<&[bool]>,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let is_own = |key: &&Vec<u8>| self.writes.get(table, key).is_some();
+        keys.iter().filter(|key| !is_own(key)).for_each(|key| self.note_read(table, key));
+        let mut values = self.snapshot.get_many(table, keys, picked)?;
+        for (key, value) in keys.iter().zip(&mut values) {
+            if let Some(own) = self.writes.get(table, key) {
+                *value = Engine::own_value(self.snapshot.version(), table, own)?.map(|value| value.to_vec());
+            }
+        }
+        Ok(values)
+    }
+
     /// As [`Transaction::get`], for what the outcome does not depend on, or what is written then: it is no read to be checked.
     pub(super) fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
         match self.writes.get(table, key) {

@@ -159,6 +159,15 @@ impl TableVersion {
         at: Timestamp,
         picked: Option<&Picked>,
     ) -> Result<Option<Found<'_>>> {
+        match self.find_in_rows(key, at)? {
+            Some(found) => Ok(Some(found)),
+            None => self.find_in_columns(key, picked),
+        }
+    }
+
+    /// As [`TableVersion::find`], in what is stored as rows: all of it, unless it is a column table.
+    #[inline]
+    pub(super) fn find_in_rows(&self, key: &[u8], at: Timestamp) -> Result<Option<Found<'_>>> {
         for delta in std::iter::once(&self.active).chain(&self.frozen) {
             if !delta.is_empty()
                 && let Some(version) = delta.get(key, at)
@@ -166,17 +175,16 @@ impl TableVersion {
                 return Ok(Some(Found::Delta(version)));
             }
         }
-        self.find_settled(key, picked)
-    }
-
-    /// The record of `key` in runs and the settled part.
-    #[inline]
-    fn find_settled(&self, key: &[u8], picked: Option<&Picked>) -> Result<Option<Found<'_>>> {
         for tree in self.runs.iter().chain(&self.main) {
             if let Some(record) = tree.get(key)? {
                 return Ok(Some(Found::Tree(record)));
             }
         }
+        Ok(None)
+    }
+
+    #[inline]
+    fn find_in_columns(&self, key: &[u8], picked: Option<&Picked>) -> Result<Option<Found<'_>>> {
         match &self.columns {
             Some(columns) => {
                 Ok(columns.get_picked(key, picked.map(Picked::slots))?.map(|row| Found::Row(row.into())))

@@ -27,6 +27,7 @@ mod key_filter;
 mod key_stream;
 mod keys;
 mod manifest;
+mod many_rows;
 mod merge;
 mod morsel;
 mod postings;

@@ -1,6 +1,6 @@
 //! Reading rows of a segment into buffers: ranges of them, and chosen ones.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use ambo_codec::ValueRef;
 use smallvec::SmallVec;
@@ -12,12 +12,19 @@ use crate::{Error, Result, page::Access};
 const COLUMNS: usize = 16;
 
 /// Stored columns that follow each other.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct RowColumns<'p> {
     /// The first of them.
     pub(super) first: usize,
     /// Which of them are wanted; all, if it does not say. Those behind its end are not.
     pub(super) picked: Option<&'p [bool]>,
+}
+
+impl RowColumns<'_> {
+    /// Whether a column that is not before the first is wanted.
+    fn has(&self, column: usize) -> bool {
+        self.picked.is_none_or(|picked| picked.get(column - self.first).copied().unwrap_or_default())
+    }
 }
 
 impl Segment {
@@ -44,7 +51,7 @@ impl Segment {
     ) -> Result<()> {
         for (column, buffer) in (first..).zip(buffers) {
             if !self.is_stored(schema, column) {
-                append_missing(schema, column, buffer, rows.len())?;
+                append_times(buffer, schema.missing(column), rows.len())?;
                 continue;
             }
             let bytes = self.block(column, group, access)?;
@@ -57,73 +64,119 @@ impl Segment {
     }
 
     /// Appends a row of a group, of as many stored columns of a schema as there are buffers. What is not picked is NULL, and not read.
-    ///
-    /// Its values lie apart, and each is a wait for memory: for the block, and then for the place in it. So all columns ask for the one
-    /// before any goes on to the next.
     pub(super) fn read_row_into(
         &self,
         schema: &ColumnSchema,
         buffers: &mut [ColumnBuffer],
-        RowColumns { first, picked }: RowColumns<'_>,
+        columns: RowColumns<'_>,
         group: usize,
         row: usize,
     ) -> Result<()> {
-        let columns = first..first + buffers.len();
-        let is_picked =
-            |column| picked.is_none_or(|picked| picked.get(column - first).copied().unwrap_or_default());
-        let is_read = |column: &usize| is_picked(*column) && self.is_stored(schema, *column);
-        self.prefetch_blocks(columns.clone().filter(is_read), group);
-        let block = |column| self.block(column, group, Access::Point);
-        let read = |column| is_read(&column).then(|| block(column)).transpose();
-        let bytes = columns.clone().map(read).collect::<Result<SmallVec<[_; COLUMNS]>>>()?;
+        let mut rows = GroupRows::new(self, schema, columns, buffers.len(), group);
+        rows.ask();
+        rows.read(Access::Point)?;
+        rows.ask_row(row)?;
+        rows.append(&[row as u32], buffers)
+    }
+
+    /// Appends the rows of a group at `places`, which ascend, of as many stored columns of a schema as there are buffers.
+    pub(super) fn read_places_into(
+        &self,
+        schema: &ColumnSchema,
+        buffers: &mut [ColumnBuffer],
+        columns: RowColumns<'_>,
+        group: usize,
+        places: &[u32],
+        access: Access,
+    ) -> Result<()> {
+        let mut rows = GroupRows::new(self, schema, columns, buffers.len(), group);
+        rows.read(access)?;
+        rows.append(places, buffers)
+    }
+}
+
+/// Some columns of rows of a group, about to be read.
+///
+/// The values of a row lie apart, and each is a wait for memory: for the block, and then for the place in it. So all columns, and all groups of some, are asked for the one
+/// before any goes on to the next.
+pub(super) struct GroupRows<'r> {
+    segment: &'r Segment,
+    schema: &'r ColumnSchema,
+    picks: RowColumns<'r>,
+    columns: Range<usize>,
+    group: usize,
+    /// The blocks of the columns that are read.
+    blocks: SmallVec<[Option<Arc<[u8]>>; COLUMNS]>,
+}
+
+impl<'r> GroupRows<'r> {
+    /// Of so many columns, the first of `picks` and those behind it.
+    pub(super) fn new(
+        segment: &'r Segment,
+        schema: &'r ColumnSchema,
+        picks: RowColumns<'r>,
+        count: usize,
+        group: usize,
+    ) -> Self {
+        let columns = picks.first..picks.first + count;
+        Self { segment, schema, picks, columns, group, blocks: SmallVec::new() }
+    }
+
+    /// The error for rows that cannot be put together.
+    pub(super) fn damaged(&self, error: ambo_codec::Error) -> Error {
+        self.segment.damaged(0, error)
+    }
+
+    fn is_read(&self, column: usize) -> bool {
+        self.picks.has(column) && self.segment.is_stored(self.schema, column)
+    }
+
+    /// Asks for the memory where blocks begin.
+    pub(super) fn ask(&self) {
+        let columns = self.columns.clone().filter(|column| self.is_read(*column));
+        self.segment.prefetch_blocks(columns, self.group);
+    }
+
+    /// Reads the blocks.
+    pub(super) fn read(&mut self, access: Access) -> Result<()> {
+        let block = |column| self.segment.block(column, self.group, access);
+        let read = |column| self.is_read(column).then(|| block(column)).transpose();
+        self.blocks = self.columns.clone().map(read).collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// Asks for the memory of a row in blocks that were read.
+    pub(super) fn ask_row(&self, row: usize) -> Result<()> {
         // Blocks are large, and quicker found twice than moved.
-        for (column, bytes) in columns.clone().zip(&bytes) {
+        for (column, bytes) in self.columns.clone().zip(&self.blocks) {
             if let Some(bytes) = bytes {
-                self.parse(column, group, bytes)?.prefetch(row);
-            }
-        }
-        for ((column, buffer), bytes) in columns.zip(buffers).zip(&bytes) {
-            match bytes {
-                Some(bytes) => buffer
-                    .append_block(&self.parse(column, group, bytes)?, row..row + 1)
-                    .map_err(|error| self.damaged(self.entry(column, group).offset, error))?,
-                None if is_picked(column) => append_missing(schema, column, buffer, 1)?,
-                None => buffer.push(ValueRef::Null).map_err(|error| Error::Invalid(error.to_string()))?,
+                self.segment.parse(column, self.group, bytes)?.prefetch(row);
             }
         }
         Ok(())
     }
 
-    /// Appends the rows of a group at `places`, which ascend, of all stored columns of a schema.
-    pub(super) fn read_places_into(
-        &self,
-        schema: &ColumnSchema,
-        buffers: &mut [ColumnBuffer],
-        group: usize,
-        places: &[u32],
-        access: Access,
-    ) -> Result<()> {
-        for (column, buffer) in buffers.iter_mut().enumerate() {
-            if !self.is_stored(schema, column) {
-                append_missing(schema, column, buffer, places.len())?;
+    /// Appends rows, which ascend, of blocks that were read. What is not picked is NULL.
+    pub(super) fn append(&self, rows: &[u32], buffers: &mut [ColumnBuffer]) -> Result<()> {
+        let Self { segment, schema, group, .. } = *self;
+        for ((column, buffer), bytes) in self.columns.clone().zip(buffers).zip(&self.blocks) {
+            let Some(bytes) = bytes else {
+                let value = if self.picks.has(column) { schema.missing(column) } else { ValueRef::Null };
+                append_times(buffer, value, rows.len())?;
                 continue;
-            }
-            let bytes = self.block(column, group, access)?;
-            let block = self.parse(column, group, &bytes)?;
-            buffer
-                .append_places(&block, places)
-                .map_err(|error| self.damaged(self.entry(column, group).offset, error))?;
+            };
+            let block = segment.parse(column, group, bytes)?;
+            let appended = match *rows {
+                [row] => buffer.append_block(&block, row as usize..row as usize + 1),
+                _ => buffer.append_places(&block, rows),
+            };
+            appended.map_err(|error| segment.damaged(segment.entry(column, group).offset, error))?;
         }
         Ok(())
     }
 }
 
-/// Appends what rows have in a column that is not stored with them.
-fn append_missing(
-    schema: &ColumnSchema,
-    column: usize,
-    buffer: &mut ColumnBuffer,
-    times: usize,
-) -> Result<()> {
-    buffer.push_times(schema.missing(column), times).map_err(|error| Error::Invalid(error.to_string()))
+/// Appends a value as often as there are rows.
+fn append_times(buffer: &mut ColumnBuffer, value: ValueRef<'_>, times: usize) -> Result<()> {
+    buffer.push_times(value, times).map_err(|error| Error::Invalid(error.to_string()))
 }

@@ -146,9 +146,8 @@ impl ColumnSet {
 
     /// The record of a key. Of its columns, those that are not `picked` may be NULL.
     pub fn get_picked(&self, key: &[u8], picked: Option<&[bool]>) -> Result<Option<Vec<u8>>> {
-        let slot = Slot::new(Arc::as_ptr(&self.schema).addr(), key);
-        let rows = self.store.rows();
-        if let Some(record) = rows.get(slot, key, |segment, row| self.is_left(segment, row)) {
+        let slot = self.slot(key);
+        if let Some(record) = self.kept_record(slot, key) {
             return Ok(Some(record));
         }
         Scratch::with(&self.schema, |scratch| {
@@ -165,6 +164,16 @@ impl ColumnSet {
             }
             Ok(Some(record))
         })
+    }
+
+    /// Where the row of a key is kept, if it is.
+    pub(super) fn slot(&self, key: &[u8]) -> Slot {
+        Slot::new(Arc::as_ptr(&self.schema).addr(), key)
+    }
+
+    /// The record of a key, if it is kept.
+    pub(super) fn kept_record(&self, slot: Slot, key: &[u8]) -> Option<Vec<u8>> {
+        self.store.rows().get(slot, key, |segment, row| self.is_left(segment, row))
     }
 
     /// Where memory for what is kept of it comes from.

@@ -1,6 +1,6 @@
 //! Rows that a scan selects as they were written: stored keys and records, put together from all columns of a group.
 
-use super::{run::Part, schema::ColumnSchema};
+use super::{read::RowColumns, run::Part, schema::ColumnSchema};
 use crate::{Result, page::Access};
 
 /// A row by its stored key and its record.
@@ -13,7 +13,8 @@ impl Part {
     /// A block that cannot be read.
     pub fn rows_at(&self, schema: &ColumnSchema, group: usize, places: &[u32]) -> Result<Vec<WholeRow>> {
         let mut buffers = schema.buffers();
-        self.segment.read_places_into(schema, &mut buffers, group, places, Access::Scan)?;
+        let all = RowColumns { first: 0, picked: None };
+        self.segment.read_places_into(schema, &mut buffers, all, group, places, Access::Scan)?;
         let values = &buffers[schema.key_columns()..];
         let whole = |row: usize| {
             let (mut key, mut record) = (Vec::new(), Vec::new());
