@@ -106,6 +106,9 @@ impl<C: Code + Point> Deltas<'_, C> {
     }
 }
 
+/// So many rows are passed by at once.
+const SKIPPED: usize = 64;
+
 struct Equal<'a, C> {
     deltas: Deltas<'a, C>,
     rows: Range<usize>,
@@ -138,8 +141,18 @@ impl<C: Code + Point> Kernel for Equal<'_, C> {
             bits::unpack_vector(packed, width, part.end, &mut lanes, level);
             lanes.write(width, base.sub(C::SIGN), &mut steps[..part.end], |step| step);
             steps[0] = deltas.start(vector);
-            let mut code = steps[..part.start].iter().fold(C::default(), |sum, &step| sum.add(step));
-            for row in part {
+            let sum = |code: C, steps: &[C]| steps.iter().fold(code, |sum, &step| sum.add(step));
+            let mut code = sum(C::default(), &steps[..part.start]);
+            let mut left = part;
+            // Of rows that are all before the first the steps are added up side by side.
+            while first.is_none() && left.len() >= SKIPPED {
+                let behind = sum(code, &steps[left.start..left.start + SKIPPED]);
+                if behind >= low {
+                    break;
+                }
+                (code, left.start) = (behind, left.start + SKIPPED);
+            }
+            for row in left {
                 code = code.add(steps[row]);
                 if first.is_none() && code >= low {
                     first = Some(begin + row);
