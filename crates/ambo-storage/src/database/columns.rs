@@ -47,13 +47,13 @@ const ROWS_DUE: u64 = 8 << 10;
 /// … or with so many runs, for reads look into each.
 const RUNS_DUE: usize = 4;
 
-/// Whether the runs of a column table should be settled, or its runs of segments merged: loads leave many where rows were not in order.
+/// With so many runs of segments a load waits until they are fewer.
+const COLUMN_RUNS_LIMIT: usize = 32;
+
+/// Whether the runs of a column table should be settled.
 pub(super) fn is_settling_due(table: &TableVersion) -> bool {
     let rows = table.runs.iter().map(|run| run.meta().rows).sum::<u64>();
-    !table.awaits_main
-        && (rows >= ROWS_DUE
-            || table.runs.len() >= RUNS_DUE
-            || table.columns.as_ref().is_some_and(|columns| columns.is_tidying_due()))
+    !table.awaits_main && (rows >= ROWS_DUE || table.runs.len() >= RUNS_DUE)
 }
 
 /// The rows of a cursor from the first to the last.
@@ -90,8 +90,11 @@ impl Engine {
     ) -> Result<()> {
         let id = table.shared.id;
         let Some(old) = table.columns.clone() else { return Ok(()) };
-        let store = &table.shared.store;
+        // What another merges already is not merged twice.
+        let tidying = (extent == Extent::Due).then(|| self.tidying.try_lock());
+        let extent = if matches!(tidying, Some(None)) { Extent::Runs } else { extent };
         let mut rows = Rows::new(MergedCursor::new(table, None, NEWEST, Cover::Runs));
+        let store = &table.shared.store;
         let read_blob = |reference: &[u8]| read_whole(store, &Self::decode_blob(reference, id)?);
         let settled = match table.runs.is_empty() {
             true => (*old).clone(),
@@ -101,13 +104,60 @@ impl Engine {
             Extent::Runs => settled,
             Extent::Due | Extent::All => settled.tidy(extent == Extent::All, &self.cancel_merge)?,
         };
+        self.replace_columns(table, tidy, relocate_from)
+    }
+
+    /// Merges segments of a table as they are due, beside loads and settling. Returns whether some were. The caller holds `tidying`.
+    pub(super) fn tidy_columns(&self, id: TableId) -> Result<bool> {
+        let Some(from) = self.tidying_due(id) else { return Ok(false) };
+        let tidy = from.tidy(false, &self.cancel_merge)?;
+        let _merging = self.merging.lock();
+        let version = self.versions.load_full();
+        // It may be another table by now, or be held as it is.
+        let Some(table) = version.tables.get(&id).filter(|table| !table.awaits_main) else {
+            return Ok(false);
+        };
+        let Some(now) = &table.columns else { return Ok(false) };
+        let tidy = if Arc::ptr_eq(now, &from) { tidy } else { tidy.rebased(&from, now)? };
+        // Runs stay as they are.
+        let table = TableVersion { runs: Vec::new(), ..(**table).clone() };
+        self.replace_columns(&table, tidy, None)?;
+        Ok(true)
+    }
+
+    /// The segments of a table, if some of them are to be merged.
+    fn tidying_due(&self, id: TableId) -> Option<Arc<ColumnSet>> {
+        let version = self.versions.load();
+        let table = version.tables.get(&id).filter(|table| !table.awaits_main)?;
+        table.columns.clone().filter(|columns| columns.is_tidying_due())
+    }
+
+    /// Merges segments of a table as long as there are so many runs of them that look-ups would suffer: who brings more keeps up with merging.
+    pub(super) fn limit_column_runs(&self, id: TableId) -> Result<()> {
+        let is_crowded = |columns: Arc<ColumnSet>| columns.runs().len() >= COLUMN_RUNS_LIMIT;
+        while self.tidying_due(id).is_some_and(is_crowded) {
+            let _tidying = self.tidying.lock();
+            self.tidy_columns(id)?;
+        }
+        Ok(())
+    }
+
+    /// Publishes a set in the place of the columns and the runs of a table, unless it is the same.
+    fn replace_columns(
+        &self,
+        table: &TableVersion,
+        new: ColumnSet,
+        relocate_from: Option<PageNo>,
+    ) -> Result<()> {
+        let old = table.columns.as_ref().expect("a column table");
+        let store = &table.shared.store;
         let mut born = Vec::new();
-        let stored = store_deleted(store, &tidy, relocate_from, &mut born);
+        let stored = store_deleted(store, &new, relocate_from, &mut born);
         let result = match stored {
-            Ok(None) if table.runs.is_empty() && is_same(&tidy, &old) => return Ok(()),
+            Ok(None) if table.runs.is_empty() && is_same(&new, old) => return Ok(()),
             Ok(stored) => {
-                let new = Arc::new(stored.unwrap_or(tidy));
-                self.install_settled(id, &table.runs, &old, &new, born.clone())
+                let new = Arc::new(stored.unwrap_or(new));
+                self.install_settled(table.shared.id, &table.runs, old, &new, born.clone())
             }
             Err(error) => Err(error),
         };

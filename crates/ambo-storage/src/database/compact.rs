@@ -30,6 +30,7 @@ impl Engine {
             if self.store.stats().file_pages <= limit {
                 break;
             }
+            let _tidying = self.tidying.lock();
             let _merging = self.merging.lock();
             let ids: Vec<_> = self.versions.load().tables.keys().copied().collect();
             for id in ids {

@@ -48,8 +48,10 @@ pub struct Engine {
     pub(super) governor: Governor,
     /// Held while a checkpoint is written.
     pub(super) checkpoint: Mutex<CheckpointState>,
-    /// Held while runs are merged.
+    /// Held while runs are merged, and while bases are replaced by what others made of them.
     pub(super) merging: Mutex<()>,
+    /// Held while segments are merged, before `merging`: loads and settling go on meanwhile.
+    pub(super) tidying: Mutex<()>,
     /// Held while a load is published: it may have the latches before the checkpoint, or after.
     pub(super) loading: Mutex<()>,
     /// Tables that were dropped since the last checkpoint, for their pages.
@@ -119,6 +121,7 @@ impl Engine {
             row_locks: RowLocks::default(),
             checkpoint: Mutex::new(parts.checkpoint),
             merging: Mutex::new(()),
+            tidying: Mutex::new(()),
             loading: Mutex::new(()),
             dropped: Mutex::new(parts.dropped),
             fresh_blobs: Mutex::new(parts.fresh_blobs),

@@ -76,6 +76,9 @@ impl Shared {
     /// One try.
     fn try_publish(&self, parts: &mut LoadedParts, alone: bool) -> Result<Tried> {
         let engine = &self.engine;
+        if !alone {
+            engine.limit_column_runs(self.table)?;
+        }
         engine.flush()?;
         let _merging = engine.merging.lock();
         let table = engine.versions.load().table(self.table)?.clone();

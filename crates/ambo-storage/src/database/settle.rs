@@ -74,6 +74,7 @@ impl Engine {
     /// Spills all deltas, then merges every table into one packed tree.
     pub fn settle(&self) -> Result<()> {
         self.flush()?;
+        let _tidying = self.tidying.lock();
         let _merging = self.merging.lock();
         let ids: Vec<_> = self.versions.load().tables.keys().copied().collect();
         for id in ids {
@@ -133,35 +134,47 @@ impl Engine {
     pub(super) fn limit_runs(&self) -> Result<()> {
         loop {
             let crowded = |table: &&Arc<TableVersion>| table.runs.len() >= RUNS_LIMIT;
-            if !self.versions.load().tables.values().any(|table| crowded(&table)) {
-                return Ok(());
+            let id = self.versions.load().tables.values().find(crowded).map(|table| table.shared.id);
+            let Some(id) = id else { return Ok(()) };
+            match self.limit_runs_of(id) {
+                // The database is being closed, and its last spill is one more run.
+                Err(Error::Cancelled) => return Ok(()),
+                merged => merged?,
             }
-            let _merging = self.merging.lock();
-            let version = self.versions.load_full();
-            if let Some(table) = version.tables.values().find(crowded) {
-                let choice = Choice { runs: table.runs.len(), main: false };
-                let merged = match &table.columns {
-                    Some(_) if !table.awaits_main => self.settle_columns(table, Extent::Due, None),
-                    _ => self.merge_trees(&version, table, choice, Rewrite::default()),
-                };
-                match merged {
-                    // The database is being closed, and its last spill is one more run.
-                    Err(Error::Cancelled) => return Ok(()),
-                    merged => merged?,
-                }
-            }
+        }
+    }
+
+    fn limit_runs_of(&self, id: TableId) -> Result<()> {
+        self.limit_column_runs(id)?;
+        let _merging = self.merging.lock();
+        let version = self.versions.load_full();
+        let Some(table) = version.tables.get(&id).filter(|table| table.runs.len() >= RUNS_LIMIT) else {
+            return Ok(());
+        };
+        let choice = Choice { runs: table.runs.len(), main: false };
+        match &table.columns {
+            Some(_) if !table.awaits_main => self.settle_columns(table, Extent::Due, None),
+            _ => self.merge_trees(&version, table, choice, Rewrite::default()),
         }
     }
 
     /// Merges what is due. Returns whether anything was.
     pub(super) fn merge_due(&self) -> Result<bool> {
+        let any = self.merge_runs_due()?;
+        let ids: Vec<_> = self.versions.load().tables.keys().copied().collect();
+        let _tidying = self.tidying.lock();
+        ids.into_iter().try_fold(any, |any, id| Ok(self.tidy_columns(id)? || any))
+    }
+
+    /// Merges and settles runs that are due. Returns whether any were.
+    fn merge_runs_due(&self) -> Result<bool> {
         let _merging = self.merging.lock();
         let version = self.versions.load_full();
         let mut any = false;
         for table in version.tables.values() {
             if table.columns.is_some() && !table.awaits_main {
                 if is_settling_due(table) {
-                    self.settle_columns(table, Extent::Due, None)?;
+                    self.settle_columns(table, Extent::Runs, None)?;
                     any = true;
                 }
                 continue;

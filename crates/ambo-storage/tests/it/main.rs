@@ -15,6 +15,7 @@ mod isolation;
 mod large_indexes;
 mod layers;
 mod loads;
+mod loads_beside_merges;
 mod memory;
 mod model;
 mod relocate;

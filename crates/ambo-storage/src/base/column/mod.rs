@@ -33,6 +33,7 @@ mod morsel;
 mod postings;
 mod reach;
 mod read;
+mod rebase;
 mod row_cache;
 mod row_keys;
 mod row_reader;

@@ -204,6 +204,56 @@ fn many_settlements_are_as_the_model() {
     assert!(set.parts().all(|part| part.deleted_rows() * 2 < part.rows()), "worn segments stay");
 }
 
+/// Keeps away: rows that come back, are lost or doubled where segments were merged while rows went on to settle, and others were merged, too.
+#[test]
+fn merged_segments_follow_what_became_of_their_set() {
+    let (_, store) = world();
+    let schema = raw_schema();
+    let mut seed = 11;
+    for round in 0..60u64 {
+        let mut model = Model::new();
+        let fresh = |seed: &mut u64| -> Model {
+            let keys = 200 + random(seed) % 3000;
+            let from = random(seed) % 3000;
+            (0..random(seed) % 1500)
+                .map(|_| {
+                    let value =
+                        (!random(seed).is_multiple_of(3)).then(|| random(seed).to_be_bytes().to_vec());
+                    (number_key(from + random(seed) % keys), value)
+                })
+                .collect()
+        };
+        let mut set = empty(&store, &schema);
+        for _ in 0..2 + random(&mut seed) % 6 {
+            let rows = fresh(&mut seed);
+            set = settle(&set, &rows);
+            model.extend(rows);
+        }
+        let tidy = set.tidy(round % 2 == 0, &GO_ON).unwrap();
+        let mut now = set.clone();
+        for _ in 0..random(&mut seed) % 4 {
+            let rows = fresh(&mut seed);
+            now = settle(&now, &rows);
+            model.extend(rows);
+            if random(&mut seed).is_multiple_of(4) {
+                now = now.tidy(round % 3 == 0, &GO_ON).unwrap();
+            }
+        }
+        let rebased = tidy.rebased(&set, &now).unwrap();
+        assert_sound(&rebased);
+        let live = model.values().flatten().count() as u64;
+        assert_eq!((rebased.live_rows(), now.live_rows()), (live, live), "round {round}");
+        for number in 0..6500 {
+            let key = number_key(number);
+            assert_eq!(
+                rebased.get(&key).unwrap(),
+                model.get(&key).cloned().flatten(),
+                "round {round}, {number}"
+            );
+        }
+    }
+}
+
 /// Keeps away: segments in order that are rewritten although nothing lies between them; files that nobody has.
 #[test]
 fn appended_runs_are_adopted_and_old_files_go() {
