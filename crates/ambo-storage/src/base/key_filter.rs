@@ -74,6 +74,21 @@ impl<B: AsRef<[u8]>> KeyFilter<B> {
     }
 }
 
+impl<B: AsRef<[u8]>> KeyFilter<B> {
+    /// The numbers of those keys that it does not deny.
+    pub fn not_denied(&self, keys: impl ExactSizeIterator<Item = (usize, KeyHash)>) -> Vec<usize> {
+        let mut maybe = vec![0; keys.len()];
+        let mut count = 0;
+        // Without branches, so that many keys wait for memory together.
+        for (number, hash) in keys {
+            maybe[count] = number;
+            count += usize::from(self.may_have_hashed(hash));
+        }
+        maybe.truncate(count);
+        maybe
+    }
+}
+
 /// What filters know of a key.
 #[derive(Clone, Copy)]
 pub struct KeyHash(u64);

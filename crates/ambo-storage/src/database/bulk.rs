@@ -214,6 +214,7 @@ impl Engine {
             }
         }
         let born = runs.install(&mut next, at);
+        next.beyond = at;
         let in_file = Arc::ptr_eq(&next.table(id)?.shared.store, &self.store);
         keep_dictionary(&mut next.catalog, id, options);
         if in_file {

@@ -259,6 +259,8 @@ impl Engine {
 
     /// Writes a checkpoint of `next` and installs it. The caller holds the lock of versions.
     ///
+    /// It shows the newest catalog and all loads, and of rows in deltas only those up to `moment`. So that no commit is lost that came before one of these, the log is synced first where it has to be.
+    ///
     /// # Errors
     /// Before the flip nothing has changed, and `published` pages are still the caller's. After a failed flip the database is
     /// poisoned.
@@ -270,6 +272,9 @@ impl Engine {
         pages: Turnover,
     ) -> Result<()> {
         let Turnover { mut born, blobs, mut retired, private, new_segments, old_segments } = pages;
+        if next.beyond > moment.timestamp {
+            self.pipeline.sync_all()?;
+        }
         retired.extend(self.dropped_tables()?);
         if !new_segments.is_empty() {
             self.segments.sync_directory()?;

@@ -193,6 +193,7 @@ impl Engine {
             next.reform(id)?;
         }
         next.attach_indexes()?;
+        next.beyond = at;
         sequencer.group.begin(at);
         for change in &effect.changes {
             sequencer.group.op(CATALOG_TABLE, &change.key, change.record());

@@ -96,6 +96,7 @@ mod tests {
         let version = || {
             Arc::new(DatabaseVersion {
                 since: Timestamp(0),
+                beyond: Timestamp(0),
                 index_epoch: 0,
                 settled: Timestamp(0),
                 catalog: Arc::new(Catalog::default()),

@@ -194,6 +194,7 @@ impl Shared {
         // Transactions that began before it cannot be told whether it touched what they write.
         table.history_floor = at;
         table.columns = Some(new);
+        next.beyond = at;
         turnover.born.extend(runs.install(&mut next, at));
         // Deltas are not in the bases: the checkpoint's moment stays.
         let moment: Moment = checkpoint.moment();

@@ -257,6 +257,7 @@ impl Opening {
             catalog: Arc::new(catalog),
             tables: Default::default(),
             since: superblock.timestamp,
+            beyond: Timestamp(0),
             index_epoch: 0,
         };
         let mut numbered = std::collections::HashMap::new();

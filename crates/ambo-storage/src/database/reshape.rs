@@ -198,6 +198,7 @@ impl Engine {
         catalog.check_storage(id, reshaped.storage)?;
         catalog.set_storage(id, reshaped.storage)?;
         next.index_epoch += 1;
+        next.beyond = validation.sequence().last;
         let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(gone)?);
         let same_main = table.main.as_ref().map(Arc::as_ptr) == old.main.as_ref().map(Arc::as_ptr);
         let same_columns = table.columns.as_ref().map(Arc::as_ptr) == old.columns.as_ref().map(Arc::as_ptr);

@@ -311,6 +311,45 @@ pub(super) fn not_cancelled() -> AtomicBool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        catalog::{Storage, TableDefinition},
+        database::{Options, Sync},
+        io::sim::SimDisk,
+    };
+
+    /// Keeps away: a change of the catalog that a merge's checkpoint makes durable, and commits before it that a loss of power takes.
+    #[test]
+    fn what_a_merge_publishes_does_not_overtake_commits() {
+        let options = || Options {
+            background_threads: false,
+            background_merge: false,
+            sync: Sync::Off,
+            page_size: 4096,
+            ..Options::default()
+        };
+        for storage in [Storage::BTree, Storage::Column] {
+            for seed in 0..20 {
+                let disk = SimDisk::new(seed);
+                let engine = Arc::new(Engine::open(disk.env(), options()).unwrap().0);
+                let definition = TableDefinition::key_value("t").storage(storage);
+                let table = engine.create_table(definition).unwrap();
+                for run in 0..=RUNS_WANTED as u8 {
+                    engine.put(table, &[run], b"flushed").unwrap();
+                    engine.flush().unwrap();
+                }
+                engine.put(table, b"before", b"the other table").unwrap();
+                engine.create_table(TableDefinition::key_value("other")).unwrap();
+                assert!(engine.merge_due().unwrap());
+                let crashed = disk.crash();
+                drop(engine);
+                let engine = Arc::new(Engine::open(crashed.env(), options()).unwrap().0);
+                let is_there = engine.current().catalog.find("other").is_ok();
+                assert!(is_there, "the merge's checkpoint has it");
+                assert!(engine.get(table, b"before").unwrap().is_some(), "{storage:?} {seed}");
+                assert!(engine.check().unwrap().is_sound());
+            }
+        }
+    }
 
     /// Keeps away: rewriting a large tree for every small run, and ever more runs.
     #[test]

@@ -289,6 +289,8 @@ pub struct DatabaseVersion {
     pub catalog: Arc<Catalog>,
     /// Snapshots that use it are not older than this: an index does not know what was before it was built.
     pub since: Timestamp,
+    /// The newest commit that any checkpoint of it shows, whatever its moment: a change of the catalog, or a load.
+    pub beyond: Timestamp,
     /// Greater with every change of what has to be written to indexes, and of the storage of a table.
     pub index_epoch: u64,
     /// The tables by id.

@@ -8,10 +8,7 @@ use super::{
     search::{Found, Probe, Window},
     set::{ColumnSet, RowPlace},
 };
-use crate::{
-    Result,
-    base::key_filter::{KeyFilter, KeyHash},
-};
+use crate::{Result, base::key_filter::KeyHash};
 
 /// Of many keys, so many are best looked for together.
 pub(super) const FOUND_TOGETHER: usize = 4096;
@@ -74,21 +71,6 @@ struct Sought<'k> {
     hashes: Vec<KeyHash>,
 }
 
-impl Sought<'_> {
-    /// Those of the keys that `left` names that a filter does not deny.
-    fn not_denied(&self, left: &[usize], filter: &KeyFilter<impl AsRef<[u8]>>) -> Vec<usize> {
-        let mut maybe = vec![0; left.len()];
-        let mut count = 0;
-        // Without branches, so that many keys wait for memory together.
-        for key in left {
-            maybe[count] = *key;
-            count += usize::from(filter.may_have_hashed(self.hashes[*key]));
-        }
-        maybe.truncate(count);
-        maybe
-    }
-}
-
 impl ColumnRun {
     /// Looks for those of the keys, which ascend, that `left` names.
     fn find_all(
@@ -127,7 +109,7 @@ impl Part {
         found: &mut impl FnMut(usize, u32),
     ) -> Result<()> {
         let maybe = match window.filter.of(&self.segment) {
-            Some(filter) => sought.not_denied(left, filter),
+            Some(filter) => filter.not_denied(left.iter().map(|key| (*key, sought.hashes[*key]))),
             None => left.to_vec(),
         };
         let directory = self.segment.directory();

@@ -92,8 +92,10 @@ mod tests {
 
     use crate::{
         base::column::{
-            ColumnSchema, ColumnSet, Finder, Part, RunBuilder, SegmentStore, key_stream::shared_with,
-            segment::Kept, unique::delete,
+            ColumnSchema, ColumnSet, Finder, Part, RunBuilder, SegmentStore,
+            key_stream::{KnownKeys, PartKeys, shared_with},
+            segment::Kept,
+            unique::delete,
         },
         budget::MemoryBudget,
         catalog::TableDefinition,
@@ -172,11 +174,18 @@ mod tests {
                 delete(&mut parts[0], &Bitmap::from_sorted(vec![row as u64]).unwrap());
             }
             let mut found = BTreeMap::new();
-            shared_with(&schema(), &parts[0], &[&parts[1]], &AtomicBool::new(false), |row, of, key| {
-                found.insert(key.to_vec(), (row, of));
-                Ok(())
-            })
-            .unwrap();
+            let keys = PartKeys::of(&schema(), &parts[1]).unwrap().unwrap();
+            for known in [None, Some(&keys)] {
+                let mut these = BTreeMap::new();
+                let others: (&[&Part], &KnownKeys<'_>) = (&[&parts[1]], &|_| Ok(known));
+                shared_with(&schema(), &parts[0], others, &AtomicBool::new(false), |row, of, key| {
+                    these.insert(key.to_vec(), (row, of));
+                    Ok(())
+                })
+                .unwrap();
+                assert!(known.is_none() || found == these);
+                found = these;
+            }
             let places =
                 |keys: &BTreeSet<Vec<u8>>| keys.iter().cloned().zip(0u32..).collect::<BTreeMap<_, _>>();
             let (old, new) = (places(&old), places(&new));

@@ -5,7 +5,7 @@
 //! mix cost each key once; or, if all of one's keys would be read for few of another, those of the other are looked up, most of
 //! which its filter ([`super::key_filter`]) denies.
 
-use std::{cmp::Ordering, sync::atomic::AtomicBool};
+use std::{cmp::Ordering, ops::Range, sync::atomic::AtomicBool};
 
 use super::{
     buffer::ColumnBuffer,
@@ -14,8 +14,14 @@ use super::{
     run::Part,
     schema::ColumnSchema,
     search::{Probe, Window},
+    strings::Strings,
 };
-use crate::{Error, Result, base::key_filter::KeyFilter, page::Access, sync};
+use crate::{
+    Error, Result,
+    base::key_filter::{KeyFilter, KeyHash},
+    page::Access,
+    sync,
+};
 
 /// The keys that are left in a part, in their order.
 pub(super) struct KeyStream<'a> {
@@ -103,6 +109,60 @@ impl<'a> KeyStream<'a> {
             self.keys = Keys::of(self.schema, &self.buffers).map_err(|error| segment.damaged(0, error))?;
         }
         Ok(())
+    }
+}
+
+/// Keys that are left in a part, with their rows: read once, to be looked for in many others.
+#[derive(Default)]
+pub(super) struct PartKeys {
+    keys: Strings,
+    hashes: Vec<KeyHash>,
+    rows: Vec<u32>,
+}
+
+/// Of more bytes the keys of a part are read again for each other part.
+const KEPT_BYTES_MAX: usize = 16 << 20;
+
+impl PartKeys {
+    /// All of a part; `None` if they are too many.
+    pub(super) fn of(schema: &ColumnSchema, part: &Part) -> Result<Option<Self>> {
+        let mut keys = Self::default();
+        let mut stream = KeyStream::new(schema, part, &[])?;
+        while !stream.is_done() {
+            keys.push(&stream);
+            if keys.keys.memory() > KEPT_BYTES_MAX {
+                return Ok(None);
+            }
+            stream.next()?;
+        }
+        Ok(Some(keys))
+    }
+
+    fn push(&mut self, stream: &KeyStream<'_>) {
+        stream.keys.with(stream.row, |key| {
+            self.keys.push(key);
+            self.hashes.push(KeyHash::of(key));
+        });
+        self.rows.push(stream.row());
+    }
+
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.hashes.clear();
+        self.rows.clear();
+    }
+
+    /// The number of the first key that is not `before`. REQUIRES: they ascend, and so do those that are.
+    fn bound(&self, before: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.rows.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match before(self.keys.get(middle)) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
     }
 }
 
@@ -202,20 +262,26 @@ pub(super) fn shared(
     Ok(())
 }
 
+/// The keys of a part, by its number, if they are at hand.
+pub(super) type KnownKeys<'k> = dyn Fn(usize) -> Result<Option<&'k PartKeys>> + 'k;
+
 /// Calls `found` for each key that is left in `old` and in one of the other parts, which share none: with the row of `old`, the other
-/// part and its row, and the key. Maybe more than once.
-pub(super) fn shared_with(
+/// part and its row, and the key. Maybe more than once. `known`: the keys of another part, if they are at hand.
+pub(super) fn shared_with<'k>(
     schema: &ColumnSchema,
     old: &Part,
-    parts: &[&Part],
+    (parts, known): (&[&Part], &KnownKeys<'k>),
     cancel: &AtomicBool,
     mut found: impl FnMut(u32, (usize, u32), &[u8]) -> Result<()>,
 ) -> Result<()> {
     if mix(old, parts)
         && let Some(filter) = old.segment.key_filter(schema)?
-        && sought_in(schema, old, &filter, parts, cancel, &mut found)?
     {
-        return Ok(());
+        let mut search =
+            Search { schema, old, filter, cancel, seen: 0, sought: 0, window: Window::new(schema) };
+        if search.all(parts, known, &mut found)? {
+            return Ok(());
+        }
     }
     let first = old.segment.directory().first_key();
     let streams = parts.iter().map(|part| KeyStream::new(schema, part, first)).collect::<Result<Vec<_>>>()?;
@@ -253,39 +319,88 @@ fn mix(old: &Part, parts: &[&Part]) -> bool {
 }
 
 /// One in so many keys may be there to be sought.
-const SOUGHT_SHARE: u64 = 8;
+const SOUGHT_SHARE: usize = 8;
 /// So many are, before that is looked at.
-const SOUGHT_MIN: u64 = 1 << 10;
+const SOUGHT_MIN: usize = 1 << 10;
 
-/// Looks for the keys of the other parts in `old`, those that its filter does not deny. False if these are too many: then
-/// all keys side by side are faster.
-fn sought_in(
-    schema: &ColumnSchema,
-    old: &Part,
-    filter: &KeyFilter<impl AsRef<[u8]>>,
-    parts: &[&Part],
-    cancel: &AtomicBool,
-    found: &mut impl FnMut(u32, (usize, u32), &[u8]) -> Result<()>,
-) -> Result<bool> {
-    let (first, last) = (old.segment.directory().first_key(), old.segment.directory().last_key());
-    let (mut step, mut sought) = (0, 0);
-    for (number, part) in parts.iter().enumerate() {
-        let mut window = Window::new(schema);
-        let mut stream = KeyStream::new(schema, part, first)?;
-        while !stream.is_done() && stream.keys.with(stream.row, |key| key <= last) {
-            check_cancelled(&mut step, cancel)?;
-            if stream.keys.with(stream.row, |key| filter.may_have(key)) {
-                sought += 1;
-                if sought > SOUGHT_MIN + step / SOUGHT_SHARE {
+/// So many keys are asked of a filter at once.
+const ASKED_TOGETHER: usize = 4096;
+
+/// A search for keys of other parts in `old`: for those that its filter does not deny.
+struct Search<'a, B> {
+    schema: &'a ColumnSchema,
+    old: &'a Part,
+    filter: KeyFilter<B>,
+    cancel: &'a AtomicBool,
+    /// Keys so far, and those that were looked for.
+    seen: usize,
+    sought: usize,
+    window: Window,
+}
+
+impl<B: AsRef<[u8]>> Search<'_, B> {
+    /// Looks for all keys of parts. False if there are too many to be looked for: then all keys side by side are faster.
+    fn all(
+        &mut self,
+        parts: &[&Part],
+        known: &KnownKeys<'_>,
+        found: &mut impl FnMut(u32, (usize, u32), &[u8]) -> Result<()>,
+    ) -> Result<bool> {
+        let directory = self.old.segment.directory();
+        let (first, last) = (directory.first_key(), directory.last_key());
+        for (number, part) in parts.iter().enumerate() {
+            if let Some(keys) = known(number)? {
+                let mut left = keys.bound(|key| key < first)..keys.bound(|key| key <= last);
+                while !left.is_empty() {
+                    let some = left.start..left.end.min(left.start + ASKED_TOGETHER);
+                    left.start = some.end;
+                    if !self.some(keys, some, number, found)? {
+                        return Ok(false);
+                    }
+                }
+                continue;
+            }
+            let mut stream = KeyStream::new(self.schema, part, first)?;
+            let mut keys = PartKeys::default();
+            let is_within =
+                |stream: &KeyStream<'_>| !stream.is_done() && stream.keys.with(stream.row, |key| key <= last);
+            while is_within(&stream) {
+                keys.clear();
+                while keys.rows.len() < ASKED_TOGETHER && is_within(&stream) {
+                    keys.push(&stream);
+                    stream.next()?;
+                }
+                if !self.some(&keys, 0..keys.rows.len(), number, found)? {
                     return Ok(false);
                 }
-                let key = stream.key();
-                if let Some(row) = old.find(schema, &Probe::new(schema, &key), &mut window)? {
-                    found(row, (number, stream.row()), &key)?;
-                }
             }
-            stream.next()?;
         }
+        Ok(true)
     }
-    Ok(true)
+
+    /// Looks for some keys of a part.
+    fn some(
+        &mut self,
+        keys: &PartKeys,
+        some: Range<usize>,
+        number: usize,
+        found: &mut impl FnMut(u32, (usize, u32), &[u8]) -> Result<()>,
+    ) -> Result<bool> {
+        if self.cancel.load(sync::Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+        self.seen += some.len();
+        let maybe = self.filter.not_denied(some.map(|key| (key, keys.hashes[key])));
+        self.sought += maybe.len();
+        if self.sought > SOUGHT_MIN + self.seen / SOUGHT_SHARE {
+            return Ok(false);
+        }
+        for index in maybe {
+            let key = keys.keys.get(index);
+            if let Some(row) = self.old.find(self.schema, &Probe::new(self.schema, key), &mut self.window)? {
+                found(row, (number, keys.rows[index]), key)?;
+            }
+        }
+        Ok(true)
+    }
 }

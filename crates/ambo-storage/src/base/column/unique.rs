@@ -6,7 +6,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
@@ -15,13 +15,16 @@ use ambo_codec::bitmap::{Bitmap, Positions};
 
 use super::{
     chunk::LoadedPart,
-    key_stream::{shared, shared_with},
+    key_stream::{PartKeys, shared, shared_with},
     keys::{Duplicates, shown, twice},
     run::{ColumnRun, Deleted, Part},
     schema::ColumnSchema,
     set::ColumnSet,
 };
 use crate::{Error, Result};
+
+/// Of loads with no more parts the keys are kept in memory while they are compared.
+const PARTS_KEPT: usize = 4;
 
 /// The segments of a load, each key at most once in all of them, ready to join a set.
 pub struct LoadedParts {
@@ -30,6 +33,8 @@ pub struct LoadedParts {
     /// Whether its rows are keys of rows that go.
     removes: bool,
     parts: Vec<Part>,
+    /// The keys of each part, once they were needed; `None` if they are too many to be kept.
+    keys: Vec<OnceLock<Option<PartKeys>>>,
     /// What was found about parts of the set: it holds as long as they do not change.
     known: HashMap<u64, Known>,
 }
@@ -75,8 +80,9 @@ impl LoadedParts {
             start = end;
         }
         let parts: Vec<_> = loaded.into_iter().map(|loaded| loaded.part).collect();
-        let parts = parts.into_iter().filter(|part| part.live_rows() > 0).collect();
-        Ok((Self { schema, duplicates, removes: false, parts, known: HashMap::new() }, left_out))
+        let parts: Vec<_> = parts.into_iter().filter(|part| part.live_rows() > 0).collect();
+        let keys = parts.iter().map(|_| OnceLock::new()).collect();
+        Ok((Self { schema, duplicates, removes: false, parts, keys, known: HashMap::new() }, left_out))
     }
 
     /// The same as keys: rows of a set that have them go, and nothing comes.
@@ -145,7 +151,8 @@ impl LoadedParts {
             return Ok(known);
         }
         let parts: Vec<_> = numbers.iter().map(|part| &self.parts[*part]).collect();
-        shared_with(&self.schema, old, &parts, cancel, |old_row, (part, row), key| {
+        let keys = |part: usize| self.keys_of(numbers[part]);
+        shared_with(&self.schema, old, (&parts, &keys), cancel, |old_row, (part, row), key| {
             if self.duplicates == Duplicates::Refuse {
                 return Err(self.exists(key));
             }
@@ -154,6 +161,18 @@ impl LoadedParts {
             Ok(())
         })?;
         Ok(known)
+    }
+
+    /// The keys of a part, if the load is small enough to keep them.
+    fn keys_of(&self, part: usize) -> Result<Option<&PartKeys>> {
+        if self.parts.len() > PARTS_KEPT {
+            return Ok(None);
+        }
+        if let Some(known) = self.keys[part].get() {
+            return Ok(known.as_ref());
+        }
+        let keys = PartKeys::of(&self.schema, &self.parts[part])?;
+        Ok(self.keys[part].get_or_init(|| keys).as_ref())
     }
 
     /// The set with these rows, or without those of these keys. REQUIRES: it was compared.

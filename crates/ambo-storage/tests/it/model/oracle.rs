@@ -172,12 +172,16 @@ impl Oracle {
                 }
             }
         }
-        let nearest = survives(states.last().expect("at least the base"), &states[states.len() - 1]);
+        let pairs = (least..states.len()).flat_map(|k| (self.flushed.min(k)..=k).map(move |j| (k, j)));
+        let differences = pairs
+            .map(|(k, j)| (difference(&survives(&states[k], &states[j]), found), k, j))
+            .collect::<Vec<_>>();
+        let (what, k, j) =
+            differences.into_iter().min_by_key(|(what, ..)| what.len()).expect("at least the base");
         Err(format!(
-            "after {end:?}: no k in {least}..={} (flushed {}) gives what was found; against the newest: {}",
+            "after {end:?}: no k in {least}..={} (flushed {}) gives what was found; against the nearest, {k} and {j}: {what}",
             self.history.len(),
             self.flushed,
-            difference(&nearest, found)
         ))
     }
 }
