@@ -18,8 +18,8 @@
 //!
 //! # Lock order
 //!
-//! `loading` → `checkpoint` → `versions` (DDL, freeze) → latches (ascending) → `writer` → `sequencer`. A load that is published alone
-//! takes all latches before the checkpoint; no commit waits for the two before it while it has a latch. The registry of snapshots and
+//! `loading` → `tidying` → `merging` → `checkpoint` → `versions` (DDL, freeze) → latches (ascending) → `writer` → `sequencer`. A load that is published alone
+//! takes all latches before the checkpoint, and never waits for `tidying`; no commit waits for those before the latches while it has one. The registry of snapshots and
 //! the row-lock table are leaves: nothing is taken under them.
 
 pub mod latch;
