@@ -434,8 +434,17 @@ impl Pool {
         }
         // SAFETY: the frame is claimed by this thread and as long as a page, which was checked.
         unsafe { ptr::copy_nonoverlapping(page.as_ptr(), self.frames.bytes(index, 1), self.page_size) };
-        self.frames.frame(index).publish(number, 0, 0);
-        drop(Loading { pool: self, slot, number, entry: Entry::Frame(index) });
+        self.show(Loading { pool: self, slot, number, entry: Entry::Frame(index) }, index, 0);
+    }
+
+    /// Ends the claim of a frame that has the bytes of a page, and the loading of the page.
+    ///
+    /// The frame is pinned until the entry leads to it: were it taken for another page before, nobody would change that entry again, and readers of the page would wait for ever.
+    fn show(&self, loading: Loading<'_>, index: u32, chances: u32) {
+        let frame = self.frames.frame(index);
+        frame.publish(loading.number, 1, chances);
+        drop(loading);
+        frame.unpin();
     }
 
     /// Forgets a page of one unit. A reader that has it pinned keeps its bytes.

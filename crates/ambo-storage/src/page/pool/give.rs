@@ -113,8 +113,7 @@ impl Pool {
             ptr::copy_nonoverlapping(self.frames.bytes(from, 1), self.frames.bytes(to, 1), self.page_size)
         };
         // It was used lately.
-        self.frames.frame(to).publish(number, 0, 1);
-        drop(moved);
+        self.show(moved, to, 1);
         true
     }
 
