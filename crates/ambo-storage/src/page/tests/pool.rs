@@ -1,6 +1,9 @@
 //! Tests of the pool: under threads, with few frames, with none.
 
-use std::thread;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
 
 use super::*;
 use crate::budget::{Kind, tests::Counted};
@@ -339,4 +342,36 @@ fn the_budget_learns_what_is_missed() {
         assert_eq!(store.stats().misses, misses, "{access:?}: a hundred and fifty do: {memory:?}");
         drop(blocks);
     }
+}
+
+// Keeps away: a page that was just written and cannot be read, because its frame went to another before its entry led there.
+#[test]
+fn what_was_just_written_is_read_while_frames_go() {
+    let memory = MemoryBudget::new(24 * PAGE);
+    let store = store_in(&memory);
+    let ptrs = write(&store, 64, false);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for thread in 0..3u64 {
+            let (store, ptrs, is_over) = (&store, &ptrs, &is_over);
+            scope.spawn(move || {
+                let mut random = thread;
+                while !is_over.load(Ordering::Relaxed) {
+                    let seed = split_mix(&mut random) % ptrs.len() as u64;
+                    assert_page(store, ptrs[seed as usize], seed, Access::Scan);
+                    if thread == 0 {
+                        store.give(4 * PAGE);
+                    }
+                }
+            });
+        }
+        for round in 0..20_000u64 {
+            let mut writer = store.writer();
+            let ptrs: Vec<_> = (0..4).map(|at| writer.write(&page(1, round << 8 | at)).unwrap()).collect();
+            writer.finish().unwrap();
+            (0..).zip(&ptrs).for_each(|(at, ptr)| assert_page(&store, *ptr, round << 8 | at, Access::Point));
+            store.free(ptrs);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
