@@ -72,9 +72,7 @@ impl<B: AsRef<[u8]>> KeyFilter<B> {
         let missing = words.iter().zip(bits).map(|(word, bit)| bit & !u32::from_ne_bytes(*word));
         missing.fold(0, |missing, bit| missing | bit) == 0
     }
-}
 
-impl<B: AsRef<[u8]>> KeyFilter<B> {
     /// The numbers of those keys that it does not deny.
     pub fn not_denied(&self, keys: impl ExactSizeIterator<Item = (usize, KeyHash)>) -> Vec<usize> {
         let mut maybe = vec![0; keys.len()];

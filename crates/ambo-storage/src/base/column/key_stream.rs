@@ -267,10 +267,10 @@ pub(super) type KnownKeys<'k> = dyn Fn(usize) -> Result<Option<&'k PartKeys>> + 
 
 /// Calls `found` for each key that is left in `old` and in one of the other parts, which share none: with the row of `old`, the other
 /// part and its row, and the key. Maybe more than once. `known`: the keys of another part, if they are at hand.
-pub(super) fn shared_with<'k>(
+pub(super) fn shared_with(
     schema: &ColumnSchema,
     old: &Part,
-    (parts, known): (&[&Part], &KnownKeys<'k>),
+    (parts, known): (&[&Part], &KnownKeys<'_>),
     cancel: &AtomicBool,
     mut found: impl FnMut(u32, (usize, u32), &[u8]) -> Result<()>,
 ) -> Result<()> {

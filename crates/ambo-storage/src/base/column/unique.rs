@@ -5,10 +5,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{
-        Arc, Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
 use ambo_codec::bitmap::{Bitmap, Positions};
@@ -21,7 +18,7 @@ use super::{
     schema::ColumnSchema,
     set::ColumnSet,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, parts::fold_parts};
 
 /// Of loads with no more parts the keys are kept in memory while they are compared.
 const PARTS_KEPT: usize = 4;
@@ -120,27 +117,13 @@ impl LoadedParts {
         let is_known =
             |part: &Part| self.known.get(&part.segment.id()).is_some_and(|known| known.of.is_same(part));
         let due: Vec<&Part> = set.parts().filter(|part| !is_known(part)).collect();
-        let next = AtomicUsize::new(0);
-        let found = Mutex::new(Ok(Vec::new()));
-        let this = &*self;
-        let work = || {
-            while let Some(part) = due.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let known = this.compare_part(part, cancel);
-                let mut found = found.lock().expect("nobody panics with it");
-                match (known, &mut *found) {
-                    (Ok(known), Ok(all)) => all.push((part.segment.id(), known)),
-                    (Err(error), Ok(_)) => *found = Err(error),
-                    (_, Err(_)) => return,
-                }
-            }
+        let compare = |found: &mut Vec<(u64, Known)>, index: usize| {
+            let part: &Part = due[index];
+            found.push((part.segment.id(), self.compare_part(part, cancel)?));
+            Ok(())
         };
-        std::thread::scope(|scope| {
-            for _ in 1..threads.min(due.len()) {
-                scope.spawn(work);
-            }
-            work();
-        });
-        self.known.extend(found.into_inner().expect("nobody panics with it")?);
+        let found = fold_parts(due.len(), threads, Vec::new, compare)?;
+        self.known.extend(found.into_iter().flatten());
         Ok(())
     }
 
