@@ -175,10 +175,13 @@ impl RowFormat {
     /// The row from its stored key and value.
     pub fn decode(&self, key: &[u8], value: &[u8]) -> Result<Vec<Datum>> {
         let mut row = vec![Datum::Null; self.definition.columns.len()];
-        let key = self.keys.decode(key).map_err(|error| self.unreadable(error))?;
-        for (&index, value) in self.definition.key.iter().zip(key) {
-            row[index] = value;
-        }
+        let mut of_key = self.definition.key.iter();
+        let put = |value: DatumRef<'_>| {
+            if let Some(&index) = of_key.next() {
+                row[index] = value.to_value();
+            }
+        };
+        self.keys.visit(key, &mut Vec::new(), put).map_err(|error| self.unreadable(error))?;
         if self.definition.is_raw() {
             row[1] = Datum::from(value);
             return Ok(row);
@@ -186,8 +189,10 @@ impl RowFormat {
         let columns = self.slots.iter().filter_map(|column| *column);
         match &self.live {
             None => {
-                let values = self.rows.decode_values(value).map_err(|error| self.unreadable(error))?;
-                columns.zip(values).for_each(|(index, value)| row[index] = value);
+                let fields = self.rows.fields(value).map_err(|error| self.unreadable(error))?;
+                for (value, index) in fields.zip(columns) {
+                    row[index] = value.map_err(|error| self.unreadable(error))?.to_value();
+                }
             }
             Some(live) => {
                 let mut values = Vec::with_capacity(live.len());

@@ -130,7 +130,7 @@ pub enum Found<'a> {
     /// In a run or the main tree.
     Tree(TreeRecord<'a>),
     /// In a segment: put together from its columns.
-    Row(Box<[u8]>),
+    Row(Vec<u8>),
 }
 
 impl Found<'_> {
@@ -186,9 +186,7 @@ impl TableVersion {
     #[inline]
     fn find_in_columns(&self, key: &[u8], picked: Option<&Picked>) -> Result<Option<Found<'_>>> {
         match &self.columns {
-            Some(columns) => {
-                Ok(columns.get_picked(key, picked.map(Picked::slots))?.map(|row| Found::Row(row.into())))
-            }
+            Some(columns) => Ok(columns.get_picked(key, picked.map(Picked::slots))?.map(Found::Row)),
             None => Ok(None),
         }
     }

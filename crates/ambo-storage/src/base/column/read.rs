@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use ambo_codec::ValueRef;
+use ambo_codec::{ValueRef, column::Block};
 use smallvec::SmallVec;
 
 use super::{buffer::ColumnBuffer, schema::ColumnSchema, segment::Segment};
@@ -75,7 +75,6 @@ impl Segment {
         let mut rows = GroupRows::new(self, schema, columns, buffers.len(), group);
         rows.ask();
         rows.read(Access::Point)?;
-        rows.ask_row(row)?;
         rows.append(&[row as u32], buffers)
     }
 
@@ -145,9 +144,8 @@ impl<'r> GroupRows<'r> {
         Ok(())
     }
 
-    /// Asks for the memory of a row in blocks that were read.
+    /// Asks for the memory of a row in blocks that were read, for who reads other groups before this one.
     pub(super) fn ask_row(&self, row: usize) -> Result<()> {
-        // Blocks are large, and quicker found twice than moved.
         for (column, bytes) in self.columns.clone().zip(&self.blocks) {
             if let Some(bytes) = bytes {
                 self.segment.parse(column, self.group, bytes)?.prefetch(row);
@@ -156,19 +154,35 @@ impl<'r> GroupRows<'r> {
         Ok(())
     }
 
+    /// The blocks that were read. All are asked for the memory of a row that is read alone before the first is read.
+    fn parsed(&self, rows: &[u32]) -> Result<SmallVec<[Option<Block<'_>>; COLUMNS]>> {
+        let mut blocks = SmallVec::new();
+        for (column, bytes) in self.columns.clone().zip(&self.blocks) {
+            blocks.push(match bytes {
+                Some(bytes) => Some(self.segment.parse(column, self.group, bytes)?),
+                None => None,
+            });
+            // Where it is now: blocks are large, and moving them costs as much as finding them.
+            if let (Some(Some(block)), &[row]) = (blocks.last(), rows) {
+                Block::prefetch(block, row as usize);
+            }
+        }
+        Ok(blocks)
+    }
+
     /// Appends rows, which ascend, of blocks that were read. What is not picked is NULL.
     pub(super) fn append(&self, rows: &[u32], buffers: &mut [ColumnBuffer]) -> Result<()> {
         let Self { segment, schema, group, .. } = *self;
-        for ((column, buffer), bytes) in self.columns.clone().zip(buffers).zip(&self.blocks) {
-            let Some(bytes) = bytes else {
+        let blocks = self.parsed(rows)?;
+        for ((column, buffer), block) in self.columns.clone().zip(buffers).zip(&blocks) {
+            let Some(block) = block else {
                 let value = if self.picks.has(column) { schema.missing(column) } else { ValueRef::Null };
                 append_times(buffer, value, rows.len())?;
                 continue;
             };
-            let block = segment.parse(column, group, bytes)?;
             let appended = match *rows {
-                [row] => buffer.append_block(&block, row as usize..row as usize + 1),
-                _ => buffer.append_places(&block, rows),
+                [row] => buffer.append_block(block, row as usize..row as usize + 1),
+                _ => buffer.append_places(block, rows),
             };
             appended.map_err(|error| segment.damaged(segment.entry(column, group).offset, error))?;
         }

@@ -9,6 +9,7 @@
 //! have the same columns at the same places.
 
 use ambo_codec::{KeySpec, RowSpec, Type, ValueRef};
+use smallvec::SmallVec;
 
 use super::{buffer::ColumnBuffer, seen::Unwritten};
 use crate::{Error, Result, catalog::TableDefinition};
@@ -280,8 +281,10 @@ impl ColumnSchema {
             }
             return Ok(());
         }
-        let values: Vec<_> =
-            row_buffers.iter().map(|column| column.get(index)).collect::<ambo_codec::Result<_>>()?;
+        let mut values: SmallVec<[_; 16]> = SmallVec::new();
+        for column in row_buffers {
+            values.push(column.get(index)?);
+        }
         self.rows.encode(&values, out)
     }
 }

@@ -17,6 +17,9 @@ use super::{
 };
 use crate::{Result, page::Access};
 
+/// Most keys have no more columns: these need no allocation.
+const KEY_COLUMNS: usize = 2;
+
 /// Where a key is among the rows of a part, left or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
@@ -58,7 +61,7 @@ pub(super) struct Window {
 struct Entered {
     segment: u64,
     group: usize,
-    bytes: Vec<Arc<[u8]>>,
+    bytes: SmallVec<[Arc<[u8]>; KEY_COLUMNS]>,
 }
 
 impl Window {
@@ -272,8 +275,7 @@ impl Part {
         let rows = segment.directory().group(group);
         let parse = |(column, bytes): (usize, _)| segment.parse(column, group, bytes);
         let bytes = entered.bytes.iter().map(|bytes| &**bytes);
-        // Most keys are of one column.
-        let blocks = bytes.enumerate().map(parse).collect::<Result<SmallVec<[_; 1]>>>()?;
+        let blocks = bytes.enumerate().map(parse).collect::<Result<SmallVec<[_; KEY_COLUMNS]>>>()?;
         // Decoding is for nothing where keys are found as quickly without.
         let decodes = decodes && !blocks.iter().all(Block::ascends_evenly);
         for (nth, probe) in probes.iter().enumerate() {
