@@ -77,13 +77,13 @@ impl<'a, C: Code + Point> Deltas<'a, C> {
         if let Some(step) = self.steps.constant(vector) {
             return start.add(C::truncate(within as u64).mul(step.sub(C::SIGN)));
         }
-        simd::run(Get { deltas: *self, index })
+        Lanes::lend(|lanes| simd::run(Get { deltas: *self, index, lanes }))
     }
 
     /// Writes `map(code)` for the codes of `range` to `out`, of the same length.
     pub(crate) fn decode<T, F: Map<C, T>>(&self, range: Range<usize>, out: &mut [T], map: F) {
         assert!(range.start <= range.end && range.end <= self.len() && range.len() == out.len());
-        simd::run(Decode { deltas: *self, range, out, map });
+        Lanes::lend(|lanes| simd::run(Decode { deltas: *self, range, out, map, lanes }));
     }
 }
 
@@ -91,7 +91,7 @@ impl<C: Code + Point> Deltas<'_, C> {
     /// Those of `rows`, which ascend, whose code is from `low` to `high`; an empty range where they would be if there are none.
     pub(crate) fn equal_range(&self, rows: Range<usize>, low: C, high: C) -> Range<usize> {
         assert!(rows.start <= rows.end && rows.end <= self.len());
-        simd::run(Equal { deltas: *self, rows, low, high })
+        Lanes::lend(|lanes| simd::run(Equal { deltas: *self, rows, low, high, lanes }))
     }
 
     /// Whether the steps of each vector are equal.
@@ -106,23 +106,29 @@ impl<C: Code + Point> Deltas<'_, C> {
     }
 }
 
-/// So many rows are passed by at once.
-const SKIPPED: usize = 64;
+/// So many rows are passed by, or added up, at once.
+const TOGETHER: usize = 64;
 
-struct Equal<'a, C> {
+#[inline(always)]
+fn sum<C: Code>(steps: &[C]) -> C {
+    steps.iter().fold(C::default(), |sum, &step| sum.add(step))
+}
+
+struct Equal<'a, 'l, C> {
     deltas: Deltas<'a, C>,
     rows: Range<usize>,
     low: C,
     high: C,
+    lanes: &'l mut Lanes,
 }
 
-impl<C: Code + Point> Kernel for Equal<'_, C> {
+impl<C: Code + Point> Kernel for Equal<'_, '_, C> {
     type Output = Range<usize>;
 
     #[inline(always)]
     fn run(self, level: Level) -> Range<usize> {
         let from = self.first_vector();
-        let Self { deltas, rows, low, high } = self;
+        let Self { deltas, rows, low, high, lanes } = self;
         let mut first = None;
         for vector in from..rows.end.div_ceil(VECTOR) {
             let begin = vector * VECTOR;
@@ -135,30 +141,32 @@ impl<C: Code + Point> Kernel for Equal<'_, C> {
                 }
                 continue;
             }
-            let mut lanes = Lanes::new();
-            let mut steps = [C::default(); VECTOR];
             let (base, width, packed) = deltas.steps.frame(vector);
-            bits::unpack_vector(packed, width, part.end, &mut lanes, level);
-            lanes.write(width, base.sub(C::SIGN), &mut steps[..part.end], |step| step);
-            steps[0] = deltas.start(vector);
-            let sum = |code: C, steps: &[C]| steps.iter().fold(code, |sum, &step| sum.add(step));
-            let mut code = sum(C::default(), &steps[..part.start]);
-            let mut left = part;
-            // Of rows that are all before the first the steps are added up side by side.
-            while first.is_none() && left.len() >= SKIPPED {
-                let behind = sum(code, &steps[left.start..left.start + SKIPPED]);
-                if behind >= low {
-                    break;
+            bits::unpack_vector(packed, width, part.end, lanes, level);
+            let (mut code, mut buffer) = (C::default(), [C::default(); TOGETHER]);
+            for from in (0..part.end).step_by(TOGETHER) {
+                let steps = &mut buffer[..TOGETHER.min(part.end - from)];
+                lanes.write(width, base.sub(C::SIGN), from, steps, |step| step);
+                if from == 0 {
+                    steps[0] = deltas.start(vector);
                 }
-                (code, left.start) = (behind, left.start + SKIPPED);
-            }
-            for row in left {
-                code = code.add(steps[row]);
-                if first.is_none() && code >= low {
-                    first = Some(begin + row);
+                // Of rows that are all before the first the steps are added up side by side.
+                let behind = code.add(sum(steps));
+                if from + steps.len() <= part.start || first.is_none() && behind < low {
+                    code = behind;
+                    continue;
                 }
-                if code > high {
-                    return first.unwrap_or(begin + row)..begin + row;
+                for (row, &mut step) in (from..).zip(steps) {
+                    code = code.add(step);
+                    if row < part.start {
+                        continue;
+                    }
+                    if first.is_none() && code >= low {
+                        first = Some(begin + row);
+                    }
+                    if code > high {
+                        return first.unwrap_or(begin + row)..begin + row;
+                    }
                 }
             }
         }
@@ -166,7 +174,7 @@ impl<C: Code + Point> Kernel for Equal<'_, C> {
     }
 }
 
-impl<C: Code + Point> Equal<'_, C> {
+impl<C: Code + Point> Equal<'_, '_, C> {
     /// The vector in which the first code from `low` on is, or would be behind all others: the last one that begins with less.
     fn first_vector(&self) -> usize {
         let first = self.rows.start / VECTOR;
@@ -199,6 +207,7 @@ struct Decode<'a, 'o, C, T, F> {
     range: Range<usize>,
     out: &'o mut [T],
     map: F,
+    lanes: &'o mut Lanes,
 }
 
 impl<C: Code + Point, T, F: Map<C, T>> Kernel for Decode<'_, '_, C, T, F> {
@@ -206,15 +215,14 @@ impl<C: Code + Point, T, F: Map<C, T>> Kernel for Decode<'_, '_, C, T, F> {
 
     #[inline(always)]
     fn run(self, level: Level) {
-        let Self { deltas, range, mut out, map } = self;
-        let mut lanes = Lanes::new();
+        let Self { deltas, range, mut out, map, lanes } = self;
         let mut codes = [C::default(); VECTOR];
         for part in bits::vectors(range) {
             let (now, later) = out.split_at_mut(part.len());
             out = later;
             let (base, width, packed) = deltas.steps.frame(part.vector);
-            bits::unpack_vector(packed, width, part.end, &mut lanes, level);
-            lanes.write(width, base.sub(C::SIGN), &mut codes[..part.end], |step| step);
+            bits::unpack_vector(packed, width, part.end, lanes, level);
+            lanes.write(width, base.sub(C::SIGN), 0, &mut codes[..part.end], |step| step);
             codes[0] = deltas.start(part.vector);
             running_sum(&mut codes[..part.end]);
             let pairs = now.iter_mut().zip(&codes[part.start..part.end]);
@@ -235,23 +243,23 @@ fn running_sum<C: Code>(values: &mut [C]) {
 }
 
 /// One code: the steps up to it are added in any order.
-struct Get<'a, C> {
+struct Get<'a, 'l, C> {
     deltas: Deltas<'a, C>,
     index: usize,
+    lanes: &'l mut Lanes,
 }
 
-impl<C: Code + Point> Kernel for Get<'_, C> {
+impl<C: Code + Point> Kernel for Get<'_, '_, C> {
     type Output = C;
 
     #[inline(always)]
     fn run(self, level: Level) -> C {
-        let Self { deltas, index } = self;
+        let Self { deltas, index, lanes } = self;
         let (vector, within) = (index / VECTOR, index % VECTOR);
-        let mut lanes = Lanes::new();
         let mut steps = [C::default(); VECTOR];
         let (base, width, packed) = deltas.steps.frame(vector);
-        bits::unpack_vector(packed, width, within + 1, &mut lanes, level);
-        lanes.write(width, base.sub(C::SIGN), &mut steps[..=within], |step| step);
+        bits::unpack_vector(packed, width, within + 1, lanes, level);
+        lanes.write(width, base.sub(C::SIGN), 0, &mut steps[..=within], |step| step);
         steps[0] = deltas.start(vector);
         steps[..=within].iter().fold(C::default(), |sum, &step| sum.add(step))
     }

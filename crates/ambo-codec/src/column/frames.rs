@@ -205,7 +205,7 @@ impl<C: Code + Point, T, F: Map<C, T>> Kernel for Decode<'_, '_, C, T, F> {
             let (base, width, packed) = frames.frame(part.vector);
             bits::unpack_vector(packed, width, part.end, &mut lanes, level);
             if part.start == 0 {
-                lanes.write(width, base, now, |code| map.map(code));
+                lanes.write(width, base, 0, now, |code| map.map(code));
             } else {
                 for (index, out) in now.iter_mut().enumerate() {
                     *out = map.map(base.add(C::truncate(lanes.get(width, part.start + index))));

@@ -13,6 +13,9 @@ use crate::{Result, base::key_filter::KeyHash};
 /// Of many keys, so many are best looked for together.
 pub(super) const FOUND_TOGETHER: usize = 4096;
 
+/// With so many keys for each vector of a group's keys its vectors are decoded, with fewer each key is sought in what is stored.
+const DECODED_FROM: usize = 3;
+
 /// Finds keys, one after the other or many together: quick if they are in order.
 pub struct Finder<'s> {
     set: &'s ColumnSet,
@@ -50,7 +53,11 @@ impl<'s> Finder<'s> {
     pub fn find_all(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<RowPlace>>> {
         debug_assert!(keys.is_sorted());
         let schema = self.set.schema();
-        let sought = Sought { keys, hashes: keys.iter().map(|key| KeyHash::of(key)).collect() };
+        let sought = Sought {
+            keys,
+            hashes: keys.iter().map(|key| KeyHash::of(key)).collect(),
+            probes: keys.iter().map(|key| Probe::new(schema, key)).collect(),
+        };
         let mut found = vec![None; keys.len()];
         let mut left: Vec<usize> = (0..keys.len()).collect();
         for run in self.order.iter().copied() {
@@ -69,6 +76,7 @@ struct Sought<'k> {
     /// They ascend.
     keys: &'k [&'k [u8]],
     hashes: Vec<KeyHash>,
+    probes: Vec<Probe<'k>>,
 }
 
 impl ColumnRun {
@@ -128,8 +136,9 @@ impl Part {
                 group + 1 == directory.groups() || sought.keys[*key] < directory.fence(group + 1)
             };
             let (here, behind) = maybe.split_at(maybe.partition_point(is_here));
-            let probes: Vec<_> = here.iter().map(|key| Probe::new(schema, sought.keys[*key])).collect();
-            let decodes = probes.len() >= directory.group(group).len().div_ceil(VECTOR);
+            let probes: Vec<_> = here.iter().map(|key| &sought.probes[*key]).collect();
+            let vectors = directory.group(group).len().div_ceil(VECTOR);
+            let decodes = probes.len() >= DECODED_FROM * vectors;
             let mut fruitless = 0;
             self.search_group(schema, &probes, decodes, window, |nth, place| match place {
                 Found::At(row) if !self.is_deleted(row) => found(here[nth], row),

@@ -33,13 +33,17 @@ pub(super) enum Found {
 pub(super) struct Probe<'k> {
     pub(super) key: &'k [u8],
     /// Its values, which compare quicker than keys are made; none if it is the beginning of a key.
-    values: Vec<Value>,
+    values: SmallVec<[Value; KEY_COLUMNS]>,
 }
 
 impl<'k> Probe<'k> {
     /// The key as its bytes, and by its values if it is a whole one.
     pub(super) fn new(schema: &ColumnSchema, key: &'k [u8]) -> Self {
-        Self { key, values: schema.keys().decode(key).unwrap_or_default() }
+        let mut values = SmallVec::new();
+        if schema.keys().visit(key, &mut Vec::new(), |value| values.push(value.to_value())).is_err() {
+            values.clear();
+        }
+        Self { key, values }
     }
 }
 
@@ -253,9 +257,7 @@ impl Part {
         }
         let mut place = None;
         let decodes = stays.is_some();
-        self.search_group(schema, std::slice::from_ref(probe), decodes, window, |_, found| {
-            place = Some(found)
-        })?;
+        self.search_group(schema, &[probe], decodes, window, |_, found| place = Some(found))?;
         Ok(place.expect("one key is at one place"))
     }
 
@@ -263,7 +265,7 @@ impl Part {
     pub(super) fn search_group(
         &self,
         schema: &ColumnSchema,
-        probes: &[Probe<'_>],
+        probes: &[&Probe<'_>],
         decodes: bool,
         window: &mut Window,
         mut found: impl FnMut(usize, Found),
