@@ -108,7 +108,7 @@ impl Engine {
             }
             Err(error) => report.problems.push(format!("the list of free pages: {error}")),
         }
-        super::index_check::check_indexes(&self.snapshot(), &mut report)?;
+        super::index_check::check_indexes(&self.snapshot(), self.index_threads(), &mut report)?;
         report.problems.truncate(PROBLEMS_MAX);
         Ok(report)
     }

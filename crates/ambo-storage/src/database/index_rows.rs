@@ -14,6 +14,7 @@ use super::{
     blobs::whole,
     cuts::{KeyBounds, cuts, part_rows, rows_about},
     engine::Engine,
+    entry_sums::EntrySum,
     indexes::TableIndex,
     scan::{ScanPlan, TableScan},
     snapshot::Snapshot,
@@ -64,15 +65,8 @@ pub(super) fn gather(
         (0..rows.parts()).map(move |part| (number, part))
     };
     let parts: Vec<_> = rows.iter().enumerate().flat_map(parts_of).collect();
-    let init = || Gathering {
-        indexes: indexes
-            .iter()
-            .map(|index| &index.format)
-            .zip(sorters.iter().map(EntrySorter::gatherer))
-            .collect(),
-        entry: Entry::default(),
-        fate: Fate::Come,
-    };
+    let sinks = || sorters.iter().map(|sorter| Sink::Sorted(sorter.gatherer()));
+    let init = || Gathering::new(indexes, sinks());
     let step = |gathering: &mut Gathering<'_>, index: usize| {
         if cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
@@ -84,20 +78,68 @@ pub(super) fn gather(
     fold_parts(parts.len(), threads, init, step)?.into_iter().try_for_each(Gathering::finish)
 }
 
+/// What the entries of all rows come to, of each index.
+///
+/// # Errors
+/// Rows that cannot be read, or have no entry.
+pub(super) fn sums(
+    snapshot: &Snapshot,
+    table: TableId,
+    indexes: &[Arc<TableIndex>],
+    threads: usize,
+) -> Result<Vec<EntrySum>> {
+    let rows = all_rows(snapshot, table, indexes)?;
+    let init = || Gathering::new(indexes, indexes.iter().map(|_| Sink::Summed(EntrySum::default())));
+    let step = |gathering: &mut Gathering<'_>, part| rows.gather(part, gathering);
+    let mut sums = vec![EntrySum::default(); indexes.len()];
+    for gathering in fold_parts(rows.parts(), threads, init, step)? {
+        for (sum, (_, sink)) in sums.iter_mut().zip(gathering.indexes) {
+            if let Sink::Summed(part) = sink {
+                *sum = sum.and(part);
+            }
+        }
+    }
+    Ok(sums)
+}
+
+/// Where the entries of an index go.
+enum Sink<'g> {
+    Sorted(EntryGatherer<'g>),
+    Summed(EntrySum),
+}
+
+impl Sink<'_> {
+    fn push(&mut self, entry: &Entry, fate: Fate) -> Result<()> {
+        match (self, fate) {
+            (Self::Sorted(gatherer), Fate::Come) => gatherer.push(&entry.key, &entry.value),
+            (Self::Sorted(gatherer), Fate::Go) => gatherer.push_tombstone(&entry.key),
+            (Self::Summed(sum), _) => {
+                sum.add(&entry.key, &entry.value);
+                Ok(())
+            }
+        }
+    }
+}
+
 /// What one thread gathers.
 pub(super) struct Gathering<'g> {
-    indexes: Vec<(&'g EntryFormat, EntryGatherer<'g>)>,
+    indexes: Vec<(&'g EntryFormat, Sink<'g>)>,
     /// The last entry.
     entry: Entry,
     fate: Fate,
 }
 
-impl Gathering<'_> {
+impl<'g> Gathering<'g> {
+    fn new(indexes: &'g [Arc<TableIndex>], sinks: impl Iterator<Item = Sink<'g>>) -> Self {
+        let indexes = indexes.iter().map(|index| &index.format).zip(sinks).collect();
+        Self { indexes, entry: Entry::default(), fate: Fate::Come }
+    }
+
     fn row(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
         let Self { indexes, entry, fate } = self;
-        indexes.iter_mut().try_for_each(|(format, gatherer)| {
+        indexes.iter_mut().try_for_each(|(format, sink)| {
             format.write_entry(key, row, entry)?;
-            push(gatherer, entry, *fate)
+            sink.push(entry, *fate)
         })
     }
 
@@ -106,26 +148,22 @@ impl Gathering<'_> {
         let keys = morsel.keys(schema)?;
         let buffer = |place| morsel.buffer(schema, place);
         let buffers = (0..columns.all.len()).map(buffer).collect::<Result<Vec<_>>>()?;
-        for ((format, gatherer), places) in indexes.iter_mut().zip(&columns.of) {
+        for ((format, sink), places) in indexes.iter_mut().zip(&columns.of) {
             for row in 0..keys.len() {
                 let values = places.iter().map(|place| buffers[*place].get(row));
                 let values = values.map(|value| value.map_err(|error| format.unreadable(error)));
                 format.write_entry_of(values, keys.get(row), entry)?;
-                push(gatherer, entry, *fate)?;
+                sink.push(entry, *fate)?;
             }
         }
         Ok(())
     }
 
     fn finish(self) -> Result<()> {
-        self.indexes.into_iter().try_for_each(|(_, gatherer)| gatherer.finish())
-    }
-}
-
-fn push(gatherer: &mut EntryGatherer<'_>, entry: &Entry, fate: Fate) -> Result<()> {
-    match fate {
-        Fate::Come => gatherer.push(&entry.key, &entry.value),
-        Fate::Go => gatherer.push_tombstone(&entry.key),
+        self.indexes.into_iter().try_for_each(|(_, sink)| match sink {
+            Sink::Sorted(gatherer) => gatherer.finish(),
+            Sink::Summed(_) => Ok(()),
+        })
     }
 }
 
@@ -212,7 +250,7 @@ impl IndexedRows for SetRows<'_> {
 }
 
 /// All rows of a table that is stored as rows, at a moment.
-struct RangeRows {
+pub(super) struct RangeRows {
     layers: Layers,
     cuts: Vec<Vec<u8>>,
     store: Arc<PageStore>,
@@ -224,19 +262,41 @@ fn bounds(cuts: &[Vec<u8>], part: usize) -> (&[u8], Option<&[u8]>) {
     (part.checked_sub(1).map_or(&[], |before| &cuts[before]), cuts.get(part).map(Vec::as_slice))
 }
 
-impl IndexedRows for RangeRows {
-    fn parts(&self) -> usize {
+impl RangeRows {
+    /// Those that a snapshot sees.
+    pub(super) fn new(snapshot: &Snapshot, table: TableId) -> Result<Self> {
+        let version = snapshot.version().table(table)?;
+        let layers = Layers::new(version, snapshot.own(table), snapshot.timestamp());
+        let all = KeyBounds::default();
+        let rows = rows_about(&layers, &all)?;
+        let cuts = cuts(&layers, &all, rows, part_rows(rows))?;
+        Ok(Self { layers, cuts, store: version.shared.store.clone(), table })
+    }
+
+    /// How many parts.
+    pub(super) fn parts(&self) -> usize {
         self.cuts.len() + 1
     }
 
-    fn gather(&self, part: usize, into: &mut Gathering<'_>) -> Result<()> {
+    /// Shows the rows of a part: their keys, and all of their values.
+    pub(super) fn each(&self, part: usize, mut show: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
         let (lower, upper) = bounds(&self.cuts, part);
         let mut walk = Walk::new(&self.layers, lower, upper, true)?;
         walk.go_on(|key, record| {
-            into.row(key, &whole(&self.store, self.table, record)?)?;
+            show(key, &whole(&self.store, self.table, record)?)?;
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(())
+    }
+}
+
+impl IndexedRows for RangeRows {
+    fn parts(&self) -> usize {
+        self.parts()
+    }
+
+    fn gather(&self, part: usize, into: &mut Gathering<'_>) -> Result<()> {
+        self.each(part, |key, row| into.row(key, row))
     }
 }
 
@@ -290,11 +350,7 @@ pub(super) fn all_rows(
         let plan = ScanPlan { columns: columns.all.clone(), filters: Vec::new() };
         return Ok(Box::new(ScannedRows { scan: snapshot.scan_columns(table, &plan)?, columns }));
     }
-    let layers = Layers::new(version, snapshot.own(table), snapshot.timestamp());
-    let all = KeyBounds::default();
-    let rows = rows_about(&layers, &all)?;
-    let cuts = cuts(&layers, &all, rows, part_rows(rows))?;
-    Ok(Box::new(RangeRows { layers, cuts, store: version.shared.store.clone(), table }))
+    Ok(Box::new(RangeRows::new(snapshot, table)?))
 }
 
 impl Engine {

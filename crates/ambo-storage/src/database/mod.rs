@@ -14,7 +14,7 @@
 //! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
 //! | `row_scan`, `walk`, `cuts` | rows by conditions as columns, in parts that threads take: ranges of keys |
 //! | `distinct` | the different values of a column in the order of an index |
-//! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
+//! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check`, `entry_sums` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
 //! | `damage` | tables that cannot be read |
 //! | `lineage` | how long replaced versions are read |
 //! | `check`, `info`, `advise`, `statistics` | what is wrong, what is there, what codecs would make of it, what plans are chosen by |
@@ -39,6 +39,7 @@ mod ddl;
 mod deltas;
 mod distinct;
 mod engine;
+mod entry_sums;
 mod find;
 mod fresh;
 mod governor;

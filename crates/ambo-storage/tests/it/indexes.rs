@@ -248,6 +248,50 @@ fn unique_indexes_refuse_a_second_row() {
     }
 }
 
+/// Keeps away: a check that does not see an entry that is missing, too many, or another row's.
+#[test]
+fn a_check_names_entries_that_are_not_those_of_the_rows() {
+    for storage in STORAGES {
+        let disk = SimDisk::new(4);
+        let (engine, _) = open(&disk.env(), &small_options()).unwrap();
+        let (table, format) = towns(&engine, storage);
+        for id in 0..300 {
+            let values = datums(&(id, (id % 7 > 0).then(|| format!("town {}", id % 50)), id.into()));
+            let key = format.encode_key(&values, 0).unwrap();
+            engine.put(table, &key, &format.encode_row(&values).unwrap()).unwrap();
+            if id == 200 {
+                engine.settle().unwrap();
+            }
+        }
+        let town = index(&engine, IndexDefinition::new("town", "towns", &["town"]).hash());
+        let size = index(&engine, IndexDefinition::new("size", "towns", &["size"]).unique());
+        assert_sound(&engine);
+        let found = |what: &str| {
+            let problems = engine.check().unwrap().problems;
+            assert!(problems.iter().any(|problem| problem.contains(what)), "{what}: {problems:#?}");
+        };
+        let entries = rows(&engine.snapshot(), town).unwrap();
+        let (key, value) = &entries[100];
+        engine.delete(town, key).unwrap();
+        found("index \"main.town\" has no entry for the row of key");
+        engine.put(town, b"another", value).unwrap();
+        found("index \"main.town\" has no entry for the row of key");
+        engine.put(town, key, value).unwrap();
+        found("index \"main.town\" has 301 entries, its table 300 rows");
+        engine.delete(town, b"another").unwrap();
+        assert_sound(&engine);
+        // Two entries that have each other's row: their keys and their values are all there.
+        let entries = rows(&engine.snapshot(), size).unwrap();
+        let [(first, of_first), (second, of_second)] = &entries[17..19] else { unreachable!() };
+        engine.put(size, first, of_second).unwrap();
+        engine.put(size, second, of_first).unwrap();
+        found("index \"main.size\" names another row for the values of that of key");
+        engine.put(size, first, of_first).unwrap();
+        engine.put(size, second, of_second).unwrap();
+        assert_sound(&engine);
+    }
+}
+
 /// Keeps away: indexes that stay behind when their table goes, is emptied, or moves.
 #[test]
 fn indexes_follow_their_table() {
