@@ -36,8 +36,6 @@ use crate::{
 pub(super) enum Extent {
     /// The runs, and nothing more.
     Runs,
-    /// The runs; and segments as they are due.
-    Due,
     /// The runs, and all segments into one run of segments.
     All,
 }
@@ -90,9 +88,6 @@ impl Engine {
     ) -> Result<()> {
         let id = table.shared.id;
         let Some(old) = table.columns.clone() else { return Ok(()) };
-        // What another merges already is not merged twice.
-        let tidying = (extent == Extent::Due).then(|| self.tidying.try_lock());
-        let extent = if matches!(tidying, Some(None)) { Extent::Runs } else { extent };
         let mut rows = Rows::new(MergedCursor::new(table, None, NEWEST, Cover::Runs));
         let store = &table.shared.store;
         let read_blob = |reference: &[u8]| read_whole(store, &Self::decode_blob(reference, id)?);
@@ -102,7 +97,7 @@ impl Engine {
         };
         let tidy = match extent {
             Extent::Runs => settled,
-            Extent::Due | Extent::All => settled.tidy(extent == Extent::All, &self.cancel_merge)?,
+            Extent::All => settled.tidy(true, &self.cancel_merge)?,
         };
         self.replace_columns(table, tidy, relocate_from)
     }

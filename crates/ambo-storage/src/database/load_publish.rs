@@ -83,8 +83,7 @@ impl Shared {
         let _merging = engine.merging.lock();
         let table = engine.versions.load().table(self.table)?.clone();
         if !table.runs.is_empty() {
-            // With all others waiting, merges that happen to be due wait, too.
-            engine.settle_columns(&table, if alone { Extent::Runs } else { Extent::Due }, None)?;
+            engine.settle_columns(&table, Extent::Runs, None)?;
         }
         let table = engine.versions.load().table(self.table)?.clone();
         let Some(set) = table.columns.clone() else {

@@ -153,7 +153,7 @@ impl Engine {
         };
         let choice = Choice { runs: table.runs.len(), main: false };
         match &table.columns {
-            Some(_) if !table.awaits_main => self.settle_columns(table, Extent::Due, None),
+            Some(_) if !table.awaits_main => self.settle_columns(table, Extent::Runs, None),
             _ => self.merge_trees(&version, table, choice, Rewrite::default()),
         }
     }
