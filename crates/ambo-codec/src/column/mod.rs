@@ -52,7 +52,7 @@ mod ranges;
 mod runs;
 mod search;
 mod section;
-mod simd;
+pub mod simd;
 pub mod text;
 mod value_test;
 mod wide;

@@ -8,7 +8,7 @@
 
 /// Instruction sets, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub enum Level {
     /// What every processor of the architecture has.
     Base,
     /// AVX2.
@@ -21,9 +21,11 @@ pub(crate) enum Level {
 
 /// Work that is compiled for each level. `run`, and everything that its loops call, must be `#[inline(always)]`:
 /// what is not inlined is compiled for the base level.
-pub(crate) trait Kernel {
+pub trait Kernel {
+    /// What comes of it.
     type Output;
 
+    /// Does it, at a level that the processor has.
     fn run(self, level: Level) -> Self::Output;
 }
 
@@ -48,7 +50,7 @@ pub(crate) fn level() -> Level {
 
 /// Runs the clone for the best level of this processor.
 #[inline]
-pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
+pub fn run<K: Kernel>(kernel: K) -> K::Output {
     match level() {
         Level::Base => kernel.run(Level::Base),
         #[cfg(target_arch = "x86_64")]

@@ -5,12 +5,16 @@
 //! a hundred is let through. It is in memory only: runs of rows have theirs from when they are written; segments have one
 //! made when it is worth it (`column/key_filter.rs`).
 
+use ambo_codec::column::simd::{self, Kernel, Level};
 use rapidhash::v3::rapidhash_v3;
 
 const WORDS: usize = 8;
 const WORD_BYTES: usize = size_of::<u32>();
 const BLOCK_BYTES: usize = WORDS * WORD_BYTES;
-const BITS_A_KEY: usize = 10;
+/// Bits of a key with which about one foreign key in a hundred is let through.
+pub const FEW_BITS: usize = 10;
+/// … and about one in a thousand.
+pub const MANY_BITS: usize = 16;
 /// Filters that would be larger are not made: runs are few, and memory is bounded.
 pub const BYTES_MAX: usize = 4 << 20;
 
@@ -23,16 +27,16 @@ pub struct KeyFilter<B = Vec<u8>> {
     bytes: B,
 }
 
-/// The bytes of a filter for about so many keys.
-pub const fn bytes_for(keys: usize) -> usize {
-    let blocks = (keys * BITS_A_KEY).div_ceil(BLOCK_BYTES * 8);
+/// The bytes of a filter for about so many keys, of so many bits each.
+pub const fn bytes_for(keys: usize, bits: usize) -> usize {
+    let blocks = (keys * bits).div_ceil(BLOCK_BYTES * 8);
     if blocks == 0 { BLOCK_BYTES } else { blocks * BLOCK_BYTES }
 }
 
 impl KeyFilter {
-    /// An empty filter for about `keys` keys; `None` if it would be too large.
-    pub fn new(keys: usize) -> Option<Self> {
-        let bytes = bytes_for(keys);
+    /// An empty filter for about `keys` keys, of so many bits each; `None` if it would be too large.
+    pub fn new(keys: usize, bits: usize) -> Option<Self> {
+        let bytes = bytes_for(keys, bits);
         (bytes <= BYTES_MAX).then(|| Self { bytes: vec![0; bytes] })
     }
 
@@ -60,27 +64,40 @@ impl<B: AsRef<[u8]>> KeyFilter<B> {
     /// False if the key was certainly not added.
     #[inline]
     pub fn may_have(&self, key: &[u8]) -> bool {
-        self.may_have_hashed(KeyHash::of(key))
-    }
-
-    /// False if a key with this hash was certainly not added. It branches nowhere, so that many in turn wait for memory together.
-    #[inline]
-    pub fn may_have_hashed(&self, hash: KeyHash) -> bool {
-        let bytes = self.bytes.as_ref();
-        let (block, bits) = hash.place(bytes.len());
-        let words = bytes.as_chunks::<BLOCK_BYTES>().0[block].as_chunks::<WORD_BYTES>().0;
-        let missing = words.iter().zip(bits).map(|(word, bit)| bit & !u32::from_ne_bytes(*word));
-        missing.fold(0, |missing, bit| missing | bit) == 0
+        is_maybe_in(self.bytes.as_ref(), KeyHash::of(key))
     }
 
     /// The numbers of those keys that it does not deny.
     pub fn not_denied(&self, keys: impl ExactSizeIterator<Item = (usize, KeyHash)>) -> Vec<usize> {
-        let mut maybe = vec![0; keys.len()];
+        simd::run(NotDenied { bytes: self.bytes.as_ref(), keys })
+    }
+}
+
+/// Whether the words of a key's block have its bits. It branches nowhere, so that many in turn wait for memory together.
+#[inline(always)]
+fn is_maybe_in(bytes: &[u8], hash: KeyHash) -> bool {
+    let (block, bits) = hash.place(bytes.len());
+    let words = bytes.as_chunks::<BLOCK_BYTES>().0[block].as_chunks::<WORD_BYTES>().0;
+    let missing = words.iter().zip(bits).map(|(word, bit)| bit & !u32::from_ne_bytes(*word));
+    missing.fold(0, |missing, bit| missing | bit) == 0
+}
+
+/// [`KeyFilter::not_denied`], for processors that shift eight words by eight numbers at once.
+struct NotDenied<'f, I> {
+    bytes: &'f [u8],
+    keys: I,
+}
+
+impl<I: ExactSizeIterator<Item = (usize, KeyHash)>> Kernel for NotDenied<'_, I> {
+    type Output = Vec<usize>;
+
+    #[inline(always)]
+    fn run(self, _: Level) -> Vec<usize> {
+        let mut maybe = vec![0; self.keys.len()];
         let mut count = 0;
-        // Without branches, so that many keys wait for memory together.
-        for (number, hash) in keys {
+        for (number, hash) in self.keys {
             maybe[count] = number;
-            count += usize::from(self.may_have_hashed(hash));
+            count += usize::from(is_maybe_in(self.bytes, hash));
         }
         maybe.truncate(count);
         maybe
@@ -99,7 +116,7 @@ impl KeyHash {
     }
 
     /// The block of the key in a filter of so many bytes, and one bit for each of its words.
-    #[inline]
+    #[inline(always)]
     fn place(self, bytes: usize) -> (usize, [u32; WORDS]) {
         let Self(hash) = self;
         let block = (((hash >> 32) * (bytes / BLOCK_BYTES) as u64) >> 32) as usize;
@@ -115,16 +132,21 @@ mod tests {
     /// through.
     #[test]
     fn keys_are_never_denied_and_foreign_ones_mostly() {
-        for keys in [1, 100, 30_000] {
-            let mut filter = KeyFilter::new(keys).unwrap();
+        for (keys, bits, most) in [
+            (1, FEW_BITS, 2_500),
+            (100, FEW_BITS, 2_500),
+            (30_000, FEW_BITS, 2_500),
+            (30_000, MANY_BITS, 250),
+        ] {
+            let mut filter = KeyFilter::new(keys, bits).unwrap();
             let key = |number: usize| format!("key {number}").into_bytes();
             (0..keys).for_each(|number| filter.insert(&key(number)));
             assert!((0..keys).all(|number| filter.may_have(&key(number))));
             let let_through = (keys..keys + 100_000).filter(|number| filter.may_have(&key(*number))).count();
-            assert!(let_through < 2_500, "{let_through} of 100,000 for {keys} keys");
+            assert!(let_through < most, "{let_through} of 100,000 for {keys} keys");
             let again = KeyFilter::of(filter.into_bytes());
             assert!((0..keys).all(|number| again.may_have(&key(number))));
         }
-        assert!(KeyFilter::new(1 << 30).is_none());
+        assert!(KeyFilter::new(1 << 30, FEW_BITS).is_none());
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     base::{
         btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
         column::Segment,
-        key_filter::KeyFilter,
+        key_filter::{FEW_BITS, KeyFilter},
     },
     catalog::{Storage, roots::Roots},
     delta::Delta,
@@ -424,7 +424,7 @@ fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool, options: Buil
     // that wait for this spill.
     let mut builder = TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..options });
     // A look-up asks every run: all but one in a hundred of those that do not have the key say so at once.
-    let mut filter = if bottom { None } else { KeyFilter::new(delta.rows()) };
+    let mut filter = if bottom { None } else { KeyFilter::new(delta.rows(), FEW_BITS) };
     for_each_newest(delta, |key, record| {
         if bottom && record.is_tombstone() {
             return Ok(());

@@ -28,7 +28,7 @@ use crate::{
     base::{
         btree::{Tree, TreeMeta},
         column::ColumnSchema,
-        key_filter::KeyFilter,
+        key_filter::{FEW_BITS, KeyFilter},
     },
     catalog::{Storage, TableDefinition},
     delta::Delta,
@@ -171,7 +171,7 @@ impl Engine {
 
     fn copy_run(&self, version: &DatabaseVersion, moved: &Move, run: &Arc<Tree>) -> Result<Copied> {
         let mut copy = TreeCopy::new(version, moved.id(), run.store(), &moved.store);
-        let mut filter = KeyFilter::new(run.meta().rows as usize);
+        let mut filter = KeyFilter::new(run.meta().rows as usize, FEW_BITS);
         let mut cursor = run.cursor();
         let mut there = cursor.seek_first()?;
         while there {
@@ -314,7 +314,7 @@ fn copy_delta(version: &DatabaseVersion, moved: &Move, delta: &Arc<Delta>) -> Re
         return Ok(None);
     }
     let mut copy = TreeCopy::new(version, moved.id(), &moved.old.shared.store, &moved.store);
-    let mut filter = KeyFilter::new(delta.rows());
+    let mut filter = KeyFilter::new(delta.rows(), FEW_BITS);
     let mut cursor = delta.cursor();
     let mut there = cursor.seek_first();
     while there {

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Result,
-    base::key_filter::{BYTES_MAX, KeyFilter, bytes_for},
+    base::key_filter::{BYTES_MAX, KeyFilter, MANY_BITS, bytes_for},
     page::Access,
 };
 
@@ -26,7 +26,7 @@ const FRUITLESS_SHARE: u32 = 16;
 /// … and so many at least.
 const FRUITLESS_MIN: u32 = 512;
 
-const _: () = assert!(bytes_for(SEGMENT_ROWS_MAX) <= BYTES_MAX);
+const _: () = assert!(bytes_for(SEGMENT_ROWS_MAX, MANY_BITS) <= BYTES_MAX);
 
 impl Segment {
     /// Notes that a key was sought in vain, between its first and its last. Returns whether the filter was made now.
@@ -38,7 +38,7 @@ impl Segment {
 
     /// The filter of its keys, made if it has none now; `None` if there is no room for it.
     pub(super) fn key_filter(&self, schema: &ColumnSchema) -> Result<Option<KeyFilter<Arc<[u8]>>>> {
-        if !self.may_keep(bytes_for(self.directory().rows() as usize)) {
+        if !self.may_keep(bytes_for(self.directory().rows() as usize, MANY_BITS)) {
             return Ok(None);
         }
         let bytes = self.keep_or(Kept::Filter, Access::Point, || self.with_all_keys(schema))?;
@@ -46,7 +46,8 @@ impl Segment {
     }
 
     fn with_all_keys(&self, schema: &ColumnSchema) -> Result<Arc<[u8]>> {
-        let mut filter = KeyFilter::new(self.directory().rows() as usize).expect("segments are not so large");
+        let mut filter =
+            KeyFilter::new(self.directory().rows() as usize, MANY_BITS).expect("segments are not so large");
         let mut buffers = schema.buffers();
         buffers.truncate(schema.key_columns());
         for group in 0..self.directory().groups() {
