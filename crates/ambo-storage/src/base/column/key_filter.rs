@@ -1,7 +1,7 @@
 //! Filters of segments: which keys a segment certainly does not have.
 //!
 //! Keys in random order, as of UUIDs, lie between the keys of every run. To look for a new one in each of them costs more than to write
-//! it. A filter says of ninety-nine in a hundred that they are not there.
+//! it. A filter says of nearly all that they are not there: it has more bits a key than that of a run of rows, for a load asks it for all of its keys, and each that is let through is looked for.
 //!
 //! It follows from the keys, is made by who has looked in vain so often that reading all keys once would have cost as little, and is kept in the cache
 //! of blocks until others need the room. It is never in a file. Where keys come in order, segments are told apart by their first and last
