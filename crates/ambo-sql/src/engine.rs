@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ambo::Storage;
+use ambo::{Storage, give_way};
 use datafusion::{
     execution::{
         SessionState, SessionStateBuilder,
@@ -175,18 +175,6 @@ impl SqlEngine {
         Ok(self.runtime.get_or_init(|| made).handle())
     }
 }
-
-/// Lets other threads go before this one. Where it cannot be, the thread works on as it is.
-#[cfg(target_os = "linux")]
-fn give_way(steps: u8) {
-    if steps > 0 {
-        let _ = rustix::process::nice(steps.into());
-    }
-}
-
-/// Elsewhere the whole process would.
-#[cfg(not(target_os = "linux"))]
-fn give_way(_: u8) {}
 
 impl Drop for SqlEngine {
     fn drop(&mut self) {

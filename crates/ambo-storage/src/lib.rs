@@ -14,6 +14,7 @@ pub mod index;
 pub mod io;
 pub mod log;
 pub mod page;
+pub mod priority;
 pub mod record;
 pub mod transaction;
 

@@ -75,6 +75,7 @@ pub use ambo_storage::{
         RecordChoice, RecoveryReport, Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, Value,
         ValueReader, ValueWriter,
     },
+    priority::give_way,
     transaction::write_set::Savepoint,
 };
 

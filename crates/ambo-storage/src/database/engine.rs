@@ -77,6 +77,8 @@ pub(super) struct SignalState {
     pub(super) stop: bool,
     pub(super) spill: bool,
     pub(super) merge: bool,
+    pub(super) tidy: bool,
+    pub(super) ahead: bool,
 }
 
 impl Signals {

@@ -3,16 +3,7 @@
 //! The hashes of entries are added up, so their order does not matter, and several threads add up parts. Two sets of as many entries have the same
 //! sum if they are the same; if they are not, by one chance in 2⁶⁴. Not a defence against somebody who chooses entries.
 
-use std::sync::Arc;
-
 use rapidhash::v3::{RapidSecrets, rapidhash_v3, rapidhash_v3_seeded};
-
-use super::{
-    index_rows::{RangeRows, sums},
-    indexes::TableIndex,
-    snapshot::Snapshot,
-};
-use crate::{Result, id::TableId, parts::fold_parts};
 
 /// What entries come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,31 +26,4 @@ impl EntrySum {
     pub fn and(self, other: Self) -> Self {
         Self { entries: self.entries + other.entries, hashes: self.hashes.wrapping_add(other.hashes) }
     }
-}
-
-/// Whether each of the indexes has just the entries that the rows of its table should have there.
-///
-/// # Errors
-/// What cannot be read.
-pub(super) fn are_complete(
-    snapshot: &Snapshot,
-    table: TableId,
-    indexes: &[Arc<TableIndex>],
-    threads: usize,
-) -> Result<bool> {
-    let wanted = sums(snapshot, table, indexes, threads)?;
-    for (index, wanted) in indexes.iter().zip(wanted) {
-        let entries = RangeRows::new(snapshot, index.id)?;
-        let add = |sum: &mut EntrySum, part: usize| {
-            entries.each(part, |key, value| {
-                sum.add(key, value);
-                Ok(())
-            })
-        };
-        let found = fold_parts(entries.parts(), threads, EntrySum::default, add)?;
-        if found.into_iter().fold(EntrySum::default(), EntrySum::and) != wanted {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

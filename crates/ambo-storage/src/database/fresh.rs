@@ -29,6 +29,7 @@ use ambo_codec::bitmap::{Bitmap, Positions};
 use parking_lot::Mutex;
 
 use super::{
+    ahead::{Demand, WRITES_MIN},
     blobs::read_whole,
     cursor::{Cover, MergedCursor, Seek},
     engine::Engine,
@@ -123,7 +124,11 @@ fn is_seen(delta: &Delta, at: Timestamp) -> bool {
 
 /// The layers that are kept with a table.
 #[derive(Default)]
-pub struct FreshCache(Mutex<Memo>);
+pub struct FreshCache {
+    memo: Mutex<Memo>,
+    /// What scans to come will want of them.
+    pub(super) demand: Demand,
+}
 
 #[derive(Clone, Default)]
 struct Memo {
@@ -146,7 +151,7 @@ struct Stack {
 impl FreshCache {
     /// A frozen delta is a run from now on.
     pub(super) fn spilled(&self, delta: &Arc<Delta>, run: &Arc<Tree>) {
-        let mut memo = self.0.lock();
+        let mut memo = self.memo.lock();
         let mut kept: Vec<_> = memo.kept.iter_mut().filter(|kept| kept.is_of(Source::Delta(delta))).collect();
         // A run at the bottom has no tombstones.
         let has_tombstones = kept.iter().any(|kept| kept.layer.has_tombstones());
@@ -160,7 +165,7 @@ impl FreshCache {
 
     /// Forgets what these runs hold: it is settled.
     pub(super) fn settled(&self, runs: &[Arc<Tree>]) {
-        let mut memo = self.0.lock();
+        let mut memo = self.memo.lock();
         memo.kept.retain(|kept| !runs.iter().any(|run| kept.is_of(Source::Run(run))));
         memo.stacks.clear();
     }
@@ -281,11 +286,48 @@ impl Request<'_> {
     /// The layers of all deltas and runs, from those that are kept where they are right; none if the segments are older than those of
     /// the kept ones.
     fn kept_layers(&self) -> Result<Option<AllFresh>> {
-        let set = self.columns.number();
-        let mut memo = self.table.shared.fresh.0.lock();
-        if !memo.kept.is_empty() && memo.set > set {
+        let mut memo = self.table.shared.fresh.memo.lock();
+        if !memo.kept.is_empty() && memo.set > self.columns.number() {
             return Ok(None);
         }
+        let all = self.renew(&mut memo)?;
+        if !memo.kept.is_empty() && self.table.active.versions_inserted() > WRITES_MIN {
+            self.table.shared.fresh.demand.note(self.needed);
+        }
+        Ok(Some(all))
+    }
+
+    /// Makes what a scan to come will need: layers, and their columns. False if they are not kept.
+    pub(super) fn make_ahead(&self) -> Result<bool> {
+        let all = {
+            // Who has it makes layers, too.
+            let Some(mut memo) = self.table.shared.fresh.memo.try_lock() else { return Ok(true) };
+            if memo.kept.iter().any(|kept| kept.at > self.at) || memo.set > self.columns.number() {
+                return Ok(true);
+            }
+            let active = Source::Delta(&self.table.active);
+            let known = memo.kept.iter().find(|kept| kept.is_of(active)).map_or(0, |kept| kept.writes.end);
+            let is_above = memo.kept.is_empty() || memo.set == self.columns.number();
+            if is_above && self.table.active.versions_inserted() < known + WRITES_MIN {
+                return Ok(true);
+            }
+            let all = self.renew(&mut memo)?;
+            if memo.kept.is_empty() {
+                return Ok(false);
+            }
+            all
+        };
+        for Fresh { layer, .. } in &all.layers {
+            for group in 0..layer.groups() {
+                layer.group(group, self.columns.schema(), self.needed)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The layers of all deltas and runs. They are kept, unless those that are kept show more or there is no room.
+    fn renew(&self, memo: &mut Memo) -> Result<AllFresh> {
+        let set = self.columns.number();
         let frozen = self.table.frozen.iter().filter(|delta| !delta.is_empty());
         let deltas = std::iter::once(&self.table.active).chain(frozen).map(Source::Delta);
         let sources = deltas.chain(self.table.runs.iter().map(Source::Run));
@@ -298,9 +340,9 @@ impl Request<'_> {
         }
         if memo.kept.iter().any(|kept| kept.at > self.at) {
             // Later snapshots would have nothing of what is made for one in the past.
-            return Ok(Some(Memo::default().followed_by(set, kept).all_fresh()));
+            return Ok(Memo::default().followed_by(set, kept).all_fresh());
         }
-        *memo = std::mem::take(&mut *memo).followed_by(set, kept);
+        *memo = std::mem::take(memo).followed_by(set, kept);
         let all = memo.all_fresh();
         let bytes: usize = memo.kept.iter().map(|kept| kept.layer.bytes()).sum();
         let memory = self.columns.memory();
@@ -308,7 +350,7 @@ impl Request<'_> {
         if !has_room || !memo.kept.iter().all(|kept| kept.layer.keep(memory)) {
             *memo = Memo::default();
         }
-        Ok(Some(all))
+        Ok(all)
     }
 
     /// The layers of a delta or a run: those that are kept, if they are right, or with new ones.

@@ -1,13 +1,16 @@
 //! Comparing indexes with the rows of their tables.
 
+use std::sync::Arc;
+
 use super::{
     check::{CheckReport, PROBLEMS_MAX},
     cursor::Seek,
-    entry_sums::are_complete,
+    entry_sums::EntrySum,
+    index_rows::{RangeRows, sums},
     indexes::TableIndex,
     snapshot::Snapshot,
 };
-use crate::{Error, Result, id::TableId};
+use crate::{Error, Result, id::TableId, parts::fold_parts};
 
 /// Compares all entries of each index that is ready with those that the rows of its table should have, by their sums. If these are not the same, it looks up
 /// the entry of each row, and counts the entries: as many as rows, and one for each, is what an index has to be.
@@ -41,11 +44,38 @@ pub(super) fn check_indexes(snapshot: &Snapshot, threads: usize, report: &mut Ch
     Ok(())
 }
 
+/// Whether each of the indexes has just the entries that the rows of its table should have there.
+///
+/// # Errors
+/// What cannot be read.
+fn are_complete(
+    snapshot: &Snapshot,
+    table: TableId,
+    indexes: &[Arc<TableIndex>],
+    threads: usize,
+) -> Result<bool> {
+    let wanted = sums(snapshot, table, indexes, threads)?;
+    for (index, wanted) in indexes.iter().zip(wanted) {
+        let entries = RangeRows::new(snapshot, index.id)?;
+        let add = |sum: &mut EntrySum, part: usize| {
+            entries.each(part, |key, value| {
+                sum.add(key, value);
+                Ok(())
+            })
+        };
+        let found = fold_parts(entries.parts(), threads, EntrySum::default, add)?;
+        if found.into_iter().fold(EntrySum::default(), EntrySum::and) != wanted {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Names what is wrong.
 fn check_table(
     snapshot: &Snapshot,
     id: TableId,
-    indexes: &[std::sync::Arc<TableIndex>],
+    indexes: &[Arc<TableIndex>],
     report: &mut CheckReport,
 ) -> Result<()> {
     let mut rows = 0;

@@ -21,6 +21,7 @@
 
 mod access;
 mod advise;
+mod ahead;
 mod blobs;
 mod bulk;
 mod bulk_change;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use ambo_codec::{Type, bitmap::Positions};
 
 use super::{
+    ahead::WRITES_MIN,
     fresh::{AllFresh, Fresh, Request},
     snapshot::Snapshot,
     version::DatabaseVersion,
@@ -80,8 +81,13 @@ impl Snapshot {
         let scan = TableScan::new(self.version(), table, self.own(table), self.timestamp(), plan)?;
         let options = self.engine().options();
         let active_rows = self.version().table(table)?.active.rows();
-        if active_rows > FRESH_ROWS_MAX && options.background_threads && !options.read_only {
-            self.engine().request_spill();
+        if options.background_threads && !options.read_only {
+            if active_rows > FRESH_ROWS_MAX {
+                self.engine().request_spill();
+            }
+            if active_rows > WRITES_MIN {
+                self.engine().request_ahead();
+            }
         }
         Ok(scan)
     }

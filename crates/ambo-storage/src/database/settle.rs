@@ -160,10 +160,14 @@ impl Engine {
 
     /// Merges what is due. Returns whether anything was.
     pub(super) fn merge_due(&self) -> Result<bool> {
-        let any = self.merge_runs_due()?;
+        Ok(self.merge_runs_due()? | self.tidy_due()?)
+    }
+
+    /// Merges the segments of all tables as they are due. Returns whether any were.
+    fn tidy_due(&self) -> Result<bool> {
         let ids: Vec<_> = self.versions.load().tables.keys().copied().collect();
         let _tidying = self.tidying.lock();
-        ids.into_iter().try_fold(any, |any, id| Ok(self.tidy_columns(id)? || any))
+        ids.into_iter().try_fold(false, |any, id| Ok(self.tidy_columns(id)? || any))
     }
 
     /// Merges and settles runs that are due. Returns whether any were.
@@ -278,8 +282,22 @@ impl Engine {
 
     /// Merges in the background until nothing is due.
     pub(super) fn merge_and_report(&self) {
+        self.work_and_report(Self::merge_due);
+    }
+
+    /// Merges and settles runs in the background until none are due.
+    pub(super) fn merge_runs_and_report(&self) {
+        self.work_and_report(Self::merge_runs_due);
+    }
+
+    /// Merges segments in the background until none are due.
+    pub(super) fn tidy_and_report(&self) {
+        self.work_and_report(Self::tidy_due);
+    }
+
+    fn work_and_report(&self, work: impl Fn(&Self) -> Result<bool>) {
         loop {
-            match self.merge_due() {
+            match work(self) {
                 Ok(true) if !self.signals.state.lock().stop => {
                     if let Err(error) = self.reclaim() {
                         return self.pipeline.poison(&format!("giving space back: {error}"));

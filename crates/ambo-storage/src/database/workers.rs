@@ -3,7 +3,9 @@
 //! | thread | does |
 //! |---|---|
 //! | `ambo-spill` | spills deltas when they fill a quarter of their budget |
-//! | `ambo-merge` | merges runs when enough are there |
+//! | `ambo-merge` | merges and settles runs when enough are there |
+//! | `ambo-tidy` | merges segments of column tables when enough are there; other threads go first |
+//! | `ambo-ahead` | makes fresh rows ready for scans of column tables that are scanned again and again |
 //! | `ambo-sync` | syncs the log every so often, with [`Sync::Interval`] |
 
 use std::{
@@ -16,8 +18,11 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{engine::Engine, options::Sync};
-use crate::{Error, Result};
+use crate::{Error, Result, priority::give_way};
 
+/// How far the merging of segments stands behind other threads. It may wait: what it does later it does for more segments at once. Much further, and a scan beside
+/// writers meets so many deleted rows that it loses more than it gains (decision 0014).
+const TIDY_NICENESS: u8 = 5;
 /// How soon a failed spill is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -41,14 +46,16 @@ impl Running {
             // What was due when the database was closed is due still.
             running.engine.signals.raise(|state| state.merge = true);
             running.spawn("ambo-merge", merge_loop)?;
+            running.spawn("ambo-tidy", tidy_loop)?;
         }
+        running.spawn("ambo-ahead", ahead_loop)?;
         if let Sync::Interval(every) = options.sync {
             running.spawn("ambo-sync", move |engine| sync_loop(engine, every))?;
         }
         Ok(running)
     }
 
-    fn spawn(&self, name: &str, run: impl FnOnce(&Engine) + Send + 'static) -> Result<()> {
+    fn spawn(&self, name: &str, run: impl FnOnce(&Arc<Engine>) + Send + 'static) -> Result<()> {
         let engine = self.engine.clone();
         let what = name.to_owned();
         let thread = Builder::new().name(name.into()).spawn(move || {
@@ -95,7 +102,7 @@ impl Drop for Running {
     }
 }
 
-fn spill_loop(engine: &Engine) {
+fn spill_loop(engine: &Arc<Engine>) {
     loop {
         let mut state = engine.signals.state.lock();
         while !state.stop && !state.spill {
@@ -115,7 +122,7 @@ fn spill_loop(engine: &Engine) {
     }
 }
 
-fn merge_loop(engine: &Engine) {
+fn merge_loop(engine: &Arc<Engine>) {
     loop {
         let mut state = engine.signals.state.lock();
         while !state.stop && !state.merge {
@@ -126,11 +133,44 @@ fn merge_loop(engine: &Engine) {
         }
         state.merge = false;
         drop(state);
-        engine.merge_and_report();
+        engine.merge_runs_and_report();
+        // What was settled makes segments due, and so does what woke this thread where no runs are due.
+        engine.signals.raise(|state| state.tidy = true);
     }
 }
 
-fn sync_loop(engine: &Engine, every: Duration) {
+fn tidy_loop(engine: &Arc<Engine>) {
+    give_way(TIDY_NICENESS);
+    loop {
+        let mut state = engine.signals.state.lock();
+        while !state.stop && !state.tidy {
+            engine.signals.changed.wait(&mut state);
+        }
+        if state.stop {
+            return;
+        }
+        state.tidy = false;
+        drop(state);
+        engine.tidy_and_report();
+    }
+}
+
+fn ahead_loop(engine: &Arc<Engine>) {
+    loop {
+        let mut state = engine.signals.state.lock();
+        while !state.stop && !state.ahead {
+            engine.signals.changed.wait(&mut state);
+        }
+        if state.stop {
+            return;
+        }
+        state.ahead = false;
+        drop(state);
+        engine.work_ahead();
+    }
+}
+
+fn sync_loop(engine: &Arc<Engine>, every: Duration) {
     loop {
         let mut state = engine.signals.state.lock();
         if !state.stop {

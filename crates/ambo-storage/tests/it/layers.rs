@@ -105,7 +105,7 @@ fn snapshots_of_any_age_see_their_rows() {
         }
         let mut old: Vec<(Snapshot, Rows)> = Vec::new();
         for _ in 0..80 {
-            for _ in 0..*random.pick(&[0, 1, 3, 40, 400]) {
+            for _ in 0..*random.pick(&[0, 1, 3, 40, 400, 1500]) {
                 let key = random.below(keys + keys / 8) as i64;
                 if random.one_in(4) {
                     world.engine.delete(world.table, &world.key(key)).unwrap();
@@ -121,6 +121,7 @@ fn snapshots_of_any_age_see_their_rows() {
                 1 => world.engine.settle_due().unwrap(),
                 2..6 => world.engine.flush().unwrap(),
                 6 | 7 => old.push((world.engine.snapshot(), rows.clone())),
+                9 | 10 => _ = world.engine.make_ahead(),
                 8 if !old.is_empty() => drop(old.swap_remove(random.below(old.len() as u64) as usize)),
                 _ => {}
             }
@@ -135,6 +136,43 @@ fn snapshots_of_any_age_see_their_rows() {
         drop(old);
         assert_sound(&world.engine);
     }
+}
+
+/// Keeps away: scans that make themselves what was to be made ahead of them, or see rows as they were then; and work for scans that nobody asks for.
+#[test]
+fn layers_are_made_ahead_of_scans() {
+    const KEYS: i64 = 10_000;
+    let options = Options { background_threads: false, background_merge: false, ..Options::default() };
+    let world = World::new(options, 1);
+    let mut rows: Rows = (0..KEYS).map(|key| (key, key)).collect();
+    rows.iter().for_each(|(key, amount)| world.put(*key, *amount));
+    world.engine.settle().unwrap();
+    assert!(!world.engine.make_ahead(), "nobody scanned");
+    let write = |rows: &mut Rows, count: i64, amount: i64| {
+        for key in (0..count).map(|key| key * 3) {
+            world.put(key, amount);
+            rows.insert(key, amount);
+        }
+    };
+    let kept = || world.engine.memory().fresh;
+    for round in 1..4 {
+        write(&mut rows, 3000, round);
+        world.assert_sees(&world.engine.snapshot(), &rows);
+        let before = kept();
+        write(&mut rows, 10, -round);
+        assert!(world.engine.make_ahead());
+        assert_eq!(kept(), before, "these few are left to the scan");
+        write(&mut rows, 2500, -round);
+        assert!(world.engine.make_ahead());
+        let ahead = kept();
+        assert!(ahead > before, "{ahead} bytes, {before} before");
+        world.assert_sees(&world.engine.snapshot(), &rows);
+        assert_eq!(kept(), ahead, "there was nothing left to be made");
+        if round == 2 {
+            world.engine.settle().unwrap();
+        }
+    }
+    assert_sound(&world.engine);
 }
 
 /// Keeps away: a scan that sees half of a transaction, or a row in the delta and in its segment, or in neither, while other threads write,

@@ -1,5 +1,7 @@
 //! Finding many keys of a set, in order.
 
+use std::cell::OnceCell;
+
 use ambo_codec::column::VECTOR;
 
 use super::{
@@ -56,7 +58,7 @@ impl<'s> Finder<'s> {
         let sought = Sought {
             keys,
             hashes: keys.iter().map(|key| KeyHash::of(key)).collect(),
-            probes: keys.iter().map(|key| Probe::new(schema, key)).collect(),
+            probes: keys.iter().map(|_| OnceCell::new()).collect(),
         };
         let mut found = vec![None; keys.len()];
         let mut left: Vec<usize> = (0..keys.len()).collect();
@@ -76,7 +78,14 @@ struct Sought<'k> {
     /// They ascend.
     keys: &'k [&'k [u8]],
     hashes: Vec<KeyHash>,
-    probes: Vec<Probe<'k>>,
+    /// Taken apart once a filter lets them through: for all runs, but not for none.
+    probes: Vec<OnceCell<Probe<'k>>>,
+}
+
+impl<'k> Sought<'k> {
+    fn probe(&self, schema: &ColumnSchema, key: usize) -> &Probe<'k> {
+        self.probes[key].get_or_init(|| Probe::new(schema, self.keys[key]))
+    }
 }
 
 impl ColumnRun {
@@ -136,7 +145,7 @@ impl Part {
                 group + 1 == directory.groups() || sought.keys[*key] < directory.fence(group + 1)
             };
             let (here, behind) = maybe.split_at(maybe.partition_point(is_here));
-            let probes: Vec<_> = here.iter().map(|key| &sought.probes[*key]).collect();
+            let probes: Vec<_> = here.iter().map(|key| sought.probe(schema, *key)).collect();
             let vectors = directory.group(group).len().div_ceil(VECTOR);
             let decodes = probes.len() >= DECODED_FROM * vectors;
             let mut fruitless = 0;
