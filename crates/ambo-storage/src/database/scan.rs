@@ -226,6 +226,11 @@ impl TableScan {
         self.nullable[place]
     }
 
+    /// The same of all places.
+    pub(super) fn nullable(&self) -> &[bool] {
+        &self.nullable
+    }
+
     /// All parts, one lane behind the other.
     pub(super) fn all_units(&self) -> &[Unit] {
         &self.units

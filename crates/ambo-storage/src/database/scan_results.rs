@@ -33,7 +33,7 @@ impl TableScan {
     /// # Errors
     /// [`Error::Invalid`]: a plan that does not fit the columns, or a result that 128 bits cannot hold.
     pub fn aggregate(&self, plan: &AggregatePlan, threads: usize) -> Result<Groups> {
-        let aggregation = Aggregation::new(plan, &self.types())?;
+        let aggregation = Aggregation::new(plan, &self.types(), self.nullable())?;
         if let Some(rows) = self.rows_known().filter(|_| aggregation.asks_rows_only()) {
             return aggregation.finish_rows(rows);
         }

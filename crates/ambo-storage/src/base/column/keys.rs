@@ -186,16 +186,17 @@ fn slice<'a>(bytes: &'a [u8], ends: &[usize], row: usize) -> &'a [u8] {
 /// The bytes of each key if it is a number.
 fn word_width(schema: &ColumnSchema) -> Option<usize> {
     let keys = schema.keys();
-    let is_integer = |ty: Type| {
-        matches!(ty, Type::Bool | Type::Date32 | Type::Time64 | Type::Timestamp) || ty.is_integer()
-    };
-    let columns = keys.columns().iter();
-    let all = columns.clone().all(|column| is_integer(column.ty) && !column.nullable);
+    let all = keys.columns().iter().all(|column| is_whole(column.ty) && !column.nullable);
     keys.fixed_width().filter(|width| all && *width <= WORD_BYTES)
 }
 
-/// Puts the encoded values of one more column behind the words.
-fn shift_in(words: &mut [u128], values: &Values, descending: bool) {
+/// Whether values of a type are whole numbers of 64 bits at most.
+pub(super) fn is_whole(ty: Type) -> bool {
+    matches!(ty, Type::Bool | Type::Date32 | Type::Time64 | Type::Timestamp) || ty.is_integer()
+}
+
+/// Puts the encoded values of one more column behind the words. REQUIRES: they are whole numbers.
+pub(super) fn shift_in(words: &mut [u128], values: &Values, descending: bool) {
     fn put<T: Copy>(words: &mut [u128], values: &[T], code: impl Fn(T) -> u128, flip: bool) {
         let bits = 8 * size_of::<T>() as u32;
         let mask = u128::MAX >> (u128::BITS - bits);

@@ -20,6 +20,7 @@
 mod evaluate;
 mod expression;
 mod groups;
+mod key_list;
 mod keys;
 mod local;
 mod plan;
@@ -60,12 +61,12 @@ pub struct Aggregator<'a> {
 }
 
 impl Aggregation {
-    /// Prepares a plan for a projection with columns of these types.
+    /// Prepares a plan for a projection with columns of these types, each of which may be NULL or not.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid): a column that is not there, or arithmetic that cannot be done.
-    pub fn new(plan: &AggregatePlan, columns: &[Type]) -> Result<Self> {
-        Ok(Self { compiled: Compiled::new(plan, columns)? })
+    pub fn new(plan: &AggregatePlan, columns: &[Type], nullable: &[bool]) -> Result<Self> {
+        Ok(Self { compiled: Compiled::new(plan, columns, nullable)? })
     }
 
     /// Whether nothing is asked but how many rows there are.
@@ -76,7 +77,7 @@ impl Aggregation {
     /// The result for so many rows. REQUIRES: nothing else is asked.
     pub fn finish_rows(&self, rows: u64) -> Result<Groups> {
         let mut part = self.begin();
-        part.worker.table.add_rows(0, rows);
+        part.worker.table.add_rows(std::iter::once((0, rows)));
         self.finish(vec![part])
     }
 
@@ -85,15 +86,16 @@ impl Aggregation {
         Aggregator { worker: Worker::new(&self.compiled) }
     }
 
-    /// Puts all parts together.
+    /// Puts all parts together, by as many threads.
     ///
     /// # Errors
     /// A sum that a decimal of 38 digits cannot hold.
     pub fn finish(&self, parts: Vec<Aggregator<'_>>) -> Result<Groups> {
+        let threads = parts.len();
         let mut tables = parts.into_iter().map(|part| part.worker.table);
         let mut table = tables.next().unwrap_or_else(|| self.begin().worker.table);
         tables.try_for_each(|other| table.merge(&other, &self.compiled.accumulators))?;
-        Ok(Groups { types: self.compiled.types.clone(), rows: table.finish(&self.compiled)? })
+        Ok(Groups { types: self.compiled.types.clone(), rows: table.finish(&self.compiled, threads)? })
     }
 }
 

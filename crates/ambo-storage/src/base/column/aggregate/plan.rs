@@ -1,9 +1,10 @@
 //! An aggregation, compiled: which steps there are, what is kept of each group, and how results come from that.
 
-use ambo_codec::{KeyColumn, KeySpec, Type};
+use ambo_codec::Type;
 
 use super::{
     expression::{Aggregate, Expression},
+    key_list::KeyForm,
     program::{Domain, Program},
 };
 use crate::{Error, Result};
@@ -63,7 +64,7 @@ pub(super) struct Compiled {
     pub columns: Vec<Type>,
     pub group_by: Vec<usize>,
     /// How the values of a group become a key; none without columns to group by.
-    pub key: Option<KeySpec>,
+    pub key: Option<KeyForm>,
     pub accumulators: Vec<Accumulator>,
     pub outputs: Vec<Output>,
     /// The types of group columns and results.
@@ -71,11 +72,11 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    /// Compiles a plan for columns of these types.
+    /// Compiles a plan for columns of these types, which may be NULL or not.
     ///
     /// # Errors
     /// [`Error::Invalid`]: a column that is not there, or arithmetic that cannot be done.
-    pub(super) fn new(plan: &AggregatePlan, columns: &[Type]) -> Result<Self> {
+    pub(super) fn new(plan: &AggregatePlan, columns: &[Type], nullable: &[bool]) -> Result<Self> {
         let invalid = |error: ambo_codec::Error| Error::Invalid(error.to_string());
         let mut check = |place: &usize| match *place < columns.len() {
             true => Ok(*place),
@@ -89,8 +90,8 @@ impl Compiled {
         let key = match types.is_empty() {
             true => None,
             false => {
-                let columns = types.iter().map(|ty| KeyColumn::new(*ty).nullable()).collect();
-                Some(KeySpec::new(columns).map_err(invalid)?)
+                let columns = group_by.iter().map(|place| (columns[*place], nullable[*place]));
+                Some(KeyForm::new(columns.collect()).map_err(invalid)?)
             }
         };
         let mut compiled = Self {

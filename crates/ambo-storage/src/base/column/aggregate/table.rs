@@ -6,11 +6,15 @@ use ambo_codec::{Type, Value};
 
 use super::{
     evaluate::to_float,
+    key_list::{KeyForm, KeyList},
     keys::Keys,
     plan::{Accumulator, Compiled, Input, Output},
     program::Domain,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, parts::fold_parts};
+
+/// A thread that makes results makes so many at a time.
+const FINISHED_TOGETHER: usize = 8 << 10;
 
 /// One accumulator's state of all groups.
 #[derive(Debug)]
@@ -19,15 +23,6 @@ pub(super) enum States {
     Exact(Vec<i128>),
     Floats(Vec<f64>),
     Texts(Vec<Option<Vec<u8>>>),
-}
-
-/// One accumulator's state of one group.
-#[derive(Clone, Debug)]
-pub(super) enum State<'a> {
-    Count(u64),
-    Exact(i128),
-    Float(f64),
-    Text(Option<&'a [u8]>),
 }
 
 /// Groups and their states.
@@ -66,100 +61,135 @@ impl Table {
                 States::Texts(Vec::new())
             }
         });
-        Self { keys: Keys::default(), rows: Vec::new(), states: states.collect() }
+        let list = compiled.key.as_ref().map(KeyForm::list).unwrap_or_default();
+        Self { keys: Keys::new(list), rows: Vec::new(), states: states.collect() }
     }
 
-    /// The number of the group with this key, which may be new.
-    pub(super) fn number(&mut self, key: &[u8], accumulators: &[Accumulator]) -> u32 {
-        let (number, is_new) = self.keys.number(key);
-        if is_new {
-            self.push(accumulators);
-        }
-        number as u32
+    /// The numbers of the groups with these keys, of which some may be new, in the place of others.
+    pub(super) fn number(&mut self, keys: &KeyList, accumulators: &[Accumulator], numbers: &mut Vec<u32>) {
+        self.keys.number(keys, numbers);
+        self.grow(accumulators);
     }
 
-    /// Room for one more group.
-    fn push(&mut self, accumulators: &[Accumulator]) {
-        self.rows.push(0);
+    /// Makes the one group of all rows, where there are no columns to group by.
+    pub(super) fn push_only(&mut self, accumulators: &[Accumulator]) {
+        self.keys.number(&KeyList::Bytes { bytes: Vec::new(), ends: vec![0] }, &mut Vec::new());
+        self.grow(accumulators);
+    }
+
+    /// Room for groups that are new.
+    fn grow(&mut self, accumulators: &[Accumulator]) {
+        let len = self.keys.len();
+        self.rows.resize(len, 0);
         for (states, accumulator) in self.states.iter_mut().zip(accumulators) {
             match (states, accumulator) {
-                (States::Counts(counts), _) => counts.push(0),
-                (States::Exact(values), Accumulator::Least(_)) => values.push(i128::MAX),
-                (States::Exact(values), Accumulator::Greatest(_)) => values.push(i128::MIN),
-                (States::Exact(values), _) => values.push(0),
+                (States::Counts(counts), _) => counts.resize(len, 0),
+                (States::Exact(values), Accumulator::Least(_)) => values.resize(len, i128::MAX),
+                (States::Exact(values), Accumulator::Greatest(_)) => values.resize(len, i128::MIN),
+                (States::Exact(values), _) => values.resize(len, 0),
                 // NaN is the greatest double.
-                (States::Floats(values), Accumulator::Least(_)) => values.push(f64::NAN),
-                (States::Floats(values), Accumulator::Greatest(_)) => values.push(f64::NEG_INFINITY),
-                (States::Floats(values), _) => values.push(0.0),
-                (States::Texts(values), _) => values.push(None),
+                (States::Floats(values), Accumulator::Least(_)) => values.resize(len, f64::NAN),
+                (States::Floats(values), Accumulator::Greatest(_)) => values.resize(len, f64::NEG_INFINITY),
+                (States::Floats(values), _) => values.resize(len, 0.0),
+                (States::Texts(values), _) => values.resize(len, None),
             }
         }
     }
 
-    pub(super) fn add_rows(&mut self, number: u32, rows: u64) {
-        self.rows[number as usize] += rows;
+    /// Adds rows to groups by their numbers.
+    pub(super) fn add_rows(&mut self, found: impl Iterator<Item = (u32, u64)>) {
+        found.for_each(|(number, rows)| self.rows[number as usize] += rows);
     }
 
-    /// Adds what was found of some rows of a group.
+    /// Adds to an accumulator that counts.
+    pub(super) fn add_counts(&mut self, index: usize, found: impl Iterator<Item = (u32, u64)>) {
+        let States::Counts(counts) = &mut self.states[index] else { unreachable!("it counts") };
+        found.for_each(|(number, count)| counts[number as usize] += count);
+    }
+
+    /// Adds to an accumulator of exact numbers.
     ///
     /// # Errors
     /// A sum that 128 bits cannot hold.
-    pub(super) fn add(
+    pub(super) fn add_exact(
         &mut self,
         index: usize,
         accumulator: Accumulator,
-        number: u32,
-        found: State<'_>,
+        mut found: impl Iterator<Item = (u32, i128)>,
     ) -> Result<()> {
-        let number = number as usize;
-        match (&mut self.states[index], accumulator, found) {
-            (States::Counts(counts), _, State::Count(count)) => counts[number] += count,
-            (States::Exact(values), Accumulator::Sum(_), State::Exact(value)) => {
-                values[number] = values[number].checked_add(value).ok_or_else(overflow)?;
-            }
-            (States::Exact(values), Accumulator::Least(_), State::Exact(value)) => {
-                values[number] = values[number].min(value);
-            }
-            (States::Exact(values), _, State::Exact(value)) => values[number] = values[number].max(value),
-            (States::Floats(values), Accumulator::Sum(_), State::Float(value)) => values[number] += value,
-            (States::Floats(values), accumulator, State::Float(value)) => {
-                let wanted = order_of(accumulator);
-                if compare_floats(value, values[number]) == wanted {
-                    values[number] = value;
-                }
-            }
-            (States::Texts(values), accumulator, State::Text(text)) => {
-                let wanted = order_of(accumulator);
-                if let Some(text) = text
-                    && values[number].as_deref().is_none_or(|best| text.cmp(best) == wanted)
-                {
-                    values[number] = Some(text.to_vec());
-                }
-            }
-            (states, accumulator, found) => unreachable!("{found:?} for {accumulator:?} in {states:?}"),
+        let States::Exact(values) = &mut self.states[index] else { unreachable!("its numbers are exact") };
+        match accumulator {
+            Accumulator::Sum(_) => found.try_for_each(|(number, value)| {
+                let sum = &mut values[number as usize];
+                *sum = sum.checked_add(value).ok_or_else(overflow)?;
+                Ok(())
+            })?,
+            Accumulator::Least(_) => found.for_each(|(number, value)| {
+                values[number as usize] = values[number as usize].min(value);
+            }),
+            _ => found.for_each(|(number, value)| {
+                values[number as usize] = values[number as usize].max(value);
+            }),
         }
         Ok(())
     }
 
-    fn get(&self, index: usize, number: usize) -> State<'_> {
-        match &self.states[index] {
-            States::Counts(counts) => State::Count(counts[number]),
-            States::Exact(values) => State::Exact(values[number]),
-            States::Floats(values) => State::Float(values[number]),
-            States::Texts(values) => State::Text(values[number].as_deref()),
+    /// Adds to an accumulator of doubles.
+    pub(super) fn add_floats(
+        &mut self,
+        index: usize,
+        accumulator: Accumulator,
+        found: impl Iterator<Item = (u32, f64)>,
+    ) {
+        let States::Floats(values) = &mut self.states[index] else { unreachable!("its numbers are doubles") };
+        if let Accumulator::Sum(_) = accumulator {
+            return found.for_each(|(number, value)| values[number as usize] += value);
+        }
+        let wanted = order_of(accumulator);
+        for (number, value) in found {
+            if compare_floats(value, values[number as usize]) == wanted {
+                values[number as usize] = value;
+            }
+        }
+    }
+
+    /// Adds to an accumulator of text or bytes.
+    pub(super) fn add_texts<'t>(
+        &mut self,
+        index: usize,
+        accumulator: Accumulator,
+        found: impl Iterator<Item = (u32, Option<&'t [u8]>)>,
+    ) {
+        let States::Texts(values) = &mut self.states[index] else { unreachable!("it has text") };
+        let wanted = order_of(accumulator);
+        for (number, text) in found {
+            let best = &mut values[number as usize];
+            if let Some(text) = text
+                && best.as_deref().is_none_or(|best| text.cmp(best) == wanted)
+            {
+                *best = Some(text.to_vec());
+            }
         }
     }
 
     /// Adds the groups of another table.
     pub(super) fn merge(&mut self, other: &Self, accumulators: &[Accumulator]) -> Result<()> {
-        for from in 0..other.keys.len() {
-            let (number, is_new) = self.keys.number_of(&other.keys, from);
-            if is_new {
-                self.push(accumulators);
-            }
-            self.add_rows(number as u32, other.rows[from]);
-            for (index, accumulator) in accumulators.iter().enumerate() {
-                self.add(index, *accumulator, number as u32, other.get(index, from))?;
+        let numbers = self.keys.number_all(&other.keys);
+        self.grow(accumulators);
+        let numbers = || numbers.iter().copied();
+        self.add_rows(numbers().zip(other.rows.iter().copied()));
+        for (index, accumulator) in accumulators.iter().copied().enumerate() {
+            match &other.states[index] {
+                States::Counts(counts) => self.add_counts(index, numbers().zip(counts.iter().copied())),
+                States::Exact(values) => {
+                    self.add_exact(index, accumulator, numbers().zip(values.iter().copied()))?;
+                }
+                States::Floats(values) => {
+                    self.add_floats(index, accumulator, numbers().zip(values.iter().copied()));
+                }
+                States::Texts(texts) => {
+                    self.add_texts(index, accumulator, numbers().zip(texts.iter().map(Option::as_deref)));
+                }
             }
         }
         Ok(())
@@ -169,27 +199,37 @@ impl Table {
     ///
     /// # Errors
     /// A sum of more than 38 digits; text that is not UTF-8, which only damaged blocks yield.
-    pub(super) fn finish(&self, compiled: &Compiled) -> Result<Vec<Vec<Value>>> {
-        let mut groups: Vec<_> = (0..self.keys.len()).map(|number| (self.keys.get(number), number)).collect();
-        groups.sort_unstable();
-        let mut rows = Vec::with_capacity(groups.len());
-        for (key, number) in groups {
-            let mut row = match &compiled.key {
-                Some(spec) => spec.decode(key).map_err(|error| Error::Invalid(error.to_string()))?,
-                None => Vec::new(),
-            };
-            for output in &compiled.outputs {
-                row.push(self.result(*output, number)?);
-            }
-            rows.push(row);
+    pub(super) fn finish(&self, compiled: &Compiled, threads: usize) -> Result<Vec<Vec<Value>>> {
+        let order = self.keys.list().order(threads);
+        let parts: Vec<&[u32]> = order.chunks(FINISHED_TOGETHER).collect();
+        let done =
+            fold_parts(parts.len(), threads, Vec::new, |done: &mut Vec<(usize, Vec<Vec<Value>>)>, part| {
+                let rows = parts[part].iter().map(|number| self.row(compiled, *number as usize));
+                done.push((part, rows.collect::<Result<_>>()?));
+                Ok(())
+            })?;
+        let mut done: Vec<_> = done.into_iter().flatten().collect();
+        done.sort_unstable_by_key(|(part, _)| *part);
+        Ok(done.into_iter().flat_map(|(_, rows)| rows).collect())
+    }
+
+    /// What made a group, and its results.
+    fn row(&self, compiled: &Compiled, number: usize) -> Result<Vec<Value>> {
+        let mut row = Vec::with_capacity(compiled.types.len());
+        if let Some(form) = &compiled.key {
+            let decoded = form.decode(self.keys.list(), number, &mut row);
+            decoded.map_err(|error| Error::Invalid(error.to_string()))?;
         }
-        Ok(rows)
+        for output in &compiled.outputs {
+            row.push(self.result(*output, number)?);
+        }
+        Ok(row)
     }
 
     fn result(&self, output: Output, number: usize) -> Result<Value> {
-        let count = |index: usize| match self.get(index, number) {
-            State::Count(count) => count,
-            other => unreachable!("{other:?} is no count"),
+        let count = |index: usize| match &self.states[index] {
+            States::Counts(counts) => counts[number],
+            other => unreachable!("{other:?} are no counts"),
         };
         match output {
             Output::Rows => Ok(Value::I64(self.rows[number] as i64)),
@@ -201,16 +241,27 @@ impl Table {
             {
                 Ok(Value::Null)
             }
-            Output::Sum { sum, ty, .. } => value_of(ty, self.get(sum, number)),
-            Output::Extreme { of, ty, .. } => value_of(ty, self.get(of, number)),
+            Output::Sum { sum, ty, .. } => self.value(ty, sum, number),
+            Output::Extreme { of, ty, .. } => self.value(ty, of, number),
             Output::Average { sum, count: of, domain } => {
                 let of = count(of) as f64;
-                Ok(Value::F64(match (self.get(sum, number), domain) {
-                    (State::Exact(sum), Domain::Exact(scale)) => to_float(sum as f64 / of, scale),
-                    (State::Float(sum), _) => sum / of,
-                    (other, _) => unreachable!("{other:?} is no sum"),
+                Ok(Value::F64(match (&self.states[sum], domain) {
+                    (States::Exact(sums), Domain::Exact(scale)) => to_float(sums[number] as f64 / of, scale),
+                    (States::Floats(sums), _) => sums[number] / of,
+                    (other, _) => unreachable!("{other:?} are no sums"),
                 }))
             }
+        }
+    }
+
+    /// A state of a group as a value of a type.
+    fn value(&self, ty: Type, index: usize, number: usize) -> Result<Value> {
+        match &self.states[index] {
+            States::Exact(values) => exact_of(ty, values[number]),
+            States::Floats(values) if ty == Type::F32 => Ok(Value::F32(values[number] as f32)),
+            States::Floats(values) => Ok(Value::F64(values[number])),
+            States::Texts(texts) => text_of(ty, texts[number].as_deref().unwrap_or_default()),
+            other => unreachable!("{other:?} are of no type"),
         }
     }
 }
@@ -223,34 +274,36 @@ pub(super) fn order_of(accumulator: Accumulator) -> Ordering {
     }
 }
 
-/// The value of a type that a state stands for.
-fn value_of(ty: Type, state: State<'_>) -> Result<Value> {
-    Ok(match (ty, state) {
-        (Type::Decimal128 { scale, .. }, State::Exact(unscaled)) => {
-            if unscaled.unsigned_abs() >= 10u128.pow(38) {
+/// The value of a type that an exact number stands for.
+fn exact_of(ty: Type, value: i128) -> Result<Value> {
+    Ok(match ty {
+        Type::Decimal128 { scale, .. } => {
+            if value.unsigned_abs() >= 10u128.pow(38) {
                 return Err(Error::Invalid("a result of more than 38 digits".into()));
             }
-            Value::Decimal128 { unscaled, scale }
+            Value::Decimal128 { unscaled: value, scale }
         }
-        (Type::Bool, State::Exact(value)) => Value::Bool(value != 0),
-        (Type::I8, State::Exact(value)) => Value::I8(value as i8),
-        (Type::I16, State::Exact(value)) => Value::I16(value as i16),
-        (Type::I32, State::Exact(value)) => Value::I32(value as i32),
-        (Type::I64, State::Exact(value)) => Value::I64(value as i64),
-        (Type::U8, State::Exact(value)) => Value::U8(value as u8),
-        (Type::U16, State::Exact(value)) => Value::U16(value as u16),
-        (Type::U32, State::Exact(value)) => Value::U32(value as u32),
-        (Type::U64, State::Exact(value)) => Value::U64(value as u64),
-        (Type::Date32, State::Exact(value)) => Value::Date32(value as i32),
-        (Type::Time64, State::Exact(value)) => Value::Time64(value as i64),
-        (Type::Timestamp, State::Exact(value)) => Value::Timestamp(value as i64),
-        (Type::F32, State::Float(value)) => Value::F32(value as f32),
-        (Type::F64, State::Float(value)) => Value::F64(value),
-        (Type::Binary, State::Text(Some(bytes))) => Value::Binary(bytes.to_vec()),
-        (Type::Utf8, State::Text(Some(bytes))) => match std::str::from_utf8(bytes) {
-            Ok(text) => Value::Utf8(text.into()),
-            Err(_) => return Err(Error::Invalid("damaged text: it is not UTF-8".into())),
-        },
-        (ty, state) => unreachable!("{state:?} of type {ty}"),
+        Type::Bool => Value::Bool(value != 0),
+        Type::I8 => Value::I8(value as i8),
+        Type::I16 => Value::I16(value as i16),
+        Type::I32 => Value::I32(value as i32),
+        Type::I64 => Value::I64(value as i64),
+        Type::U8 => Value::U8(value as u8),
+        Type::U16 => Value::U16(value as u16),
+        Type::U32 => Value::U32(value as u32),
+        Type::U64 => Value::U64(value as u64),
+        Type::Date32 => Value::Date32(value as i32),
+        Type::Time64 => Value::Time64(value as i64),
+        Type::Timestamp => Value::Timestamp(value as i64),
+        other => unreachable!("{other} is no exact number"),
     })
+}
+
+/// Text, or bytes.
+fn text_of(ty: Type, bytes: &[u8]) -> Result<Value> {
+    match (ty, std::str::from_utf8(bytes)) {
+        (Type::Binary, _) => Ok(Value::Binary(bytes.to_vec())),
+        (_, Ok(text)) => Ok(Value::Utf8(text.into())),
+        (_, Err(_)) => Err(Error::Invalid("damaged text: it is not UTF-8".into())),
+    }
 }

@@ -1,6 +1,6 @@
 //! One thread's part of an aggregation: morsels go in, groups come out.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, iter::once};
 
 use ambo_codec::column::{Block, Mask, Sum, arithmetic::count_by_group};
 
@@ -8,11 +8,12 @@ use super::{
     super::{buffer::ColumnBuffer, morsel::Morsel},
     evaluate::{Blocks, Vectors},
     groups::{GroupColumn, LocalGroups},
+    key_list::{KeyForm, KeyList},
     local::{Local, accumulate, masked},
     plan::{Accumulator, Compiled, Input},
     program::{Lane, Question, Step, exact, range_of_type},
     rows::{CHUNK, Rows},
-    table::{State, Table, order_of},
+    table::{Table, order_of},
 };
 use crate::Result;
 
@@ -27,6 +28,19 @@ pub(super) struct Worker<'p> {
     vectors: Vectors,
     groups: LocalGroups,
     masked: Vec<u16>,
+    found: Vec<FoundGroup>,
+    /// Their keys, and their numbers in the table.
+    keys: KeyList,
+    numbers: Vec<u32>,
+}
+
+/// A group of a slice.
+struct FoundGroup {
+    /// Its number there.
+    local: u32,
+    /// Its number in the table.
+    number: u32,
+    rows: u32,
 }
 
 /// What the steps and accumulators of one morsel need.
@@ -44,7 +58,7 @@ impl<'p> Worker<'p> {
         let mut table = Table::new(compiled);
         if compiled.key.is_none() {
             // One group, with rows or without.
-            table.number(&[], &compiled.accumulators);
+            table.push_only(&compiled.accumulators);
         }
         Self {
             compiled,
@@ -53,6 +67,9 @@ impl<'p> Worker<'p> {
             vectors: Vectors::default(),
             groups: LocalGroups::default(),
             masked: Vec::new(),
+            found: Vec::new(),
+            keys: compiled.key.as_ref().map(KeyForm::list).unwrap_or_default(),
+            numbers: Vec::new(),
         }
     }
 
@@ -95,7 +112,7 @@ impl<'p> Worker<'p> {
     /// have that.
     fn add_encoded(&mut self, morsel: &Morsel<'_>) -> Result<Vec<bool>> {
         let compiled = self.compiled;
-        self.table.add_rows(0, morsel.selected() as u64);
+        self.table.add_rows(once((0, morsel.selected() as u64)));
         let mut known = vec![true; compiled.accumulators.len()];
         for (index, &accumulator) in compiled.accumulators.iter().enumerate() {
             let place = match accumulator.input() {
@@ -109,26 +126,26 @@ impl<'p> Worker<'p> {
                 },
             };
             if let Accumulator::Count(_) = accumulator {
-                let count = morsel.count(place)? as u64;
-                self.table.add(index, accumulator, 0, State::Count(count))?;
+                self.table.add_counts(index, once((0, morsel.count(place)? as u64)));
                 continue;
             }
             if let Accumulator::Sum(_) = accumulator {
-                let state = match morsel.sum(place)? {
-                    Sum::Integer(sum) => State::Exact(sum),
-                    Sum::Float(sum) => State::Float(sum),
-                };
-                self.table.add(index, accumulator, 0, state)?;
+                match morsel.sum(place)? {
+                    Sum::Integer(sum) => self.table.add_exact(index, accumulator, once((0, sum)))?,
+                    Sum::Float(sum) => self.table.add_floats(index, accumulator, once((0, sum))),
+                }
                 continue;
             }
             let Some((low, high)) = morsel.min_max(place)? else { continue };
             let value = if order_of(accumulator) == Ordering::Less { low } else { high };
-            let state = match (exact(&value), value.as_ref().as_bytes(), value.as_ref().as_f64()) {
-                (Some(value), ..) => State::Exact(value),
-                (_, Some(text), _) => State::Text(Some(text)),
-                (.., float) => State::Float(float.expect("what is no integer and no text is a float")),
-            };
-            self.table.add(index, accumulator, 0, state)?;
+            match (exact(&value), value.as_ref().as_bytes(), value.as_ref().as_f64()) {
+                (Some(value), ..) => self.table.add_exact(index, accumulator, once((0, value)))?,
+                (_, text @ Some(_), _) => self.table.add_texts(index, accumulator, once((0, text))),
+                (.., float) => {
+                    let float = float.expect("what is no integer and no text is a float");
+                    self.table.add_floats(index, accumulator, once((0, float)));
+                }
+            }
         }
         Ok(known)
     }
@@ -301,45 +318,64 @@ impl<'p> Worker<'p> {
         texts: &[Option<(Vec<u32>, Vec<u8>)>],
     ) -> Result<()> {
         let compiled = self.compiled;
-        // Local number, number in the table, rows.
-        let mut found: Vec<(usize, u32, u64)> = Vec::new();
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
         if compiled.key.is_some() {
             self.find_groups(morsel, blocks, rows, &mut found)?;
         } else {
-            let count =
-                (0..rows.len().div_ceil(64)).map(|index| u64::from(rows.word(index).count_ones())).sum();
-            found.push((0, 0, count));
+            let count = (0..rows.len().div_ceil(64)).map(|index| rows.word(index).count_ones()).sum();
+            found.push(FoundGroup { local: 0, number: 0, rows: count });
         }
+        let table = &mut self.table;
         for (index, local) in locals.iter().enumerate().filter(|(index, _)| needs.accumulators[*index]) {
             let accumulator = compiled.accumulators[index];
-            for &(from, number, rows) in &found {
-                let state = match local {
-                    Local::AllRows => State::Count(rows),
-                    Local::Counts(counts) => State::Count(counts[from].into()),
-                    Local::Narrow(values) => State::Exact(values[from].into()),
-                    Local::Wide(values) => State::Exact(values[from]),
-                    Local::Floats(values) => State::Float(values[from]),
-                    Local::Rows(best) => State::Text(best[from].map(|row| {
-                        let Input::Text(place) = accumulator.input() else {
-                            unreachable!("rows are of text")
-                        };
-                        let (offsets, data) = texts[place].as_ref().expect("decoded to be compared");
-                        &data[offsets[row as usize] as usize..offsets[row as usize + 1] as usize]
-                    })),
-                };
-                self.table.add(index, accumulator, number, state)?;
+            let numbers = found.iter().map(|group| (group.number, group.local as usize));
+            match local {
+                Local::AllRows => {
+                    table.add_counts(index, found.iter().map(|group| (group.number, group.rows.into())));
+                }
+                Local::Counts(counts) => {
+                    table.add_counts(index, numbers.map(|(number, local)| (number, counts[local].into())));
+                }
+                Local::Narrow(values) => {
+                    let values = numbers.map(|(number, local)| (number, values[local].into()));
+                    table.add_exact(index, accumulator, values)?;
+                }
+                Local::Wide(values) => {
+                    table.add_exact(
+                        index,
+                        accumulator,
+                        numbers.map(|(number, local)| (number, values[local])),
+                    )?;
+                }
+                Local::Floats(values) => {
+                    table.add_floats(
+                        index,
+                        accumulator,
+                        numbers.map(|(number, local)| (number, values[local])),
+                    );
+                }
+                Local::Rows(best) => {
+                    let Input::Text(place) = accumulator.input() else { unreachable!("rows are of text") };
+                    let (offsets, data) = texts[place].as_ref().expect("decoded to be compared");
+                    let text =
+                        |row: u32| &data[offsets[row as usize] as usize..offsets[row as usize + 1] as usize];
+                    let texts = numbers.map(|(number, local)| (number, best[local].map(text)));
+                    table.add_texts(index, accumulator, texts);
+                }
             }
         }
+        self.found = found;
         Ok(())
     }
 
-    /// The groups of a slice that have rows, and their numbers in the table.
+    /// The groups of a slice that have rows, which are added to the table.
     fn find_groups(
         &mut self,
         morsel: &Morsel<'_>,
         blocks: &Blocks<'_>,
         rows: &Rows<'_>,
-        found: &mut Vec<(usize, u32, u64)>,
+        found: &mut Vec<FoundGroup>,
     ) -> Result<()> {
         let compiled = self.compiled;
         let count = self.groups.count;
@@ -349,17 +385,17 @@ impl<'p> Worker<'p> {
         let mut left = counts[..count].iter().filter(|count| **count > 0).count();
         let mut seen = vec![false; count + 1];
         seen[count] = true;
-        let mut firsts = Vec::with_capacity(left);
+        let mut places = Vec::with_capacity(left);
         for (row, &id) in self.groups.ids.iter().enumerate() {
             if left == 0 {
                 break;
             }
             if !std::mem::replace(&mut seen[usize::from(id)], true) {
-                firsts.push((usize::from(id), rows.place(row)));
+                places.push(rows.place(row));
+                found.push(FoundGroup { local: id.into(), number: 0, rows: counts[usize::from(id)] });
                 left -= 1;
             }
         }
-        let places: Vec<u32> = firsts.iter().map(|(_, place)| *place).collect();
         let mut buffers = Vec::with_capacity(compiled.group_by.len());
         for &place in &compiled.group_by {
             let mut buffer = ColumnBuffer::new(compiled.columns[place]);
@@ -368,18 +404,12 @@ impl<'p> Worker<'p> {
                 .map_err(|error| morsel.wrong_at(place, error))?;
             buffers.push(buffer);
         }
-        let spec = compiled.key.as_ref().expect("there are columns to group by");
-        let mut key = Vec::new();
-        for (row, (id, _)) in firsts.into_iter().enumerate() {
-            key.clear();
-            let values = buffers.iter().map(|buffer| buffer.get(row)).collect::<ambo_codec::Result<Vec<_>>>();
-            values
-                .and_then(|values| spec.encode(&values, &mut key))
-                .map_err(|error| morsel.wrong_at(compiled.group_by[0], error))?;
-            let number = self.table.number(&key, &compiled.accumulators);
-            self.table.add_rows(number, counts[id].into());
-            found.push((id, number, counts[id].into()));
-        }
+        let form = compiled.key.as_ref().expect("there are columns to group by");
+        form.encode(&buffers, &mut self.keys)
+            .map_err(|error| morsel.wrong_at(compiled.group_by[0], error))?;
+        self.table.number(&self.keys, &compiled.accumulators, &mut self.numbers);
+        found.iter_mut().zip(&self.numbers).for_each(|(group, number)| group.number = *number);
+        self.table.add_rows(found.iter().map(|group| (group.number, group.rows.into())));
         Ok(())
     }
 }
