@@ -180,4 +180,20 @@ mod tests {
             }
         }
     }
+
+    /// Keeps away: keys that are taken for one because their hashes are.
+    #[test]
+    fn keys_of_one_hash_are_told_apart() {
+        let some = || (0..50).map(|key| key * 5 + 1);
+        for (empty, list) in
+            [(KeyList::default(), bytes(some())), (KeyList::Words(Vec::new()), words(some()))]
+        {
+            let mut keys = Keys::new(empty);
+            let mut numbers = Vec::new();
+            for _ in 0..2 {
+                keys.number_hashed(&list, &[7 << 32 | 3; 50], &mut numbers);
+                assert!(numbers.iter().copied().eq(0..50));
+            }
+        }
+    }
 }
