@@ -308,6 +308,8 @@ impl<'p> Worker<'p> {
     }
 
     /// Adds what was found of a slice's groups to the table.
+    // Put into `add_slice` it makes the loops there slower, where rows are left out.
+    #[inline(never)]
     fn merge_slice(
         &mut self,
         morsel: &Morsel<'_>,
@@ -370,6 +372,7 @@ impl<'p> Worker<'p> {
     }
 
     /// The groups of a slice that have rows, which are added to the table.
+    #[inline(never)]
     fn find_groups(
         &mut self,
         morsel: &Morsel<'_>,
