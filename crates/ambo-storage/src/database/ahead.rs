@@ -60,13 +60,6 @@ impl Demand {
 }
 
 impl Engine {
-    /// Has layers made for the scans to come.
-    pub(super) fn request_ahead(&self) {
-        if !self.signals.state.lock().ahead {
-            self.signals.raise(|state| state.ahead = true);
-        }
-    }
-
     /// Makes layers until no table is scanned any more.
     pub(super) fn work_ahead(self: &Arc<Self>) {
         loop {

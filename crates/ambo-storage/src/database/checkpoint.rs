@@ -157,7 +157,7 @@ impl Engine {
         self.fresh_blobs.lock().retain(|blob| blob.at > moment.timestamp);
         self.governor.spilled();
         self.pipeline.with_log(|log| log.remove_before(moment.log_from).map(drop))?;
-        self.signals.raise(|state| state.merge = true);
+        self.signals.raise(|state| &mut state.merge);
         Ok(())
     }
 

@@ -208,7 +208,7 @@ impl Engine {
     /// Has the deltas spilled: by the background thread, or here when there is none.
     pub(super) fn request_spill(&self) {
         if self.options.background_threads {
-            self.signals.raise(|state| state.spill = true);
+            self.signals.raise(|state| &mut state.spill);
         } else {
             self.spill_and_report();
             if self.options.background_merge {

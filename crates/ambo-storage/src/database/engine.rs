@@ -82,9 +82,21 @@ pub(super) struct SignalState {
 }
 
 impl Signals {
-    pub(super) fn raise(&self, set: impl FnOnce(&mut SignalState)) {
-        set(&mut self.state.lock());
-        self.changed.notify_all();
+    /// Raises a flag; whoever waits is woken if it was not raised.
+    pub(super) fn raise(&self, flag: impl FnOnce(&mut SignalState) -> &mut bool) {
+        if !std::mem::replace(flag(&mut self.state.lock()), true) {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until a flag is raised, and takes it down; false if the threads are to stop.
+    pub(super) fn wait_for(&self, flag: impl Fn(&mut SignalState) -> &mut bool) -> bool {
+        let mut state = self.state.lock();
+        while !state.stop && !*flag(&mut state) {
+            self.changed.wait(&mut state);
+        }
+        *flag(&mut state) = false;
+        !state.stop
     }
 }
 
@@ -234,7 +246,7 @@ impl Engine {
 
     /// Stops background work; the caller joins the threads.
     pub(super) fn stop(&self) {
-        self.signals.raise(|state| state.stop = true);
+        self.signals.raise(|state| &mut state.stop);
     }
 
     /// How long a wait for a row lock may take.

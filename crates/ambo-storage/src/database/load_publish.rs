@@ -55,7 +55,7 @@ impl Shared {
             match self.try_publish(&mut parts, latches.is_some())? {
                 Tried::Published(mut loaded) => {
                     loaded.left_out = left_out + (rows - loaded.rows);
-                    self.engine.signals.raise(|state| state.merge = true);
+                    self.engine.signals.raise(|state| &mut state.merge);
                     return Ok(loaded);
                 }
                 Tried::Overtaken => attempt += 1,

@@ -106,7 +106,7 @@ impl Engine {
                 }
             }
             if moved? {
-                self.signals.raise(|state| state.merge = true);
+                self.signals.raise(|state| &mut state.merge);
                 return Ok(());
             }
         }

@@ -240,7 +240,7 @@ impl Engine {
         let published = self.publish(&mut checkpoint, moment, next, turnover);
         drop(validation);
         published?;
-        self.signals.raise(|state| state.merge = true);
+        self.signals.raise(|state| &mut state.merge);
         Ok(true)
     }
 }

@@ -86,7 +86,7 @@ impl Snapshot {
                 self.engine().request_spill();
             }
             if active_rows > WRITES_MIN {
-                self.engine().request_ahead();
+                self.engine().signals.raise(|state| &mut state.ahead);
             }
         }
         Ok(scan)

@@ -44,7 +44,7 @@ impl Running {
         running.spawn("ambo-spill", spill_loop)?;
         if options.background_merge {
             // What was due when the database was closed is due still.
-            running.engine.signals.raise(|state| state.merge = true);
+            running.engine.signals.raise(|state| &mut state.merge);
             running.spawn("ambo-merge", merge_loop)?;
             running.spawn("ambo-tidy", tidy_loop)?;
         }
@@ -103,16 +103,7 @@ impl Drop for Running {
 }
 
 fn spill_loop(engine: &Arc<Engine>) {
-    loop {
-        let mut state = engine.signals.state.lock();
-        while !state.stop && !state.spill {
-            engine.signals.changed.wait(&mut state);
-        }
-        if state.stop {
-            return;
-        }
-        state.spill = false;
-        drop(state);
+    while engine.signals.wait_for(|state| &mut state.spill) {
         engine.spill_and_report();
         if engine.governor.has_failed() {
             let mut state = engine.signals.state.lock();
@@ -123,49 +114,22 @@ fn spill_loop(engine: &Arc<Engine>) {
 }
 
 fn merge_loop(engine: &Arc<Engine>) {
-    loop {
-        let mut state = engine.signals.state.lock();
-        while !state.stop && !state.merge {
-            engine.signals.changed.wait(&mut state);
-        }
-        if state.stop {
-            return;
-        }
-        state.merge = false;
-        drop(state);
+    while engine.signals.wait_for(|state| &mut state.merge) {
         engine.merge_runs_and_report();
         // What was settled makes segments due, and so does what woke this thread where no runs are due.
-        engine.signals.raise(|state| state.tidy = true);
+        engine.signals.raise(|state| &mut state.tidy);
     }
 }
 
 fn tidy_loop(engine: &Arc<Engine>) {
     give_way(TIDY_NICENESS);
-    loop {
-        let mut state = engine.signals.state.lock();
-        while !state.stop && !state.tidy {
-            engine.signals.changed.wait(&mut state);
-        }
-        if state.stop {
-            return;
-        }
-        state.tidy = false;
-        drop(state);
+    while engine.signals.wait_for(|state| &mut state.tidy) {
         engine.tidy_and_report();
     }
 }
 
 fn ahead_loop(engine: &Arc<Engine>) {
-    loop {
-        let mut state = engine.signals.state.lock();
-        while !state.stop && !state.ahead {
-            engine.signals.changed.wait(&mut state);
-        }
-        if state.stop {
-            return;
-        }
-        state.ahead = false;
-        drop(state);
+    while engine.signals.wait_for(|state| &mut state.ahead) {
         engine.work_ahead();
     }
 }

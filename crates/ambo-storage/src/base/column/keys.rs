@@ -179,7 +179,8 @@ pub(super) fn shown(schema: &ColumnSchema, key: &[u8]) -> String {
     }
 }
 
-fn slice<'a>(bytes: &'a [u8], ends: &[usize], row: usize) -> &'a [u8] {
+/// A key of those that lie one behind the other.
+pub(super) fn slice<'a>(bytes: &'a [u8], ends: &[usize], row: usize) -> &'a [u8] {
     &bytes[row.checked_sub(1).map_or(0, |before| ends[before])..ends[row]]
 }
 

@@ -9,7 +9,7 @@ use ambo_codec::{KeyColumn, KeySpec, Result, Type, Value, ValueRef};
 
 use super::super::{
     buffer::ColumnBuffer,
-    keys::{is_whole, shift_in},
+    keys::{is_whole, shift_in, slice},
 };
 use crate::record::key_head;
 
@@ -188,10 +188,6 @@ fn sorted<K: Ord + Send>(keys: impl Iterator<Item = K>, threads: usize) -> Vec<u
         pairs.sort();
     }
     pairs.into_iter().map(|(_, number)| number).collect()
-}
-
-fn slice<'a>(bytes: &'a [u8], ends: &[usize], number: usize) -> &'a [u8] {
-    &bytes[number.checked_sub(1).map_or(0, |before| ends[before])..ends[number]]
 }
 
 /// Both halves of a product of 128 bits, folded (as in wyhash).

@@ -372,6 +372,7 @@ impl<'p> Worker<'p> {
     }
 
     /// The groups of a slice that have rows, which are added to the table.
+    // Not put into its caller for the same reason as that.
     #[inline(never)]
     fn find_groups(
         &mut self,
