@@ -248,7 +248,8 @@ pub(super) fn to_float(value: f64, scale: i8) -> f64 {
     }
 }
 
-fn bit(words: &Words, row: usize) -> u64 {
+/// The bit of a row.
+pub(super) fn bit(words: &Words, row: usize) -> u64 {
     words[row / 64] >> (row % 64) & 1
 }
 

@@ -1,17 +1,29 @@
 //! The keys of groups, numbered in the order in which they come: a hash table with open addressing.
 //!
-//! Many keys are numbered at once, step by step, so that what each step waits for in memory is asked for by all of them together.
+//! Many keys are numbered at once, step by step, so that what each step waits for in memory is asked for by all of them together. A key is in its own bucket, unless that
+//! was full when it came; then it is in the next one that was not.
+
+use std::hint::select_unpredictable;
 
 use super::key_list::KeyList;
 
 /// The number of no key.
 const NONE: u32 = u32::MAX;
+/// Slots of a bucket.
+const BUCKET: usize = 4;
+
+/// Slots that are looked at together, in one line of the processor's cache. Of each slot the high half is that of a key's hash, and the low one its number plus one; zero is free.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Bucket([u64; BUCKET]);
+
+const _: () = assert!(size_of::<Bucket>() == align_of::<Bucket>());
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Keys {
-    /// The high half of a key's hash, and its number plus one; zero is free. As many as a power of two, at most half of them in use.
-    slots: Vec<u64>,
+    /// As many as a power of two, with at most half of their slots in use.
+    buckets: Vec<Bucket>,
     hashes: Vec<u64>,
     list: KeyList,
     /// Hashes of the keys that are numbered.
@@ -21,7 +33,7 @@ pub(super) struct Keys {
 impl Keys {
     /// None yet; `list` is empty, and of their form.
     pub(super) fn new(list: KeyList) -> Self {
-        Self { slots: Vec::new(), hashes: Vec::new(), list, sought: Vec::new() }
+        Self { buckets: Vec::new(), hashes: Vec::new(), list, sought: Vec::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -49,62 +61,87 @@ impl Keys {
 
     fn number_hashed(&mut self, keys: &KeyList, hashes: &[u64], numbers: &mut Vec<u32>) {
         self.reserve(hashes.len());
-        let mask = self.slots.len() - 1;
+        let mask = self.buckets.len() - 1;
         numbers.clear();
-        numbers.extend(hashes.iter().map(|hash| match self.slots[*hash as usize & mask] {
-            slot if slot != 0 && slot >> 32 == hash >> 32 => number_in(slot),
-            _ => NONE,
+        // Without a branch that depends on what is in a bucket, several of them are waited for at once.
+        numbers.extend(hashes.iter().map(|hash| {
+            let Bucket(slots) = &self.buckets[*hash as usize & mask];
+            slots.iter().fold(NONE, |number, slot| {
+                select_unpredictable(slot >> 32 == hash >> 32, number_in(*slot), number)
+            })
         }));
         for (key, number) in numbers.iter_mut().enumerate() {
             if *number != NONE && !self.list.is(*number as usize, keys, key) {
                 *number = NONE;
             }
         }
-        // New ones, and those that have not their first slot.
+        // New ones, and those that are not in their first bucket, or share the half of a hash with another there.
         for (key, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == NONE) {
             *number = self.number_one(keys, key, hashes[key]);
         }
     }
 
     fn number_one(&mut self, keys: &KeyList, key: usize, hash: u64) -> u32 {
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
+        let mut at = hash as usize;
         loop {
-            match self.slots[slot] {
-                0 => break,
-                used if used >> 32 == hash >> 32 && self.list.is(number_in(used) as usize, keys, key) => {
-                    return number_in(used);
-                }
-                _ => slot = (slot + 1) & mask,
+            let bucket = &self.buckets[at & (self.buckets.len() - 1)];
+            let is_it = |number: &u32| self.list.is(*number as usize, keys, key);
+            if let Some(known) = bucket.numbers_of(hash).find(is_it) {
+                return known;
             }
+            if bucket.used() < BUCKET {
+                break;
+            }
+            at = at.wrapping_add(1);
         }
         self.list.push(keys, key);
         self.hashes.push(hash);
-        self.slots[slot] = hash >> 32 << 32 | self.len() as u64;
-        self.len() as u32 - 1
+        let mask = self.buckets.len() - 1;
+        self.buckets[at & mask].push(hash, self.list.len() - 1);
+        self.list.len() as u32 - 1
     }
 
     /// Room for so many new keys.
     fn reserve(&mut self, more: usize) {
-        let wanted = (2 * (self.len() + more)).next_power_of_two().max(64);
-        if self.slots.len() >= wanted {
+        let wanted = (2 * (self.len() + more)).next_power_of_two().max(64) / BUCKET;
+        if self.buckets.len() >= wanted {
             return;
         }
-        self.slots.clear();
-        self.slots.resize(wanted, 0);
+        self.buckets.clear();
+        self.buckets.resize(wanted, Bucket::default());
         for (number, hash) in self.hashes.iter().enumerate() {
-            let mut slot = *hash as usize & (wanted - 1);
-            while self.slots[slot] != 0 {
-                slot = (slot + 1) & (wanted - 1);
+            let mut at = *hash as usize;
+            while self.buckets[at & (wanted - 1)].used() == BUCKET {
+                at = at.wrapping_add(1);
             }
-            self.slots[slot] = hash >> 32 << 32 | (number as u64 + 1);
+            self.buckets[at & (wanted - 1)].push(*hash, number);
         }
     }
 }
 
-/// The number of the key in a slot that is in use.
+impl Bucket {
+    /// How many slots are in use: the first ones. (Counted without a branch, for they are any number, and memory is waited for meanwhile.)
+    fn used(&self) -> usize {
+        self.0.iter().map(|slot| usize::from(*slot != 0)).sum()
+    }
+
+    /// REQUIRES: a slot is free.
+    fn push(&mut self, hash: u64, number: usize) {
+        self.0[self.used()] = hash >> 32 << 32 | (number as u64 + 1);
+    }
+
+    /// The numbers of the keys with this half of a hash.
+    fn numbers_of(&self, hash: u64) -> impl Iterator<Item = u32> {
+        let has_half = move |slot: &u64| slot >> 32 == hash >> 32;
+        let some = self.0.iter().fold(false, |some, slot| some | has_half(slot));
+        let slots = if some { &self.0[..self.used()] } else { &[] };
+        slots.iter().filter(move |slot| has_half(slot)).map(|slot| number_in(*slot))
+    }
+}
+
+/// The number of the key in a slot; [`NONE`] of a free one.
 fn number_in(slot: u64) -> u32 {
-    slot as u32 - 1
+    (slot as u32).wrapping_sub(1)
 }
 
 #[cfg(test)]

@@ -46,14 +46,16 @@ impl Accumulator {
     }
 }
 
+/// The accumulator that counts the values of something; none where every row has one.
+pub(super) type Counter = Option<usize>;
+
 /// A result, from accumulators by their numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Output {
-    Rows,
-    Count(usize),
-    Sum { sum: usize, count: usize, ty: Type },
-    Extreme { of: usize, count: usize, ty: Type },
-    Average { sum: usize, count: usize, domain: Domain },
+    Count(Counter),
+    Sum { sum: usize, count: Counter, ty: Type },
+    Extreme { of: usize, count: Counter, ty: Type },
+    Average { sum: usize, count: Counter, domain: Domain },
 }
 
 /// See the module.
@@ -62,6 +64,8 @@ pub(super) struct Compiled {
     pub program: Program,
     /// The type of each column of the projection.
     pub columns: Vec<Type>,
+    /// Whether it may be NULL.
+    nullable: Vec<bool>,
     pub group_by: Vec<usize>,
     /// How the values of a group become a key; none without columns to group by.
     pub key: Option<KeyForm>,
@@ -97,6 +101,7 @@ impl Compiled {
         let mut compiled = Self {
             program: Program::default(),
             columns: columns.to_vec(),
+            nullable: nullable.to_vec(),
             group_by,
             key,
             accumulators: Vec::new(),
@@ -109,10 +114,15 @@ impl Compiled {
 
     fn add(&mut self, aggregate: &Aggregate) -> Result<()> {
         let (output, ty) = match aggregate {
-            Aggregate::Rows => (Output::Rows, Type::I64),
+            Aggregate::Rows => (Output::Count(None), Type::I64),
             Aggregate::Count(of) => {
                 let (input, _) = self.input(of)?;
-                (Output::Count(self.keep(Accumulator::Count(input))), Type::I64)
+                let count = match of {
+                    Expression::Column(_) => self.counter(input),
+                    // It is to be computed, for it may overflow.
+                    _ => Some(self.keep(Accumulator::Count(input))),
+                };
+                (Output::Count(count), Type::I64)
             }
             Aggregate::Sum(of) => {
                 let (sum, count, domain) = self.sum(of)?;
@@ -139,15 +149,23 @@ impl Compiled {
         self.accumulators.len() - 1
     }
 
-    fn sum(&mut self, of: &Expression) -> Result<(usize, usize, Domain)> {
+    fn counter(&mut self, of: Input) -> Counter {
+        let may_be_null = match of {
+            Input::Text(place) => self.nullable[place],
+            Input::Step(step) => self.program.nullable(|_, place| self.nullable[place])[step],
+        };
+        may_be_null.then(|| self.keep(Accumulator::Count(of)))
+    }
+
+    fn sum(&mut self, of: &Expression) -> Result<(usize, Counter, Domain)> {
         let step = self.program.add(of, &self.columns)?;
-        let count = self.keep(Accumulator::Count(Input::Step(step)));
+        let count = self.counter(Input::Step(step));
         Ok((self.keep(Accumulator::Sum(step)), count, self.program.domain(step)))
     }
 
     fn extreme(&mut self, of: &Expression, which: fn(Input) -> Accumulator) -> Result<(Output, Type)> {
         let (input, ty) = self.input(of)?;
-        let count = self.keep(Accumulator::Count(input));
+        let count = self.counter(input);
         Ok((Output::Extreme { of: self.keep(which(input)), count, ty }, ty))
     }
 

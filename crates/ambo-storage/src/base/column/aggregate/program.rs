@@ -91,6 +91,20 @@ impl Program {
         self.domains[step]
     }
 
+    /// Whether the numbers of each step may be NULL, if those of a step that is a column, by its place, may be as told.
+    pub(super) fn nullable(&self, of_column: impl Fn(usize, usize) -> bool) -> Vec<bool> {
+        let mut nullable: Vec<bool> = Vec::with_capacity(self.steps.len());
+        for (index, step) in self.steps.iter().enumerate() {
+            nullable.push(match *step {
+                Step::Column(place) => of_column(index, place),
+                Step::Choice(_, _, None) => true,
+                Step::Choice(_, then, Some(other)) => nullable[then] || nullable[other],
+                step => step.operands().any(|operand| nullable[operand]),
+            });
+        }
+        nullable
+    }
+
     fn push(&mut self, step: Step, domain: Domain) -> usize {
         let known = self.steps.iter().zip(&self.domains);
         if let Some(known) = known.clone().position(|(one, of)| *one == step && *of == domain) {

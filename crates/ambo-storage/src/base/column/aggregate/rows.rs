@@ -63,6 +63,17 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Those that count, whose places may be written down for that.
+    pub(super) fn counting<'b>(&'b self, places: &'b mut Vec<u32>) -> Rows<'b> {
+        if self.all_count() {
+            return self.clone();
+        }
+        places.clear();
+        let counts = |row: &usize| self.word(row / 64) >> (row % 64) & 1 == 1;
+        places.extend((0..self.len()).filter(counts).map(|row| self.place(row)));
+        Rows::Places(places)
+    }
+
     /// Calls `each` with the rows that do not count.
     pub(super) fn each_other(&self, mut each: impl FnMut(usize)) {
         let Self::Range(range, _) = self else { return };

@@ -8,7 +8,7 @@ use super::{
     evaluate::to_float,
     key_list::{KeyForm, KeyList},
     keys::Keys,
-    plan::{Accumulator, Compiled, Input, Output},
+    plan::{Accumulator, Compiled, Counter, Input, Output},
     program::Domain,
 };
 use crate::{Error, Result, parts::fold_parts};
@@ -227,12 +227,12 @@ impl Table {
     }
 
     fn result(&self, output: Output, number: usize) -> Result<Value> {
-        let count = |index: usize| match &self.states[index] {
-            States::Counts(counts) => counts[number],
-            other => unreachable!("{other:?} are no counts"),
+        let count = |of: Counter| match of.map(|index| &self.states[index]) {
+            None => self.rows[number],
+            Some(States::Counts(counts)) => counts[number],
+            Some(other) => unreachable!("{other:?} are no counts"),
         };
         match output {
-            Output::Rows => Ok(Value::I64(self.rows[number] as i64)),
             Output::Count(index) => Ok(Value::I64(count(index) as i64)),
             Output::Sum { count: of, .. }
             | Output::Average { count: of, .. }

@@ -20,18 +20,26 @@ use crate::Result;
 /// Rows whose groups are numbered together.
 const SLICE: usize = 8 * CHUNK;
 
+/// With fewer rows to a group of a slice, rows are added one by one ([`super::direct`]).
+const ROWS_OF_A_GROUP: usize = 3;
+/// So many slices are, until one tells again how many groups there are.
+const DIRECT_SLICES: u32 = 31;
+
 /// See the module.
 pub(super) struct Worker<'p> {
-    compiled: &'p Compiled,
+    pub compiled: &'p Compiled,
     pub table: Table,
-    lanes: Vec<Lane>,
-    vectors: Vectors,
+    pub lanes: Vec<Lane>,
+    pub vectors: Vectors,
     groups: LocalGroups,
     masked: Vec<u16>,
     found: Vec<FoundGroup>,
-    /// Their keys, and their numbers in the table.
+    /// Columns that are grouped by, the keys that they make, and the numbers of these in the table.
+    key_columns: Vec<ColumnBuffer>,
     keys: KeyList,
-    numbers: Vec<u32>,
+    pub numbers: Vec<u32>,
+    /// So many slices more are added row by row.
+    direct: u32,
 }
 
 /// A group of a slice.
@@ -44,11 +52,11 @@ struct FoundGroup {
 }
 
 /// What the steps and accumulators of one morsel need.
-struct Needs {
+pub(super) struct Needs {
     /// Steps that are computed.
-    steps: Vec<bool>,
+    pub steps: Vec<bool>,
     /// Accumulators that are not known yet.
-    accumulators: Vec<bool>,
+    pub accumulators: Vec<bool>,
     /// Whether the numbers of a step may be NULL.
     nullable: Vec<bool>,
 }
@@ -68,8 +76,14 @@ impl<'p> Worker<'p> {
             groups: LocalGroups::default(),
             masked: Vec::new(),
             found: Vec::new(),
+            key_columns: compiled
+                .group_by
+                .iter()
+                .map(|place| ColumnBuffer::new(compiled.columns[*place]))
+                .collect(),
             keys: compiled.key.as_ref().map(KeyForm::list).unwrap_or_default(),
             numbers: Vec::new(),
+            direct: 0,
         }
     }
 
@@ -87,7 +101,8 @@ impl<'p> Worker<'p> {
         let steps = self.needed_steps(&accumulators);
         let mut blocks = Blocks::new(self.blocks(morsel, &steps, &accumulators)?);
         blocks.answers = self.answers(morsel, &steps, &blocks)?;
-        let nullable = self.nullable_steps(&steps, &blocks);
+        let has_nulls = |step: usize, place: usize| steps[step] && blocks.valid(place).is_some();
+        let nullable = compiled.program.nullable(has_nulls);
         let needs = Needs { steps, accumulators, nullable };
         let range =
             |place: usize| morsel.range(place).unwrap_or_else(|| range_of_type(compiled.columns[place]));
@@ -103,7 +118,13 @@ impl<'p> Worker<'p> {
         };
         for start in (0..rows.len()).step_by(SLICE) {
             let slice = rows.part(start..rows.len().min(start + SLICE));
-            self.add_slice(morsel, &needs, &blocks, &slice)?;
+            match self.direct.checked_sub(1) {
+                Some(left) => {
+                    self.direct = left;
+                    self.add_directly(morsel, &needs, &blocks, &slice)?;
+                }
+                None => self.add_slice(morsel, &needs, &blocks, &slice)?,
+            }
         }
         Ok(())
     }
@@ -206,19 +227,6 @@ impl<'p> Worker<'p> {
             answers[number] = Some(yes);
         }
         Ok(answers)
-    }
-
-    fn nullable_steps(&self, steps: &[bool], blocks: &Blocks<'_>) -> Vec<bool> {
-        let mut nullable: Vec<bool> = Vec::with_capacity(steps.len());
-        for (index, step) in self.compiled.program.steps.iter().enumerate() {
-            nullable.push(match *step {
-                Step::Column(place) => steps[index] && blocks.valid(place).is_some(),
-                Step::Choice(_, _, None) => true,
-                Step::Choice(_, then, Some(other)) => nullable[then] || nullable[other],
-                step => step.operands().any(|operand| nullable[operand]),
-            });
-        }
-        nullable
     }
 
     fn add_slice(
@@ -381,7 +389,6 @@ impl<'p> Worker<'p> {
         rows: &Rows<'_>,
         found: &mut Vec<FoundGroup>,
     ) -> Result<()> {
-        let compiled = self.compiled;
         let count = self.groups.count;
         let mut counts = vec![0u32; count + 1];
         count_by_group(&self.groups.ids, &mut counts);
@@ -400,20 +407,30 @@ impl<'p> Worker<'p> {
                 left -= 1;
             }
         }
-        let mut buffers = Vec::with_capacity(compiled.group_by.len());
-        for &place in &compiled.group_by {
-            let mut buffer = ColumnBuffer::new(compiled.columns[place]);
-            buffer
-                .append_places(blocks.column(place), &places)
-                .map_err(|error| morsel.wrong_at(place, error))?;
-            buffers.push(buffer);
-        }
-        let form = compiled.key.as_ref().expect("there are columns to group by");
-        form.encode(&buffers, &mut self.keys)
-            .map_err(|error| morsel.wrong_at(compiled.group_by[0], error))?;
-        self.table.number(&self.keys, &compiled.accumulators, &mut self.numbers);
+        self.number(morsel, blocks, &Rows::Places(&places))?;
         found.iter_mut().zip(&self.numbers).for_each(|(group, number)| group.number = *number);
         self.table.add_rows(found.iter().map(|group| (group.number, group.rows.into())));
+        if found.len() * ROWS_OF_A_GROUP > rows.len() {
+            self.direct = DIRECT_SLICES;
+        }
+        Ok(())
+    }
+
+    /// Numbers the groups of rows in the table, whether they count or not.
+    pub(super) fn number(&mut self, morsel: &Morsel<'_>, blocks: &Blocks<'_>, rows: &Rows<'_>) -> Result<()> {
+        let compiled = self.compiled;
+        for (column, &place) in self.key_columns.iter_mut().zip(&compiled.group_by) {
+            column.clear();
+            match rows {
+                Rows::Range(range, _) => column.append_block(blocks.column(place), range.clone()),
+                Rows::Places(places) => column.append_places(blocks.column(place), places),
+            }
+            .map_err(|error| morsel.wrong_at(place, error))?;
+        }
+        let form = compiled.key.as_ref().expect("there are columns to group by");
+        form.encode(&self.key_columns, &mut self.keys)
+            .map_err(|error| morsel.wrong_at(compiled.group_by[0], error))?;
+        self.table.number(&self.keys, &compiled.accumulators, &mut self.numbers);
         Ok(())
     }
 }

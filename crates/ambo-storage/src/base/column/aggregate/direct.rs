@@ -1,0 +1,93 @@
+//! Rows of many groups: each is numbered in the table itself, and its values are added there.
+//!
+//! Where a slice has not many rows to a group, to number its groups first and to add to those is work for nothing.
+
+use super::{
+    super::morsel::Morsel,
+    evaluate::{Blocks, bit},
+    plan::{Accumulator, Input},
+    program::Lane,
+    rows::{CHUNK, Rows},
+    worker::{Needs, Worker},
+};
+use crate::Result;
+
+impl Worker<'_> {
+    /// Adds the rows of a slice.
+    #[inline(never)]
+    pub(super) fn add_directly(
+        &mut self,
+        morsel: &Morsel<'_>,
+        needs: &Needs,
+        blocks: &Blocks<'_>,
+        rows: &Rows<'_>,
+    ) -> Result<()> {
+        let compiled = self.compiled;
+        let wrong = |place: usize, error: ambo_codec::Error| morsel.wrong_at(place, error);
+        let mut places = Vec::new();
+        for start in (0..rows.len()).step_by(CHUNK) {
+            let part = rows.part(start..rows.len().min(start + CHUNK));
+            let chunk = part.counting(&mut places);
+            self.number(morsel, blocks, &chunk)?;
+            self.vectors.compute(&compiled.program, &self.lanes, &needs.steps, blocks, &chunk, &wrong)?;
+            self.table.add_rows(self.numbers.iter().map(|number| (*number, 1)));
+            for index in (0..compiled.accumulators.len()).filter(|index| needs.accumulators[*index]) {
+                match compiled.accumulators[index].input() {
+                    Input::Step(step) => self.add_numbers(index, step)?,
+                    Input::Text(place) => {
+                        self.add_texts(index, place, blocks, &chunk).map_err(|error| wrong(place, error))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the numbers of a step.
+    fn add_numbers(&mut self, index: usize, step: usize) -> Result<()> {
+        let accumulator = self.compiled.accumulators[index];
+        let vector = &self.vectors.0[step];
+        let is_there = |row: &usize| vector.valid.is_none_or(|valid| bit(&valid, *row) == 1);
+        let rows = (0..self.numbers.len()).filter(is_there);
+        let number = |row: usize| self.numbers[row];
+        match (accumulator, self.lanes[step]) {
+            (Accumulator::Count(_), _) => self.table.add_counts(index, rows.map(|row| (number(row), 1))),
+            (_, Lane::Narrow(..)) => {
+                let values = rows.map(|row| (number(row), vector.narrow[row].into()));
+                self.table.add_exact(index, accumulator, values)?;
+            }
+            (_, Lane::Wide) => {
+                let values = rows.map(|row| (number(row), vector.wide[row]));
+                self.table.add_exact(index, accumulator, values)?;
+            }
+            (_, Lane::Float) => {
+                let values = rows.map(|row| (number(row), vector.float[row]));
+                self.table.add_floats(index, accumulator, values);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the text of a column.
+    fn add_texts(
+        &mut self,
+        index: usize,
+        place: usize,
+        blocks: &Blocks<'_>,
+        chunk: &Rows<'_>,
+    ) -> ambo_codec::Result<()> {
+        let accumulator = self.compiled.accumulators[index];
+        let is_there =
+            |row: &usize| blocks.valid(place).is_none_or(|valid| valid.get(chunk.place(*row) as usize));
+        let rows = (0..chunk.len()).filter(is_there);
+        if let Accumulator::Count(_) = accumulator {
+            self.table.add_counts(index, rows.map(|row| (self.numbers[row], 1)));
+            return Ok(());
+        }
+        let (mut offsets, mut data) = (Vec::new(), Vec::new());
+        chunk.texts(blocks.column(place), &mut offsets, &mut data)?;
+        let text = |row: usize| &data[offsets[row] as usize..offsets[row + 1] as usize];
+        self.table.add_texts(index, accumulator, rows.map(|row| (self.numbers[row], Some(text(row)))));
+        Ok(())
+    }
+}
