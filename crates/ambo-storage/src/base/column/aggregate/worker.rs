@@ -22,8 +22,8 @@ const SLICE: usize = 8 * CHUNK;
 
 /// With fewer rows to a group of a slice, rows are added one by one ([`super::direct`]).
 const ROWS_OF_A_GROUP: usize = 3;
-/// So many slices are, until one tells again how many groups there are.
-const DIRECT_SLICES: u32 = 31;
+/// So many times as many rows are, until a slice tells again how many groups there are.
+const DIRECT_ROWS: usize = 31;
 
 /// See the module.
 pub(super) struct Worker<'p> {
@@ -38,8 +38,8 @@ pub(super) struct Worker<'p> {
     key_columns: Vec<ColumnBuffer>,
     keys: KeyList,
     pub numbers: Vec<u32>,
-    /// So many slices more are added row by row.
-    direct: u32,
+    /// So many rows more are added one by one.
+    direct: usize,
 }
 
 /// A group of a slice.
@@ -118,7 +118,7 @@ impl<'p> Worker<'p> {
         };
         for start in (0..rows.len()).step_by(SLICE) {
             let slice = rows.part(start..rows.len().min(start + SLICE));
-            match self.direct.checked_sub(1) {
+            match self.direct.checked_sub(slice.len()) {
                 Some(left) => {
                     self.direct = left;
                     self.add_directly(morsel, &needs, &blocks, &slice)?;
@@ -411,7 +411,7 @@ impl<'p> Worker<'p> {
         found.iter_mut().zip(&self.numbers).for_each(|(group, number)| group.number = *number);
         self.table.add_rows(found.iter().map(|group| (group.number, group.rows.into())));
         if found.len() * ROWS_OF_A_GROUP > rows.len() {
-            self.direct = DIRECT_SLICES;
+            self.direct = DIRECT_ROWS * rows.len();
         }
         Ok(())
     }
