@@ -6,6 +6,7 @@
 //! | `cast_bounds` | filters by casts that round fail, where their rows are counted beforehand |
 //! | `in_lists` | lists of IN with common or without common elements become one, NULL or not |
 //! | `lossy_casts` | `CAST(1.99 AS DECIMAL(9, 1)) < 2` is true, for 1.99 is |
+//! | `nested_counts` | aggregates with FILTER over others that are known without looking at rows fail |
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
 //! | `rounding` | `round(x, 1) < x` fails, for the types differ |
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
@@ -34,6 +35,7 @@ mod filter_projection;
 mod in_lists;
 mod lossy_casts;
 mod moved_keys;
+mod nested_counts;
 mod null_equality;
 mod pass_on;
 mod rounding;
@@ -65,6 +67,7 @@ use filter_projection::WithWholeFilters;
 use in_lists::IN_LISTS;
 use lossy_casts::LOSSY_CASTS;
 use moved_keys::MovedKeys;
+use nested_counts::WithOwnSteps;
 use null_equality::WithoutNullKeys;
 use rounding::ROUNDED_PLACES;
 use subquery::Subqueries;
@@ -114,6 +117,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
     for rule in PhysicalOptimizer::new().rules {
         match rule.name() {
             "FilterPushdown" | "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
+            "aggregate_statistics" => rules.push(Arc::new(WithOwnSteps(rule))),
             "ProjectionPushdown" => rules.push(Arc::new(WithWholeFilters(rule))),
             // It refuses plans that are right: of ORDER BY with a constant column of one side of a join or UNION ALL, whose order
             // it does not see any more.
@@ -155,6 +159,8 @@ mod tests {
         let is_guarded = |rule: &PhysicalRule| format!("{rule:?}").starts_with("WithWholeFilters");
         assert_eq!(rules.iter().filter(projecting).count(), planners.iter().filter(projecting).count());
         assert!(rules.iter().filter(projecting).all(is_guarded) && rules.iter().any(is_guarded));
+        let knows = |rule: &&PhysicalRule| format!("{rule:?}").starts_with("WithOwnSteps");
+        assert_eq!(rules.iter().filter(knows).count(), 1);
         assert_eq!((rules.iter().filter(pushing).count(), rules.iter().filter(guarded).count()), (2, 2));
     }
 }
