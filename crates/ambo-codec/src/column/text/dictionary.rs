@@ -216,6 +216,23 @@ impl<'b> TextCodes<'b> {
     /// When `rows` reaches behind the block.
     pub fn read(&self, rows: Range<usize>, codes: &mut Vec<u32>) -> Result<()> {
         self.dictionary.codes(rows, codes);
+        self.check(codes)
+    }
+
+    /// Puts the codes of `rows`, which may be in any order, into `codes`, in place of what was there.
+    ///
+    /// # Errors
+    /// A code without an entry.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn gather(&self, rows: &[u32], codes: &mut Vec<u32>) -> Result<()> {
+        codes.clear();
+        codes.extend(rows.iter().map(|row| self.dictionary.code(*row as usize)));
+        self.check(codes)
+    }
+
+    fn check(&self, codes: &[u32]) -> Result<()> {
         let count = self.dictionary.entries()?.len();
         if codes.iter().any(|code| *code as usize >= count) { Err(foreign()) } else { Ok(()) }
     }

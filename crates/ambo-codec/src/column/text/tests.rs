@@ -99,6 +99,9 @@ fn check_reads(block: &TextBlock<'_>, strings: &BytesView<'_>, picks: &[prop::sa
         let entries = codes.entries().unwrap();
         assert!(entries.iter().is_sorted_by(|a, b| a < b));
         assert!(numbers.iter().map(|code| entries.get(*code as usize)).eq(strings.iter()));
+        let mut picked = Vec::new();
+        codes.gather(&picks, &mut picked).unwrap();
+        assert!(picked.into_iter().eq(picks.iter().map(|row| numbers[*row as usize])));
     }
 }
 
@@ -392,6 +395,7 @@ fn refused(block: &[u8], rows: usize) {
     assert!(block.gather(&[last as u32], &mut Vec::new(), &mut Vec::new()).is_err());
     if let Some(codes) = block.codes() {
         assert!(codes.read(0..rows, &mut Vec::new()).is_err());
+        assert!(codes.gather(&[last as u32], &mut Vec::new()).is_err());
         assert!(block.min_max().is_err());
     }
 }

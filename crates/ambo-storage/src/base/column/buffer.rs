@@ -385,6 +385,12 @@ impl ColumnBuffer {
         Ok(())
     }
 
+    /// The values of a buffer of 32 bits, unsigned, for values to be put there; then [`ColumnBuffer::append_validity`] is to follow. Panics with a buffer of another type.
+    pub(super) fn numbers_mut(&mut self) -> &mut Vec<u32> {
+        let Values::U32(numbers) = &mut self.values else { panic!("a buffer of {}", self.ty) };
+        numbers
+    }
+
     /// Notes which of `count` new rows, whose values are appended already, have one.
     pub(super) fn append_validity(&mut self, count: usize, is_valid: impl Fn(usize) -> bool, all: bool) {
         let start = self.len;

@@ -192,7 +192,7 @@ fn word_width(schema: &ColumnSchema) -> Option<usize> {
 }
 
 /// Whether values of a type are whole numbers of 64 bits at most.
-pub(super) fn is_whole(ty: Type) -> bool {
+fn is_whole(ty: Type) -> bool {
     matches!(ty, Type::Bool | Type::Date32 | Type::Time64 | Type::Timestamp) || ty.is_integer()
 }
 

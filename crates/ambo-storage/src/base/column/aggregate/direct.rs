@@ -4,16 +4,17 @@
 
 use super::{
     super::morsel::Morsel,
-    evaluate::{Blocks, bit},
+    evaluate::Blocks,
     plan::{Accumulator, Input},
     program::Lane,
-    rows::{CHUNK, Rows},
+    rows::{CHUNK, Rows, Texts, bit},
     worker::{Needs, Worker},
 };
 use crate::Result;
 
 impl Worker<'_> {
     /// Adds the rows of a slice.
+    // Put into its caller it makes the loops of `add_slice`, which is there already, slower.
     #[inline(never)]
     pub(super) fn add_directly(
         &mut self,
@@ -24,18 +25,20 @@ impl Worker<'_> {
     ) -> Result<()> {
         let compiled = self.compiled;
         let wrong = |place: usize, error: ambo_codec::Error| morsel.wrong_at(place, error);
-        let mut places = Vec::new();
+        let (mut places, mut texts) = (Vec::new(), vec![Texts::default(); compiled.columns.len()]);
         for start in (0..rows.len()).step_by(CHUNK) {
             let part = rows.part(start..rows.len().min(start + CHUNK));
             let chunk = part.counting(&mut places);
             self.number(morsel, blocks, &chunk)?;
             self.vectors.compute(&compiled.program, &self.lanes, &needs.steps, blocks, &chunk, &wrong)?;
             self.table.add_rows(self.numbers.iter().map(|number| (*number, 1)));
+            texts.iter_mut().for_each(Texts::clear);
             for index in (0..compiled.accumulators.len()).filter(|index| needs.accumulators[*index]) {
                 match compiled.accumulators[index].input() {
                     Input::Step(step) => self.add_numbers(index, step)?,
                     Input::Text(place) => {
-                        self.add_texts(index, place, blocks, &chunk).map_err(|error| wrong(place, error))?;
+                        let added = self.add_texts(index, place, blocks, &chunk, &mut texts[place]);
+                        added.map_err(|error| wrong(place, error))?;
                     }
                 }
             }
@@ -47,7 +50,7 @@ impl Worker<'_> {
     fn add_numbers(&mut self, index: usize, step: usize) -> Result<()> {
         let accumulator = self.compiled.accumulators[index];
         let vector = &self.vectors.0[step];
-        let is_there = |row: &usize| vector.valid.is_none_or(|valid| bit(&valid, *row) == 1);
+        let is_there = |row: &usize| vector.valid.is_none_or(|valid| bit(&valid, *row));
         let rows = (0..self.numbers.len()).filter(is_there);
         let number = |row: usize| self.numbers[row];
         match (accumulator, self.lanes[step]) {
@@ -68,13 +71,14 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Adds the text of a column.
+    /// Adds the text of a column, which another accumulator may have decoded.
     fn add_texts(
         &mut self,
         index: usize,
         place: usize,
         blocks: &Blocks<'_>,
         chunk: &Rows<'_>,
+        texts: &mut Texts,
     ) -> ambo_codec::Result<()> {
         let accumulator = self.compiled.accumulators[index];
         let is_there =
@@ -84,10 +88,8 @@ impl Worker<'_> {
             self.table.add_counts(index, rows.map(|row| (self.numbers[row], 1)));
             return Ok(());
         }
-        let (mut offsets, mut data) = (Vec::new(), Vec::new());
-        chunk.texts(blocks.column(place), &mut offsets, &mut data)?;
-        let text = |row: usize| &data[offsets[row] as usize..offsets[row + 1] as usize];
-        self.table.add_texts(index, accumulator, rows.map(|row| (self.numbers[row], Some(text(row)))));
+        texts.need(chunk, blocks.column(place))?;
+        self.table.add_texts(index, accumulator, rows.map(|row| (self.numbers[row], Some(texts.get(row)))));
         Ok(())
     }
 }

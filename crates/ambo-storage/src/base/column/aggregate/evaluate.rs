@@ -7,7 +7,7 @@ use ambo_codec::column::{
 
 use super::{
     program::{Lane, Program, Step},
-    rows::{CHUNK, Rows, Words},
+    rows::{CHUNK, Rows, Words, bit},
 };
 use crate::{Error, Result};
 
@@ -113,7 +113,7 @@ impl Vectors {
                     let answers = blocks.answers[question].as_ref().expect("a question that is needed");
                     let yes = rows.bits(answers);
                     out.narrow.clear();
-                    out.narrow.extend((0..rows.len()).map(|row| bit(&yes, row) as i64));
+                    out.narrow.extend((0..rows.len()).map(|row| i64::from(bit(&yes, row))));
                 }
                 Step::Choice(condition, then, other) => {
                     let yes = self.truth(condition, lanes[condition], rows.len());
@@ -165,7 +165,7 @@ impl Vectors {
         fn pick<T: Copy>(yes: &Words, then: &[T], other: &[T], out: &mut Vec<T>) {
             out.clear();
             let pairs = then.iter().zip(other).enumerate();
-            out.extend(pairs.map(|(row, (then, other))| if bit(yes, row) == 1 { *then } else { *other }));
+            out.extend(pairs.map(|(row, (then, other))| if bit(yes, row) { *then } else { *other }));
         }
         // Without an other value it does not matter which one is there.
         let no = other.unwrap_or(then);
@@ -174,7 +174,7 @@ impl Vectors {
             Lane::Float => pick(yes, &self.0[then].float, &self.0[no].float, &mut out.float),
             Lane::Wide => {
                 out.wide.clear();
-                let chosen = |row: usize| if bit(yes, row) == 1 { then } else { no };
+                let chosen = |row: usize| if bit(yes, row) { then } else { no };
                 out.wide.extend((0..rows).map(|row| self.wide(chosen(row), lanes, row)));
             }
         }
@@ -228,7 +228,7 @@ impl Vectors {
         out.wide.clear();
         for row in 0..rows.len() {
             let counts = rows.word(row / 64) >> (row % 64) & 1 == 1;
-            let valid = out.valid.is_none_or(|valid| bit(&valid, row) == 1);
+            let valid = out.valid.is_none_or(|valid| bit(&valid, row));
             out.wide.push(match counts && valid {
                 true => with(operator, get(left, row), get(right, row)).ok_or_else(overflow)?,
                 false => 0,
@@ -246,11 +246,6 @@ pub(super) fn to_float(value: f64, scale: i8) -> f64 {
         1.. => value / 10f64.powi(scale.into()),
         ..0 => value * 10f64.powi(-i32::from(scale)),
     }
-}
-
-/// The bit of a row.
-pub(super) fn bit(words: &Words, row: usize) -> u64 {
-    words[row / 64] >> (row % 64) & 1
 }
 
 fn fill<T: Clone>(out: &mut Vec<T>, value: T, len: usize) {

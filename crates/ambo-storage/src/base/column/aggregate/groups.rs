@@ -139,12 +139,7 @@ impl LocalGroups {
         if let Some(codes) = text.codes() {
             match rows {
                 Rows::Range(range, _) => codes.read(range.clone(), out)?,
-                Rows::Places(places) => {
-                    let mut all = Vec::new();
-                    codes.read(0..text.len(), &mut all)?;
-                    out.clear();
-                    out.extend(places.iter().map(|place| all[*place as usize]));
-                }
+                Rows::Places(places) => codes.gather(places, out)?,
             }
             return Ok(codes.entries()?.len());
         }

@@ -20,7 +20,7 @@ struct Bucket([u64; BUCKET]);
 const _: () = assert!(size_of::<Bucket>() == align_of::<Bucket>());
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Keys {
     /// As many as a power of two, with at most half of their slots in use.
     buckets: Vec<Bucket>,

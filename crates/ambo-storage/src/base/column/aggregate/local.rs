@@ -6,7 +6,7 @@ use super::{
     evaluate::Vector,
     plan::{Accumulator, Input},
     program::Lane,
-    rows::{Rows, Words},
+    rows::{Rows, Words, bit},
     table::{compare_floats, order_of},
 };
 use crate::{Error, Result};
@@ -73,7 +73,7 @@ pub(super) fn masked<'a>(
     out.clear();
     out.extend_from_slice(ids);
     for (row, id) in out.iter_mut().enumerate() {
-        if valid[row / 64] >> (row % 64) & 1 == 0 {
+        if !bit(valid, row) {
             *id = none;
         }
     }
@@ -98,8 +98,7 @@ pub(super) fn accumulate(
     let each = |each: &mut dyn FnMut(usize, usize)| match ids {
         Some(ids) => ids.iter().enumerate().for_each(|(row, id)| each(row, usize::from(*id))),
         None => {
-            let counts = |row: &usize| words[row / 64] >> (row % 64) & 1 == 1;
-            (0..rows.len()).filter(counts).for_each(|row| each(row, 0));
+            (0..rows.len()).filter(|row| bit(&words, *row)).for_each(|row| each(row, 0));
         }
     };
     let exact = |row: usize| match lane {

@@ -10,7 +10,7 @@
 //! 3. Steps are computed a chunk at a time, so that they stay in the processor's cache ([`evaluate`]); in 64 bits where the bounds of the
 //!    blocks prove that nothing overflows, else in 128 with a look at each result.
 //! 4. Values are added to arrays by the number of their group ([`local`]), and these, once for each group and some thousand rows, to a hash table
-//!    by the values that make the group ([`table`]), for each block numbers groups in its own way. Where some thousand rows have almost as many groups, steps 2 and 4 are left
+//!    by the values that make the group ([`key_form`]; text by its number, [`text_numbers`]), for each block numbers groups in its own way ([`table`]). Where some thousand rows have almost as many groups, steps 2 and 4 are left
 //!    out for those that follow: rows are added to the table one by one ([`direct`]).
 //!
 //! Tables of all threads are merged at the end.
@@ -22,13 +22,16 @@ mod direct;
 mod evaluate;
 mod expression;
 mod groups;
+mod key_form;
 mod key_list;
 mod keys;
 mod local;
+mod order;
 mod plan;
 mod program;
 mod rows;
 mod table;
+mod text_numbers;
 mod worker;
 
 use ambo_codec::{Type, Value};
@@ -96,7 +99,7 @@ impl Aggregation {
         let threads = parts.len();
         let mut tables = parts.into_iter().map(|part| part.worker.table);
         let mut table = tables.next().unwrap_or_else(|| self.begin().worker.table);
-        tables.try_for_each(|other| table.merge(&other, &self.compiled.accumulators))?;
+        tables.try_for_each(|other| table.merge(&other, &self.compiled))?;
         Ok(Groups { types: self.compiled.types.clone(), rows: table.finish(&self.compiled, threads)? })
     }
 }

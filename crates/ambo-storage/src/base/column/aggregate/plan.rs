@@ -4,7 +4,7 @@ use ambo_codec::Type;
 
 use super::{
     expression::{Aggregate, Expression},
-    key_list::KeyForm,
+    key_form::KeyForm,
     program::{Domain, Program},
 };
 use crate::{Error, Result};

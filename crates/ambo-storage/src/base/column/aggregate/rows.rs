@@ -161,6 +161,40 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// The text of rows in a block, once it was needed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Texts {
+    /// One more than rows; none before.
+    offsets: Vec<u32>,
+    data: Vec<u8>,
+}
+
+impl Texts {
+    /// Decodes them, unless that was done.
+    pub(super) fn need(&mut self, rows: &Rows<'_>, block: &Block<'_>) -> Result<()> {
+        match self.offsets.is_empty() {
+            true => rows.texts(block, &mut self.offsets, &mut self.data),
+            false => Ok(()),
+        }
+    }
+
+    /// That of a row. REQUIRES: it was decoded.
+    pub(super) fn get(&self, row: usize) -> &[u8] {
+        &self.data[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+
+    /// That of other rows is needed from now on.
+    pub(super) fn clear(&mut self) {
+        self.offsets.clear();
+    }
+}
+
+/// The bit of a row of a chunk.
+#[inline]
+pub(super) fn bit(words: &Words, row: usize) -> bool {
+    words[row / 64] >> (row % 64) & 1 == 1
+}
+
 /// A word with the low `bits` bits set.
 #[inline]
 pub(super) fn low_bits(bits: usize) -> u64 {

@@ -6,10 +6,12 @@ use ambo_codec::{Type, Value};
 
 use super::{
     evaluate::to_float,
-    key_list::{KeyForm, KeyList},
+    key_form::KeyForm,
+    key_list::KeyList,
     keys::Keys,
     plan::{Accumulator, Compiled, Counter, Input, Output},
     program::Domain,
+    text_numbers::TextNumbers,
 };
 use crate::{Error, Result, parts::fold_parts};
 
@@ -29,6 +31,8 @@ pub(super) enum States {
 #[derive(Debug)]
 pub(super) struct Table {
     keys: Keys,
+    /// Of each column that is grouped by, where keys have it by its number.
+    text_numbers: Vec<TextNumbers>,
     /// Rows of each group.
     rows: Vec<u64>,
     states: Vec<States>,
@@ -62,7 +66,18 @@ impl Table {
             }
         });
         let list = compiled.key.as_ref().map(KeyForm::list).unwrap_or_default();
-        Self { keys: Keys::new(list), rows: Vec::new(), states: states.collect() }
+        let text_numbers = compiled.key.as_ref().map(KeyForm::text_numbers).unwrap_or_default();
+        Self { keys: Keys::new(list), text_numbers, rows: Vec::new(), states: states.collect() }
+    }
+
+    /// Blocks of other rows are at hand from now on.
+    pub(super) fn next_blocks(&mut self) {
+        self.text_numbers.iter_mut().for_each(TextNumbers::next_block);
+    }
+
+    /// The numbers of text of a column that is grouped by.
+    pub(super) fn text_numbers(&mut self, column: usize) -> &mut TextNumbers {
+        &mut self.text_numbers[column]
     }
 
     /// The numbers of the groups with these keys, of which some may be new, in the place of others.
@@ -173,8 +188,18 @@ impl Table {
     }
 
     /// Adds the groups of another table.
-    pub(super) fn merge(&mut self, other: &Self, accumulators: &[Accumulator]) -> Result<()> {
-        let numbers = self.keys.number_all(&other.keys);
+    pub(super) fn merge(&mut self, other: &Self, compiled: &Compiled) -> Result<()> {
+        let accumulators = &compiled.accumulators[..];
+        let numbers = match compiled.key.as_ref().filter(|form| form.has_any_numbers()) {
+            None => self.keys.number_all(&other.keys),
+            Some(form) => {
+                let texts = self.text_numbers.iter_mut().zip(&other.text_numbers);
+                let here: Vec<Vec<u32>> = texts.map(|(texts, others)| texts.number_all(others)).collect();
+                let mut numbers = Vec::new();
+                self.keys.number(&form.renumbered(other.keys.list(), &here), &mut numbers);
+                numbers
+            }
+        };
         self.grow(accumulators);
         let numbers = || numbers.iter().copied();
         self.add_rows(numbers().zip(other.rows.iter().copied()));
@@ -200,12 +225,18 @@ impl Table {
     /// # Errors
     /// A sum of more than 38 digits; text that is not UTF-8, which only damaged blocks yield.
     pub(super) fn finish(&self, compiled: &Compiled, threads: usize) -> Result<Vec<Vec<Value>>> {
-        let order = self.keys.list().order(threads);
+        let order = match compiled.key.as_ref().filter(|form| form.has_any_numbers()) {
+            None => self.keys.list().order(threads),
+            Some(form) => {
+                let ranks: Vec<Vec<u32>> =
+                    self.text_numbers.iter().map(|texts| texts.ranks(threads)).collect();
+                form.renumbered(self.keys.list(), &ranks).order(threads)
+            }
+        };
         let parts: Vec<&[u32]> = order.chunks(FINISHED_TOGETHER).collect();
         let done =
             fold_parts(parts.len(), threads, Vec::new, |done: &mut Vec<(usize, Vec<Vec<Value>>)>, part| {
-                let rows = parts[part].iter().map(|number| self.row(compiled, *number as usize));
-                done.push((part, rows.collect::<Result<_>>()?));
+                done.push((part, self.rows(compiled, parts[part])?));
                 Ok(())
             })?;
         let mut done: Vec<_> = done.into_iter().flatten().collect();
@@ -213,17 +244,26 @@ impl Table {
         Ok(done.into_iter().flat_map(|(_, rows)| rows).collect())
     }
 
-    /// What made a group, and its results.
-    fn row(&self, compiled: &Compiled, number: usize) -> Result<Vec<Value>> {
-        let mut row = Vec::with_capacity(compiled.types.len());
+    /// What made groups, and their results: column by column, so that what is waited for in memory is asked for by many groups together.
+    fn rows(&self, compiled: &Compiled, numbers: &[u32]) -> Result<Vec<Vec<Value>>> {
+        let mut rows: Vec<Vec<Value>> =
+            numbers.iter().map(|_| Vec::with_capacity(compiled.types.len())).collect();
+        let mut numbered = |push: &dyn Fn(usize, &mut Vec<Value>) -> Result<()>| {
+            numbers.iter().zip(&mut rows).try_for_each(|(number, row)| push(*number as usize, row))
+        };
         if let Some(form) = &compiled.key {
-            let decoded = form.decode(self.keys.list(), number, &mut row);
-            decoded.map_err(|error| Error::Invalid(error.to_string()))?;
+            numbered(&|number, row| {
+                let decoded = form.decode(self.keys.list(), number, &self.text_numbers, row);
+                decoded.map_err(|error| Error::Invalid(error.to_string()))
+            })?;
         }
         for output in &compiled.outputs {
-            row.push(self.result(*output, number)?);
+            numbered(&|number, row| {
+                row.push(self.result(*output, number)?);
+                Ok(())
+            })?;
         }
-        Ok(row)
+        Ok(rows)
     }
 
     fn result(&self, output: Output, number: usize) -> Result<Value> {

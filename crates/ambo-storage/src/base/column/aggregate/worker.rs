@@ -8,11 +8,12 @@ use super::{
     super::{buffer::ColumnBuffer, morsel::Morsel},
     evaluate::{Blocks, Vectors},
     groups::{GroupColumn, LocalGroups},
-    key_list::{KeyForm, KeyList},
+    key_form::KeyForm,
+    key_list::KeyList,
     local::{Local, accumulate, masked},
     plan::{Accumulator, Compiled, Input},
     program::{Lane, Question, Step, exact, range_of_type},
-    rows::{CHUNK, Rows},
+    rows::{CHUNK, Rows, Texts},
     table::{Table, order_of},
 };
 use crate::Result;
@@ -76,11 +77,7 @@ impl<'p> Worker<'p> {
             groups: LocalGroups::default(),
             masked: Vec::new(),
             found: Vec::new(),
-            key_columns: compiled
-                .group_by
-                .iter()
-                .map(|place| ColumnBuffer::new(compiled.columns[*place]))
-                .collect(),
+            key_columns: compiled.key.as_ref().map(KeyForm::buffers).unwrap_or_default(),
             keys: compiled.key.as_ref().map(KeyForm::list).unwrap_or_default(),
             numbers: Vec::new(),
             direct: 0,
@@ -97,6 +94,7 @@ impl<'p> Worker<'p> {
         if compiled.key.is_none() && known.iter().all(|known| *known) {
             return Ok(());
         }
+        self.table.next_blocks();
         let accumulators: Vec<bool> = known.iter().map(|known| !known).collect();
         let steps = self.needed_steps(&accumulators);
         let mut blocks = Blocks::new(self.blocks(morsel, &steps, &accumulators)?);
@@ -285,7 +283,7 @@ impl<'p> Worker<'p> {
             }
         }
         // Text is compared by slices: it is not decoded for anything else.
-        let mut texts: Vec<Option<(Vec<u32>, Vec<u8>)>> = vec![None; compiled.columns.len()];
+        let mut texts = vec![Texts::default(); compiled.columns.len()];
         for (index, local) in locals.iter_mut().enumerate().filter(|(index, _)| needs.accumulators[*index]) {
             let Input::Text(place) = compiled.accumulators[index].input() else { continue };
             let valid =
@@ -296,12 +294,9 @@ impl<'p> Worker<'p> {
                     (0..rows.len()).filter(|row| valid(*row)).for_each(|row| counts[group(row)] += 1);
                 }
                 Local::Rows(best) => {
-                    let (offsets, data) = texts[place].get_or_insert_default();
-                    if offsets.is_empty() {
-                        rows.texts(block(place), offsets, data).map_err(|error| wrong(place, error))?;
-                    }
+                    texts[place].need(rows, block(place)).map_err(|error| wrong(place, error))?;
                     let wanted = order_of(compiled.accumulators[index]);
-                    let text = |row: usize| &data[offsets[row] as usize..offsets[row + 1] as usize];
+                    let text = |row: usize| texts[place].get(row);
                     for row in (0..rows.len()).filter(|row| valid(*row)) {
                         let best = &mut best[group(row)];
                         if best.is_none_or(|best| text(row).cmp(text(best as usize)) == wanted) {
@@ -325,7 +320,7 @@ impl<'p> Worker<'p> {
         rows: &Rows<'_>,
         needs: &Needs,
         locals: &[Local],
-        texts: &[Option<(Vec<u32>, Vec<u8>)>],
+        texts: &[Texts],
     ) -> Result<()> {
         let compiled = self.compiled;
         let mut found = std::mem::take(&mut self.found);
@@ -367,9 +362,7 @@ impl<'p> Worker<'p> {
                 }
                 Local::Rows(best) => {
                     let Input::Text(place) = accumulator.input() else { unreachable!("rows are of text") };
-                    let (offsets, data) = texts[place].as_ref().expect("decoded to be compared");
-                    let text =
-                        |row: u32| &data[offsets[row as usize] as usize..offsets[row as usize + 1] as usize];
+                    let text = |row: u32| texts[place].get(row as usize);
                     let texts = numbers.map(|(number, local)| (number, best[local].map(text)));
                     table.add_texts(index, accumulator, texts);
                 }
@@ -419,16 +412,24 @@ impl<'p> Worker<'p> {
     /// Numbers the groups of rows in the table, whether they count or not.
     pub(super) fn number(&mut self, morsel: &Morsel<'_>, blocks: &Blocks<'_>, rows: &Rows<'_>) -> Result<()> {
         let compiled = self.compiled;
-        for (column, &place) in self.key_columns.iter_mut().zip(&compiled.group_by) {
+        let form = compiled.key.as_ref().expect("there are columns to group by");
+        for (index, (column, &place)) in self.key_columns.iter_mut().zip(&compiled.group_by).enumerate() {
             column.clear();
+            let block = blocks.column(place);
             match rows {
-                Rows::Range(range, _) => column.append_block(blocks.column(place), range.clone()),
-                Rows::Places(places) => column.append_places(blocks.column(place), places),
+                _ if form.has_numbers(index) => {
+                    let valid = blocks.valid(place);
+                    let is_valid = |row| valid.is_none_or(|valid| valid.get(rows.place(row) as usize));
+                    let numbers = column.numbers_mut();
+                    let numbered = self.table.text_numbers(index).number(block, rows, numbers);
+                    numbered.map(|()| column.append_validity(rows.len(), is_valid, valid.is_none()))
+                }
+                Rows::Range(range, _) => column.append_block(block, range.clone()),
+                Rows::Places(places) => column.append_places(block, places),
             }
             .map_err(|error| morsel.wrong_at(place, error))?;
         }
-        let form = compiled.key.as_ref().expect("there are columns to group by");
-        form.encode(&self.key_columns, &mut self.keys)
+        form.encode(&mut self.key_columns, &mut self.keys)
             .map_err(|error| morsel.wrong_at(compiled.group_by[0], error))?;
         self.table.number(&self.keys, &compiled.accumulators, &mut self.numbers);
         Ok(())
