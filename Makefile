@@ -62,7 +62,7 @@ bench-quick:
 	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1
 
 # All fuzz targets of all crates, TIME seconds each, from the corpus in the repository; what is found besides goes to
-# target/fuzz-corpus. Needs cargo-fuzz and a nightly toolchain. See CONTRIBUTING.md.
+# target/fuzz-corpus. Needs cargo-fuzz. See CONTRIBUTING.md.
 fuzz:
 	@set -e; for manifest in crates/*/fuzz/Cargo.toml; do \
 		cd $(CURDIR)/$${manifest%/fuzz/Cargo.toml}; \
@@ -70,7 +70,7 @@ fuzz:
 			echo "== $$fuzz_target, $(TIME) s"; \
 			found=$(CURDIR)/target/fuzz-corpus/$$fuzz_target; \
 			mkdir -p $$found fuzz/corpus/$$fuzz_target; \
-			$(CARGO) +nightly fuzz run $$fuzz_target $$found fuzz/corpus/$$fuzz_target -- \
+			$(CARGO) fuzz run -s none $$fuzz_target $$found fuzz/corpus/$$fuzz_target -- \
 				-max_total_time=$(TIME) -timeout=20 -max_len=2048 -verbosity=0 -print_final_stats=1; \
 		done; \
 	done

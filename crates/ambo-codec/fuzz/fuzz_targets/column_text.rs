@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run column_text`, from the folder of the crate `ambo-codec`.
+//! `cargo fuzz run -s none column_text`, from the folder of the crate `ambo-codec`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ambo_codec_fuzz::run("column_text", bytes));

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run record_decompress`, from the folder of the crate `ambo-codec`.
+//! `cargo fuzz run -s none record_decompress`, from the folder of the crate `ambo-codec`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ambo_codec_fuzz::run("record_decompress", bytes));

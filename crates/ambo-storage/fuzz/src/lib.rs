@@ -5,6 +5,7 @@ pub mod blob;
 pub mod catalog;
 pub mod input;
 pub mod log;
+pub mod segment;
 pub mod superblock;
 pub mod tree;
 
@@ -12,12 +13,13 @@ pub mod tree;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets by name.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("blob_chunks", blob::chunks),
     ("blob_reference", blob::reference),
     ("catalog_row", catalog::row),
     ("log_group", log::group),
     ("log_segment", log::segment),
+    ("segment", segment::segment),
     ("superblock", superblock::superblock),
     ("table_definition", catalog::definition),
     ("tree_leaf", tree::leaf),

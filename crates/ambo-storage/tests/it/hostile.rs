@@ -58,6 +58,12 @@ fn blobs() {
     run("blob_chunks", 300);
 }
 
+// Keeps away: the same on segments of column tables, whatever reads them.
+#[test]
+fn segments() {
+    run("segment", 1_500);
+}
+
 // Keeps away: what was found once, and what fuzzing found that leads to rare code.
 #[test]
 fn corpus() {
