@@ -54,10 +54,21 @@ pub const VALUE_BYTES_MAX: u64 = 4 << 30;
 /// The first 8 bytes of a key as a big-endian number, zeros where there are fewer. Where two differ, they order as the keys do.
 #[inline]
 pub(crate) fn key_head(key: &[u8]) -> u64 {
+    u64::from_be_bytes(first_bytes(key))
+}
+
+/// As [`key_head`], of 16 bytes.
+#[inline]
+pub(crate) fn key_head_wide(key: &[u8]) -> u128 {
+    u128::from_be_bytes(first_bytes(key))
+}
+
+#[inline]
+fn first_bytes<const N: usize>(key: &[u8]) -> [u8; N] {
     if let Some(head) = key.first_chunk() {
-        return u64::from_be_bytes(*head);
+        return *head;
     }
-    let mut head = [0; 8];
+    let mut head = [0; N];
     head[..key.len()].copy_from_slice(key);
-    u64::from_be_bytes(head)
+    head
 }

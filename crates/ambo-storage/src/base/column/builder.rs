@@ -1,12 +1,13 @@
 //! Building a run: segments one after the other, as many as the rows need.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     buffer::ColumnBuffer,
     run::{ColumnRun, Part},
     schema::ColumnSchema,
     segment::SegmentStore,
+    stretch::Stretch,
     writer::{Encoding, SegmentWriter},
 };
 use crate::Result;
@@ -36,15 +37,15 @@ impl RunBuilder {
         if self.writer.is_full() { self.end_segment() } else { Ok(()) }
     }
 
-    /// Appends rows that are columns already, greater than those before.
-    pub(super) fn append(&mut self, buffers: &[ColumnBuffer], mut rows: Range<usize>) -> Result<()> {
-        while !rows.is_empty() {
-            rows.start += self.writer.append(buffers, rows.clone())?;
-            if self.writer.is_full() {
-                self.end_segment()?;
-            }
-        }
-        Ok(())
+    /// How many rows of these sources may be appended at once.
+    pub(super) fn room(&mut self, sources: &[&[ColumnBuffer]]) -> Result<usize> {
+        self.writer.room(sources)
+    }
+
+    /// Appends rows that are columns already, in this order, greater than those before. REQUIRES: no more than there is room for.
+    pub(super) fn append(&mut self, sources: &[&[ColumnBuffer]], stretches: &[Stretch]) -> Result<()> {
+        self.writer.append_stretches(sources, stretches)?;
+        if self.writer.is_full() { self.end_segment() } else { Ok(()) }
     }
 
     /// Appends a segment as it is, whose keys are greater than those before.

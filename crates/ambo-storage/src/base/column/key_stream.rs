@@ -9,8 +9,8 @@ use std::{cmp::Ordering, ops::Range, sync::atomic::AtomicBool};
 
 use super::{
     buffer::ColumnBuffer,
+    gallop::gallop,
     keys::Keys,
-    merge::gallop,
     run::Part,
     schema::ColumnSchema,
     search::{Probe, Window},

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    record::{KEY_BYTES_MAX, key_head},
+    record::{KEY_BYTES_MAX, key_head, key_head_wide},
 };
 
 const WORD_BYTES: usize = size_of::<u128>();
@@ -91,6 +91,16 @@ impl Keys {
     /// The bytes of a key.
     pub(super) fn to_vec(&self, row: usize) -> Vec<u8> {
         self.with(row, <[u8]>::to_vec)
+    }
+
+    /// A number of each key, which order as the keys do where they differ.
+    pub(super) fn heads(&self) -> Vec<u128> {
+        match self {
+            Self::Words { words, .. } => words.clone(),
+            Self::Bytes { bytes, ends } => {
+                (0..ends.len()).map(|row| key_head_wide(slice(bytes, ends, row))).collect()
+            }
+        }
     }
 
     /// How a key compares with one of other keys of the same schema.

@@ -1,6 +1,6 @@
 //! A run of segments: rows in key order over all of them; and which of those rows are deleted.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use ambo_codec::bitmap::{Bitmap, Positions};
 
@@ -65,6 +65,13 @@ impl Part {
     #[inline]
     pub fn is_deleted(&self, row: u32) -> bool {
         self.deleted.as_ref().is_some_and(|deleted| deleted.rows.contains(u64::from(row)))
+    }
+
+    /// The rows among these that are gone, counted from the first of these.
+    pub(super) fn deleted_in(&self, rows: Range<u32>) -> Vec<u32> {
+        let Some(deleted) = &self.deleted else { return Vec::new() };
+        let gone = deleted.rows.range(u64::from(rows.start)..u64::from(rows.end));
+        gone.map(|row| row as u32 - rows.start).collect()
     }
 
     /// Rows that are left before `row`.

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::{
     buffer::ColumnBuffer,
     directory::{self, BlockEntry, ColumnEntry, Directory, HEADER_BYTES, SEGMENT_ROWS_MAX, TableEntry},
     encoder::{Chunk, Encoder},
     schema::ColumnSchema,
     segment::{Segment, SegmentStore},
+    stretch::Stretch,
 };
 use crate::{Error, Result, checksum::crc32c, io::File};
 
@@ -95,7 +98,7 @@ impl SegmentWriter {
     /// Appends rows that are columns already, from `buffers`, greater than those before. As many as fit the group; returns how
     /// many. REQUIRES: the segment is not full.
     pub(super) fn append(&mut self, buffers: &[ColumnBuffer], rows: std::ops::Range<usize>) -> Result<usize> {
-        let room = self.room(buffers)?;
+        let room = self.room(&[buffers])?;
         let rows = rows.start..rows.end.min(rows.start + room);
         for (to, from) in self.group.iter_mut().zip(buffers) {
             to.append(from, rows.clone()).map_err(unstorable)?;
@@ -106,7 +109,7 @@ impl SegmentWriter {
 
     /// As [`Self::append`], of rows of `buffers` in this order.
     pub(super) fn gather(&mut self, buffers: &[ColumnBuffer], rows: &[u32]) -> Result<usize> {
-        let room = self.room(buffers)?;
+        let room = self.room(&[buffers])?;
         let rows = &rows[..rows.len().min(room)];
         for (to, from) in self.group.iter_mut().zip(buffers) {
             to.gather(from, rows).map_err(unstorable)?;
@@ -115,10 +118,27 @@ impl SegmentWriter {
         Ok(rows.len())
     }
 
-    /// How many rows like those of `buffers` the group takes, a new one if the last is full.
-    fn room(&mut self, buffers: &[ColumnBuffer]) -> Result<usize> {
-        let text = buffers.iter().map(ColumnBuffer::data_bytes).max().unwrap_or(0);
-        let average = text / buffers[0].len().max(1);
+    /// As [`Self::append`], of rows of several sources. REQUIRES: there is [room](Self::room) for them.
+    pub(super) fn append_stretches(
+        &mut self,
+        sources: &[&[ColumnBuffer]],
+        stretches: &[Stretch],
+    ) -> Result<()> {
+        for (column, to) in self.group.iter_mut().enumerate() {
+            let from: SmallVec<[_; 8]> = sources.iter().map(|buffers| &buffers[column]).collect();
+            to.append_stretches(&from, stretches).map_err(unstorable)?;
+        }
+        self.rows += stretches.iter().map(Stretch::len).sum::<usize>();
+        Ok(())
+    }
+
+    /// How many rows like those of `sources` the group takes, a new one if the last is full. REQUIRES: the segment is not full.
+    pub(super) fn room(&mut self, sources: &[&[ColumnBuffer]]) -> Result<usize> {
+        let average = |buffers: &&[ColumnBuffer]| {
+            let text = buffers.iter().map(ColumnBuffer::data_bytes).max().unwrap_or(0);
+            text / buffers[0].len().max(1)
+        };
+        let average = sources.iter().map(average).max().unwrap_or(0);
         if self.group_is_full(average) {
             self.end_group()?;
         }

@@ -3,6 +3,8 @@
 //! What is compared is 16 bytes of each key, which stand beside its number; where they are the same, all with these are sorted by the next 16 (as in multikey quicksort: Bentley and Sedgewick, 1997), so
 //! that a key in memory is looked at once for every 16 bytes, and not for every comparison. Threads sort parts of keys that are less than those of the next one.
 
+use crate::record::key_head_wide;
+
 /// A key's head, and its number.
 pub(super) type Headed = (u128, u32);
 
@@ -17,11 +19,7 @@ const FEW: usize = 8;
 
 /// Bytes of a key from `depth` on as a number, zeros where there are fewer. Where two differ, they order as the keys do, if these are the same before.
 pub(super) fn head(key: &[u8], depth: usize) -> u128 {
-    let key = &key[depth.min(key.len())..];
-    let mut head = [0; HEAD];
-    let len = key.len().min(HEAD);
-    head[..len].copy_from_slice(&key[..len]);
-    u128::from_be_bytes(head)
+    key_head_wide(&key[depth.min(key.len())..])
 }
 
 /// The numbers of keys in the order of their heads; `rest` sorts those with the same head in a part that is sorted by heads.
