@@ -251,8 +251,12 @@ pub(super) struct SymbolEncoder {
 }
 
 impl SymbolEncoder {
-    /// Trains a table on some 16 KB of `strings`; `None` when that gives no symbols.
+    /// Trains a table on some 16 KB of `strings`; `None` when that gives no symbols, or none that would be of use.
     pub(super) fn train(strings: &BytesView<'_>) -> Option<Self> {
+        let offsets = strings.offsets();
+        if !pairs_repeat(&strings.data()[offsets[0] as usize..offsets[strings.len()] as usize]) {
+            return None;
+        }
         let sample: Vec<&[u8]> = strings.iter().filter(|string| !string.is_empty()).collect();
         let compressor = Compressor::train(&sample);
         let lengths = compressor.symbol_lengths();
@@ -285,5 +289,55 @@ impl SymbolEncoder {
     ) {
         let strings: Vec<&[u8]> = strings.collect();
         self.compressor.compress_bulk_into::<{ Compressor::DEFAULT_BULK_LANES }>(&strings, codes, ends);
+    }
+}
+
+/// Stretches of bytes that are looked at to see whether any two of them repeat …
+const STRETCHES: usize = 64;
+/// … and the bytes of each.
+const STRETCH: usize = 65;
+/// Symbols save next to nothing where fewer than one in so many pairs of bytes was there before; of random bytes it is one in 32.
+const PAIRS_A_REPEAT: usize = 16;
+
+/// Whether pairs of neighbouring bytes repeat, as they do wherever symbols of more than one byte do.
+fn pairs_repeat(bytes: &[u8]) -> bool {
+    if bytes.len() < STRETCHES * STRETCH {
+        return true;
+    }
+    let mut seen = [0u64; (1 << 16) / 64];
+    let mut repeats = 0;
+    for index in 0..STRETCHES {
+        // Not always at the same place of strings that have all the same length.
+        let start = index * (bytes.len() - STRETCH) / STRETCHES + index * 29 % STRETCH;
+        let start = start.min(bytes.len() - STRETCH);
+        for pair in bytes[start..start + STRETCH].windows(2) {
+            let pair = usize::from(pair[0]) << 8 | usize::from(pair[1]);
+            repeats += seen[pair / 64] >> (pair % 64) & 1;
+            seen[pair / 64] |= 1 << (pair % 64);
+        }
+    }
+    repeats as usize * PAIRS_A_REPEAT >= STRETCHES * (STRETCH - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps away: symbols that are not trained for strings of which only some bytes repeat, or trained for random ones.
+    #[test]
+    fn only_random_bytes_have_no_repeats() {
+        let mix = |of: u64| {
+            of.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        };
+        let rows = |row: &dyn Fn(u64) -> Vec<u8>, count: u64| (0..count).flat_map(row).collect::<Vec<u8>>();
+        let random = |row: u64| [mix(row), mix(!row)].map(|half| (half ^ half >> 31).to_be_bytes()).concat();
+        assert!(!pairs_repeat(&rows(&random, 8192)));
+        assert!(!pairs_repeat(&rows(&random, 1000)));
+        let seven = |row: u64| [&(0x0190_1234_5678 + row).to_be_bytes()[2..], &random(row)[..10]].concat();
+        assert!(pairs_repeat(&rows(&seven, 8192)), "UUIDs with a time");
+        let long = |row: u64| [&[7; 8][..], &random(row), &random(row + 9), &random(!row)[..8]].concat();
+        assert!(pairs_repeat(&rows(&long, 8192)), "eight bytes of 48");
+        assert!(pairs_repeat(&rows(&|row| format!("{:016x}", mix(row)).into_bytes(), 8192)));
+        assert!(pairs_repeat(b"few"));
     }
 }

@@ -442,6 +442,20 @@ fn append(offsets: &mut Vec<u32>, data: &mut Vec<u8>, bytes: &[u8]) -> Result<()
     Ok(())
 }
 
+/// Appends a few bytes of others. A call to copy them takes as long as all else that is done for a short one.
+#[inline]
+pub(super) fn push_bytes(to: &mut Vec<u8>, from: &[u8], range: Range<usize>) {
+    const SHORT: usize = 16;
+    let len = range.len();
+    match from[range.start..].first_chunk::<SHORT>() {
+        Some(chunk) if len <= SHORT => {
+            to.extend_from_slice(chunk);
+            to.truncate(to.len() - (SHORT - len));
+        }
+        _ => to.extend_from_slice(&from[range]),
+    }
+}
+
 /// An offset of text, which 31 bits hold.
 pub(super) fn end_of(bytes: usize) -> Result<u32> {
     match bytes <= i32::MAX as usize {

@@ -166,8 +166,7 @@ impl ChunkWriter {
         if keys.ascend() {
             self.store_in_order(&columns, Chosen::All(0..rows), &keys, (0, rows - 1))?;
         } else {
-            let mut order = keys.order();
-            keys.make_unique(&self.options.schema, &mut order, self.options.duplicates)?;
+            let order = keys.order(&self.options.schema, self.options.duplicates)?;
             self.left_out += (rows - order.len()) as u64;
             let ends = (order[0] as usize, order[order.len() - 1] as usize);
             self.store_in_order(&columns, Chosen::These(&order), &keys, ends)?;

@@ -5,7 +5,7 @@ use ambo_codec::{
     column::{BitsView, ColumnSlice},
 };
 
-use super::buffer::{ColumnBuffer, Values, bit, end_of, set_bit};
+use super::buffer::{ColumnBuffer, Values, bit, end_of, push_bytes, set_bit};
 
 impl ColumnBuffer {
     /// Appends values; `validity` says which rows have one, `None` means all.
@@ -82,7 +82,7 @@ impl ColumnBuffer {
             (Values::Bytes { offsets, data }, Values::Bytes { offsets: ends, data: bytes }) => {
                 for row in rows {
                     let row = *row as usize;
-                    data.extend_from_slice(&bytes[ends[row] as usize..ends[row + 1] as usize]);
+                    push_bytes(data, bytes, ends[row] as usize..ends[row + 1] as usize);
                     offsets.push(end_of(data.len())?);
                 }
             }

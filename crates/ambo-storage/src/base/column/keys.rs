@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    record::{KEY_BYTES_MAX, key_head, key_head_wide},
+    record::{KEY_BYTES_MAX, key_head_wide},
 };
 
 const WORD_BYTES: usize = size_of::<u128>();
@@ -55,6 +55,13 @@ impl Keys {
             return Ok(Self::Words { words, width });
         }
         let rows = columns[0].len();
+        if schema.keys().is_raw()
+            && let Values::Bytes { offsets, data } = &columns[0].values
+            && offsets.array_windows().all(|[start, end]| end - start <= KEY_BYTES_MAX as u32)
+        {
+            let ends = offsets[1..].iter().map(|end| *end as usize).collect();
+            return Ok(Self::Bytes { bytes: data.clone(), ends });
+        }
         let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(rows));
         for row in 0..rows {
             let start = bytes.len();
@@ -123,53 +130,34 @@ impl Keys {
         }
     }
 
-    /// The rows in the order of their keys, those of the same key in the order that they have.
-    pub(super) fn order(&self) -> Vec<u32> {
-        match self {
-            Self::Words { words, .. } => {
-                let mut order: Vec<(u128, u32)> = words.iter().copied().zip(0..).collect();
-                order.sort_unstable();
-                order.into_iter().map(|(_, row)| row).collect()
-            }
-            Self::Bytes { bytes, ends } => {
-                // Most comparisons end with the first eight bytes, which stand beside the row.
-                let key = |row: u32| slice(bytes, ends, row as usize);
-                let mut order: Vec<(u64, u32)> =
-                    (0..ends.len() as u32).map(|row| (key_head(key(row)), row)).collect();
-                order.sort_unstable_by(|a, b| {
-                    a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))).then(a.1.cmp(&b.1))
-                });
-                order.into_iter().map(|(_, row)| row).collect()
-            }
-        }
-    }
-
-    /// Leaves one row of each key in `order`, which is sorted: the first or the last.
+    /// The rows in the order of their keys, one of each key: the first or the last that has it.
     ///
     /// # Errors
     /// [`Error::Exists`] with the key if none may be left out.
-    pub(super) fn make_unique(
-        &self,
-        schema: &ColumnSchema,
-        order: &mut Vec<u32>,
-        duplicates: Duplicates,
-    ) -> Result<()> {
-        let same = |a: u32, b: u32| self.compare(a as usize, self, b as usize).is_eq();
-        let Some(first) = order.windows(2).position(|pair| same(pair[0], pair[1])) else { return Ok(()) };
+    pub(super) fn order(&self, schema: &ColumnSchema, duplicates: Duplicates) -> Result<Vec<u32>> {
+        let by_key = |one: &(u128, u32), other: &(u128, u32)| {
+            // Most comparisons end with the heads, which stand beside the rows.
+            one.0.cmp(&other.0).then_with(|| self.compare(one.1 as usize, self, other.1 as usize))
+        };
+        let mut order: Vec<(u128, u32)> = self.heads().into_iter().zip(0..).collect();
+        order.sort_unstable_by(|one, other| by_key(one, other).then(one.1.cmp(&other.1)));
+        let same = |one: &(u128, u32), other: &(u128, u32)| by_key(one, other).is_eq();
         match duplicates {
             Duplicates::Refuse => {
-                return Err(self.with(order[first] as usize, |key| twice(schema, key)));
+                if let Some([first, _]) = order.array_windows().find(|[one, other]| same(one, other)) {
+                    return Err(self.with(first.1 as usize, |key| twice(schema, key)));
+                }
             }
-            Duplicates::KeepFirst => order.dedup_by(|later, kept| same(*later, *kept)),
+            Duplicates::KeepFirst => order.dedup_by(|later, kept| same(later, kept)),
             Duplicates::KeepLast => order.dedup_by(|later, kept| {
-                let is_same = same(*later, *kept);
+                let is_same = same(later, kept);
                 if is_same {
                     *kept = *later;
                 }
                 is_same
             }),
         }
-        Ok(())
+        Ok(order.into_iter().map(|(_, row)| row).collect())
     }
 }
 
@@ -306,15 +294,9 @@ mod tests {
             let rows: Vec<_> = texts.iter().map(|text| vec![value(text)]).collect();
             let keys = Keys::of(&schema, &columns(&schema, &rows)).unwrap();
             assert_eq!((keys.ascend(), keys.len()), (false, 6));
-            let order = keys.order();
-            assert_eq!(order, [1, 4, 3, 0, 2, 5]);
-            let unique = |duplicates| {
-                let mut order = order.clone();
-                keys.make_unique(&schema, &mut order, duplicates).map(|()| order)
-            };
-            assert_eq!(unique(Duplicates::KeepFirst).unwrap(), [1, 3, 0]);
-            assert_eq!(unique(Duplicates::KeepLast).unwrap(), [4, 3, 5]);
-            let error = unique(Duplicates::Refuse).unwrap_err();
+            assert_eq!(keys.order(&schema, Duplicates::KeepFirst).unwrap(), [1, 3, 0]);
+            assert_eq!(keys.order(&schema, Duplicates::KeepLast).unwrap(), [4, 3, 5]);
+            let error = keys.order(&schema, Duplicates::Refuse).unwrap_err();
             assert!(matches!(&error, Error::Exists(what) if what.contains("(1)")), "{error}");
         }
     }

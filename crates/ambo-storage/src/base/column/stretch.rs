@@ -3,7 +3,7 @@
 use ambo_codec::Result;
 use smallvec::SmallVec;
 
-use super::buffer::{ColumnBuffer, Values, bit, end_of, set_bit};
+use super::buffer::{ColumnBuffer, Values, bit, end_of, push_bytes, set_bit};
 
 /// Rows that lie together in one of several sources.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,7 +106,7 @@ fn copy_bytes(
         let (first, last) = (from[0], from[from.len() - 1]);
         let base = end_of(data.len())?;
         end_of(data.len() + (last - first) as usize)?;
-        data.extend_from_slice(&bytes[first as usize..last as usize]);
+        push_bytes(data, bytes, first as usize..last as usize);
         offsets.extend(from[1..].iter().map(|end| base + (end - first)));
     }
     Ok(())
@@ -122,7 +122,7 @@ mod tests {
     fn value(ty: Type, of: u64) -> Value {
         let text = || "x".repeat(of as usize % 5) + &of.to_string();
         match ty {
-            Type::Bool => Value::Bool(of % 3 == 0),
+            Type::Bool => Value::Bool(of.is_multiple_of(3)),
             Type::U8 => Value::U8(of as u8),
             Type::I64 => Value::I64(of as i64 * 1_000_003),
             Type::F32 => Value::F32(of as f32 / 3.0),
@@ -146,7 +146,7 @@ mod tests {
                     let mut buffer = ColumnBuffer::new(ty);
                     for row in from..from + rows {
                         // One in eight sources has no NULLs.
-                        let is_null = nulls < 8 && row % nulls == 0;
+                        let is_null = nulls < 8 && row.is_multiple_of(nulls);
                         let value = if is_null { Value::Null } else { value(ty, row) };
                         buffer.push(value.as_ref()).unwrap();
                     }
