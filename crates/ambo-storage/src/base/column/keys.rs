@@ -284,20 +284,22 @@ mod tests {
     /// Keeps away: rows of the same key that change places, and the wrong one of them left out.
     #[test]
     fn rows_are_sorted_and_made_unique() {
-        for types in [&[Type::I32][..], &[Type::Utf8]] {
-            let texts = ["3", "1", "3", "2", "1", "3"];
-            let value = |text: &'static str| match types[0] {
-                Type::I32 => V::I32(text.parse().unwrap()),
-                _ => V::Utf8(text),
-            };
-            let schema = schema(types);
-            let rows: Vec<_> = texts.iter().map(|text| vec![value(text)]).collect();
+        for (ty, prefix) in [(Type::I32, ""), (Type::Utf8, ""), (Type::Utf8, "longer than a head is: ")] {
+            let texts = ["3", "1", "3", "2", "1", "3"].map(|text| format!("{prefix}{text}"));
+            let schema = schema(&[ty]);
+            let rows = texts.each_ref().map(|text| match ty {
+                Type::I32 => vec![V::I32(text.parse().unwrap())],
+                _ => vec![V::Utf8(text)],
+            });
             let keys = Keys::of(&schema, &columns(&schema, &rows)).unwrap();
             assert_eq!((keys.ascend(), keys.len()), (false, 6));
             assert_eq!(keys.order(&schema, Duplicates::KeepFirst).unwrap(), [1, 3, 0]);
             assert_eq!(keys.order(&schema, Duplicates::KeepLast).unwrap(), [4, 3, 5]);
             let error = keys.order(&schema, Duplicates::Refuse).unwrap_err();
-            assert!(matches!(&error, Error::Exists(what) if what.contains("(1)")), "{error}");
+            assert!(
+                matches!(&error, Error::Exists(what) if what.contains(&format!("({})", texts[1]))),
+                "{error}"
+            );
         }
     }
 }

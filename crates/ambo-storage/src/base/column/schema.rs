@@ -263,7 +263,7 @@ impl ColumnSchema {
         if let [column] = columns {
             return self.keys.encode(&[column.get(index)?], out);
         }
-        let values: Vec<_> =
+        let values: SmallVec<[_; 4]> =
             columns.iter().map(|column| column.get(index)).collect::<ambo_codec::Result<_>>()?;
         self.keys.encode(&values, out)
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, sync::atomic::AtomicBool};
 
 use ambo_codec::{Type, Value, ValueRef};
 
-use super::*;
+use super::{writer::GROUP_ROWS, *};
 use crate::{
     Result,
     base::{
@@ -204,6 +204,54 @@ fn many_settlements_are_as_the_model() {
     assert!(set.parts().all(|part| part.deleted_rows() * 2 < part.rows()), "worn segments stay");
 }
 
+/// Keeps away: rows lost, out of order or deleted no more where runs of many groups are merged, whose keys differ behind their heads only.
+#[test]
+fn runs_of_many_groups_are_merged() {
+    let (_, store) = world();
+    let mut seed = 3;
+    for prefix in ["", "longer than a head is: "] {
+        let key = |number: u64| format!("{prefix}{number:06}").into_bytes();
+        let mut set = empty(&store, &raw_schema());
+        let mut model = Model::new();
+        for run in 0..3u64 {
+            // Blocks of a few keys, so that stretches are of one row and of many.
+            let blocks = (0..6000).filter(|_| random(&mut seed).is_multiple_of(2));
+            let numbers =
+                blocks.flat_map(|block| (block * 30 + run * 9)..(block * 30 + run * 9 + 1 + block % 9));
+            let fresh: Model =
+                numbers.map(|number| (key(number), Some(number.to_le_bytes().to_vec()))).collect();
+            assert!(fresh.len() > GROUP_ROWS + 100);
+            set = settle(&set, &fresh);
+            // The first rows of each group, some on their own, and all of the second group.
+            let doomed = fresh.keys().enumerate().filter(|(row, _)| {
+                let (group, in_group) = (row / GROUP_ROWS, row % GROUP_ROWS);
+                in_group < 5 + group || in_group.is_multiple_of(700) || run == 1 && group == 1
+            });
+            let tombstones: Model = doomed.map(|(_, key)| (key.clone(), None)).collect();
+            set = settle(&set, &tombstones);
+            model.extend(fresh);
+            tombstones.keys().for_each(|key| _ = model.remove(key));
+        }
+        assert_eq!(set.runs().len(), 3);
+        let merged = set.tidy(true, &GO_ON).unwrap();
+        let [run] = merged.runs() else { panic!("{} runs", merged.runs().len()) };
+        for part in &run.parts {
+            let directory = part.segment.directory();
+            assert!((0..directory.groups()).all(|group| directory.group(group).len() <= GROUP_ROWS));
+        }
+        assert_sound(&merged);
+        let mut cursor = Arc::new(merged).cursors(Wanted::Rows).next().unwrap();
+        let mut found = cursor.seek_first().unwrap();
+        for (key, value) in &model {
+            assert!(
+                found && cursor.key() == &key[..] && Some(&cursor.record().bytes.to_vec()) == value.as_ref()
+            );
+            found = cursor.next().unwrap();
+        }
+        assert!(!found, "more rows than there should be");
+    }
+}
+
 /// Keeps away: rows that come back, are lost or doubled where segments were merged while rows went on to settle, and others were merged, too.
 #[test]
 fn merged_segments_follow_what_became_of_their_set() {
@@ -262,27 +310,33 @@ fn appended_runs_are_adopted_and_old_files_go() {
         ColumnSchema::new(&TableDefinition::new("t").column("k", Type::U32).primary_key(&["k"])).unwrap(),
     );
     let half = SEGMENT_ROWS_MAX as u32 / 2;
-    let build = |from: u32, rows: u32| {
+    let build = |keys: &mut dyn Iterator<Item = u32>| {
         let mut builder = RunBuilder::new(&store, &schema);
         let row = ambo_codec::RowSpec::new(Vec::new()).unwrap();
         let mut record = Vec::new();
         row.encode(&[], &mut record).unwrap();
-        (from..from + rows).for_each(|key| builder.push(&key.to_be_bytes(), &record).unwrap());
+        keys.for_each(|key| builder.push(&key.to_be_bytes(), &record).unwrap());
         builder.finish().unwrap()
     };
-    let runs = [(0, half), (half, 100), (half + 100, half), (2 * half + 100, half + 3)]
-        .map(|(from, rows)| build(from, rows));
+    // The small one has rows in front of and behind a large one.
+    let (third, last) = (half + 60, 2 * half + 60);
+    let runs = [
+        build(&mut (0..half)),
+        build(&mut (half..third).chain(last..last + 40)),
+        build(&mut (third..last)),
+        build(&mut (last + 40..last + 43 + half)),
+    ];
     let large: Vec<_> = [0, 2, 3].map(|run| runs[run].parts[0].segment.id()).into();
     let set = ColumnSet::new(store.clone(), schema.clone(), runs.into());
     let settled = set.tidy(true, &GO_ON).unwrap();
     let kept: Vec<_> = settled.segments().map(|segment| segment.id()).collect();
-    assert_eq!(kept.len(), 4);
+    assert_eq!(kept.len(), 5);
     assert!(large.iter().all(|id| kept.contains(id)), "{large:?} {kept:?}");
     assert_sound(&settled);
     assert_eq!(settled.get(&(half + 7).to_be_bytes()).unwrap().map(|row| row.len()), Some(1));
-    assert_eq!(store.list().unwrap().len(), 5, "the small one is there as long as it may be read");
+    assert_eq!(store.list().unwrap().len(), 6, "the small one is there as long as it may be read");
     drop(set);
-    assert_eq!(store.list().unwrap().len(), 4, "nobody kept it");
+    assert_eq!(store.list().unwrap().len(), 5, "nobody kept it");
     settled.segments().for_each(|segment| segment.keep());
     drop(settled);
     let mut left = store.list().unwrap();
