@@ -184,6 +184,63 @@ impl Kernel for Highest<'_> {
     }
 }
 
+/// Writes by how much each value is above `low` to `out`: `most` where it is more, or the value is below. All that was in `out` goes.
+pub fn codes_above(values: &[i64], low: i64, most: u32, out: &mut Vec<u32>) {
+    out.resize(values.len(), 0);
+    simd::run(CodesAbove { values, low, most, out });
+}
+
+struct CodesAbove<'a, 'o> {
+    values: &'a [i64],
+    low: i64,
+    most: u32,
+    out: &'o mut [u32],
+}
+
+impl Kernel for CodesAbove<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: Level) {
+        for (code, value) in self.out.iter_mut().zip(self.values) {
+            *code = (value.wrapping_sub(self.low) as u64).min(self.most.into()) as u32;
+        }
+    }
+}
+
+/// Writes the low 16 bits of each code to `out`, `none` where its bit in `words` is not set. All that was in `out` goes. Panics when there
+/// are fewer bits than codes.
+pub fn groups_of_codes(codes: &[u32], words: &[u64], none: u16, out: &mut Vec<u16>) {
+    assert!(words.len() * 64 >= codes.len(), "a bit for each code");
+    out.resize(codes.len(), 0);
+    simd::run(GroupsOfCodes { codes, words, none, out });
+}
+
+struct GroupsOfCodes<'a, 'o> {
+    codes: &'a [u32],
+    words: &'a [u64],
+    none: u16,
+    out: &'o mut [u16],
+}
+
+impl Kernel for GroupsOfCodes<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: Level) {
+        let chunks = self.out.chunks_mut(64).zip(self.codes.chunks(64));
+        for ((groups, codes), &word) in chunks.zip(self.words) {
+            let pairs = groups.iter_mut().zip(codes).enumerate();
+            match word {
+                u64::MAX => pairs.for_each(|(_, (group, code))| *group = *code as u16),
+                _ => pairs.for_each(|(bit, (group, code))| {
+                    *group = if word >> bit & 1 == 1 { *code as u16 } else { self.none };
+                }),
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +291,32 @@ mod tests {
             let selected = (0..count).filter(|row| words[row / 64] >> (row % 64) & 1 == 1);
             assert_eq!(sum_selected(&values, &words), selected.map(|row| values[row]).sum::<i64>());
             assert_eq!(sum(&values), values.iter().sum::<i64>());
+        }
+    }
+
+    /// Keeps away: codes of other rows, values out of bounds that are somebody's code, and rows left out that are of a group.
+    #[test]
+    fn codes() {
+        for count in [0, 1, 63, 64, 65, 1000] {
+            let values = numbers(count);
+            let (low, most) = (-5_000_000_000, 3_000_000_000u32);
+            let mut codes = vec![7; 100];
+            codes_above(&values, low, most, &mut codes);
+            let code = |value: i64| u32::try_from(value - low).map_or(most, |code| code.min(most));
+            assert_eq!(codes, values.iter().map(|value| code(*value)).collect::<Vec<_>>());
+            assert!(
+                count < 1000
+                    || codes.iter().any(|code| *code == most) && codes.iter().any(|code| *code < most)
+            );
+
+            let words: Vec<u64> = (0..count.div_ceil(64) as u64)
+                .map(|word| if word % 3 == 0 { u64::MAX } else { word.wrapping_mul(0x1234_5678_9abc_def1) })
+                .collect();
+            let mut groups = vec![7; 100];
+            groups_of_codes(&codes, &words, 9, &mut groups);
+            let counts = |row: usize| words[row / 64] >> (row % 64) & 1 == 1;
+            let expected = (0..count).map(|row| if counts(row) { codes[row] as u16 } else { 9 });
+            assert_eq!(groups, expected.collect::<Vec<_>>());
         }
     }
 }

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use ambo_codec::{
     Result,
-    column::{Block, Kind, Mask},
+    column::{
+        Block, Kind, Mask,
+        arithmetic::{codes_above, groups_of_codes},
+    },
 };
 
 use super::rows::Rows;
@@ -66,10 +69,15 @@ impl LocalGroups {
             }
         }
         self.count = total;
-        self.ids.clear();
-        self.ids.extend(codes.iter().map(|code| *code as u16));
-        let none = total as u16;
-        rows.each_other(|row| self.ids[row] = none);
+        match rows {
+            Rows::Range(range, words) => {
+                groups_of_codes(&codes, &words[range.start / 64..], total as u16, &mut self.ids);
+            }
+            Rows::Places(_) => {
+                self.ids.clear();
+                self.ids.extend(codes.iter().map(|code| *code as u16));
+            }
+        }
         (self.codes, self.other) = (codes, other);
         Ok(())
     }
@@ -115,9 +123,7 @@ impl LocalGroups {
         let span = high - low;
         if span < DENSE_MAX as i128 {
             // At the places of NULLs stands any value.
-            let (low, most) = (low as i64, span as u64);
-            out.clear();
-            out.extend(self.integers.iter().map(|value| (value.wrapping_sub(low) as u64).min(most) as u32));
+            codes_above(&self.integers, low as i64, span as u32, out);
             return Ok(span as usize + 1);
         }
         let count;

@@ -74,18 +74,6 @@ impl<'a> Rows<'a> {
         Rows::Places(places)
     }
 
-    /// Calls `each` with the rows that do not count.
-    pub(super) fn each_other(&self, mut each: impl FnMut(usize)) {
-        let Self::Range(range, _) = self else { return };
-        for index in 0..range.len().div_ceil(64) {
-            let mut others = !self.word(index) & low_bits(range.len() - index * 64);
-            while others != 0 {
-                each(index * 64 + others.trailing_zeros() as usize);
-                others &= others - 1;
-            }
-        }
-    }
-
     /// Which of the rows, at most a chunk, are in a set of all rows of the group.
     pub(super) fn bits(&self, set: &Mask) -> Words {
         let mut words = Words::default();
