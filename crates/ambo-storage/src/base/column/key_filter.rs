@@ -146,7 +146,22 @@ mod tests {
                 }
             }
             assert!(set.parts().all(|part| has_filter(part) == is_made));
+            let merged = set.tidy(true, &AtomicBool::new(false)).unwrap();
+            assert_eq!(merged.runs().len(), 1);
+            assert!(merged.parts().all(|part| has_filter(part) == is_made));
+            for (key, run) in &expected {
+                assert_eq!(merged.find(key).unwrap().is_some(), run.is_some());
+            }
         }
+    }
+
+    /// Keeps away: filters of keys that nobody looks for in vain.
+    #[test]
+    fn what_is_merged_of_segments_without_filters_has_none() {
+        let runs = [0, 1].map(|odd| (0..5_000).map(|number| key(2 * number + odd)).collect());
+        let merged = set_of(&runs, 64 << 20).tidy(true, &AtomicBool::new(false)).unwrap();
+        assert_eq!(merged.runs().len(), 1);
+        assert!(!merged.parts().any(has_filter));
     }
 
     /// Keeps away: filters for keys in order, which first and last keys tell apart.

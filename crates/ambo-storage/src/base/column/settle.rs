@@ -17,6 +17,7 @@ use super::{
     finder::{FOUND_TOGETHER, Finder},
     merge::merge,
     run::{ColumnRun, Part},
+    segment::Kept,
     set::{ColumnSet, RowPlace},
     strings::Strings,
     unique::delete,
@@ -102,7 +103,7 @@ impl ColumnSet {
         while let Some(first) = if all { everything(&runs) } else { due(&runs) } {
             let merged = {
                 let inputs: Vec<_> = runs[first..].iter().collect();
-                merge(self.store(), self.schema(), &inputs, cancel)?
+                self.merge(&inputs, cancel)?
             };
             runs.truncate(first);
             runs.push(merged);
@@ -124,11 +125,22 @@ impl ColumnSet {
                 false => parts.extend_from_slice(group),
                 true => {
                     let worn = ColumnRun { parts: group.to_vec() };
-                    parts.extend(merge(self.store(), self.schema(), &[&worn], cancel)?.parts);
+                    parts.extend(self.merge(&[&worn], cancel)?.parts);
                 }
             }
         }
         Ok(ColumnRun { parts })
+    }
+
+    /// Merges runs. What comes of segments that have filters of their keys has some, too: else the next look-ups or loads would have to make them.
+    fn merge(&self, runs: &[&ColumnRun], cancel: &AtomicBool) -> Result<ColumnRun> {
+        let merged = merge(self.store(), self.schema(), runs, cancel)?;
+        if runs.iter().flat_map(|run| &run.parts).any(|part| part.segment.has_kept(Kept::Filter)) {
+            for part in &merged.parts {
+                part.segment.key_filter(self.schema())?;
+            }
+        }
+        Ok(merged)
     }
 
     fn with_runs(&self, runs: Vec<ColumnRun>) -> Self {

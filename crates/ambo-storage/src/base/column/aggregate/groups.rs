@@ -201,3 +201,32 @@ fn rank_by<T: std::hash::Hash + Eq>(values: impl Iterator<Item = T>) -> (usize, 
         .collect();
     (known.len(), ranks)
 }
+
+#[cfg(test)]
+mod tests {
+    use ambo_codec::column::{ColumnSlice, Goal, encode};
+
+    use super::*;
+
+    /// Keeps away: rows of the middle of a group that count by the bits of its first ones, and groups of rows that do not count.
+    #[test]
+    fn rows_count_by_their_own_bits() {
+        let values: Vec<i64> = (0..1000).map(|row| row * row % 7).collect();
+        let mut bytes = Vec::new();
+        encode(ColumnSlice::I64(&values), None, Goal::default(), &mut bytes).unwrap();
+        let block = Block::parse(&bytes, Kind::I64, values.len()).unwrap();
+        let words: Vec<u64> = (1..=16u64).map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let columns = [GroupColumn { block: &block, valid: None, range: (0, 6), place: 0 }];
+        let mut groups = LocalGroups::default();
+        for (start, end) in [(0, 1000), (128, 700), (960, 1000)] {
+            groups.number(&columns, &Rows::Range(start..end, &words)).unwrap();
+            let counts = |row: usize| words[row / 64] >> (row % 64) & 1 == 1;
+            let expected = (start..end).map(|row| if counts(row) { values[row] as u16 } else { 7 });
+            assert_eq!(groups.ids, expected.collect::<Vec<_>>());
+            let places: Vec<u32> = (start..end).filter(|row| counts(*row)).map(|row| row as u32).collect();
+            groups.number(&columns, &Rows::Places(&places)).unwrap();
+            let expected = places.iter().map(|row| values[*row as usize] as u16);
+            assert_eq!(groups.ids, expected.collect::<Vec<_>>());
+        }
+    }
+}
