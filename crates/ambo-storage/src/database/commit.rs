@@ -78,14 +78,19 @@ impl Engine {
     }
 
     /// Commits operations that are complete for tables as they were at this epoch.
-    fn commit_as_is(&self, operations: &[Operation<'_>], terms: Terms<'_>, epoch: u64) -> Result<Timestamp> {
+    fn commit_as_is(
+        self: &Arc<Self>,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+        epoch: u64,
+    ) -> Result<Timestamp> {
         let bytes = bytes_of(operations);
         self.admit(bytes)?;
         let latches = self.latch_unlocked(operations, terms.owner)?;
         if let Some(snapshot) = terms.snapshot {
             self.check_writes(operations, snapshot, epoch)?;
         }
-        let at = self.sequence_and_install(operations, terms, epoch)?;
+        let (at, is_behind) = self.sequence_and_install(operations, terms, epoch)?;
         drop(latches);
         self.pipeline.publisher.wait(at);
         if at.0.is_multiple_of(64) {
@@ -93,6 +98,9 @@ impl Engine {
         }
         if self.governor.add(bytes) {
             self.request_spill();
+        }
+        if is_behind {
+            self.catch_up();
         }
         Ok(at)
     }
@@ -157,12 +165,13 @@ impl Engine {
         operations.iter().try_for_each(|op| version.table(op.table)?.check_unchanged(op.key, snapshot))
     }
 
+    /// The timestamp of the operations, and what [`Self::install`] says.
     fn sequence_and_install(
         &self,
         operations: &[Operation<'_>],
         terms: Terms<'_>,
         epoch: u64,
-    ) -> Result<Timestamp> {
+    ) -> Result<(Timestamp, bool)> {
         let validation = terms.reads.map(|_| self.pipeline.validate());
         if let Some(check) = terms.reads {
             check(&self.versions.load())?;
@@ -181,7 +190,7 @@ impl Engine {
         let installed = written.and_then(|()| self.install(&version, operations, at));
         // Failed or not, the timestamp is used up, and what comes after it must become visible.
         self.pipeline.publisher.complete(at);
-        installed.map(|()| at)
+        installed.map(|is_behind| (at, is_behind))
     }
 
     fn write_log(&self, at: Timestamp, sync: Option<Sync>) -> Result<()> {
@@ -189,8 +198,15 @@ impl Engine {
         self.pipeline.flush(at, durable)
     }
 
-    fn install(&self, version: &DatabaseVersion, operations: &[Operation<'_>], at: Timestamp) -> Result<()> {
+    /// Puts operations into the deltas. Returns whether the layers of a table that is scanned are behind what is written to it.
+    fn install(
+        &self,
+        version: &DatabaseVersion,
+        operations: &[Operation<'_>],
+        at: Timestamp,
+    ) -> Result<bool> {
         let oldest = self.snapshots.oldest_hint();
+        let mut is_behind = false;
         for op in operations {
             let table = version.table(op.table)?;
             if let Err(error) = table.active.insert(op.key, at, op.record, oldest) {
@@ -201,8 +217,9 @@ impl Engine {
             if op.record.kind == RecordKind::Blob {
                 self.note_fresh_blob(&table.shared, at, op.record.bytes);
             }
+            is_behind |= table.columns.is_some() && table.shared.fresh.demand.note_write();
         }
-        Ok(())
+        Ok(is_behind)
     }
 
     /// Has the deltas spilled: by the background thread, or here when there is none.

@@ -297,8 +297,8 @@ impl Request<'_> {
         Ok(Some(all))
     }
 
-    /// Makes what a scan to come will need: layers, and their columns. False if they are not kept.
-    pub(super) fn make_ahead(&self) -> Result<bool> {
+    /// Makes what a scan to come will need: layers, and their columns. Nothing, if more writes than `writes_max` are in none. False if they are not kept.
+    pub(super) fn make_ahead(&self, writes_max: usize) -> Result<bool> {
         let all = {
             // Who has it makes layers, too.
             let Some(mut memo) = self.table.shared.fresh.memo.try_lock() else { return Ok(true) };
@@ -308,7 +308,8 @@ impl Request<'_> {
             let active = Source::Delta(&self.table.active);
             let known = memo.kept.iter().find(|kept| kept.is_of(active)).map_or(0, |kept| kept.writes.end);
             let is_above = memo.kept.is_empty() || memo.set == self.columns.number();
-            if is_above && self.table.active.versions_inserted() < known + WRITES_MIN {
+            let writes = self.table.active.versions_inserted().saturating_sub(known);
+            if writes > writes_max || is_above && writes < WRITES_MIN {
                 return Ok(true);
             }
             let all = self.renew(&mut memo)?;
@@ -343,6 +344,7 @@ impl Request<'_> {
             return Ok(Memo::default().followed_by(set, kept).all_fresh());
         }
         *memo = std::mem::take(memo).followed_by(set, kept);
+        self.table.shared.fresh.demand.note_made();
         let all = memo.all_fresh();
         let bytes: usize = memo.kept.iter().map(|kept| kept.layer.bytes()).sum();
         let memory = self.columns.memory();

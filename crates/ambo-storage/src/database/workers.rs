@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `ambo-spill` | spills deltas when they fill a quarter of their budget |
 //! | `ambo-merge` | merges and settles runs when enough are there |
-//! | `ambo-tidy` | merges segments of column tables when enough are there; other threads go first |
+//! | `ambo-tidy` | merges segments of column tables when enough are there |
 //! | `ambo-ahead` | makes fresh rows ready for scans of column tables that are scanned again and again |
 //! | `ambo-sync` | syncs the log every so often, with [`Sync::Interval`] |
 
@@ -18,11 +18,8 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{engine::Engine, options::Sync};
-use crate::{Error, Result, priority::give_way};
+use crate::{Error, Result};
 
-/// How far the merging of segments stands behind other threads. It may wait: what it does later it does for more segments at once. Much further, and a scan beside
-/// writers meets so many deleted rows that it loses more than it gains (decision 0014).
-const TIDY_NICENESS: u8 = 5;
 /// How soon a failed spill is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -122,7 +119,6 @@ fn merge_loop(engine: &Arc<Engine>) {
 }
 
 fn tidy_loop(engine: &Arc<Engine>) {
-    give_way(TIDY_NICENESS);
     while engine.signals.wait_for(|state| &mut state.tidy) {
         engine.tidy_and_report();
     }

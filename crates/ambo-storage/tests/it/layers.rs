@@ -121,7 +121,7 @@ fn snapshots_of_any_age_see_their_rows() {
                 1 => world.engine.settle_due().unwrap(),
                 2..6 => world.engine.flush().unwrap(),
                 6 | 7 => old.push((world.engine.snapshot(), rows.clone())),
-                9 | 10 => _ = world.engine.make_ahead(),
+                9 | 10 => _ = world.engine.make_ahead(usize::MAX),
                 8 if !old.is_empty() => drop(old.swap_remove(random.below(old.len() as u64) as usize)),
                 _ => {}
             }
@@ -147,7 +147,7 @@ fn layers_are_made_ahead_of_scans() {
     let mut rows: Rows = (0..KEYS).map(|key| (key, key)).collect();
     rows.iter().for_each(|(key, amount)| world.put(*key, *amount));
     world.engine.settle().unwrap();
-    assert!(!world.engine.make_ahead(), "nobody scanned");
+    assert!(!world.engine.make_ahead(usize::MAX), "nobody scanned");
     let write = |rows: &mut Rows, count: i64, amount: i64| {
         for key in (0..count).map(|key| key * 3) {
             world.put(key, amount);
@@ -160,10 +160,12 @@ fn layers_are_made_ahead_of_scans() {
         world.assert_sees(&world.engine.snapshot(), &rows);
         let before = kept();
         write(&mut rows, 10, -round);
-        assert!(world.engine.make_ahead());
+        assert!(world.engine.make_ahead(usize::MAX));
         assert_eq!(kept(), before, "these few are left to the scan");
-        write(&mut rows, 2500, -round);
-        assert!(world.engine.make_ahead());
+        write(&mut rows, 600, -round);
+        assert!(world.engine.make_ahead(600));
+        assert_eq!(kept(), before, "these are too many for who asked");
+        assert!(world.engine.make_ahead(usize::MAX));
         let ahead = kept();
         assert!(ahead > before, "{ahead} bytes, {before} before");
         world.assert_sees(&world.engine.snapshot(), &rows);
@@ -172,6 +174,48 @@ fn layers_are_made_ahead_of_scans() {
             world.engine.settle().unwrap();
         }
     }
+    assert_sound(&world.engine);
+}
+
+/// Keeps away: scans that pay for all that a busy writer wrote since the last one; small commits that pay for a large one, or for scans that nobody asks for; and rows that are
+/// not seen because of who made the layers.
+#[test]
+fn commits_make_the_layers_that_nobody_else_makes() {
+    let options = Options { background_threads: false, background_merge: false, ..Options::default() };
+    let world = World::new(options, 1);
+    let mut rows: Rows = (0..40_000).map(|key| (key, key)).collect();
+    rows.iter().for_each(|(key, amount)| world.put(*key, *amount));
+    world.engine.settle().unwrap();
+    let kept = || world.engine.memory().fresh;
+    let write = |rows: &mut Rows, keys: std::ops::Range<i64>, amount: i64| {
+        for key in keys {
+            world.put(key, amount);
+            rows.insert(key, amount);
+        }
+    };
+    write(&mut rows, 0..3000, 1);
+    assert_eq!(kept(), 0, "nobody scanned");
+    world.assert_sees(&world.engine.snapshot(), &rows);
+    let mut before = kept();
+    for round in 0..5 {
+        write(&mut rows, 4000 * round..4000 * round + 1000, -round);
+        // Layers become one layer, so there may be fewer bytes, too.
+        assert_ne!(kept(), before, "round {round}");
+        if round % 2 == 0 {
+            world.assert_sees(&world.engine.snapshot(), &rows);
+        }
+        before = kept();
+    }
+    let mut large = world.engine.begin(Isolation::Snapshot).unwrap();
+    for key in 20_000..40_000 {
+        large.put(world.table, &world.key(key), &world.row(key, 7)).unwrap();
+        rows.insert(key, 7);
+    }
+    large.commit().unwrap();
+    assert_eq!(kept(), before, "a large commit is soon settled");
+    write(&mut rows, 0..2000, 8);
+    assert_eq!(kept(), before, "a small commit makes layers of a large one");
+    world.assert_sees(&world.engine.snapshot(), &rows);
     assert_sound(&world.engine);
 }
 

@@ -9,7 +9,10 @@
 //!
 //! Rows that are kept beyond a scan are charged to the budget of memory ([`FreshLayer::keep`]), with the columns that scans make of them later.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    cmp::Ordering,
+    sync::{Arc, OnceLock},
+};
 
 use ambo_codec::{
     Value,
@@ -29,6 +32,7 @@ use super::{
 use crate::{
     Error, Result,
     budget::{Charge, MemoryBudget},
+    record::key_head,
 };
 
 /// Rows of one group.
@@ -137,8 +141,9 @@ const NO_ROW: u32 = u32::MAX;
 /// The newest rows of some keys.
 #[derive(Debug)]
 pub struct FreshRows {
-    /// All keys, in order.
+    /// All keys, in order, and the first bytes of each as a number: most comparisons need no more.
     names: Strings,
+    heads: Vec<u64>,
     /// The row of each key among those of all groups, or [`NO_ROW`] if it is deleted.
     rows: Vec<u32>,
     groups: Vec<FreshGroup>,
@@ -213,6 +218,7 @@ impl<'s> FreshBuilder<'s> {
         }
         let rows = FreshRows {
             names: Strings::default(),
+            heads: Vec::new(),
             rows: Vec::new(),
             groups: Vec::new(),
             count: 0,
@@ -227,10 +233,11 @@ impl<'s> FreshBuilder<'s> {
         let rows = &mut self.rows;
         let columns = self.schema.types().len();
         rows.names.push(key);
+        rows.heads.push(key_head(key));
         rows.rows.push(if record.is_some() { rows.count } else { NO_ROW });
         let account = rows.account.get_mut();
-        // Its name with its end, its row and its place.
-        account.bytes += key.len() + size_of::<(usize, u32, Option<SegmentPlace>)>();
+        // Its name with its end, its head, its row and its place.
+        account.bytes += key.len() + size_of::<(usize, u64, u32, Option<SegmentPlace>)>();
         let Some(record) = record else { return Ok(()) };
         if rows.groups.last().is_none_or(|group| group.rows() == GROUP_ROWS) {
             if let Some(group) = rows.groups.last_mut() {
@@ -269,28 +276,39 @@ impl<'s> FreshBuilder<'s> {
     pub fn finish(mut self) -> Result<FreshRows> {
         self.cut_down()?;
         self.rows.names.shrink_to_fit();
+        self.rows.heads.shrink_to_fit();
         self.rows.rows.shrink_to_fit();
         Ok(self.rows)
     }
 }
 
 impl FreshRows {
-    /// The first key at or behind `from` that is not less than `name`. Steps double, for keys of one layer are often near in another.
-    fn search_from(&self, from: usize, name: &[u8]) -> usize {
+    /// The first key at or behind `from` that is not less than key `of` of other rows. Steps double, for keys of one layer are often near in another.
+    fn search_from(&self, from: usize, other: &Self, of: usize) -> usize {
+        let head = other.heads[of];
+        let is_less = |at: usize| match self.heads[at].cmp(&head) {
+            Ordering::Equal => self.names.get(at) < other.names.get(of),
+            order => order.is_lt(),
+        };
         let (mut low, mut step) = (from, 1);
-        while low + step < self.rows.len() && self.names.get(low + step) < name {
+        while low + step < self.rows.len() && is_less(low + step) {
             low += step;
             step *= 2;
         }
         let mut high = (low + step).min(self.rows.len());
         while low < high {
             let middle = (low + high) / 2;
-            match self.names.get(middle) < name {
+            match is_less(middle) {
                 true => low = middle + 1,
                 false => high = middle,
             }
         }
         low
+    }
+
+    /// Whether the key at a place is key `of` of other rows.
+    fn is_at(&self, at: usize, other: &Self, of: usize) -> bool {
+        at < self.rows.len() && self.heads[at] == other.heads[of] && self.names.get(at) == other.names.get(of)
     }
 }
 
@@ -302,10 +320,9 @@ impl FreshLayer {
         let mut known: Vec<_> =
             known.iter().filter(|known| known.set == set.number()).map(|known| (*known, 0)).collect();
         for (index, place) in places.iter_mut().enumerate() {
-            let name = rows.names.get(index);
             let found = known.iter_mut().find_map(|(known, at)| {
-                *at = known.rows.search_from(*at, name);
-                (*at < known.places.len() && known.rows.names.get(*at) == name).then(|| known.places[*at])
+                *at = known.rows.search_from(*at, &rows, index);
+                known.rows.is_at(*at, &rows, index).then(|| known.places[*at])
             });
             match found {
                 Some(found) => *place = found,
@@ -431,12 +448,11 @@ impl FreshLayer {
         let mut rows = Vec::new();
         let mut at = 0;
         for index in 0..newer.rows.len() {
-            let name = newer.names.get(index);
-            at = older.search_from(at, name);
+            at = older.search_from(at, newer, index);
             if at == older.rows.len() {
                 break;
             }
-            if older.rows[at] != NO_ROW && older.names.get(at) == name {
+            if older.rows[at] != NO_ROW && older.is_at(at, newer, index) {
                 rows.push(older.rows[at].into());
             }
         }
@@ -491,8 +507,11 @@ fn find_all(
         }
         Ok(places)
     };
-    let threads =
-        std::thread::available_parallelism().map_or(1, usize::from).min(wanted.len() / KEYS_A_THREAD).max(1);
+    // How many processors there are is read from files: not for few keys.
+    let threads = match wanted.len() / KEYS_A_THREAD {
+        0 | 1 => 1,
+        most => std::thread::available_parallelism().map_or(1, usize::from).min(most),
+    };
     let chunks = wanted.chunks(wanted.len().div_ceil(threads).max(1));
     let found: Vec<Vec<_>> = std::thread::scope(|scope| {
         let mut chunks = chunks.clone();

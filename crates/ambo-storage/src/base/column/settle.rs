@@ -34,7 +34,7 @@ const FANOUT: usize = 4;
 /// Rows of the runs of the lowest level.
 const LEVEL_ROWS: u64 = 64 << 10;
 /// A segment is worn if so many hundredths of its rows are deleted: scans pass by them …
-const WORN_PERCENT: u64 = 25;
+const WORN_PERCENT: u64 = 20;
 /// … and if all is to be tidied, if so many are: then its space counts, not what it costs to write it.
 const WORN_PERCENT_OF_ALL: u64 = 13;
 
