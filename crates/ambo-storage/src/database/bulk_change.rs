@@ -218,7 +218,7 @@ pub(super) fn check_spilled(
 }
 
 fn check_delta(delta: &Delta, finder: &mut Finder<'_>, since: Timestamp) -> Result<()> {
-    if delta.timestamps().is_none_or(|(_, newest)| newest <= since) {
+    if !delta.is_later_than(since) {
         return Ok(());
     }
     let mut cursor = delta.cursor();

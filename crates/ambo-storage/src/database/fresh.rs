@@ -103,7 +103,7 @@ impl Kept {
     /// Whether it and those below it of the same source are all that a snapshot at `at` sees of it.
     fn is_right(&self, source: Source<'_>, at: Timestamp) -> bool {
         match source {
-            Source::Delta(delta) => self.at == at || is_seen(delta, self.at),
+            Source::Delta(delta) => self.at == at || !delta.is_later_than(self.at),
             Source::Run(_) => self.is_whole,
         }
     }
@@ -115,11 +115,6 @@ impl Kept {
             Source::Run(_) => self.is_whole,
         }
     }
-}
-
-/// Whether a snapshot at `at` sees everything in a delta.
-fn is_seen(delta: &Delta, at: Timestamp) -> bool {
-    delta.timestamps().is_none_or(|(_, newest)| newest <= at)
 }
 
 /// The layers that are kept with a table.
@@ -155,7 +150,7 @@ impl FreshCache {
         let mut kept: Vec<_> = memo.kept.iter_mut().filter(|kept| kept.is_of(Source::Delta(delta))).collect();
         // A run at the bottom has no tombstones.
         let has_tombstones = kept.iter().any(|kept| kept.layer.has_tombstones());
-        let is_whole = kept.first().is_some_and(|newest| is_seen(delta, newest.at))
+        let is_whole = kept.first().is_some_and(|newest| !delta.is_later_than(newest.at))
             && (!has_tombstones || run.meta().tombstones > 0);
         for kept in &mut kept {
             kept.run = Arc::downgrade(run);

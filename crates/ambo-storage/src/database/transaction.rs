@@ -378,9 +378,7 @@ impl Transaction {
         for ReadRange { table, lower, upper } in &reads.ranges {
             let table = now.table(*table)?;
             table.check_history(since)?;
-            for delta in
-                table.deltas().filter(|delta| delta.timestamps().is_some_and(|(_, newest)| newest > since))
-            {
+            for delta in table.deltas().filter(|delta| delta.is_later_than(since)) {
                 let mut cursor = delta.cursor();
                 let mut there = cursor.seek_ge(lower);
                 while there && upper.as_ref().is_none_or(|upper| cursor.key() < &**upper) {

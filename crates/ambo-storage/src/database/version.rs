@@ -191,13 +191,14 @@ impl TableVersion {
         }
     }
 
-    /// Whether a commit to `key` after `since` is known.
+    /// Fails if a commit to `key` after `since` is known. REQUIRES: no other commit to the key is half done.
     ///
     /// # Errors
     /// [`Error::Conflict`] when there is one, or when `since` is so long ago that it cannot be told.
     pub fn check_unchanged(&self, key: &[u8], since: Timestamp) -> Result<()> {
         self.check_history(since)?;
-        for delta in self.deltas() {
+        // A commit to the key has raised its delta's newest timestamp before its latch, which the caller has now, was free.
+        for delta in self.deltas().filter(|delta| delta.is_later_than(since)) {
             if delta.newest(key).is_some_and(|newest| newest > since) {
                 return Err(Error::Conflict(
                     "a row was changed by a transaction that committed first".into(),

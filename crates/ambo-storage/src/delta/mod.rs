@@ -226,6 +226,11 @@ impl Delta {
         let (oldest, newest) = (self.oldest.load(Ordering::Relaxed), self.newest.load(Ordering::Relaxed));
         (oldest <= newest).then_some((Timestamp(oldest), Timestamp(newest)))
     }
+
+    /// Whether it has a version later than `at`.
+    pub fn is_later_than(&self, at: Timestamp) -> bool {
+        self.timestamps().is_some_and(|(_, newest)| newest > at)
+    }
 }
 
 /// Rows of a delta that were written since a moment. See [`Delta::written_since`].

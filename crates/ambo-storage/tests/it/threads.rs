@@ -381,32 +381,3 @@ fn a_full_disk_is_survived() {
         assert!(found.into_iter().eq(expected));
     }
 }
-
-/// Keeps away: segments that are merged before transactions and loads get their turn; and rows that pile up because their settling has to wait, too.
-#[test]
-#[cfg(target_os = "linux")]
-fn only_the_merging_of_segments_stands_behind_other_threads() {
-    /// The 19th field, counted behind the name, which may have spaces.
-    fn niceness(stat: &str) -> i64 {
-        stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()
-    }
-    let own = niceness(&std::fs::read_to_string("/proc/thread-self/stat").unwrap());
-    let running = Running::start(Engine::open(SimDisk::new(0).env(), options(Sync::Off)).unwrap().0).unwrap();
-    let started = Instant::now();
-    loop {
-        // Threads of other tests come and go, and are as they should be, too; those that have just begun are not there yet.
-        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-        let stats = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("stat")).ok());
-        let behind: Vec<_> = stats.filter(|stat| niceness(stat) > own).collect();
-        assert!(
-            behind.iter().all(|stat| stat.contains("(ambo-tidy)") && niceness(stat) == own + 5),
-            "{behind:?}"
-        );
-        if !behind.is_empty() {
-            break;
-        }
-        assert!(started.elapsed() < Duration::from_secs(20), "no thread stands behind the others");
-        thread::sleep(Duration::from_millis(5));
-    }
-    running.close().unwrap();
-}
