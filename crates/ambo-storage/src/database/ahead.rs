@@ -6,8 +6,8 @@
 //! of memory has no room for layers, none are made ahead.
 //!
 //! Where processors are few the thread does not come to it as often as it should, and a scan would pay for all that was written meanwhile. Then writers pay: the commit after which
-//! [`BEHIND_MAX`] writes are in no layer makes it, in its own time and without a lock that another commit needs. So a scan has some thousand rows to look for at most, and who writes
-//! faster than scans can follow is slowed down.
+//! [`BEHIND_MAX`] writes are in no layer makes it, in its own time and without a lock that another commit needs. So a scan beside small commits has some thousand rows to look
+//! for, and who writes faster than scans can follow is slowed down.
 
 use std::{
     sync::{

@@ -24,6 +24,7 @@ use parking_lot::Mutex;
 use super::{
     buffer::ColumnBuffer,
     finder::{FOUND_TOGETHER, Finder},
+    gallop::gallop,
     row_reader::RowReader,
     schema::ColumnSchema,
     set::{ColumnSet, RowPlace},
@@ -283,27 +284,14 @@ impl<'s> FreshBuilder<'s> {
 }
 
 impl FreshRows {
-    /// The first key at or behind `from` that is not less than key `of` of other rows. Steps double, for keys of one layer are often near in another.
+    /// The first key at or behind `from` that is not less than key `of` of other rows: keys of one layer are often near in another.
     fn search_from(&self, from: usize, other: &Self, of: usize) -> usize {
         let head = other.heads[of];
         let is_less = |at: usize| match self.heads[at].cmp(&head) {
             Ordering::Equal => self.names.get(at) < other.names.get(of),
             order => order.is_lt(),
         };
-        let (mut low, mut step) = (from, 1);
-        while low + step < self.rows.len() && is_less(low + step) {
-            low += step;
-            step *= 2;
-        }
-        let mut high = (low + step).min(self.rows.len());
-        while low < high {
-            let middle = (low + high) / 2;
-            match is_less(middle) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low
+        from + gallop(self.rows.len() - from, |ahead| is_less(from + ahead))
     }
 
     /// Whether the key at a place is key `of` of other rows.
