@@ -1,6 +1,6 @@
 //! Rows of typed columns.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use ambo_storage::database::{IndexRange, Replaced, RowFormat};
 
@@ -55,8 +55,11 @@ impl Iterator for Rows {
     }
 }
 
-/// A row with each value in its column's type, as far as that loses nothing.
-pub(crate) fn fit_row(table: &Table, row: &[Datum]) -> Result<Row> {
+/// The stored key of a row, the row in its columns' types, and the number if one was given to it.
+type Placed<'a> = (Vec<u8>, Cow<'a, [Datum]>, Option<u64>);
+
+/// A row with each value in its column's type, as far as that loses nothing. Most rows are that already.
+pub(crate) fn fit_row<'a>(table: &Table, row: &'a [Datum]) -> Result<Cow<'a, [Datum]>> {
     let definition = table.definition();
     if row.len() != definition.columns.len() {
         return Err(Error::Invalid(format!(
@@ -66,8 +69,11 @@ pub(crate) fn fit_row(table: &Table, row: &[Datum]) -> Result<Row> {
             row.len()
         )));
     }
-    let columns = definition.columns.iter().zip(row);
-    columns.map(|(column, value)| fit(table, &column.name, column.kind, value)).collect()
+    let columns = || definition.columns.iter().zip(row);
+    if columns().all(|(column, value)| value.is_null() || value.as_ref().is_of(column.kind)) {
+        return Ok(Cow::Borrowed(row));
+    }
+    columns().map(|(column, value)| fit(table, &column.name, column.kind, value)).collect()
 }
 
 /// Values of the primary key's columns, or of the first of them, each in its column's type.
@@ -303,7 +309,7 @@ impl Transaction {
     }
 
     /// The stored key of a row, the row with its number filled in, and the number if one was given to it.
-    fn place(&mut self, table: &Table, row: &[Datum]) -> Result<(Vec<u8>, Row, Option<u64>)> {
+    fn place<'a>(&mut self, table: &Table, row: &'a [Datum]) -> Result<Placed<'a>> {
         let mut row = fit_row(table, row)?;
         let definition = table.definition();
         if definition.has_hidden_key() {
@@ -316,7 +322,7 @@ impl Transaction {
             let column = &definition.columns[index];
             if row[index].is_null() {
                 let next = table.take_row_number()?;
-                row[index] = Datum::U64(next).fit(column.kind).map_err(|_| {
+                row.to_mut()[index] = Datum::U64(next).fit(column.kind).map_err(|_| {
                     Error::Invalid(format!(
                         "column \"{}\" of table \"{}\" has no more numbers",
                         column.name, definition.name

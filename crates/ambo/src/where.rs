@@ -170,7 +170,7 @@ impl RowChanges<'_> {
         // It goes from its place first: so no row is in the way of another that is changed, too.
         self.transaction.inner_mut().delete_over(table.id(), &key, replaced)?;
         self.moved.push(match table.definition().duplicates && new_key != key {
-            true => Moved::Behind(new),
+            true => Moved::Behind(new.into_owned()),
             false => Moved::To((new_key, bytes)),
         });
         Ok(())

@@ -42,11 +42,12 @@ impl KeyFilter {
 
     /// Adds a key.
     pub fn insert(&mut self, key: &[u8]) {
-        let (block, bits) = KeyHash::of(key).place(self.bytes.len());
-        let words = self.bytes.as_chunks_mut::<BLOCK_BYTES>().0[block].as_chunks_mut::<WORD_BYTES>().0;
-        for (word, bit) in words.iter_mut().zip(bits) {
-            *word = (u32::from_ne_bytes(*word) | bit).to_ne_bytes();
-        }
+        add(&mut self.bytes, KeyHash::of(key));
+    }
+
+    /// Adds many keys.
+    pub fn insert_all(&mut self, keys: impl Iterator<Item = KeyHash>) {
+        simd::run(InsertAll { bytes: &mut self.bytes, keys });
     }
 
     /// Its bytes, for [`KeyFilter::of`].
@@ -70,6 +71,31 @@ impl<B: AsRef<[u8]>> KeyFilter<B> {
     /// The numbers of those keys that it does not deny.
     pub fn not_denied(&self, keys: impl ExactSizeIterator<Item = (usize, KeyHash)>) -> Vec<usize> {
         simd::run(NotDenied { bytes: self.bytes.as_ref(), keys })
+    }
+}
+
+/// Sets the bits of a key in the words of its block.
+#[inline(always)]
+fn add(bytes: &mut [u8], hash: KeyHash) {
+    let (block, bits) = hash.place(bytes.len());
+    let words = bytes.as_chunks_mut::<BLOCK_BYTES>().0[block].as_chunks_mut::<WORD_BYTES>().0;
+    for (word, bit) in words.iter_mut().zip(bits) {
+        *word = (u32::from_ne_bytes(*word) | bit).to_ne_bytes();
+    }
+}
+
+/// [`KeyFilter::insert_all`], for processors that shift eight words by eight numbers at once.
+struct InsertAll<'f, I> {
+    bytes: &'f mut [u8],
+    keys: I,
+}
+
+impl<I: Iterator<Item = KeyHash>> Kernel for InsertAll<'_, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: Level) {
+        self.keys.for_each(|hash| add(self.bytes, hash));
     }
 }
 
@@ -151,6 +177,9 @@ mod tests {
             assert_eq!(filter.not_denied(hashes()), let_through);
             let scalar = NotDenied { bytes: &filter.bytes, keys: hashes() };
             assert_eq!(scalar.run(Level::Base), let_through);
+            let mut at_once = KeyFilter::new(keys, bits).unwrap();
+            at_once.insert_all((0..keys).map(|number| KeyHash::of(&key(number))));
+            assert_eq!(at_once.bytes, filter.bytes);
             let again = KeyFilter::of(filter.into_bytes());
             assert!((0..keys).all(|number| again.may_have(&key(number))));
         }

@@ -207,17 +207,20 @@ impl Engine {
     ) -> Result<bool> {
         let oldest = self.snapshots.oldest_hint();
         let mut is_behind = false;
-        for op in operations {
-            let table = version.table(op.table)?;
-            if let Err(error) = table.active.insert(op.key, at, op.record, oldest) {
-                // The log has it, memory has it in part: only a new start brings them together again.
-                self.pipeline.poison("a delta was full");
-                return Err(Error::Poisoned(error.to_string()));
+        for of_one in operations.chunk_by(|one, next| one.table == next.table) {
+            let table = version.table(of_one[0].table)?;
+            let mut inserter = table.active.inserter();
+            for op in of_one {
+                if let Err(error) = inserter.insert(op.key, at, op.record, oldest) {
+                    // The log has it, memory has it in part: only a new start brings them together again.
+                    self.pipeline.poison("a delta was full");
+                    return Err(Error::Poisoned(error.to_string()));
+                }
+                if op.record.kind == RecordKind::Blob {
+                    self.note_fresh_blob(&table.shared, at, op.record.bytes);
+                }
+                is_behind |= table.columns.is_some() && table.shared.fresh.demand.note_write();
             }
-            if op.record.kind == RecordKind::Blob {
-                self.note_fresh_blob(&table.shared, at, op.record.bytes);
-            }
-            is_behind |= table.columns.is_some() && table.shared.fresh.demand.note_write();
         }
         Ok(is_behind)
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ambo_codec::{KeySpec, Projection, RowSpec, Value as Datum, ValueRef as DatumRef};
+use smallvec::SmallVec;
 
 use crate::{Error, Result, catalog::TableDefinition};
 
@@ -70,14 +71,13 @@ impl RowFormat {
     /// The stored key of a row. `number` ends it where the table has a hidden key or duplicates.
     pub fn encode_key(&self, row: &[Datum], number: u64) -> Result<Vec<u8>> {
         self.check_width(row)?;
-        let values: Vec<_> = self.definition.key.iter().map(|&index| &row[index]).collect();
-        self.key_of(&values, number)
+        self.key_of(self.definition.key.iter().map(|&index| &row[index]), number)
     }
 
     /// The stored key for the values of the key's columns.
     pub fn encode_key_values(&self, key: &[Datum], number: u64) -> Result<Vec<u8>> {
         self.check_key_width(key)?;
-        self.key_of(&key.iter().collect::<Vec<_>>(), number)
+        self.key_of(key.iter(), number)
     }
 
     fn check_key_width(&self, key: &[Datum]) -> Result<()> {
@@ -92,8 +92,8 @@ impl RowFormat {
         }
     }
 
-    fn key_of(&self, values: &[&Datum], number: u64) -> Result<Vec<u8>> {
-        let mut columns: Vec<DatumRef<'_>> = values.iter().map(|value| DatumRef::from(*value)).collect();
+    fn key_of<'a>(&self, values: impl Iterator<Item = &'a Datum>, number: u64) -> Result<Vec<u8>> {
+        let mut columns: SmallVec<[DatumRef<'_>; 4]> = values.map(DatumRef::from).collect();
         if self.ends_in_number() {
             columns.push(DatumRef::from(number));
         }
@@ -149,7 +149,7 @@ impl RowFormat {
                 other => Err(Error::Invalid(format!("a value that is not binary: {other}"))),
             };
         }
-        let mut values = Vec::with_capacity(self.slots.len());
+        let mut values = SmallVec::<[DatumRef<'_>; 16]>::with_capacity(self.slots.len());
         for (slot, column) in self.slots.iter().enumerate() {
             values.push(match column {
                 None => self.rows.missing(slot).unwrap_or(DatumRef::Null),

@@ -295,7 +295,7 @@ impl Transaction {
     ///
     /// What is read there is no read of a serializable transaction: [`Transaction::note_scan`] says that it is.
     pub fn view(&self) -> Snapshot {
-        self.snapshot.with_writes(self.writes.tables().clone())
+        self.snapshot.with_writes(self.writes.tables())
     }
 
     /// Counts a table as read from end to end.
@@ -329,6 +329,7 @@ impl Transaction {
         if self.writes.is_empty() {
             return Ok(self.timestamp());
         }
+        let writes = std::mem::take(&mut self.writes).into_order();
         let check = |now: &DatabaseVersion| self.check_reads(now);
         let terms = Terms {
             snapshot: Some(self.timestamp()),
@@ -338,11 +339,10 @@ impl Transaction {
             index_epoch: Some(self.snapshot.version().index_epoch),
             blobs_in: None,
         };
-        let operations: Vec<_> =
-            self.writes.iter().map(|(table, key, record)| Operation { table, key, record }).collect();
+        let operations = writes.operations();
         let result = self.engine().commit(&operations, terms);
         if result.is_ok() {
-            self.keep_committed_blobs();
+            forget_committed(&mut self.blobs, &operations);
         } else if self.engine().pipeline.check_poison().is_err() {
             // Perhaps it was written: the pages must stay.
             self.blobs.clear();
@@ -352,20 +352,6 @@ impl Transaction {
 
     /// Gives up all writes and locks.
     pub fn rollback(self) {}
-
-    /// Leaves in `blobs` only those that no committed record refers to.
-    fn keep_committed_blobs(&mut self) {
-        if self.blobs.is_empty() {
-            return;
-        }
-        let committed: HashSet<&[u8]> = self
-            .writes
-            .iter()
-            .filter(|(_, _, record)| record.kind == RecordKind::Blob)
-            .map(|(_, _, record)| record.bytes)
-            .collect();
-        self.blobs.retain(|(_, blob)| !committed.contains(&blob.encode()[..]));
-    }
 
     /// Fails if anything that was read has a newer version.
     fn check_reads(&self, now: &DatabaseVersion) -> Result<()> {
@@ -393,6 +379,16 @@ impl Transaction {
         }
         Ok(())
     }
+}
+
+/// Leaves only those blobs that no committed record refers to.
+fn forget_committed(blobs: &mut Vec<(Arc<PageStore>, BlobRef)>, committed: &[Operation<'_>]) {
+    if blobs.is_empty() {
+        return;
+    }
+    let records = committed.iter().map(|op| op.record).filter(|record| record.kind == RecordKind::Blob);
+    let committed: HashSet<&[u8]> = records.map(|record| record.bytes).collect();
+    blobs.retain(|(_, blob)| !committed.contains(&blob.encode()[..]));
 }
 
 impl Drop for Transaction {

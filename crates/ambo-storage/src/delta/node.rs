@@ -157,6 +157,20 @@ impl Node {
         !is_below && count > 0 && self.position(arena, key) == Position { index: count, exact: false }
     }
 
+    /// Whether `key` is within the fences. Without the lock, right only if a check passes afterwards.
+    pub(super) fn encloses(&self, arena: &Arena, key: &[u8]) -> bool {
+        let count = self.count();
+        if self.skip.load(Ordering::Relaxed) == 0 && count > 0 {
+            // Between two entries it is between the fences, which are elsewhere in memory.
+            let word = word(key, 0);
+            if self.word_at(0) < word && word < self.word_at(count - 1) {
+                return true;
+            }
+        }
+        let (low, high) = (self.low(), self.high());
+        (low.is_null() || row::key(arena, low) <= key) && (high.is_null() || key < row::key(arena, high))
+    }
+
     /// How `key` compares with every key here, if not by its first `skip` bytes alone: `Equal`.
     fn compare_prefix(&self, arena: &Arena, key: &[u8], skip: usize) -> Order {
         let prefix = self.prefix.load();

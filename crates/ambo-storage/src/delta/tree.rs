@@ -163,8 +163,11 @@ impl Tree {
 
     /// Puts the row that `make_row` allocates in place of a key that has none. `make_row` is called at most once, and
     /// only if the key has no row.
+    ///
+    /// `near` is null or a leaf of this tree, and becomes the leaf of the key: of keys in order many go to the leaf of the one before, without a descent.
     pub(super) fn insert(
         &self,
+        near: &mut At<Node>,
         key: &[u8],
         mut make_row: impl FnMut() -> Result<At<Row>, Full>,
     ) -> Result<Inserted, Full> {
@@ -173,11 +176,14 @@ impl Tree {
             Some(row) => Ok(row),
             None => Ok(*made.insert(make_row()?)),
         };
+        let mut attempt = self.insert_at(*near, key, &mut row);
         loop {
-            let attempt = match self.append(key, &mut row) {
-                Err(Stop::Restart) => self.try_insert(key, &mut row),
-                ended => ended,
-            };
+            if let Err(Stop::Restart) = attempt {
+                attempt = self.append(near, key, &mut row);
+            }
+            if let Err(Stop::Restart) = attempt {
+                attempt = self.try_insert(near, key, &mut row);
+            }
             match attempt {
                 Ok(inserted) => return Ok(inserted),
                 Err(Stop::Full) => return Err(Full),
@@ -186,9 +192,42 @@ impl Tree {
         }
     }
 
+    /// Inserts a key into a leaf that is its own and has room, without a descent. In any other case [`Stop`].
+    fn insert_at(
+        &self,
+        at: At<Node>,
+        key: &[u8],
+        row: &mut impl FnMut() -> Result<At<Row>, Full>,
+    ) -> Result<Inserted, Stop> {
+        if at.is_null() {
+            return Err(Stop::Restart);
+        }
+        let leaf = self.arena.get(at);
+        let version = leaf.lock.read();
+        if !leaf.encloses(&self.arena, key) || leaf.is_full() {
+            return Err(Stop::Restart);
+        }
+        let position = leaf.position(&self.arena, key);
+        let found = if position.exact { leaf.row(position.index) } else { At::NULL };
+        leaf.lock.check(version)?;
+        if position.exact {
+            return Ok(Inserted::Found(found));
+        }
+        let row = row()?;
+        let _lock = leaf.lock.lock(version)?;
+        leaf.insert(&self.arena, position.index, row);
+        Ok(Inserted::New(row))
+    }
+
     /// Inserts a key behind all others into the rightmost leaf, without a descent. In any other case [`Stop`].
-    fn append(&self, key: &[u8], row: &mut impl FnMut() -> Result<At<Row>, Full>) -> Result<Inserted, Stop> {
-        let leaf = self.arena.get(self.tail.load());
+    fn append(
+        &self,
+        near: &mut At<Node>,
+        key: &[u8],
+        row: &mut impl FnMut() -> Result<At<Row>, Full>,
+    ) -> Result<Inserted, Stop> {
+        let tail = self.tail.load();
+        let leaf = self.arena.get(tail);
         let version = leaf.lock.read();
         let count = leaf.count();
         let is_last_with_room = leaf.high().is_null() && count < FANOUT;
@@ -199,11 +238,13 @@ impl Tree {
         let row = row()?;
         let _lock = leaf.lock.lock(version)?;
         leaf.insert(&self.arena, count, row);
+        *near = tail;
         Ok(Inserted::New(row))
     }
 
     fn try_insert(
         &self,
+        near: &mut At<Node>,
         key: &[u8],
         row: &mut impl FnMut() -> Result<At<Row>, Full>,
     ) -> Result<Inserted, Stop> {
@@ -224,12 +265,13 @@ impl Tree {
         let is_full = visit.node.is_full();
         let found = if position.exact { visit.node.row(position.index) } else { At::NULL };
         visit.node.lock.check(visit.version)?;
+        *near = visit.at;
         if position.exact {
             return Ok(Inserted::Found(found));
         }
         let row = row()?;
         if is_full {
-            self.split_leaf(visit, position, row)?;
+            *near = self.split_leaf(visit, position, row)?;
         } else {
             let _lock = visit.node.lock.lock(visit.version)?;
             visit.node.insert(&self.arena, position.index, row);
@@ -237,8 +279,8 @@ impl Tree {
         Ok(Inserted::New(row))
     }
 
-    /// Splits a full leaf and inserts `row`, whose position among all entries is given.
-    fn split_leaf(&self, visit: Visit<'_>, position: Position, row: At<Row>) -> Result<(), Stop> {
+    /// Splits a full leaf and inserts `row`, whose position among all entries is given. Returns the leaf that has it.
+    fn split_leaf(&self, visit: Visit<'_>, position: Position, row: At<Row>) -> Result<At<Node>, Stop> {
         let leaf = visit.node;
         let _parent_lock =
             visit.parent.map(|(parent, version, _)| parent.node.lock.lock(version)).transpose()?;
@@ -256,16 +298,16 @@ impl Tree {
         let new_root = self.root_over(&visit)?;
         let right = self.arena.get(right_at);
         leaf.split_to(&self.arena, right, at, separator);
-        if position.index > at || is_append {
-            right.insert(&self.arena, position.index - at, row);
-        } else {
-            leaf.insert(&self.arena, position.index, row);
+        let is_right = position.index > at || is_append;
+        match is_right {
+            true => right.insert(&self.arena, position.index - at, row),
+            false => leaf.insert(&self.arena, position.index, row),
         }
         self.publish_split(&visit, new_root, separator, right_at);
         if right.high().is_null() {
             self.tail.store(right_at);
         }
-        Ok(())
+        Ok(if is_right { right_at } else { visit.at })
     }
 
     /// Splits a full inner node; `index` is the child that the descent was going to.

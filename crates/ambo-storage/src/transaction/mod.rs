@@ -27,4 +27,5 @@ pub mod pipeline;
 pub mod publish;
 pub mod row_lock;
 pub mod snapshots;
+mod write_list;
 pub mod write_set;

@@ -4,8 +4,10 @@ use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use smallvec::SmallVec;
 
+use super::write_list::{Write, WriteList};
 use crate::{
     id::TableId,
+    log::Operation,
     record::{Record, RecordKind},
 };
 
@@ -19,6 +21,10 @@ pub struct OwnedRecord {
 }
 
 impl OwnedRecord {
+    pub(super) fn new(record: Record<'_>) -> Self {
+        Self { kind: record.kind, bytes: SmallVec::from_slice(record.bytes) }
+    }
+
     /// A borrowed view.
     pub fn borrow(&self) -> Record<'_> {
         Record { kind: self.kind, bytes: &self.bytes }
@@ -30,6 +36,69 @@ pub type WrittenKey = SmallVec<[u8; 24]>;
 
 /// The writes to one table, in key order. Cursors share it; a later write copies it if one still looks.
 pub type TableWrites = Arc<BTreeMap<WrittenKey, OwnedRecord>>;
+
+/// From so many writes to a table on they are kept as a list until somebody asks for their order.
+const LIST_MIN: usize = 64;
+
+/// The writes to one table.
+enum Writes {
+    /// Few, or somebody has asked for their order.
+    Ordered(TableWrites),
+    /// Many, and nobody has.
+    Listed(WriteList),
+}
+
+impl Default for Writes {
+    fn default() -> Self {
+        Self::Ordered(TableWrites::default())
+    }
+}
+
+impl Writes {
+    fn get(&self, key: &[u8]) -> Option<&OwnedRecord> {
+        match self {
+            Self::Ordered(writes) => writes.get(key),
+            Self::Listed(list) => list.get(key),
+        }
+    }
+
+    fn ordered(&self) -> &TableWrites {
+        match self {
+            Self::Ordered(writes) => writes,
+            Self::Listed(list) => list.ordered(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Ordered(writes) => writes.len(),
+            Self::Listed(list) => list.len(),
+        }
+    }
+
+    /// Writes, or takes the write back; returns what was written to the key before.
+    fn replace(&mut self, key: WrittenKey, record: Option<OwnedRecord>) -> Option<OwnedRecord> {
+        if let Self::Listed(list) = self
+            && let Some(ordered) = list.take_ordered()
+        {
+            *self = Self::Ordered(ordered);
+        }
+        match (self, record) {
+            (Self::Listed(list), Some(record)) => list.insert(key, record),
+            (Self::Listed(list), None) => list.remove(&key),
+            (Self::Ordered(writes), None) => Arc::make_mut(writes).remove(&key),
+            (place @ Self::Ordered(_), Some(record)) => {
+                let Self::Ordered(writes) = place else { unreachable!("it was matched") };
+                let tree = Arc::make_mut(writes);
+                let before = tree.insert(key, record);
+                if before.is_none() && tree.len() == LIST_MIN {
+                    *place = Self::Listed(WriteList::new(std::mem::take(tree)));
+                }
+                before
+            }
+        }
+    }
+}
 
 /// How to take one write back.
 struct Undo {
@@ -45,7 +114,7 @@ const OVERHEAD: usize = 64;
 #[derive(Default)]
 pub struct WriteSet {
     /// In an order, so that the same transaction gives the same log.
-    tables: BTreeMap<TableId, TableWrites>,
+    tables: BTreeMap<TableId, Writes>,
     undo: Vec<Undo>,
     /// Whether undo information is wanted: from the first savepoint on.
     savepoints: bool,
@@ -64,32 +133,27 @@ impl WriteSet {
         self.tables.get(&table)?.get(key)
     }
 
-    /// The writes to `table`, shared.
+    /// The writes to `table`, in key order, shared.
     pub fn table(&self, table: TableId) -> Option<TableWrites> {
-        self.tables.get(&table).cloned()
+        self.tables.get(&table).map(|writes| writes.ordered().clone())
     }
 
     /// The writes to all tables, shared.
-    pub fn tables(&self) -> &BTreeMap<TableId, TableWrites> {
-        &self.tables
+    pub fn tables(&self) -> BTreeMap<TableId, TableWrites> {
+        self.tables.iter().map(|(table, writes)| (*table, writes.ordered().clone())).collect()
     }
 
     /// Buffers a write.
     pub fn insert(&mut self, table: TableId, key: &[u8], record: Record<'_>) {
-        let owned = OwnedRecord { kind: record.kind, bytes: SmallVec::from_slice(record.bytes) };
-        self.replace(table, WrittenKey::from_slice(key), Some(owned), true);
+        self.replace(table, WrittenKey::from_slice(key), Some(OwnedRecord::new(record)), true);
     }
 
     fn replace(&mut self, table: TableId, key: WrittenKey, record: Option<OwnedRecord>, log: bool) {
-        let writes = Arc::make_mut(self.tables.entry(table).or_default());
         let key_len = key.len();
         let size = |record: &OwnedRecord| key_len + record.bytes.len() + OVERHEAD;
         let added = record.as_ref().map_or(0, size);
         let remembered = (log && self.savepoints).then(|| key.clone());
-        let before = match record {
-            Some(record) => writes.insert(key, record),
-            None => writes.remove(&key),
-        };
+        let before = self.tables.entry(table).or_default().replace(key, record);
         self.bytes = self.bytes + added - before.as_ref().map_or(0, size);
         if let Some(key) = remembered {
             self.undo.push(Undo { table, key, before });
@@ -115,27 +179,59 @@ impl WriteSet {
         }
     }
 
-    /// All writes: tables and keys ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (TableId, &[u8], Record<'_>)> {
-        self.tables
-            .iter()
-            .flat_map(|(table, writes)| writes.iter().map(|(key, record)| (*table, &**key, record.borrow())))
+    /// All writes, put in order.
+    pub fn into_order(self) -> WritesInOrder {
+        let in_order = |writes| match writes {
+            Writes::Ordered(writes) => InOrder::Tree(writes),
+            Writes::Listed(list) => InOrder::List(list.into_order()),
+        };
+        WritesInOrder(self.tables.into_iter().map(|(table, writes)| (table, in_order(writes))).collect())
     }
 
     /// How many keys are written.
     pub fn len(&self) -> usize {
-        self.tables.values().map(|writes| writes.len()).sum()
+        self.tables.values().map(Writes::len).sum()
     }
 
     /// Whether nothing is written.
     pub fn is_empty(&self) -> bool {
-        self.tables.values().all(|writes| writes.is_empty())
+        self.len() == 0
     }
 
     /// Bytes that the writes take, keys and bookkeeping included.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
+}
+
+/// The writes of one transaction: tables and keys ascending.
+pub struct WritesInOrder(Vec<(TableId, InOrder)>);
+
+enum InOrder {
+    Tree(TableWrites),
+    List(Vec<Write>),
+}
+
+impl WritesInOrder {
+    /// What is to be committed.
+    pub fn operations(&self) -> Vec<Operation<'_>> {
+        let mut all = Vec::new();
+        for (table, writes) in &self.0 {
+            match writes {
+                InOrder::Tree(writes) => {
+                    all.extend(writes.iter().map(|(key, record)| operation(*table, key, record)))
+                }
+                InOrder::List(writes) => {
+                    all.extend(writes.iter().map(|(key, record)| operation(*table, key, record)))
+                }
+            }
+        }
+        all
+    }
+}
+
+fn operation<'a>(table: TableId, key: &'a WrittenKey, record: &'a OwnedRecord) -> Operation<'a> {
+    Operation { table, key, record: record.borrow() }
 }
 
 /// A cursor over the writes to one table, as they were when it was opened.
@@ -228,5 +324,58 @@ mod tests {
         }
         assert_eq!(seen, [b"a", b"b", b"c"]);
         assert_eq!(writes.len(), 6);
+    }
+
+    /// Keeps away: writes that are lost, found twice or not taken back where many are kept as a list, and cursors that change with them.
+    #[test]
+    fn many_writes_are_as_few() {
+        let mut random = 11_u64;
+        let mut next = |below: u64| {
+            random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (random >> 33) % below
+        };
+        for looks in [0, 1000, 20] {
+            let (mut writes, mut model) = (WriteSet::default(), BTreeMap::new());
+            let mut saved = Vec::new();
+            let mut looked: Option<(TableWrites, BTreeMap<Vec<u8>, u64>)> = None;
+            for round in 0..6000 {
+                let key = next(40 + round / 10).to_be_bytes().to_vec();
+                match next(100) {
+                    0 => saved.push((writes.savepoint(), model.clone())),
+                    1 => {
+                        if let Some((savepoint, before)) = saved.pop() {
+                            writes.rollback_to(savepoint);
+                            model = before;
+                        }
+                    }
+                    _ => {
+                        writes.insert(TABLE, &key, Record::inline(&round.to_be_bytes()));
+                        model.insert(key.clone(), round);
+                    }
+                }
+                let value = |record: &OwnedRecord| u64::from_be_bytes(record.bytes[..].try_into().unwrap());
+                assert_eq!(writes.get(TABLE, &key).map(value), model.get(&key).copied());
+                assert_eq!(writes.len(), model.len());
+                let is_as = |tree: &TableWrites, model: &BTreeMap<Vec<u8>, u64>| {
+                    let pairs = tree.iter().map(|(key, record)| (key.to_vec(), value(record)));
+                    assert!(pairs.eq(model.iter().map(|(key, value)| (key.clone(), *value))));
+                };
+                if looks > 0 && next(looks) == 0 {
+                    let tree = writes.table(TABLE).unwrap_or_default();
+                    is_as(&tree, &model);
+                    if let Some((tree, then)) = looked.replace((tree, model.clone())) {
+                        is_as(&tree, &then);
+                    }
+                }
+            }
+            assert!(model.len() > 4 * LIST_MIN);
+            // Who has looked once is not copied for again and again.
+            assert_eq!(matches!(writes.tables[&TABLE], Writes::Listed(_)), looks == 0);
+            let bytes: usize = model.keys().map(|key| key.len() + 8 + OVERHEAD).sum();
+            assert_eq!(writes.bytes(), bytes);
+            let in_order = writes.into_order();
+            let operations = in_order.operations().into_iter();
+            assert!(operations.map(|op| (op.table, op.key)).eq(model.keys().map(|key| (TABLE, &key[..]))));
+        }
     }
 }

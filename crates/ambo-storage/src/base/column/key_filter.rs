@@ -3,8 +3,8 @@
 //! Keys in random order, as of UUIDs, lie between the keys of every run. To look for a new one in each of them costs more than to write
 //! it. A filter says of nearly all that they are not there: it has more bits a key than that of a run of rows, for a load asks it for all of its keys, and each that is let through is looked for.
 //!
-//! It follows from the keys, is made by who has looked in vain so often that reading all keys once would have cost as little, and is kept in the cache
-//! of blocks until others need the room. It is never in a file. Where keys come in order, segments are told apart by their first and last
+//! It follows from the keys, is made by who has looked in vain so often that reading all keys once would have cost as little, or by a load that
+//! has its keys at hand because it asked other segments for them, and is kept in the cache of blocks until others need the room. It is never in a file. Where keys come in order, segments are told apart by their first and last
 //! keys, and none is made.
 
 use std::sync::{Arc, atomic::Ordering};
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Result,
-    base::key_filter::{BYTES_MAX, KeyFilter, MANY_BITS, bytes_for},
+    base::key_filter::{BYTES_MAX, KeyFilter, KeyHash, MANY_BITS, bytes_for},
     page::Access,
 };
 
@@ -45,9 +45,25 @@ impl Segment {
         Ok(Some(KeyFilter::of(bytes)))
     }
 
+    /// Has a filter of these keys, which are those of all rows that anybody can ever see, if there is room for it.
+    pub(super) fn keep_filter_of(&self, keys: &[KeyHash]) -> Result<()> {
+        if self.may_keep(bytes_for(self.directory().rows() as usize, MANY_BITS)) {
+            self.keep_or(Kept::Filter, Access::Point, || {
+                let mut filter = self.empty_filter();
+                filter.insert_all(keys.iter().copied());
+                Ok(filter.into_bytes().into())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn empty_filter(&self) -> KeyFilter {
+        KeyFilter::new(self.directory().rows() as usize, MANY_BITS).expect("segments are not so large")
+    }
+
     fn with_all_keys(&self, schema: &ColumnSchema) -> Result<Arc<[u8]>> {
-        let mut filter =
-            KeyFilter::new(self.directory().rows() as usize, MANY_BITS).expect("segments are not so large");
+        let mut filter = self.empty_filter();
+        let mut hashes = Vec::new();
         let mut buffers = schema.buffers();
         buffers.truncate(schema.key_columns());
         for group in 0..self.directory().groups() {
@@ -55,7 +71,9 @@ impl Segment {
             buffers.iter_mut().for_each(super::ColumnBuffer::clear);
             self.read_into(schema, &mut buffers, 0, group, 0..rows, Access::Scan)?;
             let keys = Keys::of(schema, &buffers).map_err(|error| self.damaged(0, error))?;
-            (0..rows).for_each(|row| keys.with(row, |key| filter.insert(key)));
+            hashes.clear();
+            hashes.extend((0..rows).map(|row| keys.with(row, KeyHash::of)));
+            filter.insert_all(hashes.iter().copied());
         }
         Ok(filter.into_bytes().into())
     }
@@ -162,6 +180,17 @@ mod tests {
         let merged = set_of(&runs, 64 << 20).tidy(true, &AtomicBool::new(false)).unwrap();
         assert_eq!(merged.runs().len(), 1);
         assert!(!merged.parts().any(has_filter));
+    }
+
+    /// Keeps away: a filter of the keys of a load that is not that of its segment.
+    #[test]
+    fn the_keys_of_a_load_are_its_filter() {
+        let set = set_of(&[(0..10_000).map(key).collect()], 64 << 20);
+        let part = set.parts().next().unwrap();
+        let keys = PartKeys::of(&schema(), part).unwrap().unwrap();
+        part.segment.keep_filter_of(keys.hashes()).unwrap();
+        let kept = part.segment.kept(Kept::Filter).unwrap();
+        assert_eq!(kept, part.segment.with_all_keys(&schema()).unwrap());
     }
 
     /// Keeps away: filters for keys in order, which first and last keys tell apart.

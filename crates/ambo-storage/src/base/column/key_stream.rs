@@ -138,6 +138,11 @@ impl PartKeys {
         Ok(Some(keys))
     }
 
+    /// A hash of each.
+    pub(super) fn hashes(&self) -> &[KeyHash] {
+        &self.hashes
+    }
+
     fn push(&mut self, stream: &KeyStream<'_>) {
         stream.keys.with(stream.row, |key| {
             self.keys.push(key);

@@ -155,6 +155,10 @@ impl LoadedParts {
             return Ok(known.as_ref());
         }
         let keys = PartKeys::of(&self.schema, &self.parts[part])?;
+        if let Some(keys) = &keys {
+            // The next load asks this one.
+            self.parts[part].segment.keep_filter_of(keys.hashes())?;
+        }
         Ok(self.keys[part].get_or_init(|| keys).as_ref())
     }
 

@@ -58,12 +58,14 @@ fn inserts(len: usize) -> impl Strategy<Value = Vec<(Vec<u8>, RecordKind, u8)>> 
 fn fill(inserts: &[(Vec<u8>, RecordKind, u8)]) -> (Delta, Model) {
     let delta = Delta::new(1 << 20).expect("addresses");
     let mut model = Model::new();
+    // Goes on from the leaf of the key before, which is that of the next one often enough.
+    let mut inserter = delta.inserter();
     for (index, (key, kind, len)) in inserts.iter().enumerate() {
         let timestamp = index as u64 + 1;
         let value = vec![timestamp as u8; if *kind == RecordKind::Tombstone { 0 } else { usize::from(*len) }];
         let is_new = !model.keys().any(|(known, _)| known == key);
         let record = Record { kind: *kind, bytes: &value };
-        assert_eq!(delta.insert(key, Timestamp(timestamp), record, START), Ok(is_new));
+        assert_eq!(inserter.insert(key, Timestamp(timestamp), record, START), Ok(is_new));
         model.insert((key.clone(), Reverse(timestamp)), (*kind, value));
     }
     (delta, model)

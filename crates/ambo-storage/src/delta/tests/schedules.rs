@@ -6,7 +6,7 @@ use shuttle::{check_pct, check_random, sync::atomic::AtomicU64, sync::atomic::Or
 
 use super::delta_of;
 use crate::{
-    delta::{Delta, Full},
+    delta::{Delta, Full, Inserter},
     id::Timestamp,
     record::Record,
 };
@@ -21,8 +21,8 @@ fn explore(scenario: impl Fn() + Send + Sync + Copy + 'static) {
     check_pct(scenario, ITERATIONS, 3);
 }
 
-fn insert(delta: &Delta, key: &[u8], timestamp: u64) {
-    delta.insert(key, Timestamp(timestamp), Record::inline(key), START).expect("room");
+fn insert(delta: &Delta, inserter: &mut Inserter<'_>, key: &[u8], timestamp: u64) {
+    inserter.insert(key, Timestamp(timestamp), Record::inline(key), START).expect("room");
     let version = delta.get(key, END).expect("an own insert is visible");
     assert_eq!(version.record.bytes, key);
 }
@@ -45,14 +45,15 @@ fn pass(delta: &Delta, is_forward: bool) -> Vec<Vec<u8>> {
 fn writers_beside_readers(key: impl Fn(u8) -> Vec<u8> + Send + Sync + Copy + 'static) {
     let delta = Arc::new(delta_of(64 << 10));
     for i in [3, 9, 14] {
-        insert(&delta, &key(i), 1);
+        insert(&delta, &mut delta.inserter(), &key(i), 1);
     }
     let writers: Vec<_> = (0..3u8)
         .map(|writer| {
             let delta = Arc::clone(&delta);
             thread::spawn(move || {
+                let mut inserter = delta.inserter();
                 for i in (0..18).filter(|i| i % 3 == writer && ![3, 9, 14].contains(i)) {
-                    insert(&delta, &key(i), 2);
+                    insert(&delta, &mut inserter, &key(i), 2);
                 }
             })
         })
@@ -145,10 +146,10 @@ fn running_full_under_any_schedule() {
             .map(|writer| {
                 let delta = Arc::clone(&delta);
                 thread::spawn(move || {
-                    let mut inserted = Vec::new();
+                    let (mut inserted, mut inserter) = (Vec::new(), delta.inserter());
                     for i in 0..120u8 {
                         let key = vec![i.wrapping_mul(2) + writer];
-                        match delta.insert(&key, Timestamp(1), Record::inline(&key), START) {
+                        match inserter.insert(&key, Timestamp(1), Record::inline(&key), START) {
                             Ok(is_new) => assert!(is_new),
                             Err(Full) => break,
                         }

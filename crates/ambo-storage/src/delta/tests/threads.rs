@@ -28,9 +28,10 @@ fn readers_beside_writers_miss_nothing() {
         for writer in 0..WRITERS {
             let (delta, done) = (&delta, &done[writer as usize]);
             scope.spawn(move || {
+                let mut inserter = delta.inserter();
                 for i in 0..EACH {
                     let key = scattered(writer * EACH + i);
-                    delta.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
+                    inserter.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
                     assert!(delta.contains(&key), "an own insert is visible");
                     done.store(i + 1, Ordering::Release);
                 }
