@@ -17,7 +17,7 @@ use crate::{
     catalog::Catalog,
     id::{TableId, Timestamp},
     record::RecordKind,
-    transaction::write_set::TableWrites,
+    transaction::write_set::{TableWrites, Writes},
 };
 
 /// A consistent, unchanging view of all tables.
@@ -28,7 +28,7 @@ pub struct Snapshot {
     at: Timestamp,
     version: Arc<DatabaseVersion>,
     /// What a transaction wrote so far, if this is its view.
-    own: BTreeMap<TableId, TableWrites>,
+    own: BTreeMap<TableId, Writes>,
 }
 
 impl Snapshot {
@@ -43,7 +43,7 @@ impl Snapshot {
     }
 
     /// The same moment with a transaction's writes.
-    pub(super) fn with_writes(&self, own: BTreeMap<TableId, TableWrites>) -> Self {
+    pub(super) fn with_writes(&self, own: BTreeMap<TableId, Writes>) -> Self {
         self.engine.snapshots.register_again(self.at);
         Self { engine: self.engine.clone(), at: self.at, version: self.version.clone(), own }
     }
@@ -60,7 +60,7 @@ impl Snapshot {
 
     /// The writes to a table that belong to this view.
     pub(super) fn own(&self, table: TableId) -> Option<TableWrites> {
-        self.own.get(&table).cloned()
+        self.own.get(&table).map(|writes| writes.ordered().clone())
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {
@@ -102,7 +102,7 @@ impl Snapshot {
         let mut values = vec![None; keys.len()];
         let mut settled = Vec::new();
         for (index, key) in keys.iter().enumerate() {
-            let own = self.own.get(&table).and_then(|writes| writes.get(&key[..]));
+            let own = self.own.get(&table).and_then(|writes| writes.get(key));
             values[index] = match own {
                 Some(own) => Engine::own_value(&self.version, table, own)?.map(|value| value.to_vec()),
                 None => match version.find_in_rows(key, self.at)? {

@@ -295,7 +295,7 @@ impl Transaction {
     ///
     /// What is read there is no read of a serializable transaction: [`Transaction::note_scan`] says that it is.
     pub fn view(&self) -> Snapshot {
-        self.snapshot.with_writes(self.writes.tables())
+        self.snapshot.with_writes(self.writes.tables().clone())
     }
 
     /// Counts a table as read from end to end.

@@ -31,7 +31,8 @@ impl Place {
 }
 
 /// See the module.
-pub(super) struct WriteList {
+#[derive(Clone)]
+pub struct WriteList {
     writes: Vec<Write>,
     places: HashTable<Place>,
     /// Of this list alone: nobody can choose keys that all have one hash.
@@ -136,8 +137,8 @@ impl WriteList {
     }
 
     /// The tree, if somebody asked for it since the last write.
-    pub(super) fn take_ordered(&mut self) -> Option<TableWrites> {
-        self.ordered.take()
+    pub(super) fn if_ordered(&self) -> Option<&TableWrites> {
+        self.ordered.get()
     }
 }
 

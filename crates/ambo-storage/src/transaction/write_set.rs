@@ -40,12 +40,13 @@ pub type TableWrites = Arc<BTreeMap<WrittenKey, OwnedRecord>>;
 /// From so many writes to a table on they are kept as a list until somebody asks for their order.
 const LIST_MIN: usize = 64;
 
-/// The writes to one table.
-enum Writes {
+/// The writes to one table. Views share them; a later write copies them if a view is still there.
+#[derive(Clone)]
+pub enum Writes {
     /// Few, or somebody has asked for their order.
     Ordered(TableWrites),
     /// Many, and nobody has.
-    Listed(WriteList),
+    Listed(Arc<WriteList>),
 }
 
 impl Default for Writes {
@@ -55,14 +56,16 @@ impl Default for Writes {
 }
 
 impl Writes {
-    fn get(&self, key: &[u8]) -> Option<&OwnedRecord> {
+    /// The write to `key`, if there is one.
+    pub fn get(&self, key: &[u8]) -> Option<&OwnedRecord> {
         match self {
             Self::Ordered(writes) => writes.get(key),
             Self::Listed(list) => list.get(key),
         }
     }
 
-    fn ordered(&self) -> &TableWrites {
+    /// All in key order.
+    pub fn ordered(&self) -> &TableWrites {
         match self {
             Self::Ordered(writes) => writes,
             Self::Listed(list) => list.ordered(),
@@ -79,20 +82,20 @@ impl Writes {
     /// Writes, or takes the write back; returns what was written to the key before.
     fn replace(&mut self, key: WrittenKey, record: Option<OwnedRecord>) -> Option<OwnedRecord> {
         if let Self::Listed(list) = self
-            && let Some(ordered) = list.take_ordered()
+            && let Some(ordered) = list.if_ordered()
         {
-            *self = Self::Ordered(ordered);
+            *self = Self::Ordered(ordered.clone());
         }
         match (self, record) {
-            (Self::Listed(list), Some(record)) => list.insert(key, record),
-            (Self::Listed(list), None) => list.remove(&key),
+            (Self::Listed(list), Some(record)) => Arc::make_mut(list).insert(key, record),
+            (Self::Listed(list), None) => Arc::make_mut(list).remove(&key),
             (Self::Ordered(writes), None) => Arc::make_mut(writes).remove(&key),
             (place @ Self::Ordered(_), Some(record)) => {
                 let Self::Ordered(writes) = place else { unreachable!("it was matched") };
                 let tree = Arc::make_mut(writes);
                 let before = tree.insert(key, record);
                 if before.is_none() && tree.len() == LIST_MIN {
-                    *place = Self::Listed(WriteList::new(std::mem::take(tree)));
+                    *place = Self::Listed(Arc::new(WriteList::new(std::mem::take(tree))));
                 }
                 before
             }
@@ -139,8 +142,8 @@ impl WriteSet {
     }
 
     /// The writes to all tables, shared.
-    pub fn tables(&self) -> BTreeMap<TableId, TableWrites> {
-        self.tables.iter().map(|(table, writes)| (*table, writes.ordered().clone())).collect()
+    pub fn tables(&self) -> &BTreeMap<TableId, Writes> {
+        &self.tables
     }
 
     /// Buffers a write.
@@ -183,7 +186,7 @@ impl WriteSet {
     pub fn into_order(self) -> WritesInOrder {
         let in_order = |writes| match writes {
             Writes::Ordered(writes) => InOrder::Tree(writes),
-            Writes::Listed(list) => InOrder::List(list.into_order()),
+            Writes::Listed(list) => InOrder::List(Arc::unwrap_or_clone(list).into_order()),
         };
         WritesInOrder(self.tables.into_iter().map(|(table, writes)| (table, in_order(writes))).collect())
     }
@@ -361,8 +364,11 @@ mod tests {
                     assert!(pairs.eq(model.iter().map(|(key, value)| (key.clone(), *value))));
                 };
                 if looks > 0 && next(looks) == 0 {
+                    let view = writes.tables().clone();
                     let tree = writes.table(TABLE).unwrap_or_default();
                     is_as(&tree, &model);
+                    let of_view = view.get(&TABLE).map(Writes::ordered);
+                    assert!(of_view.is_none_or(|of_view| Arc::ptr_eq(of_view, &tree)), "put in order twice");
                     if let Some((tree, then)) = looked.replace((tree, model.clone())) {
                         is_as(&tree, &then);
                     }
