@@ -38,10 +38,9 @@ fn run() -> Result<()> {
     let mut arguments = std::env::args().skip(1).peekable();
     let command = match arguments.peek() {
         Some(word) if !word.starts_with("--") => arguments.next().unwrap_or_default(),
-        Some(word) if word == "--help" => "help".into(),
         _ => "run".into(),
     };
-    if command == "help" {
+    if command == "help" || arguments.peek().is_some_and(|word| word == "--help") {
         print!("{HELP}");
         return Ok(());
     }
