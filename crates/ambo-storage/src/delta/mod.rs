@@ -134,37 +134,6 @@ impl Delta {
         Inserter { delta: self, near: At::NULL }
     }
 
-    fn insert_near(
-        &self,
-        near: &mut At<Node>,
-        key: &[u8],
-        timestamp: Timestamp,
-        record: Record<'_>,
-        oldest_snapshot: Timestamp,
-    ) -> Result<bool, Full> {
-        let arena = &self.tree.arena;
-        let (row, is_new) =
-            match self.tree.insert(near, key, || row::new_row(arena, key, timestamp, record))? {
-                Inserted::New(row) => (row, true),
-                Inserted::Found(row) => {
-                    row::add_version(arena, row, timestamp, record, oldest_snapshot)?;
-                    (row, false)
-                }
-            };
-        let before = self.counts.fetch_add(if is_new { ONE_ROW | 1 } else { 1 }, Ordering::Relaxed);
-        if let Some(journal) = &self.journal {
-            journal.note((before % ONE_ROW) as usize, row);
-        }
-        // Commits are installed nearly in order, so one of the two seldom has to write.
-        if self.newest.load(Ordering::Relaxed) < timestamp.0 {
-            self.newest.fetch_max(timestamp.0, Ordering::Relaxed);
-        }
-        if self.oldest.load(Ordering::Relaxed) > timestamp.0 {
-            self.oldest.fetch_min(timestamp.0, Ordering::Relaxed);
-        }
-        Ok(is_new)
-    }
-
     /// What a snapshot at `at` finds under `key`: the newest version not after it.
     pub fn get(&self, key: &[u8], at: Timestamp) -> Option<Version<'_>> {
         row::version_at(&self.tree.arena, self.tree.find(key)?, at)
@@ -269,7 +238,28 @@ impl Inserter<'_> {
         record: Record<'_>,
         oldest_snapshot: Timestamp,
     ) -> Result<bool, Full> {
-        self.delta.insert_near(&mut self.near, key, timestamp, record, oldest_snapshot)
+        let Self { delta, near } = self;
+        let arena = &delta.tree.arena;
+        let (row, is_new) =
+            match delta.tree.insert(near, key, || row::new_row(arena, key, timestamp, record))? {
+                Inserted::New(row) => (row, true),
+                Inserted::Found(row) => {
+                    row::add_version(arena, row, timestamp, record, oldest_snapshot)?;
+                    (row, false)
+                }
+            };
+        let before = delta.counts.fetch_add(if is_new { ONE_ROW | 1 } else { 1 }, Ordering::Relaxed);
+        if let Some(journal) = &delta.journal {
+            journal.note((before % ONE_ROW) as usize, row);
+        }
+        // Commits are installed nearly in order, so one of the two seldom has to write.
+        if delta.newest.load(Ordering::Relaxed) < timestamp.0 {
+            delta.newest.fetch_max(timestamp.0, Ordering::Relaxed);
+        }
+        if delta.oldest.load(Ordering::Relaxed) > timestamp.0 {
+            delta.oldest.fetch_min(timestamp.0, Ordering::Relaxed);
+        }
+        Ok(is_new)
     }
 }
 

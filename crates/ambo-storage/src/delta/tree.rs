@@ -104,11 +104,17 @@ impl Tree {
     pub(super) fn find(&self, key: &[u8]) -> Option<At<Row>> {
         until_stable(|| {
             let leaf = self.leaf(Target::Key(key))?;
-            let position = leaf.node.position(&self.arena, key);
-            let row = if position.exact { leaf.node.row(position.index) } else { At::NULL };
-            leaf.node.lock.check(leaf.version)?;
-            Ok(if position.exact { Some(row) } else { None })
+            Ok(self.look_up(leaf, key)?.1)
         })
+    }
+
+    /// Where a key stands in its leaf, and its row if it is there.
+    #[inline]
+    fn look_up(&self, leaf: Leaf<'_>, key: &[u8]) -> Result<(Position, Option<At<Row>>), Restart> {
+        let position = leaf.node.position(&self.arena, key);
+        let row = if position.exact { leaf.node.row(position.index) } else { At::NULL };
+        leaf.node.lock.check(leaf.version)?;
+        Ok((position, position.exact.then_some(row)))
     }
 
     /// Descends to a leaf. What is read from it counts after a check of its version.
@@ -202,20 +208,27 @@ impl Tree {
         if at.is_null() {
             return Err(Stop::Restart);
         }
-        let leaf = self.arena.get(at);
-        let version = leaf.lock.read();
-        if !leaf.encloses(&self.arena, key) || leaf.is_full() {
+        let node = self.arena.get(at);
+        let leaf = Leaf { node, version: node.lock.read() };
+        if !node.encloses(&self.arena, key) || node.is_full() {
             return Err(Stop::Restart);
         }
-        let position = leaf.position(&self.arena, key);
-        let found = if position.exact { leaf.row(position.index) } else { At::NULL };
-        leaf.lock.check(version)?;
-        if position.exact {
-            return Ok(Inserted::Found(found));
+        match self.look_up(leaf, key)? {
+            (_, Some(found)) => Ok(Inserted::Found(found)),
+            (position, None) => self.insert_into(leaf, position.index, row),
         }
+    }
+
+    /// Inserts at a place in a leaf with room, if that is as it was.
+    fn insert_into(
+        &self,
+        leaf: Leaf<'_>,
+        index: usize,
+        row: &mut impl FnMut() -> Result<At<Row>, Full>,
+    ) -> Result<Inserted, Stop> {
         let row = row()?;
-        let _lock = leaf.lock.lock(version)?;
-        leaf.insert(&self.arena, position.index, row);
+        let _lock = leaf.node.lock.lock(leaf.version)?;
+        leaf.node.insert(&self.arena, index, row);
         Ok(Inserted::New(row))
     }
 
@@ -235,11 +248,8 @@ impl Tree {
             return Err(Stop::Restart);
         }
         leaf.lock.check(version)?;
-        let row = row()?;
-        let _lock = leaf.lock.lock(version)?;
-        leaf.insert(&self.arena, count, row);
         *near = tail;
-        Ok(Inserted::New(row))
+        self.insert_into(Leaf { node: leaf, version }, count, row)
     }
 
     fn try_insert(
@@ -261,22 +271,19 @@ impl Tree {
             let parent = Some((inner, visit.version, index));
             visit = Visit { at, node: self.arena.get(at), version, parent };
         }
-        let position = visit.node.position(&self.arena, key);
+        let leaf = Leaf { node: visit.node, version: visit.version };
         let is_full = visit.node.is_full();
-        let found = if position.exact { visit.node.row(position.index) } else { At::NULL };
-        visit.node.lock.check(visit.version)?;
+        let (position, found) = self.look_up(leaf, key)?;
         *near = visit.at;
-        if position.exact {
-            return Ok(Inserted::Found(found));
+        match found {
+            Some(found) => Ok(Inserted::Found(found)),
+            None if is_full => {
+                let row = row()?;
+                *near = self.split_leaf(visit, position, row)?;
+                Ok(Inserted::New(row))
+            }
+            None => self.insert_into(leaf, position.index, row),
         }
-        let row = row()?;
-        if is_full {
-            *near = self.split_leaf(visit, position, row)?;
-        } else {
-            let _lock = visit.node.lock.lock(visit.version)?;
-            visit.node.insert(&self.arena, position.index, row);
-        }
-        Ok(Inserted::New(row))
     }
 
     /// Splits a full leaf and inserts `row`, whose position among all entries is given. Returns the leaf that has it.

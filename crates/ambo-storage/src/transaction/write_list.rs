@@ -94,18 +94,18 @@ impl WriteList {
     pub(super) fn remove(&mut self, key: &[u8]) -> Option<OwnedRecord> {
         self.ordered.take();
         let at = self.place_of(key)?;
-        self.forget(key, at);
+        self.forget(Place { hash: self.hash(key), at: at as u32 });
         let last = self.writes.len() - 1;
         if at != last {
-            let moved = Place { hash: self.hash(&self.writes[last].0), at: at as u32 };
-            self.forget(&self.writes[last].0.clone(), last);
+            let hash = self.hash(&self.writes[last].0);
+            self.forget(Place { hash, at: last as u32 });
+            let moved = Place { hash, at: at as u32 };
             self.places.insert_unique(moved.spread(), moved, Place::spread);
         }
         Some(self.writes.swap_remove(at).1)
     }
 
-    fn forget(&mut self, key: &[u8], at: usize) {
-        let place = Place { hash: self.hash(key), at: at as u32 };
+    fn forget(&mut self, place: Place) {
         let entry = self.places.find_entry(place.spread(), |other| other.at == place.at);
         entry.expect("each write has a place").remove();
     }

@@ -86,20 +86,21 @@ impl Writes {
         {
             *self = Self::Ordered(ordered.clone());
         }
-        match (self, record) {
+        let is_write = record.is_some();
+        let before = match (&mut *self, record) {
             (Self::Listed(list), Some(record)) => Arc::make_mut(list).insert(key, record),
             (Self::Listed(list), None) => Arc::make_mut(list).remove(&key),
-            (Self::Ordered(writes), None) => Arc::make_mut(writes).remove(&key),
-            (place @ Self::Ordered(_), Some(record)) => {
-                let Self::Ordered(writes) = place else { unreachable!("it was matched") };
-                let tree = Arc::make_mut(writes);
-                let before = tree.insert(key, record);
-                if before.is_none() && tree.len() == LIST_MIN {
-                    *place = Self::Listed(Arc::new(WriteList::new(std::mem::take(tree))));
-                }
-                before
-            }
+            (Self::Ordered(tree), Some(record)) => Arc::make_mut(tree).insert(key, record),
+            (Self::Ordered(tree), None) => Arc::make_mut(tree).remove(&key),
+        };
+        if let Self::Ordered(tree) = self
+            && is_write
+            && before.is_none()
+            && tree.len() == LIST_MIN
+        {
+            *self = Self::Listed(Arc::new(WriteList::new(std::mem::take(Arc::make_mut(tree)))));
         }
+        before
     }
 }
 

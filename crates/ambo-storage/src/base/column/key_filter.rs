@@ -38,23 +38,25 @@ impl Segment {
 
     /// The filter of its keys, made if it has none now; `None` if there is no room for it.
     pub(super) fn key_filter(&self, schema: &ColumnSchema) -> Result<Option<KeyFilter<Arc<[u8]>>>> {
-        if !self.may_keep(bytes_for(self.directory().rows() as usize, MANY_BITS)) {
-            return Ok(None);
-        }
-        let bytes = self.keep_or(Kept::Filter, Access::Point, || self.with_all_keys(schema))?;
-        Ok(Some(KeyFilter::of(bytes)))
+        self.filter_or(|| self.with_all_keys(schema))
     }
 
     /// Has a filter of these keys, which are those of all rows that anybody can ever see, if there is room for it.
     pub(super) fn keep_filter_of(&self, keys: &[KeyHash]) -> Result<()> {
-        if self.may_keep(bytes_for(self.directory().rows() as usize, MANY_BITS)) {
-            self.keep_or(Kept::Filter, Access::Point, || {
-                let mut filter = self.empty_filter();
-                filter.insert_all(keys.iter().copied());
-                Ok(filter.into_bytes().into())
-            })?;
+        let of_keys = || {
+            let mut filter = self.empty_filter();
+            filter.insert_all(keys.iter().copied());
+            Ok(filter.into_bytes().into())
+        };
+        self.filter_or(of_keys).map(drop)
+    }
+
+    /// The filter in the cache, or else the one that `make` makes; `None` if there is no room for it.
+    fn filter_or(&self, make: impl FnOnce() -> Result<Arc<[u8]>>) -> Result<Option<KeyFilter<Arc<[u8]>>>> {
+        if !self.may_keep(bytes_for(self.directory().rows() as usize, MANY_BITS)) {
+            return Ok(None);
         }
-        Ok(())
+        Ok(Some(KeyFilter::of(self.keep_or(Kept::Filter, Access::Point, make)?)))
     }
 
     fn empty_filter(&self) -> KeyFilter {

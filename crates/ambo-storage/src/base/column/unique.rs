@@ -155,7 +155,9 @@ impl LoadedParts {
             return Ok(known.as_ref());
         }
         let keys = PartKeys::of(&self.schema, &self.parts[part])?;
-        if let Some(keys) = &keys {
+        if let Some(keys) = &keys
+            && !self.removes
+        {
             // The next load asks this one.
             self.parts[part].segment.keep_filter_of(keys.hashes())?;
         }
