@@ -7,7 +7,7 @@ use ambo_storage::database::{FoundRows, Replaced, RowFormat};
 use crate::{
     BulkChange, Datum, Result, Row, Select, Snapshot, Table, Transaction,
     bulk_change::FewOrBulk,
-    rows::{fit_key, fit_row},
+    rows::{fit, fit_row},
 };
 
 /// An iterator over rows that fit the filters of a [`Select`], in no order that is promised.
@@ -112,7 +112,10 @@ impl Table {
 
     /// As [`Table::stored_key`], from the values of the key's columns, in the order of the key.
     pub fn stored_key_of(&self, key: &[Datum], number: u64) -> Result<Vec<u8>> {
-        self.format().encode_key_values(&fit_key(self, key)?, number)
+        let definition = self.definition();
+        let columns = definition.key.iter().map(|&index| &definition.columns[index]);
+        let fitted = columns.zip(key).map(|(column, value)| fit(self, &column.name, column.kind, value));
+        self.format().encode_key_values(&fitted.collect::<Result<Row>>()?, number)
     }
 }
 

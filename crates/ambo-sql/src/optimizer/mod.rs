@@ -15,6 +15,9 @@
 //! | `moved_keys` | ORDER BY forgets columns behind one that stands where a key of the groups stood |
 //! | `filter_projection` | projections that go below a filter take one column for another |
 //! | `unique_names` | filters find another column of their name |
+//! | `source_names` | calls of a table function with other arguments are taken for one |
+//! | `join_orders` | ORDER BY, LIMIT and windows above joins go wrong where a join is said to continue its order by that of the other side |
+//! | `offsets` | OFFSET without LIMIT leaves out other rows than the first |
 //! | `window_order` | windows over joins of single rows fail |
 //! | `unasked` | joins in joins wait for ever where one partition has no rows |
 //! | `zeros` | DISTINCT in aggregates and windows take 0.0 and -0.0 for two |
@@ -33,12 +36,15 @@ mod depth;
 mod expressions;
 mod filter_projection;
 mod in_lists;
+mod join_orders;
 mod lossy_casts;
 mod moved_keys;
 mod nested_counts;
 mod null_equality;
+mod offsets;
 mod pass_on;
 mod rounding;
+mod source_names;
 mod subquery;
 mod unasked;
 mod unique_names;
@@ -65,11 +71,14 @@ use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use depth::DepthLimit;
 use filter_projection::WithWholeFilters;
 use in_lists::IN_LISTS;
+use join_orders::JoinOrders;
 use lossy_casts::LOSSY_CASTS;
 use moved_keys::MovedKeys;
 use nested_counts::WithOwnSteps;
 use null_equality::WithoutNullKeys;
+use offsets::OrderOfOffsets;
 use rounding::ROUNDED_PLACES;
+use source_names::SourceNames;
 use subquery::Subqueries;
 use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
@@ -82,7 +91,8 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// What is done to plans before they are made better: the planner's rules, by which all types are known, and ours.
 pub(crate) fn analyzer_rules() -> Vec<Analysis> {
-    let mut rules: Vec<Analysis> = vec![Arc::new(DepthLimit), Arc::new(ROUNDED_PLACES)];
+    let mut rules: Vec<Analysis> =
+        vec![Arc::new(DepthLimit), Arc::new(SourceNames), Arc::new(ROUNDED_PLACES)];
     rules.extend(Analyzer::new().rules);
     for ours in [LOSSY_CASTS, ZEROS, IN_LISTS] {
         rules.push(Arc::new(ours));
@@ -113,10 +123,12 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
 
 /// The planner's physical rules, those that push filters down among them only where that is safe, and rules of ours around them.
 pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
-    let mut rules: Vec<PhysicalRule> = vec![Arc::new(PartialConstants), Arc::new(MovedKeys)];
+    let mut rules: Vec<PhysicalRule> =
+        vec![Arc::new(PartialConstants), Arc::new(MovedKeys), Arc::new(OrderOfOffsets)];
     for rule in PhysicalOptimizer::new().rules {
         match rule.name() {
             "FilterPushdown" | "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
+            "join_selection" => rules.extend([rule, Arc::new(JoinOrders)]),
             "aggregate_statistics" => rules.push(Arc::new(WithOwnSteps(rule))),
             "ProjectionPushdown" => rules.push(Arc::new(WithWholeFilters(rule))),
             // It refuses plans that are right: of ORDER BY with a constant column of one side of a join or UNION ALL, whose order

@@ -13,6 +13,7 @@ use datafusion::{
         filter_pushdown::{
             ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
         },
+        projection::ProjectionExec,
     },
 };
 
@@ -29,6 +30,8 @@ pub(super) enum Known {
     OfAllParts,
     /// All but which columns are keys.
     AllButKeys,
+    /// All but their order.
+    AllButOrder,
 }
 
 /// Hands on the rows of its input. It only says that it keeps their order where it knows as many constants: else sorts would be moved below
@@ -49,6 +52,11 @@ impl PassOn {
                 let mut of_rows = EquivalenceProperties::new(input.schema());
                 of_rows.add_orderings(of_input.oeq_class().iter().cloned());
                 of_rows.add_constants(of_input.constants().into_iter().filter(|one| !differs(one)))?;
+                of_rows
+            }
+            Known::AllButOrder => {
+                let mut of_rows = of_input.clone();
+                of_rows.clear_orderings();
                 of_rows
             }
             Known::AllButKeys => of_input.clone().with_constraints(Constraints::default()),
@@ -113,6 +121,18 @@ impl ExecutionPlan for PassOn {
 
     fn cardinality_effect(&self) -> CardinalityEffect {
         CardinalityEffect::Equal
+    }
+
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let is_narrower = projection.expr().len() < self.input.schema().fields().len();
+        if self.known != Known::AllButOrder || !is_narrower {
+            return Ok(None);
+        }
+        let below = ProjectionExec::try_new(projection.expr().iter().cloned(), self.input.clone())?;
+        Ok(Some(Arc::new(Self::new(Arc::new(below), self.known)?)))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

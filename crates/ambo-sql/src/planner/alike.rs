@@ -70,6 +70,8 @@ impl VisitorMut for Naming {
                 data_type.to_string()
             }
             Expr::Subquery(query) => query.to_string(),
+            // All of these have one name, too.
+            Expr::Exists { .. } | Expr::InSubquery { .. } => expr.to_string(),
             Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } => {
                 without_name(right);
                 return ControlFlow::Continue(());

@@ -98,6 +98,7 @@ struct AggregatePlan {
     groups: usize,
     outputs: Vec<Output>,
     words: String,
+    identity: String,
     rows: usize,
 }
 
@@ -144,7 +145,13 @@ fn recognise(
     let results = &aggregate.schema.fields()[by.len()..];
     let words = results.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
     let words = if by.is_empty() { words } else { format!("{words} by {}", by.join(", ")) };
-    Some(AggregatePlan { view: table.view().clone(), query, select, groups: by.len(), outputs, words, rows })
+    let identity = format!(
+        "{}, {asked:?} as {outputs:?} by {by:?} where {:?}",
+        table.identity(),
+        select.filters().collect::<Vec<_>>()
+    );
+    let view = table.view().clone();
+    Some(AggregatePlan { view, query, select, groups: by.len(), outputs, words, identity, rows })
 }
 
 /// About how many groups there may be, if so few that a table of them stays small.
@@ -285,6 +292,10 @@ impl Computation for AggregatePlan {
             true => format!("{table}, {}", self.words),
             false => format!("{table}, {}, filters=[{filters}]", self.words),
         }
+    }
+
+    fn identity(&self) -> String {
+        self.identity.clone()
     }
 
     fn run(&self, schema: &SchemaRef, threads: usize) -> crate::Result<RecordBatch> {

@@ -9,7 +9,9 @@ use arrow::{
 use async_trait::async_trait;
 use datafusion::{
     catalog::{Session, TableProvider},
-    common::{Column, DFSchema, Result, Statistics, stats::Precision, tree_node::TreeNodeRecursion},
+    common::{
+        Column, DFSchema, Result, Statistics, TableReference, stats::Precision, tree_node::TreeNodeRecursion,
+    },
     datasource::provider_as_source,
     execution::{SendableRecordBatchStream, TaskContext},
     logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType},
@@ -36,6 +38,15 @@ pub(super) trait Computation: Send + Sync {
 
     /// In words, for EXPLAIN: the table, and what of it.
     fn describe(&self) -> String;
+
+    /// All that the rows follow from: two computations with one identity have the same rows.
+    fn identity(&self) -> String;
+}
+
+/// The name of a table of such rows. The planner takes two scans for one if they have the name, the columns and the filters in common, whatever their sources
+/// are; so the name says all.
+fn name(computation: &dyn Computation) -> TableReference {
+    TableReference::bare(format!("computed from {}", computation.identity()))
 }
 
 /// A plan of such rows, with the columns of the plan that it takes the place of.
@@ -45,13 +56,14 @@ pub(super) fn computed(computation: Arc<dyn Computation>, columns: &DFSchema) ->
     };
     let fields: Vec<_> = columns.fields().iter().enumerate().map(own).collect();
     let schema = Arc::new(Schema::new(fields));
+    let name = name(&*computation);
     let source = provider_as_source(Arc::new(ComputedTable { computation, schema: schema.clone() }));
     let column = |(place, (qualifier, field)): (usize, (Option<&_>, &Arc<Field>))| {
-        let column = Expr::Column(Column::new(Some("computed"), schema.field(place).name()));
+        let column = Expr::Column(Column::new(Some(name.clone()), schema.field(place).name()));
         column.alias_qualified(qualifier.cloned(), field.name())
     };
     let named: Vec<_> = columns.iter().enumerate().map(column).collect();
-    LogicalPlanBuilder::scan("computed", source, None)?.project(named)?.build()
+    LogicalPlanBuilder::scan(name, source, None)?.project(named)?.build()
 }
 
 struct ComputedTable {

@@ -19,6 +19,7 @@ pub(super) struct DistinctPlan {
     table: Table,
     column: usize,
     path: String,
+    of: String,
     rows: usize,
 }
 
@@ -34,7 +35,8 @@ impl DistinctPlan {
         let values = table.view().distinct_values(table.table(), column).ok()??;
         let path = values.path().to_owned();
         let rows = table.figures().distinct(column).map_or(1, |distinct| distinct as usize);
-        Some(Self { view: table.view().clone(), table: table.table().clone(), column, path, rows })
+        let (view, of) = (table.view().clone(), table.identity());
+        Some(Self { view, table: table.table().clone(), column, path, of, rows })
     }
 }
 
@@ -54,6 +56,10 @@ impl Computation for DistinctPlan {
 
     fn rows(&self) -> usize {
         self.rows
+    }
+
+    fn identity(&self) -> String {
+        format!("{}, values of {}", self.of, self.column)
     }
 
     fn describe(&self) -> String {

@@ -67,6 +67,11 @@ impl StoredTable {
     pub(crate) fn view(&self) -> &Arc<Snapshot> {
         &self.view
     }
+
+    /// Which table in which view, for as long as this is there.
+    pub(super) fn identity(&self) -> String {
+        format!("{} in {:p}", self.table.definition().name, self.view)
+    }
 }
 
 impl std::fmt::Debug for StoredTable {
