@@ -1,9 +1,12 @@
 //! What can go wrong with a statement, where in it, and what may help.
 
+mod planner;
+mod wording;
+
 use std::fmt;
 
 use ambo::{Error as StorageError, nearest};
-use datafusion::{common::SchemaError, error::DataFusionError, sql::sqlparser::parser::ParserError};
+use datafusion::error::DataFusionError;
 
 /// The result of a statement.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -192,137 +195,6 @@ fn kind_of(error: &StorageError) -> ErrorKind {
         StorageError::Invalid(_) => ErrorKind::Invalid,
         StorageError::Cancelled => ErrorKind::Cancelled,
         _ => ErrorKind::Storage,
-    }
-}
-
-impl From<ParserError> for Error {
-    fn from(error: ParserError) -> Self {
-        let (ParserError::TokenizerError(text) | ParserError::ParserError(text)) = error else {
-            return Self::new(ErrorKind::Syntax, "the statement is nested too deeply");
-        };
-        let (message, place) = split_place(&text);
-        let error = Self::new(ErrorKind::Syntax, message);
-        match place {
-            Some(place) => error.at(place),
-            None => error,
-        }
-    }
-}
-
-/// A message of the parser, and the place that stands at its end.
-fn split_place(text: &str) -> (String, Option<Place>) {
-    let split = || {
-        let (message, place) = text.rsplit_once(" at Line: ")?;
-        let (line, column) = place.split_once(", Column: ")?;
-        Some((message.to_owned(), Place { line: line.parse().ok()?, column: column.trim().parse().ok()? }))
-    };
-    match split() {
-        Some((message, place)) if place.line > 0 => (message, Some(place)),
-        Some((message, _)) => (message, None),
-        None => (text.to_owned(), None),
-    }
-}
-
-impl From<DataFusionError> for Error {
-    fn from(error: DataFusionError) -> Self {
-        match error {
-            DataFusionError::Context(_, inner) => Self::from(*inner),
-            DataFusionError::Shared(shared) => match std::sync::Arc::try_unwrap(shared) {
-                Ok(inner) => Self::from(inner),
-                Err(shared) => of_shared(&shared),
-            },
-            DataFusionError::Diagnostic(diagnostic, inner) => {
-                let error = Self::from(*inner);
-                match diagnostic.span {
-                    Some(span) if span.start.line > 0 => {
-                        error.at(Place { line: span.start.line, column: span.start.column })
-                    }
-                    _ => error,
-                }
-            }
-            DataFusionError::External(inner) => match inner.downcast::<StorageError>() {
-                Ok(error) => Self::from(*error),
-                Err(inner) => match inner.downcast::<Self>() {
-                    Ok(error) => *error,
-                    Err(inner) => Self::new(ErrorKind::Execution, inner.to_string()),
-                },
-            },
-            DataFusionError::SQL(error, _) => Self::from(*error),
-            DataFusionError::SchemaError(error, _) => of_schema(*error),
-            DataFusionError::Plan(message) => Self::new(ErrorKind::Invalid, plain(&message)),
-            DataFusionError::NotImplemented(message) => {
-                Self::new(ErrorKind::Invalid, format!("not supported: {}", plain(&message)))
-            }
-            DataFusionError::Execution(message) => Self::new(ErrorKind::Execution, plain(&message)),
-            DataFusionError::ResourcesExhausted(message) => {
-                Self::new(ErrorKind::Execution, format!("out of memory: {}", plain(&message)))
-                    .with_hint("give the statement more memory, or ask for less at once")
-            }
-            DataFusionError::ArrowError(error, _) => {
-                Self::new(ErrorKind::Execution, plain(&error.to_string()))
-            }
-            other => Self::new(ErrorKind::Execution, plain(&other.strip_backtrace())),
-        }
-    }
-}
-
-/// What others hold, too: the same error, without the source of it.
-fn of_shared(error: &DataFusionError) -> Error {
-    use DataFusionError::{
-        Context, Diagnostic, Execution, External, NotImplemented, Plan, ResourcesExhausted, Shared,
-    };
-    match error {
-        Context(_, inner) | Diagnostic(_, inner) => of_shared(inner),
-        Shared(inner) => of_shared(inner),
-        External(inner) => match (inner.downcast_ref::<Error>(), inner.downcast_ref::<StorageError>()) {
-            (Some(error), _) => {
-                let (message, hint) = (error.message.clone(), error.hint.clone());
-                Error { kind: error.kind, message, place: error.place, hint, source: None }
-            }
-            (None, Some(error)) => Error::new(kind_of(error), error.to_string()),
-            (None, None) => Error::new(ErrorKind::Execution, inner.to_string()),
-        },
-        Plan(message) => Plan(message.clone()).into(),
-        NotImplemented(message) => NotImplemented(message.clone()).into(),
-        Execution(message) => Execution(message.clone()).into(),
-        ResourcesExhausted(message) => ResourcesExhausted(message.clone()).into(),
-        other => Error::new(ErrorKind::Execution, plain(&other.strip_backtrace())),
-    }
-}
-
-/// A message without what is added for developers of the planner.
-fn plain(message: &str) -> String {
-    let message = message.split("\n\nbacktrace:").next().unwrap_or_default();
-    let message = message.split("This issue was likely caused by a bug").next().unwrap_or_default();
-    of_call(message).unwrap_or_else(|| message.trim().to_owned())
-}
-
-/// What is wrong with the arguments of a function, if a message says that none takes them: what the function says, or which there are, a few of them.
-fn of_call(message: &str) -> Option<String> {
-    let (before, after) = message.split_once("No function matches the given name and argument types '")?;
-    if let Some((_, own)) = before.split_once("user-defined coercion failed with: Error during planning: ") {
-        return Some(own.trim_end_matches([' ', '.']).to_owned());
-    }
-    let (call, rest) = after.split_once('\'')?;
-    let known = rest.split_once("Candidate functions:").map_or("", |(_, known)| known);
-    let known: Vec<_> = known.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
-    Some(match known.is_empty() {
-        true => format!("no function takes these arguments: {call}"),
-        false => format!("no function takes these arguments: {call}; there are {}", known.join(", ")),
-    })
-}
-
-fn of_schema(error: SchemaError) -> Error {
-    match error {
-        SchemaError::FieldNotFound { field, valid_fields } => {
-            let known: Vec<_> = valid_fields.iter().map(|field| field.name.clone()).collect();
-            let mut error = Error::not_found("column", &field.name, known.iter().map(String::as_str));
-            if error.hint.is_none() && !known.is_empty() {
-                error = error.with_hint(format!("there are {}", known.join(", ")));
-            }
-            error
-        }
-        other => Error::invalid(other.to_string()),
     }
 }
 

@@ -5,6 +5,7 @@ mod context;
 mod derived;
 mod functions;
 mod parameters;
+mod refused;
 mod rewrite;
 mod row_value;
 mod tables;
@@ -104,7 +105,7 @@ impl<'a> Planner<'a> {
         mut statement: ast::Statement,
         params: &[ScalarValue],
     ) -> Result<LogicalPlan> {
-        rewrite::as_meant(&mut statement, &|factor, with| self.columns(factor, with, params))?;
+        self.as_meant(&mut statement, params)?;
         match self.planned(statement.clone(), params) {
             // What follows from a key need not stand in GROUP BY. The planner adds it there, so other statements are planned without keys.
             Err(error) if error.message().contains("GROUP BY") => {
@@ -144,6 +145,11 @@ impl<'a> Planner<'a> {
         Ok(stack::with_enough(planned)?)
     }
 
+    fn as_meant(&self, tree: &mut impl ast::VisitMut, params: &[ScalarValue]) -> Result<()> {
+        let columns = |factor: &ast::TableFactor, with| self.columns(factor, with, params);
+        rewrite::as_meant(tree, &columns, &|name| self.is_scalar(name))
+    }
+
     /// The names of the columns that a table of FROM has, if these common table expressions are in sight; `None` if that cannot be told without
     /// the tables around it.
     fn columns(
@@ -178,7 +184,7 @@ impl<'a> Planner<'a> {
         schema: &DFSchema,
         params: &[ScalarValue],
     ) -> Result<Expr> {
-        rewrite::as_meant(&mut expr, &|factor, with| self.columns(factor, with, params))?;
+        self.as_meant(&mut expr, params)?;
         Ok(self.to_relation().sql_to_expr(expr, schema, &mut with_types(params))?)
     }
 

@@ -24,7 +24,9 @@ use crate::{Error, Result, identity::identity, names::ident, parse::DIALECT};
 
 /// Whether the planner refused a statement for two columns of one name.
 pub(super) fn is_about_names(error: &Error) -> bool {
-    ["field name", "unique expression names"].iter().any(|words| error.message().contains(words))
+    ["stands twice in FROM", "field name", "unique expression names"]
+        .iter()
+        .any(|words| error.message().contains(words))
 }
 
 /// Whether groups have two columns of one name, which the planner refuses only later.

@@ -69,6 +69,15 @@ impl Planner<'_> {
     }
 }
 
+impl Planner<'_> {
+    /// Whether a function of this name returns a value for each row, and neither for groups nor for windows.
+    pub(super) fn is_scalar(&self, name: &str) -> bool {
+        self.get_function_meta(name).is_some()
+            && self.get_aggregate_meta(name).is_none()
+            && self.get_window_meta(name).is_none()
+    }
+}
+
 impl ContextProvider for Planner<'_> {
     fn get_table_source(&self, name: TableReference) -> PlanResult<Arc<dyn TableSource>> {
         self.source(&name).map_err(outer)

@@ -16,11 +16,12 @@ use datafusion::{
 
 use super::{
     functions::{meaning, power},
+    refused,
     row_value::by_values,
     using::say_common_columns,
 };
 use crate::{
-    Error, Place, Result,
+    Error, Result,
     names::ident,
     parse::{DIALECT, each_select},
 };
@@ -31,16 +32,28 @@ pub(super) const MARK: char = '\u{1}';
 /// The columns of a table of FROM, if these common table expressions are in sight; `None` if that cannot be told.
 pub(super) type ColumnsOf<'a> = dyn Fn(&TableFactor, Option<ast::With>) -> Option<Vec<String>> + 'a;
 
+/// Whether a function of this name returns a value for each row, and neither for groups nor for windows.
+pub(super) type IsScalar<'a> = dyn Fn(&str) -> bool + 'a;
+
 /// Makes doubles of numbers with an exponent (the planner takes all numbers with a point for decimals), gives columns that a SELECT asks for
 /// twice names of their own (the planner takes each once), compares rows by their values, and says what columns are that joins have in common.
-pub(super) fn as_meant(tree: &mut impl VisitMut, known: &ColumnsOf<'_>) -> Result<()> {
-    let mut rewriting = Rewriting { known, scopes: Vec::new(), error: None };
+///
+/// # Errors
+///
+/// For what the planner would read over, or refuse in words of its own.
+pub(super) fn as_meant(
+    tree: &mut impl VisitMut,
+    known: &ColumnsOf<'_>,
+    is_scalar: &IsScalar<'_>,
+) -> Result<()> {
+    let mut rewriting = Rewriting { known, is_scalar, scopes: Vec::new(), error: None };
     let _ = tree.visit(&mut rewriting);
     rewriting.error.map_or(Ok(()), Err)
 }
 
 struct Rewriting<'a> {
     known: &'a ColumnsOf<'a>,
+    is_scalar: &'a IsScalar<'a>,
     /// The queries around, from the outermost on.
     scopes: Vec<Scope>,
     error: Option<Error>,
@@ -64,6 +77,11 @@ impl Scope {
 }
 
 impl Rewriting<'_> {
+    fn stop(&mut self, error: Error) -> ControlFlow<()> {
+        self.error = Some(error);
+        ControlFlow::Break(())
+    }
+
     /// The common table expressions that a query at this place can see, those of the innermost query last.
     fn visible(&self, own: Option<&ast::With>) -> Option<ast::With> {
         let around = self.scopes.iter().filter_map(Scope::visible);
@@ -84,15 +102,14 @@ impl VisitorMut for Rewriting<'_> {
         if let Some(scope) = self.scopes.last_mut() {
             scope.visited += 1;
         }
-        if let Some(error) = writes(&query.body) {
-            self.error = Some(error);
-            return ControlFlow::Break(());
+        say_rollups(&mut query.body);
+        if let Err(error) = refused::query(query) {
+            return self.stop(error);
         }
         let own = query.with.clone();
         let columns = |factor: &TableFactor| (self.known)(factor, self.visible(own.as_ref()));
         if let Err(error) = say_common_columns(query, &columns) {
-            self.error = Some(error);
-            return ControlFlow::Break(());
+            return self.stop(error);
         }
         each_select_list(&mut query.body, &mut tell_apart);
         order_by_all(query);
@@ -103,12 +120,17 @@ impl VisitorMut for Rewriting<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        match ignored(factor) {
-            Some(error) => {
-                self.error = Some(error);
-                ControlFlow::Break(())
-            }
-            None => ControlFlow::Continue(()),
+        match refused::table_factor(factor) {
+            Err(error) => self.stop(error),
+            Ok(()) => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        say_regular_expression(expr);
+        match refused::expr(expr, self.is_scalar) {
+            Err(error) => self.stop(error),
+            Ok(()) => ControlFlow::Continue(()),
         }
     }
 
@@ -144,40 +166,26 @@ impl VisitorMut for Rewriting<'_> {
     }
 }
 
-/// What the planner would read over in FROM, and so take all rows.
-fn ignored(factor: &TableFactor) -> Option<Error> {
-    let (what, hint) = match factor {
-        TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
-            ("TABLESAMPLE", "choose rows by chance: WHERE random() < 0.1")
-        }
-        TableFactor::Table { version: Some(_), .. } => {
-            ("a version of a table", "a transaction sees its tables at one moment: BEGIN READ ONLY")
-        }
-        TableFactor::Table { partitions, .. } if !partitions.is_empty() => {
-            ("PARTITION", "choose rows with WHERE")
-        }
-        _ => return None,
-    };
-    Some(Error::invalid(format!("not supported: {what} in FROM")).with_hint(hint))
+/// `a REGEXP b` and `a RLIKE b` are `a ~ b`.
+fn say_regular_expression(expr: &mut Expr) {
+    let Expr::RLike { negated, expr: left, pattern, .. } = expr else { return };
+    let op = if *negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
+    *expr = Expr::BinaryOp { left: left.clone(), op, right: pattern.clone() };
 }
 
-/// What is wrong with a query that writes.
-fn writes(body: &SetExpr) -> Option<Error> {
-    let (word, token) = match body {
-        SetExpr::Insert(ast::Statement::Insert(of)) => ("INSERT", &of.insert_token),
-        SetExpr::Update(ast::Statement::Update(of)) => ("UPDATE", &of.update_token),
-        SetExpr::Delete(ast::Statement::Delete(of)) => ("DELETE", &of.delete_token),
-        SetExpr::Merge(ast::Statement::Merge(of)) => ("MERGE", &of.merge_token),
-        _ => return None,
-    };
-    let start = token.0.span.start;
-    let error = Error::invalid(format!("{word} stands within another statement")).with_hint(format!(
-        "run the {word} first, in one transaction with the rest: BEGIN; {word} … RETURNING …; SELECT …; COMMIT"
-    ));
-    Some(match start.line > 0 {
-        true => error.at(Place { line: start.line, column: start.column }),
-        false => error,
-    })
+/// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`, and WITH CUBE likewise.
+fn say_rollups(body: &mut SetExpr) {
+    each_select(body, &mut |select| {
+        let ast::GroupByExpr::Expressions(by, modifiers) = &mut select.group_by else { return };
+        let sets = |by: &mut Vec<Expr>| by.drain(..).map(|one| vec![one]).collect();
+        let all = match modifiers[..] {
+            [ast::GroupByWithModifier::Rollup] => Expr::Rollup(sets(by)),
+            [ast::GroupByWithModifier::Cube] => Expr::Cube(sets(by)),
+            _ => return,
+        };
+        by.push(all);
+        modifiers.clear();
+    });
 }
 
 /// `FETCH FIRST n ROWS ONLY` is LIMIT n.
