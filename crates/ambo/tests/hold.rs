@@ -1,12 +1,16 @@
 //! Tables that are held, and bulk changes beside writers that do not rest.
 
+#[path = "../../ambo-storage/tests/it/stop.rs"]
+mod stop;
+
 use std::{
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
 use ambo::{Datum, Error, Options, Row, Storage, Sync, Table, TableDefinition, Type};
+use stop::Stop;
 
 const ROWS: i64 = 50_000;
 
@@ -32,11 +36,11 @@ fn add_one(row: &mut Row, column: usize) -> ambo::Result<()> {
 #[test]
 fn changes_of_all_rows_end_beside_a_writer_that_does_not_rest() {
     let table = table(Options::new().sync(Sync::Off));
-    let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
-    thread::scope(|scope| {
+    let (stop, written) = (Stop::new(), AtomicU64::new(0));
+    stop.scope(|scope| {
         scope.spawn(|| {
             let mut id = 0;
-            while !stop.load(Ordering::Relaxed) {
+            while stop.goes_on() {
                 id = (id * 31 + 7) % ROWS;
                 assert!(table.update_row(&[id.into()], |row| add_one(row, 1)).unwrap());
                 written.fetch_add(1, Ordering::Relaxed);
@@ -46,7 +50,6 @@ fn changes_of_all_rows_end_beside_a_writer_that_does_not_rest() {
             let all = table.select(&[]).unwrap();
             assert_eq!(all.update(|row| add_one(row, 2)).unwrap(), ROWS as u64);
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let mut sum = 0;
     for row in table.rows().unwrap() {

@@ -1,13 +1,9 @@
 //! Statements of any number of rows: column tables whose transactions would be too small for them.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-};
-
 use ambo_sql::{Connection, Database, ErrorKind};
 
 use crate::common::{refused, rows, sound, written};
+use crate::stop::Stop;
 
 /// A table with rows `0..100_000` of `id, u, v, name`, in a database whose transactions hold a few thousand.
 fn world(definition: &str) -> (Database, Connection) {
@@ -140,12 +136,12 @@ fn rows_in_the_way() {
 #[test]
 fn updates_of_all_rows_end_beside_a_writer_that_does_not_rest() {
     let (db, mut c) = world("primary key, u int, v int, name text) storage = column");
-    let stop = AtomicBool::new(false);
-    let count = thread::scope(|scope| {
+    let stop = Stop::new();
+    let count = stop.scope(|scope| {
         let writer = scope.spawn(|| {
             let (mut connection, mut count) = (db.connect(), 0i64);
             let mut update = connection.prepare("update t set v = v + 1 where id = $1").unwrap();
-            while !stop.load(Ordering::Relaxed) {
+            while stop.goes_on() {
                 assert_eq!(update.execute(&mut connection, (count * 31 % 100_000,)).unwrap(), 1);
                 count += 1;
             }
@@ -153,7 +149,7 @@ fn updates_of_all_rows_end_beside_a_writer_that_does_not_rest() {
         });
         assert_eq!(written(&mut c, "update t set u = u + 1"), 100_000);
         assert_eq!(written(&mut c, "update t set u = u + 1 where id >= 1000"), 99_000);
-        stop.store(true, Ordering::Relaxed);
+        stop.now();
         writer.join().unwrap()
     });
     let wanted = format!("100000, {}, {}", 450_000 + count, 9_999_900_000i64 + 199_000);

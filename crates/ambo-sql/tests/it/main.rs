@@ -20,5 +20,7 @@ mod prepare;
 mod pushdown;
 mod replace;
 mod row_scans;
+#[path = "../../../ambo-storage/tests/it/stop.rs"]
+mod stop;
 mod tables;
 mod update;

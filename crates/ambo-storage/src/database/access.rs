@@ -83,7 +83,7 @@ impl Engine {
             let version = self.versions.load();
             let Some(found) = version.table(table)?.find(key, NEWEST)? else { return Ok(None) };
             if let Found::Delta(version) = &found {
-                self.pipeline.publisher.wait(version.timestamp);
+                self.pipeline.wait(version.timestamp)?;
             }
             let record = found.record();
             match record.kind {

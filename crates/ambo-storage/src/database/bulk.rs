@@ -184,7 +184,7 @@ impl Engine {
         let _versions = self.version_lock.lock();
         // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
         let _latches = self.latches.lock_all();
-        let validation = self.pipeline.validate();
+        let validation = self.pipeline.validate()?;
         let mut next = (*self.versions.load_full()).clone();
         let dropped = || Error::NotFound("the table was dropped".into());
         if !runs.fit(&next, next.tables.get(&id).ok_or_else(dropped)?) {

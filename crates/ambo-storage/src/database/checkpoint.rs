@@ -166,7 +166,7 @@ impl Engine {
         let _versions = self.version_lock.lock();
         let mut next = (*self.versions.load_full()).clone();
         // While this lives nothing is sequenced, and everything sequenced before is installed.
-        let validation = self.pipeline.validate();
+        let validation = self.pipeline.validate()?;
         for table in next.tables.values_mut().filter(|table| !table.active.is_empty()) {
             let version = Arc::make_mut(table);
             let active = std::mem::replace(&mut version.active, self.deltas.make(version.shared.storage)?);

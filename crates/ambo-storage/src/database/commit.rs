@@ -15,7 +15,12 @@ use crate::{
     log::Operation,
     page::PageStore,
     record::RecordKind,
-    transaction::{latch::LatchGuard, pipeline::Sequencer, row_lock::OwnerId},
+    transaction::{
+        fuse::Fuse,
+        latch::LatchGuard,
+        pipeline::{Pipeline, Sequencer},
+        row_lock::OwnerId,
+    },
 };
 
 /// Fails if something was changed that must not have been.
@@ -92,7 +97,7 @@ impl Engine {
         }
         let (at, is_behind) = self.sequence_and_install(operations, terms, epoch)?;
         drop(latches);
-        self.pipeline.publisher.wait(at);
+        self.pipeline.wait(at)?;
         if at.0.is_multiple_of(64) {
             self.snapshots.refresh(&self.pipeline.publisher);
         }
@@ -172,7 +177,7 @@ impl Engine {
         terms: Terms<'_>,
         epoch: u64,
     ) -> Result<(Timestamp, bool)> {
-        let validation = terms.reads.map(|_| self.pipeline.validate());
+        let validation = terms.reads.map(|_| self.pipeline.validate()).transpose()?;
         if let Some(check) = terms.reads {
             check(&self.versions.load())?;
         }
@@ -183,14 +188,22 @@ impl Engine {
         // Loaded under the sequencer's lock: a freeze changes deltas and timestamp together under it.
         let version = self.versions.load();
         check_tables(&version, operations, epoch, depends_on_epoch)?;
-        let (at, logged) = append(&mut sequencer, &version, operations)?;
+        self.pipeline.check_poison()?;
+        let (at, logged) = append(&self.pipeline, &mut sequencer, &version, operations)?;
+        // Until it is complete, nothing that comes after it is visible.
+        let in_flight = Fuse::in_flight(&self.pipeline, at);
         drop(sequencer);
         drop(validation);
         let written = if logged { self.write_log(at, terms.sync) } else { Ok(()) };
-        let installed = written.and_then(|()| self.install(&version, operations, at));
-        // Failed or not, the timestamp is used up, and what comes after it must become visible.
-        self.pipeline.publisher.complete(at);
-        installed.map(|is_behind| (at, is_behind))
+        if let Err(error) = written {
+            // None of it was installed: the timestamp is used up, and what comes after it must become visible.
+            in_flight.complete();
+            return Err(error);
+        }
+        // If it fails, the log has it and memory in part: only a new start brings them together again.
+        let is_behind = self.install(&version, operations, at)?;
+        in_flight.complete();
+        Ok((at, is_behind))
     }
 
     fn write_log(&self, at: Timestamp, sync: Option<Sync>) -> Result<()> {
@@ -212,7 +225,6 @@ impl Engine {
             let mut inserter = table.active.inserter();
             for op in of_one {
                 if let Err(error) = inserter.insert(op.key, at, op.record, oldest) {
-                    // The log has it, memory has it in part: only a new start brings them together again.
                     self.pipeline.poison("a delta was full");
                     return Err(Error::Poisoned(error.to_string()));
                 }
@@ -281,7 +293,11 @@ pub(super) fn check_store(
 }
 
 /// Gives the operations a timestamp and appends those of logged tables to the group. Returns whether there were any.
+///
+/// # Errors
+/// [`Error::Invalid`] if the group cannot take them: then nothing was given out.
 fn append(
+    pipeline: &Pipeline,
     sequencer: &mut Sequencer,
     version: &DatabaseVersion,
     operations: &[Operation<'_>],
@@ -290,6 +306,8 @@ fn append(
     let logged = |op: &&Operation<'_>| version.tables.get(&op.table).is_some_and(|table| table.shared.logged);
     let mut any = false;
     let mut blobs = false;
+    let fuse =
+        Fuse::new(pipeline, "a commit was left in the middle of being appended to the log, by a panic");
     for op in operations.iter().filter(logged) {
         if !any {
             sequencer.group.begin(at);
@@ -298,9 +316,11 @@ fn append(
         blobs |= op.record.kind == RecordKind::Blob;
         sequencer.group.op(op.table, op.key, op.record);
     }
+    let ended = if any { sequencer.group.end() } else { Ok(()) };
+    fuse.take_out();
+    ended?;
     sequencer.last = at;
     if any {
-        sequencer.group.end()?;
         sequencer.note_logged(blobs);
     }
     Ok((at, any))

@@ -17,6 +17,7 @@ use crate::{
     id::{TableId, Timestamp},
     page::PageStore,
     sync::AtomicU64,
+    transaction::fuse::Fuse,
 };
 
 /// What a change of the catalog means for the tables.
@@ -183,6 +184,7 @@ impl Engine {
         let mut next = (*current).clone();
         let removed = effect.removed.iter().filter_map(|id| next.tables.remove(id)).collect::<Vec<_>>();
         let mut sequencer = self.pipeline.sequence();
+        self.pipeline.check_poison()?;
         let at = Timestamp(sequencer.last.0 + 1);
         for id in &effect.added {
             next.tables
@@ -194,12 +196,17 @@ impl Engine {
         }
         next.attach_indexes()?;
         next.beyond = at;
+        let fuse =
+            Fuse::new(&self.pipeline, "a change of the catalog was left in the middle of being appended");
         sequencer.group.begin(at);
         for change in &effect.changes {
             sequencer.group.op(CATALOG_TABLE, &change.key, change.record());
         }
-        sequencer.group.end()?;
+        let ended = sequencer.group.end();
+        fuse.take_out();
+        ended?;
         sequencer.last = at;
+        let in_flight = Fuse::in_flight(&self.pipeline, at);
         sequencer.note_logged(false);
         drop(sequencer);
 
@@ -209,10 +216,10 @@ impl Engine {
             self.install_version(next);
             self.dropped.lock().extend(removed);
         }
-        self.pipeline.publisher.complete(at);
+        in_flight.complete();
         drop(versions);
         written?;
-        self.pipeline.publisher.wait(at);
+        self.pipeline.wait(at)?;
         Ok(result)
     }
 }

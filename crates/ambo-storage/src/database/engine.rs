@@ -197,7 +197,7 @@ impl Engine {
                 if let Found::Delta(version) = found
                     && version.timestamp > self.pipeline.publisher.published()
                 {
-                    self.pipeline.publisher.wait(version.timestamp);
+                    self.pipeline.wait(version.timestamp)?;
                 }
                 found.record().kind
             }
@@ -215,7 +215,7 @@ impl Engine {
         let version = self.versions.load();
         let found = version.table(table)?.find(key, NEWEST)?;
         if let Some(Found::Delta(version)) = &found {
-            self.pipeline.publisher.wait(version.timestamp);
+            self.pipeline.wait(version.timestamp)?;
         }
         Ok(super::version::is_live(&found))
     }

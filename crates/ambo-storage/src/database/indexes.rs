@@ -170,8 +170,7 @@ impl Engine {
 
     fn build_index(self: &Arc<Self>, id: TableId) -> Result<()> {
         // All that was sequenced before the index was installed is published now, and in the snapshot.
-        let last = self.pipeline.sequence().last;
-        self.pipeline.publisher.wait(last);
+        self.pipeline.wait_for_all()?;
         let snapshot = self.snapshot();
         let index = find_index(snapshot.version(), id)?;
         let store = snapshot.version().table(id)?.shared.store.clone();
@@ -193,8 +192,7 @@ impl Engine {
         };
         installed.inspect_err(|_| self.give_back(&store, sorted.pages))?;
         if index.format.of().unique {
-            let last = self.pipeline.sequence().last;
-            self.pipeline.publisher.wait(last);
+            self.pipeline.wait_for_all()?;
             let hidden = hidden_entries(&self.snapshot(), &index)?;
             hidden.iter().try_for_each(|(entry, key)| self.show_entry(&index, entry, key))?;
         }

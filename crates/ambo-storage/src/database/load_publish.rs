@@ -171,7 +171,7 @@ impl Shared {
         // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
         let _latches = (!alone).then(|| engine.latches.lock_all());
         // Everything sequenced before is installed, and nothing is sequenced until the load is.
-        let validation = engine.pipeline.validate();
+        let validation = engine.pipeline.validate()?;
         let mut next = (*engine.versions.load_full()).clone();
         if !runs.fit(&next, next.table(self.table)?) {
             return Ok(Some(Tried::Overtaken));

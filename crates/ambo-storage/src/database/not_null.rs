@@ -78,8 +78,7 @@ impl Engine {
     /// Fails if a row has NULL in a slot.
     fn refuse_nulls(self: &Arc<Self>, id: TableId, slot: usize) -> Result<()> {
         // All that was sequenced before NULL was refused is published now, and in the snapshot.
-        let last = self.pipeline.sequence().last;
-        self.pipeline.publisher.wait(last);
+        self.pipeline.wait_for_all()?;
         let snapshot = self.snapshot();
         let definition = snapshot.catalog().table(id).ok_or_else(gone)?.clone();
         let column = definition.column_in(StoredIn::Row(slot)).ok_or_else(gone)?;

@@ -192,7 +192,7 @@ impl Engine {
         // Neither merges nor spills now: what is left after this is in deltas.
         self.copy_runs(moves)?;
         let _versions = self.version_lock.lock();
-        let validation = self.pipeline.validate();
+        let validation = self.pipeline.validate()?;
         let at = self.pipeline.peek().last;
         let mut next = (*self.versions.load_full()).clone();
         if !members(&next, id)?.into_iter().eq(moves.iter().map(Move::id)) {

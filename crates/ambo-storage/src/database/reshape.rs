@@ -191,7 +191,7 @@ impl Engine {
         let _merging = self.merging.lock();
         let mut checkpoint = self.checkpoint.lock();
         let _versions = self.version_lock.lock();
-        let validation = self.pipeline.validate();
+        let validation = self.pipeline.validate()?;
         let mut next = (*self.versions.load_full()).clone();
         let schema_now = next.columns_of(id)?;
         let catalog = Arc::make_mut(&mut next.catalog);

@@ -16,12 +16,15 @@
 //! 6. Unlatch.
 //! 7. *Publish* in timestamp order ([`publish`]): a snapshot taken later sees the commit.
 //!
+//! A panic between 3 and 7 stops the pipeline ([`fuse`]): nothing from that commit on is published, and nobody waits for it.
+//!
 //! # Lock order
 //!
 //! `loading` → `tidying` → `merging` → `checkpoint` → `versions` (DDL, freeze) → latches (ascending) → `writer` → `sequencer`. A load that is published alone
 //! takes all latches before the checkpoint, and never waits for `tidying`; no commit waits for those before the latches while it has one. The registry of snapshots and
 //! the row-lock table are leaves: nothing is taken under them.
 
+pub mod fuse;
 pub mod latch;
 pub mod pipeline;
 pub mod publish;

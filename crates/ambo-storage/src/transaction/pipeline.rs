@@ -8,14 +8,14 @@
 //!    sequenced before it took the group: the others find their timestamp at or below `written`. One thread at a time syncs, outside of that lock; the others find theirs at or below
 //!    `durable`.
 //! 3. When a group cannot be written for lack of space, exactly its transactions fail, and the log is as before.
-//! 4. After any other failed write, or a failed sync, the pipeline is poisoned: nothing is sequenced any more.
+//! 4. After any other failed write, a failed sync, or a panic in one of them, the pipeline is poisoned: nothing is sequenced any more.
 //! 5. While a serializable commit validates its reads, nothing is sequenced, so what it saw is true at its timestamp.
 
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::publish::Publisher;
+use super::{fuse::Fuse, publish::Publisher};
 use crate::{
     Error, Result,
     id::{Lsn, Timestamp},
@@ -168,7 +168,10 @@ impl Pipeline {
                 self.validated.wait(&mut sequencer);
             } else if !self.publisher.has_room(Timestamp(sequencer.last.0 + 1)) {
                 let oldest = Timestamp(sequencer.last.0 + 2 - super::publish::WINDOW);
-                MutexGuard::unlocked(&mut sequencer, || self.publisher.wait(oldest));
+                // Where it will never be published, there is room.
+                MutexGuard::unlocked(&mut sequencer, || {
+                    let _: bool = self.publisher.wait(oldest);
+                });
             } else {
                 return sequencer;
             }
@@ -182,14 +185,35 @@ impl Pipeline {
 
     /// Stops the sequencing of other commits until the returned guard is dropped, and waits until
     /// everything sequenced so far is installed.
-    pub fn validate(&self) -> Validation<'_> {
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] if a commit was left in the middle.
+    pub fn validate(&self) -> Result<Validation<'_>> {
         let mut sequencer = self.sequence();
         sequencer.validating = true;
         let last = sequencer.last;
         drop(sequencer);
         let validation = Validation { pipeline: self };
-        self.publisher.wait(last);
-        validation
+        self.wait(last)?;
+        Ok(validation)
+    }
+
+    /// Waits until everything up to `at` is published.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] if it will never be, because a commit before it was left in the middle.
+    #[inline]
+    pub fn wait(&self, at: Timestamp) -> Result<()> {
+        if self.publisher.wait(at) { Ok(()) } else { Err(self.poison_error()) }
+    }
+
+    /// Waits until everything is published that was sequenced so far.
+    ///
+    /// # Errors
+    /// As [`Pipeline::wait`].
+    pub fn wait_for_all(&self) -> Result<()> {
+        let last = self.sequence().last;
+        self.wait(last)
     }
 
     /// Makes sure that the commit at `at` is in the log, and on the device when `durable` is asked.
@@ -246,11 +270,11 @@ impl Pipeline {
             gate.is_syncing = true;
             let companions = gate.companions;
             drop(gate);
+            let open = OpenGate(self);
             self.gather(companions);
             let result = self.write_and_sync();
+            drop(open);
             gate = self.gate.lock();
-            gate.is_syncing = false;
-            self.synced.notify_all();
             gate.companions = result?;
         }
         Ok(())
@@ -273,7 +297,9 @@ impl Pipeline {
         let (last, count) = self.write_pending(open)?;
         let ticket = open.log.sync_ticket();
         drop(writer);
+        let fuse = Fuse::new(self, "the log was left in the middle of a sync, by a panic");
         let synced = ticket.sync();
+        fuse.take_out();
         let mut writer = self.writer.lock();
         let log = &mut writer.as_mut().ok_or_else(read_only)?.log;
         match synced {
@@ -293,16 +319,17 @@ impl Pipeline {
     /// Writes what is pending. Returns the newest timestamp that is written now, and how many transactions were.
     fn write_pending(&self, writer: &mut Writer) -> Result<(Timestamp, usize)> {
         self.check_poison()?;
+        // Taken out of the sequencer, the group would be lost; the caller has the lock until after this.
+        let fuse = Fuse::new(self, "a group of commits was left in the middle of being written, by a panic");
         let mut sequencer = self.sequencer.lock();
         let (last, count) = (sequencer.group_last, sequencer.group_count);
         let has_blobs = std::mem::take(&mut sequencer.group_has_blobs);
         sequencer.group_count = 0;
         std::mem::swap(&mut sequencer.group, &mut writer.group);
         drop(sequencer);
-        if count > 0 {
-            self.write_group(writer, last, count, has_blobs)?;
-        }
-        Ok((last, count))
+        let written = if count > 0 { self.write_group(writer, last, count, has_blobs) } else { Ok(()) };
+        fuse.take_out();
+        written.map(|()| (last, count))
     }
 
     fn write_group(&self, writer: &mut Writer, last: Timestamp, count: usize, has_blobs: bool) -> Result<()> {
@@ -360,6 +387,16 @@ impl Pipeline {
     /// Where the log ends that was written so far. Nothing in it is newer than the newest timestamp given out.
     pub fn written_lsn(&self) -> Lsn {
         Lsn(self.written_lsn.load(Ordering::Acquire))
+    }
+}
+
+/// Lets the next sync begin when it is dropped, whatever became of this one.
+struct OpenGate<'a>(&'a Pipeline);
+
+impl Drop for OpenGate<'_> {
+    fn drop(&mut self) {
+        self.0.gate.lock().is_syncing = false;
+        self.0.synced.notify_all();
     }
 }
 

@@ -6,6 +6,8 @@
 //! 2. Everything at or before `published` is installed: a Release store in [`Publisher::complete`] is read
 //!    with Acquire by whoever advances, and `published` is stored with Release.
 //! 3. At most [`WINDOW`] timestamps are in flight; [`Publisher::has_room`] is asked before one is given out.
+//! 4. Nothing at or after a timestamp that [`Publisher::end_before`] was called with, and was not complete, is ever published; nobody waits
+//!    for it.
 
 use crate::{
     id::Timestamp,
@@ -20,12 +22,18 @@ pub struct Publisher {
     published: AtomicU64,
     /// `slots[t % WINDOW] == t` once the commit at `t` is complete.
     slots: Box<[AtomicU64]>,
+    /// Nothing from here on is published any more.
+    end: AtomicU64,
 }
 
 impl Publisher {
     /// A publisher that starts at `at`: everything up to it is published.
     pub fn new(at: Timestamp) -> Self {
-        Self { published: AtomicU64::new(at.0), slots: (0..WINDOW).map(|_| AtomicU64::new(0)).collect() }
+        Self {
+            published: AtomicU64::new(at.0),
+            slots: (0..WINDOW).map(|_| AtomicU64::new(0)).collect(),
+            end: AtomicU64::new(u64::MAX),
+        }
     }
 
     /// The newest timestamp that a snapshot may take.
@@ -33,9 +41,18 @@ impl Publisher {
         Timestamp(self.published.load(Ordering::Acquire))
     }
 
-    /// Whether `next` may be given out without its slot being still in use.
+    /// Whether `next` may be given out without its slot being still in use. Once publishing has ended, slots do not matter.
     pub fn has_room(&self, next: Timestamp) -> bool {
-        next.0 - self.published.load(Ordering::Acquire) < WINDOW
+        next.0 - self.published.load(Ordering::Acquire) < WINDOW || self.has_ended()
+    }
+
+    /// Gives up the commit at `at`: neither it nor anything later is published any more.
+    pub fn end_before(&self, at: Timestamp) {
+        self.end.fetch_min(at.0, Ordering::SeqCst);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.end.load(Ordering::Acquire) != u64::MAX
     }
 
     /// Marks the commit at `at` as complete (installed, or failed and empty) and advances the frontier over all
@@ -63,10 +80,14 @@ impl Publisher {
     }
 
     /// Waits until everything up to `at` is published. The wait is for installs in memory of commits that were
-    /// sequenced earlier, so it is short unless their thread was descheduled.
-    pub fn wait(&self, at: Timestamp) {
+    /// sequenced earlier, so it is short unless their thread was descheduled. False if it will never be published.
+    #[must_use]
+    pub fn wait(&self, at: Timestamp) -> bool {
         let mut spins = 0u32;
         while self.published.load(Ordering::Acquire) < at.0 {
+            if self.end.load(Ordering::Acquire) <= at.0 {
+                return false;
+            }
             spins += 1;
             if spins < 64 {
                 std::hint::spin_loop();
@@ -74,6 +95,7 @@ impl Publisher {
                 yield_now();
             }
         }
+        true
     }
 }
 
@@ -94,6 +116,20 @@ mod tests {
         assert_eq!(publisher.published(), Timestamp(10));
     }
 
+    /// Keeps away: waiting for ever for what a commit that was given up is in the way of, and showing what comes after it.
+    #[test]
+    fn nothing_is_published_from_what_was_given_up() {
+        let publisher = Publisher::new(Timestamp(7));
+        publisher.complete(Timestamp(10));
+        publisher.end_before(Timestamp(9));
+        assert!(!publisher.wait(Timestamp(9)));
+        assert!(!publisher.wait(Timestamp(10)));
+        publisher.complete(Timestamp(8));
+        assert!(publisher.wait(Timestamp(8)));
+        assert_eq!(publisher.published(), Timestamp(8));
+        assert!(publisher.has_room(Timestamp(8 + 2 * WINDOW)));
+    }
+
     /// Keeps away: a lost advance between two threads that complete neighbours at once.
     #[test]
     fn threads_complete_in_any_order() {
@@ -112,7 +148,7 @@ mod tests {
                             thread::yield_now();
                         }
                         publisher.complete(at);
-                        publisher.wait(at);
+                        assert!(publisher.wait(at));
                     }
                 });
             }

@@ -12,6 +12,7 @@ use ambo_storage::{
     io::sim::SimDisk,
 };
 
+use crate::stop::Stop;
 use crate::support::{Random, assert_sound, open, rows, small_options};
 
 /// A column is called by its number, whatever else its name says: `c7`, `c7_2`.
@@ -616,7 +617,6 @@ fn no_null_slips_into_a_column_that_refuses_it() {
 /// Keeps away: a NULL that a writer gets in while all rows are looked at, and writers that are refused for ever after it failed.
 #[test]
 fn writers_go_on_while_a_column_comes_to_refuse_null() {
-    use std::sync::atomic::{AtomicBool, Ordering};
     for storage in [Storage::BTree, Storage::Column] {
         let options = ambo_storage::database::Options {
             background_threads: true,
@@ -629,14 +629,14 @@ fn writers_go_on_while_a_column_comes_to_refuse_null() {
         let running = ambo_storage::database::Running::start(engine).unwrap();
         let engine = running.engine();
         let (table, old) = nullable(engine, storage);
-        let stop = AtomicBool::new(false);
-        std::thread::scope(|scope| {
+        let stop = Stop::new();
+        stop.scope(|scope| {
             for me in 0..2 {
                 let (old, stop) = (&old, &stop);
                 scope.spawn(move || {
                     let mut random = Random::new(me);
                     let mut null: Option<Vec<u8>> = None;
-                    while !stop.load(Ordering::Relaxed) {
+                    while stop.goes_on() {
                         // A NULL stays for a while.
                         if random.one_in(3)
                             && let Some(key) = null.take()
@@ -668,11 +668,9 @@ fn writers_go_on_while_a_column_comes_to_refuse_null() {
                 let snapshot = engine.snapshot();
                 let filters = [Filter { column: 1, test: Test::IsNull }];
                 let found = snapshot.find_rows(table, &filters).unwrap().next_row().unwrap();
-                stop.store(found.is_some(), Ordering::Relaxed);
                 assert_eq!(found, None);
                 engine.change_table("t", &[TableChange::DropNotNull("x".into())]).unwrap();
             }
-            stop.store(true, Ordering::Relaxed);
             assert_eq!(done, 8);
         });
         assert_sound(engine);
@@ -803,7 +801,6 @@ fn a_table_takes_the_place_of_another_or_not() {
 /// otherwise in the background.
 #[test]
 fn columns_change_while_a_table_is_written_to() {
-    use std::sync::atomic::{AtomicBool, Ordering};
     let options = ambo_storage::database::Options {
         background_threads: true,
         background_merge: true,
@@ -817,18 +814,18 @@ fn columns_change_while_a_table_is_written_to() {
         let engine = running.engine();
         let (table, old) = nullable(engine, storage);
         engine.create_index(&IndexDefinition::new("i", "t", &["x"])).unwrap();
-        let stop = AtomicBool::new(false);
+        let stop = Stop::new();
         let round_of = |name: &str| name.strip_prefix('c').map_or(0, |round| round.parse::<i64>().unwrap());
         let newest = |engine: &Arc<Engine>| {
             RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap()
         };
-        std::thread::scope(|scope| {
+        stop.scope(|scope| {
             for me in 0..2u64 {
                 let (stop, old) = (&stop, &old);
                 scope.spawn(move || {
                     let mut random = Random::new(me);
                     let mut rounds = 0;
-                    while !stop.load(Ordering::Relaxed) || rounds < 2000 {
+                    while stop.goes_on() || rounds < 2000 {
                         rounds += 1;
                         let id = (random.below(300) * 2 + me) as i64;
                         if random.one_in(2) {
@@ -853,7 +850,7 @@ fn columns_change_while_a_table_is_written_to() {
             }
             // So that columns change in the middle of it.
             scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
+                while stop.goes_on() {
                     engine.settle().unwrap();
                 }
             });
@@ -887,7 +884,6 @@ fn columns_change_while_a_table_is_written_to() {
                     _ => std::thread::sleep(std::time::Duration::from_millis(2)),
                 }
             }
-            stop.store(true, Ordering::Relaxed);
         });
         let check = |engine: &Arc<Engine>| {
             let format = newest(engine);

@@ -3,11 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
+    sync::Arc,
     time::Duration,
 };
 
@@ -23,6 +19,7 @@ use ambo_storage::{
 };
 
 use crate::loads::columns;
+use crate::stop::Stop;
 use crate::support::{Random, assert_sound, open, rows, small_options};
 
 const STORAGES: [Storage; 3] = [Storage::BTree, Storage::Memory, Storage::Column];
@@ -348,15 +345,6 @@ fn busy_options() -> Options {
 
 const KEYS: u64 = 500;
 
-/// Stops the writers, also when the test fails.
-struct StopAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for StopAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Writes rows of one column `v` until told to stop. A unique index makes it meet rows with its values.
 fn write_until(
     engine: &Arc<Engine>,
@@ -364,10 +352,10 @@ fn write_until(
     format: &RowFormat,
     seed: u64,
     values: u64,
-    stop: &AtomicBool,
+    stop: &Stop,
 ) {
     let mut random = Random::new(seed);
-    while !stop.load(Ordering::Relaxed) {
+    while stop.goes_on() {
         let row = [Datum::I64(random.below(KEYS) as i64), Datum::I64(random.below(values) as i64)];
         let key = format.encode_key(&row, 0).unwrap();
         let value = format.encode_row(&row).unwrap();
@@ -414,14 +402,13 @@ fn an_index_is_built_while_its_table_is_written_to() {
         let table = engine.create_table(definition).unwrap();
         let format = RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap();
         for (unique, values) in [(false, 20), (true, KEYS * 4), (true, KEYS * 400)] {
-            let stop = AtomicBool::new(false);
+            let stop = Stop::new();
             let (mut built, mut refused) = (0, 0);
-            thread::scope(|scope| {
+            stop.scope(|scope| {
                 for seed in 0..2 {
                     let (format, stop) = (&format, &stop);
                     scope.spawn(move || write_until(engine, table, format, seed, values, stop));
                 }
-                let _stop = StopAtEnd(&stop);
                 for round in 0..25 {
                     let index = IndexDefinition::new("i", "t", &["v"]);
                     let index = if round % 2 == 0 { index.hash() } else { index };

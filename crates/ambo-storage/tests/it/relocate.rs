@@ -2,10 +2,7 @@
 
 use std::{
     io::{Read as _, Write as _},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -22,6 +19,7 @@ use ambo_storage::{
     },
 };
 
+use crate::stop::Stop;
 use crate::support::{assert_sound, bytes, open, rows, small_options};
 
 const FILES: [Storage; 2] = [Storage::BTree, Storage::Column];
@@ -287,12 +285,12 @@ fn nothing_of_a_table_in_memory_is_in_the_log() {
         let engine = running.engine();
         let (table, other, format) = create(engine, FILES[seed as usize / 2 % 2]);
         let raw = engine.create_table(TableDefinition::key_value("raw")).unwrap();
-        let stop = AtomicBool::new(false);
-        let written = thread::scope(|scope| {
+        let stop = Stop::new();
+        let written = stop.scope(|scope| {
             let writer = scope.spawn(|| {
                 let mut written = 0i64;
                 // A simulated disk gets slow when much is on it.
-                while !stop.load(Ordering::Relaxed) && written < 1500 {
+                while stop.goes_on() && written < 1500 {
                     put(engine, table, &format, [written]);
                     engine.put(other, &written.to_be_bytes(), b"").unwrap();
                     let mut stream = engine.put_stream(raw, &written.to_be_bytes()).unwrap();
@@ -304,7 +302,7 @@ fn nothing_of_a_table_in_memory_is_in_the_log() {
             });
             thread::sleep(Duration::from_millis(20));
             let moved = engine.set_storage(["t", "raw"][seed as usize % 2], Storage::Memory);
-            stop.store(true, Ordering::Relaxed);
+            stop.now();
             let written = writer.join().unwrap();
             moved.unwrap();
             written

@@ -1,11 +1,6 @@
 //! Tables whose storage is changed, while they are written to and not.
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::Duration,
-};
+use std::{collections::BTreeMap, thread, time::Duration};
 
 use ambo_codec::{Type, Value as Datum};
 use ambo_storage::{
@@ -15,6 +10,7 @@ use ambo_storage::{
     io::sim::{Fault, FaultKind, Op, SimDisk},
 };
 
+use crate::stop::Stop;
 use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
 
 /// Keeps away: a write that is lost or comes back when the storage changes under it, indexes that do not follow, and a table that is
@@ -46,16 +42,16 @@ fn change_while_written_to(storages: &[Storage]) {
     let table = engine.create_table(definition).unwrap();
     engine.create_index(&IndexDefinition::new("i", "t", &["v"])).unwrap();
     let format = &RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap();
-    let stop = AtomicBool::new(false);
+    let stop = Stop::new();
     let mut expected = BTreeMap::new();
-    let changes = thread::scope(|scope| {
+    let changes = stop.scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
             .map(|me| {
                 let stop = &stop;
                 scope.spawn(move || {
                     let mut random = Random::new(me);
                     let mut mine = BTreeMap::new();
-                    while !stop.load(Ordering::Relaxed) {
+                    while stop.goes_on() {
                         let k = (random.below(400) * WRITERS + me) as i64;
                         let v = random.below(50) as i64;
                         let row = [Datum::I64(k), Datum::I64(v)];
@@ -81,7 +77,7 @@ fn change_while_written_to(storages: &[Storage]) {
             }
             changes += 1;
         }
-        stop.store(true, Ordering::Relaxed);
+        stop.now();
         last.unwrap();
         writers.into_iter().for_each(|writer| expected.extend(writer.join().unwrap()));
         changes
@@ -185,9 +181,9 @@ fn no_table_of_columns_has_a_row_that_does_not_fit() {
     let engine = running.engine();
     let typed = TableDefinition::new("t").column("k", Type::U32).column("v", Type::I64).primary_key(&["k"]);
     let table = engine.create_table(typed).unwrap();
-    let stop = AtomicBool::new(false);
+    let stop = Stop::new();
     let (mut columns, mut refused) = (0, 0);
-    let (put, not_put) = thread::scope(|scope| {
+    let (put, not_put) = stop.scope(|scope| {
         let writers: Vec<_> = (0..2u32)
             .map(|key| {
                 let stop = &stop;
@@ -198,7 +194,7 @@ fn no_table_of_columns_has_a_row_that_does_not_fit() {
                         let current = engine.current();
                         current.catalog.table(table).unwrap().storage == Storage::Column
                     };
-                    while !stop.load(Ordering::Relaxed) {
+                    while stop.goes_on() {
                         match engine.put(table, &key.to_be_bytes(), b"no row of columns") {
                             Ok(()) => {
                                 put += 1;
@@ -226,7 +222,7 @@ fn no_table_of_columns_has_a_row_that_does_not_fit() {
                 Err(error) => panic!("{error}"),
             }
         }
-        stop.store(true, Ordering::Relaxed);
+        stop.now();
         let counts = writers.into_iter().map(|writer| writer.join().unwrap());
         counts.fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
     });

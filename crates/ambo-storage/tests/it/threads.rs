@@ -5,7 +5,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -21,6 +21,7 @@ use ambo_storage::{
     record::Record,
 };
 
+use crate::stop::Stop;
 use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
 
 const ACCOUNTS: u64 = 24;
@@ -121,9 +122,9 @@ fn count_up(
     Ok(())
 }
 
-fn write(engine: &Arc<Engine>, tables: Tables, seed: u64, me: u64, promised: &Promised, stop: &AtomicBool) {
+fn write(engine: &Arc<Engine>, tables: Tables, seed: u64, me: u64, promised: &Promised, stop: &Stop) {
     let mut random = Random::new(seed * 100 + me);
-    while !stop.load(Ordering::Relaxed) {
+    while stop.goes_on() {
         let result = match random.one_in(2) {
             true => transfer(engine, tables, &mut random, promised),
             false => count_up(engine, tables, &mut random, me, promised),
@@ -134,7 +135,7 @@ fn write(engine: &Arc<Engine>, tables: Tables, seed: u64, me: u64, promised: &Pr
                 promised.conflicts.fetch_add(1, Ordering::Relaxed);
             }
             // The power is gone.
-            Err(Error::Io { .. } | Error::Poisoned(_)) if stop.load(Ordering::Relaxed) => return,
+            Err(Error::Io { .. } | Error::Poisoned(_)) if !stop.goes_on() => return,
             Err(error) => panic!("{error}"),
         }
     }
@@ -148,10 +149,10 @@ fn check_bank(snapshot: &Snapshot, tables: Tables) {
 }
 
 /// Reads while others write: the sum stays, counters never go back, a snapshot never changes.
-fn read(engine: &Arc<Engine>, tables: Tables, stop: &AtomicBool) -> u64 {
+fn read(engine: &Arc<Engine>, tables: Tables, stop: &Stop) -> u64 {
     let mut seen = vec![0; (COUNTERS * WRITERS) as usize];
     let mut rounds = 0;
-    while !stop.load(Ordering::Relaxed) {
+    while stop.goes_on() {
         let snapshot = engine.snapshot();
         check_bank(&snapshot, tables);
         let filler = rows(&snapshot, tables.filler).unwrap();
@@ -185,7 +186,7 @@ fn read(engine: &Arc<Engine>, tables: Tables, stop: &AtomicBool) -> u64 {
 }
 
 /// Creates, fills, renames, truncates and drops tables while others work, and loads in bulk.
-fn define(engine: &Arc<Engine>, seed: u64, stop: &AtomicBool) {
+fn define(engine: &Arc<Engine>, seed: u64, stop: &Stop) {
     let mut random = Random::new(seed);
     let mut round = || -> Result<(), Error> {
         let id = engine.create_table(TableDefinition::key_value("temporary"))?;
@@ -221,21 +222,12 @@ fn define(engine: &Arc<Engine>, seed: u64, stop: &AtomicBool) {
         }
         Ok(())
     };
-    while !stop.load(Ordering::Relaxed) {
+    while stop.goes_on() {
         match round() {
             Ok(()) => {}
-            Err(Error::Io { .. } | Error::Poisoned(_)) if stop.load(Ordering::Relaxed) => return,
+            Err(Error::Io { .. } | Error::Poisoned(_)) if !stop.goes_on() => return,
             Err(error) => panic!("{error}"),
         }
-    }
-}
-
-/// Lets the other threads end when one has failed.
-struct Stop<'a>([&'a AtomicBool; 2]);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
     }
 }
 
@@ -248,10 +240,10 @@ fn run(
     promised: &Promised,
     power_off: impl FnOnce(),
 ) {
-    let stop = AtomicBool::new(false);
-    let reading = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let _stop = Stop([&stop, &reading]);
+    let stop = Stop::new();
+    let reading = Stop::new();
+    stop.scope(|scope| {
+        let _reading = reading.at_end();
         for me in 0..WRITERS {
             let stop = &stop;
             scope.spawn(move || write(engine, tables, seed, me, promised, stop));
@@ -268,10 +260,10 @@ fn run(
                 _ => drop(engine.compact().unwrap()),
             }
         }
-        reading.store(true, Ordering::Relaxed);
+        reading.now();
         let rounds: u64 = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
         assert!(rounds > 0);
-        stop.store(true, Ordering::Relaxed);
+        stop.now();
         power_off();
     });
 }

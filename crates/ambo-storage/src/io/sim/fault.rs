@@ -38,6 +38,8 @@ pub enum FaultKind {
     Io,
     /// There is no space (`ENOSPC`).
     NoSpace,
+    /// The call panics, in the thread that made it.
+    Panic,
 }
 
 impl FaultKind {
@@ -45,6 +47,7 @@ impl FaultKind {
         match self {
             Self::Io => io::Error::from_raw_os_error(rustix::io::Errno::IO.raw_os_error()),
             Self::NoSpace => io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error()),
+            Self::Panic => panic!("an injected panic"),
         }
     }
 }
@@ -111,10 +114,10 @@ impl Faults {
             }
         }
         let Some(i) = due else { return Ok(()) };
-        let error = self.waiting[i].kind.error();
+        let kind = self.waiting[i].kind;
         if self.waiting[i].once {
             self.waiting.remove(i);
         }
-        Err(error)
+        Err(kind.error())
     }
 }

@@ -1,13 +1,6 @@
 //! Rows changed and deleted in bulk: beside others, with row locks, with indexes, and where rows are told apart by numbers.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use ambo_codec::{Type, Value};
 use ambo_storage::{
@@ -20,6 +13,7 @@ use ambo_storage::{
 };
 
 use super::rows::columns;
+use crate::stop::Stop;
 use crate::support::{Random, assert_sound, open, rows, small_options};
 
 struct World {
@@ -224,12 +218,12 @@ fn row_locks_are_waited_for() {
 #[test]
 fn others_add_to_the_same_rows() {
     let (running, world) = World::running(table().primary_key(&["id"]), 2000);
-    let stop = AtomicBool::new(false);
+    let stop = Stop::new();
     let (mut added, mut conflicts) = (0, 0);
-    let by_row = thread::scope(|scope| {
+    let by_row = stop.scope(|scope| {
         let adding = scope.spawn(|| {
             let (mut random, mut added) = (Random::new(4), vec![0; 2000]);
-            while !stop.load(Ordering::Relaxed) {
+            while stop.goes_on() {
                 let id = random.below(2000) as usize;
                 let key = world.format.encode_key(&row(id as i64, 0), 0).unwrap();
                 let mut tx = world.engine.begin(Isolation::Snapshot).unwrap();
@@ -257,7 +251,7 @@ fn others_add_to_the_same_rows() {
                 Err(error) => panic!("{error}"),
             }
         }
-        stop.store(true, Ordering::Relaxed);
+        stop.now();
         adding.join().unwrap()
     });
     assert!(conflicts > 0);

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     thread,
 };
@@ -18,6 +18,7 @@ use ambo_storage::{
     io::sim::SimDisk,
 };
 
+use crate::stop::Stop;
 use crate::support::{Random, assert_sound, rows, small_options};
 
 fn start(seed: u64) -> (Running, TableId) {
@@ -79,18 +80,18 @@ fn write_and_load(indexed: bool) {
         engine.create_index(&IndexDefinition::new("by_value", "t", &["value"]).hash()).unwrap();
         engine.create_index(&IndexDefinition::new("by_key", "t", &["key"]).unique()).unwrap();
     }
-    let stop = AtomicBool::new(false);
+    let stop = Stop::new();
     let written = AtomicU64::new(0);
     // Odd keys are those of the writers, even ones those of loads; a few keys belong to all.
     let shared = |key: u32| key < 20;
-    let (models, last) = thread::scope(|scope| {
+    let (models, last) = stop.scope(|scope| {
         let writers: Vec<_> = (0..2u32)
             .map(|number| {
                 let (stop, written) = (&stop, &written);
                 scope.spawn(move || {
                     let mut random = Random::new(u64::from(number));
                     let mut model = BTreeMap::new();
-                    while !stop.load(Ordering::Relaxed) {
+                    while stop.goes_on() {
                         let key = match random.one_in(4) {
                             true => random.below(20) as u32,
                             false => 20 + (random.below(4000) as u32) * 4 + 2 * number + 1,
@@ -127,7 +128,7 @@ fn write_and_load(indexed: bool) {
             assert_eq!(rows, keys.len() as u64);
             keys.iter().for_each(|key| drop(last.insert(*key, value.clone())));
         }
-        stop.store(true, Ordering::Relaxed);
+        stop.now();
         (writers.into_iter().map(|writer| writer.join().unwrap()).collect::<Vec<_>>(), last)
     });
     assert!(written.into_inner() > 1000);
