@@ -35,12 +35,19 @@ pub struct SqlOptions {
     memory_bytes: usize,
     default_storage: Storage,
     niceness: u8,
+    divides_finely: bool,
 }
 
 impl Default for SqlOptions {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self { threads, memory_bytes: 4 << 30, default_storage: Storage::Column, niceness: 5 }
+        Self {
+            threads,
+            memory_bytes: 4 << 30,
+            default_storage: Storage::Column,
+            niceness: 5,
+            divides_finely: false,
+        }
     }
 }
 
@@ -77,6 +84,13 @@ impl SqlOptions {
         self
     }
 
+    /// Divides few rows among operators and threads as if they were many, so that tests of small tables meet the plans of large ones.
+    #[doc(hidden)]
+    pub fn divide_finely(mut self, on: bool) -> Self {
+        self.divides_finely = on;
+        self
+    }
+
     pub(crate) fn parts(&self) -> (usize, usize, Storage) {
         (self.threads, self.memory_bytes, self.default_storage)
     }
@@ -91,6 +105,9 @@ const ONE_TABLE_ROWS: usize = 4 << 20;
 /// table: four bytes for each number of the range.
 const DENSE_RANGE: usize = 1 << 20;
 const DENSE_SHARE: f64 = 0.02;
+
+/// The rows of a batch in tests of small tables.
+const FEW_ROWS: usize = 3;
 
 /// How long the end of a database waits for threads that still work on statements which nobody waits for.
 const LEFT_ALONE: Duration = Duration::from_secs(5);
@@ -128,6 +145,9 @@ impl SqlEngine {
 
     fn make_state(&self) -> Result<SessionState> {
         let mut config = SessionConfig::new().with_target_partitions(self.options.threads);
+        if self.options.divides_finely {
+            config = config.with_batch_size(FEW_ROWS);
+        }
         let options = config.options_mut();
         options.catalog.create_default_catalog_and_schema = false;
         options.sql_parser.collect_spans = true;
@@ -141,6 +161,10 @@ impl SqlEngine {
         options.optimizer.hash_join_single_partition_threshold_rows = ONE_TABLE_ROWS;
         options.execution.perfect_hash_join_small_build_threshold = DENSE_RANGE;
         options.execution.perfect_hash_join_min_key_density = DENSE_SHARE;
+        if self.options.divides_finely {
+            options.optimizer.hash_join_single_partition_threshold = 0;
+            options.optimizer.hash_join_single_partition_threshold_rows = 0;
+        }
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)

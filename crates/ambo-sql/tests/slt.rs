@@ -1,7 +1,10 @@
 //! Statements and what they return, in files of the form that SQLite's tests have: `tests/slt/*.slt`.
 //!
-//! All of them run over tables of each storage; with the database closed and opened again between statements; and with so little room that rows settle all the time.
-//! Each run ends with a look at the whole database.
+//! All of them run over tables of each storage, with one, two and four threads; with the database closed and opened again between statements; and with so little room
+//! that rows settle all the time. Each run ends with a look at the whole database.
+//!
+//! The letters behind `query` are the types of the columns (`slt/letters.rs`), and are compared. What Ambo returns is written into the files by
+//! `AMBO_LETTERS=NAME cargo test -p ambo-sql --test slt -- --ignored letters_are_written`, where NAME is part of the names of the files.
 
 #![allow(clippy::print_stderr, reason = "how long files take, and what differs, is shown with --nocapture")]
 
@@ -12,7 +15,11 @@ use std::{
 
 use ambo::{Datum, Options, Storage, Sync};
 use ambo_sql::{Connection, Database, Error, SqlOptions};
-use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
+use letters::Letter;
+use sqllogictest::{DB, DBOutput, Runner, TestErrorKind, strict_column_validator};
+
+#[path = "slt/letters.rs"]
+mod letters;
 
 /// What happens between statements.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -26,6 +33,7 @@ enum Between {
 struct Session {
     storage: Storage,
     between: Between,
+    threads: usize,
     connection: Option<Connection>,
     db: Option<Database>,
     statements: u64,
@@ -35,10 +43,18 @@ struct Session {
 }
 
 impl Session {
-    fn new(storage: Storage, between: Between) -> Self {
+    fn new(storage: Storage, between: Between, threads: usize) -> Self {
         let path = tempfile::tempdir().expect("a directory");
-        let mut session =
-            Self { storage, between, connection: None, db: None, statements: 0, like_sqlite: false, path };
+        let mut session = Self {
+            storage,
+            between,
+            threads,
+            connection: None,
+            db: None,
+            statements: 0,
+            like_sqlite: false,
+            path,
+        };
         session.open().expect("a database");
         session
     }
@@ -48,7 +64,11 @@ impl Session {
         if self.between == Between::Settle {
             options = options.page_size(4 << 10).delta_bytes(1 << 20).cache_bytes(1 << 20);
         }
-        let sql = SqlOptions::new().threads(2).default_storage(self.storage);
+        let sql = SqlOptions::new()
+            .threads(self.threads)
+            .default_storage(self.storage)
+            // With four threads, also as if there were more rows.
+            .divide_finely(self.threads == 4);
         // Threads that worked on a statement that failed may let go of the database a moment after it was closed.
         let began = Instant::now();
         let db = loop {
@@ -84,12 +104,13 @@ impl Session {
 
 impl DB for Session {
     type Error = Error;
-    type ColumnType = DefaultColumnType;
+    type ColumnType = Letter;
 
-    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
+    fn run(&mut self, sql: &str) -> Result<DBOutput<Letter>, Error> {
         self.between()?;
         let rows = self.connection.as_mut().expect("open").sql(sql)?;
-        let columns = rows.schema().fields().len();
+        let types: Vec<_> =
+            rows.schema().fields().iter().map(|field| Letter::of(field.data_type())).collect();
         let affected = rows.affected().unwrap_or(0);
         let text = |value: &Datum| match value {
             Datum::Bool(is) if self.like_sqlite => u8::from(*is).to_string(),
@@ -102,9 +123,9 @@ impl DB for Session {
         let rows = rows
             .map(|row| Ok(row?.values().iter().map(text).collect()))
             .collect::<Result<Vec<Vec<String>>, Error>>()?;
-        match columns {
-            0 => Ok(DBOutput::StatementComplete(affected)),
-            _ => Ok(DBOutput::Rows { types: vec![DefaultColumnType::Any; columns], rows }),
+        match types.is_empty() {
+            true => Ok(DBOutput::StatementComplete(affected)),
+            false => Ok(DBOutput::Rows { types, rows }),
         }
     }
 
@@ -129,54 +150,94 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-fn run_all(storage: Storage, between: Between) {
+fn run_all(storage: Storage, between: Between, threads: usize) {
     let mut failed = Vec::new();
     for file in files() {
         let began = Instant::now();
-        let mut runner = Runner::new(|| async { Ok(Session::new(storage, between)) });
+        let mut runner = Runner::new(|| async { Ok(Session::new(storage, between, threads)) });
         runner.add_label(storage.name());
+        runner.with_column_validator(strict_column_validator);
         if let Err(error) = runner.run_file(&file) {
             failed.push(error.display(false).to_string());
+            if matches!(error.kind(), TestErrorKind::QueryResultColumnsMismatch { .. }) {
+                failed.push(letters::LEGEND.to_owned());
+            }
         }
         runner.shutdown();
-        eprintln!("{storage:?} {between:?} {}: {:?}", file.display(), began.elapsed());
+        eprintln!("{storage:?} {between:?} {threads} {}: {:?}", file.display(), began.elapsed());
     }
-    assert!(failed.is_empty(), "{storage:?} {between:?}:\n{}", failed.join("\n"));
+    assert!(failed.is_empty(), "{storage:?} {between:?}, {threads} threads:\n{}", failed.join("\n"));
 }
 
 #[test]
 fn over_btree() {
-    run_all(Storage::BTree, Between::Nothing);
+    run_all(Storage::BTree, Between::Nothing, 2);
+}
+
+#[test]
+fn over_btree_with_one_thread() {
+    run_all(Storage::BTree, Between::Nothing, 1);
+}
+
+#[test]
+fn over_btree_with_four_threads() {
+    run_all(Storage::BTree, Between::Nothing, 4);
 }
 
 #[test]
 fn over_column() {
-    run_all(Storage::Column, Between::Nothing);
+    run_all(Storage::Column, Between::Nothing, 2);
+}
+
+#[test]
+fn over_column_with_one_thread() {
+    run_all(Storage::Column, Between::Nothing, 1);
+}
+
+#[test]
+fn over_column_with_four_threads() {
+    run_all(Storage::Column, Between::Nothing, 4);
 }
 
 #[test]
 fn over_memory() {
-    run_all(Storage::Memory, Between::Nothing);
+    run_all(Storage::Memory, Between::Nothing, 2);
 }
 
 #[test]
 fn over_btree_opened_again() {
-    run_all(Storage::BTree, Between::Reopen);
+    run_all(Storage::BTree, Between::Reopen, 2);
 }
 
 #[test]
 fn over_column_opened_again() {
-    run_all(Storage::Column, Between::Reopen);
+    run_all(Storage::Column, Between::Reopen, 1);
 }
 
 #[test]
 fn over_btree_with_little_room() {
-    run_all(Storage::BTree, Between::Settle);
+    run_all(Storage::BTree, Between::Settle, 1);
 }
 
 #[test]
 fn over_column_with_little_room() {
-    run_all(Storage::Column, Between::Settle);
+    run_all(Storage::Column, Between::Settle, 4);
+}
+
+/// Changes the files; see the module.
+#[test]
+#[ignore = "it writes into the files of the repository"]
+fn letters_are_written() {
+    let name = std::env::var("AMBO_LETTERS").expect("AMBO_LETTERS is part of the names of the files");
+    let chosen =
+        |file: &PathBuf| file.file_name().is_some_and(|whole| whole.to_string_lossy().contains(&name));
+    for file in files().into_iter().filter(chosen) {
+        let mut runner = Runner::new(|| async { Ok(Session::new(Storage::Column, Between::Nothing, 2)) });
+        runner.add_label(Storage::Column.name());
+        let changed = letters::write(&file, &mut runner);
+        runner.shutdown();
+        eprintln!("{}: {changed} lines changed", file.display());
+    }
 }
 
 /// The tests of SQLite (https://www.sqlite.org/sqllogictest), those files that are in the directory `AMBO_SLT` and below it: what differs is counted and told.
@@ -196,7 +257,7 @@ fn sqlite_files() {
         }
         let began = Instant::now();
         let mut runner = Runner::new(|| async {
-            Ok(Session { like_sqlite: true, ..Session::new(Storage::Column, Between::Nothing) })
+            Ok(Session { like_sqlite: true, ..Session::new(Storage::Column, Between::Nothing, 2) })
         });
         // Longer results are there as their MD5.
         runner.with_hash_threshold(8);
@@ -208,7 +269,7 @@ fn sqlite_files() {
             _ => line.to_owned(),
         };
         let text = text.lines().map(line).collect::<Vec<_>>().join("\n");
-        let records = sqllogictest::parse_with_name::<DefaultColumnType>(
+        let records = sqllogictest::parse_with_name::<Letter>(
             &format!("control resultmode valuewise\n\n{text}"),
             path.display().to_string(),
         );
