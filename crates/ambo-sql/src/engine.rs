@@ -22,6 +22,7 @@ use crate::{
     functions::add_functions,
     numbering::window_functions,
     optimizer::{analyzer_rules, logical_rules, physical_rules},
+    planner::NestedValues,
     prepared::KnownStatements,
     settings::Settings,
     stack,
@@ -168,6 +169,7 @@ impl SqlEngine {
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
+            .with_expr_planners(vec![Arc::new(NestedValues)])
             .with_default_features()
             .with_window_functions(window_functions())
             .with_analyzer_rules(analyzer_rules())

@@ -12,18 +12,41 @@ pub(crate) fn ident(ident: &Ident) -> String {
     }
 }
 
-/// The name of a table: `schema.table`, or `table` for the one of the default schema.
+/// The name of a table: `schema.table`, or `table` for the one of the default schema. One that has a dot itself has its schema before it: `main.a.b`.
 ///
 /// # Errors
-/// A name of more than two parts.
+/// A name of more than two parts, or a schema with a dot, which none has.
 pub(crate) fn object(name: &ObjectName) -> Result<String> {
     let parts: Option<Vec<_>> = name.0.iter().map(|part| part.as_ident().map(ident)).collect();
     match parts.as_deref() {
-        Some([table]) => Ok(table.clone()),
+        Some([table]) => Ok(of_default_schema(table)),
+        Some([schema, _]) if schema.contains('.') => {
+            Err(about_object(Error::not_found("schema", schema, std::iter::empty()), name))
+        }
         Some([schema, table]) => Ok(format!("{schema}.{table}")),
         _ => {
             Err(Error::invalid(format!("\"{name}\" is no name of a table: those are table or schema.table")))
         }
+    }
+}
+
+/// The name of a table of the default schema, with the schema where it would be taken for another's.
+pub(crate) fn of_default_schema(table: &str) -> String {
+    match table.contains('.') {
+        true => format!("{}.{table}", ambo::DEFAULT_SCHEMA),
+        false => table.to_owned(),
+    }
+}
+
+/// A name of something that is no table, as it is written: its parts with dots between them.
+///
+/// # Errors
+/// A part is no name.
+pub(crate) fn written(name: &ObjectName) -> Result<String> {
+    let parts: Option<Vec<_>> = name.0.iter().map(|part| part.as_ident().map(ident)).collect();
+    match parts {
+        Some(parts) => Ok(parts.join(".")),
+        None => Err(Error::invalid(format!("{name} is no name"))),
     }
 }
 

@@ -6,6 +6,9 @@
 mod column_names;
 mod depth;
 mod dialect;
+mod empty_lists;
+mod from_first;
+mod parameters;
 mod tokens;
 
 use std::ops::Range;
@@ -21,6 +24,7 @@ use crate::{Error, Result, names};
 pub(crate) use column_names::each_select;
 use column_names::name_columns;
 use dialect::Generous;
+use from_first::say_select_first;
 pub(crate) use tokens::NOTHING;
 use tokens::{say_nothing, say_select};
 
@@ -69,7 +73,9 @@ pub(crate) enum Maintenance {
 /// # Errors
 /// [`crate::ErrorKind::Syntax`] with the place.
 pub(crate) fn parse(text: &str) -> Result<Vec<Statement>> {
-    let tokens = say_nothing(tokens(text)?);
+    let mut tokens = tokens(text)?;
+    parameters::number(&mut tokens)?;
+    let tokens = say_select_first(say_nothing(tokens));
     depth::with_stack(depth::bound(&tokens), || read(tokens))
 }
 
@@ -115,7 +121,7 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
 /// # Errors
 /// [`crate::ErrorKind::Syntax`] with the place.
 pub(crate) fn parse_query(text: &str) -> Result<ast::Query> {
-    let tokens = tokens(text)?;
+    let tokens = say_select_first(tokens(text)?);
     depth::with_stack(depth::bound(&tokens), || {
         let mut parser = parser(tokens);
         let mut query = parser.parse_query()?;
@@ -148,10 +154,12 @@ fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
     Parser::new(&DIALECT).with_recursion_limit(depth::NESTING).with_tokens_with_locations(tokens)
 }
 
-/// What is done with each tree: it is made flat, and its columns get names.
+/// What is done with each tree: it is made flat, its columns get names and its parameters numbers.
 fn finish(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) -> Result<()> {
     depth::flatten(tree)?;
+    empty_lists::refuse(tree)?;
     name_columns(tree, parser, tokens);
+    parameters::say_numbers(tree);
     Ok(())
 }
 

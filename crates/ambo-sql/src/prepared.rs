@@ -15,7 +15,7 @@ use crate::{
     fast::{FastPlan, recognise},
     kept::KeptPlan,
     parse::{Statement, parse},
-    planner::number_parameters,
+    planner::count_parameters,
 };
 
 /// A statement whose text was read.
@@ -42,14 +42,17 @@ impl Known {
     }
 
     /// What is to be known of a statement.
-    pub(crate) fn of(db: &Database, mut statement: Statement) -> Result<Self> {
+    pub(crate) fn of(db: &Database, statement: Statement) -> Result<Self> {
         let (mut parameters, mut fast) = (0, None);
-        // The parameters of a statement that is only named are not its own.
-        if let Statement::Sql(tree) = &mut statement
-            && !matches!(**tree, ast::Statement::Prepare { .. })
-        {
-            parameters = number_parameters(tree)?;
-            fast = recognise(db, tree);
+        match &statement {
+            // The parameters of a statement that is only named are not its own.
+            Statement::Sql(tree) if matches!(**tree, ast::Statement::Prepare { .. }) => {}
+            Statement::Sql(tree) => {
+                parameters = count_parameters(tree);
+                fast = recognise(db, tree);
+            }
+            Statement::CreateTable(create, _) => parameters = count_parameters(create),
+            Statement::AlterTable(..) | Statement::Maintain(_) => {}
         }
         let kept = KeptPlan::of(&statement);
         Ok(Self { statement, parameters, fast, kept })

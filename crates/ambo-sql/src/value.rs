@@ -15,7 +15,10 @@ use arrow::{
 };
 use datafusion::common::ScalarValue;
 
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    nested::{is_nested, nested_texts},
+};
 
 /// The Arrow type that a column has in statements: as in batches of tables, but timestamps are without a time zone.
 pub(crate) fn sql_type(ty: Type) -> DataType {
@@ -159,6 +162,9 @@ pub(crate) fn value_at(array: &ArrayRef, row: usize) -> Result<Datum> {
             Some(like) if like != Type::Utf8 => {
                 let one = arrow::compute::cast(&array.slice(row, 1), &sql_type(like)).map_err(wrong)?;
                 value_at(&one, 0)?
+            }
+            _ if is_nested(ty) => {
+                Datum::Utf8(nested_texts(&array.slice(row, 1)).map_err(wrong)?.value(0).to_owned())
             }
             _ => {
                 let options = FormatOptions::default();

@@ -12,7 +12,7 @@ use super::{
     target::Target,
 };
 use crate::{
-    names::{ident, object},
+    names::{ident, written},
     parse::parse_expression,
     value::{scalar, sql_type},
 };
@@ -170,7 +170,7 @@ fn count(target: Target, projection: &[SelectItem]) -> Option<(Table, Action)> {
     else {
         return None;
     };
-    let is_count = object(function).ok()? == "count"
+    let is_count = written(function).ok()? == "count"
         && within_group.is_empty()
         && args.duplicate_treatment.is_none()
         && args.clauses.is_empty()
@@ -285,7 +285,7 @@ fn moment(text: &str, kind: Type) -> Option<Moment> {
         ast::FunctionArguments::List(list) => list.args.is_empty(),
         ast::FunctionArguments::Subquery(_) => false,
     };
-    let name = object(&function.name).ok().filter(|_| has_none)?;
+    let name = written(&function.name).ok().filter(|_| has_none)?;
     match (name.as_str(), kind) {
         ("now" | "current_timestamp", Type::Timestamp) => Some(Moment::Timestamp),
         ("today" | "current_date", Type::Date32) => Some(Moment::Date),

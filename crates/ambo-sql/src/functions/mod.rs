@@ -2,8 +2,16 @@
 
 mod age;
 mod date_diff;
+mod has;
+mod joined;
+mod length;
+mod map_element;
 mod mode;
+mod nested_order;
+mod nested_text;
+mod patterns;
 mod printf;
+mod quantified;
 mod regexp_extract;
 mod sign;
 mod type_name;
@@ -16,18 +24,28 @@ use datafusion::{
 };
 
 use crate::Result;
+pub(crate) use joined::Joined;
+pub(crate) use map_element::MapElement;
+pub(crate) use nested_order::NestedOrder;
+pub(crate) use nested_text::NestedText;
 
 /// Adds them to what the planner knows.
 pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let scalars = [
         ScalarUDF::new_from_impl(age::Age::new()),
         ScalarUDF::new_from_impl(date_diff::DateDiff::new()),
+        ScalarUDF::new_from_impl(has::Has::any()),
+        ScalarUDF::new_from_impl(has::Has::all()),
+        ScalarUDF::new_from_impl(length::Length::new()),
+        ScalarUDF::new_from_impl(patterns::Pattern::like()),
+        ScalarUDF::new_from_impl(patterns::Pattern::similar()),
         ScalarUDF::new_from_impl(printf::Printf::new()),
         ScalarUDF::new_from_impl(regexp_extract::RegexpExtract::new()),
         ScalarUDF::new_from_impl(sign::Sign::new()),
         ScalarUDF::new_from_impl(type_name::TypeOf::new()),
     ];
-    for scalar in scalars {
+    let quantified = quantified::Quantified::every().map(ScalarUDF::new_from_impl);
+    for scalar in scalars.into_iter().chain(quantified) {
         state.register_udf(Arc::new(scalar))?;
     }
     state.register_udaf(Arc::new(AggregateUDF::new_from_impl(mode::Mode::new())))?;

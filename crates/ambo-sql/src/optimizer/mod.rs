@@ -7,13 +7,16 @@
 //! | `in_lists` | lists of IN with common or without common elements become one, NULL or not |
 //! | `lossy_casts` | `CAST(1.99 AS DECIMAL(9, 1)) < 2` is true, for 1.99 is |
 //! | `nested_counts` | aggregates with FILTER over others that are known without looking at rows fail |
+//! | `nested_texts` | `[1, NULL]` and `[1, '']` are one text |
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
+//! | `regexes` | `x ~ 'a\\b'` becomes `LIKE '%a\b%'`, which is for another text; `x ~ '.*'` is false for NULL |
 //! | `rounding` | `round(x, 1) < x` fails, for the types differ |
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
 //! | `constants` | what is constant on one side of an outer join, or in a part of UNION ALL, is taken for constant behind it |
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
 //! | `moved_keys` | ORDER BY forgets columns behind one that stands where a key of the groups stood |
 //! | `filter_projection` | projections that go below a filter take one column for another |
+//! | `text_functions` | `reverse([1, 2, 3])` is `]3 ,2 ,1[` |
 //! | `unique_names` | filters find another column of their name |
 //! | `source_names` | calls of a table function with other arguments are taken for one |
 //! | `join_orders` | ORDER BY, LIMIT and windows above joins go wrong where a join is said to continue its order by that of the other side |
@@ -40,12 +43,15 @@ mod join_orders;
 mod lossy_casts;
 mod moved_keys;
 mod nested_counts;
+mod nested_texts;
 mod null_equality;
 mod offsets;
 mod pass_on;
+mod regexes;
 mod rounding;
 mod source_names;
 mod subquery;
+mod text_functions;
 mod unasked;
 mod unique_names;
 mod window_order;
@@ -75,11 +81,14 @@ use join_orders::JoinOrders;
 use lossy_casts::LOSSY_CASTS;
 use moved_keys::MovedKeys;
 use nested_counts::WithOwnSteps;
+use nested_texts::NESTED_TEXTS;
 use null_equality::WithoutNullKeys;
 use offsets::OrderOfOffsets;
+use regexes::REGEXES;
 use rounding::ROUNDED_PLACES;
 use source_names::SourceNames;
 use subquery::Subqueries;
+use text_functions::TEXT_FUNCTIONS;
 use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
 use window_order::WindowOrder;
@@ -92,9 +101,9 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// What is done to plans before they are made better: the planner's rules, by which all types are known, and ours.
 pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     let mut rules: Vec<Analysis> =
-        vec![Arc::new(DepthLimit), Arc::new(SourceNames), Arc::new(ROUNDED_PLACES)];
+        vec![Arc::new(DepthLimit), Arc::new(SourceNames), Arc::new(ROUNDED_PLACES), Arc::new(TEXT_FUNCTIONS)];
     rules.extend(Analyzer::new().rules);
-    for ours in [LOSSY_CASTS, ZEROS, IN_LISTS] {
+    for ours in [LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS] {
         rules.push(Arc::new(ours));
     }
     rules.push(Arc::new(Subqueries));

@@ -6,7 +6,8 @@
 //! The parser does not keep where an expression ends. So a list is read once more, from the token where it begins.
 
 use std::{
-    collections::HashSet,
+    cell::OnceCell,
+    collections::{HashMap, HashSet},
     ops::{ControlFlow, Range},
 };
 
@@ -24,7 +25,7 @@ use super::depth::flatten;
 
 /// Names the columns of a statement, or of a query, that the parser read from these of its tokens.
 pub(super) fn name_columns(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) {
-    let _ = tree.visit(&mut Naming { parser, tokens, values: HashSet::new() });
+    let _ = tree.visit(&mut Naming { parser, tokens, values: HashSet::new(), starts: OnceCell::new() });
 }
 
 struct Naming<'p> {
@@ -32,6 +33,8 @@ struct Naming<'p> {
     tokens: Range<usize>,
     /// Where queries begin that are values.
     values: HashSet<Location>,
+    /// Where tokens begin; made when it is asked for.
+    starts: OnceCell<HashMap<Location, usize>>,
 }
 
 impl VisitorMut for Naming<'_> {
@@ -79,15 +82,13 @@ impl VisitorMut for Naming<'_> {
 }
 
 impl Naming<'_> {
-    /// The token that begins there.
+    /// The first token that begins there. Tokens of queries that begin with FROM stand in another order than in the text.
     fn token_at(&self, begin: Location) -> Option<usize> {
-        let starts = |at: usize| self.parser.token_at(at).span.start;
-        let (mut low, mut high) = (self.tokens.start, self.tokens.end);
-        while low < high {
-            let middle = low.midpoint(high);
-            if starts(middle) < begin { low = middle + 1 } else { high = middle }
-        }
-        (low < self.tokens.end && starts(low) == begin).then_some(low)
+        let starts = self.starts.get_or_init(|| {
+            let all = self.tokens.clone().rev();
+            all.map(|at| (self.parser.token_at(at).span.start, at)).collect()
+        });
+        starts.get(&begin).copied()
     }
 
     /// The RETURNING at the end of the statement.
@@ -198,6 +199,7 @@ fn text(tokens: &[TokenWithSpan]) -> String {
             Token::Whitespace(_) if text.is_empty() || text.ends_with(' ') => {}
             Token::Whitespace(_) => text.push(' '),
             Token::SingleQuotedString(of) => text.push_str(&format!("'{}'", of.replace('\'', "''"))),
+            Token::Placeholder(name) if name.starts_with('?') => text.push('?'),
             other => text.push_str(&other.to_string()),
         }
     }

@@ -21,13 +21,19 @@ use crate::{
     Error, Result,
     error::outer,
     files::{Format, listing},
+    names::of_default_schema,
     table::StoredTable,
 };
 
 impl Planner<'_> {
     fn source(&self, name: &TableReference) -> Result<Arc<dyn TableSource>> {
+        if let TableReference::Bare { table } = name
+            && let Some(source) = self.extra.get(table.as_ref())
+        {
+            return Ok(source.clone());
+        }
         let qualified = match name {
-            TableReference::Bare { table } => table.to_string(),
+            TableReference::Bare { table } => of_default_schema(table),
             TableReference::Partial { schema, table } => format!("{schema}.{table}"),
             TableReference::Full { .. } => {
                 return Err(Error::invalid(format!(
@@ -35,19 +41,16 @@ impl Planner<'_> {
                 )));
             }
         };
-        if let Some(source) = self.extra.get(&qualified) {
-            return Ok(source.clone());
-        }
         if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&qualified) {
             return Ok(source.clone());
         }
-        let source = self.find(&qualified)?;
+        let source = self.find(&qualified, name.table())?;
         self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
         Ok(source)
     }
 
-    /// What has this name: a stored table, a table of the catalog, a view, a file.
-    fn find(&self, name: &str) -> Result<Arc<dyn TableSource>> {
+    /// What has this name: a stored table, a table of the catalog, a view, a file, which is called as it is written.
+    fn find(&self, name: &str, written: &str) -> Result<Arc<dyn TableSource>> {
         let missing = match find_table(&self.engine.db, name) {
             Ok(table) => {
                 if let Some(transaction) = self.transaction {
@@ -63,9 +66,9 @@ impl Planner<'_> {
         if let Some(source) = self.derived(name)? {
             return Ok(source);
         }
-        let Some(format) = Format::of(name) else { return Err(missing) };
+        let Some(format) = Format::of(written) else { return Err(missing) };
         let _threads = self.engine.runtime()?.enter();
-        Ok(provider_as_source(self.interrupter.wait(listing(&self.state, name, &format))??))
+        Ok(provider_as_source(self.interrupter.wait(listing(&self.state, written, &format))??))
     }
 }
 

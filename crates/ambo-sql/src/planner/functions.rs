@@ -13,13 +13,13 @@ use datafusion::sql::sqlparser::{
     parser::Parser,
 };
 
-use crate::{names::object, parse::DIALECT};
+use crate::{names::written, parse::DIALECT};
 
 /// The operator's name among the meanings. It is a double, whatever its operands are, so that `2 ^ -1` is one half.
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 63] = [
+const MEANINGS: [(&str, usize, &str); 66] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("iif", 2, "CASE WHEN $1 THEN $2 END"),
@@ -28,7 +28,6 @@ const MEANINGS: [(&str, usize, &str); 63] = [
     ("truncate", 1, "trunc($1)"),
     ("truncate", 2, "trunc($1, $2)"),
     ("ceiling", 1, "ceil($1)"),
-    ("len", 1, "character_length($1)"),
     ("lcase", 1, "lower($1)"),
     ("ucase", 1, "upper($1)"),
     ("char", 1, "chr($1)"),
@@ -75,6 +74,10 @@ const MEANINGS: [(&str, usize, &str); 63] = [
     ("string_agg", 1, "string_agg($1, ',')"),
     ("listagg", 1, "string_agg($1, '')"),
     ("listagg", 2, "string_agg($1, $2)"),
+    ("array_sort", 1, "array_sort($1, 'ASC', 'NULLS LAST')"),
+    ("list_sort", 1, "array_sort($1, 'ASC', 'NULLS LAST')"),
+    ("list_min", 1, "array_min($1)"),
+    ("list_max", 1, "array_max($1)"),
     ("list", 1, "array_agg($1)"),
     ("first", 1, "first_value($1)"),
     ("last", 1, "last_value($1)"),
@@ -91,12 +94,15 @@ const AGGREGATES: [&str; 8] =
 
 /// What a function means, if it is one of these.
 pub(super) fn meaning(function: &Function) -> Option<Expr> {
-    let name = object(&function.name).ok()?;
+    let name = written(&function.name).ok()?;
     let mut arguments = arguments(function)?;
     if name == "xor" {
         let [left, right] = <[Expr; 2]>::try_from(arguments).ok()?;
         let (left, right) = (nested(left).into(), nested(right).into());
         return Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::BitwiseXor, right })));
+    }
+    if name == "encode" && arguments.len() == 2 && is_text(&arguments[1], "base64") {
+        return Some(with_padding(function));
     }
     if name == "strftime" && arguments.len() == 2 && is_format(&arguments[1]) && !is_format(&arguments[0]) {
         arguments.swap(0, 1);
@@ -137,6 +143,22 @@ fn arguments(function: &Function) -> Option<Vec<Expr>> {
     all.iter().map(expr).collect()
 }
 
+fn is_text(expr: &Expr, wanted: &str) -> bool {
+    matches!(expr, Expr::Value(value)
+        if matches!(&value.value, Value::SingleQuotedString(text) if text.eq_ignore_ascii_case(wanted)))
+}
+
+/// Base64 has its last group filled up (RFC 4648); the planner's has not, unless it is called so.
+fn with_padding(function: &Function) -> Expr {
+    let mut function = function.clone();
+    if let FunctionArguments::List(list) = &mut function.args
+        && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(form))) = list.args.last_mut()
+    {
+        *form = Expr::value(Value::SingleQuotedString("base64pad".to_owned()));
+    }
+    Expr::Function(function)
+}
+
 /// `strftime` has its format first in SQLite, last in DuckDB.
 fn is_format(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(value) if matches!(&value.value, Value::SingleQuotedString(text) if text.contains('%')))
@@ -162,7 +184,7 @@ impl VisitorMut for Meant<'_> {
             }
             Expr::Function(of)
                 if let Some(function) = self.function
-                    && object(&of.name).is_ok_and(|name| AGGREGATES.contains(&name.as_str())) =>
+                    && written(&of.name).is_ok_and(|name| AGGREGATES.contains(&name.as_str())) =>
             {
                 of.filter.clone_from(&function.filter);
                 of.over.clone_from(&function.over);

@@ -16,6 +16,8 @@ use datafusion::{
 
 use super::{
     functions::{meaning, power},
+    patterns::by_function,
+    positional::refuse_positional,
     refused,
     row_value::by_values,
     using::say_common_columns,
@@ -112,6 +114,9 @@ impl VisitorMut for Rewriting<'_> {
             return self.stop(error);
         }
         each_select_list(&mut query.body, &mut tell_apart);
+        if let Err(error) = positional(query) {
+            return self.stop(error);
+        }
         order_by_all(query);
         order_by_columns(query);
         say_limit(query);
@@ -161,6 +166,8 @@ impl VisitorMut for Rewriting<'_> {
             *expr = meant;
         } else if let Some(values) = by_values(expr) {
             *expr = values;
+        } else {
+            by_function(expr);
         }
         ControlFlow::Continue(())
     }
@@ -171,6 +178,17 @@ fn say_regular_expression(expr: &mut Expr) {
     let Expr::RLike { negated, expr: left, pattern, .. } = expr else { return };
     let op = if *negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
     *expr = Expr::BinaryOp { left: left.clone(), op, right: pattern.clone() };
+}
+
+/// Refuses POSITIONAL JOIN in the SELECTs of a query.
+fn positional(query: &mut ast::Query) -> Result<()> {
+    let mut result = Ok(());
+    each_select(&mut query.body, &mut |select| {
+        if result.is_ok() {
+            result = refuse_positional(&select.from);
+        }
+    });
+    result
 }
 
 /// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`, and WITH CUBE likewise.
@@ -225,26 +243,24 @@ pub(crate) fn marked(name: impl std::fmt::Display, nth: usize) -> ast::Ident {
 
 /// Gives columns of a select list that are asked for twice names of their own, which [`result_schema`] takes from them.
 pub(crate) fn tell_apart(items: &mut [SelectItem]) {
-    // Tables and names. Where there is no table, it may be any: a column may be called with its table and without.
-    let mut seen: Vec<(Option<String>, String)> = Vec::new();
+    // Tables, the schema behind, and names. Where there is no table, it may be any: a column may be called with its table and without.
+    let mut seen: Vec<(Vec<String>, String)> = Vec::new();
     for (nth, item) in items.iter_mut().enumerate() {
         let (expr, table, name) = match item {
-            SelectItem::ExprWithAlias { expr, alias } => (&*expr, None, ident(alias)),
+            SelectItem::ExprWithAlias { expr, alias } => (&*expr, Vec::new(), ident(alias)),
             SelectItem::UnnamedExpr(expr) => match without_parentheses(expr) {
-                Expr::Identifier(name) => (&*expr, None, ident(name)),
+                Expr::Identifier(name) => (&*expr, Vec::new(), ident(name)),
                 Expr::CompoundIdentifier(parts) => {
                     let (name, table) = parts.split_last().expect("a name has parts");
-                    let table = table.iter().map(ident).collect::<Vec<_>>().join(".");
-                    (&*expr, Some(table), ident(name))
+                    (&*expr, table.iter().rev().map(ident).collect(), ident(name))
                 }
-                _ => (&*expr, None, expr.to_string()),
+                _ => (&*expr, Vec::new(), expr.to_string()),
             },
             _ => continue,
         };
         let known = name.to_lowercase();
-        let is_there = seen
-            .iter()
-            .any(|(of, other)| *other == known && (of.is_none() || table.is_none() || *of == table));
+        let may_be = |of: &[String]| of.iter().zip(&table).all(|(of, table)| of == table);
+        let is_there = seen.iter().any(|(of, other)| *other == known && may_be(of));
         seen.push((table, known));
         if is_there {
             let alias = marked(name, nth);

@@ -14,11 +14,13 @@ use crate::{Error, Result, names};
 pub(crate) fn find_table(db: &Database, name: &str) -> Result<ambo::Table> {
     match db.table(name) {
         Err(ambo::Error::NotFound(_)) if db.view(name).is_ok() => {
-            Err(Error::invalid(format!("\"{name}\" is a view, not a table")))
+            Err(Error::invalid(format!("\"{}\" is a view, not a table", names::shown(name))))
         }
-        Err(ambo::Error::NotFound(_)) => {
-            Err(Error::not_found("table", name, db.tables().iter().map(|name| names::shown(name))))
-        }
+        Err(ambo::Error::NotFound(_)) => Err(Error::not_found(
+            "table",
+            names::shown(name),
+            db.tables().iter().map(|name| names::shown(name)),
+        )),
         found => Ok(found?),
     }
 }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
-    names::{about, ident, object, shown, split},
+    names::{about, ident, object, shown, split, written},
     parse::{TableSettings, parse_expression},
 };
 
@@ -98,7 +98,7 @@ fn run_alone(connection: &Connection, table: &TableDefinition, operation: &Opera
             let (RenameTableNameKind::As(to) | RenameTableNameKind::To(to)) = table_name;
             let to = match (split(&table.name), &to.0[..]) {
                 // In the schema where it is.
-                ((schema, _), [_]) => format!("{schema}.{}", object(to)?),
+                ((schema, _), [_]) => format!("{schema}.{}", written(to)?),
                 _ => object(to)?,
             };
             db.rename_table(&table.name, &to)?;

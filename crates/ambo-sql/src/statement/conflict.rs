@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Error, Result,
     connection::Work,
-    names::{ident, last, object},
+    names::{ident, last, written},
     value::{self, Values},
 };
 
@@ -202,7 +202,7 @@ fn named(target: &Target, of: &ConflictTarget) -> Result<By> {
             })
         }
         ConflictTarget::OnConstraint(name) => {
-            let wanted = object(name)?;
+            let wanted = written(name)?;
             let is_of = |by: &By| match by {
                 By::Key => wanted == format!("{table}_pkey"),
                 By::Index(index) => index.name() == wanted || last(index.name()) == wanted,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo::{IndexDefinition, Table, TableDefinition};
 use arrow::datatypes::{Schema, SchemaRef};
-use datafusion::sql::sqlparser::ast;
+use datafusion::{common::ScalarValue, sql::sqlparser::ast};
 
 use super::{
     incoming::{Stream, complete},
@@ -23,9 +23,9 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub fn new(connection: &Connection, query: &ast::Query) -> Result<Self> {
+    pub fn new(connection: &Connection, query: &ast::Query, params: &[ScalarValue]) -> Result<Self> {
         let planner = connection.reader()?;
-        let plan = planner.plan_query(query, &[])?;
+        let plan = planner.plan_query(query, params)?;
         Ok(Self { schema: result_schema(&plan), batches: Stream::new(&planner, &plan)? })
     }
 

@@ -25,6 +25,8 @@ pub(super) fn run(connection: &Connection, create: &ast::CreateIndex) -> Result<
     let columns: Vec<_> = columns.iter().map(ident).collect();
     let (schema, short) = split(&of.name);
     let name = match &create.name {
+        // In the schema of its table.
+        Some(name) if let [own] = &name.0[..] => own.as_ident().map(ident).unwrap_or_default(),
         Some(name) => object(name)?,
         None => {
             let wanted = format!("{short}_{}_idx", columns.join("_"));
@@ -36,8 +38,8 @@ pub(super) fn run(connection: &Connection, create: &ast::CreateIndex) -> Result<
                 .unwrap_or(wanted)
         }
     };
-    // In the schema of its table.
-    let name = if name.contains('.') { name } else { format!("{schema}.{name}") };
+    let is_whole = create.name.as_ref().is_some_and(|name| name.0.len() > 1);
+    let name = if is_whole { name } else { format!("{schema}.{name}") };
     let columns: Vec<_> = columns.iter().map(String::as_str).collect();
     let mut index = IndexDefinition::new(&name, &of.name, &columns);
     if create.unique {

@@ -1,7 +1,10 @@
 //! CREATE TABLE: with columns, LIKE another, or AS the rows of a query.
 
 use ambo::{Database, IndexDefinition, Storage, TableDefinition, qualify};
-use datafusion::sql::sqlparser::ast::{self, CreateTableLikeKind};
+use datafusion::{
+    common::ScalarValue,
+    sql::sqlparser::ast::{self, CreateTableLikeKind},
+};
 
 use super::{
     create_as::{self, Source},
@@ -20,6 +23,7 @@ pub(super) fn run(
     connection: &mut Connection,
     create: &ast::CreateTable,
     settings: &TableSettings,
+    params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     connection.require_no_transaction(TAG)?;
     refuse(create)?;
@@ -32,7 +36,7 @@ pub(super) fn run(
     if create.if_not_exists && exists(db, &name)? {
         return Ok(Rows::done(TAG, None));
     }
-    let source = create.query.as_deref().map(|query| Source::new(connection, query)).transpose()?;
+    let source = create.query.as_deref().map(|query| Source::new(connection, query, params)).transpose()?;
     let wanted = match &create.like {
         Some(CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) => {
             let mut table = like_table(db, &name, &like.name)?;

@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{self, ObjectName, ObjectType};
 use super::table;
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
-    names::{about_object, object, shown},
+    names::{about_object, object, shown, written},
 };
 
 pub(super) fn run(connection: &Connection, statement: ast::Statement) -> Result<Rows<'static>> {
@@ -73,7 +73,7 @@ fn drop_index(db: &Database, name: &ObjectName) -> Result<()> {
 }
 
 fn drop_schema(db: &Database, name: &ObjectName) -> Result<()> {
-    let wanted = object(name)?;
+    let wanted = written(name)?;
     match db.drop_schema(&wanted) {
         Err(ambo::Error::NotFound(_)) => {
             let schemas = db.schemas();
@@ -85,7 +85,7 @@ fn drop_schema(db: &Database, name: &ObjectName) -> Result<()> {
 
 /// A schema with its views and tables; one by one, the schema at the end.
 fn drop_schema_with_all(db: &Database, name: &ObjectName) -> Result<()> {
-    let wanted = object(name)?;
+    let wanted = written(name)?;
     if !db.schemas().contains(&wanted) || wanted == ambo::DEFAULT_SCHEMA {
         return drop_schema(db, name);
     }

@@ -18,7 +18,7 @@ use datafusion::{
 use super::incoming::{row_schema, rows_of};
 use crate::{
     Error, Result,
-    names::{ident, object},
+    names::{ident, written},
     planner::{Planner, marked, result_schema, tell_apart},
 };
 
@@ -98,7 +98,7 @@ impl Frame {
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
                     if *options == Default::default() =>
                 {
-                    exprs.extend(self.wildcard(Some(&object(name)?))?);
+                    exprs.extend(self.wildcard(Some(&written(name)?))?);
                 }
                 other => return Err(Error::invalid(format!("not supported here: {other}"))),
             }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error, Result,
     connection::Work,
-    names::object,
+    names::written,
     planner::{Planner, result_schema},
     value,
     value::Values,
@@ -55,9 +55,9 @@ pub(super) fn apply(work: &mut Work<'_>, query: &ast::Query) -> Result<Written> 
             return Err(refused(&nonblock.to_string()));
         }
         if let Some(of) = &lock.of
-            && object(of)? != target.alias
+            && written(of)? != target.alias
         {
-            return Err(Error::not_found("table", &object(of)?, std::iter::once(target.alias.as_str())));
+            return Err(Error::not_found("table", &written(of)?, std::iter::once(target.alias.as_str())));
         }
     }
     let is_grouped = match &select.group_by {
@@ -110,7 +110,7 @@ fn expand(target: &Target, item: &SelectItem, items: &mut Vec<SelectItem>) -> Re
     match item {
         SelectItem::Wildcard(options) if *options == Default::default() => items.extend(all()),
         SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), options)
-            if *options == Default::default() && object(name)? == target.alias =>
+            if *options == Default::default() && written(name)? == target.alias =>
         {
             items.extend(all());
         }

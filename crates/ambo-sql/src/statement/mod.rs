@@ -64,7 +64,7 @@ pub(crate) fn run(
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     match statement {
-        Statement::CreateTable(create, settings) => create_table::run(connection, &create, &settings),
+        Statement::CreateTable(create, settings) => create_table::run(connection, &create, &settings, params),
         Statement::AlterTable(name, settings) => alter_table::set(connection, &name, &settings),
         Statement::Maintain(what) => maintain::run(connection, what),
         Statement::Sql(statement) => run_sql(connection, *statement, params),

@@ -12,7 +12,7 @@ use super::{target::Parts, types::column_type};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     fast::{Expression, cast},
-    names::{ident, object},
+    names::{ident, written},
     parse,
     prepared::Known,
     value::datum,
@@ -59,7 +59,7 @@ pub(super) fn execute(
     if !into.is_empty() || using.iter().any(|value| value.alias.is_some()) {
         return Err(Error::invalid(format!("not supported: {statement}")));
     }
-    let name = object(name)?;
+    let name = written(name)?;
     let prepared = current(connection, &name)?;
     let given: Vec<Expr> = parameters.iter().chain(using.iter().map(|value| &value.expr)).cloned().collect();
     let wanted = prepared.known.parameters;

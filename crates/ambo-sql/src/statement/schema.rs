@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::ast::SchemaName;
 
 use crate::{
     Connection, Error, Result, Rows, catalog,
-    names::{about_object, object},
+    names::{about_object, written},
 };
 
 const TAG: &str = "CREATE SCHEMA";
@@ -18,7 +18,7 @@ pub(super) fn create(
     let SchemaName::Simple(name) = name else {
         return Err(Error::invalid(format!("not supported: CREATE SCHEMA {name}")));
     };
-    let wanted = object(name)?;
+    let wanted = written(name)?;
     if catalog::SCHEMAS.contains(&wanted.as_str()) {
         return Err(about_object(Error::invalid(format!("schema \"{wanted}\" is always there")), name));
     }

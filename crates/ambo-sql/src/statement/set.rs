@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{self, Expr, Reset, ResetStatement, Value};
 use super::options;
 use crate::{
     Connection, Error, Result, Rows,
-    names::{ident, object},
+    names::{ident, written},
 };
 
 /// The settings, each with what it is.
@@ -37,7 +37,7 @@ pub(super) fn run(connection: &Connection, set: &ast::Set) -> Result<Rows<'stati
             values,
             scope: None | Some(ast::ContextModifier::Global),
             ..
-        } => (object(variable)?, values),
+        } => (written(variable)?, values),
         other => {
             return Err(Error::invalid(format!("not supported: {other}"))
                 .with_hint("a setting is for all connections to the open database: SET threads = 4"));
@@ -63,7 +63,7 @@ pub(super) fn reset(connection: &Connection, reset: &ResetStatement) -> Result<R
         Reset::ALL => {
             ["threads", "default_storage"].iter().try_for_each(|name| put(connection, name, None))?
         }
-        Reset::ConfigurationParameter(name) => put(connection, &object(name)?, None)?,
+        Reset::ConfigurationParameter(name) => put(connection, &written(name)?, None)?,
     }
     Ok(Rows::done("RESET", None))
 }

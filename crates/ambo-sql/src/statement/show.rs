@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::{
 use super::{create_table::exists, create_text, query, set, table, types::literal};
 use crate::{
     Connection, Error, Result, Rows, catalog,
-    names::{about_object, ident, object, shown, split},
+    names::{about_object, ident, object, shown, split, written},
     parse::DIALECT,
     rows::Source,
 };
@@ -103,7 +103,7 @@ fn filter(options: &ShowStatementOptions, column: &str) -> Result<String> {
 fn tables(connection: &mut Connection, options: &ShowStatementOptions, kinds: &str) -> Result<Rows<'static>> {
     let mut filter = filter(options, "table_name")?;
     if let Some(schema) = parent(options) {
-        let wanted = object(schema)?;
+        let wanted = written(schema)?;
         let known = connection.engine().db.schemas();
         if !known.contains(&wanted) && !catalog::SCHEMAS.contains(&wanted.as_str()) {
             let error = Error::not_found("schema", &wanted, known.iter().map(String::as_str));

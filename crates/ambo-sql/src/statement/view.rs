@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{self, Ident, ObjectName, Query};
 use super::{create_table::exists, expression::refuse_parameters};
 use crate::{
     Connection, Error, Result, Rows,
-    names::{about_object, ident, object, quoted, split},
+    names::{about_object, ident, object, of_default_schema, quoted, split},
     planner::{result_schema, tables_of},
 };
 
@@ -99,5 +99,7 @@ fn put(
 /// Whether a table expression of the query has the view's own name.
 fn names_cte(query: &Query, wanted: &str) -> bool {
     let tables = query.with.iter().flat_map(|with| &with.cte_tables);
-    tables.into_iter().any(|cte| qualify(&ident(&cte.alias.name)).is_ok_and(|name| name == wanted))
+    tables
+        .into_iter()
+        .any(|cte| qualify(&of_default_schema(&ident(&cte.alias.name))).is_ok_and(|name| name == wanted))
 }

@@ -7,12 +7,12 @@ pub const DEFAULT_SCHEMA: &str = "main";
 /// The longest name of a schema or table, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;
 
-/// Checks one part of a name: not empty, not too long, no control characters, and no dot but in a column's.
+/// Checks one part of a name: not empty, not too long, no control characters, and no dot in a schema's: the first dot ends it.
 pub fn check(what: &str, name: &str) -> Result<()> {
     let reason = match name {
         "" => "is empty".to_owned(),
         _ if name.len() > NAME_BYTES_MAX => format!("is longer than {NAME_BYTES_MAX} bytes"),
-        _ if what != "column" && name.contains('.') => {
+        _ if what == "schema" && name.contains('.') => {
             "has a dot, which separates schema and table".to_owned()
         }
         _ if name.chars().any(char::is_control) => "has a control character".to_owned(),
@@ -21,7 +21,7 @@ pub fn check(what: &str, name: &str) -> Result<()> {
     Err(Error::Invalid(format!("the {what} name {name:?} {reason}")))
 }
 
-/// `table` or `schema.table` as `schema.table`.
+/// `table` or `schema.table` as `schema.table`. The first dot is the one between them: `main.a.b` is the table `a.b` of the schema `main`.
 pub fn qualify(name: &str) -> Result<String> {
     let (schema, table) = name.split_once('.').unwrap_or((DEFAULT_SCHEMA, name));
     check("schema", schema)?;
@@ -68,7 +68,9 @@ mod tests {
     fn names_are_qualified_or_refused() {
         assert_eq!(qualify("t").unwrap(), "main.t");
         assert_eq!(qualify("a.t").unwrap(), "a.t");
-        for bad in ["", "a.", ".t", "a.b.c", "line\nbreak"] {
+        assert_eq!(qualify("main.a.t").unwrap(), "main.a.t");
+        assert!(check("schema", "a.b").is_err());
+        for bad in ["", "a.", ".t", "line\nbreak"] {
             assert!(matches!(qualify(bad), Err(Error::Invalid(_))), "{bad:?}");
         }
     }

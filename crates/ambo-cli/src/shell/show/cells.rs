@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use ambo_sql::{is_nested, nested_texts};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 
@@ -30,6 +31,7 @@ struct Column<'a> {
 enum Form<'a> {
     Text,
     Bytes,
+    Nested(StringArray),
     Other(ArrayFormatter<'a>),
 }
 
@@ -47,6 +49,7 @@ impl<'a> Cells<'a> {
             let form = match array.data_type() {
                 DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Form::Text,
                 DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Form::Bytes,
+                ty if is_nested(ty) => Form::Nested(nested_texts(array).map_err(unwritable)?),
                 _ => Form::Other(ArrayFormatter::try_new(array.as_ref(), &FORMAT).map_err(unwritable)?),
             };
             Ok(Column { array, form })
@@ -68,6 +71,10 @@ impl<'a> Cells<'a> {
         match form {
             Form::Text => text.push_str(text_at(array.as_ref(), row)),
             Form::Bytes => text.push_str(&escape(bytes_at(array.as_ref(), row))),
+            Form::Nested(texts) => {
+                text.push_str(texts.value(row));
+                return Ok(Cell::Other);
+            }
             Form::Other(format) => {
                 write!(text, "{}", format.value(row).try_to_string().map_err(unwritable)?)
                     .expect("a String takes any text");

@@ -1,0 +1,97 @@
+//! Operators on lists, structs and maps that the planner reads otherwise than they are meant.
+
+use std::sync::{Arc, LazyLock};
+
+use arrow::datatypes::DataType;
+use datafusion::{
+    common::{DFSchema, Result, ScalarValue},
+    logical_expr::{
+        Expr, ExprSchemable, GetFieldAccess, Operator, ScalarUDF, ScalarUDFImpl, lit,
+        planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr},
+    },
+    sql::sqlparser::ast::BinaryOperator,
+};
+
+use crate::functions::{Joined, MapElement, NestedOrder};
+
+/// `map[key]` by [`MapElement`], `list || list` by [`Joined`] (NULL beside a list is one), `<` and the like by [`NestedOrder`].
+#[derive(Debug)]
+pub(crate) struct NestedValues;
+
+fn call(function: impl ScalarUDFImpl + 'static, args: Vec<Expr>) -> Expr {
+    ScalarUDF::new_from_impl(function).call(args)
+}
+
+fn is_list(ty: &DataType) -> bool {
+    matches!(ty, DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..))
+}
+
+fn has_order(ty: &DataType) -> bool {
+    is_list(ty) || matches!(ty, DataType::Struct(_))
+}
+
+fn depth(ty: &DataType) -> usize {
+    match ty {
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
+            1 + depth(field.data_type())
+        }
+        _ => 0,
+    }
+}
+
+fn order(op: &BinaryOperator) -> Option<NestedOrder> {
+    NestedOrder::of(match op {
+        BinaryOperator::Lt => Operator::Lt,
+        BinaryOperator::LtEq => Operator::LtEq,
+        BinaryOperator::Gt => Operator::Gt,
+        BinaryOperator::GtEq => Operator::GtEq,
+        _ => return None,
+    })
+}
+
+impl ExprPlanner for NestedValues {
+    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let is_join = expr.op == BinaryOperator::StringConcat;
+        let order = order(&expr.op);
+        if !is_join && order.is_none() {
+            return Ok(PlannerResult::Original(expr));
+        }
+        let (Ok(left), Ok(right)) = (expr.left.get_type(schema), expr.right.get_type(schema)) else {
+            return Ok(PlannerResult::Original(expr));
+        };
+        if let Some(order) = order.filter(|_| has_order(&left) && has_order(&right)) {
+            return Ok(PlannerResult::Planned(call(order, vec![expr.left, expr.right])));
+        }
+        let null = match (&left, &right) {
+            (list, DataType::Null) | (DataType::Null, list) if is_list(list) => Some(list),
+            _ => None,
+        };
+        if let Some(list) = null.filter(|_| is_join) {
+            return Ok(PlannerResult::Planned(lit(ScalarValue::try_new_null(list)?)));
+        }
+        if is_join && is_list(&left) && depth(&left) == depth(&right) {
+            return Ok(PlannerResult::Planned(call(Joined::new(), vec![expr.left, expr.right])));
+        }
+        Ok(PlannerResult::Original(expr))
+    }
+
+    fn plan_field_access(
+        &self,
+        access: RawFieldAccessExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawFieldAccessExpr>> {
+        static ELEMENT: LazyLock<Arc<ScalarUDF>> =
+            LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(MapElement::new())));
+        let is_map = matches!(access.expr.get_type(schema)?, DataType::Map(..));
+        let RawFieldAccessExpr { expr, field_access } = access;
+        match field_access {
+            GetFieldAccess::ListIndex { key } if is_map => {
+                Ok(PlannerResult::Planned(ELEMENT.call(vec![expr, *key])))
+            }
+            GetFieldAccess::NamedStructField { name } if is_map => {
+                Ok(PlannerResult::Planned(ELEMENT.call(vec![expr, Expr::Literal(name, None)])))
+            }
+            field_access => Ok(PlannerResult::Original(RawFieldAccessExpr { expr, field_access })),
+        }
+    }
+}
