@@ -1,20 +1,22 @@
-//! dump: a table as CSV or JSON lines that `load` reads back.
+//! dump: a table as a file that `load` reads back.
 
-use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ambo::ColumnBuffer;
+use ambo_files::{CsvRows, Form, JsonRows};
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use clap::Args;
 
-use crate::command::record::record_json;
-use crate::datum;
 use crate::engine::{Access, Store, Tuning};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::load::{Format, delimiter};
-use crate::output::{self, Form, Output};
-use crate::text::escape;
-use crate::view::{Range, Record, View};
+use crate::output::{self, Output};
+use crate::schema::Column;
+use crate::view::{Range, Record, Records, View};
 
 /// What to write, and where.
 #[derive(Args, Clone, Debug)]
@@ -24,16 +26,16 @@ pub struct DumpArguments {
     /// The table [default: `default`, or the only one]
     #[arg(short, long)]
     pub table: Option<String>,
-    /// csv or jsonl [default: jsonl with --json, else by the file's name, else csv]
+    /// csv, jsonl or parquet [default: jsonl with --json, else by the file's name, else csv]
     #[arg(long)]
     pub format: Option<Format>,
     /// Write to this file instead of standard output
     #[arg(short, long)]
     pub output: Option<PathBuf>,
-    /// Between the fields of CSV
-    #[arg(long, value_name = "CHARACTER", default_value = ",")]
-    pub delimiter: String,
-    /// What stands for NULL in CSV; the default, nothing, reads back empty texts as NULL
+    /// Between the fields of CSV [default: , or a tab for .tsv]
+    #[arg(long, value_name = "CHARACTER")]
+    pub delimiter: Option<String>,
+    /// What stands for NULL in CSV; a text that is spelled so stands in quotes
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub null: String,
 }
@@ -44,79 +46,115 @@ pub fn run(arguments: &DumpArguments, tuning: &Tuning, out: &mut Output) -> Resu
     let store = Store::open(&arguments.dir, Access::Read, tuning)?;
     let table = store.table_to_read(arguments.table.as_deref())?;
     let view = View { dir: &arguments.dir, table: &table, tx: None };
-    let format = arguments.format.unwrap_or_else(|| match (&arguments.output, out.is_json()) {
-        (_, true) => Format::Jsonl,
-        (Some(path), false) => Format::of(path),
-        (None, false) => Format::Csv,
-    });
-    if format == Format::Parquet {
-        // Before a file is made.
-        return Err(Failure::usage("a dump is CSV or JSON lines; say --format csv or --format jsonl"));
+    let output = arguments.output.as_deref();
+    let named = output.and_then(|path| ambo_files::Format::of(&path.to_string_lossy()));
+    let mut format = named.unwrap_or_else(|| ambo_files::Format::new(Form::Csv));
+    match (arguments.format, out.is_json()) {
+        (Some(form), _) => format.form = form.form(),
+        (None, true) => format.form = Form::Json,
+        (None, false) => {}
     }
-    let Some(path) = &arguments.output else {
-        write(&view, arguments, format, out)?;
-        return Ok(());
+    format.delimiter = match arguments.delimiter.as_deref() {
+        Some(text) => delimiter(text)?,
+        None => format.delimiter,
     };
-    let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
-    let mut to = Output::to(file, Form::Json);
-    let records = write(&view, arguments, format, &mut to)?;
-    to.flush().map_err(|error| Failure::file(path, &error))?;
+    format.nulls = vec![arguments.null.clone()];
+    let columns = view.columns();
+    let schema = schema_of(&columns);
+    let batches =
+        Batches { dir: &arguments.dir, records: view.scan(&Range::default(), false)?, columns, rows: 0 };
+    let Some(path) = output else {
+        if format.form == Form::Parquet {
+            return Err(Failure::usage("Parquet goes to a file; say --output FILE"));
+        }
+        return print(&format, &schema, batches, out);
+    };
+    let records = ambo_files::write(path, &format, &schema, batches, |_| {})?;
     output::remark(&format!("{} records in {}", output::count(records), path.display()));
     Ok(())
 }
 
-fn write(view: &View<'_>, arguments: &DumpArguments, format: Format, out: &mut Output) -> Result<u64> {
-    match format {
-        Format::Csv => write_csv(view, arguments, out),
-        _ => write_json(view, out),
+/// Writes to standard output.
+fn print(
+    format: &ambo_files::Format,
+    schema: &SchemaRef,
+    batches: Batches<'_>,
+    out: &mut Output,
+) -> Result<()> {
+    let csv = (format.form == Form::Csv).then(|| CsvRows::new(schema, format));
+    let mut bytes = Vec::new();
+    if let Some(csv) = &csv {
+        csv.head(&mut bytes);
     }
-}
-
-fn write_json(view: &View<'_>, out: &mut Output) -> Result<u64> {
-    let columns = view.columns();
-    let mut records = 0;
-    for record in view.scan(&Range::default(), false)? {
-        let record = record.map_err(|error| Failure::engine(view.dir, error))?;
-        out.json(&record_json(&columns, &record))?;
-        records += 1;
-        stop_when_interrupted(records)?;
-    }
-    Ok(records)
-}
-
-fn write_csv(view: &View<'_>, arguments: &DumpArguments, out: &mut Output) -> Result<u64> {
-    let mut to = csv::WriterBuilder::new().delimiter(delimiter(&arguments.delimiter)?).from_writer(out);
-    let names = view.columns().into_iter().map(|column| column.name);
-    to.write_record(names).map_err(csv_failure)?;
-    let mut records = 0;
-    for record in view.scan(&Range::default(), false)? {
-        let written = match record.map_err(|error| Failure::engine(view.dir, error))? {
-            Record::Pair(key, value) => to.write_record([escape(&key), escape(&value)]),
-            Record::Row(row) => to.write_record(row.iter().map(|value| match value {
-                ambo::Datum::Null => arguments.null.as_bytes().to_vec(),
-                value => datum::field(value).into_owned().into_bytes(),
-            })),
+    for batch in batches {
+        let batch = batch?;
+        let appended = match &csv {
+            Some(csv) => csv.batch(&batch, &mut bytes),
+            None => JsonRows.batch(&batch, &mut bytes),
         };
-        written.map_err(csv_failure)?;
-        records += 1;
-        stop_when_interrupted(records)?;
+        appended.map_err(|what| Failure::Database(format!("a value cannot be written: {what}")))?;
+        out.write_all(&bytes)?;
+        bytes.clear();
     }
-    to.flush()?;
-    Ok(records)
+    out.write_all(&bytes)?;
+    Ok(())
 }
 
-fn csv_failure(error: csv::Error) -> Failure {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error.into(),
-        other => Failure::Database(format!("cannot write the output: {other:?}")),
-    }
+fn schema_of(columns: &[Column]) -> SchemaRef {
+    let field = |column: &Column| match ambo_files::array(ColumnBuffer::new(column.ty)) {
+        Ok(array) => Some(Field::new(&column.name, arrow_array::Array::data_type(&array).clone(), true)),
+        Err(_) => None,
+    };
+    Arc::new(Schema::new(columns.iter().filter_map(field).collect::<Vec<_>>()))
 }
 
-fn stop_when_interrupted(records: u64) -> Result<()> {
-    match interrupt::raised() {
-        true => {
-            Err(Failure::Interrupted(format!("stopped by Ctrl-C after {} records", output::count(records))))
+/// Rows of a batch.
+const BATCH_ROWS: usize = 1024;
+
+/// Records as batches.
+struct Batches<'a> {
+    dir: &'a Path,
+    records: Records<'a>,
+    columns: Vec<Column>,
+    rows: u64,
+}
+
+impl Batches<'_> {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if interrupt::raised() {
+            let rows = output::count(self.rows);
+            return Err(Failure::Interrupted(format!("stopped by Ctrl-C after {rows} records")));
         }
-        false => Ok(()),
+        let mut buffers: Vec<_> = self.columns.iter().map(|column| ColumnBuffer::new(column.ty)).collect();
+        let mut rows = 0;
+        let wrong =
+            |error: &dyn std::fmt::Display| Failure::Database(format!("{}: {error}", self.dir.display()));
+        while rows < BATCH_ROWS {
+            let Some(record) = self.records.next() else { break };
+            let row = match record.map_err(|error| Failure::engine(self.dir, error))? {
+                Record::Pair(key, value) => vec![ambo::Datum::Binary(key), ambo::Datum::Binary(value)],
+                Record::Row(row) => row,
+            };
+            for (buffer, value) in buffers.iter_mut().zip(&row) {
+                buffer.push(value.as_ref()).map_err(|error| wrong(&error))?;
+            }
+            rows += 1;
+        }
+        self.rows += rows as u64;
+        if rows == 0 {
+            return Ok(None);
+        }
+        let arrays = buffers.into_iter().map(ambo_files::array).collect::<Result<Vec<_>, _>>();
+        let arrays = arrays.map_err(|error| wrong(&error))?;
+        let batch = RecordBatch::try_new(schema_of(&self.columns), arrays);
+        batch.map(Some).map_err(|error: ArrowError| wrong(&error))
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        self.next_batch().transpose()
     }
 }

@@ -109,6 +109,16 @@ impl Failure {
     }
 }
 
+/// What is wrong with a file that is read or written.
+impl From<ambo_files::Error> for Failure {
+    fn from(error: ambo_files::Error) -> Self {
+        match error.kind() {
+            ambo_files::Kind::Interrupted => Self::Interrupted("interrupted".into()),
+            _ => Self::Usage(error.to_string()),
+        }
+    }
+}
+
 /// Only writing to standard output yields a bare I/O error; everything else names its file.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

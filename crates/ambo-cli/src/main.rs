@@ -5,7 +5,6 @@ mod bench;
 mod command;
 mod compression;
 mod crash;
-mod datum;
 mod demo;
 mod dump;
 mod engine;
@@ -17,13 +16,13 @@ mod output;
 mod schema;
 mod shell;
 mod storage;
-mod text;
 mod view;
 mod word;
 
 use std::io::Write;
 use std::process::ExitCode;
 
+use ambo_files::{datum, text};
 use clap::Parser;
 
 use arguments::Arguments;

@@ -2,18 +2,9 @@
 //!
 //! Example: `time_hour:timestamp,carrier:text,dep_delay:bigint?`.
 
-use ambo::{TableDefinition, Type};
+use ambo::TableDefinition;
 
-/// A column.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// Its name.
-    pub name: String,
-    /// What it holds.
-    pub ty: Type,
-    /// Whether it may be NULL.
-    pub nullable: bool,
-}
+pub use ambo_files::Column;
 
 /// Reads the text form.
 pub fn parse(text: &str) -> Result<Vec<Column>, String> {

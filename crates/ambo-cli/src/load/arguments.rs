@@ -2,12 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
+use ambo_files::Form;
 use clap::{Args, ValueEnum};
 
-use super::records::{Dialect, Format};
 use crate::failure::{Failure, Result};
 use crate::storage::NewTableArguments;
 use crate::text;
+
+/// The form of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Format {
+    /// Fields separated by a delimiter, with a line of names at the top.
+    Csv,
+    /// One JSON object a line.
+    #[value(alias = "json")]
+    Jsonl,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// What it is called elsewhere.
+    pub fn form(self) -> Form {
+        match self {
+            Self::Csv => Form::Csv,
+            Self::Jsonl => Form::Json,
+            Self::Parquet => Form::Parquet,
+        }
+    }
+}
 
 /// What to do about a record that cannot be loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -23,7 +46,7 @@ pub enum OnError {
 pub struct LoadArguments {
     /// The database's directory; made when there is none
     pub dir: PathBuf,
-    /// The files: CSV or JSON lines, which may be compressed with gzip, or Parquet; - is standard input
+    /// The files: CSV or JSON lines, which may be compressed with gzip or zstd, or Parquet; - is standard input
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// The table; made when there is none [default: the first file's name]
@@ -93,17 +116,26 @@ impl Default for LoadArguments {
 }
 
 impl LoadArguments {
-    /// How to read a file of text.
-    pub fn dialect(&self, file: &Path, format: Format) -> Result<Dialect> {
-        let name = file.to_string_lossy();
-        let tabs = name.ends_with(".tsv") || name.ends_with(".tsv.gz");
-        let delimiter = match self.delimiter.as_deref() {
-            None if tabs => b'\t',
-            None => b',',
-            Some(text) => delimiter(text)?,
-        };
-        let nulls = self.null.clone().unwrap_or_else(|| vec![String::new()]);
-        Ok(Dialect { format, delimiter, header: !self.no_header, nulls })
+    /// How to read a file that begins as Parquet does, or not.
+    pub fn format(&self, file: &Path, is_parquet: bool) -> Result<ambo_files::Format> {
+        let named = ambo_files::Format::of(&file.to_string_lossy());
+        let mut format = named.unwrap_or_else(|| ambo_files::Format::new(Form::Csv));
+        match self.format {
+            Some(form) => format.form = form.form(),
+            None if is_parquet => format.form = Form::Parquet,
+            None => {}
+        }
+        if let Some(text) = &self.delimiter {
+            format.delimiter = delimiter(text)?;
+        }
+        format.header = !self.no_header;
+        if let Some(nulls) = &self.null {
+            format.nulls.clone_from(nulls);
+        }
+        if format.form == Form::Csv {
+            format.check()?;
+        }
+        Ok(format)
     }
 
     /// The file's name without its endings.

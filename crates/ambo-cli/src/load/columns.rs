@@ -6,13 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ambo::{ColumnBuffer, Duplicates, LoadOptions, LoadWriter, Loaded};
+use ambo_files::{BadRecord, Converter, ParquetFile, Records, Region, Regions};
 
 use super::arguments::OnError;
-use super::convert::Converter;
-use super::parquet::ParquetFile;
 use super::progress::Progress;
-use super::records::{BadRecord, Records};
-use super::regions::{Region, Regions};
 use super::{File, Form, Load, SHOWN_MAX};
 use crate::engine::OrFail;
 use crate::failure::{Failure, Result};
@@ -75,8 +72,6 @@ struct Job<'a> {
     of: &'a Load<'a>,
     load: ambo::Load,
     progress: &'a Progress,
-    /// Names in the first line of each file.
-    names: Vec<Vec<String>>,
     skipped: AtomicU64,
     /// The first turn that failed, and why: what fails behind it may have failed for the same reason.
     failed: Mutex<Option<(u64, Failure)>>,
@@ -102,10 +97,10 @@ impl Load<'_> {
         for (number, (file, converter)) in self.files.iter().zip(&converters).enumerate() {
             let position = progress.position();
             parts.push(match (&file.form, converter) {
-                (Form::Text(dialect), Some((converter, _))) => {
+                (Form::Text(text), Some(converter)) => {
                     let bytes =
                         (file.source.bytes / (2 * threads as u64)).clamp(REGION_BYTES_MIN, REGION_BYTES_MAX);
-                    let regions = Regions::new(file.source.rewind(position)?, dialect, bytes as usize);
+                    let regions = Regions::open(&file.source, &text.format, bytes as usize, position)?;
                     Parts::Text { file: number, converter, regions }
                 }
                 (Form::Parquet(parquet), _) => {
@@ -118,10 +113,6 @@ impl Load<'_> {
             of: self,
             load: self.table.load(options).or_fail(&self.store.dir)?,
             progress,
-            names: converters
-                .iter()
-                .map(|of| of.as_ref().map_or(Vec::new(), |(_, names)| names.clone()))
-                .collect(),
             skipped: AtomicU64::new(0),
             failed: Mutex::new(None),
             failed_turn: AtomicU64::new(u64::MAX),
@@ -142,15 +133,12 @@ impl Load<'_> {
         Ok((loaded, skipped.into_inner() + loaded.left_out))
     }
 
-    /// How the records of a text file become rows, and the names in its first line.
-    fn converter(&self, file: &File) -> Result<Option<(Converter, Vec<String>)>> {
-        let Form::Text(dialect) = &file.form else { return Ok(None) };
-        let records =
-            Records::open(file.source.rewind(&AtomicU64::new(0).into())?, dialect, &file.source.path)?;
-        let columns = crate::schema::of(self.table.definition());
-        let key_value = self.table.definition().is_raw();
-        let converter = Converter::new(columns, key_value, &records, &file.source.path)?;
-        Ok(Some((converter, records.names)))
+    /// How the records of a text file become rows.
+    pub(super) fn converter(&self, file: &File) -> Result<Option<Converter>> {
+        let Form::Text(text) = &file.form else { return Ok(None) };
+        let definition = self.table.definition();
+        let columns = crate::schema::of(definition);
+        Ok(Some(Converter::new(columns, definition.is_raw(), &text.names, &file.source.path)?))
     }
 
     /// The engine's answer to rows.
@@ -223,8 +211,8 @@ impl Job<'_> {
         mut writer: LoadWriter,
     ) -> Result<()> {
         let of = &self.of.files[file];
-        let Form::Text(dialect) = &of.form else { return Ok(()) };
-        let mut records = Records::of_region(region, dialect, &self.names[file]);
+        let Form::Text(text) = &of.form else { return Ok(()) };
+        let mut records = Records::new(region, &text.format, &text.names);
         let mut buffers = converter.buffers();
         loop {
             let appended = records.advance().and_then(|more| match more {
@@ -262,13 +250,13 @@ impl Job<'_> {
         mut first: u64,
         mut writer: LoadWriter,
     ) -> Result<()> {
-        let mut batches = file.batches(groups)?;
-        while let Some(batch) = batches.next()? {
+        for batch in file.batches(groups)? {
+            let batch = batch?;
             if self.is_over(turn) {
                 return Ok(());
             }
             let pushed = writer.push_batch_numbered(&batch, first);
-            pushed.map_err(|error| file.in_file(self.of.refused(error)))?;
+            pushed.map_err(|error| super::in_file(file.path(), self.of.refused(error)))?;
             first += batch.num_rows() as u64;
             self.progress.show(self.load.rows());
         }

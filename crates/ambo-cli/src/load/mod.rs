@@ -1,26 +1,21 @@
 //! load: CSV, JSON lines and Parquet files into a table.
 //!
 //! 1. Unless the table is there or `--schema` names the columns, they are those of the first file: Parquet has them, text is read once to infer
-//!    them ([`infer`]).
+//!    them ([`Look`]).
 //! 2. A column table is loaded by several threads, all or nothing ([`columns`]); other tables record by record, in batches, of which
 //!    whole ones stay when the load is interrupted ([`rows`]).
 
 mod arguments;
 mod columns;
-mod convert;
-mod infer;
-mod look;
-mod parquet;
 mod progress;
-mod records;
-mod regions;
 mod rows;
-mod source;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ambo::{Storage, Table};
+use ambo_files::{BadRecord, Look, ParquetFile, Source};
 use serde_json::json;
 
 use crate::engine::{Access, OrFail, Store, Tuning};
@@ -28,13 +23,9 @@ use crate::failure::{Failure, Result};
 use crate::output::{self, Output};
 use crate::schema::{self, Column};
 use crate::{interrupt, text};
-use parquet::ParquetFile;
 use progress::Progress;
-use records::{BadRecord, Dialect};
-use source::Source;
 
-pub use arguments::{LoadArguments, OnError, delimiter};
-pub use records::Format;
+pub use arguments::{Format, LoadArguments, OnError, delimiter};
 
 /// A file to load.
 struct File {
@@ -44,21 +35,26 @@ struct File {
 
 /// What a file is.
 enum Form {
-    Text(Dialect),
+    Text(Text),
     Parquet(Box<ParquetFile>),
+}
+
+/// A text file, and what its columns are called.
+struct Text {
+    format: Arc<ambo_files::Format>,
+    names: Arc<[String]>,
 }
 
 impl File {
     fn open(path: &Path, arguments: &LoadArguments) -> Result<Self> {
         let source = Source::open(path)?;
-        let format = match arguments.format {
-            Some(format) => format,
-            None if source.is_parquet => Format::Parquet,
-            None => Format::of(path),
-        };
-        let form = match format {
-            Format::Parquet => Form::Parquet(Box::new(ParquetFile::open(&source)?)),
-            format => Form::Text(arguments.dialect(path, format)?),
+        let format = arguments.format(path, source.is_parquet)?;
+        let form = match format.form {
+            ambo_files::Form::Parquet => Form::Parquet(Box::new(ParquetFile::open(&source)?)),
+            _ => {
+                let names = ambo_files::names(&source, &format)?;
+                Form::Text(Text { format: Arc::new(format), names })
+            }
         };
         Ok(Self { source, form })
     }
@@ -150,20 +146,40 @@ fn create(arguments: &LoadArguments, store: &Store, name: &str, file: &File) -> 
     let columns = match (&arguments.schema, &file.form) {
         (Some(text), _) => schema::parse(text).map_err(Failure::Usage)?,
         (None, Form::Parquet(parquet)) => parquet.columns()?,
-        (None, Form::Text(dialect)) => infer_columns(arguments, &file.source, dialect)?,
+        (None, Form::Text(text)) => infer_columns(arguments, &file.source, text)?,
     };
     let definition = schema::definition(name, &columns, &arguments.key).map_err(Failure::Usage)?;
     store.db.create_table(arguments.new_table.apply(definition)?).or_fail(&store.dir)
 }
 
-fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) -> Result<Vec<Column>> {
+fn infer_columns(arguments: &LoadArguments, source: &Source, text: &Text) -> Result<Vec<Column>> {
+    if let Some(nth) = ambo_files::unnamed(source, &text.format)? {
+        let what = format!("line 1: column {} has no name; --no-header numbers them", nth + 1);
+        return Err(Failure::usage(format!("{}: {what}", source.path.display())));
+    }
     let progress = Progress::new("looking", source.bytes);
-    let inference = look::look(arguments, source, dialect, &progress)?;
+    let look = Look {
+        sample: arguments.sample,
+        skips_bad: arguments.on_error == OnError::Skip,
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        stop: &interrupt::raised,
+        tell: &|rows| progress.show(rows),
+        position: progress.position().clone(),
+    };
+    let inference = look.at(source, &text.format, &text.names).map_err(|error| match error.kind() {
+        ambo_files::Kind::Interrupted => {
+            Failure::Interrupted("stopped by Ctrl-C before the first row; nothing was loaded".into())
+        }
+        ambo_files::Kind::Content if arguments.on_error == OnError::Stop => {
+            Failure::Usage(format!("{error}; mend it, or use --on-error skip"))
+        }
+        _ => error.into(),
+    })?;
     if let Some((column, line)) = inference.null_in_key(&arguments.key)
         && arguments.on_error == OnError::Stop
     {
         return Err(Failure::usage(format!(
-            "{}: line {line}, column {column}: a key column without a value; choose another key, or --on-error skip",
+            "{}: line {line}, column \"{column}\": a key column without a value; choose another key, or --on-error skip",
             source.path.display()
         )));
     }
@@ -184,12 +200,15 @@ fn infer_columns(arguments: &LoadArguments, source: &Source, dialect: &Dialect) 
 }
 
 fn bad_record(path: &Path, bad: &BadRecord) -> Failure {
-    Failure::usage(format!(
-        "{}: line {}, {}; mend it, or use --on-error skip",
-        path.display(),
-        bad.line,
-        bad.what
-    ))
+    Failure::usage(format!("{}: {bad}; mend it, or use --on-error skip", path.display()))
+}
+
+/// A failure with the file that it came from.
+fn in_file(path: &Path, failure: Failure) -> Failure {
+    match failure {
+        Failure::Usage(text) => Failure::Usage(format!("{}: {text}", path.display())),
+        other => other,
+    }
 }
 
 /// So many skipped records are shown one by one.
@@ -296,7 +315,7 @@ impl Load<'_> {
 
 /// Says of a skipped record why, and when such are not said any more.
 fn show_skipped(progress: &Progress, path: &Path, bad: &BadRecord, skipped: u64) {
-    progress.say(&format!("{}: line {}, {}; skipped", path.display(), bad.line, bad.what));
+    progress.say(&format!("{}: {bad}; skipped", path.display()));
     if skipped == SHOWN_MAX {
         progress.say("further skipped records are only counted");
     }

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use ambo_files::Position;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::source::Position;
 use crate::output;
 
 /// A line that is drawn anew several times a second when somebody watches.

@@ -1,20 +1,16 @@
 //! Loading record by record, in transactions of a batch each: tables of storage `btree` and `memory`. What an interrupted load has committed
 //! stays, whole batches of it; the batch under way is not committed.
 
-use std::path::Path;
-
 use ambo::{ColumnBuffer, Datum};
+use ambo_files::{BadRecord, Converter, ParquetBatches, Stream};
 
 use super::arguments::OnError;
-use super::convert::Converter;
-use super::parquet::{Batches, ParquetFile};
 use super::progress::Progress;
-use super::records::{BadRecord, Records};
-use super::{File, Form, Load, Report, SHOWN_MAX, bad_record, explain, show_skipped};
+use super::{File, Form, Load, Report, SHOWN_MAX, bad_record, explain, in_file, show_skipped};
 use crate::engine::OrFail;
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 use crate::output::{self, Output};
-use crate::{interrupt, schema};
 
 /// What was done.
 #[derive(Debug, Default)]
@@ -30,6 +26,12 @@ enum Stop {
     Failed(Failure),
 }
 
+impl From<ambo_files::Error> for Stop {
+    fn from(error: ambo_files::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
@@ -38,46 +40,48 @@ impl From<Failure> for Stop {
 
 /// Rows of a file, one at a time.
 enum Reader {
-    Text { records: Box<Records>, converter: Converter },
-    Parquet { batches: Batches, columns: Vec<ColumnBuffer>, next: usize, row: u64 },
+    Text { records: Box<Stream>, converter: Converter },
+    Parquet { batches: Box<ParquetBatches>, columns: Vec<ColumnBuffer>, next: usize, row: u64 },
 }
 
 impl Reader {
     fn open(file: &File, load: &Load<'_>, progress: &Progress) -> Result<Self> {
-        match &file.form {
-            Form::Text(dialect) => {
-                let input = file.source.rewind(progress.position())?;
-                let records = Records::open(input, dialect, &file.source.path)?;
-                let definition = load.table.definition();
-                let columns = schema::of(definition);
-                let converter = Converter::new(columns, definition.is_raw(), &records, &file.source.path)?;
+        match (&file.form, load.converter(file)?) {
+            (Form::Parquet(parquet), _) => {
+                let batches = Box::new(parquet.all()?);
+                Ok(Self::Parquet { batches, columns: Vec::new(), next: 0, row: 0 })
+            }
+            (Form::Text(text), Some(converter)) => {
+                let records = Stream::open(&file.source, &text.format, &text.names, progress.position())?;
                 Ok(Self::Text { records: Box::new(records), converter })
             }
-            Form::Parquet(parquet) => {
-                Ok(Self::Parquet { batches: parquet.all()?, columns: Vec::new(), next: 0, row: 0 })
-            }
+            (Form::Text(_), None) => unreachable!("text has a converter"),
         }
     }
 
     /// The next row; none at the end.
     fn next(&mut self, load: &Load<'_>, file: &File) -> Result<Option<Vec<Datum>>, Stop> {
         match self {
-            Self::Text { records, converter } => match records.advance().map_err(Stop::Bad)? {
-                true => converter.convert(records).map(Some).map_err(Stop::Bad),
-                false => Ok(None),
-            },
+            Self::Text { records, converter } => {
+                match records.next(&file.source.path)?.map_err(Stop::Bad)? {
+                    Some(record) => converter.convert(record).map(Some).map_err(Stop::Bad),
+                    None => Ok(None),
+                }
+            }
             Self::Parquet { batches, columns, next, row } => {
                 while columns.first().is_none_or(|column| *next == column.len()) {
-                    let Some(batch) = batches.next()? else { return Ok(None) };
+                    let Some(batch) = batches.next().transpose()? else { return Ok(None) };
                     let taken = ambo::arrow::buffers(load.table.definition(), &batch, *row + 1);
-                    *columns = taken.map_err(|error| in_file(&file.source.path, &error))?;
+                    *columns = taken
+                        .map_err(|error| in_file(&file.source.path, Failure::usage(error.to_string())))?;
                     *next = 0;
                 }
                 let value = |column: &ColumnBuffer| column.get(*next).map(|value| value.to_value());
                 let values: Result<Vec<_>, _> = columns.iter().map(value).collect();
                 *next += 1;
                 *row += 1;
-                let values = values.map_err(|error| in_file(&file.source.path, &error))?;
+                let values =
+                    values.map_err(|error| in_file(&file.source.path, Failure::usage(error.to_string())))?;
                 Ok(Some(values))
             }
         }
@@ -86,22 +90,8 @@ impl Reader {
     /// The line, or row, that was read last.
     fn line(&self) -> u64 {
         match self {
-            Self::Text { records, .. } => records.line,
+            Self::Text { records, .. } => records.line(),
             Self::Parquet { row, .. } => *row,
-        }
-    }
-}
-
-fn in_file(path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::usage(format!("{}: {error}", path.display()))
-}
-
-impl ParquetFile {
-    /// A failure with the file that it came from.
-    pub(super) fn in_file(&self, failure: Failure) -> Failure {
-        match failure {
-            Failure::Usage(text) => in_file(self.path(), &text),
-            other => other,
         }
     }
 }
@@ -201,9 +191,11 @@ impl Load<'_> {
         match stored {
             Ok(()) => Ok(Ok(())),
             Err(error @ ambo::Error::Exists(_)) => {
-                Ok(Err(BadRecord { line, what: format!("{error} (--replace overwrites)") }))
+                Ok(Err(BadRecord { line, column: None, what: format!("{error} (--replace overwrites)") }))
             }
-            Err(error @ ambo::Error::Invalid(_)) => Ok(Err(BadRecord { line, what: error.to_string() })),
+            Err(error @ ambo::Error::Invalid(_)) => {
+                Ok(Err(BadRecord { line, column: None, what: error.to_string() }))
+            }
             Err(error) => Err(Stop::Failed(Failure::engine(&self.store.dir, error))),
         }
     }

@@ -6,9 +6,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use ambo_sql::Batches;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 
 use super::describe::quoted_path;
 use super::progress::Progress;
@@ -22,28 +19,30 @@ use crate::schema::short_name;
 
 /// The form of a file.
 enum Form {
-    Text(Mode),
-    Parquet,
+    /// One that is read back.
+    File(ambo_files::Format),
+    /// One for other programs.
+    Shown(Mode),
 }
 
 impl Form {
     /// By the end of the file's name.
     fn of(path: &Path) -> Result<Self> {
+        if let Some(format) = ambo_files::Format::of(&path.to_string_lossy()) {
+            return Ok(Self::File(format));
+        }
         let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        Ok(match ending.as_str() {
-            "csv" => Self::Text(Mode::Csv),
-            "tsv" | "txt" => Self::Text(Mode::List),
-            "json" | "jsonl" | "ndjson" => Self::Text(Mode::Json),
-            "md" => Self::Text(Mode::Markdown),
-            "arrow" | "arrows" | "ipc" => Self::Text(Mode::Arrow),
-            "parquet" | "pq" => Self::Parquet,
+        Ok(Self::Shown(match ending.as_str() {
+            "txt" => Mode::List,
+            "md" => Mode::Markdown,
+            "arrow" | "arrows" | "ipc" => Mode::Arrow,
             _ => {
                 return Err(Failure::usage(format!(
-                    "{}: in which form? the name ends with .csv, .tsv, .jsonl, .md, .arrow or .parquet",
+                    "{}: in which form? the name ends with .csv, .tsv, .jsonl, .md, .txt, .arrow or .parquet",
                     path.display()
                 )));
             }
-        })
+        }))
     }
 }
 
@@ -62,30 +61,26 @@ pub fn export(session: &mut Session<'_>, path: &Path, what: &str) -> Result<()> 
         return Err(Failure::usage("which rows? name a table, or write a query"));
     }
     let start = Instant::now();
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let wrong = |error: std::io::Error| Failure::file(path, &error);
-    let mut file = tempfile::Builder::new()
-        .prefix(".ambo-export-")
-        .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(dir)
-        .map_err(wrong)?;
     let progress = Progress::start();
     let wrong_statement = |error: ambo_sql::Error, dir: &Path| failure(error, &query, Origin::default(), dir);
     let rows = session.connection.sql(&query).map_err(|error| wrong_statement(error, &session.store.dir))?;
     if rows.schema().fields().is_empty() {
         return Err(Failure::usage(format!("{} returns no rows to export", rows.tag())));
     }
-    let to = BufWriter::with_capacity(256 << 10, file.as_file_mut());
+    let schema = rows.schema().clone();
     let written = match form {
-        Form::Text(mode) => write_text(rows.batches(), mode, to, &progress),
-        Form::Parquet => write_parquet(rows.batches(), to, &progress),
+        Form::File(format) => {
+            let batches = rows.batches().map(|batch| batch.map_err(Stop::from));
+            ambo_files::write(path, &format, &schema, batches, |rows| progress.rows(rows))
+        }
+        Form::Shown(mode) => show_in_file(rows.batches(), mode, path, &progress),
     };
     let count = written.map_err(|stop| match stop {
         Stop::Sql(error) => wrong_statement(*error, &session.store.dir),
         Stop::Shell(Failure::Database(text)) => Failure::Database(format!("{}: {text}", path.display())),
         Stop::Shell(failure) => failure,
     })?;
-    file.persist(path).map_err(|error| Failure::file(path, &error.error))?;
     drop(progress);
     let bytes = std::fs::metadata(path).map_err(wrong)?.len();
     remark(&format!(
@@ -98,12 +93,16 @@ pub fn export(session: &mut Session<'_>, path: &Path, what: &str) -> Result<()> 
     Ok(())
 }
 
-fn write_text(
-    batches: Batches<'_>,
-    mode: Mode,
-    mut to: impl Write,
-    progress: &Progress,
-) -> Result<u64, Stop> {
+/// Writes rows in a form of the shell.
+fn show_in_file(batches: Batches<'_>, mode: Mode, path: &Path, progress: &Progress) -> Result<u64, Stop> {
+    let wrong = |error: std::io::Error| Failure::file(path, &error);
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".ambo-export-")
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(dir)
+        .map_err(wrong)?;
+    let mut to = BufWriter::with_capacity(256 << 10, file.as_file_mut());
     let mut show = show::show(mode, batches.schema(), show::Reader::PROGRAM);
     let mut rows = 0;
     for batch in batches {
@@ -114,23 +113,7 @@ fn write_text(
     }
     show.end(&mut to)?;
     to.flush().map_err(Failure::from)?;
-    Ok(rows)
-}
-
-fn write_parquet(batches: Batches<'_>, to: impl Write + Send, progress: &Progress) -> Result<u64, Stop> {
-    let wrong = |error: parquet::errors::ParquetError| {
-        Stop::Shell(Failure::Database(format!("cannot be written: {error}")))
-    };
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
-    let mut writer =
-        ArrowWriter::try_new(to, batches.schema().clone(), Some(properties.build())).map_err(wrong)?;
-    let mut rows = 0;
-    for batch in batches {
-        let batch = batch?;
-        writer.write(&batch).map_err(wrong)?;
-        rows += batch.num_rows() as u64;
-        progress.rows(rows);
-    }
-    writer.close().map_err(wrong)?;
+    drop(to);
+    file.persist(path).map_err(|error| Failure::file(path, &error.error))?;
     Ok(rows)
 }

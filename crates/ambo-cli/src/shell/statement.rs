@@ -137,6 +137,12 @@ impl From<Error> for Stop {
     }
 }
 
+impl From<ambo_files::Error> for Stop {
+    fn from(error: ambo_files::Error) -> Self {
+        Self::Shell(error.into())
+    }
+}
+
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
         Self::Shell(failure)

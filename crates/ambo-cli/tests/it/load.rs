@@ -70,7 +70,7 @@ fn late_surprises_widen_the_type() {
     assert_eq!(schema(db, "n"), "n:double");
     assert_eq!(rows(db, "n"), 5001);
     let sampled = ambo(&["load", db, &file, "--table", "sampled", "--sample", "100"]);
-    sampled.fails(2, &["line 5002", "column n", "'0.5'", "--on-error skip", "0 rows of it"]);
+    sampled.fails(2, &["line 5002", "column \"n\"", "'0.5'", "--on-error skip", "0 rows of it"]);
     let one = scratch.file("na.csv", "n,m\n1,x\nNA,y\n");
     let spoiled = ambo(&["load", db, &one]);
     assert!(spoiled.err.contains("--null 'NA' would make it bigint"), "{spoiled:?}");
@@ -86,7 +86,7 @@ fn bad_lines_are_named() {
     let load = ["load", db, &file, "--schema", "a:bigint,b:bigint", "--key", "a"];
     ambo(&load).fails(2, &["t.csv", "line 3", "1 fields where 2", "0 rows of it are in table t"]);
     let skipping = ambo(&["load", db, &file, "--on-error", "skip"]);
-    for words in ["line 3,", "line 4, column b: 'x'", "line 5, column b", "line 8, exists already"] {
+    for words in ["line 3: ", "line 4, column \"b\": 'x'", "line 5, column \"b\"", "line 8: exists already"] {
         assert!(skipping.err.contains(words), "no {words:?} in {skipping:?}");
     }
     assert!(skipping.ok().contains("4 records skipped"));
@@ -96,7 +96,7 @@ fn bad_lines_are_named() {
     ambo(&["load", db, &scratch.path("again.csv").display().to_string(), "-t", "t", "--replace"]).ok();
     assert_eq!(ambo(&["dump", db]).ok(), "a,b\n1,2\n9,11\n");
     let json = scratch.file("j.jsonl", "{\"a\": 1}\n\n{\"a\": tru}\n");
-    ambo(&["load", db, &json]).fails(2, &["j.jsonl", "line 3", "column 10"]);
+    ambo(&["load", db, &json]).fails(2, &["j.jsonl", "line 3", "character 10"]);
 }
 
 // Keeps away: batches before a failure that are gone, or a batch that is half there.
@@ -153,7 +153,7 @@ fn existing_tables_keep_their_columns() {
     ambo(&["load", db, &scratch.file("k2.csv", "a,b\n1,2\n"), "--key", "c"])
         .fails(2, &["no column c for the key", "a, b"]);
     ambo(&["load", db, &scratch.file("n.csv", "a,b\n1,2\n,3\n"), "--key", "a"])
-        .fails(2, &["line 3", "column a"]);
+        .fails(2, &["line 3", "column \"a\""]);
 }
 
 // Keeps away: options that do not arrive at the table, figures that do not show them, and advice that cannot be followed.

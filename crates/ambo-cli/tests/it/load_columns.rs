@@ -135,19 +135,16 @@ fn text_is_read_in_pieces() {
         ambo(&[&["load", db, &file], &schema[..], more].concat())
     };
     load("good.csv", &good, &[]).ok();
-    assert_eq!(
-        ambo(&["dump", db, "-t", "good"]).ok().len(),
-        good.replace(",\n", ",\"\"\n").len() - count as usize / 100 * 2
-    );
+    assert_eq!(ambo(&["dump", db, "-t", "good"]).ok(), good.replace(",\n", ",\"\"\n"));
     let mut bad = good.clone();
     let line_of = 2 * count + 2;
     write!(bad, "bad,a,b\n{}worse\n", line(count)).unwrap();
-    load("bad.csv", &bad, &[]).fails(2, &[&format!("line {line_of}, column id: 'bad'"), "was not made"]);
+    load("bad.csv", &bad, &[]).fails(2, &[&format!("line {line_of}, column \"id\": 'bad'"), "was not made"]);
     let early = bad.replacen("\n500,", "\nfive,", 1);
-    load("early.csv", &early, &[]).fails(2, &["line 1002, column id: 'five'", "was not made"]);
+    load("early.csv", &early, &[]).fails(2, &["line 1002, column \"id\": 'five'", "was not made"]);
     let skipped = load("skipped.csv", &early, &["--on-error", "skip"]);
     assert!(
-        skipped.err.contains("line 1002,") && skipped.err.contains(&format!("line {line_of},")),
+        skipped.err.contains("line 1002, ") && skipped.err.contains(&format!("line {line_of}, ")),
         "{skipped:?}"
     );
     assert!(skipped.ok().contains("3 records skipped"));

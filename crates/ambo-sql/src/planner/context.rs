@@ -20,7 +20,7 @@ use super::{Planner, alike, tables::find_table};
 use crate::{
     Error, Result,
     error::outer,
-    files::{Format, listing},
+    files,
     names::of_default_schema,
     table::StoredTable,
 };
@@ -66,9 +66,9 @@ impl Planner<'_> {
         if let Some(source) = self.derived(name)? {
             return Ok(source);
         }
-        let Some(format) = Format::of(written) else { return Err(missing) };
+        let Some(format) = ambo_files::Format::of(written) else { return Err(missing) };
         let _threads = self.engine.runtime()?.enter();
-        Ok(provider_as_source(self.interrupter.wait(listing(&self.state, written, &format))??))
+        Ok(provider_as_source(files::table(&self.state, self.interrupter, written, &format)?))
     }
 }
 

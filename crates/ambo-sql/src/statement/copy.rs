@@ -1,6 +1,9 @@
 //! COPY: a table from a file, and a table or a query to a file.
 
-use ambo::{Column, Type};
+use std::path::Path;
+
+use ambo::Column;
+use ambo_files::{Form, Format, byte};
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{
@@ -19,7 +22,7 @@ use super::{
 use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
-    files::{self, Empty, Form, Format, Wanted, byte},
+    files::{self, Wanted},
     names::ident,
     planner::result_schema,
 };
@@ -40,8 +43,9 @@ pub(super) fn run(
     let rows = match (to, source) {
         (true, source) => to_file(connection, &filename, &format, source, params)?,
         (false, CopySource::Table { table_name, columns }) => {
+            let threads = connection.engine().options.threads;
             return load::write(connection, params, "COPY", |work| {
-                from_file(work, &filename, &format, &table_name, &columns)
+                from_file(work, &filename, &format, &table_name, &columns, threads)
             });
         }
         (false, CopySource::Query(_)) => return Err(Error::invalid("a query is no table to copy into")),
@@ -55,6 +59,7 @@ fn from_file(
     format: &Format,
     table: &ast::ObjectName,
     columns: &[ast::Ident],
+    threads: usize,
 ) -> Result<Outcome> {
     let target = Target::new(work, table, None)?;
     let definition = target.definition();
@@ -67,9 +72,9 @@ fn from_file(
     };
     let column = |place: &usize| &definition.columns[*place];
     let wanted = Wanted {
-        names: listed.iter().map(|place| column(place).name.clone()).collect(),
+        columns: listed.iter().map(|place| wanted(column(place))).collect(),
         is_list: !columns.is_empty(),
-        empty: listed.iter().map(|place| empty(column(place))).collect(),
+        threads,
     };
     let (found, batches) = files::read(path, format, &wanted)?;
     let columns = found.into_iter().map(|place| listed[place]).collect();
@@ -77,13 +82,10 @@ fn from_file(
     put(work, target, rows, OnConflict::refuse(), None, &[])
 }
 
-/// What an empty field is in a column.
-fn empty(column: &Column) -> Empty {
-    match (column.kind, column.nullable) {
-        (Type::Utf8, false) => Empty::Text,
-        (Type::Utf8 | Type::Binary, _) => Empty::TextInQuotes,
-        _ => Empty::Null,
-    }
+/// A column as the reader of files knows it. Where it may be NULL or has a default, that is told by others; but an empty field is an empty text where a text cannot be NULL.
+fn wanted(column: &Column) -> ambo_files::Column {
+    let nullable = column.nullable || !column.kind.is_variable();
+    ambo_files::Column { name: column.name.clone(), ty: column.kind, nullable }
 }
 
 fn to_file(
@@ -118,7 +120,7 @@ fn to_file(
     let plan = planner.plan_query(&query, params)?;
     let schema = result_schema(&plan);
     let stream = Stream::new(&planner, &plan)?;
-    files::write(path, format, &schema, stream, |rows| connection.progress().report(rows))
+    ambo_files::write(Path::new(path), format, &schema, stream, |rows| connection.progress().report(rows))
 }
 
 /// What the end of the name says, and what the options say.
@@ -165,7 +167,7 @@ fn format(path: &str, options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Re
             CopyOption::Escape(of) if is_csv => {
                 format.escape = Some(byte("the escape", *of)?).filter(|of| *of != format.quote)
             }
-            CopyOption::Null(null) if is_csv => format.null.clone_from(null),
+            CopyOption::Null(null) if is_csv => format.nulls = vec![null.clone()],
             CopyOption::Header(header) if is_csv => format.header = *header,
             CopyOption::Encoding(name) if name.to_lowercase().replace('-', "") == "utf8" => {}
             other => return Err(unknown(other)),
@@ -176,7 +178,7 @@ fn format(path: &str, options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Re
             CopyLegacyOption::Json(None) | CopyLegacyOption::Parquet => {}
             CopyLegacyOption::Header if is_csv => format.header = true,
             CopyLegacyOption::Delimiter(of) if is_csv => format.delimiter = byte("the delimiter", *of)?,
-            CopyLegacyOption::Null(null) if is_csv => format.null.clone_from(null),
+            CopyLegacyOption::Null(null) if is_csv => format.nulls = vec![null.clone()],
             CopyLegacyOption::Csv(options) if is_csv => {
                 for option in options {
                     match option {
@@ -191,6 +193,9 @@ fn format(path: &str, options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Re
             }
             other => return Err(unknown(other)),
         }
+    }
+    if is_csv {
+        format.check()?;
     }
     Ok(format)
 }

@@ -82,13 +82,13 @@ fn a_file_is_copied_as_a_whole_or_not_at_all() {
         .unwrap();
         enter(c);
         let cases = [
-            ("bad.csv", "id,name\n1,a\n\"2\",\"b\nb\"\nx,c\n", "line 5: column \"id\""),
+            ("bad.csv", "id,name\n1,a\n\"2\",\"b\nb\"\nx,c\n", "line 5, column \"id\""),
             ("short.csv", "id,name\n1,a\n2\n", "line 3: 1 fields where 2 were expected"),
             ("names.csv", "id,nam\n1,a\n", "line 1: there is no column \"nam\""),
-            ("null.jsonl", "{\"id\": 1, \"name\": \"a\"}\n\n{\"id\": 2}\n", "line 3: column \"name\""),
+            ("null.jsonl", "{\"id\": 1, \"name\": \"a\"}\n\n{\"id\": 2}\n", "line 3, column \"name\""),
             ("json.jsonl", "{\"id\": 1, \"name\": \"a\"}\n{\"id\": 2,\n", "line 2"),
             ("more.jsonl", "{\"id\": 1, \"name\": \"a\", \"x\": 1}\n", "no column \"x\""),
-            ("type.jsonl", "{\"id\": 1.5, \"name\": \"a\"}\n", "line 1: column \"id\""),
+            ("type.jsonl", "{\"id\": 1.5, \"name\": \"a\"}\n", "line 1, column \"id\""),
             ("twice.csv", "id,name\n1,a\n1,b\n", "exists"),
             ("there.csv", "id,name\n1,a\n9,b\n", "exists"),
         ];

@@ -9,6 +9,7 @@ mod delete;
 mod deserialize;
 mod docs;
 mod fast;
+mod files;
 mod for_update;
 mod grouping_sets;
 mod insert;

@@ -11,6 +11,6 @@ pub use export::{Batches, Stream};
 pub use import::{buffers, definition, type_of};
 pub(crate) use import::{buffers_of, numbers};
 pub use order::{Lane, Ordered};
-pub use rows::{RowBatches, RowUnits};
+pub use rows::{RowBatches, RowUnits, array};
 pub use types::{data_type, field, schema};
 pub use unit::{Unit, UnitFilter};

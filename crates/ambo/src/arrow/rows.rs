@@ -185,7 +185,10 @@ impl Iterator for RowBatches {
 }
 
 /// The values of a buffer, which become the array's.
-fn array(buffer: ColumnBuffer) -> Result<ArrayRef> {
+///
+/// # Errors
+/// None that callers can cause.
+pub fn array(buffer: ColumnBuffer) -> Result<ArrayRef> {
     let (ty, rows) = (buffer.ty(), buffer.len());
     let bits = |words: Vec<u64>| BooleanBuffer::new(Buffer::from_vec(words), 0, rows);
     let (values, valid) = buffer.into_parts();

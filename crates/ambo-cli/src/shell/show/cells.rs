@@ -99,7 +99,7 @@ fn text_at(array: &dyn Array, row: usize) -> &str {
 }
 
 /// The bytes of a value of a type that has bytes.
-pub fn bytes_at(array: &dyn Array, row: usize) -> &[u8] {
+fn bytes_at(array: &dyn Array, row: usize) -> &[u8] {
     match array.data_type() {
         DataType::Binary => array.as_binary::<i32>().value(row),
         DataType::LargeBinary => array.as_binary::<i64>().value(row),

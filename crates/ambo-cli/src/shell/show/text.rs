@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
+use ambo_files::{CsvRows, Form, Format};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::cells::{Cell, Cells, visible};
-use super::{Reader, Show};
+use super::{Reader, Show, unwritable};
 use crate::failure::Result;
 use crate::text::escape;
 
@@ -90,55 +91,36 @@ impl Show for List {
     }
 }
 
-/// As RFC 4180 has it. NULL is nothing, and a text of no characters is `""`.
+/// As files have it. NULL is nothing, and a text of no characters is `""`.
 pub struct Csv {
-    names: Vec<String>,
+    rows: CsvRows,
     is_headed: bool,
 }
 
 impl Csv {
     pub fn new(schema: &SchemaRef) -> Self {
-        Self { names: names(schema), is_headed: false }
+        Self { rows: CsvRows::new(schema, &Format::new(Form::Csv)), is_headed: false }
     }
 
-    fn head(&mut self, out: &mut dyn Write) -> Result<()> {
+    fn head(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
         if !std::mem::replace(&mut self.is_headed, true) {
-            let names: Vec<_> = self.names.iter().map(|name| csv_field(name)).collect();
-            writeln!(out, "{}", names.join(","))?;
+            self.rows.head(&mut bytes);
         }
-        Ok(())
+        bytes
     }
-}
-
-fn csv_field(text: &str) -> String {
-    let is_plain = !text.is_empty() && !text.contains([',', '"', '\n', '\r']);
-    if is_plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
 impl Show for Csv {
     fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<()> {
-        self.head(out)?;
-        let cells = Cells::new(batch)?;
-        let (mut line, mut text) = (String::new(), String::new());
-        for row in 0..batch.num_rows() {
-            line.clear();
-            for column in 0..cells.columns() {
-                if column > 0 {
-                    line.push(',');
-                }
-                match cells.read(row, column, &mut text)? {
-                    Cell::Null => {}
-                    Cell::Text | Cell::Other => line.push_str(&csv_field(&text)),
-                }
-            }
-            line.push('\n');
-            out.write_all(line.as_bytes())?;
-        }
+        let mut bytes = self.head();
+        self.rows.batch(batch, &mut bytes).map_err(unwritable)?;
+        out.write_all(&bytes)?;
         Ok(())
     }
 
     fn end(&mut self, out: &mut dyn Write) -> Result<Option<u64>> {
-        self.head(out)?;
+        out.write_all(&self.head())?;
         Ok(None)
     }
 }
@@ -200,13 +182,9 @@ impl Show for Markdown {
 mod tests {
     use super::*;
 
-    // Keeps away a field that is read back as two, and a text without characters that is read back as NULL.
+    // Keeps away a cell that is read as two, and a line that is.
     #[test]
-    fn fields_are_quoted_where_they_must() {
-        assert_eq!(
-            ["a b", "a,b", "say \"x\"", "", "two\nlines"].map(csv_field),
-            ["a b", "\"a,b\"", "\"say \"\"x\"\"\"", "\"\"", "\"two\nlines\""]
-        );
+    fn cells_of_markdown_are_one_line() {
         assert_eq!(markdown_cell("a|b\nc\\"), "a\\|b<br>c\\\\");
     }
 }

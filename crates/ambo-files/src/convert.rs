@@ -1,67 +1,91 @@
 //! Records of a file as rows of a table.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
-use ambo::{ColumnBuffer, Datum, DatumRef, Type};
+use ambo::{ColumnBuffer, Datum, DatumRef, Type, nearest};
 
-use super::records::{BadRecord, Cell, Records};
-use crate::datum;
-use crate::failure::{Failure, Result};
-use crate::schema::Column;
-use crate::text::shorten;
+use crate::{
+    BadRecord, Column, Error, Result, datum,
+    records::{Cell, Records, SHOWN_CHARS},
+    text::shorten,
+};
 
-/// Where each column of the table comes from.
+/// Where each column that is wanted comes from.
+#[derive(Clone, Debug)]
 pub struct Converter {
-    columns: Vec<Column>,
-    /// For each column of the table its position in the file; JSON goes by name.
-    positions: Vec<Option<usize>>,
+    columns: Arc<[Column]>,
+    /// For each column its position in the file; JSON goes by name.
+    positions: Arc<[Option<usize>]>,
+    /// Whether members that no column takes are passed over.
+    takes_some: bool,
 }
-
-/// No error message shows more of a cell.
-const SHOWN_CHARS: usize = 40;
 
 impl Converter {
     /// Matches the table's columns with the file's, by name. A column that the file lacks must be nullable, and the file
     /// has no other columns. Pairs go by position when the file does not call them `key` and `value`.
-    pub fn new(columns: Vec<Column>, key_value: bool, records: &Records, path: &Path) -> Result<Self> {
-        let names = &records.names;
+    ///
+    /// # Errors
+    /// A column that the table has not, or one that the file lacks.
+    pub fn new(columns: Vec<Column>, key_value: bool, names: &[String], path: &Path) -> Result<Self> {
         let by_name = |column: &Column| names.iter().position(|name| name == &column.name);
         let mut positions: Vec<Option<usize>> = columns.iter().map(by_name).collect();
         if key_value && names.len() == 2 && positions.contains(&None) {
             positions = vec![Some(0), Some(1)];
         }
         if names.is_empty() {
-            return Ok(Self { columns, positions });
+            return Ok(Self { columns: columns.into(), positions: positions.into(), takes_some: false });
         }
-        let fail = |what: String| Failure::usage(format!("{}: {what}", path.display()));
         if let Some(extra) = (0..names.len()).find(|i| !positions.contains(&Some(*i))) {
             let known: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
             let what = format!("the table has no column {}; it has {}", names[extra], known.join(", "));
-            return Err(fail(what));
+            return Err(Error::in_file(path, what));
         }
         let lacking =
             columns.iter().zip(&positions).find(|(column, position)| position.is_none() && !column.nullable);
         match lacking {
-            Some((column, _)) => {
-                Err(fail(format!("column {} is missing, and it is not nullable", column.name)))
-            }
-            None => Ok(Self { columns, positions }),
+            Some((column, _)) => Err(Error::in_file(
+                path,
+                format!("column {} is missing, and it is not nullable", column.name),
+            )),
+            None => Ok(Self { columns: columns.into(), positions: positions.into(), takes_some: false }),
         }
     }
 
+    /// Some columns of a file by their places in it, or of JSON by their names. Others are passed over.
+    pub(crate) fn of_some(columns: Vec<Column>, positions: Vec<Option<usize>>) -> Self {
+        Self { columns: columns.into(), positions: positions.into(), takes_some: true }
+    }
+
+    /// All columns of a file by their places in it, or of JSON by their names: there are no others.
+    pub fn in_order(columns: Vec<Column>) -> Self {
+        let positions = (0..columns.len()).map(Some).collect();
+        Self { columns: columns.into(), positions, takes_some: false }
+    }
+
     /// The current record as a row.
+    ///
+    /// # Errors
+    /// A value that does not fit its column.
     pub fn convert(&self, records: &Records) -> Result<Vec<Datum>, BadRecord> {
         let mut row = Vec::with_capacity(self.columns.len());
-        for (column, position) in self.columns.iter().zip(&self.positions) {
-            let cell = match (position, records.names.is_empty()) {
-                (None, false) => Cell::Null,
-                (position, _) => records.cell(position.unwrap_or_default(), &column.name)?,
-            };
-            let value = convert_cell(cell, column);
-            row.push(value.map_err(|what| records.bad(format!("column {}: {what}", column.name)))?);
+        for (column, position) in self.columns.iter().zip(&*self.positions) {
+            let value = convert_cell(self.cell(records, column, *position)?, column);
+            row.push(value.map_err(|what| records.bad(Some(&column.name), what))?);
         }
         self.refuse_unknown(records)?;
         Ok(row)
+    }
+
+    fn cell<'r>(
+        &self,
+        records: &'r Records,
+        column: &Column,
+        position: Option<usize>,
+    ) -> Result<Cell<'r>, BadRecord> {
+        match (position, records.has_members()) {
+            (None, false) => Ok(Cell::Null),
+            (position, _) => records.cell(position.unwrap_or_default(), &column.name),
+        }
     }
 
     /// Buffers for rows.
@@ -70,38 +94,48 @@ impl Converter {
     }
 
     /// Appends the current record to buffers, a value each; nothing if it is bad.
+    ///
+    /// # Errors
+    /// A value that does not fit its column.
     pub fn append(&self, records: &Records, buffers: &mut [ColumnBuffer]) -> Result<(), BadRecord> {
         let mut row = Vec::with_capacity(self.columns.len());
-        for (column, position) in self.columns.iter().zip(&self.positions) {
-            let cell = match (position, records.names.is_empty()) {
-                (None, false) => Cell::Null,
-                (position, _) => records.cell(position.unwrap_or_default(), &column.name)?,
-            };
+        for (column, position) in self.columns.iter().zip(&*self.positions) {
+            let cell = self.cell(records, column, *position)?;
             let value = match quick(cell, column.ty) {
                 Some(value) => Value::Quick(value),
                 None => {
                     let value = convert_cell(cell, column);
-                    Value::Slow(value.map_err(|what| records.bad(format!("column {}: {what}", column.name)))?)
+                    Value::Slow(value.map_err(|what| records.bad(Some(&column.name), what))?)
                 }
             };
             row.push(value);
         }
         self.refuse_unknown(records)?;
-        for ((value, buffer), column) in row.iter().zip(buffers).zip(&self.columns) {
+        for ((value, buffer), column) in row.iter().zip(buffers).zip(&*self.columns) {
             let value = match value {
                 Value::Quick(value) => *value,
                 Value::Slow(value) => value.as_ref(),
             };
-            buffer.push(value).map_err(|error| records.bad(format!("column {}: {error}", column.name)))?;
+            buffer.push(value).map_err(|error| records.bad(Some(&column.name), error.to_string()))?;
         }
         Ok(())
     }
 
     /// A JSON member that no column takes would be lost in silence.
     fn refuse_unknown(&self, records: &Records) -> Result<(), BadRecord> {
-        let unknown = records.members().find(|name| !self.columns.iter().any(|column| column.name == *name));
-        match unknown {
-            Some(name) => Err(records.bad(format!("column {name}: the table has none of that name"))),
+        if self.takes_some || !records.has_members() {
+            return Ok(());
+        }
+        let is_known = |(position, name): &(usize, &str)| {
+            self.columns.get(*position).is_some_and(|column| column.name == *name)
+                || self.columns.iter().any(|column| column.name == *name)
+        };
+        match records.members().enumerate().find(|member| !is_known(member)) {
+            Some((_, name)) => {
+                let near = nearest(name, self.columns.iter().map(|column| column.name.as_str()));
+                let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+                Err(records.bad(None, format!("there is no column \"{name}\"{near}")))
+            }
             None => Ok(()),
         }
     }
@@ -118,7 +152,7 @@ const QUICK_DIGITS: usize = 18;
 
 /// The values of text that are plainly what they are. The others, and what is wrong, are left to [`convert_cell`].
 fn quick(cell: Cell<'_>, ty: Type) -> Option<DatumRef<'_>> {
-    let Cell::Text(text) = cell else { return None };
+    let (Cell::Text(text) | Cell::String(text) | Cell::Number(text)) = cell else { return None };
     match ty {
         Type::Utf8 => Some(DatumRef::Utf8(text)),
         Type::I64 => digits(text.as_bytes()).map(DatumRef::I64),
@@ -165,12 +199,20 @@ fn digits(text: &[u8]) -> Option<i64> {
 
 fn convert_cell(cell: Cell<'_>, column: &Column) -> Result<Datum, String> {
     let value = match cell {
-        Cell::Null if column.nullable => return Ok(Datum::Null),
+        Cell::Quoted(text) if column.ty.is_variable() => datum::parse(text, column.ty),
+        Cell::Quoted(text) if let Ok(value) = datum::parse(text, column.ty) => return Ok(value),
+        Cell::Null | Cell::Empty | Cell::Quoted(_) if column.nullable => return Ok(Datum::Null),
         // Text and bytes that may not be NULL are empty instead.
-        Cell::Null if column.ty.is_variable() => return datum::parse("", column.ty),
-        Cell::Null => return Err("a value is missing, and the column is not nullable".into()),
-        Cell::Text(text) => datum::parse(text, column.ty),
-        Cell::Json(json) => datum::from_json(json, column.ty),
+        Cell::Empty if column.ty.is_variable() => datum::parse("", column.ty),
+        Cell::Null | Cell::Empty | Cell::Quoted(_) => {
+            return Err("a value is missing, and the column is not nullable".into());
+        }
+        Cell::Nested(text) if column.ty != Type::Utf8 => Err(format!("'{text}' is no {}", column.ty)),
+        Cell::Nested(text)
+        | Cell::Text(text)
+        | Cell::String(text)
+        | Cell::Number(text)
+        | Cell::Bool(text) => datum::parse(text, column.ty),
     };
     value.map_err(|error| shorten_quoted(&error))
 }

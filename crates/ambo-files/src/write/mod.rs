@@ -1,0 +1,125 @@
+//! Writing files: under a name of their own until they are whole, so that a statement that fails leaves what was there. Reading brings back each value as it was.
+
+mod cells;
+mod csv;
+mod json;
+mod parquet;
+
+use std::{
+    io::{BufWriter, Write},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use crate::{Compression, Error, Form, Format};
+
+pub use csv::CsvRows;
+pub use json::JsonRows;
+
+/// Bytes that are kept before they go to the file.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Writes rows to a file, which is there as a whole or not at all. `tell` hears how many rows were written. Returns that.
+///
+/// # Errors
+/// What the reader of rows says; a value that the form has no place for; what the operating system says.
+pub fn write<E: From<Error>>(
+    path: &Path,
+    format: &Format,
+    schema: &SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, E>>,
+    tell: impl FnMut(u64),
+) -> Result<u64, E> {
+    let failed = |error: &std::io::Error| E::from(Error::io(path, error));
+    format.check()?;
+    if format.form == Form::Parquet && format.compression != Compression::None {
+        let what = format!("{}: Parquet is compressed within; leave the last ending away", path.display());
+        return Err(Error::request(what).into());
+    }
+    let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at]))
+        && format.form != Form::Csv
+    {
+        let what = format!("two columns of the file would be named \"{}\"", names[twice]);
+        return Err(Error::request(what).with_hint("name them: SELECT … AS a, … AS b").into());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".ambo-export-")
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(folder.unwrap_or(Path::new(".")))
+        .map_err(|error| failed(&error))?;
+    let file = BufWriter::with_capacity(BUFFER_BYTES, temporary.as_file_mut());
+    let rows = write_to(file, path, format, schema, batches, tell)?;
+    temporary.as_file().sync_all().map_err(|error| failed(&error))?;
+    temporary.persist(path).map_err(|error| failed(&error.error))?;
+    Ok(rows)
+}
+
+/// Writes rows to what is called `path` in messages. Returns how many.
+fn write_to<E: From<Error>>(
+    out: impl Write + Send,
+    path: &Path,
+    format: &Format,
+    schema: &SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, E>>,
+    mut tell: impl FnMut(u64),
+) -> Result<u64, E> {
+    let mut rows = 0;
+    let mut counted = batches.inspect(|batch| {
+        if let Ok(batch) = batch {
+            rows += batch.num_rows() as u64;
+            tell(rows);
+        }
+    });
+    if format.form == Form::Parquet {
+        parquet::write(out, path, schema, &mut counted)?;
+        return Ok(rows);
+    }
+    let failed = |error: std::io::Error| E::from(Error::io(path, &error));
+    match format.compression {
+        Compression::None => text(out, path, format, schema, &mut counted)?.flush().map_err(failed)?,
+        Compression::Gzip => {
+            let out = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+            let out = text(out, path, format, schema, &mut counted)?.finish();
+            out.and_then(|mut out| out.flush()).map_err(failed)?;
+        }
+        Compression::Zstd => {
+            let out = zstd::stream::write::Encoder::new(out, 0).map_err(failed)?;
+            let out = text(out, path, format, schema, &mut counted)?.finish();
+            out.and_then(|mut out| out.flush()).map_err(failed)?;
+        }
+    }
+    Ok(rows)
+}
+
+/// CSV or JSON lines. Returns the file.
+fn text<W: Write, E: From<Error>>(
+    mut out: W,
+    path: &Path,
+    format: &Format,
+    schema: &SchemaRef,
+    batches: &mut dyn Iterator<Item = Result<RecordBatch, E>>,
+) -> Result<W, E> {
+    let csv = (format.form == Form::Csv).then(|| CsvRows::new(schema, format));
+    let mut bytes = Vec::new();
+    if let Some(csv) = &csv {
+        csv.head(&mut bytes);
+    }
+    let failed = |error: std::io::Error| E::from(Error::io(path, &error));
+    for batch in batches {
+        let batch = batch?;
+        match &csv {
+            Some(csv) => csv.batch(&batch, &mut bytes),
+            None => JsonRows.batch(&batch, &mut bytes),
+        }
+        .map_err(|what| Error::in_file(path, what))?;
+        out.write_all(&bytes).map_err(failed)?;
+        bytes.clear();
+    }
+    out.write_all(&bytes).map_err(failed)?;
+    Ok(out)
+}

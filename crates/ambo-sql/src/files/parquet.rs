@@ -1,0 +1,81 @@
+//! Parquet in FROM: the planner's own scan of it, which reads only what a query needs, made safe against damaged files.
+
+use std::{path::Path, sync::Arc};
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::{
+    catalog::Session,
+    common::Result as PlanResult,
+    datasource::{
+        TableProvider, TableType,
+        file_format::parquet::ParquetFormat,
+        listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl},
+        physical_plan::{FileScanConfig, FileScanConfigBuilder},
+        source::DataSourceExec,
+    },
+    execution::SessionState,
+    logical_expr::{Expr, TableProviderFilterPushDown},
+    physical_plan::ExecutionPlan,
+};
+
+use super::guard::{Guarded, guarded_future};
+use crate::{Error, Result};
+
+/// The files of a path or a pattern.
+pub(super) async fn table(state: &SessionState, path: &str) -> Result<Arc<dyn TableProvider>> {
+    // Times of 96 bits hold years that nanoseconds of 64 bits do not.
+    let format = ParquetFormat::default().with_coerce_int96(Some("us".to_owned()));
+    let url = ListingTableUrl::parse(path)?;
+    let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
+    let damaged = |what: &str| Error::from(ambo_files::damaged(Path::new(path), what));
+    let schema = guarded_future(options.infer_schema(state, &url)).await;
+    let schema = schema.ok_or_else(|| damaged("the reader gave up"))??;
+    if schema.fields().is_empty() {
+        return Err(Error::invalid(format!("there are no columns in \"{path}\"")));
+    }
+    let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
+    Ok(Arc::new(ParquetFiles { path: path.to_owned(), files: ListingTable::try_new(config)? }))
+}
+
+/// Parquet files as a table.
+#[derive(Debug)]
+struct ParquetFiles {
+    path: String,
+    files: ListingTable,
+}
+
+#[async_trait]
+impl TableProvider for ParquetFiles {
+    fn schema(&self) -> SchemaRef {
+        self.files.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        self.files.table_type()
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> PlanResult<Vec<TableProviderFilterPushDown>> {
+        self.files.supports_filters_pushdown(filters)
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        let damaged = || {
+            let error = ambo_files::damaged(Path::new(&self.path), "the reader gave up");
+            crate::error::outer(Error::from(error))
+        };
+        let scan = guarded_future(self.files.scan(state, projection, filters, limit));
+        let plan = scan.await.ok_or_else(damaged)??;
+        let Some(exec) = plan.downcast_ref::<DataSourceExec>() else { return Ok(plan) };
+        let Some(config) = exec.data_source().downcast_ref::<FileScanConfig>() else { return Ok(plan) };
+        let source = Arc::new(Guarded::new(config.file_source().clone()));
+        let config = FileScanConfigBuilder::from(config.clone()).with_source(source).build();
+        Ok(DataSourceExec::from_data_source(config))
+    }
+}

@@ -1,0 +1,160 @@
+//! Files in FROM and COPY have one reader and one writer: values come back as they were written, and what is wrong is told.
+
+use crate::common::{enter, everywhere, refused, rows, sorted, written};
+
+// Keeps away: an empty text, NULL, bytes, decimals or large numbers that come back as something else.
+#[test]
+fn values_come_back_as_they_were() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    everywhere(|c, storage| {
+        for table in ["t", "u"] {
+            c.script(&format!(
+                "create table {table} (id int primary key, s text, b blob, d decimal(38, 10), big bigint, f double, r real, day date, tm time, at timestamp, n text not null) storage = {storage}"
+            ))
+            .unwrap();
+        }
+        c.script(
+            "insert into t values
+             (1, '', '', 12345678901234567890.0123456789, 9007199254740993, 'NaN', 0.1, date '0001-01-01', time '23:59:59.123456789', timestamp '9999-12-31 23:59:59.999999', ''),
+             (2, null, null, null, null, null, null, null, null, null, 'null'),
+             (3, 'a,\"b\"', 'a,b', -0.0000000001, -9223372036854775808, '-inf', -1.5, date '2024-02-29', time '00:00:00', timestamp '1500-01-01 00:00:00', 'NULL'),
+             (4, '\\n', 'caf\u{e9}', 1, 1, 1e300, 1e30, null, null, timestamp '2024-02-29 10:11:12.5', '007')",
+        )
+        .unwrap();
+        enter(c);
+        let all = rows(c, "select * from t order by id");
+        for name in ["v.csv", "v.tsv.gz", "v.jsonl", "v.json.zst", "v.parquet"] {
+            let file = at(name);
+            assert_eq!(written(c, &format!("copy t to '{file}'")), 4);
+            assert_eq!(written(c, &format!("copy u from '{file}'")), 4, "{name}");
+            assert_eq!(rows(c, "select * from u order by id"), all, "{name}");
+            c.sql("delete from u").unwrap();
+            assert_eq!(
+                rows(c, &format!("select id, d, big from '{file}' where big > 2 order by id")),
+                "1, 12345678901234567890.0123456789, 9007199254740993",
+                "{name}"
+            );
+            let empty = format!("select count(*), count(s) from '{file}'");
+            assert_eq!(rows(c, &empty), "4, 3", "{name}");
+        }
+    });
+}
+
+// Keeps away: types from the beginning of a file that lose what comes behind: NULL for ever, leading zeros, digits.
+#[test]
+fn types_are_those_of_the_whole_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let db = ambo_sql::Database::in_memory().unwrap();
+    let mut c = db.connect();
+    let mut text = String::from("id,late,code,num\n");
+    (0..30_000).for_each(|id| text += &format!("{id},,{:04},{id}\n", id % 1000));
+    text += "30000,5,0042,12345678901234567.89\n";
+    let file = write("late.csv", &text);
+    let late = format!("select late, code, num from '{file}' where id >= 29999 order by id");
+    assert_eq!(rows(&mut c, &late), "NULL, 0999, 29999.00\n5, 0042, 12345678901234567.89");
+    assert_eq!(rows(&mut c, &format!("select sum(late), count(*) from '{file}'")), "5, 30001");
+    let (a, b) = (write("p1.csv", "a,b\n1,x\n"), write("p2.csv", "b,c\n2.5,true\n"));
+    let pattern = a.replace("p1.csv", "p?.csv");
+    assert_eq!(sorted(&mut c, &format!("select * from '{pattern}'")), "1, x, NULL\nNULL, 2.5, true");
+    assert_eq!(rows(&mut c, &format!("select x.b, y.b from '{a}' x, '{b}' y")), "x, 2.5");
+    assert_eq!(rows(&mut c, &format!("select count(*) from '{a}' x join '{a}' y on x.a = y.a")), "1");
+    let file = write(
+        "n.jsonl",
+        "{\"a\":{\"x\":1,\"y\":[1,2]},\"n\":12345678901234567890.5}\n{\"a\":null,\"n\":1}\n",
+    );
+    assert_eq!(
+        rows(&mut c, &format!("select a['x'], a['y'][2], n from '{file}'")),
+        "1, 2, 12345678901234567890.5\nNULL, NULL, 1.0"
+    );
+    // The order of the file, and not more than is asked for.
+    let file = write("long.csv", &(0..200_000).fold(String::from("n\n"), |text, n| text + &format!("{n}\n")));
+    assert_eq!(rows(&mut c, &format!("select n from '{file}' limit 3 offset 2")), "2\n3\n4");
+    assert_eq!(rows(&mut c, &format!("select count(*), sum(n) from '{file}'")), "200000, 19999900000");
+}
+
+// Keeps away: a rest of a file that is taken for a field, and errors without a place.
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let db = ambo_sql::Database::in_memory().unwrap();
+    let mut c = db.connect();
+    c.script("create table t (id int primary key, name text)").unwrap();
+    for (name, text, place) in [
+        ("open.csv", "id,name\n1,a\n2,\"never ends\n3,c\n", "line 3: a quote is opened"),
+        ("short.csv", "id,name\n1,a\n2\n", "line 3: 1 fields where 2 were expected"),
+        ("long.csv", "id,name\n1,a\n2,\"x\ny\",z\n", "line 3: 3 fields where 2 were expected"),
+        ("twice.csv", "id,id\n1,2\n", "line 1: "),
+        ("bad.jsonl", "{\"id\": 1}\n{\"id\": 2,}\n", "line 2: character 10"),
+        ("two.jsonl", "{\"id\": 1, \"id\": 2}\n", "line 1: the object has two members \"id\""),
+        ("list.json", "[{\"id\": 1}]\n", "line 1: a list and no JSON object"),
+    ] {
+        let file = write(name, text);
+        for statement in [format!("select * from '{file}'"), format!("copy t from '{file}'")] {
+            let error = refused(&mut c, &statement).to_string();
+            assert!(error.contains(&format!("{name}: {place}")), "{statement}: {error}");
+        }
+    }
+    let file = write("fit.csv", "id,name\n1,a\n3000000000,b\n");
+    let error = refused(&mut c, &format!("copy t from '{file}'")).to_string();
+    assert!(error.contains("fit.csv: line 3, column \"id\": '3000000000' is no int; a whole number from -2147483648 to 2147483647"), "{error}");
+    assert_eq!(rows(&mut c, "select count(*) from t"), "0");
+    let empty = write("empty.csv", "");
+    assert!(refused(&mut c, &format!("select * from '{empty}'")).to_string().contains("the file is empty"));
+    assert_eq!(written(&mut c, &format!("copy t from '{empty}'")), 0);
+}
+
+// Keeps away: a panic, or nothing but one, for whatever is in a Parquet file.
+#[test]
+fn damaged_parquet_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let db = ambo_sql::Database::in_memory().unwrap();
+    let mut c = db.connect();
+    c.script("create table t (id bigint, name text)").unwrap();
+    let many = "select value as id, 'name ' || value as name from generate_series(1, 3000)";
+    written(&mut c, &format!("copy ({many}) to '{}'", at("good.parquet")));
+    let good = std::fs::read(at("good.parquet")).unwrap();
+    let mut state = 5u64;
+    let mut next = |n: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n
+    };
+    let mut failed = 0;
+    for round in 0..150 {
+        let mut bytes = good.clone();
+        match round % 5 {
+            0 => bytes.truncate(next(good.len())),
+            1 => drop(bytes.drain(..next(good.len()))),
+            2 | 3 => {
+                let at = good.len() - 1 - next(good.len().min(1500));
+                bytes[at] = next(256) as u8;
+            }
+            _ => (0..20).for_each(|_| bytes[next(good.len())] = next(256) as u8),
+        }
+        // Another name each time: what is known of files is kept by their names.
+        let file = at(&format!("bad{round}.parquet"));
+        std::fs::write(&file, bytes).unwrap();
+        for statement in [
+            format!("select min(name), sum(id), count(*) from '{file}' where id > 0"),
+            format!("copy t from '{file}'"),
+        ] {
+            let rows = c.sql(&statement).and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
+            failed += usize::from(rows.is_err());
+        }
+    }
+    assert!(failed > 100, "{failed}");
+    std::fs::write(at("junk.parquet"), b"PAR1 this is none PAR1").unwrap();
+    let error = refused(&mut c, &format!("select * from '{}'", at("junk.parquet"))).to_string();
+    assert!(error.contains("junk.parquet: the Parquet file cannot be read"), "{error}");
+}
