@@ -54,8 +54,21 @@ pub struct Records {
 /// # Errors
 /// A file without anything, or with two columns of a name.
 pub fn names(source: &Source, format: &Format) -> Result<Arc<[String]>> {
+    Ok(head(source, format)?.0.into())
+}
+
+/// The first column of a CSV file with names that has none of its own.
+///
+/// # Errors
+/// As [`names`].
+pub fn unnamed(source: &Source, format: &Format) -> Result<Option<usize>> {
+    Ok(head(source, format)?.1)
+}
+
+/// The names, and the first column that has none.
+fn head(source: &Source, format: &Format) -> Result<(Vec<String>, Option<usize>)> {
     if format.form != Form::Csv {
-        return Ok(Arc::new([]));
+        return Ok((Vec::new(), None));
     }
     let path = &source.path;
     let mut regions = Regions::new(source.read(&Position::default())?, format, 1);
@@ -69,40 +82,25 @@ pub fn names(source: &Source, format: &Format) -> Result<Arc<[String]>> {
     if record.read(&bytes, &mut at, Marks::of(format)).is_err() {
         return Err(open_quote(line).in_file(path));
     }
-    let field = |nth: usize| {
+    let (mut names, mut unnamed) = (Vec::new(), None);
+    for nth in 0..record.len() {
         let (name, is_quoted) = record.field(&bytes, nth).unwrap_or_default();
-        let name = String::from_utf8_lossy(name);
-        match (format.header, is_quoted) {
-            (false, _) => format!("column{}", nth + 1),
-            (true, true) => name.into_owned(),
-            (true, false) => match name.trim() {
-                // As in a file without names.
-                "" => format!("column{}", nth + 1),
-                name => name.to_owned(),
-            },
+        let name = std::str::from_utf8(name).map_err(|_| {
+            Error::in_file(path, format!("line {line}: the name of column {} is not UTF-8", nth + 1))
+        })?;
+        let name = if is_quoted { name } else { name.trim() };
+        let is_named = format.header && (is_quoted || !name.is_empty());
+        if format.header && !is_named {
+            unnamed.get_or_insert(nth);
         }
-    };
-    let names: Vec<String> = (0..record.len()).map(field).collect();
-    match (1..names.len()).find(|nth| names[..*nth].contains(&names[*nth])) {
-        Some(twice) => {
-            let what = format!("line {line}: two columns are named \"{}\"", names[twice]);
-            Err(Error::in_file(path, what).with_hint("give each column a name of its own"))
+        let name = if is_named { name.to_owned() } else { format!("column{}", nth + 1) };
+        if names.contains(&name) {
+            let what = format!("line {line}: two columns are named \"{name}\"");
+            return Err(Error::in_file(path, what).with_hint("give each column a name of its own"));
         }
-        None => Ok(names.into()),
+        names.push(name);
     }
-}
-
-/// Whether some column of a CSV file has no name of its own.
-///
-/// # Errors
-/// As [`names`].
-pub fn unnamed(source: &Source, format: &Format) -> Result<Option<usize>> {
-    if format.form != Form::Csv || !format.header {
-        return Ok(None);
-    }
-    let numbered = Format { header: false, ..format.clone() };
-    let (found, numbers) = (names(source, format)?, names(source, &numbered)?);
-    Ok(found.iter().zip(numbers.iter()).position(|(name, number)| name == number))
+    Ok((names, unnamed))
 }
 
 fn open_quote(line: u64) -> BadRecord {

@@ -104,7 +104,7 @@ impl Wanted {
         let load = Load { arguments, files, store, table: &table, name };
         match table.definition().storage {
             Storage::Column => load.all_or_nothing(is_new, out),
-            Storage::BTree | Storage::Memory => load.in_batches(out),
+            Storage::BTree | Storage::Memory => load.in_batches(is_new, out),
         }
     }
 }

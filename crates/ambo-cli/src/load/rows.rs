@@ -97,8 +97,8 @@ impl Reader {
 }
 
 impl Load<'_> {
-    /// Loads all files in batches.
-    pub(super) fn in_batches(&self, out: &mut Output) -> Result<()> {
+    /// Loads all files in batches. What was made for the load alone goes again if nothing was loaded.
+    pub(super) fn in_batches(&self, is_new: bool, out: &mut Output) -> Result<()> {
         let progress = Progress::new("loading", self.bytes());
         let mut tally = Tally::default();
         let loaded = self.files.iter().try_for_each(|file| self.rows(file, &progress, &mut tally));
@@ -106,6 +106,9 @@ impl Load<'_> {
         drop(progress);
         let state = format!("{} rows of it are in table {}", output::count(tally.rows), self.name);
         loaded.map_err(|failure| {
+            if is_new && tally.rows == 0 {
+                return self.nothing(failure, is_new);
+            }
             let interrupted = format!("stopped by Ctrl-C: {state}; the batch under way was not committed");
             explain(failure, &state, &interrupted)
         })?;
