@@ -17,13 +17,7 @@ use datafusion::{
 };
 
 use super::{Planner, alike, tables::find_table};
-use crate::{
-    Error, Result,
-    error::outer,
-    files,
-    names::of_default_schema,
-    table::StoredTable,
-};
+use crate::{Error, Result, error::outer, files, names::of_default_schema, table::StoredTable};
 
 impl Planner<'_> {
     fn source(&self, name: &TableReference) -> Result<Arc<dyn TableSource>> {
