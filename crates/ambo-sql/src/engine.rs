@@ -20,12 +20,12 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use crate::{
     Error, ErrorKind, Result,
     functions::add_functions,
-    numbering::window_functions,
-    optimizer::{analyzer_rules, logical_rules, physical_rules},
+    optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
     planner::NestedValues,
     prepared::KnownStatements,
     settings::Settings,
     stack,
+    window::window_functions,
 };
 
 /// How statements are run.
@@ -174,6 +174,7 @@ impl SqlEngine {
             .with_window_functions(window_functions())
             .with_analyzer_rules(analyzer_rules())
             .with_optimizer_rules(logical_rules())
+            .with_query_planner(Arc::new(QueryPlanner))
             .with_physical_optimizer_rules(physical_rules())
             .build();
         add_functions(&mut state)?;

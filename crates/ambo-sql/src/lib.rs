@@ -38,7 +38,6 @@ mod joins;
 mod kept;
 mod names;
 mod nested;
-mod numbering;
 mod optimizer;
 mod parse;
 mod planner;
@@ -51,6 +50,7 @@ mod statement;
 mod table;
 mod value;
 mod wait;
+mod window;
 
 pub use connection::Connection;
 pub use convert::{FromRow, FromValue, Params};

@@ -7,6 +7,7 @@ mod column_names;
 mod depth;
 mod dialect;
 mod empty_lists;
+mod exclusion;
 mod from_first;
 mod parameters;
 mod tokens;
@@ -24,6 +25,8 @@ use crate::{Error, Result, names};
 pub(crate) use column_names::each_select;
 use column_names::name_columns;
 use dialect::Generous;
+use exclusion::name_exclusions;
+pub(crate) use exclusion::{EXCLUDE, excluded};
 use from_first::say_select_first;
 pub(crate) use tokens::NOTHING;
 use tokens::{say_nothing, say_select};
@@ -147,7 +150,8 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr> {
 }
 
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
-    Ok(Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?)
+    let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
+    Ok(name_exclusions(tokens))
 }
 
 fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {

@@ -4,10 +4,15 @@ mod alike;
 mod context;
 mod derived;
 mod functions;
+mod mentions;
+mod named_windows;
 mod nested;
+mod once;
+mod ordered_aggregates;
 mod parameters;
 mod patterns;
 mod positional;
+mod recursion;
 mod refused;
 mod rewrite;
 mod row_value;
@@ -151,7 +156,11 @@ impl<'a> Planner<'a> {
 
     fn as_meant(&self, tree: &mut impl ast::VisitMut, params: &[ScalarValue]) -> Result<()> {
         let columns = |factor: &ast::TableFactor, with| self.columns(factor, with, params);
-        rewrite::as_meant(tree, &columns, &|name| self.is_scalar(name))
+        let schema_of = |query: ast::Query| {
+            let plan = self.planned(ast::Statement::Query(Box::new(query)), params).ok()?;
+            Some(plan.schema().clone())
+        };
+        rewrite::as_meant(tree, &columns, &schema_of, &|name| self.is_scalar(name))
     }
 
     /// The names of the columns that a table of FROM has, if these common table expressions are in sight; `None` if that cannot be told without

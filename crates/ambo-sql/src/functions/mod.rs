@@ -1,10 +1,12 @@
 //! Functions of ours beside the planner's. Others that it lacks are expressions of those that it has (`planner/functions.rs`).
 
 mod age;
+mod arg_extreme;
 mod date_diff;
 mod has;
 mod joined;
 mod length;
+mod list_mode;
 mod map_element;
 mod mode;
 mod nested_order;
@@ -23,7 +25,7 @@ use datafusion::{
     logical_expr::{AggregateUDF, ScalarUDF},
 };
 
-use crate::Result;
+use crate::{Result, optimizer::over_frames};
 pub(crate) use joined::Joined;
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_order::NestedOrder;
@@ -39,6 +41,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(length::Length::new()),
         ScalarUDF::new_from_impl(patterns::Pattern::like()),
         ScalarUDF::new_from_impl(patterns::Pattern::similar()),
+        ScalarUDF::new_from_impl(list_mode::ListMode::new()),
         ScalarUDF::new_from_impl(printf::Printf::new()),
         ScalarUDF::new_from_impl(regexp_extract::RegexpExtract::new()),
         ScalarUDF::new_from_impl(sign::Sign::new()),
@@ -48,6 +51,17 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     for scalar in scalars.into_iter().chain(quantified) {
         state.register_udf(Arc::new(scalar))?;
     }
-    state.register_udaf(Arc::new(AggregateUDF::new_from_impl(mode::Mode::new())))?;
+    let aggregates = [
+        AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(true)),
+        AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(false)),
+        AggregateUDF::new_from_impl(mode::Mode::new()),
+    ];
+    for aggregate in aggregates {
+        state.register_udaf(Arc::new(aggregate))?;
+    }
+    // The planner's is NULL where all y are equal; in SQL it is 1.
+    if let Some(determination) = over_frames("regr_r2", 2) {
+        state.register_udaf(determination)?;
+    }
     Ok(())
 }

@@ -11,6 +11,8 @@
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
 //! | `regexes` | `x ~ 'a\\b'` becomes `LIKE '%a\b%'`, which is for another text; `x ~ '.*'` is false for NULL |
 //! | `rounding` | `round(x, 1) < x` fails, for the types differ |
+//! | `set_operations` | EXCEPT ALL and INTERSECT ALL do not count copies, and have the types of their left sides |
+//! | `sliding` | sums and means of doubles keep what is in the frame no more: rounding, infinity, NaN; DISTINCT of window functions is read over; some aggregates and EXCLUDE are refused |
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
 //! | `constants` | what is constant on one side of an outer join, or in a part of UNION ALL, is taken for constant behind it |
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
@@ -21,6 +23,8 @@
 //! | `source_names` | calls of a table function with other arguments are taken for one |
 //! | `join_orders` | ORDER BY, LIMIT and windows above joins go wrong where a join is said to continue its order by that of the other side |
 //! | `offsets` | OFFSET without LIMIT leaves out other rows than the first |
+//! | `once` | common table expressions with random() or LIMIT have other rows at each mention |
+//! | `window_limits` | LIMIT above windows over windows leaves out rows that they look at |
 //! | `window_order` | windows over joins of single rows fail |
 //! | `unasked` | joins in joins wait for ever where one partition has no rows |
 //! | `zeros` | DISTINCT in aggregates and windows take 0.0 and -0.0 for two |
@@ -38,22 +42,28 @@ mod dependencies;
 mod depth;
 mod expressions;
 mod filter_projection;
+mod frames;
 mod in_lists;
 mod join_orders;
 mod lossy_casts;
+mod moments;
 mod moved_keys;
 mod nested_counts;
 mod nested_texts;
 mod null_equality;
 mod offsets;
+mod once;
 mod pass_on;
 mod regexes;
 mod rounding;
+mod set_operations;
+mod sliding;
 mod source_names;
 mod subquery;
 mod text_functions;
 mod unasked;
 mod unique_names;
+mod window_limits;
 mod window_order;
 mod zeros;
 
@@ -76,6 +86,7 @@ use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use depth::DepthLimit;
 use filter_projection::WithWholeFilters;
+pub(crate) use frames::over_frames;
 use in_lists::IN_LISTS;
 use join_orders::JoinOrders;
 use lossy_casts::LOSSY_CASTS;
@@ -84,13 +95,19 @@ use nested_counts::WithOwnSteps;
 use nested_texts::NESTED_TEXTS;
 use null_equality::WithoutNullKeys;
 use offsets::OrderOfOffsets;
+use once::ComputedOnce;
+pub(crate) use once::{ONCE, QueryPlanner};
 use regexes::REGEXES;
 use rounding::ROUNDED_PLACES;
+use set_operations::SetOperations;
+pub(crate) use set_operations::common_type;
+use sliding::SLIDING;
 use source_names::SourceNames;
 use subquery::Subqueries;
 use text_functions::TEXT_FUNCTIONS;
 use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
+use window_limits::WindowLimits;
 use window_order::WindowOrder;
 use zeros::ZEROS;
 
@@ -101,12 +118,14 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// What is done to plans before they are made better: the planner's rules, by which all types are known, and ours.
 pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     let mut rules: Vec<Analysis> =
-        vec![Arc::new(DepthLimit), Arc::new(SourceNames), Arc::new(ROUNDED_PLACES), Arc::new(TEXT_FUNCTIONS)];
+        vec![Arc::new(DepthLimit), Arc::new(SourceNames), Arc::new(SetOperations), Arc::new(ROUNDED_PLACES)];
+    rules.push(Arc::new(TEXT_FUNCTIONS));
     rules.extend(Analyzer::new().rules);
-    for ours in [LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS] {
+    for ours in [LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS, SLIDING] {
         rules.push(Arc::new(ours));
     }
     rules.push(Arc::new(Subqueries));
+    rules.push(Arc::new(ComputedOnce));
     rules
 }
 
@@ -139,6 +158,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
             "FilterPushdown" | "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
             "join_selection" => rules.extend([rule, Arc::new(JoinOrders)]),
             "aggregate_statistics" => rules.push(Arc::new(WithOwnSteps(rule))),
+            "LimitPushPastWindows" => rules.push(Arc::new(WindowLimits(rule))),
             "ProjectionPushdown" => rules.push(Arc::new(WithWholeFilters(rule))),
             // It refuses plans that are right: of ORDER BY with a constant column of one side of a join or UNION ALL, whose order
             // it does not see any more.

@@ -1,10 +1,11 @@
-//! The dialect: the parser's most generous, but `^` and `**` are powers and bind as in PostgreSQL and DuckDB.
+//! The dialect: the parser's most generous, but `^` and `**` are powers and bind as in PostgreSQL and DuckDB, and IS DISTINCT FROM binds as IS NULL does.
 
 use std::any::TypeId;
 
 use datafusion::sql::sqlparser::{
     ast::{BinaryOperator, Expr, UnaryOperator},
     dialect::{Dialect, GenericDialect},
+    keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::Token,
 };
@@ -66,7 +67,7 @@ impl Dialect for Generous {
     ) -> Option<Result<Expr, ParserError>> {
         let tokens = power_tokens(parser);
         if tokens == 0 {
-            return None;
+            return distinct(parser, expr, precedence);
         }
         (0..tokens).for_each(|_| parser.advance_token());
         let power = |exponent| {
@@ -147,6 +148,19 @@ impl Dialect for Generous {
         supports_with_fill
         supports_xml_expressions
     }
+}
+
+/// `a IS DISTINCT FROM b`, `a IS NOT DISTINCT FROM b`. The parser takes all that follows for b: `a IS DISTINCT FROM (b AND c)`.
+fn distinct(parser: &mut Parser<'_>, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+    let is_not = parser.parse_keywords(&[Keyword::IS, Keyword::NOT, Keyword::DISTINCT, Keyword::FROM]);
+    if !is_not && !parser.parse_keywords(&[Keyword::IS, Keyword::DISTINCT, Keyword::FROM]) {
+        return None;
+    }
+    let left = Box::new(expr.clone());
+    Some(parser.parse_subexpr(precedence).map(|right| match is_not {
+        true => Expr::IsNotDistinctFrom(left, Box::new(right)),
+        false => Expr::IsDistinctFrom(left, Box::new(right)),
+    }))
 }
 
 /// How many of the next tokens are the sign of a power.

@@ -143,7 +143,8 @@ impl Marking {
     }
 }
 
-fn named(expr: &Expr, name: &str) -> Option<Expr> {
+/// An expression under another name.
+pub(super) fn named(expr: &Expr, name: &str) -> Option<Expr> {
     let call = format!("\"cast_as{MARK}\"(0, '{}')", name.replace('\'', "''"));
     let parsed = Parser::new(&DIALECT).try_with_sql(&call).and_then(|mut parser| parser.parse_expr());
     let Ok(Expr::Function(mut function)) = parsed else { return None };

@@ -13,13 +13,14 @@ use datafusion::sql::sqlparser::{
     parser::Parser,
 };
 
+use super::ordered_aggregates::ordered;
 use crate::{names::written, parse::DIALECT};
 
 /// The operator's name among the meanings. It is a double, whatever its operands are, so that `2 ^ -1` is one half.
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 66] = [
+const MEANINGS: [(&str, usize, &str); 62] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("iif", 2, "CASE WHEN $1 THEN $2 END"),
@@ -82,10 +83,6 @@ const MEANINGS: [(&str, usize, &str); 66] = [
     ("first", 1, "first_value($1)"),
     ("last", 1, "last_value($1)"),
     ("approx_count_distinct", 1, "approx_distinct($1)"),
-    ("arg_max", 2, "first_value($1 ORDER BY $2 DESC NULLS LAST)"),
-    ("max_by", 2, "first_value($1 ORDER BY $2 DESC NULLS LAST)"),
-    ("arg_min", 2, "first_value($1 ORDER BY $2 ASC NULLS LAST)"),
-    ("min_by", 2, "first_value($1 ORDER BY $2 ASC NULLS LAST)"),
 ];
 
 /// The aggregates in meanings.
@@ -95,6 +92,9 @@ const AGGREGATES: [&str; 8] =
 /// What a function means, if it is one of these.
 pub(super) fn meaning(function: &Function) -> Option<Expr> {
     let name = written(&function.name).ok()?;
+    if let Some(ordered) = ordered(function) {
+        return Some(ordered);
+    }
     let mut arguments = arguments(function)?;
     if name == "xor" {
         let [left, right] = <[Expr; 2]>::try_from(arguments).ok()?;

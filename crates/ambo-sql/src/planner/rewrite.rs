@@ -16,8 +16,12 @@ use datafusion::{
 
 use super::{
     functions::{meaning, power},
+    mentions::tell_apart_mentions,
+    named_windows,
+    once::mark_once,
     patterns::by_function,
     positional::refuse_positional,
+    recursion::{SchemaOf, widen},
     refused,
     row_value::by_values,
     using::say_common_columns,
@@ -46,15 +50,17 @@ pub(super) type IsScalar<'a> = dyn Fn(&str) -> bool + 'a;
 pub(super) fn as_meant(
     tree: &mut impl VisitMut,
     known: &ColumnsOf<'_>,
+    schema_of: &SchemaOf<'_>,
     is_scalar: &IsScalar<'_>,
 ) -> Result<()> {
-    let mut rewriting = Rewriting { known, is_scalar, scopes: Vec::new(), error: None };
+    let mut rewriting = Rewriting { known, schema_of, is_scalar, scopes: Vec::new(), error: None };
     let _ = tree.visit(&mut rewriting);
     rewriting.error.map_or(Ok(()), Err)
 }
 
 struct Rewriting<'a> {
     known: &'a ColumnsOf<'a>,
+    schema_of: &'a SchemaOf<'a>,
     is_scalar: &'a IsScalar<'a>,
     /// The queries around, from the outermost on.
     scopes: Vec<Scope>,
@@ -110,10 +116,15 @@ impl VisitorMut for Rewriting<'_> {
         }
         let own = query.with.clone();
         let columns = |factor: &TableFactor| (self.known)(factor, self.visible(own.as_ref()));
-        if let Err(error) = say_common_columns(query, &columns) {
+        if let Err(error) = say_common_columns(query, &columns).and_then(|()| named_windows::write_out(query))
+        {
             return self.stop(error);
         }
-        each_select_list(&mut query.body, &mut tell_apart);
+        let mut apart: fn(&mut [SelectItem]) = match query.body.as_ref() {
+            SetExpr::SetOperation { .. } => tell_names_apart,
+            _ => tell_apart,
+        };
+        each_select_list(&mut query.body, &mut apart);
         if let Err(error) = positional(query) {
             return self.stop(error);
         }
@@ -139,8 +150,15 @@ impl VisitorMut for Rewriting<'_> {
         }
     }
 
-    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
+    fn post_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<()> {
         self.scopes.pop();
+        tell_apart_mentions(query);
+        if let Some(with) = &mut query.with
+            && let Err(error) = widen(with, self.visible(None), self.schema_of)
+        {
+            return self.stop(error);
+        }
+        mark_once(query);
         ControlFlow::Continue(())
     }
 
@@ -243,6 +261,15 @@ pub(crate) fn marked(name: impl std::fmt::Display, nth: usize) -> ast::Ident {
 
 /// Gives columns of a select list that are asked for twice names of their own, which [`result_schema`] takes from them.
 pub(crate) fn tell_apart(items: &mut [SelectItem]) {
+    tell_apart_by(items, true);
+}
+
+/// The same of columns of other tables, too: EXCEPT and INTERSECT find the columns of their sides by their names alone.
+fn tell_names_apart(items: &mut [SelectItem]) {
+    tell_apart_by(items, false);
+}
+
+fn tell_apart_by(items: &mut [SelectItem], by_table: bool) {
     // Tables, the schema behind, and names. Where there is no table, it may be any: a column may be called with its table and without.
     let mut seen: Vec<(Vec<String>, String)> = Vec::new();
     for (nth, item) in items.iter_mut().enumerate() {
@@ -259,7 +286,7 @@ pub(crate) fn tell_apart(items: &mut [SelectItem]) {
             _ => continue,
         };
         let known = name.to_lowercase();
-        let may_be = |of: &[String]| of.iter().zip(&table).all(|(of, table)| of == table);
+        let may_be = |of: &[String]| !by_table || of.iter().zip(&table).all(|(of, table)| of == table);
         let is_there = seen.iter().any(|(of, other)| *other == known && may_be(of));
         seen.push((table, known));
         if is_there {

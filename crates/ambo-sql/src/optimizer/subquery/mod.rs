@@ -23,6 +23,7 @@ mod meaning;
 mod names;
 mod only_one;
 mod operator;
+mod outer_aggregates;
 mod rows;
 mod simple;
 
@@ -40,6 +41,7 @@ use datafusion::{
 };
 
 use names::Names;
+use outer_aggregates::refuse_outer_aggregates;
 
 /// See the module. To be run when the types of all expressions are known.
 #[derive(Debug)]
@@ -51,6 +53,7 @@ impl AnalyzerRule for Subqueries {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        refuse_outer_aggregates(&plan)?;
         Ok(unnested(plan, &Names::default())?.data)
     }
 }

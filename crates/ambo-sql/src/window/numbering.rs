@@ -12,7 +12,6 @@ use arrow::{
 };
 use datafusion::{
     common::{Result, ScalarValue, arrow::compute::cast},
-    execution::SessionStateDefaults,
     logical_expr::{
         Documentation, LimitEffect, PartitionEvaluator, Signature, WindowUDF, WindowUDFImpl,
         function::{ExpressionArgs, PartitionEvaluatorArgs, WindowUDFFieldArgs},
@@ -21,15 +20,9 @@ use datafusion::{
     physical_expr::PhysicalExpr,
 };
 
-/// The planner's window functions, these among them.
-pub(crate) fn window_functions() -> Vec<Arc<WindowUDF>> {
-    let mut all = SessionStateDefaults::default_window_functions();
-    for function in &mut all {
-        if ["row_number", "rank", "dense_rank", "ntile"].contains(&function.name()) {
-            *function = Arc::new(WindowUDF::new_from_impl(Signed(function.clone())));
-        }
-    }
-    all
+/// One of them with signed numbers.
+pub(super) fn signed(function: Arc<WindowUDF>) -> WindowUDF {
+    WindowUDF::new_from_impl(Signed(function))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -77,7 +70,7 @@ impl WindowUDFImpl for Signed {
 #[derive(Debug)]
 struct SignedEvaluator(Box<dyn PartitionEvaluator>);
 
-fn signed(values: ArrayRef) -> Result<ArrayRef> {
+fn as_signed(values: ArrayRef) -> Result<ArrayRef> {
     Ok(cast(&values, &DataType::Int64)?)
 }
 
@@ -95,7 +88,7 @@ impl PartitionEvaluator for SignedEvaluator {
     }
 
     fn evaluate_all(&mut self, values: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        signed(self.0.evaluate_all(values, rows)?)
+        as_signed(self.0.evaluate_all(values, rows)?)
     }
 
     fn evaluate(&mut self, values: &[ArrayRef], range: &Range<usize>) -> Result<ScalarValue> {
@@ -103,7 +96,7 @@ impl PartitionEvaluator for SignedEvaluator {
     }
 
     fn evaluate_all_with_rank(&self, rows: usize, ranks: &[Range<usize>]) -> Result<ArrayRef> {
-        signed(self.0.evaluate_all_with_rank(rows, ranks)?)
+        as_signed(self.0.evaluate_all_with_rank(rows, ranks)?)
     }
 
     fn supports_bounded_execution(&self) -> bool {

@@ -1,0 +1,113 @@
+//! `arg_max(x, y)` and `arg_min(x, y)`: x of the row with the greatest or the least y. Rows where one of them is NULL do not count; of several the first is taken.
+
+use std::{cmp::Ordering, sync::Arc};
+
+use arrow::{
+    array::{Array, ArrayRef, make_comparator},
+    compute::SortOptions,
+    datatypes::{DataType, Field, FieldRef},
+};
+use datafusion::{
+    common::{Result, ScalarValue},
+    logical_expr::{
+        Accumulator, AggregateUDFImpl, Signature, Volatility,
+        function::{AccumulatorArgs, StateFieldsArgs},
+        utils::{AggregateOrderSensitivity, format_state_name},
+    },
+};
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct ArgExtreme {
+    is_greatest: bool,
+    aliases: Vec<String>,
+    signature: Signature,
+}
+
+impl ArgExtreme {
+    pub(super) fn new(is_greatest: bool) -> Self {
+        let alias = if is_greatest { "max_by" } else { "min_by" };
+        let signature = Signature::any(2, Volatility::Immutable);
+        Self { is_greatest, aliases: vec![alias.to_owned()], signature }
+    }
+}
+
+impl AggregateUDFImpl for ArgExtreme {
+    fn name(&self) -> &str {
+        if self.is_greatest { "arg_max" } else { "arg_min" }
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        Ok(arguments[0].clone())
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        let nothing = ScalarValue::try_from(args.return_field.data_type())?;
+        let key = ScalarValue::try_from(args.expr_fields[1].data_type())?;
+        let better = if self.is_greatest { Ordering::Greater } else { Ordering::Less };
+        Ok(Box::new(Best { better, value: nothing, key }))
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        let state = |name: &str, field: &FieldRef| {
+            Arc::new(Field::new(format_state_name(args.name, name), field.data_type().clone(), true))
+        };
+        Ok(vec![state("value", &args.input_fields[0]), state("key", &args.input_fields[1])])
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+}
+
+/// The best row up to now; the key is NULL as long as there is none.
+#[derive(Debug)]
+struct Best {
+    better: Ordering,
+    value: ScalarValue,
+    key: ScalarValue,
+}
+
+impl Accumulator for Best {
+    fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
+        let [values, keys] = columns else { return Ok(()) };
+        let (no_value, no_key) = (values.logical_nulls(), keys.logical_nulls());
+        let counts = |row: &usize| {
+            no_value.as_ref().is_none_or(|nulls| nulls.is_valid(*row))
+                && no_key.as_ref().is_none_or(|nulls| nulls.is_valid(*row))
+        };
+        let mut rows = (0..keys.len()).filter(counts);
+        let Some(first) = rows.next() else { return Ok(()) };
+        let compared = make_comparator(keys, keys, SortOptions::default())?;
+        let best = rows.fold(first, |best, row| if compared(row, best) == self.better { row } else { best });
+        let key = ScalarValue::try_from_array(keys, best)?;
+        if self.key.is_null() || key.try_cmp(&self.key)? == self.better {
+            self.value = ScalarValue::try_from_array(values, best)?.compacted();
+            self.key = key.compacted();
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        Ok(self.value.clone())
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self) - 2 * size_of::<ScalarValue>() + self.value.size() + self.key.size()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![self.value.clone(), self.key.clone()])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.update_batch(states)
+    }
+}

@@ -1,0 +1,160 @@
+//! EXCEPT and INTERSECT count copies, and have the types that UNION would have.
+//!
+//! The planner (DataFusion 55) makes of both a join that asks whether a row is on the other side, and not how often, with ALL, too
+//! (apache/datafusion#12955, apache/datafusion#12956): of three copies less one none is left. So each copy is numbered among those that are equal to it, on
+//! both sides, and the number is one of the columns that are compared.
+//!
+//! It also takes the types of the left side for those of the result: `SELECT 1 EXCEPT SELECT 1.5` had whole numbers. So both sides are cast to what
+//! they have in common, before copies of a row are looked for.
+
+use std::{cell::Cell, sync::Arc};
+
+use arrow::datatypes::DataType;
+use datafusion::{
+    common::{
+        Column, NullEquality, Result,
+        config::ConfigOptions,
+        tree_node::{Transformed, TreeNodeRecursion},
+    },
+    functions_window::row_number::row_number_udwf,
+    logical_expr::{
+        Cast, Distinct, Expr, Join, JoinConstraint, JoinType, LogicalPlan, Projection, Window,
+        expr::WindowFunction, lit, type_coercion::binary::type_union_coercion,
+    },
+    optimizer::AnalyzerRule,
+};
+
+/// See the module. To be run before types are looked at.
+#[derive(Debug)]
+pub(super) struct SetOperations;
+
+/// Begins the names of the columns that number copies.
+const COPY: &str = "\u{1}copy";
+
+impl AnalyzerRule for SetOperations {
+    fn name(&self) -> &str {
+        "set_operations"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let mut is_there = false;
+        plan.apply_with_subqueries(|node| {
+            is_there = matches!(node, LogicalPlan::Join(join) if is_set_operation(join));
+            Ok(if is_there { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        if !is_there {
+            return Ok(plan);
+        }
+        let has_changed = Cell::new(false);
+        let change = |node: LogicalPlan| {
+            // What is below may have other types than before.
+            let node = if has_changed.get() { node.recompute_schema()? } else { node };
+            match node {
+                LogicalPlan::Join(join) if is_set_operation(&join) => {
+                    has_changed.set(true);
+                    of_copies(join).map(Transformed::yes)
+                }
+                node => Ok(Transformed::no(node)),
+            }
+        };
+        Ok(plan.transform_up_with_subqueries(change)?.data)
+    }
+}
+
+/// Whether a join is EXCEPT or INTERSECT: no other has NULL equal to NULL before conditions were looked at.
+fn is_set_operation(join: &Join) -> bool {
+    let is_done = || {
+        let mut keys = join.on.iter().map(|(left, _)| left);
+        keys.any(|key| matches!(key, Expr::Column(column) if column.name.starts_with(COPY)))
+    };
+    matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
+        && join.null_equality == NullEquality::NullEqualsNull
+        && join.filter.is_none()
+        && !is_done()
+}
+
+/// Without ALL, the rows on the left are distinct; then none has a copy to be counted.
+fn of_copies(join: Join) -> Result<LogicalPlan> {
+    let types = common_types(&join);
+    let right = cast_to(Arc::unwrap_or_clone(join.right), &types)?;
+    let (left, right) = match Arc::unwrap_or_clone(join.left) {
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            let input = cast_to(Arc::unwrap_or_clone(input), &types)?;
+            (LogicalPlan::Distinct(Distinct::All(input.into())), right)
+        }
+        left => (numbered(cast_to(left, &types)?, "left")?, numbered(right, "right")?),
+    };
+    let keys = keys(&left).zip(keys(&right)).collect();
+    let shown = columns(&left).into_iter().take(types.len()).collect();
+    let joined = Join::try_new(
+        left.into(),
+        right.into(),
+        keys,
+        None,
+        join.join_type,
+        JoinConstraint::On,
+        NullEquality::NullEqualsNull,
+        false,
+    )?;
+    Ok(LogicalPlan::Projection(Projection::try_new(shown, LogicalPlan::Join(joined).into())?))
+}
+
+fn columns(plan: &LogicalPlan) -> Vec<Expr> {
+    plan.schema().iter().map(|field| Expr::Column(Column::from(field))).collect()
+}
+
+/// The columns by which rows are compared: 0.0 and -0.0 are one value, which joins take for two.
+fn keys(plan: &LogicalPlan) -> impl Iterator<Item = Expr> {
+    plan.schema().iter().map(|(table, field)| {
+        let column = Expr::Column(Column::from((table, field)));
+        match field.data_type() {
+            DataType::Float64 => column + lit(0.0_f64),
+            DataType::Float32 => column + lit(0.0_f32),
+            _ => column,
+        }
+    })
+}
+
+/// For each column the type that both sides have in common; without one, the join says what is wrong.
+fn common_types(join: &Join) -> Vec<Option<DataType>> {
+    let (left, right) = (join.left.schema().fields(), join.right.schema().fields());
+    left.iter().zip(right).map(|(left, right)| common_type(left.data_type(), right.data_type())).collect()
+}
+
+/// The type of a column that has values of both.
+pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType> {
+    match (left.is_floating(), right.is_floating()) {
+        (true, false) if right.is_decimal() => Some(DataType::Float64),
+        (false, true) if left.is_decimal() => Some(DataType::Float64),
+        _ => type_union_coercion(left, right),
+    }
+}
+
+fn cast_to(plan: LogicalPlan, types: &[Option<DataType>]) -> Result<LogicalPlan> {
+    let schema = plan.schema().clone();
+    let fields = || schema.iter().zip(types);
+    let is_right = |(field, to): (&DataType, &Option<DataType>)| to.as_ref().is_none_or(|to| to == field);
+    if fields().all(|((_, field), to)| is_right((field.data_type(), to))) {
+        return Ok(plan);
+    }
+    let exprs = fields().map(|((table, field), to)| {
+        let column = Expr::Column(Column::from((table, field)));
+        match to {
+            Some(to) if to != field.data_type() => Expr::Cast(Cast::new(Box::new(column), to.clone()))
+                .alias_qualified(table.cloned(), field.name()),
+            _ => column,
+        }
+    });
+    Ok(LogicalPlan::Projection(Projection::try_new(exprs.collect(), plan.into())?))
+}
+
+/// The rows, each with its number among those that are equal to it.
+fn numbered(plan: LogicalPlan, side: &str) -> Result<LogicalPlan> {
+    let mut shown = columns(&plan);
+    let mut number = WindowFunction::new(row_number_udwf(), Vec::new());
+    number.params.partition_by.clone_from(&shown);
+    let windows = LogicalPlan::Window(Window::try_new(vec![number.into()], plan.into())?);
+    let number = columns(&windows).pop().into_iter();
+    shown.extend(number.map(|number| number.alias(format!("{COPY} {side}"))));
+    Ok(LogicalPlan::Projection(Projection::try_new(shown, windows.into())?))
+}

@@ -1,0 +1,92 @@
+//! Aggregates with an order that the planner leaves out: `any_value`, `mode`, `arg_max` and `arg_min` by those that keep it.
+
+use datafusion::sql::sqlparser::{
+    ast::{
+        BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+        FunctionArgumentList, FunctionArguments, NullTreatment, OrderByExpr,
+    },
+    parser::Parser,
+};
+
+use super::rewrite::without_parentheses;
+use crate::{names::object, parse::DIALECT};
+
+/// What a function means, if it is one of these and has an order.
+pub(super) fn ordered(function: &Function) -> Option<Expr> {
+    let name = object(&function.name).ok()?;
+    let mut given = function.clone();
+    let FunctionArguments::List(list) = &mut given.args else { return None };
+    if let ("mode", [], [by]) = (name.as_str(), &list.args[..], &function.within_group[..]) {
+        // The value of most rows, the first of several in this order.
+        list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(by.expr.clone()))];
+        list.clauses.push(FunctionArgumentClause::OrderBy(vec![by.clone()]));
+        given.within_group.clear();
+        return mode(given);
+    }
+    let is_order = |clause: &FunctionArgumentClause| matches!(clause, FunctionArgumentClause::OrderBy(_));
+    if !list.clauses.iter().any(is_order) {
+        return None;
+    }
+    match (name.as_str(), list.args.len()) {
+        ("any_value", 1) => {
+            rename(&mut given, "first_value")?;
+            given.null_treatment = Some(NullTreatment::IgnoreNulls);
+            Some(Expr::Function(given))
+        }
+        ("mode", 1) => mode(given),
+        ("arg_max" | "max_by", 2) => first(given, "DESC"),
+        ("arg_min" | "min_by", 2) => first(given, "ASC"),
+        _ => None,
+    }
+}
+
+/// `list_mode(array_agg(x ORDER BY …))`.
+fn mode(mut function: Function) -> Option<Expr> {
+    rename(&mut function, "array_agg")?;
+    let Expr::Function(mut around) = parsed("list_mode(0)")? else { return None };
+    let FunctionArguments::List(list) = &mut around.args else { return None };
+    list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Function(function)))];
+    Some(Expr::Function(around))
+}
+
+/// `first_value(x ORDER BY y …, …) IGNORE NULLS` of the rows that have a y.
+fn first(mut function: Function, direction: &str) -> Option<Expr> {
+    rename(&mut function, "first_value")?;
+    let FunctionArguments::List(FunctionArgumentList { args, clauses, .. }) = &mut function.args else {
+        return None;
+    };
+    let FunctionArg::Unnamed(FunctionArgExpr::Expr(key)) = args.pop()? else { return None };
+    let key = Expr::Nested(Box::new(key));
+    let by = order(&format!("{key} {direction} NULLS LAST"))?;
+    for clause in clauses {
+        if let FunctionArgumentClause::OrderBy(order) = clause {
+            // The planner cannot do with one column in two places of an order.
+            order.retain(|other| without_parentheses(&other.expr) != without_parentheses(&key));
+            order.insert(0, by.clone());
+        }
+    }
+    let has_key = Expr::IsNotNull(Box::new(key));
+    function.filter = Some(Box::new(match function.filter.take() {
+        Some(filter) => {
+            let (left, right) = (Box::new(Expr::Nested(filter)), Box::new(has_key));
+            Expr::BinaryOp { left, op: BinaryOperator::And, right }
+        }
+        None => has_key,
+    }));
+    function.null_treatment = Some(NullTreatment::IgnoreNulls);
+    Some(Expr::Function(function))
+}
+
+fn rename(function: &mut Function, name: &str) -> Option<()> {
+    let Expr::Function(named) = parsed(&format!("{name}(0)"))? else { return None };
+    function.name = named.name;
+    Some(())
+}
+
+fn parsed(text: &str) -> Option<Expr> {
+    Parser::new(&DIALECT).try_with_sql(text).and_then(|mut parser| parser.parse_expr()).ok()
+}
+
+fn order(text: &str) -> Option<OrderByExpr> {
+    Parser::new(&DIALECT).try_with_sql(text).and_then(|mut parser| parser.parse_order_by_expr()).ok()
+}
