@@ -108,8 +108,9 @@ fn schema_of(columns: &[Column]) -> SchemaRef {
     Arc::new(Schema::new(columns.iter().filter_map(field).collect::<Vec<_>>()))
 }
 
-/// Rows of a batch.
+/// Rows of a batch, and bytes that are enough for one.
 const BATCH_ROWS: usize = 1024;
+const BATCH_BYTES: usize = 4 << 20;
 
 /// Records as batches.
 struct Batches<'a> {
@@ -129,7 +130,7 @@ impl Batches<'_> {
         let mut rows = 0;
         let wrong =
             |error: &dyn std::fmt::Display| Failure::Database(format!("{}: {error}", self.dir.display()));
-        while rows < BATCH_ROWS {
+        while rows < BATCH_ROWS && buffers.iter().map(ColumnBuffer::data_bytes).sum::<usize>() < BATCH_BYTES {
             let Some(record) = self.records.next() else { break };
             let row = match record.map_err(|error| Failure::engine(self.dir, error))? {
                 Record::Pair(key, value) => vec![ambo::Datum::Binary(key), ambo::Datum::Binary(value)],

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use ambo::ColumnBuffer;
+use ambo::{ColumnBuffer, Type};
 use arrow_array::{
     ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array, cast::AsArray, types::TimestampMicrosecondType,
 };
@@ -210,7 +210,7 @@ impl Shared {
                     none.insert(Regions::new(input, &part.format, REGION_BYTES))
                 }
             };
-            if let Some(region) = regions.next().map_err(|error| Error::io(&part.source.path, &error))? {
+            if let Some(region) = regions.cut().map_err(|error| Error::io(&part.source.path, &error))? {
                 return Ok(Some(region));
             }
             state.regions = None;
@@ -268,9 +268,10 @@ impl Shared {
 /// # Errors
 /// None that callers can cause.
 pub fn array(buffer: ColumnBuffer) -> Result<ArrayRef, ambo::Error> {
+    let ty = buffer.ty();
     let array = ambo::arrow::array(buffer)?;
     Ok(match array.as_primitive_opt::<TimestampMicrosecondType>() {
-        Some(times) => Arc::new(times.clone().with_timezone_opt(None::<Arc<str>>)),
-        None => array,
+        Some(times) if ty == Type::Timestamp => Arc::new(times.clone().with_timezone_opt(None::<Arc<str>>)),
+        _ => array,
     })
 }

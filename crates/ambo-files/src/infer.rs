@@ -281,14 +281,17 @@ fn is_bool(text: &str) -> bool {
     matches!(text, "true" | "false" | "True" | "False" | "TRUE" | "FALSE")
 }
 
-/// Dates are written `2013-01-31`; a timestamp has a time behind that.
+/// Dates are written `2013-01-31`; a timestamp has a time behind that, which is not of another zone than UTC.
 fn moment_kind(text: &str) -> u16 {
     let bytes = text.as_bytes();
     let dated = bytes.len() >= 10 && bytes[4] == b'-' && bytes[7] == b'-';
     if dated && bytes.len() == 10 && Datum::parse(text, Type::Date32).is_ok() {
         return DATE;
     }
-    if dated && bytes.len() > 10 && Datum::parse(text, Type::Timestamp).is_ok() {
+    let is_plain =
+        |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b':' | b'.' | b' ' | b'T' | b't'));
+    let time = || is_plain(text[10..].trim_end_matches(['Z', 'z']));
+    if dated && bytes.len() > 10 && text.is_ascii() && time() && Datum::parse(text, Type::Timestamp).is_ok() {
         return TIMESTAMP;
     }
     TEXT
@@ -378,6 +381,7 @@ mod tests {
             "N14228",
             "é013-01-01x",
             "2013-01-01 10:00:00.0000001",
+            "2013-01-01 10:00:00+02:00",
         ] {
             assert_eq!(of(&[text]), Type::Utf8, "{text}");
         }

@@ -78,7 +78,7 @@ impl Look<'_> {
         let work = || -> Result<()> {
             while !(self.stop)() && !has_failed.load(Ordering::Relaxed) {
                 let mut from = regions.lock().unwrap_or_else(PoisonError::into_inner);
-                let region = from.1.next().map_err(|error| Error::io(&source.path, &error))?;
+                let region = from.1.cut().map_err(|error| Error::io(&source.path, &error))?;
                 let Some(region) = region else { break };
                 from.0 += 1;
                 let number = from.0;

@@ -72,7 +72,7 @@ fn head(source: &Source, format: &Format) -> Result<(Vec<String>, Option<usize>)
     }
     let path = &source.path;
     let mut regions = Regions::new(source.read(&Position::default())?, format, 1);
-    let region = regions.next().map_err(|error| Error::io(path, &error))?;
+    let region = regions.cut().map_err(|error| Error::io(path, &error))?;
     let bytes = region.map_or(Vec::new(), |region| region.bytes);
     let (mut record, mut at) = (Record::default(), 0);
     let line = 1 + skip_blank(&bytes, &mut at);
@@ -297,7 +297,7 @@ impl Stream {
                     Err(bad) => return Ok(Err(bad)),
                 }
             }
-            match self.regions.next().map_err(|error| Error::io(path, &error))? {
+            match self.regions.cut().map_err(|error| Error::io(path, &error))? {
                 Some(region) => self.records = Some(Records::new(region, &self.format, &self.names)),
                 None => return Ok(Ok(None)),
             }

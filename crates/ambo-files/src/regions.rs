@@ -60,7 +60,7 @@ impl Regions {
     ///
     /// # Errors
     /// What the operating system says, or whoever decompresses.
-    pub fn next(&mut self) -> io::Result<Option<Region>> {
+    pub fn cut(&mut self) -> io::Result<Option<Region>> {
         let mut bytes = std::mem::take(&mut self.rest);
         let mut scan = Scan::default();
         while !self.at_end && (bytes.len() < self.region_bytes || scan.end.is_none()) {
@@ -201,7 +201,7 @@ mod tests {
                 let mut regions = Regions::new(Box::new(input), &Format::new(Form::Csv), region_bytes);
                 // So small a file is read at once, so cut what was read again.
                 let (mut found, mut lines, mut all) = (Vec::new(), 1, Vec::new());
-                while let Some(region) = regions.next().unwrap() {
+                while let Some(region) = regions.cut().unwrap() {
                     assert_eq!(region.first_line, lines, "{text:?}");
                     lines += region.bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
                     found.extend(records(&region.bytes));
@@ -221,7 +221,7 @@ mod tests {
         let marks = Format { delimiter: b';', quote: b'\'', escape: Some(b'\\'), ..Format::new(Form::Csv) };
         let mut regions = Regions::new(Box::new(io::Cursor::new(text.clone().into_bytes())), &marks, 100_000);
         let (mut bytes, mut count) = (0, 0);
-        while let Some(region) = regions.next().unwrap() {
+        while let Some(region) = regions.cut().unwrap() {
             assert!(region.bytes.starts_with(b"7;") && region.bytes.ends_with(b";x\n"));
             (bytes, count) = (bytes + region.bytes.len(), count + 1);
         }

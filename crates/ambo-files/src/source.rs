@@ -68,10 +68,12 @@ impl Source {
         let mut magic = Vec::new();
         let begin = Cursor { file: file.clone(), at: 0, position: None };
         begin.take(PARQUET_MAGIC.len() as u64).read_to_end(&mut magic).map_err(fail)?;
-        let compression = match () {
-            () if magic.starts_with(&GZIP_MAGIC) => Compression::Gzip,
-            () if magic == ZSTD_MAGIC => Compression::Zstd,
-            () => Compression::None,
+        let compression = if magic.starts_with(&GZIP_MAGIC) {
+            Compression::Gzip
+        } else if magic == ZSTD_MAGIC {
+            Compression::Zstd
+        } else {
+            Compression::None
         };
         Ok(Self { file, path, bytes, compression, is_parquet: magic == PARQUET_MAGIC })
     }

@@ -127,7 +127,7 @@ impl TextTable {
 /// The Arrow type that statements have for a type: timestamps are without a zone.
 pub(crate) fn arrow_type(ty: Type) -> DataType {
     match ambo::arrow::data_type(ty) {
-        DataType::Timestamp(unit, _) => DataType::Timestamp(unit, None),
+        DataType::Timestamp(unit, _) if ty == Type::Timestamp => DataType::Timestamp(unit, None),
         ty => ty,
     }
 }

@@ -421,3 +421,57 @@ fn files_of_a_pattern_are_one_table() {
     );
     assert!(ambo_files::paths("/nowhere/*.csv").unwrap_err().to_string().contains("no file"));
 }
+
+// Keeps away: a panic, or a thread that waits for ever, whatever is in a file; and rows behind what is wrong.
+#[test]
+fn whatever_is_in_a_file_is_rows_or_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("any");
+    let more: [&[u8]; 14] = [
+        b",",
+        b",",
+        b"\n",
+        b"\n",
+        b"\"",
+        b"1",
+        b"2.5",
+        b"\xff",
+        b"{\"a\":1}\n",
+        b"{\"a\":",
+        b"[1,",
+        b"]}\n",
+        b"\x1f\x8b",
+        b"a",
+    ];
+    let (mut good, mut bad) = (0, 0);
+    for seed in 0..3000 {
+        let random = &mut Random(2_000_000 + seed);
+        let mut bytes = Vec::new();
+        for _ in 0..random.below(25) {
+            match random.below(4) {
+                0 => bytes.extend_from_slice(random.of(&PIECES).as_bytes()),
+                _ => bytes.extend_from_slice(random.of(&more)),
+            }
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        let form = random.of(&[Form::Csv, Form::Json]);
+        let format = Format {
+            header: random.below(2) == 0,
+            escape: random.of(&[None, Some(b'\\')]),
+            ..Format::new(form)
+        };
+        let Ok(table) = TextTable::open(&[path.clone()], &format, 2, &|| false) else {
+            bad += 1;
+            continue;
+        };
+        let places: Vec<usize> = (0..table.schema().fields().len()).collect();
+        for batch in table.batches(&places, 2) {
+            // What was looked at is there.
+            batch.unwrap_or_else(|error| {
+                panic!("seed {seed}: {error}, {:?}", bytes.escape_ascii().to_string())
+            });
+        }
+        good += 1;
+    }
+    assert!(good > 100 && bad > 1000, "{good} {bad}");
+}

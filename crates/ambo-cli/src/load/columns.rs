@@ -48,7 +48,7 @@ impl<'f> Work<'f> {
                 None => None,
                 Some(Parts::Text { file, converter, regions }) => {
                     let (file, converter) = (*file, *converter);
-                    regions.next()?.map(|region| Turn::Region { file, converter, region })
+                    regions.cut()?.map(|region| Turn::Region { file, converter, region })
                 }
                 Some(Parts::Parquet { file, position, turns }) => {
                     let (file, position) = (*file, *position);

@@ -11,8 +11,9 @@ use super::describe::quoted_path;
 use super::progress::Progress;
 use super::session::Session;
 use super::settings::Mode;
+use super::show::{self, unwritable};
+use super::split;
 use super::statement::{Origin, Stop, failure};
-use super::{show, split};
 use crate::failure::{Failure, Result};
 use crate::output::{self, remark};
 use crate::schema::short_name;
@@ -71,7 +72,11 @@ pub fn export(session: &mut Session<'_>, path: &Path, what: &str) -> Result<()> 
     let schema = rows.schema().clone();
     let written = match form {
         Form::File(format) => {
-            let batches = rows.batches().map(|batch| batch.map_err(Stop::from));
+            let is_csv = format.form == ambo_files::Form::Csv;
+            let batches = rows.batches().map(|batch| match is_csv {
+                true => ambo_sql::with_nested_texts(batch?).map_err(|error| unwritable(error).into()),
+                false => Ok(batch?),
+            });
             ambo_files::write(path, &format, &schema, batches, |rows| progress.rows(rows))
         }
         Form::Shown(mode) => show_in_file(rows.batches(), mode, path, &progress),

@@ -46,6 +46,12 @@ pub fn write<E: From<Error>>(
         let what = format!("two columns of the file would be named \"{}\"", names[twice]);
         return Err(Error::request(what).with_hint("name them: SELECT … AS a, … AS b").into());
     }
+    // A device or a pipe is written to; a file of its name would take its place.
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        let device = std::fs::OpenOptions::new().write(true).open(path).map_err(|error| failed(&error))?;
+        let device = BufWriter::with_capacity(BUFFER_BYTES, device);
+        return write_to(device, path, format, schema, batches, tell);
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut temporary = tempfile::Builder::new()
         .prefix(".ambo-export-")

@@ -4,6 +4,7 @@ mod guard;
 mod parquet;
 mod read;
 mod text;
+mod texts;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use datafusion::{datasource::TableProvider, execution::SessionState};
 use crate::{Error, ErrorKind, Result, wait::Interrupter};
 
 pub(crate) use read::{Batches, LINE, Wanted, read};
+pub use texts::with_nested_texts;
 
 /// The files of a path, or of a pattern such as `sales/*.csv`, as a table.
 pub(crate) fn table(

@@ -22,9 +22,10 @@ use super::{
 use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
-    files::{self, Wanted},
+    files::{self, Wanted, with_nested_texts},
     names::ident,
     planner::result_schema,
+    value,
 };
 
 pub(super) fn run(
@@ -120,7 +121,12 @@ fn to_file(
     let plan = planner.plan_query(&query, params)?;
     let schema = result_schema(&plan);
     let stream = Stream::new(&planner, &plan)?;
-    ambo_files::write(Path::new(path), format, &schema, stream, |rows| connection.progress().report(rows))
+    let is_csv = format.form == Form::Csv;
+    let batches = stream.map(|batch| match is_csv {
+        true => with_nested_texts(batch?).map_err(value::wrong),
+        false => batch,
+    });
+    ambo_files::write(Path::new(path), format, &schema, batches, |rows| connection.progress().report(rows))
 }
 
 /// What the end of the name says, and what the options say.

@@ -53,6 +53,8 @@ impl Iterator for Stream {
 pub(super) enum Labels<'a> {
     /// By their numbers, from this one on.
     Numbers(u64),
+    /// By their numbers in a file.
+    InFile(&'a str, u64),
     /// By the lines of a file.
     Lines(&'a str, &'a UInt64Array),
 }
@@ -61,6 +63,7 @@ impl Labels<'_> {
     fn of(&self, row: usize) -> String {
         match self {
             Self::Numbers(first) => format!("row {}", first + row as u64),
+            Self::InFile(file, first) => format!("{file}: row {}", first + row as u64),
             Self::Lines(file, lines) => format!("{file}: line {}", lines.value(row)),
         }
     }
@@ -83,7 +86,10 @@ pub(super) fn complete(
     let given = batch.num_columns() - usize::from(lines);
     let labels = match lines {
         true => Labels::Lines(file.unwrap_or_default(), batch.column(given).as_primitive()),
-        false => Labels::Numbers(first),
+        false => match file {
+            Some(file) => Labels::InFile(file, first),
+            None => Labels::Numbers(first),
+        },
     };
     // A row without any value is one of DEFAULT VALUES.
     let columns = if given == 0 { &[] } else { columns };

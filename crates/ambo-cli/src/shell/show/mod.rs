@@ -57,6 +57,6 @@ pub fn show(mode: Mode, schema: &SchemaRef, reader: Reader) -> Box<dyn Show> {
 }
 
 /// A value that has no form as text, or none in the format.
-fn unwritable(error: impl std::fmt::Display) -> Failure {
+pub fn unwritable(error: impl std::fmt::Display) -> Failure {
     Failure::Database(format!("a value cannot be written: {error}"))
 }
