@@ -17,6 +17,8 @@
 //! | `constants` | what is constant on one side of an outer join, or in a part of UNION ALL, is taken for constant behind it |
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
 //! | `moved_keys` | ORDER BY forgets columns behind one that stands where a key of the groups stood |
+//! | `float_extremes` | `min` and `max` of doubles by groups depend on where NaN stands |
+//! | `distinct_orders` | `array_agg(DISTINCT x ORDER BY x)` has the order of another aggregate beside it |
 //! | `filter_projection` | projections that go below a filter take one column for another |
 //! | `text_functions` | `reverse([1, 2, 3])` is `]3 ,2 ,1[` |
 //! | `unique_names` | filters find another column of their name |
@@ -40,8 +42,10 @@ mod constants;
 mod cooperative;
 mod dependencies;
 mod depth;
+mod distinct_orders;
 mod expressions;
 mod filter_projection;
+mod float_extremes;
 mod frames;
 mod in_lists;
 mod join_orders;
@@ -85,7 +89,9 @@ use constants::PartialConstants;
 use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use depth::DepthLimit;
+use distinct_orders::DISTINCT_ORDERS;
 use filter_projection::WithWholeFilters;
+use float_extremes::FLOAT_EXTREMES;
 pub(crate) use frames::over_frames;
 use in_lists::IN_LISTS;
 use join_orders::JoinOrders;
@@ -125,6 +131,9 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         rules.push(Arc::new(ours));
     }
     rules.push(Arc::new(Subqueries));
+    // Behind those that make aggregates of subqueries.
+    rules.push(Arc::new(FLOAT_EXTREMES));
+    rules.push(Arc::new(DISTINCT_ORDERS));
     rules.push(Arc::new(ComputedOnce));
     rules
 }
