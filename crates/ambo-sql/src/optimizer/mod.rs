@@ -29,7 +29,7 @@
 //! | `window_limits` | LIMIT above windows over windows leaves out rows that they look at |
 //! | `window_order` | windows over joins of single rows fail |
 //! | `unasked` | joins in joins wait for ever where one partition has no rows |
-//! | `zeros` | DISTINCT in aggregates and windows take 0.0 and -0.0 for two |
+//! | `zeros` | DISTINCT and ORDER BY in aggregates, and windows, take 0.0 and -0.0 for two |
 //! | `cooperative` | some joins cannot be interrupted |
 //! | `depth` | plans of thousands of operators overflow the stack |
 //!

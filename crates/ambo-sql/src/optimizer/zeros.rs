@@ -1,6 +1,6 @@
 //! 0.0 and -0.0 are one value.
 //!
-//! They are equal, and one group, but aggregates with DISTINCT and windows tell them apart. `x + 0.0` is the same for both.
+//! They are equal, and one group, but aggregates with DISTINCT or ORDER BY and windows tell them apart. `x + 0.0` is the same for both.
 
 use datafusion::{
     common::{
@@ -21,8 +21,14 @@ pub(super) const ZEROS: ExpressionRule = ExpressionRule {
 
 fn with_one_zero(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(match expr {
-        Expr::AggregateFunction(mut function) if function.params.distinct => {
-            let is_changed = unify_all(function.params.args.iter_mut(), schema)?;
+        Expr::AggregateFunction(mut function) => {
+            let params = &mut function.params;
+            let sorts = params.order_by.iter_mut().map(|sort| &mut sort.expr);
+            let is_changed = match params.distinct {
+                true => unify_all(params.args.iter_mut().chain(sorts), schema)?,
+                // Behind the last one, nothing says which of equal rows is first.
+                false => unify_all(sorts.rev().skip(1), schema)?,
+            };
             Transformed::new_transformed(Expr::AggregateFunction(function), is_changed)
         }
         Expr::WindowFunction(mut function) => {
