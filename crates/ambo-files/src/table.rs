@@ -33,10 +33,13 @@ pub fn paths(path: &str) -> Result<Vec<PathBuf>> {
     if found.is_empty() { Err(missing()) } else { Ok(found) }
 }
 
+/// A file, how it is read, and what its columns are called.
+type File = (Arc<Source>, Arc<Format>, Arc<[String]>);
+
 /// Text files whose columns are known.
 #[derive(Debug)]
 pub struct TextTable {
-    files: Vec<(Arc<Source>, Arc<Format>, Arc<[String]>)>,
+    files: Vec<File>,
     columns: Vec<Column>,
     schema: SchemaRef,
 }
@@ -108,7 +111,7 @@ impl TextTable {
     /// The rows with some of the columns, by their places.
     pub fn batches(&self, columns: &[usize], threads: usize) -> Batches {
         let wanted: Vec<Column> = columns.iter().map(|place| self.columns[*place].clone()).collect();
-        let part = |(source, format, names): &(Arc<Source>, Arc<Format>, Arc<[String]>)| {
+        let part = |(source, format, names): &File| {
             let place = |column: &Column| names.iter().position(|name| *name == column.name);
             let positions = match format.form {
                 Form::Csv => wanted.iter().map(place).collect(),

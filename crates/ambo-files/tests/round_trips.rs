@@ -367,7 +367,7 @@ fn large_files_are_cut_between_records() {
     }
     assert!(text.len() > 8 << 20);
     std::fs::write(&path, &text).unwrap();
-    let table = TextTable::open(&[path.clone()], &Format::new(Form::Csv), 4, &|| false).unwrap();
+    let table = TextTable::open(std::slice::from_ref(&path), &Format::new(Form::Csv), 4, &|| false).unwrap();
     let types: Vec<_> = table.schema().fields().iter().map(|field| field.data_type().to_string()).collect();
     assert_eq!(types, ["Int64", "Utf8", "Utf8", "Int64"]);
     let columns: Vec<Column> = [("id", Type::I64), ("late", Type::I64), ("words", Type::Utf8)]
@@ -460,7 +460,7 @@ fn whatever_is_in_a_file_is_rows_or_an_error() {
             escape: random.of(&[None, Some(b'\\')]),
             ..Format::new(form)
         };
-        let Ok(table) = TextTable::open(&[path.clone()], &format, 2, &|| false) else {
+        let Ok(table) = TextTable::open(std::slice::from_ref(&path), &format, 2, &|| false) else {
             bad += 1;
             continue;
         };
