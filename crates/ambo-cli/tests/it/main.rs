@@ -4,6 +4,7 @@ mod columns;
 mod crash;
 mod demo;
 mod errors;
+mod files;
 mod indexes;
 mod interrupt;
 mod load;
