@@ -77,6 +77,14 @@ impl ParquetFile {
     /// # Errors
     /// One that no column of a table holds.
     pub fn columns(&self) -> Result<Vec<Column>> {
+        for field in self.metadata.schema().fields() {
+            if ambo::arrow::type_of(field.data_type()).is_err() {
+                let (name, what) = (field.name(), in_words(field.data_type()));
+                let what = format!("column \"{name}\" holds {what}, which no column of a table does");
+                return Err(Error::in_file(&self.path, what)
+                    .with_hint("read it with FROM, and cast it to text or take it apart there"));
+            }
+        }
         let definition = ambo::arrow::definition("t", self.metadata.schema(), &[]);
         let definition = definition.map_err(|error| Error::in_file(&self.path, error))?;
         let column = |column: &ambo::Column| Column {
@@ -136,6 +144,18 @@ impl ParquetFile {
     /// What is damaged.
     pub fn all(&self) -> Result<ParquetBatches> {
         self.batches(0..self.metadata.metadata().num_row_groups())
+    }
+}
+
+/// What values of a type are, to a person.
+fn in_words(ty: &DataType) -> String {
+    match ty {
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => "lists".into(),
+        DataType::Struct(_) => "structs".into(),
+        DataType::Map(..) => "maps".into(),
+        DataType::Decimal256(digits, _) => format!("decimals of {digits} digits"),
+        DataType::Interval(_) | DataType::Duration(_) => "intervals".into(),
+        _ => "values of a type".into(),
     }
 }
 

@@ -475,3 +475,20 @@ fn whatever_is_in_a_file_is_rows_or_an_error() {
     }
     assert!(good > 100 && bad > 1000, "{good} {bad}");
 }
+
+// Keeps away: words of another system of types, for what no column of a table holds.
+#[test]
+fn what_no_table_holds_is_told_in_words() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("l.jsonl"), "{\"id\":1,\"tags\":[\"x\"]}\n").unwrap();
+    let lists =
+        TextTable::open(&[dir.path().join("l.jsonl")], &Format::new(Form::Json), 1, &|| false).unwrap();
+    let path = dir.path().join("l.parquet");
+    ambo_files::write(&path, &Format::new(Form::Parquet), lists.schema(), lists.batches(&[0, 1], 1), |_| {})
+        .unwrap();
+    let error = ParquetFile::open(&Source::open(&path).unwrap()).unwrap().columns().unwrap_err().to_string();
+    assert!(
+        error.contains("l.parquet: column \"tags\" holds lists, which no column of a table does"),
+        "{error}"
+    );
+}
