@@ -9,8 +9,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Distinct, Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Select, SetExpr,
-    VisitMut, VisitorMut, WindowSpec, WindowType,
+    self, Distinct, Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Select, SetExpr, Visit,
+    VisitMut, Visitor, VisitorMut, WindowSpec, WindowType,
 };
 
 use crate::{
@@ -39,13 +39,20 @@ fn in_select(select: &mut Select, order_by: Option<&mut OrderByKind>) -> Result<
     for NamedWindowDefinition(name, is) in std::mem::take(&mut select.named_window) {
         windows.define(&name, is)?;
     }
-    let _ = select.projection.visit(&mut windows);
-    let _ = select.qualify.visit(&mut windows);
+    let _ = VisitMut::visit(&mut select.projection, &mut windows);
+    if windows.error.is_none()
+        && let Some(selection) = &select.selection
+        && Visit::visit(selection, &mut Over { queries: 0 }).is_break()
+    {
+        return Err(Error::invalid("a window function stands in WHERE, which chooses the rows that windows are over")
+            .with_hint("QUALIFY chooses among rows by window functions: SELECT … FROM t QUALIFY rank() OVER (ORDER BY a) = 1"));
+    }
+    let _ = VisitMut::visit(&mut select.qualify, &mut windows);
     if let Some(Distinct::On(exprs)) = &mut select.distinct {
-        let _ = exprs.visit(&mut windows);
+        let _ = VisitMut::visit(exprs, &mut windows);
     }
     if let Some(OrderByKind::Expressions(by)) = order_by {
-        let _ = by.visit(&mut windows);
+        let _ = VisitMut::visit(by, &mut windows);
     }
     windows.error.map_or(Ok(()), Err)
 }
@@ -149,5 +156,33 @@ impl VisitorMut for Windows {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Breaks at a window function of the query itself.
+struct Over {
+    queries: usize,
+}
+
+impl Visitor for Over {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
+        self.queries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
+        self.queries -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(function) if self.queries == 0 && function.over.is_some() => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
     }
 }

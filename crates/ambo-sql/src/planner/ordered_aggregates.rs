@@ -1,4 +1,4 @@
-//! Aggregates with an order that the planner leaves out: `any_value`, `mode`, `arg_max` and `arg_min` by those that keep it.
+//! Aggregates with an order that the planner leaves out, or that has no meaning for them: `any_value`, `mode`, `arg_max` and `arg_min` by those that keep it.
 
 use datafusion::sql::sqlparser::{
     ast::{
@@ -10,6 +10,10 @@ use datafusion::sql::sqlparser::{
 
 use super::rewrite::without_parentheses;
 use crate::{names::object, parse::DIALECT};
+
+/// Aggregates that are the same in any order. The planner cannot do with several orders of them.
+const WITHOUT_ORDER: [&str; 11] =
+    ["count", "sum", "avg", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "median"];
 
 /// What a function means, if it is one of these and has an order.
 pub(super) fn ordered(function: &Function) -> Option<Expr> {
@@ -26,6 +30,10 @@ pub(super) fn ordered(function: &Function) -> Option<Expr> {
     let is_order = |clause: &FunctionArgumentClause| matches!(clause, FunctionArgumentClause::OrderBy(_));
     if !list.clauses.iter().any(is_order) {
         return None;
+    }
+    if WITHOUT_ORDER.contains(&name.as_str()) {
+        list.clauses.retain(|clause| !is_order(clause));
+        return Some(Expr::Function(given));
     }
     match (name.as_str(), list.args.len()) {
         ("any_value", 1) => {

@@ -272,6 +272,13 @@ fn function(function: &ast::Function, is_scalar: &IsScalar<'_>, span: Span) -> R
     let (mut is_distinct, mut is_ordered) = (false, !within_group.is_empty());
     if let FunctionArguments::List(list) = args {
         is_distinct = list.duplicate_treatment.is_some();
+        let is_all =
+            |arg: &ast::FunctionArg| matches!(arg, ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard));
+        if list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct) && list.args.iter().any(is_all)
+        {
+            let hint = "SELECT count(*) FROM (SELECT DISTINCT * FROM t) AS s counts rows that are different";
+            return refuse("DISTINCT *", hint, span);
+        }
         is_ordered |=
             list.clauses.iter().any(|clause| matches!(clause, ast::FunctionArgumentClause::OrderBy(_)));
     }
