@@ -1,7 +1,7 @@
 //! Queries that begin with FROM: `FROM t WHERE …` is `SELECT * FROM t WHERE …`.
 //!
-//! The parser reads `FROM t SELECT a`, but not where a value may stand: there the list of SELECT is put before FROM. Where no SELECT follows it takes nothing but
-//! the tables, and no columns of them; so SELECT * is put before such a FROM.
+//! The parser reads `FROM t SELECT a`, but not where a value may stand, and takes the WINDOW behind for a name; so the list of SELECT is put before FROM. Where no SELECT
+//! follows it takes nothing but the tables, and no columns of them; so SELECT * is put before such a FROM.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -88,10 +88,10 @@ struct Level {
     lead: Lead,
     /// A FROM that begins a query, as long as no SELECT was seen behind it.
     from: Option<usize>,
-    /// A FROM behind the parenthesis, and the SELECT behind it, as long as its list goes on.
+    /// Such a FROM, and the SELECT behind it, as long as its list goes on.
     list: Option<(usize, usize)>,
-    /// A FROM right behind the parenthesis.
-    first: Option<usize>,
+    /// Whether WHERE or the like was seen behind it.
+    has_condition: bool,
     /// Whether AS stands before the parenthesis: it may hold a table of WITH.
     is_behind_as: bool,
     /// Whether TRIM stands before the parenthesis: FROM is a part of that.
@@ -101,7 +101,7 @@ struct Level {
 }
 
 /// What may follow a list of SELECT.
-const BEHIND_LISTS: [Keyword; 10] = [
+const BEHIND_LISTS: [Keyword; 13] = [
     Keyword::WHERE,
     Keyword::GROUP,
     Keyword::HAVING,
@@ -112,6 +112,9 @@ const BEHIND_LISTS: [Keyword; 10] = [
     Keyword::OFFSET,
     Keyword::FETCH,
     Keyword::INTO,
+    Keyword::FOR,
+    Keyword::ON,
+    Keyword::RETURNING,
 ];
 
 #[derive(Default)]
@@ -177,19 +180,22 @@ impl<'t> Reading<'t> {
         match word {
             Keyword::FROM if begins => {
                 self.level.from = Some(at);
-                if self.before[0] == Some(&Token::LParen) {
-                    self.level.first = Some(at);
-                }
+                self.level.has_condition = false;
             }
             Keyword::SELECT => {
                 let from = self.level.from.take();
-                let is_value = from.is_some() && from == self.level.first && self.outer.len() < DEPTH;
-                self.level.list = from.filter(|_| is_value).map(|from| (from, at));
+                // Behind a condition stands no list of columns.
+                let moves = !self.level.has_condition && self.outer.len() < DEPTH;
+                self.level.list = from.filter(|_| moves).map(|from| (from, at));
             }
+            Keyword::ON if keyword(self.before[0]) == Keyword::DISTINCT => {}
             // As in SELECT * EXCEPT (a).
             Keyword::EXCEPT if self.before[0] == Some(&Token::Mul) => {}
             Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT => self.end_query(at),
-            word if BEHIND_LISTS.contains(&word) => self.end_list(at),
+            word if BEHIND_LISTS.contains(&word) => {
+                self.end_list(at);
+                self.level.has_condition |= !matches!(word, Keyword::ON | Keyword::FOR);
+            }
             _ => {}
         }
         self.level.lead = match (word, self.level.lead) {
@@ -276,7 +282,15 @@ mod tests {
             ("FROM t", "SELECT * FROM t"),
             ("FROM t WHERE a IN (FROM u)", "SELECT * FROM t WHERE a IN ( SELECT * FROM u )"),
             ("FROM t UNION ALL FROM u", "SELECT * FROM t UNION ALL SELECT * FROM u"),
-            ("FROM t SELECT a EXCEPT FROM u", "FROM t SELECT a EXCEPT SELECT * FROM u"),
+            ("FROM t SELECT a EXCEPT FROM u", "SELECT a FROM t EXCEPT SELECT * FROM u"),
+            (
+                "INSERT INTO t FROM u SELECT DISTINCT ON (a) a ON CONFLICT DO NOTHING RETURNING a",
+                "INSERT INTO t SELECT DISTINCT ON ( a ) a FROM u ON CONFLICT DO NOTHING RETURNING a",
+            ),
+            (
+                "FROM t SELECT sum(a) OVER w WINDOW w AS (ORDER BY b)",
+                "SELECT sum ( a ) OVER w FROM t WINDOW w AS ( ORDER BY b )",
+            ),
             ("WITH c (x) AS (FROM t) FROM c", "WITH c ( x ) AS ( SELECT * FROM t ) SELECT * FROM c"),
             ("INSERT INTO t (a) FROM u", "INSERT INTO t ( a ) SELECT * FROM u"),
             (
@@ -319,7 +333,7 @@ mod tests {
             "COPY t ( a , b ) FROM 'f'",
             "SHOW COLUMNS FROM t",
             "UPDATE t SET a = ( 1 ) FROM u",
-            "FROM t SELECT a",
+            "FROM t LIMIT 2 SELECT count ( * )",
         ] {
             assert_eq!(said(text).replace(" :: ", "::"), text);
         }
