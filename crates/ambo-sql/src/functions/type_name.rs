@@ -6,7 +6,7 @@ use datafusion::{
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
 };
 
-use crate::{statement::type_text, value::column_type};
+use crate::{names::quoted, statement::type_text, value::column_type};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct TypeOf {
@@ -50,6 +50,16 @@ fn name(ty: &DataType) -> String {
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
             format!("{}[]", name(item.data_type()))
         }
+        DataType::Struct(fields) => {
+            let fields =
+                fields.iter().map(|field| format!("{} {}", quoted(field.name()), name(field.data_type())));
+            format!("struct({})", fields.collect::<Vec<_>>().join(", "))
+        }
+        DataType::Map(entries, _) if let DataType::Struct(fields) = entries.data_type() => {
+            let types: Vec<_> = fields.iter().map(|field| name(field.data_type())).collect();
+            format!("map({})", types.join(", "))
+        }
+        DataType::Decimal256(precision, scale) => format!("decimal({precision}, {scale})"),
         ty => column_type(ty).map_or_else(|| ty.to_string().to_lowercase(), type_text),
     }
 }

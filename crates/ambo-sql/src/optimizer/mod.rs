@@ -3,6 +3,7 @@
 //! | file | what is wrong without it |
 //! |---|---|
 //! | `barrier` | filters go below aggregations that have a row without groups |
+//! | `byte_casts` | `CAST(1 AS BYTEA)` is the number's bytes in memory |
 //! | `cast_bounds` | filters by casts that round fail, where their rows are counted beforehand |
 //! | `in_lists` | lists of IN with common or without common elements become one, NULL or not |
 //! | `lossy_casts` | `CAST(1.99 AS DECIMAL(9, 1)) < 2` is true, for 1.99 is |
@@ -13,6 +14,7 @@
 //! | `rounding` | `round(x, 1) < x` fails, for the types differ |
 //! | `set_operations` | EXCEPT ALL and INTERSECT ALL do not count copies, and have the types of their left sides |
 //! | `sliding` | sums and means of doubles keep what is in the frame no more: rounding, infinity, NaN; DISTINCT of window functions is read over; some aggregates and EXCLUDE are refused |
+//! | `struct_fields` | `{'a': 1, 'a': 2}['a']` is the first |
 //! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
 //! | `constants` | what is constant on one side of an outer join, or in a part of UNION ALL, is taken for constant behind it |
 //! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
@@ -37,6 +39,7 @@
 //! right can go.
 
 mod barrier;
+mod byte_casts;
 mod cast_bounds;
 mod constants;
 mod cooperative;
@@ -63,6 +66,7 @@ mod rounding;
 mod set_operations;
 mod sliding;
 mod source_names;
+mod struct_fields;
 mod subquery;
 mod text_functions;
 mod unasked;
@@ -84,6 +88,7 @@ use crate::{
 };
 
 use barrier::Barriers;
+use byte_casts::BYTE_CASTS;
 use cast_bounds::CastBounds;
 use constants::PartialConstants;
 use cooperative::CooperativeJoins;
@@ -109,6 +114,7 @@ use set_operations::SetOperations;
 pub(crate) use set_operations::common_type;
 use sliding::SLIDING;
 use source_names::SourceNames;
+use struct_fields::STRUCT_FIELDS;
 use subquery::Subqueries;
 use text_functions::TEXT_FUNCTIONS;
 use unasked::UnaskedPartitions;
@@ -123,11 +129,16 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// What is done to plans before they are made better: the planner's rules, by which all types are known, and ours.
 pub(crate) fn analyzer_rules() -> Vec<Analysis> {
-    let mut rules: Vec<Analysis> =
-        vec![Arc::new(DepthLimit), Arc::new(SourceNames), Arc::new(SetOperations), Arc::new(ROUNDED_PLACES)];
-    rules.push(Arc::new(TEXT_FUNCTIONS));
+    let mut rules: Vec<Analysis> = vec![
+        Arc::new(DepthLimit),
+        Arc::new(SourceNames),
+        Arc::new(SetOperations),
+        Arc::new(ROUNDED_PLACES),
+        Arc::new(TEXT_FUNCTIONS),
+        Arc::new(STRUCT_FIELDS),
+    ];
     rules.extend(Analyzer::new().rules);
-    for ours in [LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS, SLIDING] {
+    for ours in [LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS, BYTE_CASTS, SLIDING] {
         rules.push(Arc::new(ours));
     }
     rules.push(Arc::new(Subqueries));
