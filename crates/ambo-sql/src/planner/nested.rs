@@ -39,6 +39,20 @@ fn depth(ty: &DataType) -> usize {
     }
 }
 
+/// Whether a list, a struct or a map may come of an expression. What is no such is mostly told without its type, which long expressions take long to tell.
+fn may_be_nested(expr: &Expr) -> bool {
+    match expr {
+        Expr::BinaryExpr(_)
+        | Expr::Not(_)
+        | Expr::Negative(_)
+        | Expr::Like(_)
+        | Expr::Between(_)
+        | Expr::InList(_) => false,
+        Expr::Literal(value, _) => has_order(&value.data_type()),
+        _ => true,
+    }
+}
+
 fn order(op: &BinaryOperator) -> Option<NestedOrder> {
     NestedOrder::of(match op {
         BinaryOperator::Lt => Operator::Lt,
@@ -53,7 +67,8 @@ impl ExprPlanner for NestedValues {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let is_join = expr.op == BinaryOperator::StringConcat;
         let order = order(&expr.op);
-        if !is_join && order.is_none() {
+        let [left, right] = [&expr.left, &expr.right].map(may_be_nested);
+        if !(is_join && (left || right) || order.is_some() && left && right) {
             return Ok(PlannerResult::Original(expr));
         }
         let (Ok(left), Ok(right)) = (expr.left.get_type(schema), expr.right.get_type(schema)) else {
