@@ -107,7 +107,7 @@ use nested_texts::NESTED_TEXTS;
 use null_equality::WithoutNullKeys;
 use offsets::OrderOfOffsets;
 use once::ComputedOnce;
-pub(crate) use once::{ONCE, QueryPlanner};
+pub(crate) use once::{ONCE, QueryPlanner, has_once};
 use regexes::REGEXES;
 use rounding::ROUNDED_PLACES;
 use set_operations::SetOperations;

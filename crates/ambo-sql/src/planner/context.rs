@@ -17,7 +17,9 @@ use datafusion::{
 };
 
 use super::{Planner, alike, tables::find_table};
-use crate::{Error, Result, error::outer, files, names::of_default_schema, table::StoredTable};
+use crate::{
+    Error, Result, error::outer, files, names::of_default_schema, optimizer::has_once, table::StoredTable,
+};
 
 impl Planner<'_> {
     fn source(&self, name: &TableReference) -> Result<Arc<dyn TableSource>> {
@@ -39,7 +41,14 @@ impl Planner<'_> {
             return Ok(source.clone());
         }
         let source = self.find(&qualified, name.table())?;
-        self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
+        // What a view computes once it computes once for each mention of it, so each is planned for itself.
+        let is_of_mention = match source.get_logical_plan() {
+            Some(plan) => has_once(&plan)?,
+            None => false,
+        };
+        if !is_of_mention {
+            self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
+        }
         Ok(source)
     }
 

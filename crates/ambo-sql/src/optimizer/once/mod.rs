@@ -40,12 +40,7 @@ impl AnalyzerRule for ComputedOnce {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let mut is_there = false;
-        plan.apply_with_subqueries(|node| {
-            is_there = alias(node).is_some();
-            Ok(if is_there { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-        })?;
-        if !is_there {
+        if !has_once(&plan)? {
             return Ok(plan);
         }
         // By columns, too: where those from outside were added, the rows are others.
@@ -60,6 +55,16 @@ impl AnalyzerRule for ComputedOnce {
             })?
             .data)
     }
+}
+
+/// Whether there is such a query in a plan.
+pub(crate) fn has_once(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_there = false;
+    plan.apply_with_subqueries(|node| {
+        is_there = alias(node).is_some();
+        Ok(if is_there { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(is_there)
 }
 
 fn alias(node: &LogicalPlan) -> Option<&str> {
