@@ -10,6 +10,7 @@
 //! | `nested_counts` | aggregates with FILTER over others that are known without looking at rows fail |
 //! | `nested_texts` | `[1, NULL]` and `[1, '']` are one text |
 //! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
+//! | `repeated_orders` | DISTINCT ON and aggregates panic where a column stands twice in their ORDER BY |
 //! | `regexes` | `x ~ 'a\\b'` becomes `LIKE '%a\b%'`, which is for another text; `x ~ '.*'` is false for NULL |
 //! | `rounding` | `round(x, 1) < x` fails, for the types differ |
 //! | `set_operations` | EXCEPT ALL and INTERSECT ALL do not count copies, and have the types of their left sides |
@@ -35,7 +36,7 @@
 //! | `cooperative` | some joins cannot be interrupted |
 //! | `depth` | plans of thousands of operators overflow the stack |
 //!
-//! Each was found by random queries (`bench/src/differential`, `tests/it/joins.rs`, the test files of SQLite) and has a test of its own, so that what a later planner does
+//! Each was found by random queries (`crates/ambo-differential`, `tests/it/joins.rs`, the test files of SQLite) and has a test of its own, so that what a later planner does
 //! right can go.
 
 mod barrier;
@@ -62,6 +63,7 @@ mod offsets;
 mod once;
 mod pass_on;
 mod regexes;
+mod repeated_orders;
 mod rounding;
 mod set_operations;
 mod sliding;
@@ -109,6 +111,7 @@ use offsets::OrderOfOffsets;
 use once::ComputedOnce;
 pub(crate) use once::{ONCE, QueryPlanner, has_once};
 use regexes::REGEXES;
+use repeated_orders::{OrdersOfDistinct, REPEATED_ORDERS};
 use rounding::ROUNDED_PLACES;
 use set_operations::SetOperations;
 pub(crate) use set_operations::common_type;
@@ -138,7 +141,10 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         Arc::new(STRUCT_FIELDS),
     ];
     rules.extend(Analyzer::new().rules);
-    for ours in [LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS, BYTE_CASTS, SLIDING] {
+    rules.push(Arc::new(OrdersOfDistinct));
+    for ours in
+        [REPEATED_ORDERS, LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS, BYTE_CASTS, SLIDING]
+    {
         rules.push(Arc::new(ours));
     }
     rules.push(Arc::new(Subqueries));
