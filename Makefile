@@ -5,10 +5,15 @@ SEEDS ?= 10000
 ROUNDS ?= 200
 DATABASES ?= 1000
 SEED ?= 1
+ORACLES ?= sqlite duckdb norec tlp
 # Seconds for each fuzz target.
 TIME ?= 60
 # Flags for the benchmarks, such as --records 1M --suite kekskv.
 BENCH ?=
+
+TARGET_DIR := $(shell $(CARGO) metadata --format-version 1 --no-deps 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+DUCKDB_VENV := $(TARGET_DIR)/duckdb-venv
+DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 
 .PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick differential lint crash fuzz doc install
 
@@ -16,8 +21,8 @@ demo:
 	$(CARGO) build --release -p ambo-cli
 	CARGO="$(CARGO)" demo/run.sh
 
-test: lint
-	$(CARGO) test --workspace --exclude ambo-bench
+test: lint $(DUCKDB_VENV)/made
+	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) $(CARGO) test --workspace --exclude ambo-bench
 	$(CARGO) test -p ambo --features arrow
 	$(CARGO) test -p ambo-storage --features shuttle --lib -- schedules shuttle_tests
 
@@ -54,9 +59,17 @@ bench-sql:
 	bench/sql/fetch.sh target/bench-data/inputs 1
 	$(CARGO) run --release -p ambo-bench --no-default-features --features sql -- run --suite sql --runs 1 $(BENCH)
 
-# Random queries and statements in Ambo and in SQLite, whose answers have to be alike, in DATABASES databases from SEED on.
-differential:
-	$(CARGO) run --release -p ambo-bench --no-default-features --features sql -- differential --databases $(DATABASES) --seed $(SEED)
+# Random queries and statements whose answers have to be those of SQLite and of DuckDB, and conditions that have to be one wherever they stand, in
+# DATABASES databases from SEED on. ORACLES are some of sqlite, duckdb, norec, tlp. The profile is that of the tests, whose libraries are there.
+differential: $(DUCKDB_VENV)/made
+	$(CARGO) build --profile test -p ambo-cli -p ambo-sql -p ambo-differential
+	$(TARGET_DIR)/debug/ambo-differential $(ORACLES) --databases $(DATABASES) --seed $(SEED) --python $(DUCKDB_PYTHON) --dir $(TARGET_DIR)/differential
+
+# DuckDB as a Python module, in an environment of its own.
+$(DUCKDB_VENV)/made: crates/ambo-differential/requirements.txt
+	python3 -m venv --clear $(DUCKDB_VENV)
+	$(DUCKDB_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	touch $@
 
 bench-quick:
 	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1

@@ -5,6 +5,7 @@
 #
 # duckdb-venv/              as bench/columns/fetch.sh has it
 # tpch-all-SCALE/*.parquet  the tables of TPC-H at each scale factor (default: 1)
+# tpcds-all-SCALE/*.parquet those of TPC-DS
 set -euo pipefail
 
 inputs_dir=${1:?a directory}
@@ -12,10 +13,19 @@ shift
 scales=("$@")
 [[ ${#scales[@]} -gt 0 ]] || scales=(1)
 "$(dirname "$0")/../columns/fetch.sh" "$inputs_dir" "${scales[@]}"
+venv=$inputs_dir/duckdb-venv
+[[ -x $venv/bin/tpcgen-cli ]] || "$venv/bin/python" -m pip install --quiet --disable-pip-version-check tpcgen-cli==4.0.0
 for scale in "${scales[@]}"; do
     dir=$inputs_dir/tpch-all-$scale
-    [[ ! -s $dir/lineitem.parquet ]] || continue
-    rm -rf "$dir.part"
-    "$inputs_dir/duckdb-venv/bin/tpchgen-cli" parquet -s "$scale" --output-dir "$dir.part"
-    mv "$dir.part" "$dir"
+    if [[ ! -s $dir/lineitem.parquet ]]; then
+        rm -rf "$dir.part"
+        "$venv/bin/tpchgen-cli" parquet -s "$scale" --output-dir "$dir.part"
+        mv "$dir.part" "$dir"
+    fi
+    dir=$inputs_dir/tpcds-all-$scale
+    if [[ ! -s $dir/store_sales.parquet ]]; then
+        rm -rf "$dir.part"
+        "$venv/bin/tpcgen-cli" tpcds parquet -s "$scale" --output-dir "$dir.part"
+        mv "$dir.part" "$dir"
+    fi
 done

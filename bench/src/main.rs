@@ -5,8 +5,6 @@
 
 mod contender;
 mod data;
-#[cfg(feature = "sql")]
-mod differential;
 mod engine;
 mod measure;
 mod options;
@@ -52,8 +50,6 @@ fn run() -> Result<()> {
             report::write(&options)
         }
         "report" => report::write(&options),
-        #[cfg(feature = "sql")]
-        "differential" => differential::run(options.seed, options.databases, &options.dir),
         "child" => runner::child(&options),
         "fill" => {
             let (case, kind) = runner::case_of(&options)?;

@@ -11,8 +11,6 @@ ambo-bench: comparisons of Ambo with other engines, codecs and formats
 
   ambo-bench [run] [FLAGS]     run suites, write SUITE.json, print tables, draw plots
   ambo-bench report [FLAGS]    print tables and draw plots from the SUITE.json files
-  ambo-bench differential      random queries and statements in Ambo and in SQLite, until an answer differs (built with the feature `sql`);
-                               --databases N of them (default: 200), from --seed N on (default: 1)
 
   --suite LIST      of kekskv, redbtable, ycsb, bigger, durable, bulk, open (built with the feature `stores`),
                     codecs, compressed-tables, space, columns (with the feature `codecs`), sql (with the feature `sql`);
@@ -72,9 +70,6 @@ pub struct Options {
     pub results: PathBuf,
     /// Where plots and the page about them are.
     pub docs: PathBuf,
-    /// Random databases whose answers are compared with those of SQLite, and the seed of the first.
-    pub databases: u64,
-    pub seed: u64,
     /// Whether figures that are not measured now stay in the file.
     pub add: bool,
     /// For a measured process: the case, the repetition, and the file for its figures.
@@ -113,8 +108,6 @@ impl Default for Options {
             dir: PathBuf::from("target/bench-data"),
             results: PathBuf::from("bench/results"),
             docs: PathBuf::from("docs"),
-            databases: 200,
-            seed: 1,
             add: false,
             child: Child::default(),
         }
@@ -160,8 +153,6 @@ impl Options {
             "--dir" => self.dir = value.into(),
             "--results" => self.results = value.into(),
             "--docs" => self.docs = value.into(),
-            "--databases" => self.databases = number(value)?,
-            "--seed" => self.seed = number(value)?,
             "--case" => self.child.case = value.into(),
             "--run" => self.child.run = number(value)? as usize,
             "--inputs" => self.child.inputs = value.into(),

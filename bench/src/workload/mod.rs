@@ -200,7 +200,9 @@ impl Suite {
                 ("lineitem", &[2]),
                 ("seeks", &[2]),
             ],
-            Suite::Sql => &[("points", &[1]), ("bank", &[1, 8]), ("scans", &[2]), ("tpch", &[2])],
+            Suite::Sql => {
+                &[("points", &[1]), ("bank", &[1, 8]), ("scans", &[2]), ("tpch", &[2]), ("tpcds", &[2])]
+            }
         };
         let with_threads = |&(name, threads): &(&'static str, &'static [usize])| {
             threads.iter().map(move |&threads| Case { suite: self, name, threads })

@@ -1,4 +1,4 @@
-//! SQL beside SQLite and DuckDB: statements on a key, a small bank, and TPC-H.
+//! SQL beside SQLite and DuckDB: statements on a key, a small bank, TPC-H and TPC-DS.
 //!
 //! Ambo and SQLite run in this process (`rusqlite`, prepared and cached statements, write-ahead log). DuckDB runs in a Python process, which
 //! takes the times itself (`columns/peer.rs`).
@@ -7,6 +7,8 @@ mod bank;
 mod points;
 mod scans;
 mod synced;
+mod tpc;
+mod tpcds;
 mod tpch;
 
 use ambo::Sync;
@@ -35,6 +37,7 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
         "points" => points::run(sheet),
         "bank" => bank::run(sheet),
         "scans" => scans::run(sheet),
+        "tpcds" => tpcds::run(sheet),
         _ => tpch::run(sheet),
     }
 }

@@ -142,9 +142,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     ];
     rules.extend(Analyzer::new().rules);
     rules.push(Arc::new(OrdersOfDistinct));
-    for ours in
-        [REPEATED_ORDERS, LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS, BYTE_CASTS, SLIDING]
-    {
+    for ours in [REPEATED_ORDERS, LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS, BYTE_CASTS, SLIDING] {
         rules.push(Arc::new(ours));
     }
     rules.push(Arc::new(Subqueries));

@@ -1,0 +1,132 @@
+//! Ambo: a database in memory, with its options.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc,
+    time::Duration,
+};
+
+use ambo_sql::{Connection, Database, SqlOptions};
+
+use crate::{
+    Result,
+    answer::{Answer, of_ambo},
+    random::Random,
+};
+
+/// A statement that takes longer has failed.
+const STATEMENT_TIME: Duration = Duration::from_secs(30);
+
+/// How the database is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    threads: usize,
+    /// Few rows are divided as if they were many.
+    finely: bool,
+    page_bytes: usize,
+}
+
+impl Way {
+    pub fn new(random: &mut Random) -> Self {
+        Self {
+            threads: *random.of(&[1, 2, 4]),
+            finely: random.one_in(2),
+            page_bytes: *random.of(&[4 << 10, 16 << 10]),
+        }
+    }
+}
+
+/// Why a statement has no answer.
+pub enum Failure {
+    Error(ambo_sql::Error),
+    Panic(String),
+}
+
+impl Failure {
+    pub fn message(&self) -> String {
+        match self {
+            Self::Error(error) => error.message().to_owned(),
+            Self::Panic(message) => message.clone(),
+        }
+    }
+}
+
+pub struct Subject {
+    connection: Connection,
+    db: Database,
+}
+
+impl Subject {
+    pub fn new(way: Way) -> Result<Self> {
+        let db = ambo::Options::new().page_size(way.page_bytes).open_in_memory()?;
+        let sql = SqlOptions::new().threads(way.threads).divide_finely(way.finely);
+        let db = Database::with_options(db, sql);
+        Ok(Self { connection: db.connect(), db })
+    }
+
+    /// Runs a statement. One that waits for itself is interrupted, or it would wait for ever.
+    pub fn run(&mut self, statement: &str) -> std::result::Result<Answer, Failure> {
+        let interrupter = self.connection.interrupter();
+        let (done, is_done) = mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            if is_done.recv_timeout(STATEMENT_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
+                interrupter.interrupt();
+            }
+        });
+        let connection = &mut self.connection;
+        let answer = catch_unwind(AssertUnwindSafe(|| of_ambo(connection, statement)));
+        drop(done);
+        let _ended = watch.join();
+        match answer {
+            Ok(answer) => answer.map_err(Failure::Error),
+            Err(panic) => Err(Failure::Panic(message(panic.as_ref()))),
+        }
+    }
+
+    /// Looks at the whole database.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn check(self) -> Result<()> {
+        drop(self.connection);
+        let report = self.db.check()?;
+        match report.is_sound() {
+            true => Ok(()),
+            false => Err(format!("the database is damaged: {report:?}").into()),
+        }
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
+}
+
+/// Whether the planner said that it does not know such statements.
+pub fn is_refusal(message: &str) -> bool {
+    [
+        "not supported",
+        "not yet supported",
+        "not implemented",
+        "Physical plan does not support",
+        "is not there",
+    ]
+    .iter()
+    .any(|words| message.contains(words))
+}
+
+/// Whether a value did not fit its type: the two compute in other types, and say so at other times.
+pub fn is_out_of_range(message: &str) -> bool {
+    [
+        "verflow",
+        "out of range",
+        "ut of Range",
+        "does not fit",
+        "too large",
+        "onversion Error",
+        "ould not cast",
+    ]
+    .iter()
+    .any(|words| message.contains(words))
+}

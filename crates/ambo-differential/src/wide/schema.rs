@@ -1,0 +1,248 @@
+//! The tables of a database: keys of one column and of several, sort keys, any storage, columns of any type.
+
+use crate::random::Random;
+
+/// What a column, or an expression, is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Int,
+    Double,
+    Decimal,
+    Text,
+    Bool,
+    Date,
+    Moment,
+    /// With a time zone.
+    Instant,
+    Time,
+    Blob,
+}
+
+/// A column in sight, or of a table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    pub name: String,
+    pub kind: Kind,
+}
+
+/// Columns that a table may have: their names say what they are in all tables.
+const OPTIONAL: [(&str, &str, Kind); 15] = [
+    ("i", "int", Kind::Int),
+    ("l", "bigint", Kind::Int),
+    ("v", "smallint", Kind::Int),
+    ("d", "double", Kind::Double),
+    ("r", "real", Kind::Double),
+    ("m", "decimal(10, 2)", Kind::Decimal),
+    ("n", "decimal(38, 4)", Kind::Decimal),
+    ("s", "text", Kind::Text),
+    ("u", "text", Kind::Text),
+    ("b", "boolean", Kind::Bool),
+    ("day", "date", Kind::Date),
+    ("p", "timestamp", Kind::Moment),
+    ("z", "timestamp with time zone", Kind::Instant),
+    ("o", "time", Kind::Time),
+    ("x", "blob", Kind::Blob),
+];
+
+/// Columns that are never NULL, of which keys are made.
+const OF_KEYS: [(&str, &str, Kind); 4] = [
+    ("k", "bigint", Kind::Int),
+    ("g", "int", Kind::Int),
+    ("h", "text", Kind::Text),
+    ("e", "date", Kind::Date),
+];
+
+/// Keys that begin with what other rows have, too.
+const KEYS: [&[&str]; 8] =
+    [&["k"], &["k"], &["g", "k"], &["k", "g"], &["h", "k"], &["e", "g", "k"], &["h", "g", "k"], &[]];
+const SORT_KEYS: [&[&str]; 4] = [&["e"], &["g"], &["h", "g"], &["g", "e"]];
+
+pub struct Table {
+    pub name: String,
+    pub columns: Vec<(Column, &'static str)>,
+    pub key: Vec<&'static str>,
+    storage: &'static str,
+    sort_key: Vec<&'static str>,
+    indexes: Vec<String>,
+    rows: u64,
+}
+
+pub struct Schema {
+    pub tables: Vec<Table>,
+}
+
+impl Schema {
+    pub fn new(random: &mut Random) -> Self {
+        let count = 2 + random.below(2);
+        Self { tables: (0..count).map(|nth| table(nth, random)).collect() }
+    }
+
+    /// What makes the tables and their first rows, for Ambo and for the peer. A statement without text for the peer is Ambo's alone.
+    pub fn statements(&self, random: &mut Random) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for table in &self.tables {
+            all.push(table.create());
+            all.extend(table.indexes.iter().map(|index| (index.clone(), String::new())));
+            let mut key = 0;
+            while key < table.rows {
+                let count = 1 + random.below(6);
+                let rows: Vec<_> = (key..key + count).map(|key| table.row(random, key)).collect();
+                let insert = format!("insert into {} values {}", table.name, rows.join(", "));
+                all.push((insert.clone(), insert));
+                key += count;
+                if random.below(8) == 0 {
+                    all.push(("settle".into(), String::new()));
+                }
+            }
+            if random.below(3) == 0 {
+                all.push(("settle".into(), String::new()));
+            }
+        }
+        all
+    }
+}
+
+fn table(nth: u64, random: &mut Random) -> Table {
+    let storage = *random.of(&["btree", "column", "column", "memory"]);
+    let chosen =
+        |random: &mut Random| -> Vec<_> { OPTIONAL.iter().filter(|_| random.below(5) < 2).collect() };
+    let optional = chosen(random);
+    let columns: Vec<_> = OF_KEYS
+        .iter()
+        .chain(optional)
+        .map(|(name, of, kind)| (Column { name: (*name).to_owned(), kind: *kind }, *of))
+        .collect();
+    let sort_key = match storage == "column" && random.one_in(2) {
+        true => random.of(&SORT_KEYS).to_vec(),
+        false => Vec::new(),
+    };
+    let mut indexes = Vec::new();
+    for (column, _) in &columns {
+        let using = match random.below(16) {
+            0 => "ordered",
+            1 => "hash",
+            2 if storage == "column" => "bitmap",
+            _ => continue,
+        };
+        let column = &column.name;
+        indexes.push(format!("create index t{nth}_{column} on t{nth} using {using} ({column})"));
+    }
+    let rows = *random.of(&[0, 1, 6, 20, 20, 50, 120]);
+    Table {
+        name: format!("t{nth}"),
+        columns,
+        key: random.of(&KEYS).to_vec(),
+        storage,
+        sort_key,
+        indexes,
+        rows,
+    }
+}
+
+impl Table {
+    pub fn columns_under(&self, name: &str) -> Vec<Column> {
+        let under =
+            |(column, _): &(Column, _)| Column { name: format!("{name}.{}", column.name), kind: column.kind };
+        self.columns.iter().map(under).collect()
+    }
+
+    fn create(&self) -> (String, String) {
+        let column = |(column, of): &(Column, &str)| {
+            let not_null =
+                if OF_KEYS.iter().any(|(name, ..)| *name == column.name) { " not null" } else { "" };
+            format!("{} {of}{not_null}", column.name)
+        };
+        let mut parts: Vec<_> = self.columns.iter().map(column).collect();
+        if !self.key.is_empty() {
+            parts.push(format!("primary key ({})", self.key.join(", ")));
+        }
+        let create = format!("create table {} ({})", self.name, parts.join(", "));
+        let sort_key = match self.sort_key.is_empty() {
+            true => String::new(),
+            false => format!(" sort key ({})", self.sort_key.join(", ")),
+        };
+        (format!("{create} storage = {}{sort_key}", self.storage), create)
+    }
+
+    /// Values of a row, as text in parentheses.
+    pub fn row(&self, random: &mut Random, key: u64) -> String {
+        let value = |(column, _): &(Column, _), random: &mut Random| match column.name.as_str() {
+            "k" => key.to_string(),
+            "g" => (key * 7 % 5).to_string(),
+            "h" => text(random.of::<&str>(&TEXTS[..5])),
+            "e" => format!("date '2024-0{}-1{}'", 1 + random.below(3), random.below(4)),
+            _ if random.below(5) == 0 => "null".to_owned(),
+            "v" => (random.below(12) as i64 - 2).to_string(),
+            "l" if random.below(10) == 0 => {
+                (*random.of(&["9223372036854775807", "-9223372036854775807", "4294967296"])).to_owned()
+            }
+            "n" if random.below(6) == 0 => (*random
+                .of(&["9999999999999999999999999999999999.9999", "-1234567890123456789012345678.0001"]))
+            .to_owned(),
+            "r" => format!("cast({} as real)", random.of(&["0.5", "-1.25", "2", "1024", "0"])),
+            _ => literal(random, column.kind),
+        };
+        let values: Vec<_> = self.columns.iter().map(|column| value(column, random)).collect();
+        format!("({})", values.join(", "))
+    }
+}
+
+/// The texts that columns have: letters with marks apart, empty ones, some that are alike but for spaces.
+const TEXTS: [&str; 13] =
+    ["", "a", "B", "ab", "abc", "x y", "zz%", "é", "e\u{301}", "a_b", " a ", "😀", "12"];
+const DAYS: [&str; 8] = [
+    "2024-02-29",
+    "2024-01-10",
+    "1999-12-31",
+    "1970-01-01",
+    "1969-12-31",
+    "0001-01-01",
+    "9999-12-31",
+    "1582-10-10",
+];
+const MOMENTS: [&str; 9] = [
+    "2024-02-29 12:30:00.123456",
+    "2024-03-31 02:30:00",
+    "1999-12-31 23:59:59.999999",
+    "1970-01-01 00:00:00",
+    "1969-12-31 23:59:59.999999",
+    "1677-01-01 00:00:00",
+    "2262-12-31 00:00:00",
+    "0001-01-01 00:00:00",
+    "9999-12-31 23:59:59",
+];
+const ZONES: [&str; 4] = ["+00", "+02", "-05:30", "+00"];
+
+/// Mostly one that is near.
+fn moment(random: &mut Random) -> &'static str {
+    if random.one_in(12) { random.of::<&str>(&MOMENTS) } else { random.of::<&str>(&MOMENTS[..5]) }
+}
+
+fn text(text: &str) -> String {
+    format!("'{text}'")
+}
+
+/// A constant of a kind.
+pub fn literal(random: &mut Random, kind: Kind) -> String {
+    match kind {
+        Kind::Int => (random.below(14) as i64 - 3).to_string(),
+        Kind::Double => {
+            let number =
+                *random.of(&["0.5", "-1.25", "2", "0", "0.1", "100000", "'-0.0'", "1e10", "3.75", "-3"]);
+            format!("cast({number} as double)")
+        }
+        Kind::Decimal => {
+            (*random.of(&["1.25", "0.10", "-3.50", "100.00", "0.00", "99999999.99", "2.50"])).to_owned()
+        }
+        Kind::Text if random.one_in(20) => "('a' || chr(0) || 'b')".into(),
+        Kind::Text => text(random.of::<&str>(&TEXTS)),
+        Kind::Bool => (*random.of(&["true", "false"])).to_owned(),
+        Kind::Date => format!("date '{}'", random.of(&DAYS)),
+        Kind::Moment => format!("timestamp '{}'", moment(random)),
+        Kind::Instant => format!("cast('{}{}' as timestamptz)", moment(random), random.of(&ZONES)),
+        Kind::Time => {
+            format!("time '{}'", random.of(&["00:00:00", "12:34:56", "23:59:59.999999", "12:34:56.000001"]))
+        }
+        Kind::Blob => format!("unhex('{}')", random.of(&["", "00", "00FF", "616263", "FF"])),
+    }
+}
