@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use ambo::{ColumnBuffer, Datum, DatumRef, Type, nearest};
+use ambo::{ColumnBuffer, Datum, DatumRef, TableDefinition, Type, nearest};
 
 use crate::{
     BadRecord, Column, Error, Result, datum,
@@ -18,6 +18,25 @@ pub struct Converter {
     positions: Arc<[Option<usize>]>,
     /// Whether members that no column takes are passed over.
     takes_some: bool,
+    /// What each column has where a file, or a record of it, says nothing; none: NULL.
+    defaults: Arc<[Missing]>,
+}
+
+/// What a column has in a row that does not say.
+#[derive(Clone, Debug)]
+enum Missing {
+    Value(Datum),
+    /// Only SQL can compute it.
+    Expression(String),
+}
+
+impl Missing {
+    fn of(column: &ambo::Column) -> Self {
+        match &column.default_expression {
+            Some(text) => Self::Expression(text.clone()),
+            None => Self::Value(column.default.clone().unwrap_or(Datum::Null)),
+        }
+    }
 }
 
 impl Converter {
@@ -27,39 +46,65 @@ impl Converter {
     /// # Errors
     /// A column that the table has not, or one that the file lacks.
     pub fn new(columns: Vec<Column>, key_value: bool, names: &[String], path: &Path) -> Result<Self> {
+        Self::matched(columns, [].into(), key_value, names, path)
+    }
+
+    /// As [`Converter::new`], for all columns of a table: those that the file, or a record of it, lacks have their defaults.
+    ///
+    /// # Errors
+    /// As [`Converter::new`]; a column that the file lacks and whose default only SQL can compute.
+    pub fn of_table(table: &TableDefinition, names: &[String], path: &Path) -> Result<Self> {
+        let column = |of: &ambo::Column| Column { name: of.name.clone(), ty: of.kind, nullable: of.nullable };
+        let columns = table.columns.iter().map(column).collect();
+        Self::matched(columns, table.columns.iter().map(Missing::of).collect(), table.is_raw(), names, path)
+    }
+
+    fn matched(
+        columns: Vec<Column>,
+        defaults: Arc<[Missing]>,
+        key_value: bool,
+        names: &[String],
+        path: &Path,
+    ) -> Result<Self> {
         let by_name = |column: &Column| names.iter().position(|name| name == &column.name);
         let mut positions: Vec<Option<usize>> = columns.iter().map(by_name).collect();
         if key_value && names.len() == 2 && positions.contains(&None) {
             positions = vec![Some(0), Some(1)];
         }
         if names.is_empty() {
-            return Ok(Self { columns: columns.into(), positions: positions.into(), takes_some: false });
+            return Ok(Self {
+                columns: columns.into(),
+                positions: positions.into(),
+                takes_some: false,
+                defaults,
+            });
         }
         if let Some(extra) = (0..names.len()).find(|i| !positions.contains(&Some(*i))) {
             let known: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
             let what = format!("the table has no column {}; it has {}", names[extra], known.join(", "));
             return Err(Error::in_file(path, what));
         }
-        let lacking =
-            columns.iter().zip(&positions).find(|(column, position)| position.is_none() && !column.nullable);
-        match lacking {
-            Some((column, _)) => Err(Error::in_file(
-                path,
-                format!("column {} is missing, and it is not nullable", column.name),
-            )),
-            None => Ok(Self { columns: columns.into(), positions: positions.into(), takes_some: false }),
+        let converter =
+            Self { columns: columns.into(), positions: positions.into(), takes_some: false, defaults };
+        let mut lacking = (0..converter.columns.len()).filter(|place| converter.positions[*place].is_none());
+        let wrong = lacking.find_map(|place| Some((place, converter.missing(place).err()?)));
+        match wrong {
+            Some((place, what)) => {
+                Err(Error::in_file(path, format!("column {} {what}", converter.columns[place].name)))
+            }
+            None => Ok(converter),
         }
     }
 
     /// Some columns of a file by their places in it, or of JSON by their names. Others are passed over.
     pub(crate) fn of_some(columns: Vec<Column>, positions: Vec<Option<usize>>) -> Self {
-        Self { columns: columns.into(), positions: positions.into(), takes_some: true }
+        Self { columns: columns.into(), positions: positions.into(), takes_some: true, defaults: [].into() }
     }
 
     /// All columns of a file by their places in it, or of JSON by their names: there are no others.
     pub fn in_order(columns: Vec<Column>) -> Self {
         let positions = (0..columns.len()).map(Some).collect();
-        Self { columns: columns.into(), positions, takes_some: false }
+        Self { columns: columns.into(), positions, takes_some: false, defaults: [].into() }
     }
 
     /// The current record as a row.
@@ -68,23 +113,36 @@ impl Converter {
     /// A value that does not fit its column.
     pub fn convert(&self, records: &Records) -> Result<Vec<Datum>, BadRecord> {
         let mut row = Vec::with_capacity(self.columns.len());
-        for (column, position) in self.columns.iter().zip(&*self.positions) {
-            let value = convert_cell(self.cell(records, column, *position)?, column);
+        for (place, column) in self.columns.iter().enumerate() {
+            let value = match self.cell(records, place)? {
+                None => self.missing(place),
+                Some(cell) => convert_cell(cell, column),
+            };
             row.push(value.map_err(|what| records.bad(Some(&column.name), what))?);
         }
         self.refuse_unknown(records)?;
         Ok(row)
     }
 
-    fn cell<'r>(
-        &self,
-        records: &'r Records,
-        column: &Column,
-        position: Option<usize>,
-    ) -> Result<Cell<'r>, BadRecord> {
-        match (position, records.has_members()) {
-            (None, false) => Ok(Cell::Null),
-            (position, _) => records.cell(position.unwrap_or_default(), &column.name),
+    /// What the current record says of a column; none if it says nothing.
+    fn cell<'r>(&self, records: &'r Records, place: usize) -> Result<Option<Cell<'r>>, BadRecord> {
+        let name = &self.columns[place].name;
+        let position = self.positions[place];
+        if records.lacks(position, name) {
+            return Ok(None);
+        }
+        records.cell(position.unwrap_or_default(), name).map(Some)
+    }
+
+    /// What a column has where a record says nothing.
+    fn missing(&self, place: usize) -> Result<Datum, String> {
+        match self.defaults.get(place) {
+            Some(Missing::Expression(text)) => Err(format!(
+                "is missing, and only SQL can compute its default {text}; give it values, or use COPY"
+            )),
+            Some(Missing::Value(value)) if !value.is_null() => Ok(value.clone()),
+            _ if !self.columns[place].nullable => Err("is missing, and it is not nullable".into()),
+            _ => Ok(Datum::Null),
         }
     }
 
@@ -99,8 +157,12 @@ impl Converter {
     /// A value that does not fit its column.
     pub fn append(&self, records: &Records, buffers: &mut [ColumnBuffer]) -> Result<(), BadRecord> {
         let mut row = Vec::with_capacity(self.columns.len());
-        for (column, position) in self.columns.iter().zip(&*self.positions) {
-            let cell = self.cell(records, column, *position)?;
+        for (place, column) in self.columns.iter().enumerate() {
+            let Some(cell) = self.cell(records, place)? else {
+                let value = self.missing(place).map_err(|what| records.bad(Some(&column.name), what))?;
+                row.push(Value::Slow(value));
+                continue;
+            };
             let value = match quick(cell, column.ty) {
                 Some(value) => Value::Quick(value),
                 None => {

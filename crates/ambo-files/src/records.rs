@@ -247,6 +247,19 @@ impl Records {
         })
     }
 
+    /// Whether the current record says nothing of a column: the file has no such column, or the JSON object no such member.
+    pub(crate) fn lacks(&self, position: Option<usize>, name: &str) -> bool {
+        match &self.reader {
+            Reader::Csv { .. } => position.is_none(),
+            Reader::Json { object, .. } => {
+                let line = self.json_line();
+                let is_meant = |nth: usize| object.name(line, nth) == name;
+                let is_near = position.is_some_and(|nth| nth < object.len() && is_meant(nth));
+                !is_near && !(0..object.len()).any(is_meant)
+            }
+        }
+    }
+
     /// Whether the columns go by names that each record has.
     pub(crate) fn has_members(&self) -> bool {
         matches!(self.reader, Reader::Json { .. })

@@ -2,7 +2,7 @@
 
 use ambo_storage::{id::TableId, log::Operation, record::Record};
 
-use crate::{Database, Result, Sync, Table};
+use crate::{Database, Error, Result, Sync, Table};
 
 enum Kind {
     Put,
@@ -26,15 +26,20 @@ pub struct Batch {
     /// Table, kind, end of the key and end of the value in `bytes`.
     entries: Vec<(TableId, Kind, usize, usize)>,
     sync: Option<Sync>,
+    /// What is wrong with the first row that a table does not allow.
+    refused: Option<Error>,
 }
 
 impl Batch {
     pub(crate) fn new(db: Database) -> Self {
-        Self { db, bytes: Vec::new(), entries: Vec::new(), sync: None }
+        Self { db, bytes: Vec::new(), entries: Vec::new(), sync: None, refused: None }
     }
 
-    /// Maps `key` to `value`.
+    /// Maps `key` to `value`. That a table does not allow the row is said by [`Batch::commit`].
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) {
+        if let Err(error) = table.check_stored(key, value) {
+            self.refused.get_or_insert(error);
+        }
         self.add(table, Kind::Put, key, value);
     }
 
@@ -66,7 +71,15 @@ impl Batch {
     }
 
     /// Commits all writes, or none; of two to the same key the later counts. The batch is empty afterwards, its memory kept.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a table does not allow one of the rows: nothing is written then, and the batch is empty.
     pub fn commit(&mut self) -> Result<()> {
+        if let Some(error) = self.refused.take() {
+            self.bytes.clear();
+            self.entries.clear();
+            return Err(error);
+        }
         let mut start = 0;
         let operations: Vec<_> = self
             .entries

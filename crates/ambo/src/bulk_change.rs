@@ -46,7 +46,8 @@ impl Table {
         self.check_columns()?;
         let since = since.inner().clone();
         let change = self.database().engine().column_change(self.id(), what, since, options)?;
-        Ok(Load::new(self, change))
+        let checks = if what == BulkChange::Delete { None } else { self.checks()? };
+        Ok(Load::new(self, change, checks))
     }
 
     /// Keeps commits of others to the table waiting, for the lock timeout at most, as long as the hold lives: for bulk changes that would never come to their end
@@ -79,6 +80,7 @@ impl Table {
         self.bulk_change(what, since, options)?.take(batches, threads, memory, |writer, batch, first| {
             let definition = writer.table().definition();
             let columns = crate::arrow::buffers_of(definition, &places, batch, first)?;
+            writer.check_columns(&columns, first)?;
             let numbered = definition.is_numbered();
             let numbers = numbered.then(|| crate::arrow::numbers(batch, first)).transpose()?;
             writer.inner_mut().push_changed(columns, numbers, first)
@@ -94,6 +96,7 @@ impl LoadWriter {
     /// [`Error::Invalid`](crate::Error::Invalid) for values that the table cannot have, with row and column.
     pub fn push_changed(&mut self, columns: Vec<ColumnBuffer>, numbers: Option<ColumnBuffer>) -> Result<()> {
         let first = self.rows() + 1;
+        self.check_columns(&columns, first)?;
         self.inner_mut().push_changed(columns, numbers, first)
     }
 }
@@ -179,6 +182,7 @@ fn changed(
     change(&mut row)?;
     let number = format.number_of(key).filter(|_| format.ends_in_number()).unwrap_or(0);
     let row = fit_row(table, &row)?;
+    table.check_row(&row)?;
     match format.encode_key(&row, number)? == key {
         true => format.encode_row_over(&row, stored).map(Some),
         false => Ok(None),

@@ -393,7 +393,8 @@ impl Database {
         self.engine().compact()
     }
 
-    /// Walks every page and names what is wrong.
+    /// Walks every page and names what is wrong; and holds every row to the columns and checks of its table, but for checks that only
+    /// SQL can evaluate.
     ///
     /// ```
     /// let db = ambo::Database::in_memory()?;
@@ -401,7 +402,9 @@ impl Database {
     /// # Ok::<(), ambo::Error>(())
     /// ```
     pub fn check(&self) -> Result<CheckReport> {
-        self.engine().check()
+        let mut report = self.engine().check()?;
+        crate::check::check_rows(self, &mut report)?;
+        Ok(report)
     }
 
     /// Tables, rows, sizes, cache and log figures.

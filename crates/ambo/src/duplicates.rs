@@ -45,6 +45,7 @@ impl Transaction {
     pub fn insert_duplicate(&mut self, table: &Table, row: &[Datum], place: Place) -> Result<()> {
         require_duplicates(table)?;
         let row = fit_row(table, row)?;
+        table.check_row(&row)?;
         let key: Row = table.definition().key.iter().map(|&index| row[index].clone()).collect();
         let number = match self.number_between(table, &key, place)? {
             Some(number) => number,
@@ -60,7 +61,7 @@ impl Transaction {
         };
         let value = table.format().encode_row(&row)?;
         let stored = table.format().encode_key(&row, number)?;
-        self.put(table, &stored, &value)
+        self.inner_mut().put(table.id(), &stored, &value)
     }
 
     /// The row at a position among those of a key.

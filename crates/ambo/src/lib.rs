@@ -37,6 +37,8 @@ mod alter;
 pub mod arrow;
 mod batch;
 mod bulk_change;
+mod bulk_load;
+mod check;
 mod database;
 mod duplicates;
 mod index;
@@ -70,10 +72,9 @@ pub use ambo_storage::{
         TableOptions, View, nearest, qualify,
     },
     database::{
-        Advice, BulkChange, BulkLoad, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics,
-        CompactReport, Cursor, Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse,
-        RecordChoice, RecoveryReport, Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, Value,
-        ValueReader, ValueWriter,
+        Advice, BulkChange, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, CompactReport, Cursor,
+        Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse, RecordChoice, RecoveryReport,
+        Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, Value, ValueReader, ValueWriter,
     },
     priority::give_way,
     transaction::write_set::Savepoint,
@@ -82,6 +83,7 @@ pub use ambo_storage::{
 pub use aggregate::{Aggregate, Expression, GroupBy, Query, col, lit};
 pub use batch::Batch;
 pub use bulk_change::{BULK_PATIENCE, BULK_ROWS};
+pub use bulk_load::BulkLoad;
 pub use database::{Database, SchemaStamp};
 pub use duplicates::Place;
 pub use index::{Index, IndexRows};

@@ -1,7 +1,10 @@
 //! Loads of column tables.
 
+use std::sync::Arc;
+
 use ambo_storage::database::ColumnLoad;
 
+use crate::check::RowChecks;
 use crate::{ColumnBuffer, LoadOptions, Loaded, Result, Table};
 
 /// A load of a column table under way: any number of threads bring rows as columns, which become segments at once. Dropped before
@@ -28,6 +31,8 @@ use crate::{ColumnBuffer, LoadOptions, Loaded, Result, Table};
 pub struct Load {
     load: ColumnLoad,
     table: Table,
+    /// What rows are held to that are there when it is finished; none if they go.
+    checks: Option<Arc<RowChecks>>,
 }
 
 /// Takes the rows of one thread of a [`Load`]. Of two rows with the same key the one in the writer that was made first counts as the
@@ -35,6 +40,7 @@ pub struct Load {
 pub struct LoadWriter {
     writer: ambo_storage::database::LoadWriter,
     table: Table,
+    checks: Option<Arc<RowChecks>>,
 }
 
 impl Table {
@@ -46,7 +52,7 @@ impl Table {
     pub fn load(&self, options: LoadOptions) -> Result<Load> {
         self.check_columns()?;
         let load = self.database().engine().column_load(self.id(), options)?;
-        Ok(Load::new(self, load))
+        Ok(Load::new(self, load, self.checks()?))
     }
 
     /// That this handle knows all columns of the table.
@@ -64,13 +70,13 @@ impl Table {
 }
 
 impl Load {
-    pub(crate) fn new(table: &Table, load: ColumnLoad) -> Self {
-        Self { load, table: table.clone() }
+    pub(crate) fn new(table: &Table, load: ColumnLoad, checks: Option<Arc<RowChecks>>) -> Self {
+        Self { load, table: table.clone(), checks }
     }
 
     /// A writer, for one thread. Each is to be finished before the load is.
     pub fn writer(&self) -> LoadWriter {
-        LoadWriter { writer: self.load.writer(), table: self.table.clone() }
+        LoadWriter { writer: self.load.writer(), table: self.table.clone(), checks: self.checks.clone() }
     }
 
     /// Rows that writers have taken so far, for whoever watches.
@@ -94,6 +100,7 @@ impl LoadWriter {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for values that the table cannot have, with row and column.
     pub fn push(&mut self, columns: Vec<ColumnBuffer>) -> Result<()> {
+        self.check_columns(&columns, self.rows() + 1)?;
         self.writer.push(columns)
     }
 
@@ -110,7 +117,16 @@ impl LoadWriter {
     #[cfg(feature = "arrow")]
     pub fn push_batch_numbered(&mut self, batch: &arrow_array::RecordBatch, first: u64) -> Result<()> {
         let columns = crate::arrow::buffers(self.table.definition(), batch, first)?;
+        self.check_columns(&columns, first)?;
         self.writer.push_numbered(columns, first)
+    }
+
+    /// Holds rows to the checks of the table; of rows to be deleted only keys are given.
+    pub(crate) fn check_columns(&self, columns: &[ColumnBuffer], first: u64) -> Result<()> {
+        match &self.checks {
+            Some(checks) => checks.check_columns(columns, first),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn inner_mut(&mut self) -> &mut ambo_storage::database::LoadWriter {

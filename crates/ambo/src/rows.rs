@@ -277,10 +277,10 @@ impl Transaction {
         {
             return self.all_or_none(|tx| {
                 tx.delete(table, &there)?;
-                tx.put(table, &key, &value)
+                tx.inner_mut().put(table.id(), &key, &value)
             });
         }
-        self.put(table, &key, &value)
+        self.inner_mut().put(table.id(), &key, &value)
     }
 
     /// As [`Table::get_row`], in this transaction.
@@ -313,6 +313,7 @@ impl Transaction {
         let mut row = fit_row(table, row)?;
         let definition = table.definition();
         if definition.has_hidden_key() {
+            table.check_row(&row)?;
             let number = table.take_row_number()?;
             return Ok((table.format().encode_key(&row, number)?, row, Some(number)));
         }
@@ -333,6 +334,7 @@ impl Transaction {
                 table.note_row_number(used)?;
             }
         }
+        table.check_row(&row)?;
         Ok((table.format().encode_key(&row, 0)?, row, number))
     }
 }

@@ -6,6 +6,7 @@ use ambo_storage::{catalog::TableDefinition, database::RowFormat, id::TableId};
 
 use crate::{
     BulkLoad, Cursor, Database, KeyRange, Result, Scan, Value, ValueReader, ValueWriter,
+    check::RowChecks,
     range::{Bounds, half_open, prefix_bounds},
     sum::sum_of_keys,
 };
@@ -22,12 +23,38 @@ pub struct Table {
     format: Arc<RowFormat>,
     /// The index that leads from the primary key to rows that are stored in another order.
     primary: Option<TableId>,
+    checks: Checking,
+}
+
+/// Who holds rows to the checks of the table.
+#[derive(Clone)]
+enum Checking {
+    /// This handle, to these or to what they have become since.
+    Handle(Option<Arc<RowChecks>>),
+    Caller,
 }
 
 impl Table {
     pub(crate) fn new(db: Database, id: TableId, definition: Arc<TableDefinition>) -> Result<Self> {
         let primary = db.engine().current().catalog.primary_index(id).map(|(index, _)| index);
-        Ok(Self { db, id, format: Arc::new(RowFormat::new(definition)?), primary })
+        let checks = Checking::Handle(RowChecks::new(&definition, &definition));
+        Ok(Self { db, id, format: Arc::new(RowFormat::new(definition)?), primary, checks })
+    }
+
+    pub(crate) fn without_checks(self) -> Self {
+        Self { checks: Checking::Caller, ..self }
+    }
+
+    /// What rows are held to that are written through this handle.
+    pub(crate) fn checks(&self) -> Result<Option<Arc<RowChecks>>> {
+        let Checking::Handle(known) = &self.checks else { return Ok(None) };
+        let current = self.db.engine().current();
+        let own = self.format.definition();
+        // Without a table the write fails by itself.
+        Ok(match current.catalog.table(self.id) {
+            Some(current) if current.checks != own.checks => RowChecks::new(own, current),
+            _ => known.clone(),
+        })
     }
 
     pub(crate) fn primary(&self) -> Option<TableId> {
@@ -65,6 +92,13 @@ impl Table {
     /// [`Error::Invalid`](crate::Error::Invalid) above 64 KiB of key or 4 GiB of value.
     #[inline]
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.check_stored(key, value)?;
+        self.put_stored(key, value)
+    }
+
+    /// As [`Table::put`], of what is a row that the table allows.
+    #[inline]
+    pub(crate) fn put_stored(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.db.engine().put(self.id, key, value)
     }
 
@@ -214,7 +248,16 @@ impl Table {
     /// assert_eq!((reader.len(), &start), (14, b"a lot"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for a table of typed columns, whose rows are written whole.
     pub fn put_stream(&self, key: &[u8]) -> Result<ValueWriter> {
+        if !self.definition().is_raw() {
+            return Err(crate::Error::Invalid(format!(
+                "table \"{}\" has typed columns; write whole rows to it",
+                self.definition().name
+            )));
+        }
         self.db.engine().put_stream(self.id, key)
     }
 
@@ -236,6 +279,6 @@ impl Table {
     /// # Ok::<(), ambo::Error>(())
     /// ```
     pub fn bulk_load(&self) -> Result<BulkLoad> {
-        self.db.engine().bulk_load(self.id)
+        BulkLoad::new(self)
     }
 }

@@ -55,7 +55,11 @@ impl Transaction {
     }
 
     /// Maps `key` to `value`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) above 64 KiB of key or 4 GiB of value, or for a row that the table does not allow.
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        table.check_stored(key, value)?;
         self.inner.put(table.id(), key, value)
     }
 

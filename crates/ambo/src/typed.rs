@@ -80,7 +80,8 @@ impl<K: Native, V: Native> TypedTable<K, V> {
     pub fn put(&self, key: K, value: V) -> Result<()> {
         let row = [key.into_datum(), value.into_datum()];
         let stored = self.table.format().encode_key(&row, 0)?;
-        self.table.put(&stored, &self.table.format().encode_row(&row)?)
+        self.table.check_row(&row)?;
+        self.table.put_stored(&stored, &self.table.format().encode_row(&row)?)
     }
 
     /// The value of `key`.

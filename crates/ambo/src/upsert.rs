@@ -149,6 +149,7 @@ impl Transaction {
         let mut row = table.format().decode(&stored, &bytes)?;
         change(&mut row)?;
         let row = crate::rows::fit_row(table, &row)?;
+        table.check_row(&row)?;
         let number = table.format().number_of(&stored).filter(|_| table.definition().has_hidden_key());
         let moved = table.format().encode_key(&row, number.unwrap_or(0))?;
         let value = table.format().encode_row_over(&row, &bytes)?;

@@ -157,6 +157,7 @@ impl RowChanges<'_> {
     ) -> Result<()> {
         let (table, format) = (self.table, self.table.format());
         let (old, new) = (fit_row(table, old)?, fit_row(table, new)?);
+        table.check_row(&new)?;
         let number = format.number_of(&key).filter(|_| format.ends_in_number()).unwrap_or(0);
         let new_key = format.encode_key(&new, number)?;
         let bytes = match stored {

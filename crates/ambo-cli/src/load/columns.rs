@@ -136,9 +136,7 @@ impl Load<'_> {
     /// How the records of a text file become rows.
     pub(super) fn converter(&self, file: &File) -> Result<Option<Converter>> {
         let Form::Text(text) = &file.form else { return Ok(None) };
-        let definition = self.table.definition();
-        let columns = crate::schema::of(definition);
-        Ok(Some(Converter::new(columns, definition.is_raw(), &text.names, &file.source.path)?))
+        Ok(Some(Converter::of_table(self.table.definition(), &text.names, &file.source.path)?))
     }
 
     /// The engine's answer to rows.

@@ -1,5 +1,6 @@
 //! The real `ambo` program, run as users and scripts run it.
 
+mod checks;
 mod columns;
 mod crash;
 mod demo;

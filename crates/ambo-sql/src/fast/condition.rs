@@ -11,6 +11,8 @@ pub(super) enum Condition {
     In(usize, Vec<Expression>),
     IsNull(usize),
     IsNotNull(usize),
+    /// Whether a text has at most so many characters.
+    NotLonger(usize, u64),
     All(Vec<Self>),
     Any(Vec<Self>),
 }
@@ -38,7 +40,8 @@ impl Condition {
             Self::Compare(column, ..)
             | Self::In(column, _)
             | Self::IsNull(column)
-            | Self::IsNotNull(column) => is_it(*column),
+            | Self::IsNotNull(column)
+            | Self::NotLonger(column, _) => is_it(*column),
             Self::All(parts) | Self::Any(parts) => parts.iter().any(|part| part.names(is_it)),
         }
     }
@@ -50,6 +53,14 @@ impl Condition {
         match self {
             Self::IsNull(column) => row[*column].is_null().into(),
             Self::IsNotNull(column) => (!row[*column].is_null()).into(),
+            Self::NotLonger(column, most) => match &row[*column] {
+                Datum::Null => Answer::Null,
+                // Characters are not more than bytes.
+                Datum::Utf8(text) => {
+                    (text.len() as u64 <= *most || text.chars().count() as u64 <= *most).into()
+                }
+                _ => Answer::Planner,
+            },
             Self::Compare(column, compare, other) => equals(*column, *compare, other),
             Self::In(column, others) => {
                 any(others.iter().map(|other| equals(*column, Compare::Equal, other)))

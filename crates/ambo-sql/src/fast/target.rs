@@ -1,6 +1,6 @@
 //! The table of a fast statement, and what its conditions and checks say.
 
-use ambo::{Compare, Database, Index, Table, TableDefinition};
+use ambo::{Compare, Database, Index, Table, TableDefinition, Type};
 use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr, TableFactor};
 
 use super::{
@@ -11,6 +11,7 @@ use super::{
 use crate::{
     names::{ident, last, object},
     parse::parse_expression,
+    statement::length_limit,
 };
 
 /// More keys than these are not looked up one by one.
@@ -29,7 +30,7 @@ impl Target {
         alias: Option<&ast::TableAlias>,
     ) -> Option<Self> {
         let name = object(name).ok()?;
-        let table = db.table(&name).ok()?;
+        let table = db.table(&name).ok()?.checked_by_caller();
         if table.definition().duplicates || table.definition().is_raw() {
             return None;
         }
@@ -175,6 +176,11 @@ impl Target {
             Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
                 asked.rest.push(Condition::Any(vec![self.condition(left)?, self.condition(right)?]));
                 Some(())
+            }
+            _ if let Some((column, most)) = length_limit(condition) => {
+                let column = self.column(&[&column])?;
+                let is_text = self.definition().columns[column].kind == Type::Utf8;
+                is_text.then(|| asked.rest.push(Condition::NotLonger(column, most)))
             }
             Expr::BinaryOp { left, op, right } => {
                 let compare = comparison(op)?;

@@ -11,8 +11,8 @@ use datafusion::{
 
 use super::{
     check_rows,
-    definition::{Parts, column_names, default, in_default, make_check, place, unique_index},
-    expression,
+    definition::{Parts, column_names, default, in_default, length_name, make_check, place, unique_index},
+    expression, length,
     options::Setting,
     table,
     types::column_type,
@@ -227,7 +227,10 @@ impl Changing<'_> {
         }
         self.table.columns.push(column.clone());
         self.changes.push(TableChange::AddColumn(column));
-        for (named, expr) in parts.checks {
+        let length = length::of_type(&of.data_type);
+        let length =
+            length.map(|most| Ok::<_, Error>((Some(length_name(&name)), length::check(&name, most)?)));
+        for (named, expr) in parts.checks.into_iter().chain(length.transpose()?) {
             let check = make_check(&planner, &self.table, named.as_ref(), Some(&name), expr)?;
             self.table.checks.push(check.clone());
             self.changes.push(TableChange::AddCheck(check.clone()));
@@ -242,6 +245,15 @@ impl Changing<'_> {
             at => at?,
         };
         let known = ident(name);
+        // The length of a column goes with it.
+        let is_length = |check: &Check| {
+            let expression = parse_expression(&check.expression).ok();
+            expression.and_then(|expression| length::limit(&expression)).is_some_and(|(of, _)| of == known)
+        };
+        while let Some(place) = self.table.checks.iter().position(is_length) {
+            let check = self.table.checks.remove(place);
+            self.changes.push(TableChange::DropCheck(check.name));
+        }
         for check in &self.table.checks {
             if expression::rename(&mut parse_expression(&check.expression)?, &known, &known) {
                 return Err(about(

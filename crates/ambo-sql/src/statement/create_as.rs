@@ -50,7 +50,7 @@ pub(super) fn make(
     let mut named = definition.clone();
     named.name = name.to_owned();
     let rules = Arc::new(Rules::new(&connection.reader()?, &named)?);
-    let table = db.create_table(definition.clone())?;
+    let table = db.create_table(definition.clone())?.checked_by_caller();
     let filled = fill(connection, table, rules, source).and_then(|rows| {
         indexes.iter().try_for_each(|index| db.create_index(index))?;
         Ok(rows)

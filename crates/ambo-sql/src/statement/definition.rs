@@ -13,7 +13,7 @@ use datafusion::{
 
 use super::{
     expression::{Computed, refuse_queries, row_schema, unqualify},
-    options,
+    length, options,
     rules::condition,
     types::{column_type, is_serial},
 };
@@ -112,6 +112,9 @@ impl Making<'_> {
             }
             (ty, _) => column_type(ty)?,
         };
+        if let Some(most) = length::of_type(&column.data_type) {
+            self.checks.push((Some(length_name(&name)), Some(name.clone()), length::check(&name, most)?));
+        }
         let is_serial = is_serial(&column.data_type);
         self.table.auto_increment |= is_serial;
         let parts = Parts::of(column)?;
@@ -329,6 +332,11 @@ pub(super) fn in_default(column: &Column, error: &Error) -> Error {
         Some(place) => made.at(place),
         None => made,
     }
+}
+
+/// What the check of a column's length is called.
+pub(super) fn length_name(column: &str) -> Ident {
+    Ident::with_quote('"', format!("{column}_length"))
 }
 
 /// A check over the columns of a table, with a name that none of its checks has.

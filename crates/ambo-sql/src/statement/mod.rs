@@ -20,6 +20,7 @@ mod expression;
 mod for_update;
 mod incoming;
 mod insert;
+mod length;
 mod load;
 mod maintain;
 mod merge;
@@ -53,6 +54,7 @@ use crate::{
     planner::find_table,
 };
 
+pub(crate) use length::limit as length_limit;
 pub(crate) use types::{literal, type_text};
 
 pub(crate) use prepare::Prepared;

@@ -107,6 +107,7 @@ pub fn buffers(definition: &TableDefinition, batch: &RecordBatch, first: u64) ->
         let filled = match batch.column_by_name(&column.name) {
             Some(array) => fill(&mut buffer, array, first),
             None => {
+                computed_default(column)?;
                 let value = column.default.as_ref().map_or(DatumRef::Null, Datum::as_ref);
                 (0..batch.num_rows()).try_for_each(|_| buffer.push(value)).map_err(unfit)
             }
@@ -114,6 +115,18 @@ pub fn buffers(definition: &TableDefinition, batch: &RecordBatch, first: u64) ->
         filled.map(|()| buffer).map_err(|error| in_column(&column.name, &error))
     };
     definition.columns.iter().map(column).collect()
+}
+
+/// # Errors
+/// [`Error::Invalid`] for a column whose default only SQL can compute.
+fn computed_default(column: &crate::Column) -> Result<()> {
+    match &column.default_expression {
+        None => Ok(()),
+        Some(text) => Err(Error::Invalid(format!(
+            "column \"{}\" is missing, and only SQL can compute its default {text}; give it values, or use SQL",
+            column.name
+        ))),
+    }
 }
 
 /// Some columns of a table, by their places, from a batch that has them in this order, maybe with others behind.

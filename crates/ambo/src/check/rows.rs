@@ -1,0 +1,66 @@
+//! All rows of a database, held to the columns and checks of their tables.
+
+use super::RowChecks;
+use crate::{CheckReport, Database, Datum, Result, Snapshot, Storage, Table};
+
+/// More problems than these are not listed.
+const PROBLEMS_MAX: usize = 1000;
+
+/// Adds to a report what rows must not be as they are: not rows of their table at all, NULL where there is none, or forbidden by a check.
+pub(crate) fn check_rows(db: &Database, report: &mut CheckReport) -> Result<()> {
+    let snapshot = db.snapshot();
+    for name in db.tables() {
+        let Ok(table) = db.table(&name) else { continue };
+        if !table.definition().is_raw() && report.problems.len() < PROBLEMS_MAX {
+            // What of the table cannot be read was said by those who looked at its pages.
+            let checked = check_table(&table, &snapshot, report);
+            if report.problems.is_empty() {
+                checked?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_table(table: &Table, snapshot: &Snapshot, report: &mut CheckReport) -> Result<()> {
+    let definition = table.definition();
+    let checks = RowChecks::new(table.format().definition(), definition);
+    // Segments have no NULL where a column has none, and nothing that is of another type.
+    if definition.storage == Storage::Column && checks.is_none() {
+        return Ok(());
+    }
+    let mut cursor = snapshot.cursor(table)?;
+    let mut is_there = cursor.seek(crate::Seek::First)?;
+    while is_there && report.problems.len() < PROBLEMS_MAX {
+        let key = cursor.key().to_vec();
+        let what = match table.format().decode(&key, &cursor.value()?) {
+            Err(error) => Some(error.to_string()),
+            Ok(row) => {
+                problem(table, checks.as_deref(), &row)?.map(|what| format!("{}: {what}", shown(table, &row)))
+            }
+        };
+        report.problems.extend(what.map(|what| format!("{}: {what}", definition.name)));
+        is_there = cursor.next()?;
+    }
+    Ok(())
+}
+
+fn problem(table: &Table, checks: Option<&RowChecks>, row: &[Datum]) -> Result<Option<String>> {
+    let columns = &table.definition().columns;
+    let null = columns.iter().zip(row).find(|(column, value)| value.is_null() && !column.nullable);
+    match (null, checks) {
+        (Some((column, _)), _) => Ok(Some(format!("column \"{}\" is NULL and must not be", column.name))),
+        (None, Some(checks)) => checks.problem(row),
+        (None, None) => Ok(None),
+    }
+}
+
+/// A row by its key, or as a whole if it has none.
+fn shown(table: &Table, row: &[Datum]) -> String {
+    let key = table.definition().primary_columns();
+    let values: Vec<_> = match key.is_empty() {
+        true => row.iter().map(ToString::to_string).collect(),
+        false => key.iter().map(|&column| row[column].to_string()).collect(),
+    };
+    format!("row ({})", values.join(", "))
+}
