@@ -15,6 +15,17 @@ pub(crate) fn identity(name: impl Into<String>, arguments: usize, stays: bool) -
     ScalarUDF::new_from_impl(Identity { name: name.into(), signature, stays })
 }
 
+/// Such a function of one argument that the planner takes for another value each time, so that it is computed where it stands.
+pub(crate) fn fixed(name: impl Into<String>) -> ScalarUDF {
+    let signature = Signature::any(1, Volatility::Volatile);
+    ScalarUDF::new_from_impl(Identity { name: name.into(), signature, stays: true })
+}
+
+/// Whether a function is one of these.
+pub(crate) fn is_identity(function: &ScalarUDF) -> bool {
+    function.inner().downcast_ref::<Identity>().is_some()
+}
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Identity {
     name: String,

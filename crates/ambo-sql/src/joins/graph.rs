@@ -8,14 +8,23 @@ use datafusion::{
 };
 
 use super::order::Turn;
+use crate::optimizer::may_fail;
 
 /// Relations and the conditions between them. A set of relations is a word: bit `i` is relation `i`.
 pub(super) struct JoinGraph {
     pub relations: Vec<LogicalPlan>,
     /// Columns that are equal in all rows of the join, each with its relation; no relation has two in one class.
     pub classes: Vec<Vec<(usize, Column)>>,
-    /// The other conditions, with the relations that they are about.
-    filters: Vec<(u64, Expr)>,
+    /// The other conditions.
+    filters: Vec<Condition>,
+}
+
+struct Condition {
+    expr: Expr,
+    /// The relations that it is about.
+    relations: u64,
+    /// Whether it may fail for rows that the joins leave out.
+    may_fail: bool,
 }
 
 /// How many relations a word has bits for.
@@ -38,6 +47,9 @@ impl JoinGraph {
         }
         for filter in parts.filters {
             graph.add_filter(filter)?;
+        }
+        for filter in &mut graph.filters {
+            filter.may_fail = may_fail(&filter.expr, &join.schema);
         }
         let is_twice = |class: &Vec<(usize, Column)>| {
             class.iter().enumerate().any(|(at, (of, _))| class[..at].iter().any(|(other, _)| other == of))
@@ -79,7 +91,8 @@ impl JoinGraph {
         }
         let relations = filter.column_refs().into_iter().map(|column| self.relation_of(column));
         let relations = relations.collect::<Option<Vec<_>>>()?;
-        self.filters.push((relations.iter().fold(0, |set, relation| set | 1 << relation), filter));
+        let relations = relations.iter().fold(0, |set, relation| set | 1 << relation);
+        self.filters.push(Condition { expr: filter, relations, may_fail: false });
         Some(())
     }
 
@@ -93,7 +106,7 @@ impl JoinGraph {
     }
 
     /// The relations joined in this order, one after the other, the smaller side first.
-    pub(super) fn in_order(self, order: &[Turn]) -> Result<LogicalPlan> {
+    pub(super) fn in_order(mut self, order: &[Turn]) -> Result<LogicalPlan> {
         let first = order[0].relation;
         let mut plan = self.relations[first].clone();
         let mut joined = 1u64 << first;
@@ -101,9 +114,12 @@ impl JoinGraph {
             let (left, right): (Vec<_>, Vec<_>) =
                 self.keys(joined, next).map(|(left, right)| (left.clone(), right.clone())).unzip();
             let with = joined | 1 << next;
-            let due = |relations: u64| relations & !with == 0 && relations & !joined != 0;
-            let filters = self.filters.iter().filter(|(relations, _)| due(*relations));
-            let filter = filters.map(|(_, filter)| filter.clone()).reduce(Expr::and);
+            let is_last = with == u64::MAX >> (64 - self.relations.len());
+            let (due, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.filters).into_iter().partition(
+                |filter| filter.relations & !with == 0 && (is_last || left.is_empty() || !filter.may_fail),
+            );
+            self.filters = later;
+            let filter = due.into_iter().map(|filter| filter.expr).reduce(Expr::and);
             let mut sides = [(plan, left), (self.relations[next].clone(), right)];
             if is_smaller {
                 sides.reverse();

@@ -22,6 +22,7 @@
 //! | `moved_keys` | ORDER BY forgets columns behind one that stands where a key of the groups stood |
 //! | `float_extremes` | `min` and `max` of doubles by groups depend on where NaN stands |
 //! | `distinct_orders` | `array_agg(DISTINCT x ORDER BY x)` has the order of another aggregate beside it |
+//! | `guards` | what AND, OR, CASE, filters and subqueries guard is evaluated |
 //! | `filter_projection` | projections that go below a filter take one column for another |
 //! | `text_functions` | `reverse([1, 2, 3])` is `]3 ,2 ,1[` |
 //! | `unique_names` | filters find another column of their name |
@@ -51,6 +52,7 @@ mod expressions;
 mod filter_projection;
 mod float_extremes;
 mod frames;
+mod guards;
 mod in_lists;
 mod join_orders;
 mod lossy_casts;
@@ -100,6 +102,10 @@ use distinct_orders::DISTINCT_ORDERS;
 use filter_projection::WithWholeFilters;
 use float_extremes::FLOAT_EXTREMES;
 pub(crate) use frames::over_frames;
+pub(crate) use guards::{is_last, lazily, lazy_value, may_fail, without_mark};
+use guards::{
+    FilterSteps, LazyValues, SafeTermsFirst, WithFixedProjections, WithHeldFilters, WithWrongLiterals,
+};
 use in_lists::IN_LISTS;
 use join_orders::JoinOrders;
 use lossy_casts::LOSSY_CASTS;
@@ -161,7 +167,12 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
         let looks_at_keys = LOOK_AT_KEYS.contains(&rule.name());
         let rule = if looks_at_keys { Arc::new(WithoutKeys(rule)) } else { rule };
         match rule.name() {
-            "push_down_filter" => rules.extend([Arc::new(Barriers) as Rule, rule, Arc::new(JoinOrder)]),
+            "push_down_filter" => {
+                let held = Arc::new(WithHeldFilters(rule));
+                rules.extend([Arc::new(Barriers) as Rule, held, Arc::new(JoinOrder)]);
+            }
+            "simplify_expressions" => rules.push(Arc::new(WithWrongLiterals(rule))),
+            "common_sub_expression_eliminate" => rules.extend([Arc::new(SafeTermsFirst) as Rule, rule]),
             "eliminate_cross_join" => rules.push(Arc::new(WithoutNullKeys { rule, is_deep: true })),
             "extract_equijoin_predicate" => rules.push(Arc::new(WithoutNullKeys { rule, is_deep: false })),
             _ => rules.push(rule),
@@ -179,11 +190,12 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
         vec![Arc::new(PartialConstants), Arc::new(MovedKeys), Arc::new(OrderOfOffsets)];
     for rule in PhysicalOptimizer::new().rules {
         match rule.name() {
-            "FilterPushdown" | "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
+            "FilterPushdown" => rules.extend([Arc::new(WithUniqueNames(rule)) as PhysicalRule, Arc::new(FilterSteps)]),
+            "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
             "join_selection" => rules.extend([rule, Arc::new(JoinOrders)]),
             "aggregate_statistics" => rules.push(Arc::new(WithOwnSteps(rule))),
             "LimitPushPastWindows" => rules.push(Arc::new(WindowLimits(rule))),
-            "ProjectionPushdown" => rules.push(Arc::new(WithWholeFilters(rule))),
+            "ProjectionPushdown" => rules.push(Arc::new(WithFixedProjections(Arc::new(WithWholeFilters(rule))))),
             // It refuses plans that are right: of ORDER BY with a constant column of one side of a join or UNION ALL, whose order
             // it does not see any more.
             "SanityCheckPlan" => {}
@@ -193,6 +205,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
     rules.push(Arc::new(WindowOrder));
     rules.push(Arc::new(UnaskedPartitions));
     rules.push(Arc::new(CooperativeJoins));
+    rules.push(Arc::new(LazyValues));
     rules
 }
 
@@ -221,7 +234,7 @@ mod tests {
         let planners = PhysicalOptimizer::new().rules;
         assert!(planners.iter().any(|rule| rule.name() == "SanityCheckPlan"));
         let projecting = |rule: &&PhysicalRule| rule.name() == "ProjectionPushdown";
-        let is_guarded = |rule: &PhysicalRule| format!("{rule:?}").starts_with("WithWholeFilters");
+        let is_guarded = |rule: &PhysicalRule| format!("{rule:?}").starts_with("WithFixedProjections(WithWholeFilters");
         assert_eq!(rules.iter().filter(projecting).count(), planners.iter().filter(projecting).count());
         assert!(rules.iter().filter(projecting).all(is_guarded) && rules.iter().any(is_guarded));
         let knows = |rule: &&PhysicalRule| format!("{rule:?}").starts_with("WithOwnSteps");

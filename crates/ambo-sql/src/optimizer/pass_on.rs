@@ -26,6 +26,7 @@ pub(super) fn differs(constant: &ConstExpr) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
     Nothing,
+    All,
     /// Their order, and what is constant in all of them.
     OfAllParts,
     /// All but which columns are keys.
@@ -44,6 +45,14 @@ pub(super) struct PassOn {
 }
 
 impl PassOn {
+    pub(super) fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    pub(super) fn knows_all(&self) -> bool {
+        self.known == Known::All
+    }
+
     pub(super) fn new(input: Arc<dyn ExecutionPlan>, known: Known) -> Result<Self> {
         let of_input = input.equivalence_properties();
         let of_rows = match known {
@@ -59,6 +68,7 @@ impl PassOn {
                 of_rows.clear_orderings();
                 of_rows
             }
+            Known::All => of_input.clone(),
             Known::AllButKeys => of_input.clone().with_constraints(Constraints::default()),
         };
         let properties = PlanProperties::clone(input.properties()).with_eq_properties(of_rows);
@@ -108,7 +118,7 @@ impl ExecutionPlan for PassOn {
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![self.known == Known::AllButKeys]
+        vec![matches!(self.known, Known::All | Known::AllButKeys)]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {

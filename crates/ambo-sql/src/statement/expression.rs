@@ -21,6 +21,7 @@ use super::cast::strict_cast;
 use crate::{
     Error, Result,
     names::{ident, last},
+    optimizer::lazy_value,
     planner::Planner,
     value::{sql_type, value_at},
 };
@@ -140,7 +141,7 @@ impl Computed {
             .build();
         let simplifier = ExprSimplifier::new(context);
         let expr = simplifier.simplify(simplifier.coerce(expr, &schema)?)?;
-        let expr = state.create_physical_expr(expr, &schema)?;
+        let expr = state.create_physical_expr(lazy_value(expr, &schema)?, &schema)?;
         Ok(Self { expr, ty, volatility })
     }
 

@@ -1,7 +1,7 @@
 //! Conditions that a scan evaluates on decoded columns: those that storages cannot answer on encoded blocks, and those that joins and
 //! top-k sorts find while they run (dynamic filters).
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 use ambo::{
     Test,
@@ -32,7 +32,10 @@ use super::{
     filter::{comparable, comparison},
     stream::with_types,
 };
-use crate::error::outer;
+use crate::{
+    error::outer,
+    optimizer::{is_last, without_mark},
+};
 
 /// A filter that leaves more than this share of the rows costs more than it spares.
 const WORTH_IT: f64 = 0.8;
@@ -48,6 +51,8 @@ pub(super) struct Predicate {
     pub expr: Arc<dyn PhysicalExpr>,
     /// Whether it changes while the scan runs. Whoever changes it does without the scan's answer, too.
     pub is_dynamic: bool,
+    /// Whether it is asked of the rows that all others leave: it may fail for the rest.
+    pub is_last: bool,
 }
 
 impl Predicate {
@@ -58,7 +63,7 @@ impl Predicate {
         }
         let part = |expr: &Arc<dyn PhysicalExpr>| {
             let is_dynamic = expr.exists(|expr| Ok(expr.is::<DynamicFilterPhysicalExpr>()))?;
-            Ok(Self { expr: expr.clone(), is_dynamic })
+            Ok(Self { expr: without_mark(expr), is_dynamic, is_last: is_last(expr) })
         };
         split_conjunction(condition).into_iter().map(part).collect::<Result<_>>().map(Some)
     }
@@ -76,7 +81,10 @@ impl Predicates {
     pub(super) fn new(predicates: &[Predicate], schema: &SchemaRef) -> Result<Self> {
         let (dynamic, constant): (Vec<_>, Vec<_>) = predicates.iter().partition(|one| one.is_dynamic);
         let constant =
-            constant.into_iter().map(|one| Check::new(&one.expr, schema)).collect::<Result<_>>()?;
+            constant
+                .into_iter()
+                .map(|one| Ok(Check { is_last: one.is_last, ..Check::new(&one.expr, schema)? }))
+                .collect::<Result<_>>()?;
         let dynamic = dynamic.into_iter().map(|one| Dynamic::new(one.expr.clone())).collect();
         Ok(Self { schema: schema.clone(), constant, dynamic })
     }
@@ -85,12 +93,13 @@ impl Predicates {
         self.constant.is_empty() && self.dynamic.is_empty()
     }
 
-    /// What is to be asked, those first that left fewest rows so far.
+    /// What is to be asked, those first that left fewest rows so far, and those last that may fail, as they come.
     fn checks(&mut self) -> Vec<&mut Check> {
         let dynamic = self.dynamic.iter_mut().flat_map(|dynamic| dynamic.checks.iter_mut());
         let mut checks: Vec<_> =
             self.constant.iter_mut().chain(dynamic).filter(|check| check.is_worth_it()).collect();
-        checks.sort_by(|a, b| a.share().total_cmp(&b.share()));
+        let rank = |check: &Check| (check.is_last, if check.is_last { 0.0 } else { check.share() });
+        checks.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal));
         checks
     }
 
@@ -206,6 +215,7 @@ struct Check {
     schema: SchemaRef,
     /// Whether rows that do not fit may be handed out.
     can_be_left: bool,
+    is_last: bool,
     tried: usize,
     left: usize,
 }
@@ -222,7 +232,7 @@ impl Check {
         };
         let expr = expr.clone().transform_up(own)?.data;
         let schema = Arc::new(schema.project(&columns)?);
-        Ok(Self { expr, columns, schema, can_be_left: false, tried: 0, left: 0 })
+        Ok(Self { expr, columns, schema, can_be_left: false, is_last: false, tried: 0, left: 0 })
     }
 
     /// The share of rows that fitted so far; zero before any was tried.

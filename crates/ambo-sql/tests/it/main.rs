@@ -26,3 +26,4 @@ mod row_scans;
 mod stop;
 mod tables;
 mod update;
+mod upstream;

@@ -13,8 +13,9 @@ use datafusion::{
 };
 
 use super::{Once, exec::OnceExec};
+use crate::optimizer::lazily;
 
-/// The planner's, which knows that node, too.
+/// The planner's, which knows that node, too, and evaluates nothing that is guarded.
 #[derive(Debug)]
 pub(crate) struct QueryPlanner;
 
@@ -26,7 +27,7 @@ impl context::QueryPlanner for QueryPlanner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(OncePlanner)]);
-        planner.create_physical_plan(plan, session).await
+        planner.create_physical_plan(&lazily(plan)?, session).await
     }
 }
 
