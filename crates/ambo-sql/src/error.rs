@@ -88,6 +88,11 @@ impl Error {
         self
     }
 
+    /// Adds what the message is about.
+    pub(crate) fn say_of(&mut self, about: &str) {
+        self.message = format!("{}, in {about}", self.message);
+    }
+
     /// The same with the place in the statement.
     #[must_use]
     pub(crate) fn at(mut self, place: Place) -> Self {

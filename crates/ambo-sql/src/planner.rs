@@ -2,6 +2,7 @@
 
 mod alike;
 mod context;
+mod culprit;
 mod derived;
 mod functions;
 mod mentions;
@@ -32,17 +33,19 @@ use datafusion::{
     common::{DFSchema, ParamValues, ScalarValue, metadata::ScalarAndMetadata},
     execution::{SendableRecordBatchStream, SessionState},
     logical_expr::{Expr, LogicalPlan, TableSource},
-    physical_plan::{ExecutionPlan, execute_stream},
+    physical_plan::{ExecutionPlan, execute_stream, stream::RecordBatchStreamAdapter},
     sql::{
         planner::{ParserOptions, SqlToRel},
         sqlparser::{ast, parser::Parser},
     },
 };
+use futures::TryStreamExt;
 use tokio::runtime::Handle;
 
-use crate::{Error, Result, engine::SqlEngine, parse::DIALECT, stack, wait::Interrupter};
+use crate::{Error, Result, engine::SqlEngine, error::outer, parse::DIALECT, stack, wait::Interrupter};
 
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
+use culprit::explained;
 pub(crate) use nested::NestedValues;
 pub(crate) use parameters::count_parameters;
 use parameters::with_types;
@@ -117,8 +120,8 @@ impl<'a> Planner<'a> {
         self.as_meant(&mut statement, params)?;
         match self.planned(statement.clone(), params) {
             // What follows from a key need not stand in GROUP BY. The planner adds it there, so other statements are planned without keys.
-            Err(error) if error.message().contains("GROUP BY") => {
-                self.with_keys(|| self.planned(statement, params))
+            Err(error) if rewrite::has_groups(&statement) && !is_about_names(&error) => {
+                self.with_keys(|| self.planned(statement, params)).map_err(|_| error)
             }
             Err(error) if is_about_names(&error) => self.told_apart(statement, params, error),
             Ok(plan) if are_alike(&plan)? => {
@@ -233,12 +236,16 @@ impl<'a> Planner<'a> {
 
     /// The rows of a plan.
     pub(crate) fn stream(&self, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
-        self.run(self.physical(plan)?)
+        self.run(self.physical(plan)?, plan)
     }
 
-    fn run(&self, physical: Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
+    /// The rows of operators for a plan, which errors are explained by.
+    fn run(&self, physical: Arc<dyn ExecutionPlan>, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
         let _threads = self.engine.runtime()?.enter();
-        Ok(stack::with_enough(|| execute_stream(physical, self.state.task_ctx()))?)
+        let rows = stack::with_enough(|| execute_stream(physical, self.state.task_ctx()))?;
+        let (schema, plan) = (rows.schema(), plan.clone());
+        let rows = rows.map_err(move |error| outer(explained(error, &plan)));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 
     /// The rows of a plan, with what is needed to wait for them when the planner is gone.
@@ -264,7 +271,7 @@ impl<'a> Planner<'a> {
             let _threads = threads.enter();
             self.interrupter.wait(self.state.query_planner().create_physical_plan(plan, &self.state))??
         };
-        Ok((self.run(physical)?, self.interrupter.clone(), threads.clone()))
+        Ok((self.run(physical, plan)?, self.interrupter.clone(), threads.clone()))
     }
 
     /// All rows of a plan.

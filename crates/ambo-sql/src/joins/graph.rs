@@ -115,9 +115,10 @@ impl JoinGraph {
                 self.keys(joined, next).map(|(left, right)| (left.clone(), right.clone())).unzip();
             let with = joined | 1 << next;
             let is_last = with == u64::MAX >> (64 - self.relations.len());
-            let (due, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.filters).into_iter().partition(
-                |filter| filter.relations & !with == 0 && (is_last || left.is_empty() || !filter.may_fail),
-            );
+            let (due, later): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.filters).into_iter().partition(|filter| {
+                    filter.relations & !with == 0 && (is_last || left.is_empty() || !filter.may_fail)
+                });
             self.filters = later;
             let filter = due.into_iter().map(|filter| filter.expr).reduce(Expr::and);
             let mut sides = [(plan, left), (self.relations[next].clone(), right)];

@@ -102,10 +102,11 @@ use distinct_orders::DISTINCT_ORDERS;
 use filter_projection::WithWholeFilters;
 use float_extremes::FLOAT_EXTREMES;
 pub(crate) use frames::over_frames;
-pub(crate) use guards::{is_last, lazily, lazy_value, may_fail, without_mark};
 use guards::{
-    FilterSteps, LazyValues, SafeTermsFirst, WithFixedProjections, WithHeldFilters, WithWrongLiterals,
+    FilterSteps, INLINED_VALUES, LazyValues, SafeTermsFirst, WithFixedProjections, WithHeldFilters,
+    WithWrongLiterals,
 };
+pub(crate) use guards::{is_last, lazily, lazy_value, may_fail, without_mark};
 use in_lists::IN_LISTS;
 use join_orders::JoinOrders;
 use lossy_casts::LOSSY_CASTS;
@@ -148,7 +149,17 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     ];
     rules.extend(Analyzer::new().rules);
     rules.push(Arc::new(OrdersOfDistinct));
-    for ours in [REPEATED_ORDERS, LOSSY_CASTS, ZEROS, IN_LISTS, REGEXES, NESTED_TEXTS, BYTE_CASTS, SLIDING] {
+    for ours in [
+        REPEATED_ORDERS,
+        LOSSY_CASTS,
+        ZEROS,
+        IN_LISTS,
+        REGEXES,
+        NESTED_TEXTS,
+        BYTE_CASTS,
+        SLIDING,
+        INLINED_VALUES,
+    ] {
         rules.push(Arc::new(ours));
     }
     rules.push(Arc::new(Subqueries));
@@ -190,12 +201,16 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
         vec![Arc::new(PartialConstants), Arc::new(MovedKeys), Arc::new(OrderOfOffsets)];
     for rule in PhysicalOptimizer::new().rules {
         match rule.name() {
-            "FilterPushdown" => rules.extend([Arc::new(WithUniqueNames(rule)) as PhysicalRule, Arc::new(FilterSteps)]),
+            "FilterPushdown" => {
+                rules.extend([Arc::new(WithUniqueNames(rule)) as PhysicalRule, Arc::new(FilterSteps)])
+            }
             "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
             "join_selection" => rules.extend([rule, Arc::new(JoinOrders)]),
             "aggregate_statistics" => rules.push(Arc::new(WithOwnSteps(rule))),
             "LimitPushPastWindows" => rules.push(Arc::new(WindowLimits(rule))),
-            "ProjectionPushdown" => rules.push(Arc::new(WithFixedProjections(Arc::new(WithWholeFilters(rule))))),
+            "ProjectionPushdown" => {
+                rules.push(Arc::new(WithFixedProjections(Arc::new(WithWholeFilters(rule)))))
+            }
             // It refuses plans that are right: of ORDER BY with a constant column of one side of a join or UNION ALL, whose order
             // it does not see any more.
             "SanityCheckPlan" => {}
@@ -217,8 +232,12 @@ mod tests {
     #[test]
     fn the_rules_that_are_guarded_are_known() {
         let names: Vec<_> = logical_rules().iter().map(|rule| rule.name().to_owned()).collect();
-        for ours in ["barriers", "join_order"] {
+        for ours in ["barriers", "join_order", "safe_terms_first"] {
             assert_eq!(names.iter().filter(|name| *name == ours).count(), 1, "{names:?}");
+        }
+        for wrapper in ["WithHeldFilters", "WithWrongLiterals"] {
+            let is_guarded = |rule: &&Rule| format!("{rule:?}").starts_with(wrapper);
+            assert_eq!(logical_rules().iter().filter(is_guarded).count(), 1, "{wrapper}");
         }
         let guarded =
             logical_rules().iter().filter(|rule| format!("{rule:?}").starts_with("WithoutNullKeys")).count();
@@ -234,7 +253,8 @@ mod tests {
         let planners = PhysicalOptimizer::new().rules;
         assert!(planners.iter().any(|rule| rule.name() == "SanityCheckPlan"));
         let projecting = |rule: &&PhysicalRule| rule.name() == "ProjectionPushdown";
-        let is_guarded = |rule: &PhysicalRule| format!("{rule:?}").starts_with("WithFixedProjections(WithWholeFilters");
+        let is_guarded =
+            |rule: &PhysicalRule| format!("{rule:?}").starts_with("WithFixedProjections(WithWholeFilters");
         assert_eq!(rules.iter().filter(projecting).count(), planners.iter().filter(projecting).count());
         assert!(rules.iter().filter(projecting).all(is_guarded) && rules.iter().any(is_guarded));
         let knows = |rule: &&PhysicalRule| format!("{rule:?}").starts_with("WithOwnSteps");

@@ -7,8 +7,8 @@ use datafusion::{
     logical_expr::LogicalPlan,
     sql::sqlparser::{
         ast::{
-            self, BinaryOperator, Expr, LimitClause, OrderByKind, SelectItem, SetExpr, TableFactor,
-            UnaryOperator, VisitMut, VisitorMut,
+            self, BinaryOperator, Expr, GroupByExpr, LimitClause, OrderByKind, Select, SelectItem, SetExpr,
+            Statement, TableFactor, UnaryOperator, Visit, VisitMut, Visitor, VisitorMut,
         },
         parser::Parser,
     },
@@ -207,6 +207,21 @@ fn positional(query: &mut ast::Query) -> Result<()> {
         }
     });
     result
+}
+
+/// Whether there is a GROUP BY in a statement.
+pub(super) fn has_groups(statement: &Statement) -> bool {
+    struct Groups;
+    impl Visitor for Groups {
+        type Break = ();
+        fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+            match &select.group_by {
+                GroupByExpr::Expressions(groups, _) if groups.is_empty() => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        }
+    }
+    Visit::visit(statement, &mut Groups).is_break()
 }
 
 /// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`, and WITH CUBE likewise.

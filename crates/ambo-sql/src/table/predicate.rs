@@ -80,11 +80,10 @@ impl Predicates {
     /// Predicates over columns of this schema.
     pub(super) fn new(predicates: &[Predicate], schema: &SchemaRef) -> Result<Self> {
         let (dynamic, constant): (Vec<_>, Vec<_>) = predicates.iter().partition(|one| one.is_dynamic);
-        let constant =
-            constant
-                .into_iter()
-                .map(|one| Ok(Check { is_last: one.is_last, ..Check::new(&one.expr, schema)? }))
-                .collect::<Result<_>>()?;
+        let constant = constant
+            .into_iter()
+            .map(|one| Ok(Check { is_last: one.is_last, ..Check::new(&one.expr, schema)? }))
+            .collect::<Result<_>>()?;
         let dynamic = dynamic.into_iter().map(|one| Dynamic::new(one.expr.clone())).collect();
         Ok(Self { schema: schema.clone(), constant, dynamic })
     }

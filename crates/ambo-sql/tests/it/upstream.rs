@@ -16,7 +16,11 @@ const TABLES: [(&str, &str, &str); 9] = [
         "id int, x int, y int, t varchar",
         "values (1, 10, 2, '5'), (2, 7, 0, 'n/a'), (3, null, 0, ''), (4, 9, 3, '3')",
     ),
-    ("b", "id int, y int, z int, kind varchar", "values (1, 2, 5, 'num'), (2, 0, 1, 'txt'), (4, 3, 3, 'num')"),
+    (
+        "b",
+        "id int, y int, z int, kind varchar",
+        "values (1, 2, 5, 'num'), (2, 0, 1, 'txt'), (4, 3, 3, 'num')",
+    ),
     ("d", "n decimal(9, 2)", "values (1.99), (2.00), (3.75)"),
     ("f", "x double", "values (0.0), (-0.0), (1.0)"),
     ("n", "k int, v int", "values (1, 1), (2, null), (null, 3), (null, null)"),
@@ -27,9 +31,13 @@ const TABLES: [(&str, &str, &str); 9] = [
 ];
 
 /// The guard, a statement, and what is right: a line for each row.
-const FAULTS: [(&str, &str, &str); 23] = [
+const FAULTS: [(&str, &str, &str); 24] = [
     ("guards/lazy", "select id from ratios where y = 0 or x / y = 3 order by id", "2\n3\n4"),
-    ("guards/lazy", "select id, y > 0 and 6 / y < 3 from ratios order by id", "1, false\n2, false\n3, false\n4, true"),
+    (
+        "guards/lazy",
+        "select id, y > 0 and 6 / y < 3 from ratios order by id",
+        "1, false\n2, false\n3, false\n4, true",
+    ),
     (
         "guards/lazy",
         "select g, sum(10 / v) filter (where v <> 0) from (values (1, 0), (2, 2)) as t(g, v) group by g order by g",
@@ -90,6 +98,7 @@ const FAULTS: [(&str, &str, &str); 23] = [
         "select (select count(*) from generate_series(1, 2)) as a, (select count(*) from generate_series(1, 3)) as b",
         "2, 3",
     ),
+    ("repeated_orders", "select distinct on (g) g, id from l order by g, id desc, g", "1, 3"),
     ("zeros", "select count(distinct x) from f", "2"),
 ];
 
@@ -138,5 +147,24 @@ fn what_is_guarded_against_is_right_here() {
     }
     for (guard, statement, right) in FAULTS {
         assert_eq!(rows(&mut connection, statement), right, "{guard}: {statement}");
+    }
+}
+
+/// Keeps away: guards that are listed nowhere.
+#[test]
+fn guards_are_listed() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed = std::fs::read_to_string(here.join("../../docs/upstream/README.md")).unwrap();
+    let shared = ["mod", "expressions", "pass_on", "failing", "range", "frames", "moments"];
+    for (folder, prefix) in [("src/optimizer", ""), ("src/optimizer/guards", "guards/")] {
+        for file in std::fs::read_dir(here.join(folder)).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let is_guard = path.extension().is_some() && !shared.contains(&name.as_str());
+            assert!(!is_guard || listed.contains(&format!("| `{prefix}{name}` |")), "{prefix}{name}");
+        }
+    }
+    for (guard, ..) in FAULTS {
+        assert!(listed.contains(&format!("| `{guard}` |")), "{guard}");
     }
 }

@@ -4,10 +4,7 @@
 //! row is not shown to it: it stays above the join, or among the conditions that a pair of rows must obey.
 
 use datafusion::{
-    common::{
-        JoinType, Result,
-        tree_node::Transformed,
-    },
+    common::{JoinType, Result, tree_node::Transformed},
     logical_expr::{
         BinaryExpr, Expr, Filter, Join, LogicalPlan, Operator,
         utils::{conjunction, split_conjunction_owned},
@@ -87,7 +84,8 @@ fn above(terms: Vec<Expr>, plan: LogicalPlan) -> Result<LogicalPlan> {
 
 /// Whether a term of the conditions of a join, or above it, must not go below.
 fn is_held(term: &Expr, join: &Join) -> bool {
-    let columns = |plan: &LogicalPlan| term.column_refs().iter().any(|column| plan.schema().has_column(column));
+    let columns =
+        |plan: &LogicalPlan| term.column_refs().iter().any(|column| plan.schema().has_column(column));
     let (of_left, of_right) = (columns(&join.left), columns(&join.right));
     let Ok(schema) = join.left.schema().join(join.right.schema()) else { return false };
     // Of OR the rule makes conditions for each side.

@@ -4,7 +4,10 @@
 //! are computed above both.
 
 use datafusion::{
-    common::{Column, Result, tree_node::{Transformed, TreeNode}},
+    common::{
+        Column, Result,
+        tree_node::{Transformed, TreeNode},
+    },
     logical_expr::{Expr, Limit, LogicalPlan, Projection, Sort},
 };
 

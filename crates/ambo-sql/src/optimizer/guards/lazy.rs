@@ -46,7 +46,8 @@ fn lazy_operator(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             let schema = join.left.schema().join(join.right.schema())?;
             let join = guarded_keys(join, &schema)?;
             join.map_data(|mut join| {
-                join.filter = join.filter.map(|filter| lazy(filter, &schema, true)).transpose()?.map(|lazy| lazy.data);
+                join.filter =
+                    join.filter.map(|filter| lazy(filter, &schema, true)).transpose()?.map(|lazy| lazy.data);
                 Ok(LogicalPlan::Join(join))
             })
         }
@@ -97,7 +98,9 @@ fn lazy(expr: Expr, schema: &DFSchema, is_condition: bool) -> Result<Transformed
             let (safe, failing) = by_failing(terms.collect::<Result<_>>()?, schema);
             let safe = (!safe.is_empty()).then(|| joined(safe, op));
             let mut steps = safe.into_iter().chain(failing).rev();
-            let Some(mut guarded) = steps.next() else { return Ok(Transformed::yes(lit(op == Operator::And))) };
+            let Some(mut guarded) = steps.next() else {
+                return Ok(Transformed::yes(lit(op == Operator::And)));
+            };
             for guard in steps {
                 guarded = match is_condition || !guard.nullable(schema)? {
                     true => chosen(guard, op, guarded),
@@ -112,7 +115,8 @@ fn lazy(expr: Expr, schema: &DFSchema, is_condition: bool) -> Result<Transformed
                 Ok(Box::new(lazy(*part, schema, is_condition)?.data))
             };
             let branches = case.when_then_expr.into_iter();
-            let branches = branches.map(|(when, then)| Ok((part(when, !is_simple)?, part(then, is_condition)?)));
+            let branches =
+                branches.map(|(when, then)| Ok((part(when, !is_simple)?, part(then, is_condition)?)));
             Ok(Transformed::yes(Expr::Case(Case {
                 when_then_expr: branches.collect::<Result<_>>()?,
                 expr: case.expr.map(|of| part(of, false)).transpose()?,
@@ -121,9 +125,7 @@ fn lazy(expr: Expr, schema: &DFSchema, is_condition: bool) -> Result<Transformed
         }
         Expr::ScalarFunction(function) => match choice(function)? {
             Ok(case) => lazy(case, schema, is_condition),
-            Err(function) => {
-                Expr::ScalarFunction(function).map_children(|part| lazy(part, schema, false))
-            }
+            Err(function) => Expr::ScalarFunction(function).map_children(|part| lazy(part, schema, false)),
         },
         Expr::AggregateFunction(mut function) => {
             if let Some(filter) = &function.params.filter {
@@ -186,7 +188,10 @@ fn choice(function: ScalarFunction) -> Result<Result<Expr, ScalarFunction>> {
         (name, [first, others @ ..]) if !others.is_empty() && (is_nvl || name == "coalesce") => {
             let rest = match others {
                 [last] => last.clone(),
-                _ => Expr::ScalarFunction(ScalarFunction { func: function.func.clone(), args: others.to_vec() }),
+                _ => Expr::ScalarFunction(ScalarFunction {
+                    func: function.func.clone(),
+                    args: others.to_vec(),
+                }),
             };
             Ok(when(first.clone().is_not_null(), first.clone()).otherwise(rest)?)
         }

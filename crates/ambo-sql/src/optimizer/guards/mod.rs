@@ -9,6 +9,7 @@
 //! - [`held`]: terms that can fail do not go below joins that leave rows out.
 //! - [`order`]: terms that cannot fail come before those that can, so that nothing is computed beforehand (common subexpressions) that was behind one of them.
 //! - [`lazy`]: when all rules are done, AND, OR, `coalesce` and the arguments of aggregates with FILTER become CASE where they guard something.
+//! - [`inlined`]: a query without FROM is the value that it selects.
 //! - [`keys`]: values that joins compare are computed where the other conditions of the join hold.
 //! - [`filters`]: of the terms of a filter, those that can fail are evaluated for the rows that the others leave.
 //! - [`projected`]: what is computed for rows that a filter leaves is not computed before it.
@@ -19,6 +20,7 @@
 mod failing;
 mod filters;
 mod held;
+mod inlined;
 mod keys;
 mod late;
 mod lazy;
@@ -32,6 +34,7 @@ pub(crate) use failing::may_fail;
 pub(super) use filters::FilterSteps;
 pub(crate) use filters::{is_last, without_mark};
 pub(super) use held::WithHeldFilters;
+pub(super) use inlined::INLINED_VALUES;
 pub(crate) use lazy::{lazily, lazy_value};
 pub(super) use literals::WithWrongLiterals;
 pub(super) use order::SafeTermsFirst;
