@@ -217,7 +217,10 @@ fn conversion(from: &DataType, range: Option<Range>, to: &DataType) -> Failing {
 }
 
 /// Functions that have an answer for whatever they get.
-const TOTAL: [&str; 72] = [
+const TOTAL: [&str; 79] = [
+    "array_has",
+    "array_has_all",
+    "array_has_any",
     "array_length",
     "ascii",
     "bit_length",
@@ -256,9 +259,12 @@ const TOTAL: [&str; 72] = [
     "list_length",
     "lower",
     "ltrim",
+    "make_array",
+    "map_element",
     "md5",
     "named_struct",
     "nanvl",
+    "nested_text",
     "now",
     "nullif",
     "nvl",
@@ -290,9 +296,11 @@ const TOTAL: [&str; 72] = [
     "trim",
     "typeof",
     "upper",
+    "||",
 ];
-/// Those whose last arguments are patterns.
-const PATTERNS: [&str; 4] = ["regexp_like", "regexp_count", "regexp_extract", "regexp_replace"];
+/// Those whose second arguments are patterns.
+const PATTERNS: [&str; 6] =
+    ["regexp_like", "regexp_count", "regexp_extract", "regexp_replace", "like_escape", "similar_to_escape"];
 /// Functions whose result may have no place in its type.
 const NARROW: [&str; 3] = ["abs", "round", "trunc"];
 
