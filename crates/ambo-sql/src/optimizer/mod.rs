@@ -1,41 +1,6 @@
 //! The rules by which plans are made better: the planner's (DataFusion 55), ours, and what keeps the planner's from wrong answers.
 //!
-//! | file | what is wrong without it |
-//! |---|---|
-//! | `barrier` | filters go below aggregations that have a row without groups |
-//! | `byte_casts` | `CAST(1 AS BYTEA)` is the number's bytes in memory |
-//! | `cast_bounds` | filters by casts that round fail, where their rows are counted beforehand |
-//! | `in_lists` | lists of IN with common or without common elements become one, NULL or not |
-//! | `lossy_casts` | `CAST(1.99 AS DECIMAL(9, 1)) < 2` is true, for 1.99 is |
-//! | `nested_counts` | aggregates with FILTER over others that are known without looking at rows fail |
-//! | `nested_texts` | `[1, NULL]` and `[1, '']` are one text |
-//! | `null_equality` | joins by `IS NOT DISTINCT FROM` and by `=` become one of either kind |
-//! | `repeated_orders` | DISTINCT ON and aggregates panic where a column stands twice in their ORDER BY |
-//! | `regexes` | `x ~ 'a\\b'` becomes `LIKE '%a\b%'`, which is for another text; `x ~ '.*'` is false for NULL |
-//! | `rounding` | `round(x, 1) < x` fails, for the types differ |
-//! | `set_operations` | EXCEPT ALL and INTERSECT ALL do not count copies, and have the types of their left sides |
-//! | `sliding` | sums and means of doubles keep what is in the frame no more: rounding, infinity, NaN; DISTINCT of window functions is read over; some aggregates and EXCLUDE are refused |
-//! | `struct_fields` | `{'a': 1, 'a': 2}['a']` is the first |
-//! | `subquery` | subqueries with columns from outside are refused, or lose LIMIT, windows, counts of nothing; `NOT IN (SELECT …)` takes NULL for false |
-//! | `constants` | what is constant on one side of an outer join, or in a part of UNION ALL, is taken for constant behind it |
-//! | `dependencies` | ORDER BY and GROUP BY lose columns that do not follow from the others, DISTINCT is forgotten |
-//! | `moved_keys` | ORDER BY forgets columns behind one that stands where a key of the groups stood |
-//! | `float_extremes` | `min` and `max` of doubles by groups depend on where NaN stands |
-//! | `distinct_orders` | `array_agg(DISTINCT x ORDER BY x)` has the order of another aggregate beside it |
-//! | `guards` | what AND, OR, CASE, filters and subqueries guard is evaluated |
-//! | `filter_projection` | projections that go below a filter take one column for another |
-//! | `text_functions` | `reverse([1, 2, 3])` is `]3 ,2 ,1[` |
-//! | `unique_names` | filters find another column of their name |
-//! | `source_names` | calls of a table function with other arguments are taken for one |
-//! | `join_orders` | ORDER BY, LIMIT and windows above joins go wrong where a join is said to continue its order by that of the other side |
-//! | `offsets` | OFFSET without LIMIT leaves out other rows than the first |
-//! | `once` | common table expressions with random() or LIMIT have other rows at each mention |
-//! | `window_limits` | LIMIT above windows over windows leaves out rows that they look at |
-//! | `window_order` | windows over joins of single rows fail |
-//! | `unasked` | joins in joins wait for ever where one partition has no rows |
-//! | `zeros` | DISTINCT and ORDER BY in aggregates, and windows, take 0.0 and -0.0 for two |
-//! | `cooperative` | some joins cannot be interrupted |
-//! | `depth` | plans of thousands of operators overflow the stack |
+//! What is wrong without each of the files here, where that stands upstream, and what tests tell: docs/upstream/README.md.
 //!
 //! Each was found by random queries (`crates/ambo-differential`, `tests/it/joins.rs`, the test files of SQLite) and has a test of its own, so that what a later planner does
 //! right can go.
