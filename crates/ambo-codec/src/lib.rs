@@ -27,7 +27,7 @@
 #![deny(unsafe_code)]
 
 pub mod bitmap;
-mod calendar;
+pub mod calendar;
 pub mod column;
 mod error;
 pub mod integer;

@@ -15,6 +15,7 @@
 //! | 15 | `Timestamp` | `timestamp` | 8 |
 //! | 16 | `Utf8` | `text` | any |
 //! | 17 | `Binary` | `binary` | any |
+//! | 18 | `TimestampTz` | `timestamptz` | 8 |
 //!
 //! Example: `decimal(10,2)` is `0C 0A 02`, `bigint` is `05`.
 
@@ -59,8 +60,10 @@ pub enum Type {
     Date32,
     /// Nanoseconds since midnight.
     Time64,
-    /// Microseconds since 1970-01-01 00:00:00 UTC.
+    /// Microseconds since 1970-01-01 00:00:00 of a calendar and a clock, wherever they hang.
     Timestamp,
+    /// Microseconds since 1970-01-01 00:00:00 UTC: a moment, whatever clocks show then.
+    TimestampTz,
     /// Text.
     Utf8,
     /// Bytes.
@@ -105,6 +108,7 @@ impl Type {
             Self::Timestamp => 15,
             Self::Utf8 => 16,
             Self::Binary => 17,
+            Self::TimestampTz => 18,
         }
     }
 
@@ -146,6 +150,7 @@ impl Type {
             Self::Timestamp,
             Self::Utf8,
             Self::Binary,
+            Self::TimestampTz,
         ];
         let found = simple.into_iter().find(|ty| ty.code() == code);
         found.map(|ty| (ty, 1)).ok_or(Error::malformed(0, "unknown type number"))
@@ -157,7 +162,7 @@ impl Type {
             Self::Bool | Self::I8 | Self::U8 => Some(1),
             Self::I16 | Self::U16 => Some(2),
             Self::I32 | Self::U32 | Self::F32 | Self::Date32 => Some(4),
-            Self::I64 | Self::U64 | Self::F64 | Self::Time64 | Self::Timestamp => Some(8),
+            Self::I64 | Self::U64 | Self::F64 | Self::Time64 | Self::Timestamp | Self::TimestampTz => Some(8),
             Self::Decimal128 { .. } => Some(16),
             Self::Utf8 | Self::Binary => None,
         }
@@ -197,6 +202,7 @@ impl fmt::Display for Type {
             Self::Date32 => "date",
             Self::Time64 => "time",
             Self::Timestamp => "timestamp",
+            Self::TimestampTz => "timestamptz",
             Self::Utf8 => "text",
             Self::Binary => "binary",
         };
@@ -230,7 +236,8 @@ impl FromStr for Type {
             "decimal" | "numeric" => Self::decimal(PRECISION_MAX, 10)?,
             "date" | "date32" => Self::Date32,
             "time" | "time64" => Self::Time64,
-            "timestamp" | "datetime" => Self::Timestamp,
+            "timestamp" | "datetime" | "timestamp without time zone" => Self::Timestamp,
+            "timestamptz" | "timestamp with time zone" => Self::TimestampTz,
             "text" | "varchar" | "string" | "utf8" => Self::Utf8,
             "binary" | "varbinary" | "blob" | "bytea" | "bytes" => Self::Binary,
             _ => return Err(Error::invalid(format!("unknown type: {text}"))),
@@ -252,7 +259,7 @@ fn parse_decimal(base: &str, rest: &str) -> Option<Result<Type>> {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) const ALL: [Type; 18] = [
+    pub(crate) const ALL: [Type; 19] = [
         Type::Bool,
         Type::I8,
         Type::I16,
@@ -271,6 +278,7 @@ pub(crate) mod tests {
         Type::Timestamp,
         Type::Utf8,
         Type::Binary,
+        Type::TimestampTz,
     ];
 
     // Keeps away a catalog whose types read back as others.
@@ -290,14 +298,14 @@ pub(crate) mod tests {
     fn numbers_are_pinned() {
         let mut bytes = Vec::new();
         ALL.iter().for_each(|ty| ty.encode(&mut bytes));
-        let pinned = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 38, 10, 12, 9, 0xfe, 13, 14, 15, 16, 17];
+        let pinned = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 38, 10, 12, 9, 0xfe, 13, 14, 15, 16, 17, 18];
         assert_eq!(bytes, pinned);
     }
 
     // Keeps away acceptance of damaged or senseless types.
     #[test]
     fn refuses_what_is_no_type() {
-        for code in (0..=0).chain(18..=255) {
+        for code in (0..=0).chain(19..=255) {
             assert!(Type::decode(&[code]).is_err());
         }
         assert!(Type::decode(&[12, 39, 0]).is_err());

@@ -174,6 +174,6 @@ fn of_datum(value: &Datum) -> Cell {
         Datum::Binary(bytes) => Cell::Blob(bytes.clone()),
         Datum::Date32(days) => Cell::Date(i64::from(*days)),
         Datum::Time64(nanos) => Cell::Time(nanos / 1000),
-        Datum::Timestamp(micros) => Cell::Moment(*micros),
+        Datum::Timestamp(micros) | Datum::TimestampTz(micros) => Cell::Moment(*micros),
     }
 }

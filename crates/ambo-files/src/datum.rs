@@ -122,6 +122,7 @@ fn fitting(ty: Type) -> Option<String> {
         Type::Date32 => Some("a date such as 2013-01-31".into()),
         Type::Time64 => Some("a time such as 23:15:00.5".into()),
         Type::Timestamp => Some("a time such as 2013-01-31 23:15:00.5".into()),
+        Type::TimestampTz => Some("a time such as 2013-01-31 23:15:00.5+01".into()),
         Type::Utf8 | Type::Binary => None,
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     planner::Planner,
     prepared::{Known, PreparedStatement, check_parameters},
     statement::{self, Prepared},
+    times::Zone,
     value::scalar,
     wait::Interrupter,
 };
@@ -37,6 +38,7 @@ pub struct Connection {
     prepared: HashMap<String, Prepared>,
     interrupter: Interrupter,
     progress: Progress,
+    zone: Zone,
 }
 
 /// What statements see and write to.
@@ -62,6 +64,8 @@ pub(crate) struct Work<'a> {
     /// Whether the transaction is the statement's own.
     pub is_auto: bool,
     pub progress: &'a Progress,
+    /// That of the session.
+    pub zone: Zone,
 }
 
 /// Whom to tell how many rows a statement has read so far.
@@ -80,7 +84,7 @@ impl Work<'_> {
     /// A planner that sees what the transaction wrote so far.
     pub(crate) fn planner(&self) -> Result<Planner<'_>> {
         let view = Arc::new(self.transaction.view());
-        Planner::new(self.engine, view, Some(self.transaction), self.interrupter)
+        Planner::new(self.engine, view, Some(self.transaction), self.interrupter, self.zone)
     }
 }
 
@@ -92,6 +96,7 @@ impl Connection {
             prepared: HashMap::new(),
             interrupter: Interrupter::default(),
             progress: Progress::default(),
+            zone: Zone::UTC,
         }
     }
 
@@ -103,6 +108,15 @@ impl Connection {
     /// Has `tell` called with the number of rows that COPY and INSERT … SELECT have read so far, from time to time, by any thread.
     pub fn on_progress(&mut self, tell: impl Fn(u64) + Send + Sync + 'static) {
         self.progress = Progress(Some(Arc::new(tell)));
+    }
+
+    /// The time zone of the session, by its name: `SET TIME ZONE` says which.
+    pub fn time_zone(&self) -> String {
+        self.zone.name()
+    }
+
+    pub(crate) fn set_zone(&mut self, zone: Zone) {
+        self.zone = zone;
     }
 
     pub(crate) fn progress(&self) -> &Progress {
@@ -165,7 +179,9 @@ impl Connection {
 
     pub(crate) fn run_known(&mut self, known: &Known, params: Vec<Datum>) -> Result<Rows<'static>> {
         check_parameters(known, &params)?;
+        // What clocks of other zones show is known to the planner alone.
         if let Some(fast) = &known.fast
+            && (self.zone == Zone::UTC || !fast.reads_clocks())
             && let Some(rows) = self.run_fast(fast, &params)?
         {
             return Ok(rows);
@@ -252,7 +268,7 @@ impl Connection {
             Scope::Open(open) => (Arc::new(open.transaction.view()), Some(&open.transaction)),
             Scope::ReadOnly(snapshot) => (snapshot.clone(), None),
         };
-        Planner::new(&self.engine, view, transaction, &self.interrupter)
+        Planner::new(&self.engine, view, transaction, &self.interrupter, self.zone)
     }
 
     /// Does something in the open transaction, or in one of its own, which is begun anew after a conflict or a
@@ -263,13 +279,21 @@ impl Connection {
         mut act: impl FnMut(&mut Work<'_>) -> Result<R>,
     ) -> Result<R> {
         let (engine, interrupter, progress) = (&self.engine, &self.interrupter, &self.progress);
+        let zone = self.zone;
         match &mut self.scope {
             Scope::ReadOnly(_) => Err(Error::invalid("the transaction is read only")),
             Scope::Open(open) => {
                 let before = open.transaction.savepoint();
                 let transaction = &mut open.transaction;
-                let result =
-                    act(&mut Work { engine, transaction, interrupter, params, is_auto: false, progress });
+                let result = act(&mut Work {
+                    engine,
+                    transaction,
+                    interrupter,
+                    params,
+                    is_auto: false,
+                    progress,
+                    zone,
+                });
                 if result.is_err() {
                     open.transaction.rollback_to(before)?;
                 }
@@ -286,6 +310,7 @@ impl Connection {
                         params,
                         is_auto: true,
                         progress,
+                        zone,
                     };
                     let error = match act(work) {
                         Ok(result) => match transaction.commit() {

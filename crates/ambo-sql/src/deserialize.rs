@@ -141,7 +141,7 @@ impl<'de> OfValue<'de> {
         match *self.0 {
             Datum::Date32(days) => visitor.visit_i32(days),
             Datum::Time64(nanos) => visitor.visit_i64(nanos),
-            Datum::Timestamp(micros) => visitor.visit_i64(micros),
+            Datum::Timestamp(micros) | Datum::TimestampTz(micros) => visitor.visit_i64(micros),
             Datum::Decimal128 { unscaled, scale: 0 } => match i64::try_from(unscaled) {
                 Ok(number) => visitor.visit_i64(number),
                 Err(_) => visitor.visit_i128(unscaled),
@@ -189,9 +189,11 @@ impl<'de> Deserializer<'de> for OfValue<'de> {
             Datum::F64(number) => visitor.visit_f64(*number),
             Datum::Utf8(text) => visitor.visit_borrowed_str(text),
             Datum::Binary(bytes) => visitor.visit_borrowed_bytes(bytes),
-            Datum::Decimal128 { .. } | Datum::Date32(_) | Datum::Time64(_) | Datum::Timestamp(_) => {
-                visitor.visit_string(self.0.to_string())
-            }
+            Datum::Decimal128 { .. }
+            | Datum::Date32(_)
+            | Datum::Time64(_)
+            | Datum::Timestamp(_)
+            | Datum::TimestampTz(_) => visitor.visit_string(self.0.to_string()),
         }
     }
 

@@ -25,6 +25,7 @@ use crate::{
     prepared::KnownStatements,
     settings::Settings,
     stack,
+    times::TimeOperators,
     window::window_functions,
 };
 
@@ -155,7 +156,7 @@ impl SqlEngine {
         options.sql_parser.parse_float_as_decimal = true;
         options.sql_parser.map_string_types_to_utf8view = false;
         options.execution.parquet.schema_force_view_types = false;
-        options.execution.time_zone = None;
+        options.execution.parquet.coerce_int96 = Some("us".to_owned());
         // Operators and expressions know less exactly than plans what cannot be NULL (CASE), which is no error.
         options.execution.skip_physical_aggregate_schema_check = true;
         options.optimizer.hash_join_single_partition_threshold = ONE_TABLE_BYTES;
@@ -169,7 +170,7 @@ impl SqlEngine {
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
-            .with_expr_planners(vec![Arc::new(NestedValues)])
+            .with_expr_planners(vec![Arc::new(NestedValues), Arc::new(TimeOperators)])
             .with_default_features()
             .with_window_functions(window_functions())
             .with_analyzer_rules(analyzer_rules())

@@ -19,6 +19,7 @@ use crate::{
     parse::Statement,
     planner::{Planner, result_schema, tables_of},
     rows::Source,
+    times::Zone,
 };
 
 /// What is kept of a statement.
@@ -36,6 +37,8 @@ enum Kept {
 
 struct Optimized {
     types: Vec<DataType>,
+    /// Of the session that it was made for.
+    zone: Zone,
     plan: LogicalPlan,
 }
 
@@ -66,9 +69,13 @@ impl KeptPlan {
         };
         let types = || params.iter().map(ScalarValue::data_type);
         let optimized = match kept {
-            Kept::Plan(optimized) if optimized.types.iter().cloned().eq(types()) => optimized,
+            Kept::Plan(optimized)
+                if optimized.zone == planner.zone() && optimized.types.iter().cloned().eq(types()) =>
+            {
+                optimized
+            }
             _ => match made(&planner, tree, params) {
-                Some(plan) => Arc::new(Optimized { types: types().collect(), plan }),
+                Some(plan) => Arc::new(Optimized { types: types().collect(), zone: planner.zone(), plan }),
                 None => {
                     *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::Impossible;
                     return Ok(None);

@@ -10,6 +10,8 @@ use arrow::{
     util::display::{ArrayFormatter, FormatOptions},
 };
 
+use crate::times::time_texts;
+
 /// As values of tables are written elsewhere.
 const FORMAT: FormatOptions<'static> = FormatOptions::new()
     .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
@@ -82,7 +84,10 @@ impl Writer {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
                 Self::Text(cast(&array, &DataType::Utf8)?.as_string::<i32>().clone())
             }
-            _ => Self::Text(plain_texts(&array)?),
+            _ => match time_texts(&array, "UTC") {
+                Some(texts) => Self::Text(texts),
+                None => Self::Text(plain_texts(&array)?),
+            },
         })
     }
 

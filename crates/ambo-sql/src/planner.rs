@@ -18,6 +18,7 @@ mod refused;
 mod rewrite;
 mod row_value;
 mod tables;
+mod times;
 mod using;
 
 use std::{
@@ -42,7 +43,9 @@ use datafusion::{
 use futures::TryStreamExt;
 use tokio::runtime::Handle;
 
-use crate::{Error, Result, engine::SqlEngine, error::outer, parse::DIALECT, stack, wait::Interrupter};
+use crate::{
+    Error, Result, engine::SqlEngine, error::outer, parse::DIALECT, stack, times::Zone, wait::Interrupter,
+};
 
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
 use culprit::explained;
@@ -59,6 +62,8 @@ pub(crate) struct Planner<'a> {
     /// The transaction whose view it is: a serializable one has to know what is read.
     transaction: Option<&'a Transaction>,
     interrupter: &'a Interrupter,
+    /// That of the session.
+    zone: Zone,
     state: SessionState,
     /// Tables that are only there for this statement, by name.
     extra: HashMap<String, Arc<dyn TableSource>>,
@@ -75,16 +80,18 @@ impl<'a> Planner<'a> {
         view: Arc<Snapshot>,
         transaction: Option<&'a Transaction>,
         interrupter: &'a Interrupter,
+        zone: Zone,
     ) -> Result<Self> {
         let mut state = engine.state()?.clone();
+        engine.settings.apply(&mut state, zone);
         let options = state.config_options().clone();
         state.execution_props_mut().mark_start_execution(options);
-        engine.settings.apply(&mut state);
         Ok(Self {
             engine,
             view,
             transaction,
             interrupter,
+            zone,
             state,
             extra: HashMap::new(),
             resolved: Mutex::new(HashMap::new()),
@@ -96,6 +103,10 @@ impl<'a> Planner<'a> {
     /// Adds a table that only this statement knows.
     pub(crate) fn add_table(&mut self, name: &str, source: Arc<dyn TableSource>) {
         self.extra.insert(name.to_owned(), source);
+    }
+
+    pub(crate) fn zone(&self) -> Zone {
+        self.zone
     }
 
     pub(crate) fn state(&self) -> &SessionState {

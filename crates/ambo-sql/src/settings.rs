@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use ambo::Storage;
 use datafusion::execution::SessionState;
 
-use crate::SqlOptions;
+use crate::{SqlOptions, times::Zone};
 
 /// What SET sets.
 pub(crate) struct Settings {
@@ -44,11 +44,14 @@ impl Settings {
     }
 
     /// Tells the planner, before a statement.
-    pub(crate) fn apply(&self, state: &mut SessionState) {
+    pub(crate) fn apply(&self, state: &mut SessionState, zone: Zone) {
         let threads = self.threads();
         let config = state.config_mut();
         if config.target_partitions() != threads {
             config.options_mut().execution.target_partitions = threads;
+        }
+        if zone != Zone::UTC {
+            config.options_mut().execution.time_zone = Some(zone.name());
         }
     }
 }

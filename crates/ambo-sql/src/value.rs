@@ -18,20 +18,19 @@ use datafusion::common::ScalarValue;
 use crate::{
     Error, Result,
     nested::{is_nested, nested_texts},
+    times::time_texts,
 };
 
-/// The Arrow type that a column has in statements: as in batches of tables, but timestamps are without a time zone.
+/// The Arrow type that a column has in statements: as in batches of tables.
 pub(crate) fn sql_type(ty: Type) -> DataType {
-    match ty {
-        Type::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
-        ty => ambo::arrow::data_type(ty),
-    }
+    ambo::arrow::data_type(ty)
 }
 
 /// The type of a column that holds values of an Arrow type, if one does.
 pub(crate) fn column_type(ty: &DataType) -> Option<Type> {
     Some(match ty {
-        DataType::Timestamp(..) => Type::Timestamp,
+        DataType::Timestamp(_, None) => Type::Timestamp,
+        DataType::Timestamp(_, Some(_)) => Type::TimestampTz,
         DataType::Date64 => Type::Timestamp,
         DataType::Time32(_) | DataType::Time64(_) => Type::Time64,
         DataType::Utf8View | DataType::LargeUtf8 | DataType::Null => Type::Utf8,
@@ -66,7 +65,8 @@ pub(crate) fn datum(scalar: &ScalarValue) -> Option<Datum> {
         S::Decimal128(Some(unscaled), _, scale) => Datum::Decimal128 { unscaled: *unscaled, scale: *scale },
         S::Date32(Some(days)) => Datum::Date32(*days),
         S::Time64Nanosecond(Some(value)) => Datum::Time64(*value),
-        S::TimestampMicrosecond(Some(value), _) => Datum::Timestamp(*value),
+        S::TimestampMicrosecond(Some(value), None) => Datum::Timestamp(*value),
+        S::TimestampMicrosecond(Some(value), Some(_)) => Datum::TimestampTz(*value),
         S::Utf8(Some(text)) | S::Utf8View(Some(text)) | S::LargeUtf8(Some(text)) => Datum::Utf8(text.clone()),
         S::Binary(Some(bytes)) | S::BinaryView(Some(bytes)) | S::LargeBinary(Some(bytes)) => {
             Datum::Binary(bytes.clone())
@@ -96,6 +96,7 @@ pub(crate) fn scalar(value: &Datum) -> ScalarValue {
         Datum::Date32(value) => S::Date32(Some(*value)),
         Datum::Time64(value) => S::Time64Nanosecond(Some(*value)),
         Datum::Timestamp(value) => S::TimestampMicrosecond(Some(*value), None),
+        Datum::TimestampTz(value) => S::TimestampMicrosecond(Some(*value), Some("UTC".into())),
         Datum::Utf8(text) => S::Utf8(Some(text.clone())),
         Datum::Binary(bytes) => S::Binary(Some(bytes.clone())),
     }
@@ -148,8 +149,11 @@ pub(crate) fn value_at(array: &ArrayRef, row: usize) -> Result<Datum> {
         }
         DataType::Date32 => Datum::Date32(of::<Date32Type>(array, row)),
         DataType::Time64(TimeUnit::Nanosecond) => Datum::Time64(of::<Time64NanosecondType>(array, row)),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+        DataType::Timestamp(TimeUnit::Microsecond, None) => {
             Datum::Timestamp(of::<TimestampMicrosecondType>(array, row))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => {
+            Datum::TimestampTz(of::<TimestampMicrosecondType>(array, row))
         }
         DataType::Utf8 => Datum::Utf8(array.as_string::<i32>().value(row).to_owned()),
         DataType::LargeUtf8 => Datum::Utf8(array.as_string::<i64>().value(row).to_owned()),
@@ -166,11 +170,14 @@ pub(crate) fn value_at(array: &ArrayRef, row: usize) -> Result<Datum> {
             _ if is_nested(ty) => {
                 Datum::Utf8(nested_texts(&array.slice(row, 1)).map_err(wrong)?.value(0).to_owned())
             }
-            _ => {
-                let options = FormatOptions::default();
-                let format = ArrayFormatter::try_new(array, &options).map_err(wrong)?;
-                Datum::Utf8(format.value(row).try_to_string().map_err(wrong)?)
-            }
+            _ => match time_texts(&array.slice(row, 1), "UTC") {
+                Some(text) => Datum::Utf8(text.value(0).to_owned()),
+                None => {
+                    let options = FormatOptions::default();
+                    let format = ArrayFormatter::try_new(array, &options).map_err(wrong)?;
+                    Datum::Utf8(format.value(row).try_to_string().map_err(wrong)?)
+                }
+            },
         },
     })
 }
@@ -241,6 +248,17 @@ pub(crate) fn array<'a>(ty: &DataType, values: impl Iterator<Item = &'a Datum>) 
         DataType::Time64(TimeUnit::Nanosecond) => primitives!(Time64NanosecondType, values, Time64),
         DataType::Timestamp(TimeUnit::Microsecond, None) => {
             primitives!(TimestampMicrosecondType, values, Timestamp)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) => {
+            let mut builder = PrimitiveBuilder::<TimestampMicrosecondType>::new();
+            for value in values {
+                match value {
+                    Datum::TimestampTz(value) => builder.append_value(*value),
+                    Datum::Null => builder.append_null(),
+                    other => return Err(unlike(other)),
+                }
+            }
+            Arc::new(builder.finish().with_timezone(zone.clone()))
         }
         DataType::Decimal128(precision, scale) => {
             let mut builder = PrimitiveBuilder::<Decimal128Type>::new();

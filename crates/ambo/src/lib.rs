@@ -60,6 +60,7 @@ mod typed;
 mod upsert;
 mod r#where;
 
+pub use ambo_codec::calendar;
 pub use ambo_codec::column::{Compare, Mask, Sum, arithmetic::Operator};
 pub use ambo_codec::{
     Type, Value as Datum, ValueRef as DatumRef, integer::IntegerCodec, record::RecordCodec,

@@ -32,6 +32,7 @@ const TYPES: [Type; 18] = [
     Type::Date32,
     Type::Time64,
     Type::Timestamp,
+    Type::TimestampTz,
     Type::Utf8,
     Type::Binary,
 ];
@@ -64,6 +65,7 @@ fn value(ty: Type, seed: &mut u64) -> Datum {
         Type::Date32 => Datum::Date32((any % 40_000) as i32),
         Type::Time64 => Datum::Time64((any % 86_400_000_000_000) as i64),
         Type::Timestamp => Datum::Timestamp(any as i64),
+        Type::TimestampTz => Datum::TimestampTz(any as i64),
         Type::Utf8 if any & 64 == 0 => Datum::Utf8(format!("{any:x}")),
         Type::Utf8 => Datum::Utf8(["one", "two", "", "drei"][any as usize % 4].into()),
         Type::Binary => Datum::Binary(any.to_le_bytes()[..any as usize % 9].to_vec()),
@@ -101,6 +103,7 @@ fn datum(array: &dyn Array, ty: Type, row: usize) -> Datum {
         Type::Date32 => Datum::Date32(array.as_primitive::<Date32Type>().value(row)),
         Type::Time64 => Datum::Time64(array.as_primitive::<Time64NanosecondType>().value(row)),
         Type::Timestamp => Datum::Timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row)),
+        Type::TimestampTz => Datum::TimestampTz(array.as_primitive::<TimestampMicrosecondType>().value(row)),
         Type::Utf8 => match array.as_dictionary_opt::<Int32Type>() {
             Some(dictionary) => {
                 let key = dictionary.keys().value(row) as usize;

@@ -64,16 +64,18 @@ impl Session<'_> {
 
     fn run_and_show(&mut self, text: &str, start: Instant, mut progress: Progress) -> Result<Done, Stop> {
         let (is_watched, reader) = (self.is_watched(), self.reader());
+        let zone = self.connection.time_zone();
         let rows = self.connection.sql(text)?;
         let (tag, affected) = (rows.tag(), rows.affected());
         if rows.schema().fields().is_empty() {
             return Ok(Done { tag, rows: None, affected, shown: None, time: start.elapsed() });
         }
+        let schema = show::in_zone(rows.schema(), &zone);
         let mode = self.settings.mode;
         let is_plan = mode == Mode::Table && split::first_word(text).is_some_and(|word| word == "explain");
         let mut show: Box<dyn show::Show> = match is_plan {
             true => Box::new(show::Plan::new(reader)),
-            false => show::show(mode, rows.schema(), reader),
+            false => show::show(mode, &schema, reader),
         };
         let out = match &mut self.file {
             Some((_, file)) => file,
@@ -92,6 +94,7 @@ impl Session<'_> {
                     return Err(error.into());
                 }
             };
+            let batch = show::batch_in_zone(batch, &zone)?;
             count += batch.num_rows() as u64;
             progress.rows(count);
             if is_watched && !keeps_back {

@@ -61,7 +61,7 @@ impl Kind {
             Type::I8 => Self::I8,
             Type::I16 => Self::I16,
             Type::I32 | Type::Date32 => Self::I32,
-            Type::I64 | Type::Time64 | Type::Timestamp => Self::I64,
+            Type::I64 | Type::Time64 | Type::Timestamp | Type::TimestampTz => Self::I64,
             Type::U8 => Self::U8,
             Type::U16 => Self::U16,
             Type::U32 => Self::U32,

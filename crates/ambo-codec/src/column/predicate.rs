@@ -127,7 +127,9 @@ impl Number {
             ValueRef::F64(value) => Self::Float(value),
             ValueRef::Decimal128 { unscaled, .. } => Self::Decimal(unscaled),
             ValueRef::Date32(value) => Self::Integer(value.into()),
-            ValueRef::Time64(value) | ValueRef::Timestamp(value) => Self::Integer(value.into()),
+            ValueRef::Time64(value) | ValueRef::Timestamp(value) | ValueRef::TimestampTz(value) => {
+                Self::Integer(value.into())
+            }
             _ => Self::Integer(value.as_integer().ok_or_else(mismatch)?),
         })
     }

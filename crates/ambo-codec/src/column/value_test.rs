@@ -98,7 +98,10 @@ fn code(value: ValueRef<'_>) -> Option<u64> {
         ValueRef::I8(value) => value.to_code().widen(),
         ValueRef::I16(value) => value.to_code().widen(),
         ValueRef::I32(value) | ValueRef::Date32(value) => value.to_code().widen(),
-        ValueRef::I64(value) | ValueRef::Time64(value) | ValueRef::Timestamp(value) => value.to_code(),
+        ValueRef::I64(value)
+        | ValueRef::Time64(value)
+        | ValueRef::Timestamp(value)
+        | ValueRef::TimestampTz(value) => value.to_code(),
         ValueRef::U8(value) => value.into(),
         ValueRef::U16(value) => value.into(),
         ValueRef::U32(value) => value.into(),

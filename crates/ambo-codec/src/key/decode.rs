@@ -231,6 +231,7 @@ impl<'a> Reader<'a> {
             Type::Date32 => ValueRef::Date32(self.signed_32(flip)?),
             Type::Time64 => ValueRef::Time64(self.signed_64(flip)?),
             Type::Timestamp => ValueRef::Timestamp(self.signed_64(flip)?),
+            Type::TimestampTz => ValueRef::TimestampTz(self.signed_64(flip)?),
             Type::Binary => ValueRef::Binary(self.bytes(layout, unescaped)?),
             Type::Utf8 => {
                 let begin = self.at;

@@ -61,7 +61,10 @@ fn encode_column(layout: Layout, value: ValueRef<'_>, closed: bool, out: &mut Ve
         ValueRef::I8(value) => out.extend((value ^ i8::MIN).to_be_bytes()),
         ValueRef::I16(value) => out.extend((value ^ i16::MIN).to_be_bytes()),
         ValueRef::I32(value) | ValueRef::Date32(value) => out.extend((value ^ i32::MIN).to_be_bytes()),
-        ValueRef::I64(value) | ValueRef::Time64(value) | ValueRef::Timestamp(value) => {
+        ValueRef::I64(value)
+        | ValueRef::Time64(value)
+        | ValueRef::Timestamp(value)
+        | ValueRef::TimestampTz(value) => {
             out.extend((value ^ i64::MIN).to_be_bytes());
         }
         ValueRef::U8(value) => out.push(value),

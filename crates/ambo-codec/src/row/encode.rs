@@ -106,7 +106,7 @@ impl Writer<'_> {
             ValueRef::U32(value) => pack_unsigned(value.into()),
             ValueRef::U64(value) => pack_unsigned(value),
             ValueRef::Time64(value) => pack_time(value),
-            ValueRef::Timestamp(value) => pack_timestamp(value),
+            ValueRef::Timestamp(value) | ValueRef::TimestampTz(value) => pack_timestamp(value),
             ValueRef::F64(value) => pack_double(value),
             ValueRef::F32(value) => pack_single(value),
         };

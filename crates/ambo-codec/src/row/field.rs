@@ -174,6 +174,7 @@ fn number<'a>(
         Type::Date32 => put(ValueRef::Date32(signed()?.try_into().ok()?)),
         Type::Time64 => put(ValueRef::Time64(unpack_time(code, payload)?)),
         Type::Timestamp => put(ValueRef::Timestamp(unpack_timestamp(code, payload)?)),
+        Type::TimestampTz => put(ValueRef::TimestampTz(unpack_timestamp(code, payload)?)),
         Type::Decimal128 { .. } | Type::Utf8 | Type::Binary => return None,
     })
 }

@@ -51,6 +51,7 @@ impl ValueRef<'_> {
             (Self::Date32(left), ValueRef::Date32(right)) => left.cmp(&right),
             (Self::Time64(left), ValueRef::Time64(right)) => left.cmp(&right),
             (Self::Timestamp(left), ValueRef::Timestamp(right)) => left.cmp(&right),
+            (Self::TimestampTz(left), ValueRef::TimestampTz(right)) => left.cmp(&right),
             (Self::Utf8(left), ValueRef::Utf8(right)) => left.cmp(right),
             (Self::Binary(left), ValueRef::Binary(right)) => left.cmp(right),
             _ => self.type_code().cmp(&other.type_code()),
@@ -87,7 +88,9 @@ impl Hash for ValueRef<'_> {
             Self::I8(value) => value.hash(state),
             Self::I16(value) => value.hash(state),
             Self::I32(value) | Self::Date32(value) => value.hash(state),
-            Self::I64(value) | Self::Time64(value) | Self::Timestamp(value) => value.hash(state),
+            Self::I64(value) | Self::Time64(value) | Self::Timestamp(value) | Self::TimestampTz(value) => {
+                value.hash(state);
+            }
             Self::U8(value) => value.hash(state),
             Self::U16(value) => value.hash(state),
             Self::U32(value) => value.hash(state),

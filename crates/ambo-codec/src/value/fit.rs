@@ -13,6 +13,9 @@ impl<'a> ValueRef<'a> {
         }
         let fitted = match (self, ty) {
             (Self::Utf8(text), Type::Binary) => Some(ValueRef::Binary(text.as_bytes())),
+            // Clocks without a zone show UTC.
+            (Self::Timestamp(micros), Type::TimestampTz) => Some(ValueRef::TimestampTz(micros)),
+            (Self::TimestampTz(micros), Type::Timestamp) => Some(ValueRef::Timestamp(micros)),
             (Self::F32(value), _) => fit_float(value.into(), ty),
             (Self::F64(value), _) => fit_float(value, ty),
             (Self::Decimal128 { unscaled, scale }, _) => fit_decimal(unscaled, scale, ty),

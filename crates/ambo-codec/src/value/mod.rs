@@ -52,8 +52,10 @@ pub enum Value {
     Date32(i32),
     /// Nanoseconds since midnight.
     Time64(i64),
-    /// Microseconds since 1970-01-01 00:00:00 UTC.
+    /// See [`Type::Timestamp`].
     Timestamp(i64),
+    /// See [`Type::TimestampTz`].
+    TimestampTz(i64),
     /// See [`Type::Utf8`].
     Utf8(String),
     /// See [`Type::Binary`].
@@ -98,8 +100,10 @@ pub enum ValueRef<'a> {
     Date32(i32),
     /// Nanoseconds since midnight.
     Time64(i64),
-    /// Microseconds since 1970-01-01 00:00:00 UTC.
+    /// See [`Type::Timestamp`].
     Timestamp(i64),
+    /// See [`Type::TimestampTz`].
+    TimestampTz(i64),
     /// See [`Type::Utf8`].
     Utf8(&'a str),
     /// See [`Type::Binary`].
@@ -129,6 +133,7 @@ impl Value {
             Self::Date32(value) => ValueRef::Date32(value),
             Self::Time64(value) => ValueRef::Time64(value),
             Self::Timestamp(value) => ValueRef::Timestamp(value),
+            Self::TimestampTz(value) => ValueRef::TimestampTz(value),
             Self::Utf8(ref value) => ValueRef::Utf8(value),
             Self::Binary(ref value) => ValueRef::Binary(value),
         }
@@ -160,6 +165,7 @@ impl<'a> ValueRef<'a> {
             Self::Date32(value) => Value::Date32(value),
             Self::Time64(value) => Value::Time64(value),
             Self::Timestamp(value) => Value::Timestamp(value),
+            Self::TimestampTz(value) => Value::TimestampTz(value),
             Self::Utf8(value) => Value::Utf8(value.to_owned()),
             Self::Binary(value) => Value::Binary(value.to_owned()),
         }
@@ -189,6 +195,7 @@ impl<'a> ValueRef<'a> {
             Self::Date32(_) => Type::Date32.code(),
             Self::Time64(_) => Type::Time64.code(),
             Self::Timestamp(_) => Type::Timestamp.code(),
+            Self::TimestampTz(_) => Type::TimestampTz.code(),
             Self::Utf8(_) => Type::Utf8.code(),
             Self::Binary(_) => Type::Binary.code(),
         }
@@ -217,7 +224,7 @@ impl<'a> ValueRef<'a> {
     pub fn as_i64(self) -> Option<i64> {
         match self {
             Self::Date32(value) => Some(value.into()),
-            Self::Time64(value) | Self::Timestamp(value) => Some(value),
+            Self::Time64(value) | Self::Timestamp(value) | Self::TimestampTz(value) => Some(value),
             _ => self.as_integer().and_then(|value| value.try_into().ok()),
         }
     }

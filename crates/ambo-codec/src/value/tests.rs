@@ -91,6 +91,7 @@ pub(crate) fn any_value_of(ty: Type) -> BoxedStrategy<Value> {
         Type::Date32 => any_long().prop_map(|value| Value::Date32(value as i32)).boxed(),
         Type::Time64 => any_long().prop_map(Value::Time64).boxed(),
         Type::Timestamp => any_long().prop_map(Value::Timestamp).boxed(),
+        Type::TimestampTz => any_long().prop_map(Value::TimestampTz).boxed(),
         Type::Utf8 => any_text().prop_map(Value::Utf8).boxed(),
         Type::Binary => any_bytes().prop_map(Value::Binary).boxed(),
     }

@@ -24,7 +24,8 @@ impl fmt::Display for ValueRef<'_> {
             Self::Decimal128 { unscaled, scale } => write_decimal(f, unscaled, scale),
             Self::Date32(days) => calendar::write_date(f, days.into()),
             Self::Time64(nanos) => calendar::write_time(f, nanos),
-            Self::Timestamp(micros) => calendar::write_timestamp(f, micros),
+            Self::Timestamp(micros) => calendar::write_timestamp(f, micros, None),
+            Self::TimestampTz(micros) => calendar::write_timestamp(f, micros, Some(0)),
             Self::Utf8(text) => text.fmt(f),
             Self::Binary(bytes) => {
                 f.write_str("x'")?;
@@ -72,6 +73,7 @@ impl Value {
             }
             Type::Time64 => calendar::parse_time(trimmed).map(Self::Time64),
             Type::Timestamp => calendar::parse_timestamp(trimmed).map(Self::Timestamp),
+            Type::TimestampTz => calendar::parse_instant(trimmed).map(Self::TimestampTz),
             Type::Utf8 | Type::Binary => None,
         };
         parsed.ok_or_else(|| Error::invalid(format!("'{text}' is no {ty}")))

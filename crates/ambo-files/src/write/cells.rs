@@ -87,6 +87,9 @@ pub(super) fn datum_of(ty: &DataType) -> Option<fn(&dyn Array, usize) -> Datum> 
         DataType::Timestamp(TimeUnit::Microsecond, None) => {
             |array, row| Datum::Timestamp(at::<TimestampMicrosecondType>(array, row))
         }
+        DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => {
+            |array, row| Datum::TimestampTz(at::<TimestampMicrosecondType>(array, row))
+        }
         _ => return None,
     })
 }

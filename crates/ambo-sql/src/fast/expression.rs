@@ -1,10 +1,14 @@
 //! Expressions that need no planner: constants, parameters, columns, and arithmetic that is exact.
 
 use ambo::{Datum, Type};
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
+use datafusion::{
+    common::ScalarValue,
+    sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value},
+};
 
 use crate::{
     names,
+    times::{Zone, converted, converts},
     value::{datum, scalar, sql_type},
 };
 
@@ -161,7 +165,16 @@ fn rescaled(number: i128, by: i8) -> Option<i128> {
 pub(crate) fn cast(value: Datum, ty: Type) -> Option<Datum> {
     match value.clone().fit(ty) {
         Ok(value) => Some(value),
-        Err(_) if matches!(value, Datum::Utf8(_)) => datum(&scalar(&value).cast_to(&sql_type(ty)).ok()?),
+        Err(_) if matches!(value, Datum::Utf8(_)) => {
+            let (value, to) = (scalar(&value), sql_type(ty));
+            match converts(&value.data_type(), &to) {
+                true => {
+                    let cast = converted(&value.to_array().ok()?, &to, Zone::UTC, true).ok()?;
+                    datum(&ScalarValue::try_from_array(&cast, 0).ok()?)
+                }
+                false => datum(&value.cast_to(&to).ok()?),
+            }
+        }
         Err(_) => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use ambo::{Datum, Index, PickedColumns, Row, SchemaStamp, Table, TableDefinition};
+use ambo::{Datum, Index, PickedColumns, Row, SchemaStamp, Table, TableDefinition, Type};
 use arrow::datatypes::SchemaRef;
 
 use super::{
@@ -77,6 +77,7 @@ pub(super) struct Insert {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
     Timestamp,
+    TimestampTz,
     Date,
 }
 
@@ -86,6 +87,7 @@ impl Moment {
         const DAY: u64 = 24 * 60 * 60;
         Some(match self {
             Self::Timestamp => Datum::Timestamp(i64::try_from(since.as_micros()).ok()?),
+            Self::TimestampTz => Datum::TimestampTz(i64::try_from(since.as_micros()).ok()?),
             Self::Date => Datum::Date32(i32::try_from(since.as_secs() / DAY).ok()?),
         })
     }
@@ -118,6 +120,13 @@ impl FastPlan {
     /// Whether the schema is as it was.
     pub(crate) fn is_current(&self) -> bool {
         self.stamp.is_current(self.table.database())
+    }
+
+    /// Whether what it does may depend on what clocks show somewhere.
+    pub(crate) fn reads_clocks(&self) -> bool {
+        let is_time = |column: &ambo::Column| matches!(column.kind, Type::Timestamp | Type::TimestampTz);
+        let has_moments = matches!(&self.action, Action::Insert(insert) if !insert.moments.is_empty());
+        has_moments || self.table.definition().columns.iter().any(is_time)
     }
 
     /// In words, for EXPLAIN.

@@ -287,7 +287,8 @@ fn moment(text: &str, kind: Type) -> Option<Moment> {
     };
     let name = written(&function.name).ok().filter(|_| has_none)?;
     match (name.as_str(), kind) {
-        ("now" | "current_timestamp", Type::Timestamp) => Some(Moment::Timestamp),
+        ("now" | "current_timestamp" | "localtimestamp", Type::Timestamp) => Some(Moment::Timestamp),
+        ("now" | "current_timestamp", Type::TimestampTz) => Some(Moment::TimestampTz),
         ("today" | "current_date", Type::Date32) => Some(Moment::Date),
         _ => None,
     }

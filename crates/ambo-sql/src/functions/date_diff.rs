@@ -5,19 +5,18 @@ use std::sync::Arc;
 
 use arrow::{
     array::{ArrayRef, AsArray, Int64Array},
-    compute::{DatePart, binary, date_part, try_binary},
-    datatypes::{DataType, Int64Type, TimeUnit, TimestampMicrosecondType},
+    compute::try_binary,
+    datatypes::{DataType, TimestampMicrosecondType},
     error::ArrowError,
 };
 use datafusion::{
-    common::{Result, ScalarValue, arrow::compute::cast, exec_err, plan_err},
+    common::{Result, ScalarValue, exec_err, plan_err},
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
 };
 
+use crate::times::{MOMENT, Unit, units_begun};
+
 const UNITS: &str = "year, quarter, month, week, day, hour, minute, second, millisecond or microsecond";
-const MOMENT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
-const SECOND: i64 = 1_000_000;
-const DAY: i64 = 24 * 60 * 60 * SECOND;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct DateDiff {
@@ -75,30 +74,8 @@ impl ScalarUDFImpl for DateDiff {
 
 /// How many units began since any fixed moment.
 fn counted(unit: &str, moments: &ArrayRef) -> Result<Int64Array> {
-    let part = |part| {
-        Ok::<_, datafusion::error::DataFusionError>(cast(&date_part(moments, part)?, &DataType::Int64)?)
+    let Some(unit) = Unit::named(unit) else {
+        return exec_err!("date_diff: '{unit}' is no unit; there are {UNITS}");
     };
-    let of_year = |in_year: i64, part_of: DatePart| {
-        let (years, parts) = (part(DatePart::Year)?, part(part_of)?);
-        let (years, parts) = (years.as_primitive::<Int64Type>(), parts.as_primitive::<Int64Type>());
-        Ok(binary(years, parts, |year, part| year * in_year + part)?)
-    };
-    let unit = unit.to_lowercase();
-    let unit = unit.strip_suffix('s').unwrap_or(&unit);
-    // The first Monday is the fourth of January 1970.
-    let (length, offset) = match unit {
-        "year" => return Ok(part(DatePart::Year)?.as_primitive::<Int64Type>().clone()),
-        "quarter" => return of_year(4, DatePart::Quarter),
-        "month" => return of_year(12, DatePart::Month),
-        "week" => (7 * DAY, 3 * DAY),
-        "day" => (DAY, 0),
-        "hour" => (60 * 60 * SECOND, 0),
-        "minute" => (60 * SECOND, 0),
-        "second" => (SECOND, 0),
-        "millisecond" => (SECOND / 1000, 0),
-        "microsecond" => (1, 0),
-        _ => return exec_err!("date_diff: '{unit}' is no unit; there are {UNITS}"),
-    };
-    let moments = moments.as_primitive::<TimestampMicrosecondType>();
-    Ok(moments.unary(|moment| (moment.saturating_add(offset)).div_euclid(length)))
+    Ok(moments.as_primitive::<TimestampMicrosecondType>().unary(|moment| units_begun(unit, moment)))
 }

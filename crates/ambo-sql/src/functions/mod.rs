@@ -25,7 +25,7 @@ use datafusion::{
     logical_expr::{AggregateUDF, ScalarUDF},
 };
 
-use crate::{Result, optimizer::over_frames};
+use crate::{Result, optimizer::over_frames, times};
 pub(crate) use joined::Joined;
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_order::NestedOrder;
@@ -48,7 +48,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(type_name::TypeOf::new()),
     ];
     let quantified = quantified::Quantified::every().map(ScalarUDF::new_from_impl);
-    for scalar in scalars.into_iter().chain(quantified) {
+    for scalar in scalars.into_iter().chain(quantified).chain(times::functions::all()) {
         state.register_udf(Arc::new(scalar))?;
     }
     let aggregates = [

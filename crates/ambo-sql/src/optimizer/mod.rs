@@ -1,6 +1,7 @@
 //! The rules by which plans are made better: the planner's (DataFusion 55), ours, and what keeps the planner's from wrong answers.
 //!
 //! What is wrong without each of the files here, where that stands upstream, and what tests tell: docs/upstream/README.md.
+//! The rules of times are in `../times/rules`.
 //!
 //! Each was found by random queries (`crates/ambo-differential`, `tests/it/joins.rs`, the test files of SQLite) and has a test of its own, so that what a later planner does
 //! right can go.
@@ -54,6 +55,7 @@ use datafusion::{
 use crate::{
     joins::{GroupsFirst, JoinOrder},
     table::AggregateInStorage,
+    times::rules::Times,
 };
 
 use barrier::Barriers;
@@ -108,11 +110,13 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         Arc::new(DepthLimit),
         Arc::new(SourceNames),
         Arc::new(SetOperations),
+        Arc::new(Times::Before),
         Arc::new(ROUNDED_PLACES),
         Arc::new(TEXT_FUNCTIONS),
         Arc::new(STRUCT_FIELDS),
     ];
     rules.extend(Analyzer::new().rules);
+    rules.push(Arc::new(Times::Behind));
     rules.push(Arc::new(OrdersOfDistinct));
     for ours in [
         REPEATED_ORDERS,

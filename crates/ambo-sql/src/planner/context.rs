@@ -19,6 +19,7 @@ use datafusion::{
 use super::{Planner, alike, tables::find_table};
 use crate::{
     Error, Result, error::outer, files, names::of_default_schema, optimizer::has_once, table::StoredTable,
+    times::TimeTypes,
 };
 
 impl Planner<'_> {
@@ -131,7 +132,7 @@ impl ContextProvider for Planner<'_> {
     }
 
     fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
-        None
+        Some(Arc::new(TimeTypes))
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {

@@ -20,7 +20,7 @@ use crate::{names::written, parse::DIALECT};
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 62] = [
+const MEANINGS: [(&str, usize, &str); 60] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("iif", 2, "CASE WHEN $1 THEN $2 END"),
@@ -39,10 +39,8 @@ const MEANINGS: [(&str, usize, &str); 62] = [
     ("unhex", 1, "decode($1, 'hex')"),
     ("regexp_matches", 2, "regexp_like($1, $2)"),
     ("gen_random_uuid", 0, "uuid()"),
-    ("localtimestamp", 0, "now()"),
-    ("curdate", 0, "current_date()"),
-    ("curtime", 0, "current_time()"),
     ("date", 1, "CAST($1 AS DATE)"),
+    ("to_date", 1, "CAST($1 AS DATE)"),
     ("datetime", 1, "CAST($1 AS TIMESTAMP)"),
     ("year", 1, "date_part('year', $1)"),
     ("quarter", 1, "date_part('quarter', $1)"),

@@ -8,13 +8,20 @@ use arrow::{
     datatypes::{DataType, Float64Type},
 };
 
-use crate::{Result, value};
+use crate::{
+    Result,
+    times::{Zone, converted, converts},
+    value,
+};
 
-/// Values in another type. Numbers are rounded to the digits that it has.
+/// Values in another type. Numbers are rounded to the digits that it has, and clocks show what those of the zone do.
 ///
 /// # Errors
 /// A value that does not fit.
-pub(super) fn strict_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+pub(super) fn strict_cast(array: &ArrayRef, to: &DataType, zone: Zone) -> Result<ArrayRef> {
+    if converts(array.data_type(), to) {
+        return Ok(converted(array, to, zone, true)?);
+    }
     let strict = CastOptions { safe: false, ..CastOptions::default() };
     let cast = |array: &ArrayRef, to: &DataType| cast_with_options(array, to, &strict).map_err(value::wrong);
     match array.data_type() {

@@ -344,7 +344,8 @@ impl<'t> Conflicts<'t> {
             for (place_of_set, (place, _)) in update.set.iter().enumerate() {
                 let values = batch.column(place_of_set + 1 + usize::from(update.selection.is_some()));
                 let values = arrow::compute::take(values, &chosen, None).map_err(value::wrong)?;
-                columns[*place] = assign(&values, &definition.columns[*place], &labels)?;
+                columns[*place] =
+                    assign(&values, &definition.columns[*place], &labels, self.target.rules.zone())?;
             }
             let after = rows_of(row_schema(definition), columns, meant.len())?;
             check(definition, &self.target.rules, &after, &labels)?;

@@ -23,6 +23,10 @@ use crate::{
     names::{ident, last},
     optimizer::lazy_value,
     planner::Planner,
+    times::{
+        Zone,
+        rules::{before, behind},
+    },
     value::{sql_type, value_at},
 };
 
@@ -113,6 +117,7 @@ pub(super) fn rename(expr: &mut ast::Expr, from: &str, to: &str) -> bool {
 pub(super) struct Computed {
     expr: Arc<dyn PhysicalExpr>,
     ty: DataType,
+    zone: Zone,
     /// When its value may change: never, from statement to statement, or from row to row.
     pub volatility: Volatility,
 }
@@ -131,6 +136,7 @@ impl Computed {
         if is_over_rows {
             return Err(Error::invalid(format!("a {what} cannot have an aggregate or a window function")));
         }
+        let expr = before(expr, &schema)?.data;
         let ty = expr.get_type(&schema)?;
         let volatility = volatility(&expr)?;
         // `now()` becomes the moment of the statement; such functions cannot be called.
@@ -140,9 +146,10 @@ impl Computed {
             .with_query_execution_start_time(state.execution_props().query_execution_start_time)
             .build();
         let simplifier = ExprSimplifier::new(context);
-        let expr = simplifier.simplify(simplifier.coerce(expr, &schema)?)?;
+        let expr = behind(simplifier.coerce(expr, &schema)?, &schema)?.data;
+        let expr = simplifier.simplify(expr)?;
         let expr = state.create_physical_expr(lazy_value(expr, &schema)?, &schema)?;
-        Ok(Self { expr, ty, volatility })
+        Ok(Self { expr, ty, zone: planner.zone(), volatility })
     }
 
     /// The type of its values.
@@ -160,7 +167,7 @@ impl Computed {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let none = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
             .map_err(DataFusionError::from)?;
-        strict_cast(&self.values(&none)?, &sql_type(kind))
+        strict_cast(&self.values(&none)?, &sql_type(kind), self.zone)
     }
 
     /// Its value. REQUIRES: it is over no columns.

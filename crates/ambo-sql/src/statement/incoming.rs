@@ -4,7 +4,7 @@ use ambo::{Column, TableDefinition};
 use arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array},
     compute::can_cast_types,
-    datatypes::SchemaRef,
+    datatypes::{DataType, SchemaRef},
 };
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -14,6 +14,7 @@ use crate::{
     Error, ErrorKind, Result,
     files::LINE,
     planner::Planner,
+    times::Zone,
     value::{self, sql_type},
     wait::Interrupter,
 };
@@ -98,7 +99,7 @@ pub(super) fn complete(
     }
     let whole = definition.columns.iter().enumerate().map(|(place, column)| {
         match columns.iter().position(|named| *named == place) {
-            Some(nth) => assign(batch.column(nth), column, &labels),
+            Some(nth) => assign(batch.column(nth), column, &labels, rules.zone()),
             None => rules.default(place, batch.num_rows()),
         }
     });
@@ -139,12 +140,13 @@ pub(super) fn check(
 }
 
 /// Values as those of a column. Numbers are rounded to the digits that the column has; what does not fit is an error.
-pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>) -> Result<ArrayRef> {
+pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>, zone: Zone) -> Result<ArrayRef> {
     let to = sql_type(column.kind);
     if array.data_type() == &to {
         return Ok(array.clone());
     }
-    if !can_cast_types(array.data_type(), &to) {
+    let is_number_as_time = array.data_type().is_numeric() && matches!(to, DataType::Timestamp(..));
+    if is_number_as_time || !can_cast_types(array.data_type(), &to) {
         return Err(Error::invalid(format!(
             "column \"{}\" is of type {}, the values are of type {}",
             column.name,
@@ -152,13 +154,13 @@ pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>) -> 
             array.data_type()
         )));
     }
-    let whole = match strict_cast(array, &to) {
+    let whole = match strict_cast(array, &to, zone) {
         Ok(whole) => return Ok(whole),
         Err(error) => error,
     };
     // Which row is it?
     for row in 0..array.len() {
-        if let Err(error) = strict_cast(&array.slice(row, 1), &to) {
+        if let Err(error) = strict_cast(&array.slice(row, 1), &to, zone) {
             let row = labels.of(row);
             return Err(Error::invalid(format!("{row}: column \"{}\": {}", column.name, error.message())));
         }

@@ -150,7 +150,12 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                     let old = rows_of(schema.clone(), meant.columns()[..width].to_vec(), meant.num_rows())?;
                     let mut columns = old.columns().to_vec();
                     for (place, values) in places.iter().zip(&given) {
-                        columns[*place] = assign(values, &definition.columns[*place], &Labels::Numbers(1))?;
+                        columns[*place] = assign(
+                            values,
+                            &definition.columns[*place],
+                            &Labels::Numbers(1),
+                            target.rules.zone(),
+                        )?;
                     }
                     let new = rows_of(schema.clone(), columns, meant.num_rows())?;
                     check(definition, &target.rules, &new, &Labels::Numbers(1))?;

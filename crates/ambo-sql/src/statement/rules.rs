@@ -16,6 +16,7 @@ use crate::{
     names::shown,
     parse::parse_expression,
     planner::Planner,
+    times::Zone,
     value::{self, Values, sql_type},
 };
 
@@ -25,6 +26,7 @@ use crate::{
 /// it is NULL it allows them (SQL:2016 part 2, 4.23.3.4).
 pub(crate) struct Rules {
     table: String,
+    zone: Zone,
     schema: SchemaRef,
     defaults: Vec<Default>,
     checks: Vec<RowCheck>,
@@ -56,20 +58,21 @@ impl Rules {
     pub(super) fn of(work: &Work<'_>, definition: &TableDefinition) -> Result<Arc<Self>> {
         let is_text = |column: &ambo::Column| column.default_expression.is_some();
         let rules = match definition.checks.is_empty() && !definition.columns.iter().any(is_text) {
-            true => Self::of_values(definition),
+            true => Self::of_values(definition, work.zone),
             false => Self::new(&work.planner()?, definition)?,
         };
         Ok(Arc::new(rules))
     }
 
     /// The rules of a table without expressions.
-    fn of_values(definition: &TableDefinition) -> Self {
+    fn of_values(definition: &TableDefinition, zone: Zone) -> Self {
         let default = |column: &ambo::Column| {
             let value = column.default.clone().unwrap_or(Datum::Null);
             Default { kind: column.kind, fill: Fill::Value(value) }
         };
         Self {
             table: definition.name.clone(),
+            zone,
             schema: row_schema(definition),
             defaults: definition.columns.iter().map(default).collect(),
             checks: Vec::new(),
@@ -106,10 +109,16 @@ impl Rules {
         };
         Ok(Self {
             table: definition.name.clone(),
+            zone: planner.zone(),
             defaults: definition.columns.iter().map(default).collect::<Result<_>>()?,
             checks: definition.checks.iter().map(check).collect::<Result<_>>()?,
             schema,
         })
+    }
+
+    /// The time zone of the session that writes.
+    pub(crate) fn zone(&self) -> Zone {
+        self.zone
     }
 
     /// The table as messages call it.

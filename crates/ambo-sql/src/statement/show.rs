@@ -53,6 +53,11 @@ pub(super) fn run(connection: &mut Connection, statement: &ast::Statement) -> Re
                     indexes(connection, &name)
                 }
                 ["all" | "settings"] => settings(connection),
+                ["time", "zone"] => {
+                    let schema = Arc::new(Schema::new(vec![Field::new("timezone", DataType::Utf8, false)]));
+                    let value = vec![Datum::Utf8(connection.time_zone())];
+                    Ok(Rows::new(schema, Source::Values([value].into())).with_tag("SHOW", None))
+                }
                 [name] => {
                     let value = set::value(connection, name)?;
                     let schema = Arc::new(Schema::new(vec![Field::new(*name, DataType::Utf8, false)]));

@@ -66,6 +66,7 @@ pub(super) fn column_type(ty: &DataType) -> Result<Type> {
         | DataType::Varbinary(_) => Type::Binary,
         DataType::Date | DataType::Date32 => Type::Date32,
         DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => Type::Time64,
+        DataType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => Type::TimestampTz,
         DataType::Timestamp(..) | DataType::Datetime(_) | DataType::TimestampNtz(_) => Type::Timestamp,
         DataType::Custom(name, _) => return named_type(&name.to_string().to_lowercase()),
         other => return Err(no_type(&other.to_string())),
@@ -78,14 +79,14 @@ fn named_type(name: &str) -> Result<Type> {
         "serial" | "serial4" => Type::I32,
         "bigserial" | "serial8" => Type::I64,
         "uinteger" => Type::U32,
-        "timestamptz" => Type::Timestamp,
+        "timestamptz" => Type::TimestampTz,
         other => return Err(no_type(other)),
     })
 }
 
 fn no_type(name: &str) -> Error {
     Error::invalid(format!("there is no type {name} for columns"))
-        .with_hint("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, text, blob")
+        .with_hint("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, timestamptz, text, blob")
 }
 
 /// Whether a type says that a column numbers itself.
@@ -112,6 +113,7 @@ pub(crate) fn type_text(ty: Type) -> String {
         Type::Date32 => "date",
         Type::Time64 => "time",
         Type::Timestamp => "timestamp",
+        Type::TimestampTz => "timestamp with time zone",
         Type::Utf8 => "text",
         Type::Binary => "blob",
     };
@@ -135,9 +137,10 @@ pub(crate) fn literal(value: &Datum, ty: Type) -> Result<String> {
         Datum::Binary(bytes) => {
             format!("X'{}'", bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>())
         }
-        Datum::Date32(_) => format!("DATE '{}'", text()?),
-        Datum::Time64(_) => format!("TIME '{}'", text()?),
-        Datum::Timestamp(_) => format!("TIMESTAMP '{}'", text()?.replace('T', " ")),
+        Datum::Date32(_) => format!("DATE '{value}'"),
+        Datum::Time64(_) => format!("TIME '{value}'"),
+        Datum::Timestamp(_) => format!("TIMESTAMP '{value}'"),
+        Datum::TimestampTz(_) => format!("TIMESTAMP WITH TIME ZONE '{value}'"),
         _ => text()?,
     })
 }

@@ -116,7 +116,7 @@ fn changed(target: &Target, set: &[usize], batch: &RecordBatch, first: u64) -> R
     let mut columns = batch.columns()[..definition.columns.len()].to_vec();
     for (nth, place) in set.iter().enumerate() {
         let values = batch.column(target.width(Read::All) + nth);
-        columns[*place] = assign(values, &definition.columns[*place], &labels)?;
+        columns[*place] = assign(values, &definition.columns[*place], &labels, target.rules.zone())?;
     }
     let rows = rows_of(target.rules.schema().clone(), columns, batch.num_rows())?;
     check(definition, &target.rules, &rows, &labels)?;

@@ -51,7 +51,7 @@ impl Figures {
 fn number(value: &Datum) -> Option<f64> {
     match value {
         Datum::Date32(days) => Some(f64::from(*days)),
-        Datum::Timestamp(micros) => Some(*micros as f64),
+        Datum::Timestamp(micros) | Datum::TimestampTz(micros) => Some(*micros as f64),
         value => value.as_ref().as_f64(),
     }
 }

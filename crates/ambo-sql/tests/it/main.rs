@@ -25,5 +25,6 @@ mod row_scans;
 #[path = "../../../ambo-storage/tests/it/stop.rs"]
 mod stop;
 mod tables;
+mod times;
 mod update;
 mod upstream;

@@ -105,6 +105,7 @@ impl World {
             Type::Date32 => Value::Date32(small as i32 + if extreme { any as i32 % 100_000 } else { 9000 }),
             Type::Time64 => Value::Time64((any % 86_400) as i64 * 1_000_000_000),
             Type::Timestamp => Value::Timestamp(small * 86_400_000_000),
+            Type::TimestampTz => Value::TimestampTz(small * 86_400_000_000),
             // Others in other rounds, so that dictionaries differ.
             Type::Utf8 if column == 18 && extreme => Value::Utf8(["B", "N", "O"][any as usize % 3].into()),
             Type::Utf8 if column == 18 => Value::Utf8(["A", "N", "R", ""][any as usize % 4].into()),

@@ -232,7 +232,8 @@ impl Batches {
             Type::F64 => primitive::<Float64Type>(morsel, place, nulls)?,
             Type::Date32 => primitive::<Date32Type>(morsel, place, nulls)?,
             Type::Time64 => primitive::<Time64NanosecondType>(morsel, place, nulls)?,
-            Type::Timestamp => {
+            Type::Timestamp => primitive::<TimestampMicrosecondType>(morsel, place, nulls)?,
+            Type::TimestampTz => {
                 let array = primitive_array::<TimestampMicrosecondType>(morsel, place, nulls)?;
                 Arc::new(array.with_timezone("UTC"))
             }

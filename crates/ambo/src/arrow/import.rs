@@ -5,7 +5,8 @@
 //! | boolean, integers, floats | the same; `float16` as `real` |
 //! | decimals of 32 to 128 bits | `decimal(p, s)` |
 //! | date32 | `date` |
-//! | date64, timestamps of any unit and zone | `timestamp`: microseconds in UTC; a value between two microseconds is refused |
+//! | date64, timestamps of any unit without a zone | `timestamp`: microseconds; a value between two of them is refused |
+//! | timestamps of any unit with a zone | `timestamptz`: likewise, in UTC |
 //! | time32, time64 | `time` |
 //! | text, large text, text views | `text` |
 //! | binary, large, views, of fixed size | `binary` |
@@ -56,7 +57,8 @@ pub fn type_of(ty: &DataType) -> Result<Type> {
             Type::decimal(*precision, *scale).map_err(|_| invalid())?
         }
         DataType::Date32 => Type::Date32,
-        DataType::Date64 | DataType::Timestamp(..) => Type::Timestamp,
+        DataType::Date64 | DataType::Timestamp(_, None) => Type::Timestamp,
+        DataType::Timestamp(_, Some(_)) => Type::TimestampTz,
         DataType::Time32(_) | DataType::Time64(_) => Type::Time64,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => Type::Utf8,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {

@@ -197,6 +197,9 @@ pub fn array(buffer: ColumnBuffer) -> Result<ArrayRef> {
         (Type::Date32, Values::I32(values)) => Arc::new(primitive::<Date32Type>(values, nulls)?),
         (Type::Time64, Values::I64(values)) => Arc::new(primitive::<Time64NanosecondType>(values, nulls)?),
         (Type::Timestamp, Values::I64(values)) => {
+            Arc::new(primitive::<TimestampMicrosecondType>(values, nulls)?)
+        }
+        (Type::TimestampTz, Values::I64(values)) => {
             Arc::new(primitive::<TimestampMicrosecondType>(values, nulls)?.with_timezone("UTC"))
         }
         (Type::Decimal128 { precision, scale }, Values::I128(values)) => {

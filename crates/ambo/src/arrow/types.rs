@@ -6,7 +6,8 @@
 //! | `decimal(p, s)` | `decimal128(p, s)` |
 //! | `date` | `date32` |
 //! | `time` | `time64(nanosecond)` |
-//! | `timestamp` | `timestamp(microsecond, "UTC")` |
+//! | `timestamp` | `timestamp(microsecond)` |
+//! | `timestamptz` | `timestamp(microsecond, "UTC")` |
 //! | `text`, `binary` | `utf8`, `binary`; text on demand as `dictionary(int32, utf8)` |
 
 use std::sync::Arc;
@@ -35,7 +36,8 @@ pub fn data_type(ty: Type) -> DataType {
         Type::Decimal128 { precision, scale } => DataType::Decimal128(precision, scale),
         Type::Date32 => DataType::Date32,
         Type::Time64 => DataType::Time64(TimeUnit::Nanosecond),
-        Type::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        Type::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+        Type::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         Type::Utf8 => DataType::Utf8,
         Type::Binary => DataType::Binary,
     }

@@ -31,7 +31,8 @@ struct Column<'a> {
 enum Form<'a> {
     Text,
     Bytes,
-    Nested(StringArray),
+    /// Lists and structs, dates, times and moments, as texts.
+    Written(StringArray),
     Other(ArrayFormatter<'a>),
 }
 
@@ -46,11 +47,20 @@ pub enum Cell {
 impl<'a> Cells<'a> {
     pub fn new(batch: &'a RecordBatch) -> Result<Self> {
         let column = |array: &'a ArrayRef| {
+            let zone = match array.data_type() {
+                DataType::Timestamp(_, Some(zone)) => zone,
+                _ => "UTC",
+            };
             let form = match array.data_type() {
                 DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Form::Text,
                 DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Form::Bytes,
-                ty if is_nested(ty) => Form::Nested(nested_texts(array).map_err(unwritable)?),
-                _ => Form::Other(ArrayFormatter::try_new(array.as_ref(), &FORMAT).map_err(unwritable)?),
+                ty if is_nested(ty) => Form::Written(nested_texts(array).map_err(unwritable)?),
+                _ => match ambo_sql::time_texts(array, zone) {
+                    Some(texts) => Form::Written(texts),
+                    None => {
+                        Form::Other(ArrayFormatter::try_new(array.as_ref(), &FORMAT).map_err(unwritable)?)
+                    }
+                },
             };
             Ok(Column { array, form })
         };
@@ -71,7 +81,7 @@ impl<'a> Cells<'a> {
         match form {
             Form::Text => text.push_str(text_at(array.as_ref(), row)),
             Form::Bytes => text.push_str(&escape(bytes_at(array.as_ref(), row))),
-            Form::Nested(texts) => {
+            Form::Written(texts) => {
                 text.push_str(texts.value(row));
                 return Ok(Cell::Other);
             }

@@ -1,9 +1,11 @@
 //! Rows as JSON lines, as files have them.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use ambo_files::JsonRows;
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, FieldRef, Schema};
 
 use super::{Show, unwritable};
 use crate::failure::Result;
@@ -13,7 +15,7 @@ pub struct Json;
 impl Show for Json {
     fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<()> {
         let mut bytes = Vec::new();
-        JsonRows.batch(batch, &mut bytes).map_err(unwritable)?;
+        JsonRows.batch(&with_texts(batch)?, &mut bytes).map_err(unwritable)?;
         out.write_all(&bytes)?;
         Ok(())
     }
@@ -21,4 +23,25 @@ impl Show for Json {
     fn end(&mut self, _: &mut dyn Write) -> Result<Option<u64>> {
         Ok(None)
     }
+}
+
+/// The batch with texts for dates, times and moments, as they are shown elsewhere.
+fn with_texts(batch: &RecordBatch) -> Result<RecordBatch> {
+    let schema = batch.schema();
+    let column = |(array, field): (&ArrayRef, &FieldRef)| {
+        let zone = match field.data_type() {
+            DataType::Timestamp(_, Some(zone)) => zone,
+            _ => "UTC",
+        };
+        match ambo_sql::time_texts(array, zone) {
+            Some(texts) => {
+                let field = field.as_ref().clone().with_data_type(DataType::Utf8);
+                (Arc::new(texts) as ArrayRef, Arc::new(field))
+            }
+            None => (array.clone(), field.clone()),
+        }
+    };
+    let (columns, fields): (Vec<_>, Vec<_>) = batch.columns().iter().zip(schema.fields()).map(column).unzip();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(unwritable)
 }

@@ -6,6 +6,7 @@ mod grid;
 mod json;
 mod plan;
 mod text;
+mod zone;
 
 use std::io::Write;
 
@@ -17,6 +18,7 @@ use crate::failure::{Failure, Result};
 
 pub use grid::Grid;
 pub use plan::Plan;
+pub use zone::{batch_in_zone, in_zone};
 
 /// Takes the rows of a statement and writes them.
 pub trait Show {

@@ -36,7 +36,9 @@ fn type_of(kind: Kind) -> Type {
 pub(super) fn physical(value: ValueRef<'_>) -> ValueRef<'_> {
     match value {
         ValueRef::Date32(days) => ValueRef::I32(days),
-        ValueRef::Time64(ticks) | ValueRef::Timestamp(ticks) => ValueRef::I64(ticks),
+        ValueRef::Time64(ticks) | ValueRef::Timestamp(ticks) | ValueRef::TimestampTz(ticks) => {
+            ValueRef::I64(ticks)
+        }
         ValueRef::Decimal128 { unscaled, .. } => ValueRef::Decimal128 { unscaled, scale: 0 },
         ValueRef::Utf8(text) => ValueRef::Binary(text.as_bytes()),
         other => other,

@@ -91,7 +91,7 @@ impl ColumnBuffer {
             Type::I8 => Values::I8(Vec::new()),
             Type::I16 => Values::I16(Vec::new()),
             Type::I32 | Type::Date32 => Values::I32(Vec::new()),
-            Type::I64 | Type::Time64 | Type::Timestamp => Values::I64(Vec::new()),
+            Type::I64 | Type::Time64 | Type::Timestamp | Type::TimestampTz => Values::I64(Vec::new()),
             Type::U8 => Values::U8(Vec::new()),
             Type::U16 => Values::U16(Vec::new()),
             Type::U32 => Values::U32(Vec::new()),
@@ -160,7 +160,10 @@ impl ColumnBuffer {
             (Values::I32(vector), ValueRef::I32(value) | ValueRef::Date32(value)) => vector.push(value),
             (
                 Values::I64(vector),
-                ValueRef::I64(value) | ValueRef::Time64(value) | ValueRef::Timestamp(value),
+                ValueRef::I64(value)
+                | ValueRef::Time64(value)
+                | ValueRef::Timestamp(value)
+                | ValueRef::TimestampTz(value),
             ) => vector.push(value),
             (Values::U8(vector), ValueRef::U8(value)) => vector.push(value),
             (Values::U16(vector), ValueRef::U16(value)) => vector.push(value),
@@ -227,6 +230,7 @@ impl ColumnBuffer {
             Values::I64(vector) => match self.ty {
                 Type::Time64 => ValueRef::Time64(vector[index]),
                 Type::Timestamp => ValueRef::Timestamp(vector[index]),
+                Type::TimestampTz => ValueRef::TimestampTz(vector[index]),
                 _ => ValueRef::I64(vector[index]),
             },
             Values::U8(vector) => ValueRef::U8(vector[index]),

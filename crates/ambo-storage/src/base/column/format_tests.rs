@@ -119,6 +119,7 @@ fn everything() -> (TableDefinition, Vec<Vec<Value>>) {
         Type::Date32 => Value::Date32((n / 50) as i32),
         Type::Time64 => Value::Time64(n / 4 * 1_000_000),
         Type::Timestamp => Value::Timestamp(n * 1_000_000),
+        Type::TimestampTz => Value::TimestampTz(n * 1_000_000),
         Type::Utf8 => Value::Utf8(format!("text {}", n % 50)),
         Type::Binary => Value::Binary(vec![n as u8 % 8; (n % 5) as usize]),
     };

@@ -191,7 +191,8 @@ fn word_width(schema: &ColumnSchema) -> Option<usize> {
 
 /// Whether values of a type are whole numbers of 64 bits at most.
 fn is_whole(ty: Type) -> bool {
-    matches!(ty, Type::Bool | Type::Date32 | Type::Time64 | Type::Timestamp) || ty.is_integer()
+    matches!(ty, Type::Bool | Type::Date32 | Type::Time64 | Type::Timestamp | Type::TimestampTz)
+        || ty.is_integer()
 }
 
 /// Puts the encoded values of one more column behind the words. REQUIRES: they are whole numbers.

@@ -322,7 +322,13 @@ impl ColumnBuffer {
     fn equal_range(&self, rows: Range<usize>, value: &Value) -> ambo_codec::Result<Range<usize>> {
         if self.nulls() == 0 {
             match (&self.values, value) {
-                (Values::I64(values), Value::I64(value) | Value::Timestamp(value) | Value::Time64(value)) => {
+                (
+                    Values::I64(values),
+                    Value::I64(value)
+                    | Value::Timestamp(value)
+                    | Value::TimestampTz(value)
+                    | Value::Time64(value),
+                ) => {
                     return Ok(equal_in(values, rows, *value));
                 }
                 (Values::I32(values), Value::I32(value) | Value::Date32(value)) => {

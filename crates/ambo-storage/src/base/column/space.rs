@@ -187,7 +187,7 @@ fn width(kind: Type) -> Option<u64> {
         Type::Bool | Type::I8 | Type::U8 => Some(1),
         Type::I16 | Type::U16 => Some(2),
         Type::I32 | Type::U32 | Type::F32 | Type::Date32 => Some(4),
-        Type::I64 | Type::U64 | Type::F64 | Type::Time64 | Type::Timestamp => Some(8),
+        Type::I64 | Type::U64 | Type::F64 | Type::Time64 | Type::Timestamp | Type::TimestampTz => Some(8),
         Type::Decimal128 { .. } => Some(16),
         Type::Utf8 | Type::Binary => None,
     }

@@ -164,6 +164,7 @@ fn logical(value: Value, ty: Type) -> Value {
         (Value::I32(days), Type::Date32) => Value::Date32(days),
         (Value::I64(ticks), Type::Time64) => Value::Time64(ticks),
         (Value::I64(ticks), Type::Timestamp) => Value::Timestamp(ticks),
+        (Value::I64(ticks), Type::TimestampTz) => Value::TimestampTz(ticks),
         (Value::Decimal128 { unscaled, .. }, Type::Decimal128 { scale, .. }) => {
             Value::Decimal128 { unscaled, scale }
         }

@@ -402,6 +402,7 @@ fn wide_value(ty: Type, number: u64) -> Value {
         Type::Date32 => Value::Date32(n as i32),
         Type::Time64 => Value::Time64(n),
         Type::Timestamp => Value::Timestamp(n * 1_000_000),
+        Type::TimestampTz => Value::TimestampTz(n * 1_000_000),
         Type::Utf8 => Value::Utf8(format!("text {}", n % 50)),
         Type::Binary => Value::Binary(vec![n as u8; (n % 40) as usize]),
     }

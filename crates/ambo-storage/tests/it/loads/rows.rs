@@ -98,6 +98,7 @@ fn value(ty: Type, random: &mut Random, few: u64) -> Value {
         Type::Date32 => Value::Date32(signed as i32),
         Type::Time64 => Value::Time64(n as i64 * 1_000_000),
         Type::Timestamp => Value::Timestamp(signed * 1_000_003),
+        Type::TimestampTz => Value::TimestampTz(signed * 1_000_003),
         Type::Utf8 => Value::Utf8(format!("{}é{n}", "x".repeat(n as usize % 40))),
         Type::Binary => Value::Binary(bytes(n, n as usize % 50)),
     }

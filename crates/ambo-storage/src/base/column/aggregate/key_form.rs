@@ -254,6 +254,7 @@ fn value_of(ty: Type, code: u128) -> Value {
         Type::Date32 => Value::Date32(code as i32 ^ i32::MIN),
         Type::Time64 => Value::Time64(code as i64 ^ i64::MIN),
         Type::Timestamp => Value::Timestamp(code as i64 ^ i64::MIN),
+        Type::TimestampTz => Value::TimestampTz(code as i64 ^ i64::MIN),
         Type::F32 => Value::F32(f32::from_bits(turned_back(code as u64, u32::BITS) as u32)),
         Type::F64 => Value::F64(f64::from_bits(turned_back(code as u64, u64::BITS))),
         Type::Decimal128 { precision, scale } => {
@@ -275,7 +276,7 @@ mod tests {
         let decimals = [(1, 0), (9, 2), (18, 4), (37, 1), (38, 38)];
         let decimals = decimals.map(|(precision, scale)| T::decimal(precision, scale).unwrap());
         let whole = [T::Bool, T::I8, T::I16, T::I32, T::I64, T::U8, T::U16, T::U32, T::U64];
-        let others = [T::Date32, T::Time64, T::Timestamp, T::F32, T::F64];
+        let others = [T::Date32, T::Time64, T::Timestamp, T::TimestampTz, T::F32, T::F64];
         [&whole[..], &others, &decimals].concat()
     }
 

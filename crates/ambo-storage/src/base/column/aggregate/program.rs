@@ -72,7 +72,8 @@ pub(super) enum Lane {
 }
 
 fn is_number(ty: Type) -> bool {
-    !matches!(ty, Type::Bool | Type::Date32 | Type::Time64 | Type::Timestamp) && !ty.is_variable()
+    !matches!(ty, Type::Bool | Type::Date32 | Type::Time64 | Type::Timestamp | Type::TimestampTz)
+        && !ty.is_variable()
 }
 
 /// How the stored numbers of a column are to be read; none of text.
@@ -181,7 +182,11 @@ impl Program {
                 let scale = if let Value::Decimal128 { scale, .. } = value { *scale } else { 0 };
                 let is_exact = !matches!(
                     value,
-                    Value::Bool(_) | Value::Date32(_) | Value::Time64(_) | Value::Timestamp(_)
+                    Value::Bool(_)
+                        | Value::Date32(_)
+                        | Value::Time64(_)
+                        | Value::Timestamp(_)
+                        | Value::TimestampTz(_)
                 );
                 let exact = exact(value)
                     .filter(|_| is_exact)
@@ -295,7 +300,9 @@ pub(in super::super) fn exact(value: &Value) -> Option<i128> {
         Value::I8(value) => value.into(),
         Value::I16(value) => value.into(),
         Value::I32(value) | Value::Date32(value) => value.into(),
-        Value::I64(value) | Value::Time64(value) | Value::Timestamp(value) => value.into(),
+        Value::I64(value) | Value::Time64(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
+            value.into()
+        }
         Value::U8(value) => value.into(),
         Value::U16(value) => value.into(),
         Value::U32(value) => value.into(),
@@ -312,7 +319,7 @@ pub(super) fn range_of_type(ty: Type) -> (i128, i128) {
         Type::I8 => (i8::MIN.into(), i8::MAX.into()),
         Type::I16 => (i16::MIN.into(), i16::MAX.into()),
         Type::I32 | Type::Date32 => (i32::MIN.into(), i32::MAX.into()),
-        Type::I64 | Type::Time64 | Type::Timestamp => (i64::MIN.into(), i64::MAX.into()),
+        Type::I64 | Type::Time64 | Type::Timestamp | Type::TimestampTz => (i64::MIN.into(), i64::MAX.into()),
         Type::U8 => (0, u8::MAX.into()),
         Type::U16 => (0, u16::MAX.into()),
         Type::U32 => (0, u32::MAX.into()),

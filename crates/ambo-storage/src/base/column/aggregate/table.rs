@@ -335,6 +335,7 @@ fn exact_of(ty: Type, value: i128) -> Result<Value> {
         Type::Date32 => Value::Date32(value as i32),
         Type::Time64 => Value::Time64(value as i64),
         Type::Timestamp => Value::Timestamp(value as i64),
+        Type::TimestampTz => Value::TimestampTz(value as i64),
         other => unreachable!("{other} is no exact number"),
     })
 }

@@ -1,0 +1,89 @@
+//! What is said of times in a statement, as the functions that compute it.
+
+use datafusion::sql::sqlparser::{
+    ast::{CastKind, DataType, Expr, Interval, UnaryOperator, Value},
+    parser::Parser,
+};
+
+use crate::{parse::DIALECT, times::canonical_interval};
+
+/// `AT TIME ZONE`, EXTRACT and intervals as they are meant; `None` for another expression.
+pub(super) fn times(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::AtTimeZone { timestamp, time_zone } => call("timezone($1, $2)", [time_zone, timestamp]),
+        Expr::Extract { field, expr, .. } => {
+            let field = Expr::value(Value::SingleQuotedString(field.to_string()));
+            call("date_part($1, $2)", [&field, expr])
+        }
+        Expr::Cast { kind, expr: inner, data_type, array: false, format: None } => {
+            rounded(kind, inner, data_type)
+        }
+        Expr::TypedString(of) => {
+            let value = Expr::Value(of.value.clone());
+            rounded(&CastKind::Cast, &value, &of.data_type)
+        }
+        Expr::Interval(interval) => Some(Expr::Interval(canonical(interval)?)),
+        _ => None,
+    }
+}
+
+/// A cast to a type of moments with fewer digits of a second than there are: `timestamp(3)`.
+fn rounded(kind: &CastKind, inner: &Expr, data_type: &DataType) -> Option<Expr> {
+    let DataType::Timestamp(Some(digits @ 0..=5), zone) = data_type else { return None };
+    let cast = Expr::Cast {
+        kind: kind.clone(),
+        expr: Box::new(inner.clone()),
+        data_type: DataType::Timestamp(None, *zone),
+        array: false,
+        format: None,
+    };
+    call("round_moment($1, $2)", [&cast, &Expr::value(Value::Number(digits.to_string(), false))])
+}
+
+/// Whether it is an interval of a number alone: what stands behind it as a name is a unit that the parser does not know.
+pub(super) fn is_without_unit(expr: &Expr) -> bool {
+    matches!(expr, Expr::Interval(interval) if interval.leading_field.is_none()
+        && matches!(interval.value.as_ref(), Expr::Value(value) if matches!(value.value, Value::Number(..))))
+}
+
+/// A call with two arguments, which stand in the text as `$1` and `$2`.
+fn call(text: &str, arguments: [&Expr; 2]) -> Option<Expr> {
+    let mut call = Parser::new(&DIALECT).try_with_sql(text).ok()?.parse_expr().ok()?;
+    let Expr::Function(function) = &mut call else { return None };
+    let datafusion::sql::sqlparser::ast::FunctionArguments::List(list) = &mut function.args else {
+        return None;
+    };
+    for (place, argument) in list.args.iter_mut().zip(arguments) {
+        use datafusion::sql::sqlparser::ast::{FunctionArg, FunctionArgExpr};
+        *place = FunctionArg::Unnamed(FunctionArgExpr::Expr(argument.clone()));
+    }
+    Some(call)
+}
+
+/// An interval in words that the planner reads rightly: of others it takes the number for seconds. `None` if it is one already.
+fn canonical(interval: &Interval) -> Option<Interval> {
+    let (text, unit) = match interval.value.as_ref() {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => (format!("-{}", text_of(expr)?), true),
+        value => (text_of(value)?, false),
+    };
+    let leading = interval.leading_field.as_ref().map(ToString::to_string);
+    // Of `'1-2' YEAR TO MONTH` the text says it all.
+    let unit_of_text = leading.as_deref().filter(|_| interval.last_field.is_none() || unit);
+    let words = canonical_interval(&text, unit_of_text)?;
+    Some(Interval {
+        value: Box::new(Expr::value(Value::SingleQuotedString(words))),
+        leading_field: None,
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    })
+}
+
+fn text_of(value: &Expr) -> Option<String> {
+    let Expr::Value(value) = value else { return None };
+    match &value.value {
+        Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => Some(text.clone()),
+        Value::Number(number, _) => Some(number.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,75 @@
+//! A cast from or to a time as a function, so that it is computed as is said in `convert`, wherever the planner computes it.
+
+use arrow::datatypes::DataType;
+use datafusion::{
+    common::{Result, ScalarValue, config::ConfigOptions},
+    logical_expr::{
+        ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    },
+};
+
+use super::{MOMENT, Zone, convert::name_of, converted, instant, is_text};
+
+/// See the module.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TimeCast {
+    name: String,
+    to: DataType,
+    /// Whether what does not fit is an error, or NULL.
+    strict: bool,
+    signature: Signature,
+}
+
+/// An expression of type `from` as one of type `to`. REQUIRES: `converts(from, to)`.
+pub(super) fn cast_to(expr: Expr, from: &DataType, to: &DataType, strict: bool) -> Expr {
+    let to = match to {
+        DataType::Timestamp(_, None) => MOMENT,
+        DataType::Timestamp(_, Some(_)) => instant(),
+        to => to.clone(),
+    };
+    if *from == to {
+        return expr;
+    }
+    let is_instant = |ty: &DataType| matches!(ty, DataType::Timestamp(_, Some(_)));
+    let volatility = match is_instant(from) || is_instant(&to) {
+        true => Volatility::Stable,
+        false => Volatility::Immutable,
+    };
+    let verb = if strict { "cast" } else { "try_cast" };
+    let what = if is_text(&to) { "text" } else { name_of(&to) };
+    let cast =
+        TimeCast { name: format!("{verb}_to_{what}"), to, strict, signature: Signature::any(1, volatility) };
+    ScalarUDF::new_from_impl(cast).call(vec![expr])
+}
+
+/// The zone of the session.
+pub(super) fn zone_of(options: &ConfigOptions) -> Zone {
+    options.execution.time_zone.as_deref().and_then(Zone::find).unwrap_or(Zone::UTC)
+}
+
+impl ScalarUDFImpl for TimeCast {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.to.clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let zone = zone_of(&args.config_options);
+        match &args.args[0] {
+            ColumnarValue::Array(array) => {
+                Ok(ColumnarValue::Array(converted(array, &self.to, zone, self.strict)?))
+            }
+            ColumnarValue::Scalar(scalar) => {
+                let cast = converted(&scalar.to_array()?, &self.to, zone, self.strict)?;
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&cast, 0)?))
+            }
+        }
+    }
+}

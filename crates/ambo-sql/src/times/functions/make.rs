@@ -1,0 +1,99 @@
+//! `make_timestamp(year, month, day, hour, minute, second)`, and `make_timestamptz` with a zone behind them or that of the session.
+
+use std::sync::Arc;
+
+use ambo::calendar::days_of;
+use arrow::{
+    array::{Array, ArrayRef, AsArray, PrimitiveArray},
+    datatypes::{DataType, Float64Type, Int64Type, TimestampMicrosecondType},
+};
+use datafusion::{
+    common::{Result, exec_err, plan_err},
+    logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
+};
+
+use super::at_zone::known;
+use crate::times::{DAY, MOMENT, SECOND, cast::zone_of, instant};
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct MakeTimestamp {
+    zoned: bool,
+    signature: Signature,
+}
+
+impl MakeTimestamp {
+    pub(super) fn new(zoned: bool) -> Self {
+        let volatility = if zoned { Volatility::Stable } else { Volatility::Immutable };
+        Self { zoned, signature: Signature::user_defined(volatility) }
+    }
+}
+
+impl ScalarUDFImpl for MakeTimestamp {
+    fn name(&self) -> &str {
+        if self.zoned { "make_timestamptz" } else { "make_timestamp" }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let name = self.name();
+        if types.len() != 6 && !(self.zoned && types.len() == 7) {
+            return plan_err!("{name} has a year, a month, a day, an hour, a minute and seconds");
+        }
+        let all = (0..types.len()).map(|place| match place {
+            5 => DataType::Float64,
+            6 => DataType::Utf8,
+            _ => DataType::Int64,
+        });
+        Ok(all.collect())
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(if self.zoned { instant() } else { MOMENT })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let given = args.args.iter().map(|value| value.to_array(args.number_rows));
+        let given = given.collect::<Result<Vec<_>>>()?;
+        let zone = zone_of(&args.config_options);
+        let moment = |row: usize| {
+            if given.iter().any(|array| array.is_null(row)) {
+                return Ok(None);
+            }
+            let Some(local) = local(&given, row) else {
+                return exec_err!("{}: there is no such date or time", self.name());
+            };
+            let moment = match given.get(6) {
+                Some(zones) => known(zones.as_string::<i32>().value(row))?.instant(local),
+                None if self.zoned => zone.instant(local),
+                None => Some(local),
+            };
+            match moment {
+                None => exec_err!("{}: the moment is beyond the range of timestamps", self.name()),
+                moment => Ok(moment),
+            }
+        };
+        let moments: PrimitiveArray<TimestampMicrosecondType> =
+            (0..args.number_rows).map(moment).collect::<Result<_>>()?;
+        let ty = if self.zoned { instant() } else { MOMENT };
+        Ok(ColumnarValue::Array(Arc::new(moments.with_data_type(ty))))
+    }
+}
+
+/// What a clock shows that shows these. A year before 1 is one BC.
+fn local(given: &[ArrayRef], row: usize) -> Option<i64> {
+    let number = |place: usize| given[place].as_primitive::<Int64Type>().value(row);
+    let year = match number(0) {
+        0 => return None,
+        year if year < 0 => year + 1,
+        year => year,
+    };
+    let days = days_of(year, u32::try_from(number(1)).ok()?, u32::try_from(number(2)).ok()?)?;
+    let seconds = given[5].as_primitive::<Float64Type>().value(row);
+    let in_range =
+        (0..=24).contains(&number(3)) && (0..60).contains(&number(4)) && (0.0..=60.0).contains(&seconds);
+    let time = (number(3) * 60 + number(4)) * 60 * SECOND + (seconds * SECOND as f64).round() as i64;
+    (in_range && time <= DAY).then(|| days.checked_mul(DAY)?.checked_add(time)).flatten()
+}

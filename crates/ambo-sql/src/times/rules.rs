@@ -1,0 +1,492 @@
+//! What becomes of times in a plan: before the planner's rule for types, what it would compute of intervals and moments is said by functions of ours; behind it, all
+//! casts from and to times are ours, and all moments are in microseconds.
+
+use std::{cell::Cell, sync::Arc};
+
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::{
+    common::{
+        Column, DFSchema, DFSchemaRef, Result, ScalarValue, TableReference,
+        config::ConfigOptions,
+        plan_err,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
+    logical_expr::{
+        Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, Projection, Union, Values,
+        expr::{InList, ScalarFunction, Sort},
+        expr_rewriter::NamePreserver,
+        utils::merge_schema,
+    },
+    optimizer::AnalyzerRule,
+};
+
+use super::{
+    MOMENT,
+    cast::cast_to,
+    convert::{converts, name_of},
+    functions::series::series,
+    instant, interval_text, is_interval, is_text,
+    order::ordered,
+    scale::scaled,
+    sum::{day_at_time, day_in_range, sum},
+};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) enum Times {
+    Before,
+    Behind,
+}
+
+impl AnalyzerRule for Times {
+    fn name(&self) -> &str {
+        match self {
+            Self::Before => "times",
+            Self::Behind => "casts_of_times",
+        }
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let changed = Cell::new(false);
+        Ok(plan.transform_up_with_subqueries(|plan| self.node(plan, &changed))?.data)
+    }
+}
+
+impl Times {
+    /// The expressions of one operator, and its types where those below are others than before.
+    fn node(&self, plan: LogicalPlan, changed: &Cell<bool>) -> Result<Transformed<LogicalPlan>> {
+        let schema = match &plan {
+            LogicalPlan::TableScan(scan) => scan.projected_schema.as_ref().clone(),
+            plan => merge_schema(&plan.inputs()),
+        };
+        if matches!((self, &plan), (Self::Before, LogicalPlan::TableScan(_))) && !is_own(&schema) {
+            changed.set(true);
+            return Ok(Transformed::yes(scan_in_micros(plan, &schema)?));
+        }
+        if !self.concerns(&plan, &schema)? {
+            return self.finish(Transformed::no(plan), changed);
+        }
+        let names = NamePreserver::new(&plan);
+        let is_sort = matches!(plan, LogicalPlan::Sort(_));
+        let plan = plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let done = match self {
+                Self::Before if is_sort => sorted(before(expr, &schema)?, &schema)?,
+                Self::Before => before(expr, &schema)?,
+                Self::Behind => behind(expr, &schema)?,
+            };
+            Ok(done.update_data(|expr| name.restore(expr)))
+        })?;
+        self.finish(plan, changed)
+    }
+
+    /// Whether there is something to do in the expressions of an operator.
+    fn concerns(&self, plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
+        let is_before = matches!(self, Self::Before);
+        if is_before && schema.fields().iter().any(|field| is_time(field.data_type())) {
+            return Ok(true);
+        }
+        let asks = |expr: &Expr| match expr {
+            Expr::Cast(_) | Expr::TryCast(_) | Expr::WindowFunction(_) => true,
+            Expr::Literal(value, _) => is_before && is_time(&value.data_type()),
+            Expr::ScalarFunction(_) | Expr::OuterReferenceColumn(..) | Expr::ScalarSubquery(_) => is_before,
+            _ => false,
+        };
+        let mut is_there = false;
+        plan.apply_expressions(|expr| {
+            is_there = is_there || expr.exists(|expr| Ok(asks(expr)))?;
+            Ok(if is_there { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        Ok(is_there)
+    }
+
+    fn finish(
+        &self,
+        plan: Transformed<LogicalPlan>,
+        changed: &Cell<bool>,
+    ) -> Result<Transformed<LogicalPlan>> {
+        changed.set(changed.get() || plan.transformed);
+        if !changed.get() {
+            return Ok(plan);
+        }
+        let plan = plan.data.recompute_schema()?;
+        let plan = match self {
+            Self::Before => plan,
+            Self::Behind => with_own_types(plan)?,
+        };
+        Ok(Transformed::yes(plan))
+    }
+}
+
+/// The type of an expression, if it is known before the planner's rule for types.
+fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    expr.get_type(schema).ok()
+}
+
+fn is_moment(ty: &DataType) -> bool {
+    matches!(ty, DataType::Timestamp(..))
+}
+
+fn is_time(ty: &DataType) -> bool {
+    is_moment(ty)
+        || is_interval(ty)
+        || matches!(ty, DataType::Date32 | DataType::Time32(_) | DataType::Time64(_))
+}
+
+fn is_instant(ty: &DataType) -> bool {
+    matches!(ty, DataType::Timestamp(_, Some(_)))
+}
+
+fn cast(expr: Expr, to: DataType) -> Expr {
+    Expr::Cast(Cast::new(Box::new(expr), to))
+}
+
+/// What is to be done before the planner's rule for types.
+pub(crate) fn before(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    expr.transform_up(|expr| match expr {
+        Expr::Cast(of) if is_interval(of.field.data_type()) => interval_literal(of),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let types = (type_of(&left, schema), type_of(&right, schema));
+            let (Some(from), Some(to)) = types else {
+                return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
+            };
+            match op {
+                Operator::Plus | Operator::Minus => added(*left, &from, op, *right, &to),
+                Operator::Multiply | Operator::Divide if is_interval(&from) || is_interval(&to) => {
+                    match combined(&left, &from, op, &right, &to)? {
+                        Some(combined) => Ok(Transformed::yes(combined)),
+                        None => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
+                    }
+                }
+                op if is_comparison(op) => compared(*left, &from, op, *right, &to),
+                _ => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
+            }
+        }
+        Expr::Between(Between { expr, negated, low, high })
+            if [&expr, &low, &high].iter().any(|of| of_interval(of, schema)) =>
+        {
+            let [expr, low, high] = [expr, low, high].map(|of| Box::new(number(*of, schema)));
+            Ok(Transformed::yes(Expr::Between(Between { expr, negated, low, high })))
+        }
+        Expr::InList(InList { expr, list, negated }) if of_interval(&expr, schema) => {
+            let expr = Box::new(number(*expr, schema));
+            let list = list.into_iter().map(|of| number(of, schema)).collect();
+            Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
+        }
+        Expr::ScalarFunction(mut function)
+            if matches!(function.name(), "to_char" | "date_format" | "to_local_time") =>
+        {
+            // Clocks of the session's zone, not those of UTC.
+            let is_zoned =
+                function.args.first().and_then(|of| type_of(of, schema)).is_some_and(|ty| is_instant(&ty));
+            if !is_zoned {
+                return Ok(Transformed::no(Expr::ScalarFunction(function)));
+            }
+            function.args[0] = cast(function.args[0].clone(), MOMENT);
+            Ok(Transformed::yes(Expr::ScalarFunction(function)))
+        }
+        Expr::ScalarFunction(function) if matches!(function.name(), "range" | "generate_series") => {
+            Ok(moments_of(function, schema))
+        }
+        Expr::ScalarFunction(function) => {
+            let expr = Expr::ScalarFunction(function);
+            // Some functions return moments in other units.
+            match type_of(&expr, schema) {
+                Some(ty) if is_moment(&ty) && own(&ty) != ty => Ok(Transformed::yes(cast(expr, own(&ty)))),
+                _ => Ok(Transformed::no(expr)),
+            }
+        }
+        expr => Ok(Transformed::no(expr)),
+    })
+}
+
+/// A series of moments; of numbers and days the planner makes the right one.
+fn moments_of(function: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
+    let types: Vec<_> = function.args.iter().map(|of| type_of(of, schema)).collect();
+    let [Some(from), Some(to), Some(step)] = &types[..] else {
+        return Transformed::no(Expr::ScalarFunction(function));
+    };
+    if !(is_moment(from) || is_moment(to)) || !is_interval(step) {
+        return Transformed::no(Expr::ScalarFunction(function));
+    }
+    let common = either(from, to);
+    let inclusive = function.name() == "generate_series";
+    let mut args = function.args.into_iter();
+    let (Some(first), Some(last), Some(step)) = (args.next(), args.next(), args.next()) else {
+        return Transformed::no(Expr::Literal(ScalarValue::Null, None));
+    };
+    let as_common = |expr: Expr, ty: &DataType| if *ty == common { expr } else { cast(expr, common.clone()) };
+    Transformed::yes(series(as_common(first, from), as_common(last, to), step, inclusive))
+}
+
+fn is_comparison(op: Operator) -> bool {
+    use Operator as O;
+    matches!(
+        op,
+        O::Eq | O::NotEq | O::Lt | O::LtEq | O::Gt | O::GtEq | O::IsDistinctFrom | O::IsNotDistinctFrom
+    )
+}
+
+fn of_interval(expr: &Expr, schema: &DFSchema) -> bool {
+    type_of(expr, schema).is_some_and(|ty| is_interval(&ty))
+}
+
+/// An interval as the number by which it is compared; a text as an interval.
+fn number(expr: Expr, schema: &DFSchema) -> Expr {
+    match type_of(&expr, schema) {
+        Some(ty) if is_interval(&ty) => ordered(expr),
+        Some(ty) if is_text(&ty) => ordered(cast(expr, INTERVAL)),
+        _ => expr,
+    }
+}
+
+const INTERVAL: DataType = DataType::Interval(arrow::datatypes::IntervalUnit::MonthDayNano);
+
+/// The interval that a text means, as it is known already.
+fn interval_literal(of: Cast) -> Result<Transformed<Expr>> {
+    let text = match of.expr.as_ref() {
+        Expr::Literal(value, _) => value.try_as_str().flatten(),
+        _ => None,
+    };
+    let Some(text) = text else { return Ok(Transformed::no(Expr::Cast(of))) };
+    match interval_text::read(text, None) {
+        None => plan_err!("'{text}' is no interval"),
+        Some(interval) => {
+            let value = ScalarValue::IntervalMonthDayNano(Some(interval));
+            Ok(Transformed::yes(Expr::Literal(value, None)))
+        }
+    }
+}
+
+fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
+}
+
+/// Moments compared with days, texts or moments of the other kind, and intervals.
+fn compared(
+    left: Expr,
+    from: &DataType,
+    op: Operator,
+    right: Expr,
+    to: &DataType,
+) -> Result<Transformed<Expr>> {
+    let intervals = (is_interval(from), is_interval(to));
+    if intervals == (true, true) {
+        return Ok(Transformed::yes(binary(ordered(left), op, ordered(right))));
+    }
+    if intervals.0 && is_text(to) {
+        return Ok(Transformed::yes(binary(ordered(left), op, ordered(cast(right, INTERVAL)))));
+    }
+    if intervals.1 && is_text(from) {
+        return Ok(Transformed::yes(binary(ordered(cast(left, INTERVAL)), op, ordered(right))));
+    }
+    let common = match (from, to) {
+        (from, to) if !is_moment(from) && !is_moment(to) => None,
+        (from, to) if from == to => None,
+        (from, to) if is_moment(from) && is_moment(to) => Some(either(from, to)),
+        (from, DataType::Date32) if is_moment(from) => Some(either(from, from)),
+        (DataType::Date32, to) if is_moment(to) => Some(either(to, to)),
+        (from, to) if is_moment(from) && is_text(to) => Some(either(from, from)),
+        (from, to) if is_text(from) && is_moment(to) => Some(either(to, to)),
+        _ => None,
+    };
+    let Some(common) = common else { return Ok(Transformed::no(binary(left, op, right))) };
+    let as_common = |expr: Expr, ty: &DataType| match ty {
+        ty if *ty == common => expr,
+        DataType::Date32 => cast(day_in_range(expr), common.clone()),
+        _ => cast(expr, common.clone()),
+    };
+    Ok(Transformed::yes(binary(as_common(left, from), op, as_common(right, to))))
+}
+
+/// The type of moments of which two types of them are.
+fn either(one: &DataType, other: &DataType) -> DataType {
+    if is_instant(one) || is_instant(other) { instant() } else { MOMENT }
+}
+
+/// Moments and days with intervals, times and each other.
+fn added(left: Expr, from: &DataType, op: Operator, right: Expr, to: &DataType) -> Result<Transformed<Expr>> {
+    let minus = op == Operator::Minus;
+    let own = |ty: &DataType| either(ty, ty);
+    let as_moment = |expr: Expr, ty: &DataType, to: DataType| if *ty == to { expr } else { cast(expr, to) };
+    let changed = match (from, to) {
+        (from, to) if is_moment(from) && is_interval(to) => {
+            sum(as_moment(left, from, own(from)), right, minus, is_instant(from))
+        }
+        (from, to) if !minus && is_interval(from) && is_moment(to) => {
+            sum(as_moment(right, to, own(to)), left, false, is_instant(to))
+        }
+        (DataType::Date32, to) if is_interval(to) => later_day(left, right, minus),
+        (from, DataType::Date32) if !minus && is_interval(from) => later_day(right, left, false),
+        (DataType::Date32, DataType::Time64(_) | DataType::Time32(_)) if !minus => day_at_time(left, right),
+        (DataType::Time64(_) | DataType::Time32(_), DataType::Date32) if !minus => day_at_time(right, left),
+        (from, to) if minus && (is_moment(from) || is_moment(to)) => {
+            let is_other = |ty: &DataType| is_moment(ty) || matches!(ty, DataType::Date32) || is_text(ty);
+            if !is_other(from) || !is_other(to) {
+                return Ok(Transformed::no(binary(left, op, right)));
+            }
+            let common = either(from, to);
+            if *from == common && *to == common {
+                return Ok(Transformed::no(binary(left, op, right)));
+            }
+            binary(as_moment(left, from, common.clone()), op, as_moment(right, to, common))
+        }
+        _ => return Ok(Transformed::no(binary(left, op, right))),
+    };
+    Ok(Transformed::yes(changed))
+}
+
+/// What two values combine to, if the planner would refuse them, or take the result for something else.
+pub(super) fn combined(
+    left: &Expr,
+    from: &DataType,
+    op: Operator,
+    right: &Expr,
+    to: &DataType,
+) -> Result<Option<Expr>> {
+    let is_day = |ty: &DataType| matches!(ty, DataType::Date32);
+    let is_other = |ty: &DataType| is_time(ty) && !is_day(ty);
+    Ok(match op {
+        Operator::Multiply if is_interval(from) && to.is_numeric() => {
+            Some(scaled(left.clone(), right.clone(), false))
+        }
+        Operator::Multiply if from.is_numeric() && is_interval(to) => {
+            Some(scaled(right.clone(), left.clone(), false))
+        }
+        Operator::Divide if is_interval(from) && to.is_numeric() => {
+            Some(scaled(left.clone(), right.clone(), true))
+        }
+        Operator::Plus | Operator::Minus if is_day(from) && is_other(to) || is_other(from) && is_day(to) => {
+            let added = added(left.clone(), from, op, right.clone(), to)?;
+            added.transformed.then_some(added.data)
+        }
+        _ => None,
+    })
+}
+
+/// A day some days and months later is a day; with an interval that may have hours it is a moment.
+fn later_day(day: Expr, interval: Expr, minus: bool) -> Expr {
+    let is_of_days = match &interval {
+        Expr::Literal(ScalarValue::IntervalMonthDayNano(interval), _) => {
+            interval.is_none_or(|interval| interval.nanoseconds == 0)
+        }
+        _ => false,
+    };
+    let begin = if is_of_days { day } else { cast(day, MOMENT) };
+    sum(begin, interval, minus, false)
+}
+
+/// What ORDER BY is by: intervals by their lengths.
+fn sorted(expr: Transformed<Expr>, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    Ok(match of_interval(&expr.data, schema) {
+        true => Transformed::yes(ordered(expr.data)),
+        false => expr,
+    })
+}
+
+/// What is to be done behind the planner's rule for types.
+pub(crate) fn behind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    expr.transform_up(|expr| {
+        let (inner, to, strict) = match &expr {
+            Expr::Cast(of) => (&of.expr, of.field.data_type(), true),
+            Expr::TryCast(of) => (&of.expr, of.field.data_type(), false),
+            Expr::WindowFunction(_) => return windows(expr, schema),
+            _ => return Ok(Transformed::no(expr)),
+        };
+        let Some(from) = type_of(inner, schema) else { return Ok(Transformed::no(expr)) };
+        refuse_numbers(&from, to)?;
+        // Of a day the planner makes the right moment, and knows more about it.
+        let is_day = strict && from == DataType::Date32 && matches!(to, DataType::Timestamp(_, None));
+        if is_day && *to == MOMENT {
+            return Ok(Transformed::no(expr));
+        }
+        if is_day {
+            return Ok(Transformed::yes(cast(inner.as_ref().clone(), MOMENT)));
+        }
+        // What is in microseconds already is not to be something else.
+        let to = if is_moment(to) { &either(to, to) } else { to };
+        if !converts(&from, to) && from != *to {
+            return Ok(Transformed::no(expr));
+        }
+        Ok(Transformed::yes(cast_to(inner.as_ref().clone(), &from, to, strict)))
+    })
+}
+
+/// Numbers are no moments: of which unit would they be?
+fn refuse_numbers(from: &DataType, to: &DataType) -> Result<()> {
+    if from.is_numeric() && is_moment(to) {
+        return plan_err!(
+            "a number is no {}; to_timestamp(x) takes x for seconds since 1970, to_timestamp_micros(x) for microseconds",
+            name_of(to)
+        );
+    }
+    if is_moment(from) && to.is_numeric() {
+        return plan_err!(
+            "a {} is no number; date_part('epoch', x) is its seconds since 1970, to_unixtime(x) whole ones",
+            name_of(from)
+        );
+    }
+    Ok(())
+}
+
+/// Windows of rows in the order of intervals.
+fn windows(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Expr::WindowFunction(mut window) = expr else { return Ok(Transformed::no(expr)) };
+    let mut changed = false;
+    for Sort { expr, .. } in &mut window.params.order_by {
+        if of_interval(expr, schema) {
+            *expr = ordered(expr.clone());
+            changed = true;
+        }
+    }
+    let expr = Expr::WindowFunction(window);
+    Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
+}
+
+/// An operator whose types are not those of its inputs, with moments in microseconds.
+fn with_own_types(plan: LogicalPlan) -> Result<LogicalPlan> {
+    Ok(match plan {
+        LogicalPlan::Union(Union { inputs, schema }) => {
+            LogicalPlan::Union(Union { inputs, schema: in_micros(schema)? })
+        }
+        LogicalPlan::Values(Values { schema, values }) => {
+            LogicalPlan::Values(Values { schema: in_micros(schema)?, values })
+        }
+        plan => plan,
+    })
+}
+
+fn own(ty: &DataType) -> DataType {
+    if is_moment(ty) { either(ty, ty) } else { ty.clone() }
+}
+
+fn is_own(schema: &DFSchema) -> bool {
+    schema.fields().iter().all(|field| own(field.data_type()) == *field.data_type())
+}
+
+/// A scan of a file, or of what a function returns, with its moments in microseconds.
+fn scan_in_micros(scan: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
+    let column = |(table, field): (Option<&TableReference>, &Arc<Field>)| {
+        let column = Expr::Column(Column::new(table.cloned(), field.name()));
+        let ty = own(field.data_type());
+        match ty == *field.data_type() {
+            true => column,
+            false => cast(column, ty).alias_qualified(table.cloned(), field.name()),
+        }
+    };
+    let columns = schema.iter().map(column).collect();
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(scan))?))
+}
+
+fn in_micros(schema: DFSchemaRef) -> Result<DFSchemaRef> {
+    if is_own(&schema) {
+        return Ok(schema);
+    }
+    let fields = schema.fields().iter().map(|field| {
+        let ty = own(field.data_type());
+        Arc::new(Field::clone(field).with_data_type(ty))
+    });
+    let tables = schema.iter().map(|(table, _)| table.cloned()).collect();
+    let arrow = Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone());
+    Ok(Arc::new(DFSchema::from_field_specific_qualified_schema(tables, &Arc::new(arrow))?))
+}
