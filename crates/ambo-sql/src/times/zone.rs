@@ -118,7 +118,7 @@ fn known_year(seconds: i64) -> i64 {
         return seconds;
     }
     let shape = |year: i64| (begin(year + 1) - begin(year), begin(year).rem_euclid(7));
-    let alike = (LAST_YEAR - 27..=LAST_YEAR).find(|known| shape(*known) == shape(year));
+    let alike = (LAST_YEAR - 27..=LAST_YEAR).rev().find(|known| shape(*known) == shape(year));
     let alike = alike.unwrap_or(LAST_YEAR);
     seconds - (begin(year) - begin(alike)) * SECONDS_OF_DAY
 }
