@@ -23,6 +23,14 @@ pub(super) fn times(expr: &Expr) -> Option<Expr> {
             rounded(&CastKind::Cast, &value, &of.data_type)
         }
         Expr::Interval(interval) => Some(Expr::Interval(canonical(interval)?)),
+        // The planner puts the sign before the text, where it is of the first word alone.
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
+            Expr::Interval(interval) if interval.leading_field.is_none() => {
+                let words = canonical_interval(&format!("{} ago", text_of(&interval.value)?), None)?;
+                Some(Expr::Interval(in_words(words)))
+            }
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -70,13 +78,17 @@ fn canonical(interval: &Interval) -> Option<Interval> {
     // Of `'1-2' YEAR TO MONTH` the text says it all.
     let unit_of_text = leading.as_deref().filter(|_| interval.last_field.is_none() || unit);
     let words = canonical_interval(&text, unit_of_text)?;
-    Some(Interval {
+    Some(in_words(words))
+}
+
+fn in_words(words: String) -> Interval {
+    Interval {
         value: Box::new(Expr::value(Value::SingleQuotedString(words))),
         leading_field: None,
         leading_precision: None,
         last_field: None,
         fractional_seconds_precision: None,
-    })
+    }
 }
 
 fn text_of(value: &Expr) -> Option<String> {
