@@ -116,7 +116,7 @@ fn mapped<F: ArrowPrimitiveType, T: ArrowPrimitiveType>(
     Ok(Arc::new(mapped.with_data_type(to.clone())))
 }
 
-/// Moments and durations of other units in microseconds, rounded; others as they are.
+/// Moments and durations of other units in whole microseconds; others as they are.
 fn in_micros(array: &ArrayRef, strict: bool) -> Result<ArrayRef> {
     let (unit, to, raw) = match array.data_type() {
         D::Timestamp(unit, zone) => {
@@ -137,9 +137,7 @@ fn in_micros(array: &ArrayRef, strict: bool) -> Result<ArrayRef> {
         }
         TimeUnit::Second => scaled(&plain(array)?, |value| value.checked_mul(SECOND)),
         TimeUnit::Millisecond => scaled(&plain(array)?, |value| value.checked_mul(1000)),
-        TimeUnit::Nanosecond => scaled(&plain(array)?, |value| {
-            Some(value.div_euclid(1000) + i64::from(value.rem_euclid(1000) >= 500))
-        }),
+        TimeUnit::Nanosecond => scaled(&plain(array)?, |value| Some(value.div_euclid(1000))),
     };
     if strict && values.null_count() > array.null_count() {
         return exec_err!("a value is beyond the range of type {}", name_of(&to));
