@@ -38,6 +38,7 @@ mod joins;
 mod kept;
 mod names;
 mod nested;
+mod numbers;
 mod optimizer;
 mod parse;
 mod planner;

@@ -44,7 +44,8 @@ use futures::TryStreamExt;
 use tokio::runtime::Handle;
 
 use crate::{
-    Error, Result, engine::SqlEngine, error::outer, parse::DIALECT, stack, times::Zone, wait::Interrupter,
+    Error, Result, engine::SqlEngine, error::outer, numbers::beside_doubles_in_plan, parse::DIALECT, stack,
+    times::Zone, wait::Interrupter,
 };
 
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
@@ -165,7 +166,8 @@ impl<'a> Planner<'a> {
     fn planned(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
         let mut context = with_types(params);
         let planned = || self.to_relation().sql_statement_to_plan_with_context(statement, &mut context);
-        Ok(stack::with_enough(planned)?)
+        // So that columns have the types that they will have.
+        Ok(stack::with_enough(|| beside_doubles_in_plan(planned()?))?)
     }
 
     fn as_meant(&self, tree: &mut impl ast::VisitMut, params: &[ScalarValue]) -> Result<()> {

@@ -8,6 +8,7 @@ use datafusion::{
 
 use crate::{
     names,
+    numbers::DIGITS_MAX,
     times::{Zone, converted, converts},
     value::{datum, scalar, sql_type},
 };
@@ -133,11 +134,21 @@ impl Operator {
                 (sum?, scale)
             }
         };
+        if matches!(left, Datum::Decimal128 { .. }) || matches!(right, Datum::Decimal128 { .. }) {
+            let fits = unscaled.unsigned_abs() < 10u128.pow(DIGITS_MAX.into()) && scale <= 38;
+            return fits.then_some(Datum::Decimal128 { unscaled, scale });
+        }
+        // The longer type of two. What does not fit is an error, which the planner has the words for.
         Some(match (left, right) {
-            (Datum::Decimal128 { .. }, _) | (_, Datum::Decimal128 { .. }) => {
-                Datum::Decimal128 { unscaled, scale }
+            (Datum::I8(_), Datum::I8(_)) => Datum::I8(unscaled.try_into().ok()?),
+            (Datum::I8(_) | Datum::I16(_), Datum::I8(_) | Datum::I16(_)) => {
+                Datum::I16(unscaled.try_into().ok()?)
             }
-            _ => Datum::I64(i64::try_from(unscaled).ok()?),
+            (Datum::I8(_) | Datum::I16(_) | Datum::I32(_), Datum::I8(_) | Datum::I16(_) | Datum::I32(_)) => {
+                Datum::I32(unscaled.try_into().ok()?)
+            }
+            (Datum::I64(_), _) | (_, Datum::I64(_)) => Datum::I64(unscaled.try_into().ok()?),
+            _ => return None,
         })
     }
 }

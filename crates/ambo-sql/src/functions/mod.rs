@@ -25,7 +25,12 @@ use datafusion::{
     logical_expr::{AggregateUDF, ScalarUDF},
 };
 
-use crate::{Result, optimizer::over_frames, times};
+use crate::{
+    Result,
+    numbers::{Abs, Average, Round, Sum},
+    optimizer::over_frames,
+    times,
+};
 pub(crate) use joined::Joined;
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_order::NestedOrder;
@@ -34,6 +39,7 @@ pub(crate) use nested_text::NestedText;
 /// Adds them to what the planner knows.
 pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let scalars = [
+        ScalarUDF::new_from_impl(Abs::new()),
         ScalarUDF::new_from_impl(age::Age::new()),
         ScalarUDF::new_from_impl(date_diff::DateDiff::new()),
         ScalarUDF::new_from_impl(has::Has::any()),
@@ -43,6 +49,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(patterns::Pattern::similar()),
         ScalarUDF::new_from_impl(list_mode::ListMode::new()),
         ScalarUDF::new_from_impl(printf::Printf::new()),
+        ScalarUDF::new_from_impl(Round::new()),
         ScalarUDF::new_from_impl(regexp_extract::RegexpExtract::new()),
         ScalarUDF::new_from_impl(sign::Sign::new()),
         ScalarUDF::new_from_impl(type_name::TypeOf::new()),
@@ -55,6 +62,8 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(true)),
         AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(false)),
         AggregateUDF::new_from_impl(mode::Mode::new()),
+        AggregateUDF::new_from_impl(Sum::new()),
+        AggregateUDF::new_from_impl(Average::new()),
     ];
     for aggregate in aggregates {
         state.register_udaf(Arc::new(aggregate))?;

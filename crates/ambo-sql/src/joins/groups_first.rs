@@ -14,7 +14,7 @@ use arrow::datatypes::DataType;
 use datafusion::{
     common::{Column, DFSchema, DataFusionError, JoinType, Result, tree_node::Transformed},
     functions::core::expr_fn::coalesce,
-    functions_aggregate::expr_fn::{count, sum},
+    functions_aggregate::expr_fn::count,
     logical_expr::{
         Aggregate, Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, cast,
         expr::{AggregateFunction, AggregateFunctionParams},
@@ -24,7 +24,11 @@ use datafusion::{
 };
 
 use super::estimate;
-use crate::{projected::Projected, table::in_storage};
+use crate::{
+    numbers::{fitted_sum, sum},
+    projected::Projected,
+    table::in_storage,
+};
 
 /// If the other side leaves less than this share of the keys, the storage would do much for groups that nobody asks for.
 const SHARE_LEAST: f64 = 0.1;
@@ -162,7 +166,12 @@ impl Split {
                 None => Whole::Sum(self.part(expr.clone())),
             },
             "min" | "max" => Whole::Extreme(self.part(expr.clone()), function.clone()),
-            "avg" if arg.get_type(&schema)? == DataType::Float64 => {
+            "avg"
+                if matches!(
+                    arg.get_type(&schema)?,
+                    DataType::Float64 | DataType::Int64 | DataType::UInt64
+                ) =>
+            {
                 let (summed, counted) = match whole_number(arg, &schema)? {
                     Some(arg) => (cast(arg.clone(), WIDE), arg),
                     None => (arg.clone(), arg.clone()),
@@ -276,6 +285,9 @@ impl Split {
                         Whole::Mean { .. } => {
                             let [sum, count] = [0, 1].map(|place| cast(of[place].clone(), DataType::Float64));
                             sum / count
+                        }
+                        Whole::Sum(_) if field.data_type().is_integer() => {
+                            fitted_sum(of[0].clone(), field.data_type().clone())
                         }
                         _ => of[0].clone(),
                     };

@@ -13,10 +13,10 @@ use datafusion::{
 /// Changes each expression of a plan and of its subqueries that has a `wanted` one in it; columns keep their names. `change` gets the
 /// schema of the rows that the expression is of, and whether it is a condition: then only what is true counts.
 #[derive(Debug)]
-pub(super) struct ExpressionRule {
-    pub(super) name: &'static str,
-    pub(super) wanted: fn(&Expr) -> bool,
-    pub(super) change: fn(Expr, &DFSchema, bool) -> Result<Transformed<Expr>>,
+pub(crate) struct ExpressionRule {
+    pub(crate) name: &'static str,
+    pub(crate) wanted: fn(&Expr) -> bool,
+    pub(crate) change: fn(Expr, &DFSchema, bool) -> Result<Transformed<Expr>>,
 }
 
 impl AnalyzerRule for ExpressionRule {

@@ -54,6 +54,7 @@ use datafusion::{
 
 use crate::{
     joins::{GroupsFirst, JoinOrder},
+    numbers::{CASTS, CHECKED, Doubles},
     table::AggregateInStorage,
     times::rules::Times,
 };
@@ -66,6 +67,7 @@ use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use depth::DepthLimit;
 use distinct_orders::DISTINCT_ORDERS;
+pub(crate) use expressions::ExpressionRule;
 use filter_projection::WithWholeFilters;
 use float_extremes::FLOAT_EXTREMES;
 pub(crate) use frames::over_frames;
@@ -114,12 +116,15 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         Arc::new(ROUNDED_PLACES),
         Arc::new(TEXT_FUNCTIONS),
         Arc::new(STRUCT_FIELDS),
+        Arc::new(Doubles),
     ];
     rules.extend(Analyzer::new().rules);
     rules.push(Arc::new(Times::Behind));
     rules.push(Arc::new(OrdersOfDistinct));
     for ours in [
         REPEATED_ORDERS,
+        CASTS,
+        CHECKED,
         LOSSY_CASTS,
         ZEROS,
         IN_LISTS,

@@ -21,6 +21,7 @@ use super::cast::strict_cast;
 use crate::{
     Error, Result,
     names::{ident, last},
+    numbers::{CASTS, CHECKED, beside_doubles},
     optimizer::lazy_value,
     planner::Planner,
     times::{
@@ -146,7 +147,11 @@ impl Computed {
             .with_query_execution_start_time(state.execution_props().query_execution_start_time)
             .build();
         let simplifier = ExprSimplifier::new(context);
-        let expr = behind(simplifier.coerce(expr, &schema)?, &schema)?.data;
+        let expr = beside_doubles(expr, &schema)?.data;
+        let mut expr = behind(simplifier.coerce(expr, &schema)?, &schema)?.data;
+        for rule in [CASTS, CHECKED] {
+            expr = (rule.change)(expr, &schema, false)?.data;
+        }
         let expr = simplifier.simplify(expr)?;
         let expr = state.create_physical_expr(lazy_value(expr, &schema)?, &schema)?;
         Ok(Self { expr, ty, zone: planner.zone(), volatility })

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Select, Snapshot, Storage, Test, Type};
 use arrow::{
     array::RecordBatch,
-    datatypes::{DataType, SchemaRef},
+    datatypes::{DataType, SchemaRef, i256},
 };
 use datafusion::{
     common::{Result, tree_node::Transformed},
@@ -24,15 +24,20 @@ use super::{
     computed::{Computation, computed},
     distinct::DistinctPlan,
     filter::filter,
-    number::{Kinds, number, truth},
+    number::{Columns, number, truth},
+    range::unscaled,
 };
 use crate::{
+    numbers::{divided, out_of_range},
     projected::Projected,
     value::{self, column_type},
 };
 
 /// With more groups than these the planner's operators are faster.
 const GROUPS_MAX: u64 = 1 << 12;
+
+/// As many rows as are thought possible where nothing is known of them.
+const ROWS_MOST: u64 = 1 << 40;
 
 /// The rule. See the module.
 #[derive(Debug)]
@@ -137,8 +142,15 @@ fn recognise(
     let mut asked = Vec::new();
     let mut outputs = Vec::new();
     let kind = |name: &str| definition.column_index(name).map(|place| definition.columns[place].kind);
+    let figures = table.figures().get();
+    let bounds = |name: &str| {
+        let known = figures?.columns.get(definition.column_index(name)?)?;
+        Some((unscaled(&known.min.as_ref()?.value)?.0, unscaled(&known.max.as_ref()?.value)?.0))
+    };
+    let rows_most = figures.map_or(ROWS_MOST, |figures| figures.rows.value);
+    let columns = Columns { kind: &kind, bounds: &bounds };
     for (expr, field) in aggregate.aggr_expr.iter().zip(&aggregate.schema.fields()[by.len()..]) {
-        outputs.push(ask(expr, field.data_type(), below, &kind, &mut asked)?);
+        outputs.push(ask(expr, field.data_type(), below, (&columns, rows_most), &mut asked)?);
     }
     let group_by: Vec<&str> = by.iter().map(String::as_str).collect();
     let query = select.group_by(&group_by).and_then(|groups| groups.aggregate(&asked)).ok()?;
@@ -174,7 +186,7 @@ fn ask(
     expr: &Expr,
     ty: &DataType,
     below: &Projected<'_>,
-    kind: &Kinds<'_>,
+    (columns, rows): (&Columns<'_>, u64),
     asked: &mut Vec<Asked>,
 ) -> Option<Output> {
     let Expr::AggregateFunction(function) = (match expr {
@@ -200,7 +212,7 @@ fn ask(
     };
     let arg = below.resolved(arg.clone()).ok()?;
     let condition = match filter {
-        Some(filter) => Some(truth(&below.resolved(*filter.clone()).ok()?, true, kind)?),
+        Some(filter) => Some(truth(&below.resolved(*filter.clone()).ok()?, true, columns)?),
         None => None,
     };
     // Of rows that FILTER leaves out there is no value.
@@ -208,7 +220,15 @@ fn ask(
         Some(condition) => condition.clone().choose_or_null(expression),
         None => expression,
     };
-    let numbers = |arg: &Expr| number(arg, kind).map(|(expression, is_float)| (of(expression), is_float));
+    let numbers = |arg: &Expr| {
+        number(arg, columns).map(|number| (of(number.expression), number.range.is_none(), number.range))
+    };
+    // Those of which the sum does not leave 38 digits, in any order.
+    let summed = |arg: &Expr| {
+        let (expression, is_float, range) = numbers(arg)?;
+        range.is_none_or(|range| range.can_be_summed(rows)).then_some((expression, is_float))
+    };
+    let kind = columns.kind;
     Some(match function.func.name() {
         "count" => match &arg {
             Expr::Literal(constant, _) if !constant.is_null() => Output::Plain(add(match condition {
@@ -227,7 +247,7 @@ fn ask(
             _ => Output::Plain(add(Asked::Count(numbers(&arg)?.0))),
         },
         "sum" => {
-            let (expression, is_float) = numbers(&arg)?;
+            let (expression, is_float) = summed(&arg)?;
             matches!(
                 (is_float, ty),
                 (true, DataType::Float64)
@@ -237,9 +257,9 @@ fn ask(
             Output::Plain(add(Asked::Sum(expression)))
         }
         "avg" => match ty {
-            DataType::Float64 => Output::Plain(add(Asked::Average(numbers(averaged(&arg))?.0))),
+            DataType::Float64 => Output::Plain(add(Asked::Average(summed(averaged(&arg))?.0))),
             DataType::Decimal128(..) => {
-                let (expression, is_float) = numbers(&arg)?;
+                let (expression, is_float) = summed(&arg)?;
                 (!is_float).then_some(())?;
                 Output::DecimalAverage {
                     sum: add(Asked::Sum(expression.clone())),
@@ -261,7 +281,7 @@ fn ask(
                     Expression::Column(column.name.clone())
                 }
                 _ => {
-                    let (expression, is_float) = numbers(&arg)?;
+                    let (expression, is_float, _) = numbers(&arg)?;
                     (!is_float).then_some(())?;
                     expression
                 }
@@ -272,7 +292,7 @@ fn ask(
     })
 }
 
-/// What a mean is computed of: integers as they are, for their sum is exact, and not as the doubles that the planner makes of them.
+/// What a mean is computed of: integers as they are, and not as the doubles that a statement makes of them.
 fn averaged(arg: &Expr) -> &Expr {
     match arg {
         Expr::Cast(cast) if *cast.field.data_type() == DataType::Float64 => &cast.expr,
@@ -324,21 +344,23 @@ impl Output {
                     Datum::I64(count),
                     DataType::Decimal128(_, wanted),
                 ) => {
-                    let factor = 10i128.checked_pow(u32::from(wanted.abs_diff(*scale)));
-                    let scaled = factor.and_then(|factor| unscaled.checked_mul(factor));
-                    let scaled = scaled.ok_or_else(|| too_large("an average"))?;
-                    Datum::Decimal128 { unscaled: scaled / i128::from(*count), scale: *wanted }
+                    let (sum, count) = (i256::from_i128(*unscaled), i256::from_i128(i128::from(*count)));
+                    let mean = divided(sum, *scale, count, 0, *wanted);
+                    let unscaled = mean.ok_or_else(|| out_of_range("an average", ty))?;
+                    Datum::Decimal128 { unscaled, scale: *wanted }
                 }
-                _ => return Err(too_large("an average")),
+                _ => return Err(out_of_range("an average", ty)),
             },
         };
         match column_type(ty) {
-            Some(wanted) => value.fit(wanted).map_err(|_| too_large("a sum")),
+            Some(wanted) => {
+                let text = value.to_string();
+                value.fit(wanted).map_err(|_| match self {
+                    Self::Plain(_) => out_of_range(format!("the sum {text}"), ty),
+                    Self::DecimalAverage { .. } => out_of_range("an average", ty),
+                })
+            }
             None => Ok(value),
         }
     }
-}
-
-fn too_large(what: &str) -> crate::Error {
-    crate::Error::new(crate::ErrorKind::Execution, format!("{what} is too large for its type"))
 }

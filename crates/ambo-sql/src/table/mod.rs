@@ -8,6 +8,7 @@ mod leaf;
 mod number;
 mod predicate;
 mod provider;
+mod range;
 mod scan;
 mod statistics;
 mod stream;

@@ -203,7 +203,7 @@ fn names_change_no_query() {
         ("select coalesce(x, 0) from t left join u using (k) order by k", "7\n8\n0"),
         ("select a, sum(a) from t group by a order by sum(a), a", "10, 10\n20, 40"),
         ("select cast(a as text), a from t where k = 1 order by a", "10, 10"),
-        ("select max(d), max(cast(d as int)) from t", "2.50, 2"),
+        ("select max(d), max(cast(d as int)) from t", "2.50, 3"),
         ("from t select a + 1 order by 1 limit 1", "11"),
     ] {
         assert_eq!(rows(&mut c, query), wanted, "{query}");

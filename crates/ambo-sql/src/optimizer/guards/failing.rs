@@ -302,7 +302,7 @@ const TOTAL: [&str; 79] = [
 const PATTERNS: [&str; 6] =
     ["regexp_like", "regexp_count", "regexp_extract", "regexp_replace", "like_escape", "similar_to_escape"];
 /// Functions whose result may have no place in its type.
-const NARROW: [&str; 3] = ["abs", "round", "trunc"];
+const NARROW: [&str; 9] = ["abs", "round", "trunc", "cast", "+", "-", "*", "<<", ">>"];
 
 fn call(function: &ScalarFunction) -> Failing {
     let name = function.name();

@@ -1,0 +1,73 @@
+//! Numbers in statements: of what type they are beside each other, and that what does not fit is an error.
+//!
+//! | file | what is wrong without it |
+//! |---|---|
+//! | `doubles` | a double beside a decimal becomes `DECIMAL(30, 15)`: values that differ are equal, large ones and infinity fail (apache/datafusion#14272) |
+//! | `checked` | integers and decimals wrap in `+`, `-`, `*`, `<<` (apache/datafusion#16406, #17539) |
+//! | `casts` | casts to integers cut, decimals become other doubles than their text |
+//! | `sum`, `groups`, `total`, `sliding` | sums wrap, averages depend on the order of rows |
+//! | `round` | `round(x, 1000)` is NaN |
+//! | `abs` | its error has names of other types |
+//!
+//! All of them say the same of a value that does not fit: [`out_of_range`].
+
+mod abs;
+mod casts;
+mod checked;
+mod digits;
+mod doubles;
+mod groups;
+mod kernel;
+mod round;
+mod sliding;
+mod sum;
+mod total;
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::{
+    common::Result as PlannerResult,
+    error::DataFusionError,
+    logical_expr::{ReturnFieldArgs, ScalarUDFImpl},
+};
+
+pub(crate) use abs::Abs;
+pub(crate) use casts::{CASTS, cast_numbers, fitted_sum};
+pub(crate) use checked::{CHECKED, Operation, operation};
+pub(crate) use digits::divided;
+pub(crate) use doubles::{Doubles, beside_doubles, in_plan as beside_doubles_in_plan};
+pub(crate) use round::Round;
+pub(crate) use sum::{Average, Sum, sum};
+
+use crate::{Error, ErrorKind, statement::type_text, value::column_type};
+
+/// The most digits of a decimal.
+pub(crate) const DIGITS_MAX: u8 = 38;
+
+/// The error of a result that its type cannot hold.
+pub(crate) fn out_of_range(what: impl std::fmt::Display, ty: &DataType) -> Error {
+    let ty = column_type(ty).map_or_else(|| ty.to_string().to_lowercase(), type_text);
+    Error::new(ErrorKind::Execution, format!("{what} is out of range for {ty}"))
+}
+
+/// The same, on its way through the planner's operators.
+fn range_error(what: impl std::fmt::Display, ty: &DataType) -> DataFusionError {
+    crate::error::outer(out_of_range(what, ty))
+}
+
+/// The result of a function, NULL only where an argument is.
+fn field(
+    function: &dyn ScalarUDFImpl,
+    args: &ReturnFieldArgs<'_>,
+    may_be_null: bool,
+) -> PlannerResult<FieldRef> {
+    let types: Vec<_> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+    let is_nullable = may_be_null || args.arg_fields.iter().any(|field| field.is_nullable());
+    Ok(Arc::new(Field::new(function.name(), function.return_type(&types)?, is_nullable)))
+}
+
+/// Whether a decimal has no more digits than its type.
+fn has_at_most(unscaled: i128, digits: u8) -> bool {
+    10u128.checked_pow(digits.into()).is_some_and(|limit| unscaled.unsigned_abs() < limit)
+}

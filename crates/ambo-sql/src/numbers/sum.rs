@@ -1,0 +1,238 @@
+//! `sum(x)` and `avg(x)`, in the place of the planner's.
+//!
+//! The planner's sums wrap where they leave their type (apache/datafusion#3520), and its means of integers are those of doubles, whose sum depends on the order of rows. Here sums are exact
+//! on the way, whatever the order, and an error where the result does not fit.
+
+use std::sync::{Arc, LazyLock};
+
+use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type, UInt64Type};
+use datafusion::{
+    common::{
+        Result,
+        types::{
+            NativeType, logical_float64, logical_int8, logical_int16, logical_int32, logical_int64,
+            logical_uint8, logical_uint16, logical_uint32, logical_uint64,
+        },
+    },
+    functions_aggregate::{average::avg_udaf, sum::sum_udaf},
+    logical_expr::{
+        Accumulator, AggregateUDF, AggregateUDFImpl, Coercion, Expr, GroupsAccumulator, ReversedUDAF,
+        SetMonotonicity, Signature, TypeSignature, TypeSignatureClass, Volatility,
+        function::{AccumulatorArgs, StateFieldsArgs},
+        utils::{AggregateOrderSensitivity, format_state_name},
+    },
+};
+
+use super::{
+    groups::Groups,
+    sliding::{Different, Running},
+    total::Whole,
+};
+use crate::optimizer::over_frames;
+
+/// The sum of an expression.
+pub(crate) fn sum(of: Expr) -> Expr {
+    static SUM: LazyLock<AggregateUDF> = LazyLock::new(|| AggregateUDF::new_from_impl(Sum::new()));
+    SUM.call(vec![of])
+}
+
+/// `sum`; intervals are summed by the planner's.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Sum(Arc<AggregateUDF>);
+
+impl Sum {
+    pub(crate) fn new() -> Self {
+        Self(sum_udaf())
+    }
+}
+
+/// `avg`; durations are the planner's.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Average {
+    planners: Arc<AggregateUDF>,
+    signature: Signature,
+}
+
+impl Average {
+    pub(crate) fn new() -> Self {
+        let exact = |class| TypeSignature::Coercible(vec![Coercion::new_exact(class)]);
+        let native = |ty, from: Vec<_>, native| {
+            let ty = TypeSignatureClass::Native(ty);
+            TypeSignature::Coercible(vec![Coercion::new_implicit(ty, from, native)])
+        };
+        let class = TypeSignatureClass::Native;
+        let unsigned = vec![class(logical_uint8()), class(logical_uint16()), class(logical_uint32())];
+        let signed = vec![class(logical_int8()), class(logical_int16()), class(logical_int32())];
+        let kinds = vec![
+            exact(TypeSignatureClass::Decimal),
+            native(logical_uint64(), unsigned, NativeType::UInt64),
+            native(logical_int64(), signed, NativeType::Int64),
+            native(logical_float64(), vec![TypeSignatureClass::Float], NativeType::Float64),
+            exact(TypeSignatureClass::Duration),
+        ];
+        Self { planners: avg_udaf(), signature: Signature::one_of(kinds, Volatility::Immutable) }
+    }
+}
+
+/// How values of a type are summed; `None`: by the planner's function.
+fn whole(of: &DataType, result: &DataType, is_mean: bool) -> Option<Whole> {
+    let scale = match of {
+        DataType::Decimal128(_, scale) => *scale,
+        DataType::Int64 | DataType::UInt64 | DataType::Float64 => 0,
+        _ => return None,
+    };
+    Some(if is_mean { Whole::Mean(result.clone(), scale) } else { Whole::Sum(result.clone()) })
+}
+
+/// The type of sums on their way to another thread.
+fn state_type(of: &DataType) -> DataType {
+    match of {
+        DataType::Decimal128(_, scale) => DataType::Decimal256(76, *scale),
+        DataType::Int64 | DataType::UInt64 => DataType::Decimal128(38, 0),
+        of => of.clone(),
+    }
+}
+
+/// Calls a macro with the Arrow type of what is summed.
+macro_rules! by_type {
+    ($ty:expr, $make:ident $arguments:tt) => {
+        match $ty {
+            DataType::Int64 => Box::new($make::<Int64Type>::new $arguments),
+            DataType::UInt64 => Box::new($make::<UInt64Type>::new $arguments),
+            DataType::Float64 => Box::new($make::<Float64Type>::new $arguments),
+            _ => Box::new($make::<Decimal128Type>::new $arguments),
+        }
+    };
+}
+
+fn accumulator(
+    planners: &AggregateUDF,
+    is_mean: bool,
+    is_sliding: bool,
+    args: AccumulatorArgs<'_>,
+) -> Result<Box<dyn Accumulator>> {
+    let of = args.expr_fields[0].data_type();
+    let name = if is_mean { "avg" } else { "sum" };
+    if let Some(frames) = over_frames(name, 1)
+        && is_sliding
+        && !args.is_distinct
+        && *of == DataType::Float64
+    {
+        return frames.create_sliding_accumulator(args);
+    }
+    let Some(whole) = whole(of, args.return_field.data_type(), is_mean) else {
+        return match is_sliding {
+            true => planners.create_sliding_accumulator(args),
+            false => planners.accumulator(args),
+        };
+    };
+    Ok(match args.is_distinct {
+        true => by_type!(of, Different(whole, of.clone())),
+        false => by_type!(of, Running(whole, state_type(of))),
+    })
+}
+
+fn state_fields(planners: &AggregateUDF, is_mean: bool, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+    let of = args.input_fields[0].data_type();
+    if whole(of, args.return_type(), is_mean).is_none() {
+        return planners.state_fields(args);
+    }
+    let name = |part: &str| format_state_name(args.name, part);
+    if args.is_distinct {
+        let item = Field::new_list_field(of.clone(), true);
+        return Ok(vec![Arc::new(Field::new_list(name("different"), item, false))]);
+    }
+    let sum = Arc::new(Field::new(name("sum"), state_type(of), true));
+    Ok(match is_mean {
+        true => vec![Arc::new(Field::new(name("count"), DataType::UInt64, true)), sum],
+        false => vec![sum],
+    })
+}
+
+fn groups(
+    planners: &AggregateUDF,
+    is_mean: bool,
+    args: AccumulatorArgs<'_>,
+) -> Result<Box<dyn GroupsAccumulator>> {
+    let of = args.expr_fields[0].data_type();
+    match whole(of, args.return_field.data_type(), is_mean) {
+        Some(whole) => Ok(by_type!(of, Groups(whole, state_type(of)))),
+        None => planners.create_groups_accumulator(args),
+    }
+}
+
+/// What both have in common.
+macro_rules! common {
+    ($is_mean:expr, $self:ident, $planners:expr) => {
+        fn accumulator(&$self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+            accumulator($planners, $is_mean, false, args)
+        }
+
+        fn create_sliding_accumulator(&$self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+            accumulator($planners, $is_mean, true, args)
+        }
+
+        fn state_fields(&$self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+            state_fields($planners, $is_mean, args)
+        }
+
+        fn groups_accumulator_supported(&$self, args: AccumulatorArgs<'_>) -> bool {
+            $planners.groups_accumulator_supported(args)
+        }
+
+        fn create_groups_accumulator(
+            &$self,
+            args: AccumulatorArgs<'_>,
+        ) -> Result<Box<dyn GroupsAccumulator>> {
+            groups($planners, $is_mean, args)
+        }
+
+        fn reverse_expr(&$self) -> ReversedUDAF {
+            ReversedUDAF::Identical
+        }
+
+        fn order_sensitivity(&$self) -> AggregateOrderSensitivity {
+            AggregateOrderSensitivity::Insensitive
+        }
+    };
+}
+
+impl AggregateUDFImpl for Sum {
+    fn name(&self) -> &str {
+        "sum"
+    }
+
+    fn signature(&self) -> &Signature {
+        self.0.signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.0.return_type(types)
+    }
+
+    fn set_monotonicity(&self, ty: &DataType) -> SetMonotonicity {
+        self.0.inner().set_monotonicity(ty)
+    }
+
+    common!(false, self, &self.0);
+}
+
+impl AggregateUDFImpl for Average {
+    fn name(&self) -> &str {
+        "avg"
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.planners.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.planners.return_type(types)
+    }
+
+    common!(true, self, &self.planners);
+}
