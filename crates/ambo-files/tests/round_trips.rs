@@ -91,6 +91,7 @@ fn types() -> Vec<Type> {
         Type::Date32,
         Type::Time64,
         Type::Timestamp,
+        Type::TimestampTz,
         Type::Utf8,
         Type::Binary,
     ];
@@ -162,6 +163,10 @@ fn value(ty: Type, random: &mut Random) -> Datum {
                 9_223_372_036_854_775,
             ])),
             _ => Datum::Timestamp(clamp(whole, -200_000_000_000_000_000, 9_000_000_000_000_000_000) as i64),
+        },
+        Type::TimestampTz => match value(Type::Timestamp, random) {
+            Datum::Timestamp(moment) => Datum::TimestampTz(moment),
+            other => other,
         },
         Type::Utf8 => Datum::Utf8((0..random.below(5)).map(|_| random.of(&PIECES)).collect()),
         Type::Binary => {
@@ -328,9 +333,12 @@ fn values_are_kept_by_the_types_that_are_inferred() {
                         found => {
                             let text = ambo_files::datum::field(found);
                             let text = match column.ty {
-                                Type::Date32 | Type::Time64 | Type::Timestamp | Type::Binary | Type::Bool => {
-                                    text.into_owned()
-                                }
+                                Type::Date32
+                                | Type::Time64
+                                | Type::Timestamp
+                                | Type::TimestampTz
+                                | Type::Binary
+                                | Type::Bool => text.into_owned(),
                                 // A whole double is written with a point, an integer is not.
                                 Type::F32 | Type::F64 => text.into_owned(),
                                 _ => text.strip_suffix(".0").map_or(text.to_string(), str::to_owned),

@@ -15,7 +15,7 @@ use arrow_array::{
     },
 };
 
-const TYPES: [Type; 18] = [
+const TYPES: [Type; 19] = [
     Type::I64,
     Type::Bool,
     Type::I8,

@@ -207,6 +207,7 @@ fn without_prefixes(message: &str) -> &str {
 fn missing_function(message: &str) -> Option<Wording> {
     let (name, rest) = message.strip_prefix("Invalid function '")?.split_once('\'')?;
     let near = rest.split_once("Did you mean '").and_then(|(_, near)| near.split_once('\''));
+    let near = near.filter(|(near, _)| near.chars().next() == name.chars().next());
     let near = near.and_then(|(near, _)| ambo::nearest(name, std::iter::once(near)));
     Some(Wording {
         text: format!("there is no function \"{name}\""),

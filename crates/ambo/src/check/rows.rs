@@ -33,7 +33,7 @@ fn check_table(table: &Table, snapshot: &Snapshot, report: &mut CheckReport) -> 
     let mut is_there = cursor.seek(crate::Seek::First)?;
     while is_there && report.problems.len() < PROBLEMS_MAX {
         let key = cursor.key().to_vec();
-        let what = match table.format().decode(&key, &cursor.value()?) {
+        let what = match table.format().decode(&key, cursor.value()?) {
             Err(error) => Some(error.to_string()),
             Ok(row) => {
                 problem(table, checks.as_deref(), &row)?.map(|what| format!("{}: {what}", shown(table, &row)))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ambo_sql::{is_nested, nested_texts};
+use ambo_sql::is_nested;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -31,7 +31,7 @@ struct Column<'a> {
 enum Form<'a> {
     Text,
     Bytes,
-    /// Lists and structs, dates, times and moments, as texts.
+    /// Dates, times and moments, as texts.
     Written(StringArray),
     Other(ArrayFormatter<'a>),
 }
@@ -44,6 +44,10 @@ pub enum Cell {
     Other,
 }
 
+fn formatted(array: &ArrayRef) -> Result<Form<'_>> {
+    Ok(Form::Other(ArrayFormatter::try_new(array.as_ref(), &FORMAT).map_err(unwritable)?))
+}
+
 impl<'a> Cells<'a> {
     pub fn new(batch: &'a RecordBatch) -> Result<Self> {
         let column = |array: &'a ArrayRef| {
@@ -54,12 +58,10 @@ impl<'a> Cells<'a> {
             let form = match array.data_type() {
                 DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Form::Text,
                 DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Form::Bytes,
-                ty if is_nested(ty) => Form::Written(nested_texts(array).map_err(unwritable)?),
+                ty if is_nested(ty) => formatted(array)?,
                 _ => match ambo_sql::time_texts(array, zone) {
                     Some(texts) => Form::Written(texts),
-                    None => {
-                        Form::Other(ArrayFormatter::try_new(array.as_ref(), &FORMAT).map_err(unwritable)?)
-                    }
+                    None => formatted(array)?,
                 },
             };
             Ok(Column { array, form })
