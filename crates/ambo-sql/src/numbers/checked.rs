@@ -343,6 +343,10 @@ impl ScalarUDFImpl for Checked {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let to = args.return_field.data_type();
         let values = args.args.iter().map(Value::new).collect::<Result<Vec<_>>>()?;
+        // Rules of the planner ask what a condition is where a column is NULL, and give NULL no type.
+        if values.iter().any(|value| value.array.data_type().is_null()) {
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from(to)?));
+        }
         let rows = if values.iter().all(|value| value.is_one) { 1 } else { args.number_rows };
         let array = match &values[..] {
             [left, right] => self.compute((left, right), rows, to)?,

@@ -75,8 +75,10 @@ impl Figure {
 
 impl Moments {
     pub(super) fn of(y: f64, x: f64) -> Self {
-        // Nothing is known of distances to infinity.
-        let (squares_y, squares_x, products) = (y - y, x - x, (y - y) * (x - x));
+        // Nothing is known of distances to infinity and to NaN.
+        let distance = |value: f64| if value.is_finite() { 0.0 } else { f64::NAN };
+        let (squares_y, squares_x) = (distance(y), distance(x));
+        let products = squares_y * squares_x;
         Self { count: 1.0, sum_y: y, sum_x: x, mean_y: y, mean_x: x, squares_y, squares_x, products }
     }
 

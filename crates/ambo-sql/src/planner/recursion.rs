@@ -175,7 +175,7 @@ fn cast<'c>(
     let SetExpr::Select(select) = &mut around else { return None };
     let relation = &mut select.from.first_mut()?.relation;
     let ast::TableFactor::Derived { subquery, alias, .. } = relation else { return None };
-    subquery.body = Box::new(first.clone());
+    *subquery.body = first.clone();
     let name = |name: &str| Ident::with_quote('"', name);
     let names = columns.iter().map(|(column, _)| name(column));
     alias.as_mut()?.columns = names.map(|name| ast::TableAliasColumnDef { name, data_type: None }).collect();

@@ -125,7 +125,7 @@ fn in_micros(array: &ArrayRef, strict: bool) -> Result<ArrayRef> {
         D::Duration(unit) => (*unit, D::Duration(TimeUnit::Microsecond), array.data_type().clone()),
         _ => return Ok(array.clone()),
     };
-    let plain = |array: &ArrayRef| Ok::<_, arrow::error::ArrowError>(cast(&cast(array, &raw)?, &D::Int64)?);
+    let plain = |array: &ArrayRef| cast(&cast(array, &raw)?, &D::Int64);
     let values = match unit {
         TimeUnit::Microsecond => {
             return Ok(match array.data_type() {

@@ -49,10 +49,9 @@ pub(super) fn time(text: &str) -> Option<i64> {
     (0..=NANOS_PER_DAY).contains(&rounded).then_some(rounded)
 }
 
-/// What a clock shows at a moment, and how far it is from UTC there. Clocks of UTC itself show no distance.
+/// What a clock shows at a moment, and how far it is from UTC there.
 pub(super) fn write_instant(text: &mut String, instant: i64, zone: Zone) {
-    let offset = (zone != Zone::UTC).then(|| zone.offset(instant));
-    let _ = write_timestamp(text, instant, offset);
+    let _ = write_timestamp(text, instant, Some(zone.offset(instant)));
 }
 
 fn has_known_zone(written: &Written<'_>) -> bool {

@@ -28,19 +28,19 @@ fn times_go_by_the_zone_of_the_session() {
     here.script("insert into t values (3, timestamptz '2024-01-01 00:00Z', timestamp '2024-01-01 00:00')")
         .unwrap();
     let all = rows(&mut there, "select t, z from t order by k");
-    assert_eq!(all[0], ["2024-07-01 12:00:00", "2024-07-01 10:00:00"]);
-    assert_eq!(all[1], ["2024-07-01 12:00:00", "2024-07-01 12:00:00"]);
-    assert_eq!(all[2], ["2024-01-01 01:00:00", "2023-12-31 23:00:00"]);
+    assert_eq!(all[0], ["2024-07-01 12:00:00", "2024-07-01 10:00:00+00"]);
+    assert_eq!(all[1], ["2024-07-01 12:00:00", "2024-07-01 12:00:00+00"]);
+    assert_eq!(all[2], ["2024-01-01 01:00:00", "2023-12-31 23:00:00+00"]);
     for _ in 0..3 {
         let text = "select cast(timestamptz '2024-07-01 12:00Z' as text)";
         assert_eq!(one(&mut here, text), "2024-07-01 14:00:00+02");
-        assert_eq!(one(&mut there, text), "2024-07-01 12:00:00");
+        assert_eq!(one(&mut there, text), "2024-07-01 12:00:00+00");
         assert_eq!(one(&mut here, "select k from t where z = '2024-07-01 12:00' order by k"), "1");
         assert_eq!(one(&mut there, "select k from t where z = '2024-07-01 12:00' order by k"), "2");
         assert_eq!(one(&mut here, "select k from t where t = z order by k"), "1");
         let day = "select cast(date_trunc('day', z) as text), extract(hour from z) from t where k = 1";
         assert_eq!(one(&mut here, day), "2024-07-01 00:00:00+02 12");
-        assert_eq!(one(&mut there, day), "2024-07-01 00:00:00 10");
+        assert_eq!(one(&mut there, day), "2024-07-01 00:00:00+00 10");
     }
     // A day of 23 hours.
     let next =

@@ -44,6 +44,16 @@ pub enum Cell {
     Other,
 }
 
+/// Moments of clocks of UTC as what these show: their offset says nothing.
+fn without_utc(array: &ArrayRef) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::Timestamp(unit, Some(zone)) if zone.as_ref() == "UTC" => {
+            Ok(arrow_cast::cast(array, &DataType::Timestamp(*unit, None)).map_err(unwritable)?)
+        }
+        _ => Ok(array.clone()),
+    }
+}
+
 fn formatted(array: &ArrayRef) -> Result<Form<'_>> {
     Ok(Form::Other(ArrayFormatter::try_new(array.as_ref(), &FORMAT).map_err(unwritable)?))
 }
@@ -59,7 +69,7 @@ impl<'a> Cells<'a> {
                 DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Form::Text,
                 DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Form::Bytes,
                 ty if is_nested(ty) => formatted(array)?,
-                _ => match ambo_sql::time_texts(array, zone) {
+                _ => match ambo_sql::time_texts(&without_utc(array)?, zone) {
                     Some(texts) => Form::Written(texts),
                     None => formatted(array)?,
                 },
