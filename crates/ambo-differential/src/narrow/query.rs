@@ -177,7 +177,11 @@ impl<'r> Generator<'r> {
                     3 => format!("min({of}){filter}"),
                     4 => format!("max({of}){filter}"),
                     // Doubles that both compute alike, for the sums are small.
-                    5 => format!("cast(avg({of}){filter} * 8 as bigint)"),
+                    5 => {
+                        // Not as a number: SQLite cuts where Ambo rounds.
+                        let mean = format!("avg({of}){filter}");
+                        format!("case when {mean} * 8 >= 20 then 1 when {mean} * 8 < 20 then 0 end")
+                    }
                     _ => format!("count({distinct}{}){filter}", self.expression(Kind::Text, own, 1)),
                 }
             }

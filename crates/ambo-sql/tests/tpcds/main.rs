@@ -3,6 +3,8 @@
 //! Data: `tpcdsgen` (Apache 2.0). Queries: the specification's with parameters, as DuckDB's extension `tpcds` 1.5.5 has them (MIT); q12, which divides by zero and whose rows tie, has a NULLIF and is ordered by
 //! its other columns, too. Answers: `answers.tsv.zst`, behind a line `-- NN` for each query a line a row with values between tabs, NULLs as PostgreSQL orders them.
 
+#![allow(clippy::print_stderr, reason = "how long queries take is shown with --nocapture")]
+
 use std::{collections::BTreeMap, fmt::Display, path::Path, time::Instant};
 
 use ambo::{ColumnBuffer, Datum, LoadOptions, Type};
@@ -163,7 +165,7 @@ fn the_answers_are_those_of_others() {
         if let Some(fault) = fault(&db, &query, &wanted) {
             wrong.push(format!("query {number}: {fault}"));
         }
-        println!("query {number}: {:?}", began.elapsed());
+        eprintln!("query {number}: {:?}", began.elapsed());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
