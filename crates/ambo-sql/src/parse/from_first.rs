@@ -90,6 +90,8 @@ struct Level {
     from: Option<usize>,
     /// Such a FROM, and the SELECT behind it, as long as its list goes on.
     list: Option<(usize, usize)>,
+    /// Whether the query has its SELECT: what stands behind AS is a name.
+    has_select: bool,
     /// Whether WHERE or the like was seen behind it.
     has_condition: bool,
     /// Whether AS stands before the parenthesis: it may hold a table of WITH.
@@ -183,6 +185,7 @@ impl<'t> Reading<'t> {
                 self.level.has_condition = false;
             }
             Keyword::SELECT => {
+                self.level.has_select = true;
                 let from = self.level.from.take();
                 // Behind a condition stands no list of columns.
                 let moves = !self.level.has_condition && self.outer.len() < DEPTH;
@@ -229,7 +232,7 @@ impl<'t> Reading<'t> {
         }
         const SETS: [Keyword; 3] = [Keyword::UNION, Keyword::EXCEPT, Keyword::INTERSECT];
         match last {
-            Keyword::AS => return true,
+            Keyword::AS => return !self.level.has_select,
             Keyword::ALL | Keyword::DISTINCT if SETS.contains(&before) => return true,
             Keyword::NAME if before == Keyword::BY => return true,
             word if SETS.contains(&word) => return true,
@@ -244,6 +247,7 @@ impl<'t> Reading<'t> {
 
     fn end_query(&mut self, at: usize) {
         self.end_list(at);
+        self.level.has_select = false;
         if let Some(from) = self.level.from.take() {
             self.changes.insert(from, Change::All);
         }
@@ -297,6 +301,7 @@ mod tests {
                 "INSERT INTO s.t WITH c AS (FROM u) FROM c",
                 "INSERT INTO s . t WITH c AS ( SELECT * FROM u ) SELECT * FROM c",
             ),
+            ("SELECT 1 AS from, 2 AS from FROM t", "SELECT 1 AS from , 2 AS from FROM t"),
             ("CREATE VIEW v (a) AS FROM t", "CREATE VIEW v ( a ) AS SELECT * FROM t"),
             ("EXPLAIN (ANALYZE) FROM t", "EXPLAIN ( ANALYZE ) SELECT * FROM t"),
             ("EXPLAIN ANALYZE FROM t; FROM u", "EXPLAIN ANALYZE SELECT * FROM t ; SELECT * FROM u"),
