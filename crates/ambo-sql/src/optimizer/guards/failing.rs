@@ -16,6 +16,7 @@ use datafusion::{
 };
 
 use super::range::{Range, of_type, range};
+use crate::numbers::{Operation, operation};
 
 /// What can be wrong with the value of an expression, the worst last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -61,7 +62,10 @@ fn own(expr: &Expr, schema: &DFSchema) -> Failing {
             None => Failing::Value,
         },
         Expr::SimilarTo(like) => pattern(&like.pattern),
-        Expr::ScalarFunction(function) => call(function),
+        Expr::ScalarFunction(function) => match operation(expr) {
+            Some((operation, left, right)) => arithmetic(expr, operation, (left, right), schema),
+            None => call(function),
+        },
         Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_) => {
             Failing::Query
         }
@@ -80,10 +84,28 @@ fn overflows(expr: &Expr, schema: &DFSchema) -> Failing {
     if fits { Failing::Never } else { Failing::Overflow }
 }
 
+/// Of the planner's operators and of ours in their place.
+fn arithmetic(
+    expr: &Expr,
+    operation: Operation,
+    (left, right): (&Expr, &Expr),
+    schema: &DFSchema,
+) -> Failing {
+    match operation {
+        Operation::Add | Operation::Subtract | Operation::Multiply => {
+            sum_or_product(expr, operation, (left, right), schema)
+        }
+        Operation::Divide | Operation::Remainder => division(expr, (left, right), schema),
+        Operation::ShiftLeft | Operation::ShiftRight | Operation::Negate => Failing::Overflow,
+    }
+}
+
 fn operator(expr: &Expr, binary: &BinaryExpr, schema: &DFSchema) -> Failing {
+    if let Some((operation, left, right)) = operation(expr) {
+        return arithmetic(expr, operation, (left, right), schema);
+    }
     match binary.op {
-        Operator::Plus | Operator::Minus | Operator::Multiply => arithmetic(expr, binary, schema),
-        Operator::Divide | Operator::Modulo | Operator::IntegerDivide => division(expr, binary, schema),
+        Operator::IntegerDivide => division(expr, (&binary.left, &binary.right), schema),
         Operator::RegexMatch | Operator::RegexIMatch | Operator::RegexNotMatch | Operator::RegexNotIMatch => {
             pattern(&binary.right)
         }
@@ -109,16 +131,21 @@ fn operator(expr: &Expr, binary: &BinaryExpr, schema: &DFSchema) -> Failing {
     }
 }
 
-fn arithmetic(expr: &Expr, binary: &BinaryExpr, schema: &DFSchema) -> Failing {
-    let types = (type_of(&binary.left, schema), type_of(&binary.right, schema));
+fn sum_or_product(
+    expr: &Expr,
+    operation: Operation,
+    (left, right): (&Expr, &Expr),
+    schema: &DFSchema,
+) -> Failing {
+    let types = (type_of(left, schema), type_of(right, schema));
     let (Some(left), Some(right)) = types else { return Failing::Value };
     match (digits(&left), digits(&right)) {
         _ if left.is_floating() || right.is_floating() => Failing::Never,
         (Some((left, left_scale)), Some((right, right_scale)))
             if expr.get_type(schema).is_ok_and(|ty| ty.is_decimal()) =>
         {
-            let digits = match binary.op {
-                Operator::Multiply => left + right + 1,
+            let digits = match operation {
+                Operation::Multiply => left + right + 1,
                 _ => (left - left_scale).max(right - right_scale) + left_scale.max(right_scale) + 1,
             };
             if digits <= i32::from(DECIMAL128_MAX_PRECISION) { Failing::Never } else { Failing::Overflow }
@@ -127,9 +154,9 @@ fn arithmetic(expr: &Expr, binary: &BinaryExpr, schema: &DFSchema) -> Failing {
     }
 }
 
-fn division(expr: &Expr, binary: &BinaryExpr, schema: &DFSchema) -> Failing {
+fn division(expr: &Expr, (left, right): (&Expr, &Expr), schema: &DFSchema) -> Failing {
     let is_double = expr.get_type(schema).is_ok_and(|ty| ty.is_floating());
-    let divisor = match &*binary.right {
+    let divisor = match right {
         Expr::Literal(value, _) => Some(value.clone()),
         Expr::Cast(cast) => match &*cast.expr {
             Expr::Literal(value, _) => value.cast_to(cast.field.data_type()).ok(),
@@ -140,7 +167,7 @@ fn division(expr: &Expr, binary: &BinaryExpr, schema: &DFSchema) -> Failing {
     // What a double divided by zero is, is said elsewhere.
     let Some(divisor) = divisor.filter(|divisor| !is_zero(divisor)) else { return Failing::Value };
     let by_minus_one = ScalarValue::new_negative_one(&divisor.data_type()).is_ok_and(|one| one == divisor);
-    match type_of(&binary.left, schema) {
+    match type_of(left, schema) {
         _ if is_double => Failing::Never,
         Some(ty) if ty.is_integer() && !by_minus_one => Failing::Never,
         _ => Failing::Overflow,
@@ -371,7 +398,9 @@ mod tests {
     };
 
     use super::*;
+    use crate::numbers::CHECKED;
 
+    /// How it fails, which is the same when arithmetic is that of ours.
     fn of(expr: Expr) -> Failing {
         let fields = vec![
             Field::new("i", DataType::Int32, true),
@@ -381,7 +410,11 @@ mod tests {
             Field::new("t", DataType::Utf8, true),
             Field::new("day", DataType::Date32, true),
         ];
-        failing(&expr, &DFSchema::try_from(Schema::new(fields)).unwrap())
+        let schema = DFSchema::try_from(Schema::new(fields)).unwrap();
+        let checked = (CHECKED.change)(expr.clone(), &schema, false).unwrap().data;
+        let found = failing(&expr, &schema);
+        assert_eq!(failing(&checked, &schema), found, "{expr}");
+        found
     }
 
     /// Keeps away: conditions that are held back though they cannot fail, which costs time, and those that are not though they can.

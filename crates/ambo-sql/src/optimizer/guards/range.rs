@@ -3,8 +3,10 @@
 use arrow::datatypes::DataType;
 use datafusion::{
     common::{DFSchema, ScalarValue},
-    logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator},
+    logical_expr::{Expr, ExprSchemable},
 };
+
+use crate::numbers::{Operation, operation};
 
 /// All values that an expression of an integer type has.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -42,6 +44,17 @@ pub(super) fn of_type(ty: &DataType) -> Option<Range> {
 
 /// The values of an expression of an integer type; None of others.
 pub(super) fn range(expr: &Expr, schema: &DFSchema) -> Option<Range> {
+    if let Some((operation, left, right)) = operation(expr) {
+        let (left, right) = (range(left, schema)?, range(right, schema)?);
+        let all = of_type(&expr.get_type(schema).ok()?)?;
+        return Some(match operation {
+            Operation::Add | Operation::Subtract | Operation::Multiply => {
+                let computed = computed(operation, left, right).filter(|range| range.is_within(all));
+                computed.unwrap_or(Range { is_exact: false, ..all })
+            }
+            _ => all,
+        });
+    }
     match expr {
         Expr::Alias(alias) => range(&alias.expr, schema),
         Expr::Literal(value, _) => literal(value),
@@ -53,24 +66,23 @@ pub(super) fn range(expr: &Expr, schema: &DFSchema) -> Option<Range> {
             let to = of_type(cast.field.data_type())?;
             Some(range(&cast.expr, schema).filter(|from| from.is_within(to)).unwrap_or(to))
         }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            let (left, right) = (range(left, schema)?, range(right, schema)?);
-            let ends = match op {
-                Operator::Plus => [left.low + right.low, left.high + right.high].to_vec(),
-                Operator::Minus => [left.low - right.high, left.high - right.low].to_vec(),
-                Operator::Multiply => vec![
-                    left.low.checked_mul(right.low)?,
-                    left.low.checked_mul(right.high)?,
-                    left.high.checked_mul(right.low)?,
-                    left.high.checked_mul(right.high)?,
-                ],
-                _ => return of_type(&expr.get_type(schema).ok()?),
-            };
-            let (low, high) = (ends.iter().min()?, ends.iter().max()?);
-            fitted(Range::new(*low, *high), expr, schema)
-        }
         _ => of_type(&expr.get_type(schema).ok()?),
     }
+}
+
+/// The sums, differences or products of numbers in two ranges. `None`: there are some of more than 128 bits.
+fn computed(operation: Operation, left: Range, right: Range) -> Option<Range> {
+    let ends = match operation {
+        Operation::Add => [left.low + right.low, left.high + right.high].to_vec(),
+        Operation::Subtract => [left.low - right.high, left.high - right.low].to_vec(),
+        _ => vec![
+            left.low.checked_mul(right.low)?,
+            left.low.checked_mul(right.high)?,
+            left.high.checked_mul(right.low)?,
+            left.high.checked_mul(right.high)?,
+        ],
+    };
+    Some(Range::new(*ends.iter().min()?, *ends.iter().max()?))
 }
 
 /// Values that are computed, as far as the type of the expression has them.
