@@ -60,7 +60,6 @@ pub use database::Database;
 pub use engine::SqlOptions;
 pub use error::{Error, ErrorKind, Place, Result};
 pub use files::with_nested_texts;
-pub use nested::{is_nested, nested_texts};
 pub use prepared::PreparedStatement;
 pub use rows::{Batches, Row, Rows};
 pub use times::time_texts;

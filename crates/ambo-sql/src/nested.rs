@@ -19,7 +19,7 @@ const FORMAT: FormatOptions<'static> = FormatOptions::new()
     .with_datetime_format(Some("%Y-%m-%d %H:%M:%S%.f"));
 
 /// Whether values of a type have others in them.
-pub fn is_nested(ty: &DataType) -> bool {
+pub(crate) fn is_nested(ty: &DataType) -> bool {
     use DataType as T;
     matches!(ty, T::List(_) | T::LargeList(_) | T::FixedSizeList(..) | T::Struct(_) | T::Map(..))
 }
@@ -28,7 +28,7 @@ pub fn is_nested(ty: &DataType) -> bool {
 ///
 /// # Errors
 /// A type within that has no text.
-pub fn nested_texts(array: &ArrayRef) -> Result<StringArray, ArrowError> {
+pub(crate) fn nested_texts(array: &ArrayRef) -> Result<StringArray, ArrowError> {
     let mut texts = StringBuilder::with_capacity(array.len(), array.len() * 16);
     let writer = Writer::new(array)?;
     let mut text = String::new();

@@ -8,7 +8,7 @@ use arrow::{
     error::ArrowError,
 };
 
-use crate::{is_nested, nested_texts};
+use crate::nested::{is_nested, nested_texts};
 
 /// A batch with the texts of lists, structs and maps in their place.
 ///

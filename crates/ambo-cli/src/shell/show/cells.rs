@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use ambo_sql::is_nested;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -68,7 +67,6 @@ impl<'a> Cells<'a> {
             let form = match array.data_type() {
                 DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Form::Text,
                 DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Form::Bytes,
-                ty if is_nested(ty) => formatted(array)?,
                 _ => match ambo_sql::time_texts(&without_utc(array)?, zone) {
                     Some(texts) => Form::Written(texts),
                     None => formatted(array)?,
