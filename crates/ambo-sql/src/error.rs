@@ -100,6 +100,12 @@ impl Error {
         self
     }
 
+    /// The same with the place that the parser knows of, which counts lines from 1. Line 0: it knows none.
+    #[must_use]
+    pub(crate) fn at_start(self, line: u64, column: u64) -> Self {
+        if line > 0 { self.at(Place { line, column }) } else { self }
+    }
+
     /// What kind of thing is wrong.
     pub fn kind(&self) -> ErrorKind {
         self.kind

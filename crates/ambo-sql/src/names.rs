@@ -2,7 +2,7 @@
 
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 
-use crate::{Error, Place, Result};
+use crate::{Error, Result};
 
 /// A name as it is kept: as it stands between quotes, or in small letters.
 pub(crate) fn ident(ident: &Ident) -> String {
@@ -89,12 +89,8 @@ pub(crate) fn quoted_object(qualified: &str) -> String {
 
 /// An error that is about a name in the statement.
 pub(crate) fn about(error: impl Into<Error>, ident: &Ident) -> Error {
-    let error = error.into();
     let start = ident.span.start;
-    match start.line > 0 && error.place().is_none() {
-        true => error.at(Place { line: start.line, column: start.column }),
-        false => error,
-    }
+    error.into().at_start(start.line, start.column)
 }
 
 /// An error that is about the name of a table or the like in the statement.

@@ -13,7 +13,7 @@ use arrow::{
     },
     util::display::{ArrayFormatter, FormatOptions},
 };
-use datafusion::common::ScalarValue;
+use datafusion::{common::ScalarValue, logical_expr::ColumnarValue};
 
 use crate::{
     Error, Result,
@@ -41,6 +41,30 @@ pub(crate) fn column_type(ty: &DataType) -> Option<Type> {
         }
         DataType::Float16 => Type::F32,
         ty => ambo::arrow::type_of(ty).ok()?,
+    })
+}
+
+/// What a function returns: the only value of an array if all of its arguments were constants.
+pub(crate) fn returned(array: ArrayRef, is_one: bool) -> datafusion::common::Result<ColumnarValue> {
+    Ok(match is_one {
+        true => ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?),
+        false => ColumnarValue::Array(array),
+    })
+}
+
+/// An exact number in units of its last digit.
+pub(crate) fn unscaled(value: &Datum) -> Option<(i128, i8)> {
+    Some(match value {
+        Datum::I8(number) => (i128::from(*number), 0),
+        Datum::I16(number) => (i128::from(*number), 0),
+        Datum::I32(number) => (i128::from(*number), 0),
+        Datum::I64(number) => (i128::from(*number), 0),
+        Datum::U8(number) => (i128::from(*number), 0),
+        Datum::U16(number) => (i128::from(*number), 0),
+        Datum::U32(number) => (i128::from(*number), 0),
+        Datum::U64(number) => (i128::from(*number), 0),
+        Datum::Decimal128 { unscaled, scale } => (*unscaled, *scale),
+        _ => return None,
     })
 }
 

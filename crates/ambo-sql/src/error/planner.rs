@@ -48,10 +48,8 @@ impl From<DataFusionError> for Error {
             DataFusionError::Diagnostic(diagnostic, inner) => {
                 let error = Self::from(*inner);
                 match diagnostic.span {
-                    Some(span) if span.start.line > 0 => {
-                        error.at(Place { line: span.start.line, column: span.start.column })
-                    }
-                    _ => error,
+                    Some(span) => error.at_start(span.start.line, span.start.column),
+                    None => error,
                 }
             }
             DataFusionError::External(inner) => match inner.downcast::<StorageError>() {

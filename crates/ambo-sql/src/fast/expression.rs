@@ -10,7 +10,7 @@ use crate::{
     names,
     numbers::DIGITS_MAX,
     times::{Zone, converted, converts},
-    value::{datum, scalar, sql_type},
+    value::{datum, scalar, sql_type, unscaled},
 };
 
 /// See the module.
@@ -153,19 +153,9 @@ impl Operator {
     }
 }
 
-/// An integer or decimal as a number and how many of its digits are behind the point.
+/// An integer of up to 63 bits or a decimal as a number and how many of its digits are behind the point.
 fn exact(value: &Datum) -> Option<(i128, i8)> {
-    Some(match value {
-        Datum::I8(number) => (i128::from(*number), 0),
-        Datum::I16(number) => (i128::from(*number), 0),
-        Datum::I32(number) => (i128::from(*number), 0),
-        Datum::I64(number) => (i128::from(*number), 0),
-        Datum::U8(number) => (i128::from(*number), 0),
-        Datum::U16(number) => (i128::from(*number), 0),
-        Datum::U32(number) => (i128::from(*number), 0),
-        Datum::Decimal128 { unscaled, scale } if *scale >= 0 => (*unscaled, *scale),
-        _ => return None,
-    })
+    unscaled(value).filter(|(_, scale)| !matches!(value, Datum::U64(_)) && *scale >= 0)
 }
 
 fn rescaled(number: i128, by: i8) -> Option<i128> {

@@ -7,7 +7,7 @@ use arrow::{
     datatypes::{DataType, FieldRef, Int8Type, Int16Type, Int32Type, Int64Type},
 };
 use datafusion::{
-    common::{Result, ScalarValue},
+    common::Result,
     functions::math,
     logical_expr::{
         ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
@@ -16,6 +16,7 @@ use datafusion::{
 };
 
 use super::{kernel::map, range_error};
+use crate::value::returned;
 
 /// Of integers; other numbers are the planner's.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -76,8 +77,7 @@ impl ScalarUDFImpl for Abs {
             ColumnarValue::Scalar(scalar) => (scalar.to_array()?, true),
         };
         match of_integers(&array) {
-            Some(sizes) if is_one => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&sizes?, 0)?)),
-            Some(sizes) => Ok(ColumnarValue::Array(sizes?)),
+            Some(sizes) => returned(sizes?, is_one),
             None => self.0.invoke_with_args(args),
         }
     }

@@ -15,7 +15,7 @@ use arrow::{
 };
 use datafusion::{
     common::{
-        DFSchema, Result, ScalarValue,
+        DFSchema, Result,
         tree_node::{Transformed, TreeNode},
     },
     logical_expr::{
@@ -30,7 +30,7 @@ use super::{
     kernel::map,
     range_error,
 };
-use crate::optimizer::ExpressionRule;
+use crate::{optimizer::ExpressionRule, value::returned};
 
 /// The rule. See the module. To be run when types are known.
 pub(crate) const CASTS: ExpressionRule = ExpressionRule {
@@ -241,11 +241,7 @@ impl ScalarUDFImpl for NumberCast {
             ColumnarValue::Array(array) => (array.clone(), false),
             ColumnarValue::Scalar(scalar) => (scalar.to_array()?, true),
         };
-        let array = self.array(&from)?;
-        Ok(match is_one {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?),
-            false => ColumnarValue::Array(array),
-        })
+        returned(self.array(&from)?, is_one)
     }
 }
 

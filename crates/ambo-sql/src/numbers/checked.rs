@@ -30,7 +30,7 @@ use super::{
     kernel::{Side, combine},
     range_error,
 };
-use crate::optimizer::ExpressionRule;
+use crate::{optimizer::ExpressionRule, value::returned};
 
 /// The rule. See the module. To be run when types are known.
 pub(crate) const CHECKED: ExpressionRule = ExpressionRule {
@@ -347,7 +347,8 @@ impl ScalarUDFImpl for Checked {
         if values.iter().any(|value| value.array.data_type().is_null()) {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from(to)?));
         }
-        let rows = if values.iter().all(|value| value.is_one) { 1 } else { args.number_rows };
+        let is_one = values.iter().all(|value| value.is_one);
+        let rows = if is_one { 1 } else { args.number_rows };
         let array = match &values[..] {
             [left, right] => self.compute((left, right), rows, to)?,
             values => {
@@ -355,9 +356,6 @@ impl ScalarUDFImpl for Checked {
                 self.compute((&zero, &values[0]), rows, to)?
             }
         };
-        match values.iter().all(|value| value.is_one) {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?)),
-            false => Ok(ColumnarValue::Array(array)),
-        }
+        returned(array, is_one)
     }
 }

@@ -15,11 +15,12 @@ use datafusion::{
     },
     logical_expr::{
         BinaryExpr, Case, Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Subquery,
-        Union, Values, cast, expr::ScalarFunction, expr_rewriter::NamePreserver,
-        type_coercion::binary::type_union_coercion, utils::merge_schema,
+        Union, Values, cast, expr::ScalarFunction, type_coercion::binary::type_union_coercion,
     },
     optimizer::AnalyzerRule,
 };
+
+use crate::optimizer::{map_named, schema_of_rows};
 
 /// Functions whose arguments have one type, from this argument on.
 const UNITED: [(&str, usize); 9] = [
@@ -72,15 +73,8 @@ fn changed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         LogicalPlan::Values(values) => return in_values(values),
         plan => plan,
     };
-    let schema = match &plan {
-        LogicalPlan::TableScan(scan) => scan.projected_schema.as_ref().clone(),
-        plan => merge_schema(&plan.inputs()),
-    };
-    let names = NamePreserver::new(&plan);
-    let changed = plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        Ok(beside_doubles(expr, &schema)?.update_data(|expr| name.restore(expr)))
-    })?;
+    let schema = schema_of_rows(&plan);
+    let changed = map_named(plan, |_| Ok(true), |expr| beside_doubles(expr, &schema))?;
     let is_changed = changed.transformed;
     let mut plan = changed.data;
     let mut is_joined = false;

@@ -15,6 +15,8 @@ use datafusion::{
     },
 };
 
+use crate::value::returned;
+
 /// Doubles are rounded here, other numbers by the planner's function.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Round(Arc<ScalarUDF>);
@@ -99,10 +101,7 @@ impl ScalarUDFImpl for Round {
             DataType::Float32 => rounded::<Float32Type>(&numbers, &places),
             _ => rounded::<Float64Type>(&numbers, &places),
         };
-        Ok(match is_one {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?),
-            false => ColumnarValue::Array(array),
-        })
+        returned(array, is_one)
     }
 }
 

@@ -48,18 +48,33 @@ impl ExpressionRule {
         if !self.concerns(&plan)? {
             return Ok(Transformed::no(plan));
         }
-        let schema = match &plan {
-            LogicalPlan::TableScan(scan) => scan.projected_schema.as_ref().clone(),
-            plan => merge_schema(&plan.inputs()),
-        };
+        let schema = schema_of_rows(&plan);
         let is_condition = matches!(plan, LogicalPlan::Filter(_));
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
-            if !self.is_wanted(&expr)? {
-                return Ok(Transformed::no(expr));
-            }
-            let name = names.save(&expr);
-            Ok((self.change)(expr, &schema, is_condition)?.update_data(|expr| name.restore(expr)))
-        })
+        map_named(plan, |expr| self.is_wanted(expr), |expr| (self.change)(expr, &schema, is_condition))
     }
+}
+
+/// The rows that the expressions of an operator are of.
+pub(crate) fn schema_of_rows(plan: &LogicalPlan) -> DFSchema {
+    match plan {
+        LogicalPlan::TableScan(scan) => scan.projected_schema.as_ref().clone(),
+        plan => merge_schema(&plan.inputs()),
+    }
+}
+
+/// Changes those expressions of one operator that are wanted; columns keep their names.
+pub(crate) fn map_named(
+    plan: LogicalPlan,
+    wanted: impl Fn(&Expr) -> Result<bool>,
+    mut change: impl FnMut(Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|expr| {
+        if !wanted(&expr)? {
+            return Ok(Transformed::no(expr));
+        }
+        let name = names.save(&expr);
+        let changed = change(expr)?;
+        Ok(if changed.transformed { changed.update_data(|expr| name.restore(expr)) } else { changed })
+    })
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, Value, VisitMut, VisitorMut};
 
 use super::each_select;
-use crate::{Error, Place, Result};
+use crate::{Error, Result};
 
 /// Refuses a SELECT without columns: rows of nothing are of no use, and mostly a name was forgotten. EXISTS asks for no columns.
 ///
@@ -44,6 +44,6 @@ impl VisitorMut for Refusal {
         });
         let Some(start) = found else { return ControlFlow::Continue(()) };
         let error = Error::invalid("SELECT has no columns").with_hint("SELECT * has all columns");
-        ControlFlow::Break(error.at(Place { line: start.line, column: start.column }))
+        ControlFlow::Break(error.at_start(start.line, start.column))
     }
 }

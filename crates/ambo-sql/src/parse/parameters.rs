@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::{
     tokenizer::{Token, TokenWithSpan},
 };
 
-use crate::{Error, Place, Result};
+use crate::{Error, Result};
 
 /// Gives each `?` of a statement its number, and makes `$3` of `?3`.
 ///
@@ -37,10 +37,8 @@ pub(super) fn number(tokens: &mut [TokenWithSpan]) -> Result<()> {
             numbered = true;
         }
         if marks > 0 && numbered {
-            let place = Place { line: span.start.line, column: span.start.column };
-            return Err(
-                Error::invalid("a statement has its parameters as ? or as $1, $2 …, not both").at(place)
-            );
+            let error = Error::invalid("a statement has its parameters as ? or as $1, $2 …, not both");
+            return Err(error.at_start(span.start.line, span.start.column));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::ast::{
     Join, JoinConstraint, JoinOperator, TableAlias, TableFactor, TableWithJoins,
 };
 
-use crate::{Error, Place, Result};
+use crate::{Error, Result};
 
 /// Refuses POSITIONAL JOIN.
 ///
@@ -23,7 +23,7 @@ pub(super) fn refuse_positional(from: &[TableWithJoins]) -> Result<()> {
                 let start = word.name.span.start;
                 return Err(Error::invalid("not supported: POSITIONAL JOIN")
                     .with_hint("number the rows of both sides, row_number() OVER (ORDER BY …), and join by the numbers")
-                    .at(Place { line: start.line, column: start.column }));
+                    .at_start(start.line, start.column));
             }
             left = &join.relation;
             refuse_within(left)?;

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::{
 };
 
 use super::rewrite::IsScalar;
-use crate::{Error, Place, Result};
+use crate::{Error, Result};
 
 /// Returns an error that something is not supported; `hint` says what to write instead, if anything.
 fn refuse<T>(what: &str, hint: &str, span: Span) -> Result<T> {
@@ -20,10 +20,7 @@ fn refuse<T>(what: &str, hint: &str, span: Span) -> Result<T> {
 }
 
 fn placed(error: Error, span: Span) -> Error {
-    match span.start.line {
-        0 => error,
-        line => error.at(Place { line, column: span.start.column }),
-    }
+    error.at_start(span.start.line, span.start.column)
 }
 
 /// Refuses parts of a query that would be read over. Queries inside of it are looked at by themselves.

@@ -25,12 +25,11 @@ use super::{
     distinct::DistinctPlan,
     filter::filter,
     number::{Columns, number, truth},
-    range::unscaled,
 };
 use crate::{
     numbers::{divided, out_of_range},
     projected::Projected,
-    value::{self, column_type},
+    value::{self, column_type, unscaled},
 };
 
 /// With more groups than these the planner's operators are faster.

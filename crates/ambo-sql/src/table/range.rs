@@ -2,7 +2,7 @@
 
 use ambo::{Datum, Type};
 
-use crate::numbers::Operation;
+use crate::{numbers::Operation, value::unscaled};
 
 /// All numbers from `low` to `high`, in units of ten to the power of minus `scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,22 +89,6 @@ impl Range {
         let most = self.low.unsigned_abs().max(self.high.unsigned_abs());
         most.checked_mul(rows.into()).is_some_and(|sum| sum < 10u128.pow(38))
     }
-}
-
-/// An exact number in units of its last digit.
-pub(super) fn unscaled(value: &Datum) -> Option<(i128, i8)> {
-    Some(match value {
-        Datum::I8(number) => (i128::from(*number), 0),
-        Datum::I16(number) => (i128::from(*number), 0),
-        Datum::I32(number) => (i128::from(*number), 0),
-        Datum::I64(number) => (i128::from(*number), 0),
-        Datum::U8(number) => (i128::from(*number), 0),
-        Datum::U16(number) => (i128::from(*number), 0),
-        Datum::U32(number) => (i128::from(*number), 0),
-        Datum::U64(number) => (i128::from(*number), 0),
-        Datum::Decimal128 { unscaled, scale } => (*unscaled, *scale),
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use arrow::datatypes::DataType;
 use datafusion::{
-    common::{Result, ScalarValue, config::ConfigOptions},
+    common::{Result, config::ConfigOptions},
     logical_expr::{
         ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
     },
 };
 
 use super::{MOMENT, Zone, convert::name_of, converted, instant, is_text};
+use crate::value::returned;
 
 /// See the module.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -68,7 +69,7 @@ impl ScalarUDFImpl for TimeCast {
             }
             ColumnarValue::Scalar(scalar) => {
                 let cast = converted(&scalar.to_array()?, &self.to, zone, self.strict)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&cast, 0)?))
+                returned(cast, true)
             }
         }
     }

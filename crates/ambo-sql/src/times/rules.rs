@@ -14,8 +14,6 @@ use datafusion::{
     logical_expr::{
         Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, Projection, Union, Values,
         expr::{InList, ScalarFunction, Sort},
-        expr_rewriter::NamePreserver,
-        utils::merge_schema,
     },
     optimizer::AnalyzerRule,
 };
@@ -30,6 +28,7 @@ use super::{
     scale::scaled,
     sum::{day_at_time, day_in_range, sum},
 };
+use crate::optimizer::{map_named, schema_of_rows};
 
 /// See the module.
 #[derive(Debug)]
@@ -55,10 +54,7 @@ impl AnalyzerRule for Times {
 impl Times {
     /// The expressions of one operator, and its types where those below are others than before.
     fn node(&self, plan: LogicalPlan, changed: &Cell<bool>) -> Result<Transformed<LogicalPlan>> {
-        let schema = match &plan {
-            LogicalPlan::TableScan(scan) => scan.projected_schema.as_ref().clone(),
-            plan => merge_schema(&plan.inputs()),
-        };
+        let schema = schema_of_rows(&plan);
         if matches!((self, &plan), (Self::Before, LogicalPlan::TableScan(_))) && !is_own(&schema) {
             changed.set(true);
             return Ok(Transformed::yes(scan_in_micros(plan, &schema)?));
@@ -66,17 +62,13 @@ impl Times {
         if !self.concerns(&plan, &schema)? {
             return self.finish(Transformed::no(plan), changed);
         }
-        let names = NamePreserver::new(&plan);
         let is_sort = matches!(plan, LogicalPlan::Sort(_));
-        let plan = plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let done = match self {
-                Self::Before if is_sort => sorted(before(expr, &schema)?, &schema)?,
-                Self::Before => before(expr, &schema)?,
-                Self::Behind => behind(expr, &schema)?,
-            };
-            Ok(done.update_data(|expr| name.restore(expr)))
-        })?;
+        let change = |expr| match self {
+            Self::Before if is_sort => sorted(before(expr, &schema)?, &schema),
+            Self::Before => before(expr, &schema),
+            Self::Behind => behind(expr, &schema),
+        };
+        let plan = map_named(plan, |_| Ok(true), change)?;
         self.finish(plan, changed)
     }
 

@@ -11,7 +11,6 @@ use datafusion::{
     logical_expr::{
         Case, Expr, ExprSchemable, Filter, LogicalPlan, Operator,
         expr::ScalarFunction,
-        expr_rewriter::NamePreserver,
         lit,
         utils::{merge_schema, split_binary_owned, split_conjunction_owned},
         when,
@@ -25,6 +24,7 @@ use super::{
     late::computed_late,
     order::joined,
 };
+use crate::optimizer::map_named;
 
 /// A plan of which nothing is evaluated that is guarded. To be made when all rules are done.
 pub(crate) fn lazily(plan: &LogicalPlan) -> Result<LogicalPlan> {
@@ -53,15 +53,7 @@ fn lazy_operator(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         }
         plan => {
             let schema = merge_schema(&plan.inputs());
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                if !can_fail(&expr, &schema) {
-                    return Ok(Transformed::no(expr));
-                }
-                let name = names.save(&expr);
-                let lazy = lazy(expr, &schema, false)?;
-                Ok(if lazy.transformed { lazy.update_data(|expr| name.restore(expr)) } else { lazy })
-            })
+            map_named(plan, |expr| Ok(can_fail(expr, &schema)), |expr| lazy(expr, &schema, false))
         }
     }
 }

@@ -10,11 +10,14 @@ use datafusion::{
         Result,
         tree_node::{Transformed, TreeNode},
     },
-    logical_expr::{Expr, LogicalPlan, ScalarUDF, expr::Cast, expr_rewriter::NamePreserver},
+    logical_expr::{Expr, LogicalPlan, ScalarUDF, expr::Cast},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
-use crate::{identity::fixed, optimizer::Rule};
+use crate::{
+    identity::fixed,
+    optimizer::{Rule, map_named},
+};
 
 /// The rule that computes what is constant.
 #[derive(Debug)]
@@ -49,18 +52,18 @@ impl OptimizerRule for WithWrongLiterals {
 
 fn hidden(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     static HIDDEN: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Arc::new(fixed("constant")));
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let hidden = expr.transform_up(|expr| match expr {
-            Expr::Cast(Cast { expr: of, field }) if fails(&of, field.data_type()) => {
-                let of = Box::new(HIDDEN.call(vec![*of]));
-                Ok(Transformed::yes(Expr::Cast(Cast { expr: of, field })))
-            }
-            expr => Ok(Transformed::no(expr)),
-        })?;
-        Ok(if hidden.transformed { hidden.update_data(|expr| name.restore(expr)) } else { hidden })
-    })
+    let hide = |expr: Expr| match expr {
+        Expr::Cast(Cast { expr: of, field }) if fails(&of, field.data_type()) => {
+            let of = Box::new(HIDDEN.call(vec![*of]));
+            Ok(Transformed::yes(Expr::Cast(Cast { expr: of, field })))
+        }
+        expr => Ok(Transformed::no(expr)),
+    };
+    map_named(plan, has_wrong_literal, |expr| expr.transform_up(hide))
+}
+
+fn has_wrong_literal(expr: &Expr) -> Result<bool> {
+    expr.exists(|expr| Ok(matches!(expr, Expr::Cast(cast) if fails(&cast.expr, cast.field.data_type()))))
 }
 
 fn fails(of: &Expr, to: &arrow::datatypes::DataType) -> bool {

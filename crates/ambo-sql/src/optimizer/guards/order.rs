@@ -10,13 +10,13 @@ use datafusion::{
     },
     logical_expr::{
         Expr, LogicalPlan, Operator,
-        expr_rewriter::NamePreserver,
         utils::{merge_schema, split_binary_owned},
     },
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
 use super::failing::{by_failing, can_fail, is_sorted};
+use crate::optimizer::map_named;
 
 /// See the module. To be run before common subexpressions are looked for.
 #[derive(Debug)]
@@ -36,15 +36,7 @@ impl OptimizerRule for SafeTermsFirst {
             return Ok(Transformed::no(plan));
         }
         let schema = merge_schema(&plan.inputs());
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
-            if !can_fail(&expr, &schema) {
-                return Ok(Transformed::no(expr));
-            }
-            let name = names.save(&expr);
-            let sorted = sorted(expr, &schema)?;
-            Ok(if sorted.transformed { sorted.update_data(|expr| name.restore(expr)) } else { sorted })
-        })
+        map_named(plan, |expr| Ok(can_fail(expr, &schema)), |expr| sorted(expr, &schema))
     }
 }
 

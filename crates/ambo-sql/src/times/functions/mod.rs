@@ -19,6 +19,7 @@ use datafusion::{
 };
 
 use super::{MOMENT, Zone, cast::zone_of, instant};
+use crate::value::returned;
 
 /// All of them.
 pub(crate) fn all() -> Vec<ScalarUDF> {
@@ -72,10 +73,6 @@ fn micros(array: &ArrayRef) -> &arrow::array::TimestampMicrosecondArray {
 
 /// An array as the argument was: one value for a scalar.
 fn as_given(array: ArrayRef, given: &ColumnarValue) -> Result<ColumnarValue> {
-    match given {
-        ColumnarValue::Scalar(_) if array.len() == 1 => {
-            Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
-        }
-        _ => Ok(ColumnarValue::Array(array)),
-    }
+    let is_one = matches!(given, ColumnarValue::Scalar(_)) && array.len() == 1;
+    returned(array, is_one)
 }
