@@ -8,14 +8,14 @@ use datafusion::{
         DFSchema, Result, ScalarValue,
         tree_node::{TreeNode, TreeNodeRecursion},
     },
-    logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, expr::ScalarFunction},
+    logical_expr::{BinaryExpr, Expr, Operator, expr::ScalarFunction},
     physical_expr::{
         PhysicalExpr, ScalarFunctionExpr,
         expressions::{BinaryExpr as PhysicalBinaryExpr, CastExpr},
     },
 };
 
-use super::range::{Range, of_type, range};
+use super::range::{Range, of_type, range, type_of};
 use crate::numbers::{Operation, operation};
 
 /// What can be wrong with the value of an expression, the worst last.
@@ -72,10 +72,6 @@ fn own(expr: &Expr, schema: &DFSchema) -> Failing {
         Expr::Unnest(_) | Expr::HigherOrderFunction(_) | Expr::Lambda(_) => Failing::Value,
         _ => Failing::Never,
     }
-}
-
-fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
-    expr.get_type(schema).ok()
 }
 
 /// Whole numbers overflow unless the bounds of their parts tell otherwise.
@@ -137,12 +133,15 @@ fn sum_or_product(
     (left, right): (&Expr, &Expr),
     schema: &DFSchema,
 ) -> Failing {
+    if let Some(range) = range(expr, schema) {
+        return if range.is_exact { Failing::Never } else { Failing::Overflow };
+    }
     let types = (type_of(left, schema), type_of(right, schema));
     let (Some(left), Some(right)) = types else { return Failing::Value };
     match (digits(&left), digits(&right)) {
         _ if left.is_floating() || right.is_floating() => Failing::Never,
         (Some((left, left_scale)), Some((right, right_scale)))
-            if expr.get_type(schema).is_ok_and(|ty| ty.is_decimal()) =>
+            if type_of(expr, schema).is_some_and(|ty| ty.is_decimal()) =>
         {
             let digits = match operation {
                 Operation::Multiply => left + right + 1,
@@ -155,7 +154,7 @@ fn sum_or_product(
 }
 
 fn division(expr: &Expr, (left, right): (&Expr, &Expr), schema: &DFSchema) -> Failing {
-    let is_double = expr.get_type(schema).is_ok_and(|ty| ty.is_floating());
+    let is_double = type_of(expr, schema).is_some_and(|ty| ty.is_floating());
     let divisor = match right {
         Expr::Literal(value, _) => Some(value.clone()),
         Expr::Cast(cast) => match &*cast.expr {

@@ -3,7 +3,7 @@
 use arrow::datatypes::DataType;
 use datafusion::{
     common::{DFSchema, ScalarValue},
-    logical_expr::{Expr, ExprSchemable},
+    logical_expr::{Expr, ExprSchemable, expr::ScalarFunction},
 };
 
 use crate::numbers::{Operation, operation};
@@ -42,31 +42,54 @@ pub(super) fn of_type(ty: &DataType) -> Option<Range> {
     })
 }
 
-/// The values of an expression of an integer type; None of others.
+/// The values of an expression of an integer type; None of others. Takes time linear in the size of the expression.
 pub(super) fn range(expr: &Expr, schema: &DFSchema) -> Option<Range> {
+    typed_range(expr, schema).map(|(range, _)| range)
+}
+
+/// The type of an expression. The planner's own way makes names of all parts of calls, which in a long chain of sums takes minutes.
+pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    match (expr, operation(expr)) {
+        (Expr::ScalarFunction(ScalarFunction { func, .. }), Some((_, left, right))) => {
+            func.return_type(&[type_of(left, schema)?, type_of(right, schema)?]).ok()
+        }
+        _ => expr.get_type(schema).ok(),
+    }
+}
+
+fn typed_range(expr: &Expr, schema: &DFSchema) -> Option<(Range, DataType)> {
     if let Some((operation, left, right)) = operation(expr) {
-        let (left, right) = (range(left, schema)?, range(right, schema)?);
-        let all = of_type(&expr.get_type(schema).ok()?)?;
-        return Some(match operation {
+        let ((left, left_type), (right, right_type)) =
+            (typed_range(left, schema)?, typed_range(right, schema)?);
+        let ty = if left_type == right_type { left_type } else { type_of(expr, schema)? };
+        let all = of_type(&ty)?;
+        let range = match operation {
             Operation::Add | Operation::Subtract | Operation::Multiply => {
                 let computed = computed(operation, left, right).filter(|range| range.is_within(all));
                 computed.unwrap_or(Range { is_exact: false, ..all })
             }
             _ => all,
-        });
+        };
+        return Some((range, ty));
     }
     match expr {
-        Expr::Alias(alias) => range(&alias.expr, schema),
-        Expr::Literal(value, _) => literal(value),
+        Expr::Alias(alias) => typed_range(&alias.expr, schema),
+        Expr::Literal(value, _) => Some((literal(value)?, value.data_type())),
         Expr::Negative(of) => {
-            let of = range(of, schema)?;
-            fitted(Range::new(-of.high, -of.low), expr, schema)
+            let (of, ty) = typed_range(of, schema)?;
+            let (range, all) = (Range::new(-of.high, -of.low), of_type(&ty)?);
+            Some((if range.is_within(all) { range } else { Range { is_exact: false, ..all } }, ty))
         }
         Expr::Cast(cast) => {
-            let to = of_type(cast.field.data_type())?;
-            Some(range(&cast.expr, schema).filter(|from| from.is_within(to)).unwrap_or(to))
+            let ty = cast.field.data_type();
+            let to = of_type(ty)?;
+            let from = typed_range(&cast.expr, schema).map(|(from, _)| from);
+            Some((from.filter(|from| from.is_within(to)).unwrap_or(to), ty.clone()))
         }
-        _ => of_type(&expr.get_type(schema).ok()?),
+        _ => {
+            let ty = type_of(expr, schema)?;
+            Some((of_type(&ty)?, ty))
+        }
     }
 }
 
@@ -83,12 +106,6 @@ fn computed(operation: Operation, left: Range, right: Range) -> Option<Range> {
         ],
     };
     Some(Range::new(*ends.iter().min()?, *ends.iter().max()?))
-}
-
-/// Values that are computed, as far as the type of the expression has them.
-fn fitted(range: Range, expr: &Expr, schema: &DFSchema) -> Option<Range> {
-    let all = of_type(&expr.get_type(schema).ok()?)?;
-    Some(if range.is_within(all) { range } else { Range { is_exact: false, ..all } })
 }
 
 fn literal(value: &ScalarValue) -> Option<Range> {
