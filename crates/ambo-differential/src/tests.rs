@@ -39,7 +39,6 @@ fn answers_are_those_of_duckdb() {
 }
 
 #[test]
-#[ignore = "joins by doubles tell 0.0 and -0.0 apart, which 0028 names"]
 fn conditions_are_one_wherever_they_stand() {
     // Keeps away: rows that a filter loses where it is pushed down, looked up in an index, or made part of a join.
     for oracle in [Oracle::NoRec, Oracle::Tlp] {

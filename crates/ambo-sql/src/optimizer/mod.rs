@@ -100,7 +100,7 @@ use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
 use window_limits::WindowLimits;
 use window_order::WindowOrder;
-use zeros::ZEROS;
+use zeros::{ZEROS, ZeroKeys};
 
 type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
@@ -166,6 +166,7 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
     rules.push(Arc::new(AggregateInStorage));
     rules.push(Arc::new(GroupsFirst));
     rules.push(Arc::new(CastBounds));
+    rules.push(Arc::new(ZeroKeys));
     rules
 }
 

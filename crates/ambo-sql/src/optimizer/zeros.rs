@@ -1,13 +1,15 @@
 //! 0.0 and -0.0 are one value.
 //!
-//! They are equal, and one group, but aggregates with DISTINCT or ORDER BY and windows tell them apart. `x + 0.0` is the same for both.
+//! They are equal, and one group, but aggregates with DISTINCT or ORDER BY, windows and the keys of hash joins tell them apart. `x + 0.0` is the
+//! same for both.
 
 use datafusion::{
     common::{
         DFSchema, Result,
         tree_node::{Transformed, TreeNode},
     },
-    logical_expr::{Expr, ExprSchemable, lit},
+    logical_expr::{BinaryExpr, Expr, ExprSchemable, Join, LogicalPlan, Operator, lit},
+    optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
     scalar::ScalarValue,
 };
 
@@ -53,4 +55,42 @@ fn unify(expr: &mut Expr, schema: &DFSchema) -> Result<bool> {
         *expr = std::mem::take(expr) + lit(ScalarValue::new_zero(&data_type)?);
     }
     Ok(data_type.is_floating())
+}
+
+/// Makes both zeros of keys of joins one. To be run when all keys are found.
+#[derive(Debug)]
+pub(super) struct ZeroKeys;
+
+impl OptimizerRule for ZeroKeys {
+    fn name(&self) -> &str {
+        "zero_keys"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Join(mut join) = plan else { return Ok(Transformed::no(plan)) };
+        let Join { on, left, right, .. } = &mut join;
+        let is_changed = on.iter_mut().try_fold(false, |is_changed, (of_left, of_right)| {
+            let left = unify_key(of_left, left.schema())?;
+            Ok::<_, datafusion::error::DataFusionError>(
+                unify_key(of_right, right.schema())? | left | is_changed,
+            )
+        })?;
+        Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
+    }
+}
+
+/// As [`unify`], once.
+fn unify_key(key: &mut Expr, schema: &DFSchema) -> Result<bool> {
+    let is_zero = |expr: &Expr| match expr {
+        Expr::Literal(value, _) => ScalarValue::new_zero(&value.data_type()).is_ok_and(|zero| zero == *value),
+        _ => false,
+    };
+    match key {
+        Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, right, .. }) if is_zero(right) => Ok(false),
+        key => unify(key, schema),
+    }
 }
