@@ -11,6 +11,7 @@ use datafusion::{
     common::{
         Column, DFSchema, Result, ScalarValue,
         config::ConfigOptions,
+        plan_err,
         tree_node::{Transformed, TreeNode},
     },
     logical_expr::{
@@ -303,6 +304,12 @@ fn in_case(mut of: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
 /// The columns of UNION.
 fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
     let columns = union.schema.fields().len();
+    // The planner looks for columns of ORDER BY in one part, and takes them along there alone.
+    if union.inputs.iter().any(|input| input.schema().fields().len() != columns) {
+        return plan_err!(
+            "ORDER BY of a UNION names columns of its result, not of the tables in one part of it"
+        );
+    }
     let types = |column: usize| -> Vec<DataType> {
         union.inputs.iter().map(|input| input.schema().field(column).data_type().clone()).collect()
     };
