@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow::{
     array::{ArrayRef, AsArray, PrimitiveArray},
+    compute::{CastOptions, cast_with_options},
     datatypes::{
         ArrowPrimitiveType, DataType, Decimal128Type, FieldRef, Float32Type, Float64Type, Int8Type,
         Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type, i256,
@@ -28,7 +29,7 @@ use super::{
     digits::{narrowed, rescaled, shown},
     field,
     kernel::map,
-    range_error,
+    nested_casts, range_error,
 };
 use crate::{optimizer::ExpressionRule, value::returned};
 
@@ -56,6 +57,8 @@ fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 /// Whether a cast is one of ours.
 fn differs(from: &DataType, to: &DataType) -> bool {
     match from {
+        from if from.is_nested() => nested_casts::parts(from, to)
+            .is_some_and(|parts| parts.iter().any(|(from, to)| differs(from, to))),
         DataType::Float64 if *to == DataType::Float32 => true,
         from if from.is_floating() => to.is_integer(),
         DataType::Decimal128(_, scale) => {
@@ -102,6 +105,7 @@ impl NumberCast {
 
     fn array(&self, from: &ArrayRef) -> Result<ArrayRef> {
         match &self.to {
+            to if to.is_nested() => nested_casts::cast(from, to, |part, to| self.part(part, to)),
             DataType::Int8 => self.whole::<Int8Type>(from),
             DataType::Int16 => self.whole::<Int16Type>(from),
             DataType::Int32 => self.whole::<Int32Type>(from),
@@ -115,6 +119,15 @@ impl NumberCast {
             DataType::Float64 => Ok(floats::<Float64Type>(from)),
             to => Ok(arrow::compute::cast(from, to)?),
         }
+    }
+
+    /// What is in a list or a struct, as another type.
+    fn part(&self, from: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+        if differs(from.data_type(), to) {
+            return Self::new(self.what, to.clone()).array(from);
+        }
+        let options = CastOptions { safe: self.what == What::Try, ..CastOptions::default() };
+        Ok(cast_with_options(from, to, &options)?)
     }
 
     /// Doubles as reals, which hold infinity, but not as what a number becomes.

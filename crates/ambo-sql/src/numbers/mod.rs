@@ -18,6 +18,7 @@ mod digits;
 mod doubles;
 mod groups;
 mod kernel;
+mod nested_casts;
 mod round;
 mod sliding;
 mod sum;

@@ -1,0 +1,92 @@
+//! Casts of lists and structs, part by part.
+
+use std::sync::Arc;
+
+use arrow::{
+    array::{
+        Array, ArrayRef, AsArray, FixedSizeListArray, GenericListArray, OffsetSizeTrait, StructArray,
+        UInt64Array, make_array,
+    },
+    buffer::NullBuffer,
+    compute::take,
+    datatypes::{DataType, Field, FieldRef},
+};
+use datafusion::common::Result;
+
+/// The types of the parts of a value and of what it is cast to: those of the items of a list, of the fields of a struct. `None` where they have
+/// other forms.
+pub(super) fn parts<'a>(from: &'a DataType, to: &'a DataType) -> Option<Vec<(&'a DataType, &'a DataType)>> {
+    match (from, to) {
+        (DataType::Struct(from), DataType::Struct(to)) => {
+            let are_alike =
+                from.len() == to.len() && from.iter().zip(to).all(|(from, to)| from.name() == to.name());
+            are_alike
+                .then(|| from.iter().zip(to).map(|(from, to)| (from.data_type(), to.data_type())).collect())
+        }
+        (from, to) => Some(vec![(item(from)?.data_type(), item(to)?.data_type())]),
+    }
+}
+
+fn item(list: &DataType) -> Option<&FieldRef> {
+    match list {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => Some(item),
+        _ => None,
+    }
+}
+
+/// Values as ones of type `to`, their parts cast by `part`. Parts that belong to no value are not looked at. REQUIRES: [`parts`] knows both types.
+pub(super) fn cast(
+    from: &ArrayRef,
+    to: &DataType,
+    part: impl Fn(&ArrayRef, &DataType) -> Result<ArrayRef>,
+) -> Result<ArrayRef> {
+    let (of_type, to_type) = (from.data_type(), to);
+    let cast: ArrayRef = match (of_type, to_type, item(to_type)) {
+        (DataType::Struct(_), DataType::Struct(fields), _) => {
+            let of = from.as_struct();
+            let columns = of.columns().iter().zip(fields);
+            let columns =
+                columns.map(|(column, field)| part(&masked(column, of.nulls())?, field.data_type()));
+            let columns = columns.collect::<Result<Vec<_>>>()?;
+            return Ok(Arc::new(StructArray::try_new(fields.clone(), columns, of.nulls().cloned())?));
+        }
+        (DataType::List(_), _, Some(item)) => of_lists::<i32>(from, item, part)?,
+        (DataType::LargeList(_), _, Some(item)) => of_lists::<i64>(from, item, part)?,
+        (DataType::FixedSizeList(_, length), _, Some(item)) => {
+            let of = from.as_fixed_size_list();
+            let is_there = of.nulls().map(|nulls| nulls.expand(*length as usize));
+            let items = part(&masked(of.values(), is_there.as_ref())?, item.data_type())?;
+            Arc::new(FixedSizeListArray::try_new(nullable(item), *length, items, of.nulls().cloned())?)
+        }
+        _ => from.clone(),
+    };
+    Ok(arrow::compute::cast(&cast, to)?)
+}
+
+fn of_lists<O: OffsetSizeTrait>(
+    from: &ArrayRef,
+    item: &FieldRef,
+    part: impl Fn(&ArrayRef, &DataType) -> Result<ArrayRef>,
+) -> Result<ArrayRef> {
+    // Without items of NULL lists and of rows that were cut off.
+    let whole = take(from, &UInt64Array::from_iter_values(0..from.len() as u64), None)?;
+    let of = whole.as_list::<O>();
+    let items = part(of.values(), item.data_type())?;
+    Ok(Arc::new(GenericListArray::<O>::try_new(
+        nullable(item),
+        of.offsets().clone(),
+        items,
+        of.nulls().cloned(),
+    )?))
+}
+
+fn nullable(item: &FieldRef) -> FieldRef {
+    Arc::new(Field::clone(item).with_nullable(true))
+}
+
+/// Values with NULL where what they are part of is NULL.
+fn masked(part: &ArrayRef, is_there: Option<&NullBuffer>) -> Result<ArrayRef> {
+    let Some(is_there) = is_there else { return Ok(part.clone()) };
+    let nulls = NullBuffer::union(part.nulls(), Some(is_there));
+    Ok(make_array(part.to_data().into_builder().nulls(nulls).build()?))
+}
