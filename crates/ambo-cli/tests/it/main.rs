@@ -14,3 +14,4 @@ mod program;
 mod records;
 mod shell;
 mod terminal;
+mod units;

@@ -9,7 +9,11 @@ mod texts;
 use std::sync::Arc;
 
 use ambo_files::{Form, Format, ParquetFile, Source, paths};
-use datafusion::{datasource::TableProvider, execution::SessionState};
+use datafusion::{
+    datasource::{TableProvider, source_as_provider},
+    execution::SessionState,
+    logical_expr::TableSource,
+};
 
 use crate::{Error, ErrorKind, Result, wait::Interrupter};
 
@@ -34,6 +38,12 @@ pub(crate) fn table(
         }
     }
     interrupter.wait(parquet::table(state, path))?
+}
+
+/// Whether a scan is one of files whose columns have the types of who wrote them.
+pub(crate) fn is_file(source: &Arc<dyn TableSource>) -> bool {
+    source_as_provider(source)
+        .is_ok_and(|provider| provider.downcast_ref::<parquet::ParquetFiles>().is_some())
 }
 
 impl From<ambo_files::Error> for Error {

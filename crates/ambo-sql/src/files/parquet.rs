@@ -40,7 +40,7 @@ pub(super) async fn table(state: &SessionState, path: &str) -> Result<Arc<dyn Ta
 
 /// Parquet files as a table.
 #[derive(Debug)]
-struct ParquetFiles {
+pub(super) struct ParquetFiles {
     path: String,
     files: ListingTable,
 }

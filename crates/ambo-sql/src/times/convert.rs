@@ -11,6 +11,7 @@ use arrow::{
     datatypes::{
         ArrowPrimitiveType, DataType, Date32Type, DurationMicrosecondType, Int64Type, IntervalMonthDayNano,
         IntervalMonthDayNanoType, IntervalUnit, Time64NanosecondType, TimeUnit, TimestampMicrosecondType,
+        TimestampNanosecondType,
     },
 };
 use datafusion::common::{Result, exec_err};
@@ -250,13 +251,38 @@ pub fn time_texts(array: &ArrayRef, zone: &str) -> Option<StringArray> {
         return None;
     }
     let zone = Zone::find(zone).unwrap_or(Zone::UTC);
+    let nanos = match array.data_type() {
+        D::Timestamp(TimeUnit::Nanosecond, _) => Some(array.as_primitive::<TimestampNanosecondType>()),
+        _ => None,
+    };
     let array = in_micros(array, false).ok()?;
     let array: ArrayRef = match array.data_type() {
         D::Interval(unit) if *unit != IntervalUnit::MonthDayNano => return None,
         D::Time64(TimeUnit::Microsecond) => cast(&array, &D::Time64(TimeUnit::Nanosecond)).ok()?,
         _ => array,
     };
-    texts(&array, zone).ok()
+    let texts = texts(&array, zone).ok()?;
+    Some(match nanos {
+        Some(nanos) => with_nanos(&texts, nanos),
+        None => texts,
+    })
+}
+
+/// Texts of moments in microseconds as those of the nanoseconds that they were cut from.
+fn with_nanos(texts: &StringArray, nanos: &PrimitiveArray<TimestampNanosecondType>) -> StringArray {
+    /// Of `2024-02-29 10:11:12`; nanoseconds have no years of five digits.
+    const SECONDS_END: usize = 19;
+    let texts = texts.iter().zip(nanos).map(|(text, nanos)| {
+        let (text, nanos) = (text?, nanos?.rem_euclid(1_000_000_000));
+        if nanos % 1000 == 0 {
+            return Some(text.to_owned());
+        }
+        let (seconds, rest) = text.split_at(SECONDS_END);
+        let zone = rest.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+        let fraction = format!("{nanos:09}");
+        Some(format!("{seconds}.{}{zone}", fraction.trim_end_matches('0')))
+    });
+    texts.collect()
 }
 
 /// An interval in microseconds, a month being thirty days, by which intervals are compared.

@@ -10,6 +10,7 @@
 //! | `text`, `interval_text` | texts of times, and back |
 //! | `convert`, `cast` | values in another type, and the function that is a cast |
 //! | `rules` | what becomes of a plan before and behind the planner's own rules for types |
+//! | `foreign` | moments of files, in other units |
 //! | `types`, `operators` | what names of types mean, and operators that the planner does not know |
 //! | `fields` | years, months, days … of moments |
 //! | `sum`, `scale` | moments and intervals added, intervals multiplied |
@@ -19,6 +20,7 @@
 pub(crate) mod cast;
 mod convert;
 mod fields;
+mod foreign;
 pub(crate) mod functions;
 mod interval_text;
 mod operators;

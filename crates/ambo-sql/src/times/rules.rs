@@ -6,13 +6,13 @@ use std::{cell::Cell, sync::Arc};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::{
     common::{
-        Column, DFSchema, DFSchemaRef, Result, ScalarValue, TableReference,
+        DFSchema, DFSchemaRef, Result, ScalarValue,
         config::ConfigOptions,
         plan_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, Projection, Union, Values,
+        Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, Union, Values,
         expr::{InList, ScalarFunction, Sort},
     },
     optimizer::AnalyzerRule,
@@ -22,13 +22,17 @@ use super::{
     MOMENT,
     cast::cast_to,
     convert::{converts, name_of},
+    foreign::{alike, computed_in_micros, is_recursive, with_columns},
     functions::series::series,
     instant, interval_text, is_interval, is_text,
     order::ordered,
     scale::scaled,
     sum::{day_at_time, day_in_range, sum},
 };
-use crate::optimizer::{map_named, schema_of_rows};
+use crate::{
+    files,
+    optimizer::{map_named, schema_of_rows},
+};
 
 /// See the module.
 #[derive(Debug)]
@@ -46,30 +50,51 @@ impl AnalyzerRule for Times {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let changed = Cell::new(false);
-        Ok(plan.transform_up_with_subqueries(|plan| self.node(plan, &changed))?.data)
+        let walk = Walk {
+            keeps_units: matches!(self, Self::Before) && !is_recursive(&plan)?,
+            changed: Cell::new(false),
+        };
+        Ok(plan.transform_up_with_subqueries(|plan| self.node(plan, &walk))?.data)
     }
+}
+
+/// What is known on the way through a plan.
+struct Walk {
+    /// Whether moments of files may keep their units.
+    keeps_units: bool,
+    /// Whether an operator below has changed.
+    changed: Cell<bool>,
 }
 
 impl Times {
     /// The expressions of one operator, and its types where those below are others than before.
-    fn node(&self, plan: LogicalPlan, changed: &Cell<bool>) -> Result<Transformed<LogicalPlan>> {
+    fn node(&self, plan: LogicalPlan, walk: &Walk) -> Result<Transformed<LogicalPlan>> {
         let schema = schema_of_rows(&plan);
-        if matches!((self, &plan), (Self::Before, LogicalPlan::TableScan(_))) && !is_own(&schema) {
-            changed.set(true);
-            return Ok(Transformed::yes(scan_in_micros(plan, &schema)?));
+        if let (Self::Before, LogicalPlan::TableScan(scan)) = (self, &plan)
+            && !is_own(&schema)
+        {
+            if walk.keeps_units && files::is_file(&scan.source) {
+                return Ok(Transformed::no(plan));
+            }
+            walk.changed.set(true);
+            return Ok(Transformed::yes(with_columns(plan, |_, ty| own(ty))?));
         }
         if !self.concerns(&plan, &schema)? {
-            return self.finish(Transformed::no(plan), changed);
+            return self.finish(Transformed::no(plan), &walk.changed);
         }
         let is_sort = matches!(plan, LogicalPlan::Sort(_));
+        let ours = |expr| computed_in_micros(expr, &schema)?.transform_data(|expr| before(expr, &schema));
         let change = |expr| match self {
-            Self::Before if is_sort => sorted(before(expr, &schema)?, &schema),
-            Self::Before => before(expr, &schema),
+            Self::Before if is_sort => sorted(ours(expr)?, &schema),
+            Self::Before => ours(expr),
             Self::Behind => behind(expr, &schema),
         };
         let plan = map_named(plan, |_| Ok(true), change)?;
-        self.finish(plan, changed)
+        let plan = match self {
+            Self::Before => plan.transform_data(alike)?,
+            Self::Behind => plan,
+        };
+        self.finish(plan, &walk.changed)
     }
 
     /// Whether there is something to do in the expressions of an operator.
@@ -211,7 +236,7 @@ fn moments_of(function: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> 
     Transformed::yes(series(as_common(first, from), as_common(last, to), step, inclusive))
 }
 
-fn is_comparison(op: Operator) -> bool {
+pub(super) fn is_comparison(op: Operator) -> bool {
     use Operator as O;
     matches!(
         op,
@@ -439,16 +464,19 @@ fn windows(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 fn with_own_types(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(match plan {
         LogicalPlan::Union(Union { inputs, schema }) => {
-            LogicalPlan::Union(Union { inputs, schema: in_micros(schema)? })
+            let first = inputs[0].schema().clone();
+            let schema = with_moments(schema, |place, _| first.field(place).data_type().clone())?;
+            LogicalPlan::Union(Union { inputs, schema })
         }
         LogicalPlan::Values(Values { schema, values }) => {
-            LogicalPlan::Values(Values { schema: in_micros(schema)?, values })
+            LogicalPlan::Values(Values { schema: with_moments(schema, |_, ty| own(ty))?, values })
         }
         plan => plan,
     })
 }
 
-fn own(ty: &DataType) -> DataType {
+/// A type with moments in microseconds, and instants of UTC.
+pub(super) fn own(ty: &DataType) -> DataType {
     if is_moment(ty) { either(ty, ty) } else { ty.clone() }
 }
 
@@ -456,28 +484,18 @@ fn is_own(schema: &DFSchema) -> bool {
     schema.fields().iter().all(|field| own(field.data_type()) == *field.data_type())
 }
 
-/// A scan of a file, or of what a function returns, with its moments in microseconds.
-fn scan_in_micros(scan: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
-    let column = |(table, field): (Option<&TableReference>, &Arc<Field>)| {
-        let column = Expr::Column(Column::new(table.cloned(), field.name()));
-        let ty = own(field.data_type());
-        match ty == *field.data_type() {
-            true => column,
-            false => cast(column, ty).alias_qualified(table.cloned(), field.name()),
-        }
+/// A schema whose moments have the types that `to` says for their places and types.
+fn with_moments(schema: DFSchemaRef, to: impl Fn(usize, &DataType) -> DataType) -> Result<DFSchemaRef> {
+    let wanted = |(place, field): (usize, &Arc<Field>)| {
+        let ty = field.data_type();
+        if is_moment(ty) { to(place, ty) } else { ty.clone() }
     };
-    let columns = schema.iter().map(column).collect();
-    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(scan))?))
-}
-
-fn in_micros(schema: DFSchemaRef) -> Result<DFSchemaRef> {
-    if is_own(&schema) {
+    let types: Vec<_> = schema.fields().iter().enumerate().map(wanted).collect();
+    if schema.fields().iter().zip(&types).all(|(field, ty)| field.data_type() == ty) {
         return Ok(schema);
     }
-    let fields = schema.fields().iter().map(|field| {
-        let ty = own(field.data_type());
-        Arc::new(Field::clone(field).with_data_type(ty))
-    });
+    let fields = schema.fields().iter().zip(types);
+    let fields = fields.map(|(field, ty)| Arc::new(Field::clone(field).with_data_type(ty)));
     let tables = schema.iter().map(|(table, _)| table.cloned()).collect();
     let arrow = Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone());
     Ok(Arc::new(DFSchema::from_field_specific_qualified_schema(tables, &Arc::new(arrow))?))
