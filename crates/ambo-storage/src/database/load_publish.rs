@@ -81,11 +81,11 @@ impl Shared {
         }
         engine.flush()?;
         let _merging = engine.merging.lock();
-        let table = engine.versions.load().table(self.table)?.clone();
+        let table = engine.held_table(self.table)?;
         if !table.runs.is_empty() {
             engine.settle_columns(&table, Extent::Runs, None)?;
         }
-        let table = engine.versions.load().table(self.table)?.clone();
+        let table = engine.held_table(self.table)?;
         let Some(set) = table.columns.clone() else {
             return Err(Error::Conflict(
                 "the table's storage was changed while rows were loaded into it".into(),

@@ -182,11 +182,11 @@ impl Engine {
         }
         // Most of what came meanwhile is looked at here, where it keeps nobody waiting.
         self.flush()?;
-        let looked_at = self.current().table(id)?.runs.clone();
+        let looked_at = self.held_table(id)?;
         // Columns may have come and gone since it was built.
-        let schema = Arc::new(self.current().columns_of(id)?);
+        let schema = Arc::new(looked_at.version().columns_of(id)?);
         if let Settled::Columns(_) = &new {
-            check_trees(&looked_at, &schema, old)?;
+            check_trees(&looked_at.runs, &schema, old)?;
         }
         let _merging = self.merging.lock();
         let mut checkpoint = self.checkpoint.lock();
@@ -219,7 +219,7 @@ impl Engine {
         };
         match new {
             Settled::Columns(columns) => {
-                let is_new = |run: &&Arc<Tree>| !looked_at.iter().any(|other| Arc::ptr_eq(run, other));
+                let is_new = |run: &&Arc<Tree>| !looked_at.runs.iter().any(|other| Arc::ptr_eq(run, other));
                 let runs: Vec<_> = table.runs.iter().filter(is_new).cloned().collect();
                 check_trees(&runs, &schema, old)?;
                 check_deltas(table, &schema)?;

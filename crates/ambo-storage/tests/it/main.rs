@@ -9,6 +9,7 @@ mod find;
 mod formats;
 mod found;
 mod found_by_scans;
+mod held_pages;
 mod hostile;
 mod indexes;
 mod isolation;
