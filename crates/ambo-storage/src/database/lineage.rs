@@ -7,7 +7,7 @@
 //! # Who may read a page
 //!
 //! 1. Whoever reads pages of a tree or a blob that a version reaches keeps *that version*, from before it takes the tree until its last
-//!    read: as a snapshot, a guard of `versions`, an `Arc<DatabaseVersion>` or a [`HeldTable`]. An `Arc<Tree>` or `Arc<TableVersion>` keeps no page.
+//!    read: as a snapshot, a guard of `versions`, an `Arc<DatabaseVersion>` or a [`KeptTable`](super::kept_table::KeptTable). An `Arc<Tree>` or `Arc<TableVersion>` keeps no page.
 //! 2. The lock of versions keeps the current version as well, as long as it is held: nothing is retired without it. The lock of merging does not:
 //!    a table that is dropped goes with the next checkpoint.
 //! 3. Pages that no version reaches yet are read by whoever wrote them, who gives them back or publishes them.
@@ -18,52 +18,11 @@
 
 use std::{
     collections::VecDeque,
-    ops::Deref,
     sync::{Arc, Weak},
 };
 
-use super::{
-    engine::Engine,
-    version::{DatabaseVersion, TableVersion},
-};
-use crate::{
-    Result,
-    id::TableId,
-    page::{Extents, PageRange},
-};
-
-/// A table as it was at one moment, with the version that keeps its pages.
-pub(super) struct HeldTable {
-    version: Arc<DatabaseVersion>,
-    id: TableId,
-}
-
-impl HeldTable {
-    /// The version that it is of.
-    pub(super) fn version(&self) -> &DatabaseVersion {
-        &self.version
-    }
-}
-
-impl Deref for HeldTable {
-    type Target = TableVersion;
-
-    fn deref(&self) -> &TableVersion {
-        &self.version.tables[&self.id]
-    }
-}
-
-impl Engine {
-    /// A table as it is now, whose pages stay as long as it is held.
-    ///
-    /// # Errors
-    /// As [`DatabaseVersion::table`].
-    pub(super) fn held_table(&self, id: TableId) -> Result<HeldTable> {
-        let version = self.current();
-        version.table(id)?;
-        Ok(HeldTable { version, id })
-    }
-}
+use super::version::DatabaseVersion;
+use crate::page::{Extents, PageRange};
 
 /// The versions that were replaced, in their order.
 #[derive(Default)]

@@ -81,11 +81,8 @@ impl Shared {
         }
         engine.flush()?;
         let _merging = engine.merging.lock();
-        let table = engine.held_table(self.table)?;
-        if !table.runs.is_empty() {
-            engine.settle_columns(&table, Extent::Runs, None)?;
-        }
-        let table = engine.held_table(self.table)?;
+        self.settle_runs()?;
+        let table = engine.kept_table(self.table)?;
         let Some(set) = table.columns.clone() else {
             return Err(Error::Conflict(
                 "the table's storage was changed while rows were loaded into it".into(),
@@ -118,6 +115,15 @@ impl Shared {
             engine.give_back_runs(&version, runs);
         }
         Ok(published?.unwrap_or(Tried::Published(loaded)))
+    }
+
+    /// Settles the runs of the table. The caller holds `merging`.
+    fn settle_runs(&self) -> Result<()> {
+        let table = self.engine.kept_table(self.table)?;
+        match table.runs.is_empty() {
+            true => Ok(()),
+            false => self.engine.settle_columns(&table, Extent::Runs, None),
+        }
     }
 
     /// What the load brings to the indexes of the table.

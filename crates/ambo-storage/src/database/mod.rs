@@ -51,6 +51,7 @@ mod index_scan;
 mod index_writes;
 mod indexes;
 mod info;
+mod kept_table;
 mod lanes;
 mod lineage;
 mod load;

@@ -182,7 +182,7 @@ impl Engine {
         }
         // Most of what came meanwhile is looked at here, where it keeps nobody waiting.
         self.flush()?;
-        let looked_at = self.held_table(id)?;
+        let looked_at = self.kept_table(id)?;
         // Columns may have come and gone since it was built.
         let schema = Arc::new(looked_at.version().columns_of(id)?);
         if let Settled::Columns(_) = &new {
