@@ -21,7 +21,7 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use crate::optimizer::{map_named, schema_of_rows};
+use crate::optimizer::{map_named, schema_of_rows, with_types};
 
 /// Functions whose arguments have one type, from this argument on.
 const UNITED: [(&str, usize); 9] = [
@@ -317,20 +317,11 @@ fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
     if floats.iter().all(Option::is_none) {
         return Ok(Transformed::no(LogicalPlan::Union(union)));
     }
-    let cast_input = |input: Arc<LogicalPlan>| -> Result<Arc<LogicalPlan>> {
-        let schema = input.schema().clone();
-        let exprs = schema.iter().zip(&floats).map(|((qualifier, field), float)| {
-            let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-            match float {
-                Some(float) if field.data_type() != float && field.data_type().is_numeric() => {
-                    cast(column, float.clone()).alias_qualified(qualifier.cloned(), field.name())
-                }
-                _ => column,
-            }
-        });
-        let exprs: Vec<_> = exprs.collect();
-        Ok(Arc::new(LogicalPlanBuilder::from(input).project(exprs)?.build()?))
+    let to = |place: usize, ty: &DataType| match &floats[place] {
+        Some(float) if ty.is_numeric() => float.clone(),
+        _ => ty.clone(),
     };
+    let cast_input = |input| Ok(Arc::new(with_types(Arc::unwrap_or_clone(input), to)?));
     let inputs = union.inputs.into_iter().map(cast_input).collect::<Result<Vec<_>>>()?;
     Ok(Transformed::yes(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?)))
 }

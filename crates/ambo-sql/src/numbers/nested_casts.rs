@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use arrow::{
     array::{
-        Array, ArrayRef, AsArray, FixedSizeListArray, GenericListArray, OffsetSizeTrait, StructArray,
-        UInt64Array, make_array,
+        Array, ArrayRef, AsArray, BooleanArray, FixedSizeListArray, GenericListArray, OffsetSizeTrait,
+        StructArray, UInt64Array,
     },
     buffer::NullBuffer,
-    compute::take,
+    compute::{nullif, take},
     datatypes::{DataType, Field, FieldRef},
 };
 use datafusion::common::Result;
@@ -40,8 +40,7 @@ pub(super) fn cast(
     to: &DataType,
     part: impl Fn(&ArrayRef, &DataType) -> Result<ArrayRef>,
 ) -> Result<ArrayRef> {
-    let (of_type, to_type) = (from.data_type(), to);
-    let cast: ArrayRef = match (of_type, to_type, item(to_type)) {
+    let cast: ArrayRef = match (from.data_type(), to, item(to)) {
         (DataType::Struct(_), DataType::Struct(fields), _) => {
             let of = from.as_struct();
             let columns = of.columns().iter().zip(fields);
@@ -87,6 +86,5 @@ fn nullable(item: &FieldRef) -> FieldRef {
 /// Values with NULL where what they are part of is NULL.
 fn masked(part: &ArrayRef, is_there: Option<&NullBuffer>) -> Result<ArrayRef> {
     let Some(is_there) = is_there else { return Ok(part.clone()) };
-    let nulls = NullBuffer::union(part.nulls(), Some(is_there));
-    Ok(make_array(part.to_data().into_builder().nulls(nulls).build()?))
+    Ok(nullif(part, &BooleanArray::new(!is_there.inner(), None))?)
 }

@@ -1,12 +1,15 @@
 //! Changing the expressions of a plan before the planner's rules see them.
 
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
 use datafusion::{
     common::{
-        DFSchema, Result,
+        Column, DFSchema, Result,
         config::ConfigOptions,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
-    logical_expr::{Expr, LogicalPlan, expr_rewriter::NamePreserver, utils::merge_schema},
+    logical_expr::{Cast, Expr, LogicalPlan, Projection, expr_rewriter::NamePreserver, utils::merge_schema},
     optimizer::AnalyzerRule,
 };
 
@@ -77,4 +80,27 @@ pub(crate) fn map_named(
         let changed = change(expr)?;
         Ok(if changed.transformed { changed.update_data(|expr| name.restore(expr)) } else { changed })
     })
+}
+
+/// The rows of a plan with each column as one of the type that `to` says for its place and type; columns keep their names.
+pub(crate) fn with_types(
+    plan: LogicalPlan,
+    to: impl Fn(usize, &DataType) -> DataType,
+) -> Result<LogicalPlan> {
+    let schema = plan.schema().clone();
+    let types: Vec<_> =
+        schema.fields().iter().enumerate().map(|(place, field)| to(place, field.data_type())).collect();
+    if schema.fields().iter().zip(&types).all(|(field, ty)| field.data_type() == ty) {
+        return Ok(plan);
+    }
+    let columns = schema.iter().zip(types).map(|((table, field), ty)| {
+        let column = Expr::Column(Column::from((table, field)));
+        match ty == *field.data_type() {
+            true => column,
+            false => {
+                Expr::Cast(Cast::new(Box::new(column), ty)).alias_qualified(table.cloned(), field.name())
+            }
+        }
+    });
+    Ok(LogicalPlan::Projection(Projection::try_new(columns.collect(), Arc::new(plan))?))
 }

@@ -67,7 +67,7 @@ use cooperative::CooperativeJoins;
 use dependencies::{LOOK_AT_KEYS, WithoutKeys};
 use depth::DepthLimit;
 use distinct_orders::DISTINCT_ORDERS;
-pub(crate) use expressions::{ExpressionRule, map_named, schema_of_rows};
+pub(crate) use expressions::{ExpressionRule, map_named, schema_of_rows, with_types};
 use filter_projection::WithWholeFilters;
 use float_extremes::FLOAT_EXTREMES;
 pub(crate) use frames::over_frames;

@@ -18,11 +18,13 @@ use datafusion::{
     },
     functions_window::row_number::row_number_udwf,
     logical_expr::{
-        Cast, Distinct, Expr, Join, JoinConstraint, JoinType, LogicalPlan, Projection, Window,
-        expr::WindowFunction, lit, type_coercion::binary::type_union_coercion,
+        Distinct, Expr, Join, JoinConstraint, JoinType, LogicalPlan, Projection, Window,
+        expr::WindowFunction, type_coercion::binary::type_union_coercion,
     },
     optimizer::AnalyzerRule,
 };
+
+use super::expressions::with_types;
 
 /// See the module. To be run before types are looked at.
 #[derive(Debug)]
@@ -84,7 +86,7 @@ fn of_copies(join: Join) -> Result<LogicalPlan> {
         }
         left => (numbered(cast_to(left, &types)?, "left")?, numbered(right, "right")?),
     };
-    let keys = keys(&left).zip(keys(&right)).collect();
+    let keys = columns(&left).into_iter().zip(columns(&right)).collect();
     let shown = columns(&left).into_iter().take(types.len()).collect();
     let joined = Join::try_new(
         left.into(),
@@ -103,18 +105,6 @@ fn columns(plan: &LogicalPlan) -> Vec<Expr> {
     plan.schema().iter().map(|field| Expr::Column(Column::from(field))).collect()
 }
 
-/// The columns by which rows are compared: 0.0 and -0.0 are one value, which joins take for two.
-fn keys(plan: &LogicalPlan) -> impl Iterator<Item = Expr> {
-    plan.schema().iter().map(|(table, field)| {
-        let column = Expr::Column(Column::from((table, field)));
-        match field.data_type() {
-            DataType::Float64 => column + lit(0.0_f64),
-            DataType::Float32 => column + lit(0.0_f32),
-            _ => column,
-        }
-    })
-}
-
 /// For each column the type that both sides have in common; without one, the join says what is wrong.
 fn common_types(join: &Join) -> Vec<Option<DataType>> {
     let (left, right) = (join.left.schema().fields(), join.right.schema().fields());
@@ -131,21 +121,7 @@ pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType>
 }
 
 fn cast_to(plan: LogicalPlan, types: &[Option<DataType>]) -> Result<LogicalPlan> {
-    let schema = plan.schema().clone();
-    let fields = || schema.iter().zip(types);
-    let is_right = |(field, to): (&DataType, &Option<DataType>)| to.as_ref().is_none_or(|to| to == field);
-    if fields().all(|((_, field), to)| is_right((field.data_type(), to))) {
-        return Ok(plan);
-    }
-    let exprs = fields().map(|((table, field), to)| {
-        let column = Expr::Column(Column::from((table, field)));
-        match to {
-            Some(to) if to != field.data_type() => Expr::Cast(Cast::new(Box::new(column), to.clone()))
-                .alias_qualified(table.cloned(), field.name()),
-            _ => column,
-        }
-    });
-    Ok(LogicalPlan::Projection(Projection::try_new(exprs.collect(), plan.into())?))
+    with_types(plan, |place, ty| types.get(place).cloned().flatten().unwrap_or_else(|| ty.clone()))
 }
 
 /// The rows, each with its number among those that are equal to it.

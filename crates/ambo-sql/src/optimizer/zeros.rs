@@ -8,6 +8,7 @@ use datafusion::{
         DFSchema, Result,
         tree_node::{Transformed, TreeNode},
     },
+    error::DataFusionError,
     logical_expr::{BinaryExpr, Expr, ExprSchemable, Join, LogicalPlan, Operator, lit},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
     scalar::ScalarValue,
@@ -51,10 +52,15 @@ fn unify_all<'e>(mut exprs: impl Iterator<Item = &'e mut Expr>, schema: &DFSchem
 /// Makes both zeros one; whether the expression is one that has two.
 fn unify(expr: &mut Expr, schema: &DFSchema) -> Result<bool> {
     let data_type = expr.get_type(schema)?;
-    if data_type.is_floating() {
-        *expr = std::mem::take(expr) + lit(ScalarValue::new_zero(&data_type)?);
+    if !data_type.is_floating() {
+        return Ok(false);
     }
-    Ok(data_type.is_floating())
+    let zero = lit(ScalarValue::new_zero(&data_type)?);
+    if matches!(expr, Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, right, .. }) if **right == zero) {
+        return Ok(false);
+    }
+    *expr = std::mem::take(expr) + zero;
+    Ok(true)
 }
 
 /// Makes both zeros of keys of joins one. To be run when all keys are found.
@@ -74,23 +80,9 @@ impl OptimizerRule for ZeroKeys {
         let LogicalPlan::Join(mut join) = plan else { return Ok(Transformed::no(plan)) };
         let Join { on, left, right, .. } = &mut join;
         let is_changed = on.iter_mut().try_fold(false, |is_changed, (of_left, of_right)| {
-            let left = unify_key(of_left, left.schema())?;
-            Ok::<_, datafusion::error::DataFusionError>(
-                unify_key(of_right, right.schema())? | left | is_changed,
-            )
+            let left = unify(of_left, left.schema())?;
+            Ok::<_, DataFusionError>(unify(of_right, right.schema())? | left | is_changed)
         })?;
         Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
-    }
-}
-
-/// As [`unify`], once.
-fn unify_key(key: &mut Expr, schema: &DFSchema) -> Result<bool> {
-    let is_zero = |expr: &Expr| match expr {
-        Expr::Literal(value, _) => ScalarValue::new_zero(&value.data_type()).is_ok_and(|zero| zero == *value),
-        _ => false,
-    };
-    match key {
-        Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, right, .. }) if is_zero(right) => Ok(false),
-        key => unify(key, schema),
     }
 }

@@ -7,17 +7,19 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 use datafusion::{
     common::{
-        Column, DFSchema, Result,
+        DFSchema, Result,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
+    error::DataFusionError,
     logical_expr::{
-        BinaryExpr, Expr, ExprSchemable, Join, LogicalPlan, Projection, Subquery, Union, WindowFrameBound,
+        BinaryExpr, Expr, ExprSchemable, Join, LogicalPlan, Subquery, TableScan, Union, WindowFrameBound,
         WindowFrameUnits,
         expr::{Alias, InSubquery, WindowFunction},
     },
 };
 
 use super::rules::{is_comparison, own};
+use crate::{files, optimizer::with_types};
 
 /// Functions whose result is one of their values, or their number.
 const KEEPING: [&str; 8] =
@@ -25,6 +27,35 @@ const KEEPING: [&str; 8] =
 
 fn is_foreign(ty: &DataType) -> bool {
     own(ty) != *ty
+}
+
+/// What a plan has to do with moments of files.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Foreign {
+    /// Whether it reads files that may have them.
+    pub is_read: bool,
+    /// Whether it computes its own rows again: then what comes in has to have the types of what comes out.
+    is_recursive: bool,
+}
+
+impl Foreign {
+    pub(super) fn of(plan: &LogicalPlan) -> Result<Self> {
+        let mut found = Self::default();
+        plan.apply_with_subqueries(|plan| {
+            match plan {
+                LogicalPlan::TableScan(scan) => found.is_read |= files::is_file(&scan.source),
+                LogicalPlan::RecursiveQuery(_) => found.is_recursive = true,
+                _ => {}
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(found)
+    }
+
+    /// Whether the moments of a scan stay as they are.
+    pub(super) fn stays(self, scan: &TableScan) -> bool {
+        !self.is_recursive && files::is_file(&scan.source)
+    }
 }
 
 /// An expression with all that is computed of moments of files computed in microseconds.
@@ -69,7 +100,7 @@ fn in_micros(subquery: &Subquery) -> Result<Transformed<Subquery>> {
     if !plan.schema().fields().iter().any(|field| is_foreign(field.data_type())) {
         return Ok(Transformed::no(subquery.clone()));
     }
-    let plan = with_columns(plan.clone(), |_, ty| own(ty))?;
+    let plan = with_types(plan.clone(), |_, ty| own(ty))?;
     Ok(Transformed::yes(subquery.with_plan(Arc::new(plan))))
 }
 
@@ -80,8 +111,8 @@ fn keeps(expr: &Expr, schema: &DFSchema) -> bool {
         Expr::Alias(_) | Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::GroupingSet(_) => true,
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
             let are_columns = [left, right].iter().all(|side| matches!(side.as_ref(), Expr::Column(_)));
-            let types = (left.get_type(schema).ok(), right.get_type(schema).ok());
-            are_columns && types.0.is_some() && types.0 == types.1
+            let are_alike = || Ok::<_, DataFusionError>(left.get_type(schema)? == right.get_type(schema)?);
+            are_columns && are_alike().unwrap_or(false)
         }
         Expr::AggregateFunction(aggregate) => is_kept(aggregate.func.name()),
         Expr::ScalarFunction(function) => is_kept(function.name()),
@@ -137,7 +168,7 @@ fn alike_in_union(Union { inputs, schema }: Union) -> Result<Transformed<Logical
             return Ok(input);
         }
         let to = |place: usize, ty: &DataType| if mixed.contains(&place) { own(ty) } else { ty.clone() };
-        Ok(Arc::new(with_columns(input.as_ref().clone(), to)?))
+        Ok(Arc::new(with_types(input.as_ref().clone(), to)?))
     });
     let inputs = alike.collect::<Result<_>>()?;
     Ok(Transformed::yes(LogicalPlan::Union(Union { inputs, schema })))
@@ -155,34 +186,4 @@ fn alike_in_join(mut join: Join) -> Result<Transformed<LogicalPlan>> {
         *right = right.clone().cast_to(&own(&types.1), join.right.schema())?;
     }
     Ok(Transformed::new_transformed(LogicalPlan::Join(join), changed))
-}
-
-/// Whether a plan computes its own rows again: then what comes in has to have the types of what comes out.
-pub(super) fn is_recursive(plan: &LogicalPlan) -> Result<bool> {
-    let mut is_there = false;
-    plan.apply_with_subqueries(|plan| {
-        is_there = is_there || matches!(plan, LogicalPlan::RecursiveQuery(_));
-        Ok(if is_there { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
-    Ok(is_there)
-}
-
-/// The rows of a plan, each column cast to the type that `to` says for its place and type; names stay.
-pub(super) fn with_columns(
-    plan: LogicalPlan,
-    to: impl Fn(usize, &DataType) -> DataType,
-) -> Result<LogicalPlan> {
-    let schema = plan.schema().clone();
-    let column = |(place, (table, field)): (usize, (Option<&_>, &Arc<arrow::datatypes::Field>))| {
-        let column = Expr::Column(Column::new(Option::<&_>::cloned(table), field.name()));
-        let ty = to(place, field.data_type());
-        match ty == *field.data_type() {
-            true => Ok(column),
-            false => {
-                Ok(column.cast_to(&ty, &schema)?.alias_qualified(Option::<&_>::cloned(table), field.name()))
-            }
-        }
-    };
-    let columns = schema.iter().enumerate().map(column).collect::<Result<_>>()?;
-    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
 }

@@ -22,17 +22,14 @@ use super::{
     MOMENT,
     cast::cast_to,
     convert::{converts, name_of},
-    foreign::{alike, computed_in_micros, is_recursive, with_columns},
+    foreign::{Foreign, alike, computed_in_micros},
     functions::series::series,
     instant, interval_text, is_interval, is_text,
     order::ordered,
     scale::scaled,
     sum::{day_at_time, day_in_range, sum},
 };
-use crate::{
-    files,
-    optimizer::{map_named, schema_of_rows},
-};
+use crate::optimizer::{map_named, schema_of_rows, with_types};
 
 /// See the module.
 #[derive(Debug)]
@@ -50,18 +47,18 @@ impl AnalyzerRule for Times {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let walk = Walk {
-            keeps_units: matches!(self, Self::Before) && !is_recursive(&plan)?,
-            changed: Cell::new(false),
+        let foreign = match self {
+            Self::Before => Foreign::of(&plan)?,
+            Self::Behind => Foreign::default(),
         };
+        let walk = Walk { foreign, changed: Cell::new(false) };
         Ok(plan.transform_up_with_subqueries(|plan| self.node(plan, &walk))?.data)
     }
 }
 
 /// What is known on the way through a plan.
 struct Walk {
-    /// Whether moments of files may keep their units.
-    keeps_units: bool,
+    foreign: Foreign,
     /// Whether an operator below has changed.
     changed: Cell<bool>,
 }
@@ -73,27 +70,27 @@ impl Times {
         if let (Self::Before, LogicalPlan::TableScan(scan)) = (self, &plan)
             && !is_own(&schema)
         {
-            if walk.keeps_units && files::is_file(&scan.source) {
+            if walk.foreign.stays(scan) {
                 return Ok(Transformed::no(plan));
             }
             walk.changed.set(true);
-            return Ok(Transformed::yes(with_columns(plan, |_, ty| own(ty))?));
+            return Ok(Transformed::yes(with_types(plan, |_, ty| own(ty))?));
         }
         if !self.concerns(&plan, &schema)? {
             return self.finish(Transformed::no(plan), &walk.changed);
         }
         let is_sort = matches!(plan, LogicalPlan::Sort(_));
-        let ours = |expr| computed_in_micros(expr, &schema)?.transform_data(|expr| before(expr, &schema));
+        let ours = |expr| match walk.foreign.is_read {
+            true => computed_in_micros(expr, &schema)?.transform_data(|expr| before(expr, &schema)),
+            false => before(expr, &schema),
+        };
         let change = |expr| match self {
             Self::Before if is_sort => sorted(ours(expr)?, &schema),
             Self::Before => ours(expr),
             Self::Behind => behind(expr, &schema),
         };
         let plan = map_named(plan, |_| Ok(true), change)?;
-        let plan = match self {
-            Self::Before => plan.transform_data(alike)?,
-            Self::Behind => plan,
-        };
+        let plan = if walk.foreign.is_read { plan.transform_data(alike)? } else { plan };
         self.finish(plan, &walk.changed)
     }
 

@@ -65,8 +65,7 @@ fn typed_range(expr: &Expr, schema: &DFSchema) -> Option<(Range, DataType)> {
         let all = of_type(&ty)?;
         let range = match operation {
             Operation::Add | Operation::Subtract | Operation::Multiply => {
-                let computed = computed(operation, left, right).filter(|range| range.is_within(all));
-                computed.unwrap_or(Range { is_exact: false, ..all })
+                fitted(computed(operation, left, right), all)
             }
             _ => all,
         };
@@ -77,8 +76,7 @@ fn typed_range(expr: &Expr, schema: &DFSchema) -> Option<(Range, DataType)> {
         Expr::Literal(value, _) => Some((literal(value)?, value.data_type())),
         Expr::Negative(of) => {
             let (of, ty) = typed_range(of, schema)?;
-            let (range, all) = (Range::new(-of.high, -of.low), of_type(&ty)?);
-            Some((if range.is_within(all) { range } else { Range { is_exact: false, ..all } }, ty))
+            Some((fitted(Some(Range::new(-of.high, -of.low)), of_type(&ty)?), ty))
         }
         Expr::Cast(cast) => {
             let ty = cast.field.data_type();
@@ -106,6 +104,11 @@ fn computed(operation: Operation, left: Range, right: Range) -> Option<Range> {
         ],
     };
     Some(Range::new(*ends.iter().min()?, *ends.iter().max()?))
+}
+
+/// Values that are computed, as far as a type has them.
+fn fitted(range: Option<Range>, all: Range) -> Range {
+    range.filter(|range| range.is_within(all)).unwrap_or(Range { is_exact: false, ..all })
 }
 
 fn literal(value: &ScalarValue) -> Option<Range> {
