@@ -39,6 +39,7 @@ mod source_names;
 mod struct_fields;
 mod subquery;
 mod text_functions;
+mod top_order;
 mod unasked;
 mod unique_names;
 mod window_limits;
@@ -96,6 +97,7 @@ use source_names::SourceNames;
 use struct_fields::STRUCT_FIELDS;
 use subquery::Subqueries;
 use text_functions::TEXT_FUNCTIONS;
+use top_order::TopOrder;
 use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
 use window_limits::WindowLimits;
@@ -181,6 +183,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
             }
             "FilterPushdown(Post)" => rules.push(Arc::new(WithUniqueNames(rule))),
             "join_selection" => rules.extend([rule, Arc::new(JoinOrders)]),
+            "EnsureRequirements" => rules.extend([rule, Arc::new(TopOrder)]),
             "aggregate_statistics" => rules.push(Arc::new(WithOwnSteps(rule))),
             "LimitPushPastWindows" => rules.push(Arc::new(WindowLimits(rule))),
             "ProjectionPushdown" => {
@@ -234,6 +237,8 @@ mod tests {
         assert!(rules.iter().filter(projecting).all(is_guarded) && rules.iter().any(is_guarded));
         let knows = |rule: &&PhysicalRule| format!("{rule:?}").starts_with("WithOwnSteps");
         assert_eq!(rules.iter().filter(knows).count(), 1);
+        let position = |name| rules.iter().position(|rule| rule.name() == name);
+        assert_eq!(position("TopOrder"), position("EnsureRequirements").map(|place| place + 1));
         assert_eq!((rules.iter().filter(pushing).count(), rules.iter().filter(guarded).count()), (2, 2));
     }
 }

@@ -17,6 +17,7 @@ mod joins;
 mod long_statements;
 mod merge;
 mod model;
+mod orders;
 mod parameters;
 mod prepare;
 mod pushdown;
