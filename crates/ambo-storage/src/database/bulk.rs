@@ -9,12 +9,13 @@ use std::{borrow::Cow, sync::Arc};
 use super::{
     access::check_value,
     blobs::whole,
-    checkpoint::{Moment, Turnover},
+    checkpoint::Turnover,
     compression::keep_dictionary,
     engine::{Engine, NEWEST},
     index_loads::{IndexRuns, LoadedRows},
     index_rows::TreeRows,
     version::{DatabaseVersion, TableVersion},
+    version_edit::{TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
@@ -22,7 +23,7 @@ use crate::{
         btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
         column::ColumnSchema,
     },
-    id::{TableId, Timestamp},
+    id::TableId,
     page::{PageRange, PageStore},
     record::Record,
 };
@@ -180,17 +181,13 @@ impl Engine {
         (before, fits): (&DatabaseVersion, &dyn Fn(&TableVersion) -> bool),
         runs: &IndexRuns,
     ) -> Result<Option<()>> {
-        let mut checkpoint = self.checkpoint.lock();
-        let _versions = self.version_lock.lock();
         // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
-        let _latches = self.latches.lock_all();
-        let validation = self.pipeline.validate()?;
-        let mut next = (*self.versions.load_full()).clone();
-        let dropped = || Error::NotFound("the table was dropped".into());
-        if !runs.fit(&next, next.tables.get(&id).ok_or_else(dropped)?) {
+        let locks = self.lock_checkpoint().latched().quiet()?;
+        let now = locks.version();
+        let table = now.tables.get(&id).ok_or_else(|| Error::NotFound("the table was dropped".into()))?;
+        if !runs.fit(now, table) {
             return Ok(None);
         }
-        let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(dropped)?);
         if !fits(table) {
             return Err(changed());
         }
@@ -203,30 +200,19 @@ impl Engine {
         if !table.indexes.is_empty() && !same(table, before.table(id)?) {
             return Ok(None);
         }
-        let at = Timestamp(validation.sequence().last.0 + 1);
-        // Transactions that began before it cannot be told whether it touched what they write.
-        table.history_floor = at;
-        if !meta.is_empty() {
-            let tree = Tree::open(table.shared.store.clone(), meta);
-            match table.columns.is_none() && table.has_no_base() {
-                true => table.main = Some(tree),
-                false => table.runs.insert(0, tree),
-            }
-        }
-        let born = runs.install(&mut next, at);
-        next.beyond = at;
-        let in_file = Arc::ptr_eq(&next.table(id)?.shared.store, &self.store);
-        keep_dictionary(&mut next.catalog, id, options);
-        if in_file {
+        let mut edit = match Arc::ptr_eq(&table.shared.store, &self.store) {
             // Deltas of other tables are not in the bases: the checkpoint's moment stays.
-            let moment: Moment = checkpoint.moment();
-            let pages = Turnover { born: [pages, &born].concat(), ..Turnover::default() };
-            self.publish(&mut checkpoint, moment, next, pages)?;
-        } else {
-            self.install_version(next);
-        }
-        validation.sequence().last = at;
-        self.pipeline.publisher.complete(at);
+            true => VersionEdit::checkpoint(Turnover { born: pages.to_vec(), ..Turnover::default() }),
+            false => VersionEdit::default(),
+        };
+        edit.is_commit = true;
+        let tree = (!meta.is_empty()).then(|| Tree::open(table.shared.store.clone(), meta));
+        edit.table(id, TableEdit::Load(tree));
+        runs.install(&mut edit);
+        let mut catalog = now.catalog.clone();
+        keep_dictionary(&mut catalog, id, options);
+        edit.catalog = Some(catalog);
+        self.apply(locks, edit)?;
         Ok(Some(()))
     }
 }

@@ -19,6 +19,7 @@ use super::{
     columns::segment_rows,
     engine::Engine,
     version::{DatabaseVersion, TableVersion},
+    version_edit::{Durability, Settled, TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
@@ -71,7 +72,7 @@ pub(super) struct Moment {
 }
 
 /// The most frozen deltas of a table: reads look into each.
-const FROZEN_MAX: usize = 8;
+pub(super) const FROZEN_MAX: usize = 8;
 
 /// What the last checkpoint leaves behind for the next.
 pub(super) struct CheckpointState {
@@ -96,6 +97,15 @@ struct Run {
     pages: Vec<PageRange>,
     /// Taken when the run is installed.
     filter: Mutex<Option<KeyFilter>>,
+}
+
+impl Spilled {
+    /// What it changes in its table.
+    fn edit(&self) -> TableEdit {
+        let filter = self.run.filter.lock().take();
+        let open = || Tree::open_filtered(self.store.clone(), self.run.meta, filter);
+        TableEdit::Spill { delta: self.delta.clone(), run: (!self.run.meta.is_empty()).then(open) }
+    }
 }
 
 impl CheckpointState {
@@ -139,43 +149,44 @@ impl Engine {
     /// Spills all frozen deltas, which hold everything up to `moment` that is not in bases, and publishes it.
     fn checkpoint_at(&self, checkpoint: &mut CheckpointState, moment: Moment) -> Result<()> {
         let spilled = self.spill_all()?;
-        let versions = self.version_lock.lock();
-        let mut next = (*self.versions.load_full()).clone();
+        let locks = self.lock_versions_within(checkpoint);
+        let tables = &locks.version().tables;
         let (kept, orphaned): (Vec<_>, Vec<_>) =
-            spilled.into_iter().partition(|spill| next.tables.contains_key(&spill.table));
+            spilled.into_iter().partition(|spill| tables.contains_key(&spill.table));
         self.abandon(&orphaned);
-        let mut pages = Turnover { born: self.pages_in_file(&kept).collect(), ..Turnover::default() };
-        self.settle_blobs(moment.timestamp, &kept, &mut pages);
-        let oldest = self.snapshots.oldest();
-        install_spilled(&mut next, &kept, moment.timestamp, oldest, self.options.delta_bytes / 2);
-        next.settled = moment.timestamp;
-        if let Err(error) = self.publish(checkpoint, moment, next, pages) {
-            self.abandon(&kept);
-            return Err(error);
+        let mut turnover = Turnover { born: self.pages_in_file(&kept).collect(), ..Turnover::default() };
+        self.settle_blobs(moment.timestamp, &kept, &mut turnover);
+        let settled = Settled {
+            at: moment.timestamp,
+            oldest: self.snapshots.oldest(),
+            history_bytes: self.options.delta_bytes / 2,
+        };
+        let mut edit = VersionEdit {
+            durability: Durability::CheckpointAt(moment),
+            turnover,
+            settled: Some(settled),
+            ..VersionEdit::default()
+        };
+        for spill in &kept {
+            edit.table(spill.table, spill.edit());
         }
-        drop(versions);
+        self.apply(locks, edit).inspect_err(|_| self.abandon(&kept))?;
         self.fresh_blobs.lock().retain(|blob| blob.at > moment.timestamp);
         self.governor.spilled();
-        self.pipeline.with_log(|log| log.remove_before(moment.log_from).map(drop))?;
-        self.signals.raise(|state| &mut state.merge);
-        Ok(())
+        self.pipeline.with_log(|log| log.remove_before(moment.log_from).map(drop))
     }
 
     /// Sets the active deltas aside.
     fn freeze(&self) -> Result<Moment> {
-        let _versions = self.version_lock.lock();
-        let mut next = (*self.versions.load_full()).clone();
-        // While this lives nothing is sequenced, and everything sequenced before is installed.
-        let validation = self.pipeline.validate()?;
-        for table in next.tables.values_mut().filter(|table| !table.active.is_empty()) {
-            let version = Arc::make_mut(table);
-            let active = std::mem::replace(&mut version.active, self.deltas.make(version.shared.storage)?);
-            version.frozen.insert(0, active);
+        let locks = self.lock_versions().quiet()?;
+        let mut edit = VersionEdit { is_freeze: true, ..VersionEdit::default() };
+        for (id, table) in &locks.version().tables {
+            if !table.active.is_empty() {
+                edit.table(*id, TableEdit::Freeze(self.deltas.make(table.shared.storage)?));
+            }
         }
-        let moment = Moment { timestamp: self.pipeline.peek().last, log_from: self.pipeline.written_lsn() };
-        self.install_version(next);
-        self.governor.freeze();
-        drop(validation);
+        let moment = Moment { timestamp: locks.last(), log_from: self.pipeline.written_lsn() };
+        self.apply(locks, edit)?;
         Ok(moment)
     }
 
@@ -257,7 +268,7 @@ impl Engine {
         }
     }
 
-    /// Writes a checkpoint of `next` and installs it. The caller holds the lock of versions.
+    /// Writes a checkpoint of `next` and installs it: what [`Engine::apply`] does with edits that need one.
     ///
     /// It shows the newest catalog and all loads, and of rows in deltas only those up to `moment`. So that no commit is lost that came before one of these, the log is synced first where it has to be.
     ///
@@ -312,12 +323,6 @@ impl Engine {
         }
         self.bury(checkpoint, private);
         Ok(())
-    }
-
-    /// Makes `next` the version that is read from now on. The caller holds the lock of versions.
-    pub(super) fn install_version(&self, next: DatabaseVersion) {
-        let old = self.versions.swap(Arc::new(next));
-        self.lineage.lock().replaced(&old);
     }
 
     /// Lets pages that no checkpoint knows wait for the readers of all versions replaced so far.
@@ -457,39 +462,4 @@ fn roots_of(table: &TableVersion) -> Roots {
         roots.trees.push(table.main.as_ref().map_or_else(TreeMeta::default, |main| *main.meta()));
     }
     roots
-}
-
-/// Replaces frozen deltas by the runs that hold their rows. A delta that a transaction older than it may still have to be checked
-/// against is kept, within `history_bytes` a table.
-fn install_spilled(
-    version: &mut DatabaseVersion,
-    spilled: &[Spilled],
-    at: Timestamp,
-    oldest: Option<Timestamp>,
-    history_bytes: usize,
-) {
-    for spill in spilled {
-        let table = version.tables.get_mut(&spill.table).expect("spills of dropped tables were sorted out");
-        let table = Arc::make_mut(table);
-        table.frozen.retain(|delta| !Arc::ptr_eq(delta, &spill.delta));
-        table.retired.insert(0, spill.delta.clone());
-        if spill.run.meta.is_empty() {
-            continue;
-        }
-        let tree =
-            Tree::open_filtered(table.shared.store.clone(), spill.run.meta, spill.run.filter.lock().take());
-        if table.columns.is_some() {
-            table.shared.fresh.spilled(&spill.delta, &tree);
-        }
-        if table.columns.is_none() && table.has_no_base() && spill.run.meta.tombstones == 0 {
-            table.main = Some(tree);
-        } else {
-            table.runs.insert(0, tree);
-        }
-    }
-    for table in version.tables.values_mut() {
-        if !table.retired.is_empty() {
-            Arc::make_mut(table).forget_history(at, oldest, history_bytes);
-        }
-    }
 }

@@ -18,6 +18,7 @@ use super::{
     damage::Damage,
     engine::{Engine, NEWEST},
     version::{DatabaseVersion, TableVersion},
+    version_edit::{TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
@@ -169,26 +170,15 @@ impl Engine {
         born: Vec<PageRange>,
     ) -> Result<()> {
         let turnover = turnover(inputs, old, new, born)?;
-        let mut checkpoint = self.checkpoint.lock();
-        let _versions = self.version_lock.lock();
-        let mut next = (*self.versions.load_full()).clone();
-        let Some(table) = next.tables.get_mut(&id) else {
+        let locks = self.lock_checkpoint();
+        if !locks.version().tables.contains_key(&id) {
             // Dropped meanwhile: nobody has what is new.
             self.store.free(turnover.born);
             return Ok(());
-        };
-        let table = Arc::make_mut(table);
-        table.runs.retain(|run| !inputs.iter().any(|input| Arc::ptr_eq(input, run)));
-        // Columns may have come and gone meanwhile.
-        table.columns = Some(match &table.shared.schema {
-            Some(schema) if !Arc::ptr_eq(schema, new.schema()) => Arc::new(new.with_schema(schema.clone())),
-            _ => new.clone(),
-        });
-        let shared = table.shared.clone();
-        let moment = checkpoint.moment();
-        self.publish(&mut checkpoint, moment, next, turnover)?;
-        shared.fresh.settled(inputs);
-        Ok(())
+        }
+        let mut edit = VersionEdit::checkpoint(turnover);
+        edit.table(id, TableEdit::Settle { inputs: inputs.to_vec(), columns: new.clone() });
+        self.apply(locks, edit)
     }
 }
 

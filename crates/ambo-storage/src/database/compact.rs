@@ -1,6 +1,6 @@
 //! Giving space back to the file system while the database is in use.
 
-use super::{checkpoint::Turnover, engine::Engine, settle::HOLE_PAGES_MIN};
+use super::{checkpoint::Turnover, engine::Engine, settle::HOLE_PAGES_MIN, version_edit::VersionEdit};
 use crate::{Result, id::PageNo};
 
 /// What compacting achieved, in bytes of the `pages` file and of segments.
@@ -60,11 +60,9 @@ impl Engine {
     /// Publishes a checkpoint that has nothing new, so that what was retired last is free in it, and cuts the file's end.
     fn cut(&self) -> Result<()> {
         let mut checkpoint = self.checkpoint.lock();
-        let _versions = self.version_lock.lock();
         self.sweep(&mut checkpoint);
-        let moment = checkpoint.moment();
-        let next = (*self.versions.load_full()).clone();
-        self.publish(&mut checkpoint, moment, next, Turnover::default())?;
+        let locks = self.lock_versions_within(&mut checkpoint);
+        self.apply(locks, VersionEdit::checkpoint(Turnover::default()))?;
         self.store.truncate_tail().map(drop)
     }
 }

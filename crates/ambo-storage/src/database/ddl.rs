@@ -6,18 +6,17 @@ use super::{
     deltas::Deltas,
     engine::Engine,
     version::{TableShared, TableVersion},
+    version_edit::{Durability, TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
     base::column::{ColumnSchema, SegmentStore},
     catalog::{
-        CATALOG_TABLE, Catalog, CatalogChange, Storage, TableChange, TableDefinition, TableOptions,
-        Truncated, View, qualify,
+        Catalog, CatalogChange, Storage, TableChange, TableDefinition, TableOptions, Truncated, View, qualify,
     },
     id::{TableId, Timestamp},
     page::PageStore,
     sync::AtomicU64,
-    transaction::fuse::Fuse,
 };
 
 /// What a change of the catalog means for the tables.
@@ -176,50 +175,20 @@ impl Engine {
         change: impl FnOnce(&mut Catalog) -> Result<(Effect, R)>,
     ) -> Result<R> {
         self.check_writable()?;
-        let versions = self.version_lock.lock();
-        let current = self.versions.load_full();
-        let mut catalog = (*current.catalog).clone();
+        let locks = self.lock_versions();
+        let mut catalog = (*locks.version().catalog).clone();
         let (effect, result) = change(&mut catalog)?;
-
-        let mut next = (*current).clone();
-        let removed = effect.removed.iter().filter_map(|id| next.tables.remove(id)).collect::<Vec<_>>();
-        let mut sequencer = self.pipeline.sequence();
-        self.pipeline.check_poison()?;
-        let at = Timestamp(sequencer.last.0 + 1);
-        for id in &effect.added {
-            next.tables
-                .insert(*id, open_table(&self.deltas, &self.store, &self.segments, *id, &catalog, at)?);
+        let Effect { changes, added, removed, reformed } = effect;
+        let mut edit = VersionEdit { durability: Durability::Log(changes), ..VersionEdit::default() };
+        removed.into_iter().for_each(|id| edit.table(id, TableEdit::Drop));
+        for id in added {
+            let floor = Timestamp::default();
+            let table = open_table(&self.deltas, &self.store, &self.segments, id, &catalog, floor)?;
+            edit.table(id, TableEdit::Create(table));
         }
-        next.catalog = Arc::new(catalog);
-        if let Some(id) = effect.reformed {
-            next.reform(id)?;
-        }
-        next.attach_indexes()?;
-        next.beyond = at;
-        let fuse =
-            Fuse::new(&self.pipeline, "a change of the catalog was left in the middle of being appended");
-        sequencer.group.begin(at);
-        for change in &effect.changes {
-            sequencer.group.op(CATALOG_TABLE, &change.key, change.record());
-        }
-        let ended = sequencer.group.end();
-        fuse.take_out();
-        ended?;
-        sequencer.last = at;
-        let in_flight = Fuse::in_flight(&self.pipeline, at);
-        sequencer.note_logged(false);
-        drop(sequencer);
-
-        let durable = self.options.sync == super::options::Sync::Commit;
-        let written = self.pipeline.flush(at, durable);
-        if written.is_ok() {
-            self.install_version(next);
-            self.dropped.lock().extend(removed);
-        }
-        in_flight.complete();
-        drop(versions);
-        written?;
-        self.pipeline.wait(at)?;
+        reformed.into_iter().for_each(|id| edit.table(id, TableEdit::Reform));
+        edit.catalog = Some(Arc::new(catalog));
+        self.apply(locks, edit)?;
         Ok(result)
     }
 }

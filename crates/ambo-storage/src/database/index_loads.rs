@@ -8,14 +8,9 @@ use super::{
     index_rows::{Fate, IndexedRows, gather},
     indexes::TableIndex,
     version::{DatabaseVersion, TableVersion},
+    version_edit::{TableEdit, VersionEdit},
 };
-use crate::{
-    Error, Result,
-    base::btree::Tree,
-    id::{TableId, Timestamp},
-    index::EntrySorter,
-    page::PageRange,
-};
+use crate::{Error, Result, base::btree::Tree, id::TableId, index::EntrySorter, page::PageRange};
 
 /// The row of a key.
 pub(super) type Find<'a> = dyn Fn(&[u8]) -> Result<Option<Vec<u8>>> + 'a;
@@ -134,25 +129,15 @@ impl IndexRuns {
         })
     }
 
-    /// Puts the runs into a version, above what its indexes have; nothing is in their deltas. Returns the pages in the database's file.
-    pub(super) fn install(&self, version: &mut DatabaseVersion, at: Timestamp) -> Vec<PageRange> {
-        let mut born = Vec::new();
+    /// Puts the runs above what the indexes have, in whose deltas nothing is, by the commit that brings the rows.
+    pub(super) fn install(&self, edit: &mut VersionEdit) {
         for run in &self.runs {
-            let index = version.tables.get_mut(&run.index).expect("they fit");
-            let index = Arc::make_mut(index);
-            index.history_floor = at;
-            if run.tree.meta().is_empty() {
-                continue;
-            }
-            match index.has_no_base() && run.tree.meta().tombstones == 0 {
-                true => index.main = Some(run.tree.clone()),
-                false => index.runs.insert(0, run.tree.clone()),
-            }
-            if !run.tree.store().is_memory() {
-                born.extend(run.pages.iter().copied());
+            let is_empty = run.tree.meta().is_empty();
+            edit.table(run.index, TableEdit::Load((!is_empty).then(|| run.tree.clone())));
+            if !is_empty && !run.tree.store().is_memory() {
+                edit.turnover.born.extend(run.pages.iter().copied());
             }
         }
-        born
     }
 }
 

@@ -25,6 +25,7 @@ use super::{
     transaction::Isolation,
     value::Value,
     version::DatabaseVersion,
+    version_edit::{TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
@@ -262,24 +263,20 @@ impl Engine {
             // A crash must not leave an entry whose row it took: the rows of the snapshot become durable first.
             self.flush()?;
         }
-        let mut checkpoint = self.checkpoint.lock();
-        let _versions = self.version_lock.lock();
-        let mut next = (*self.versions.load_full()).clone();
-        let Some(table) = next.tables.get_mut(&id) else {
+        let locks = self.lock_checkpoint();
+        if !locks.version().tables.contains_key(&id) {
             return Err(Error::NotFound("the index, or its table, was dropped while it was built".into()));
+        }
+        let mut edit = match is_durable {
+            true => VersionEdit::checkpoint(Turnover { born: pages.to_vec(), ..Turnover::default() }),
+            false => VersionEdit::default(),
         };
-        let table = Arc::make_mut(table);
+        edit.is_new_epoch = true;
+        edit.since = Some(since);
         if !tree.meta().is_empty() {
-            table.main = Some(tree);
+            edit.table(id, TableEdit::Main(tree));
         }
-        next.index_epoch += 1;
-        next.since = next.since.max(since);
-        if !is_durable {
-            self.install_version(next);
-            return Ok(());
-        }
-        let moment = checkpoint.moment();
-        self.publish(&mut checkpoint, moment, next, Turnover { born: pages.to_vec(), ..Turnover::default() })
+        self.apply(locks, edit)
     }
 }
 

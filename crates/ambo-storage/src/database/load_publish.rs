@@ -13,18 +13,17 @@ use std::sync::Arc;
 
 use super::{
     bulk_change::{BulkChange, check_spilled},
-    checkpoint::Moment,
     columns::{Extent, store_deleted, turnover},
     index_loads::{IndexRuns, LoadedRows},
     index_rows::SetRows,
     load::{Loaded, Shared},
     version::{DatabaseVersion, TableVersion},
+    version_edit::{TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
     base::column::{ColumnSet, Duplicates, Finder, LoadedPart, LoadedParts},
     delta::Delta,
-    id::{TableId, Timestamp},
     page::PageRange,
 };
 
@@ -55,7 +54,6 @@ impl Shared {
             match self.try_publish(&mut parts, latches.is_some())? {
                 Tried::Published(mut loaded) => {
                     loaded.left_out = left_out + (rows - loaded.rows);
-                    self.engine.signals.raise(|state| &mut state.merge);
                     return Ok(loaded);
                 }
                 Tried::Overtaken => attempt += 1,
@@ -171,18 +169,16 @@ impl Shared {
     fn publish_loaded(&self, parts: &LoadedParts, turn: Turn<'_>, alone: bool) -> Result<Option<Tried>> {
         let Turn { old, new, runs, born } = turn;
         let engine = &self.engine;
-        let mut turnover = turnover(&[], old, &new, born)?;
-        let mut checkpoint = engine.checkpoint.lock();
-        let _versions = engine.version_lock.lock();
-        // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
-        let _latches = (!alone).then(|| engine.latches.lock_all());
-        // Everything sequenced before is installed, and nothing is sequenced until the load is.
-        let validation = engine.pipeline.validate()?;
-        let mut next = (*engine.versions.load_full()).clone();
-        if !runs.fit(&next, next.table(self.table)?) {
+        let turnover = turnover(&[], old, &new, born)?;
+        let locks = engine.lock_checkpoint();
+        // A commit that has its latches may have seen that nobody changed what it writes: it has to come first. Everything sequenced before is
+        // installed, and nothing is sequenced until the load is.
+        let locks = if alone { locks } else { locks.latched() }.quiet()?;
+        let now = locks.version();
+        let table = now.table(self.table)?;
+        if !runs.fit(now, table) {
             return Ok(Some(Tried::Overtaken));
         }
-        let table = table_of(&mut next, self.table)?;
         if table.shared.row_check().is_some_and(|there| parts.is_laxer_than(there)) {
             return Err(Error::Conflict(
                 "a column of the table was made to refuse NULL while rows were loaded into it".into(),
@@ -195,17 +191,11 @@ impl Shared {
         if let Some(lock) = self.locked(parts, old)? {
             return Ok(Some(Tried::Locked(lock)));
         }
-        let at = Timestamp(validation.sequence().last.0 + 1);
-        // Transactions that began before it cannot be told whether it touched what they write.
-        table.history_floor = at;
-        table.columns = Some(new);
-        next.beyond = at;
-        turnover.born.extend(runs.install(&mut next, at));
         // Deltas are not in the bases: the checkpoint's moment stays.
-        let moment: Moment = checkpoint.moment();
-        engine.publish(&mut checkpoint, moment, next, turnover)?;
-        validation.sequence().last = at;
-        engine.pipeline.publisher.complete(at);
+        let mut edit = VersionEdit { is_commit: true, ..VersionEdit::checkpoint(turnover) };
+        edit.table(self.table, TableEdit::LoadColumns(new));
+        runs.install(&mut edit);
+        engine.apply(locks, edit)?;
         Ok(None)
     }
 
@@ -245,11 +235,4 @@ impl Shared {
         }
         Ok(false)
     }
-}
-
-fn table_of(version: &mut DatabaseVersion, id: TableId) -> Result<&mut TableVersion> {
-    let table = version.tables.get_mut(&id).ok_or_else(|| {
-        Error::NotFound("the table was dropped or truncated while rows were loaded into it".into())
-    })?;
-    Ok(Arc::make_mut(table))
 }

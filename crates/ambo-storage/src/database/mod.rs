@@ -3,7 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `engine`, `access` | what all handles share; single reads and writes |
-//! | `version` | what a reader sees, as one immutable value |
+//! | `version`, `version_edit`, `apply` | what a reader sees, as one immutable value; what changes from one to the next, and the one way there |
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `not_null` | making a column refuse NULL |
@@ -22,6 +22,7 @@
 mod access;
 mod advise;
 mod ahead;
+mod apply;
 mod blobs;
 mod bulk;
 mod bulk_change;
@@ -75,6 +76,7 @@ mod transaction;
 mod tree_copy;
 mod value;
 mod version;
+mod version_edit;
 mod walk;
 mod workers;
 

@@ -13,7 +13,8 @@ use super::{
     ddl::Effect,
     engine::Engine,
     table::RowFormat,
-    version::{DatabaseVersion, RowGuard},
+    version::RowGuard,
+    version_edit::{TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
@@ -60,19 +61,19 @@ impl Engine {
 
     /// Installs a version in which other slots of a table refuse NULL.
     fn guard(&self, id: TableId, change: impl FnOnce(&mut Vec<usize>)) -> Result<()> {
-        let _versions = self.version_lock.lock();
-        let mut next: DatabaseVersion = (*self.versions.load_full()).clone();
-        let definition = next.catalog.table(id).ok_or_else(gone)?;
-        let mut guard = match &next.table(id)?.shared.guard {
+        let locks = self.lock_versions();
+        let now = locks.version();
+        let definition = now.catalog.table(id).ok_or_else(gone)?;
+        let mut guard = match &now.table(id)?.shared.guard {
             Some(guard) => guard.clone(),
             None => RowGuard { schema: Arc::new(ColumnSchema::new(definition)?), pending: Vec::new() },
         };
         let before = guard.pending.len();
         change(&mut guard.pending);
-        next.index_epoch += u64::from(guard.pending.len() > before);
-        next.reform_guarded(id, Some(guard))?;
-        self.install_version(next);
-        Ok(())
+        let is_new_epoch = guard.pending.len() > before;
+        let mut edit = VersionEdit { is_new_epoch, ..VersionEdit::default() };
+        edit.table(id, TableEdit::Guard(guard));
+        self.apply(locks, edit)
     }
 
     /// Fails if a row has NULL in a slot.

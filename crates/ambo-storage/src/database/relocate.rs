@@ -18,10 +18,10 @@ use std::sync::Arc;
 use super::{
     checkpoint::Turnover,
     engine::Engine,
-    fresh::FreshCache,
-    reshape::{Settled, TRIES, check_deltas, check_trees, gone, reshaped},
+    reshape::{Settled, TRIES, check_deltas, check_trees, gone, has_same_base, reshaped},
     tree_copy::TreeCopy,
     version::{DatabaseVersion, TableShared, TableVersion},
+    version_edit::{Base, TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
@@ -106,7 +106,6 @@ impl Engine {
                 }
             }
             if moved? {
-                self.signals.raise(|state| &mut state.merge);
                 return Ok(());
             }
         }
@@ -191,49 +190,51 @@ impl Engine {
         let mut checkpoint = self.checkpoint.lock();
         // Neither merges nor spills now: what is left after this is in deltas.
         self.copy_runs(moves)?;
-        let _versions = self.version_lock.lock();
-        let validation = self.pipeline.validate()?;
-        let at = self.pipeline.peek().last;
-        let mut next = (*self.versions.load_full()).clone();
-        if !members(&next, id)?.into_iter().eq(moves.iter().map(Move::id)) {
+        let locks = self.lock_versions_within(&mut checkpoint).quiet()?;
+        let now = locks.version();
+        if !members(now, id)?.into_iter().eq(moves.iter().map(Move::id)) {
             return Ok(false);
         }
-        next.catalog.check_storage(id, storage)?;
+        now.catalog.check_storage(id, storage)?;
         for moved in &mut *moves {
-            let table = next.tables.get(&moved.id()).ok_or_else(gone)?;
+            let table = now.tables.get(&moved.id()).ok_or_else(gone)?;
             if !moved.is_of(table) {
                 return Ok(false);
             }
             if let Some(schema) = &moved.schema {
-                if **schema != next.columns_of(id)? {
+                if **schema != now.columns_of(id)? {
                     return Ok(false);
                 }
                 check_deltas(table, schema)?;
             }
             for delta in table.frozen.iter().rev().chain([&table.active]) {
-                let copied = copy_delta(&next, moved, delta)?;
+                let copied = copy_delta(now, moved, delta)?;
                 moved.deltas.splice(0..0, copied);
             }
         }
         self.pipeline.sync_all()?;
-        Arc::make_mut(&mut next.catalog).set_storage_of_all(id, storage)?;
-        next.index_epoch += 1;
-        next.since = next.since.max(at);
-        let mut turnover = Turnover::default();
+        let mut catalog = (*now.catalog).clone();
+        catalog.set_storage_of_all(id, storage)?;
+        moves.iter().for_each(|moved| catalog.forget_dictionaries(moved.id()));
+        let mut edit = VersionEdit {
+            catalog: Some(Arc::new(catalog)),
+            since: Some(locks.last()),
+            is_new_epoch: true,
+            ..VersionEdit::checkpoint(Turnover::default())
+        };
         for moved in &*moves {
-            self.install_moved(&mut next, moved, &mut turnover)?;
+            let table = now.tables.get(&moved.id()).ok_or_else(gone)?;
+            moved.turn_over(table, &mut edit.turnover)?;
+            let active = self.deltas.make(moved.definition.storage)?;
+            edit.table(moved.id(), moved.edit(table, active, now.index_epoch + 1));
         }
-        let moment = checkpoint.moment();
-        let published = self.publish(&mut checkpoint, moment, next, turnover);
-        drop(validation);
-        published.map(|()| true)
+        self.apply(locks, edit).map(|()| true)
     }
+}
 
-    fn install_moved(&self, next: &mut DatabaseVersion, moved: &Move, turnover: &mut Turnover) -> Result<()> {
-        let id = moved.id();
-        Arc::make_mut(&mut next.catalog).forget_dictionaries(id);
-        let epoch = next.index_epoch;
-        let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(gone)?);
+impl Move {
+    /// What comes and goes in the database's files when it takes the place of the table.
+    fn turn_over(&self, table: &TableVersion, turnover: &mut Turnover) -> Result<()> {
         if !table.shared.store.is_memory() {
             for tree in table.trees() {
                 turnover.retired.extend(tree.all_pages()?);
@@ -243,58 +244,51 @@ impl Engine {
                 turnover.old_segments.extend(columns.segments().cloned());
             }
         }
-        let copies: Vec<_> =
-            table.runs.iter().map(|run| moved.copy_of(run).expect("all are copied")).collect();
-        let runs: Vec<_> = moved.deltas.iter().chain(copies).collect();
-        if !moved.store.is_memory() {
-            turnover.born.extend(runs.iter().flat_map(|copied| copied.pages.iter().copied()));
+        if let Settled::Columns(columns) = &self.settled {
+            turnover.new_segments.extend(columns.segments().cloned());
         }
-        table.runs = runs.iter().map(|copied| copied.tree.clone()).collect();
-        match &moved.settled {
-            Settled::Columns(columns) => {
-                turnover.new_segments.extend(columns.segments().cloned());
-                let schema = moved.schema.clone().expect("that of a column table");
-                (table.main, table.columns) = (None, Some(Arc::new(columns.with_schema(schema))));
-            }
-            Settled::Tree(meta, pages) => {
-                if !moved.store.is_memory() {
-                    turnover.born.extend(pages.iter().copied());
-                }
-                table.main = (!meta.is_empty()).then(|| Tree::open(moved.store.clone(), *meta));
-                table.columns = None;
+        if !self.store.is_memory() {
+            turnover.born.extend(self.runs_of(table).flat_map(|copied| copied.pages.iter().copied()));
+            if let Settled::Tree(_, pages) = &self.settled {
+                turnover.born.extend(pages.iter().copied());
             }
         }
-        let active = std::mem::replace(&mut table.active, self.deltas.make(moved.definition.storage)?);
-        let frozen = std::mem::take(&mut table.frozen);
-        table.retired.splice(0..0, std::iter::once(active).chain(frozen));
-        table.awaits_main = false;
-        table.shared = Arc::new(TableShared {
-            id,
-            store: moved.store.clone(),
-            storage: moved.definition.storage,
-            logged: moved.definition.log,
-            moved: epoch,
-            next_row: table.shared.next_row.clone(),
-            schema: moved.schema.clone(),
-            guard: table.shared.guard.clone(),
-            fresh: FreshCache::default(),
-            samples: Default::default(),
-        });
         Ok(())
     }
-}
 
-impl Move {
+    /// What it makes of the table, from this epoch on.
+    fn edit(&self, table: &TableVersion, active: Arc<Delta>, epoch: u64) -> TableEdit {
+        let shared = TableShared {
+            logged: self.definition.log,
+            moved: epoch,
+            ..table.shared.with_base(&self.store, self.definition.storage, self.schema.clone())
+        };
+        let (main, columns) = match &self.settled {
+            Settled::Columns(columns) => {
+                let schema = self.schema.clone().expect("that of a column table");
+                (None, Some(Arc::new(columns.with_schema(schema))))
+            }
+            Settled::Tree(meta, _) => {
+                ((!meta.is_empty()).then(|| Tree::open(self.store.clone(), *meta)), None)
+            }
+        };
+        let runs = self.runs_of(table).map(|copied| copied.tree.clone()).collect();
+        TableEdit::Move { base: Base { shared: Arc::new(shared), main, columns }, runs, active }
+    }
+
+    /// Its runs in the new place, newest first.
+    fn runs_of<'m>(&'m self, table: &'m TableVersion) -> impl Iterator<Item = &'m Copied> {
+        let copies = table.runs.iter().map(|run| self.copy_of(run).expect("all are copied"));
+        self.deltas.iter().chain(copies)
+    }
+
     fn copy_of(&self, run: &Arc<Tree>) -> Option<&Copied> {
         self.runs.iter().find(|(of, _)| Arc::ptr_eq(of, run)).map(|(_, copied)| copied)
     }
 
     /// Whether it has all that is settled, or in runs, of a table.
     fn is_of(&self, table: &TableVersion) -> bool {
-        let main = |table: &TableVersion| table.main.as_ref().map(Arc::as_ptr);
-        let columns = |table: &TableVersion| table.columns.as_ref().map(Arc::as_ptr);
-        let is_settled = main(table) == main(&self.old) && columns(table) == columns(&self.old);
-        is_settled && table.runs.iter().all(|run| self.copy_of(run).is_some())
+        has_same_base(table, &self.old) && table.runs.iter().all(|run| self.copy_of(run).is_some())
     }
 }
 

@@ -19,10 +19,10 @@ use super::{
     commit::check_row,
     cursor::{Cover, MergedCursor},
     engine::{Engine, NEWEST},
-    fresh::FreshCache,
     relocate::members,
     tree_copy::TreeCopy,
-    version::{TableShared, TableVersion},
+    version::TableVersion,
+    version_edit::{Base, TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
@@ -109,10 +109,10 @@ impl Engine {
 
     /// Keeps merges away from what is settled of tables, or lets them to it again. Those that are gone need no letting.
     fn hold_settled(&self, ids: &[TableId], hold: bool) -> Result<()> {
-        let _versions = self.version_lock.lock();
-        let mut next = (*self.versions.load_full()).clone();
+        let locks = self.lock_versions();
+        let mut edit = VersionEdit::default();
         for id in ids {
-            let table = match next.tables.get_mut(id) {
+            let table = match locks.version().tables.get(id) {
                 None if hold => return Err(gone()),
                 None => continue,
                 Some(table) => table,
@@ -120,10 +120,9 @@ impl Engine {
             if hold && table.awaits_main {
                 return Err(Error::Invalid("the storage of the table is being changed already".into()));
             }
-            Arc::make_mut(table).awaits_main = hold;
+            edit.table(*id, TableEdit::Hold(hold));
         }
-        self.install_version(next);
-        Ok(())
+        self.apply(locks, edit)
     }
 
     /// What is settled in the shape of a definition, with its pages in `to`.
@@ -189,60 +188,50 @@ impl Engine {
             check_trees(&looked_at.runs, &schema, old)?;
         }
         let _merging = self.merging.lock();
-        let mut checkpoint = self.checkpoint.lock();
-        let _versions = self.version_lock.lock();
-        let validation = self.pipeline.validate()?;
-        let mut next = (*self.versions.load_full()).clone();
-        let schema_now = next.columns_of(id)?;
-        let catalog = Arc::make_mut(&mut next.catalog);
+        let locks = self.lock_checkpoint().quiet()?;
+        let now = locks.version();
+        let schema_now = now.columns_of(id)?;
+        let mut catalog = now.catalog.clone();
         catalog.check_storage(id, reshaped.storage)?;
-        catalog.set_storage(id, reshaped.storage)?;
-        next.index_epoch += 1;
-        next.beyond = validation.sequence().last;
-        let table = Arc::make_mut(next.tables.get_mut(&id).ok_or_else(gone)?);
-        let same_main = table.main.as_ref().map(Arc::as_ptr) == old.main.as_ref().map(Arc::as_ptr);
-        let same_columns = table.columns.as_ref().map(Arc::as_ptr) == old.columns.as_ref().map(Arc::as_ptr);
-        if !same_main || !same_columns || *schema != schema_now {
+        Arc::make_mut(&mut catalog).set_storage(id, reshaped.storage)?;
+        let table = now.tables.get(&id).ok_or_else(gone)?;
+        if !has_same_base(table, old) || *schema != schema_now {
             return Ok(false);
         }
-        let mut shared = TableShared {
-            id,
-            store: table.shared.store.clone(),
-            storage: reshaped.storage,
-            logged: table.shared.logged,
-            moved: table.shared.moved,
-            next_row: table.shared.next_row.clone(),
-            schema: None,
-            guard: table.shared.guard.clone(),
-            fresh: FreshCache::default(),
-            samples: Default::default(),
-        };
-        match new {
+        let base = match new {
             Settled::Columns(columns) => {
                 let is_new = |run: &&Arc<Tree>| !looked_at.runs.iter().any(|other| Arc::ptr_eq(run, other));
                 let runs: Vec<_> = table.runs.iter().filter(is_new).cloned().collect();
                 check_trees(&runs, &schema, old)?;
                 check_deltas(table, &schema)?;
                 turnover.new_segments = columns.segments().cloned().collect();
-                table.columns = Some(Arc::new(columns.with_schema(schema.clone())));
-                shared.schema = Some(schema);
-                table.main = None;
+                let columns = Some(Arc::new(columns.with_schema(schema.clone())));
+                let shared = table.shared.with_base(&table.shared.store, reshaped.storage, Some(schema));
+                Base { shared: Arc::new(shared), main: None, columns }
             }
             Settled::Tree(meta, pages) => {
-                table.main = (!meta.is_empty()).then(|| Tree::open(shared.store.clone(), meta));
-                table.columns = None;
                 turnover.born = pages;
+                let shared = table.shared.with_base(&table.shared.store, reshaped.storage, None);
+                let main = (!meta.is_empty()).then(|| Tree::open(shared.store.clone(), meta));
+                Base { shared: Arc::new(shared), main, columns: None }
             }
-        }
-        table.shared = Arc::new(shared);
-        table.awaits_main = false;
-        let moment = checkpoint.moment();
-        let published = self.publish(&mut checkpoint, moment, next, turnover);
-        drop(validation);
-        published?;
-        self.signals.raise(|state| &mut state.merge);
-        Ok(true)
+        };
+        let mut edit = VersionEdit {
+            catalog: Some(catalog),
+            beyond: Some(locks.last()),
+            is_new_epoch: true,
+            ..VersionEdit::checkpoint(turnover)
+        };
+        edit.table(id, TableEdit::Reshape(base));
+        self.apply(locks, edit).map(|()| true)
     }
+}
+
+/// Whether what is settled of a table is what it was.
+pub(super) fn has_same_base(table: &TableVersion, old: &TableVersion) -> bool {
+    let main = |table: &TableVersion| table.main.as_ref().map(Arc::as_ptr);
+    let columns = |table: &TableVersion| table.columns.as_ref().map(Arc::as_ptr);
+    main(table) == main(old) && columns(table) == columns(old)
 }
 
 pub(super) fn gone() -> Error {

@@ -16,6 +16,7 @@ use super::{
     compression::{is_outdated, keep_dictionary},
     engine::Engine,
     version::{DatabaseVersion, TableVersion},
+    version_edit::{TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
@@ -238,46 +239,37 @@ impl Engine {
         merged: Merged,
         options: &MergeOptions<'_>,
     ) -> Result<()> {
-        let mut checkpoint = self.checkpoint.lock();
-        let versions = self.version_lock.lock();
-        let mut next = (*self.versions.load_full()).clone();
+        let locks = self.lock_checkpoint();
+        let now = locks.version();
         let store = inputs[0].store().clone();
-        let Some(table) = next.tables.get_mut(&id) else {
+        let Some(table) = now.tables.get(&id) else {
             // Dropped meanwhile: what was adopted belongs to the dropped trees.
             store.free(merged.written);
             return Ok(());
         };
-        let table = Arc::make_mut(table);
-        let is_input = |tree: &Arc<Tree>| inputs.iter().any(|input| Arc::ptr_eq(input, tree));
-        let place = table.runs.iter().position(is_input).unwrap_or(table.runs.len());
-        table.runs.retain(|run| !is_input(run));
-        let tree = (!merged.meta.is_empty()).then(|| Tree::open(store.clone(), merged.meta));
-        let bottom = to_main
-            || (table.main.is_none()
-                && !table.awaits_main
-                && place == table.runs.len()
-                && merged.meta.tombstones == 0);
-        if bottom {
-            table.main = tree;
-        } else if let Some(tree) = tree {
-            table.runs.insert(place, tree);
-        }
-        if options.rewrite && table.runs.is_empty() {
+        let mut catalog = now.catalog.clone();
+        let is_whole = table.runs.iter().all(|run| inputs.iter().any(|input| Arc::ptr_eq(input, run)));
+        if options.rewrite && is_whole {
             // No page is left that was compressed with an older dictionary.
-            Arc::make_mut(&mut next.catalog).forget_dictionaries(id);
+            Arc::make_mut(&mut catalog).forget_dictionaries(id);
         }
-        keep_dictionary(&mut next.catalog, id, &options.build);
-        if !Arc::ptr_eq(&store, &self.store) {
+        keep_dictionary(&mut catalog, id, &options.build);
+        let mut edit = match Arc::ptr_eq(&store, &self.store) {
+            true => VersionEdit::checkpoint(Turnover {
+                born: merged.written.clone(),
+                retired: merged.freed,
+                ..Turnover::default()
+            }),
             // In memory there is nothing to publish.
-            self.install_version(next);
-            self.bury(&mut checkpoint, vec![(store, merged.freed)]);
-            return Ok(());
-        }
-        let pages = Turnover { born: merged.written.clone(), retired: merged.freed, ..Turnover::default() };
-        let moment = checkpoint.moment();
-        let result = self.publish(&mut checkpoint, moment, next, pages);
-        drop(versions);
-        result.inspect_err(|_| self.give_back(&store, merged.written))
+            false => VersionEdit {
+                turnover: Turnover { private: vec![(store.clone(), merged.freed)], ..Turnover::default() },
+                ..VersionEdit::default()
+            },
+        };
+        edit.catalog = Some(catalog);
+        let tree = (!merged.meta.is_empty()).then(|| Tree::open(store.clone(), merged.meta));
+        edit.table(id, TableEdit::Merge { inputs: inputs.to_vec(), tree, to_main });
+        self.apply(locks, edit).inspect_err(|_| self.give_back(&store, merged.written))
     }
 
     /// Merges in the background until nothing is due.

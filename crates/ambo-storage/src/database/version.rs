@@ -5,6 +5,8 @@
 //! 1. A version's bases hold exactly the commits at or before its `settled`; its deltas hold the rest up to now.
 //! 2. A snapshot at `t` uses a version with `settled <= t` whose active deltas took every commit at or before `t`.
 //! 3. Nothing in a version changes but the contents of active deltas, which only grow.
+//!
+//! What holds of its parts is listed in `verify`; the next version is made by `apply`, of a `version_edit`.
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
@@ -58,20 +60,31 @@ pub(super) struct RowGuard {
 }
 
 impl TableShared {
-    /// The same table with other columns.
-    fn with_columns(&self, schema: &Arc<ColumnSchema>, guard: Option<RowGuard>) -> Self {
+    /// The same table with its settled part in pages of another store, or in another shape.
+    pub(super) fn with_base(
+        &self,
+        store: &Arc<PageStore>,
+        storage: Storage,
+        schema: Option<Arc<ColumnSchema>>,
+    ) -> Self {
         Self {
             id: self.id,
-            store: self.store.clone(),
-            storage: self.storage,
+            store: store.clone(),
+            storage,
             logged: self.logged,
             moved: self.moved,
             next_row: self.next_row.clone(),
-            schema: self.schema.as_ref().map(|_| schema.clone()),
-            guard,
+            schema,
+            guard: self.guard.clone(),
             fresh: FreshCache::default(),
             samples: Samples::default(),
         }
+    }
+
+    /// The same table with other columns.
+    fn with_columns(&self, schema: &Arc<ColumnSchema>, guard: Option<RowGuard>) -> Self {
+        let schema = self.schema.as_ref().map(|_| schema.clone());
+        Self { guard, ..self.with_base(&self.store, self.storage, schema) }
     }
 
     /// What rows have to fit when they are written.
@@ -80,7 +93,7 @@ impl TableShared {
     }
 
     /// Slots that refuse NULL beyond what the definition says.
-    fn pending(&self) -> &[usize] {
+    pub(super) fn pending(&self) -> &[usize] {
         self.guard.as_ref().map_or(&[], |guard| &guard.pending)
     }
 
@@ -357,7 +370,7 @@ fn refused(id: TableId, table: Option<&Arc<TableVersion>>) -> Error {
     }
 }
 
-fn gone(id: TableId) -> Error {
+pub(super) fn gone(id: TableId) -> Error {
     Error::NotFound(format!("table {id} (it was dropped or truncated, or is newer than the snapshot)"))
 }
 

@@ -20,7 +20,7 @@
 //!
 //! # Lock order
 //!
-//! `loading` → `tidying` → `merging` → `checkpoint` → `versions` (DDL, freeze) → latches (ascending) → `writer` → `sequencer`. A load that is published alone
+//! `loading` → `tidying` → `merging` → `checkpoint` → `versions` (`database/apply.rs`) → latches (ascending) → `writer` → `sequencer`. A load that is published alone
 //! takes all latches before the checkpoint, and never waits for `tidying`; no commit waits for those before the latches while it has one. The registry of snapshots and
 //! the row-lock table are leaves: nothing is taken under them.
 
