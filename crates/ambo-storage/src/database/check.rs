@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::engine::Engine;
+use super::{engine::Engine, version::TableVersion};
 use crate::{
     Result,
     base::btree::{CheckOptions, Tree, TreeMeta},
-    page::{self, PageRange},
+    page::{self, PageRange, PageStore},
 };
 
 /// What a check found.
@@ -39,79 +39,172 @@ impl CheckReport {
 pub(super) const PROBLEMS_MAX: usize = 1000;
 
 impl Engine {
-    /// Walks every page of the last checkpoint: checksums, order, counts, and that each page of the file is used once or free; and
-    /// compares every index with the rows of its table. Spills and merges wait meanwhile; reads and writes go on.
+    /// Walks every page of the last checkpoint: checksums, order, counts. Each page of the file has one owner: a tree, a long value,
+    /// deleted rows, the list of free pages, or whoever waits for its last reader. Each index is compared with the rows of its table.
+    /// Spills and merges wait meanwhile; reads and writes go on.
     ///
     /// # Errors
     /// None for damage, which is reported.
     pub fn check(self: &Arc<Self>) -> Result<CheckReport> {
         let checkpoint = self.checkpoint.lock();
-        let version = self.versions.load_full();
+        let (version, dropped) = {
+            // A table is in the one or in the other.
+            let _versions = self.version_lock.lock();
+            (self.versions.load_full(), self.dropped.lock().clone())
+        };
         let mut report = CheckReport::default();
-        let mut reached: Vec<(PageRange, String)> = Vec::new();
+        let mut owned = Owned::default();
         for (id, table) in &version.tables {
             let definition = version.catalog.table(*id);
             report.tables += u64::from(definition.is_some_and(|table| table.index.is_none()));
             let name = definition.map_or_else(|| format!("table {id}"), |table| table.name.clone());
-            let in_file = Arc::ptr_eq(&table.shared.store, &self.store);
-            for (index, tree) in table.trees().enumerate() {
-                let is_main = index == table.runs.len();
-                let what =
-                    if is_main { format!("{name}, main tree") } else { format!("{name}, run {index}") };
-                let pages = check_tree(tree, !is_main, &what, &mut report)?;
-                if in_file {
-                    reached.extend(pages.into_iter().map(|range| (range, what.clone())));
-                }
-            }
-            if let Some(damage) = &table.damage {
-                report.problems.push(format!("{name}: {}", damage.error()));
-                let pages = damage.pages.iter().copied();
-                reached.extend(pages.map(|range| (range, format!("{name}, deleted rows"))));
-            }
-            if let Some(columns) = &table.columns {
-                let found = columns.check()?;
-                report.segments += found.segments;
-                report.entries += found.rows;
-                report.problems.extend(found.problems.into_iter().map(|what| format!("{name}, {what}")));
-                reached.extend(columns.deleted_pages().map(|range| (range, format!("{name}, deleted rows"))));
+            if Arc::ptr_eq(&table.shared.store, &self.store) {
+                check_table(table, &name, &mut owned, &mut report)?;
+            } else {
+                let mut in_memory = Owned::default();
+                check_table(table, &name, &mut in_memory, &mut report)?;
+                in_memory.check_memory(&table.shared.store, &mut report);
             }
         }
-        for table in &*self.dropped.lock() {
-            if Arc::ptr_eq(&table.shared.store, &self.store) {
-                let columns = table.columns.iter().flat_map(|columns| columns.deleted_pages());
-                let damaged = table.damage.iter().flat_map(|damage| damage.pages.iter().copied());
-                reached.extend(columns.chain(damaged).map(|range| (range, "a dropped table".to_owned())));
-                for tree in table.trees() {
-                    reached.extend(
-                        tree.all_pages()?.into_iter().map(|range| (range, "a dropped table".to_owned())),
-                    );
-                }
+        for table in dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store)) {
+            let columns = table.columns.iter().flat_map(|columns| columns.deleted_pages());
+            let damaged = table.damage.iter().flat_map(|damage| damage.pages.iter().copied());
+            owned.add("a dropped table", columns.chain(damaged));
+            for tree in table.trees() {
+                owned.add("a dropped table", tree.all_pages()?);
             }
         }
         let superblock = checkpoint.superblock();
         let meta = TreeMeta::decode(&superblock.catalog).unwrap_or_default();
         let catalog = Tree::open(self.store.clone(), meta);
-        let pages = check_tree(&catalog, false, "the catalog", &mut report)?;
-        reached.extend(pages.into_iter().map(|range| (range, "the catalog".to_owned())));
+        owned.add("the catalog", check_tree(&catalog, false, "the catalog", &mut report)?);
         match self.store.stored_free_list(superblock) {
-            Ok((free, list)) => {
-                reached.extend(free.into_iter().map(|range| (range, "the list of free pages".to_owned())));
-                reached.extend(
-                    list.into_iter().map(|range| (range, "the pages of the free list itself".to_owned())),
-                );
-                account(
-                    reached,
-                    page::reserved_pages(self.store.page_size()),
-                    superblock.file_pages,
-                    &mut report,
-                );
-            }
+            Ok((free, list)) => self.check_owners(owned, &free, &list, superblock.file_pages, &mut report),
             Err(error) => report.problems.push(format!("the list of free pages: {error}")),
         }
         super::index_check::check_indexes(&self.snapshot(), self.index_threads(), &mut report)?;
         report.problems.truncate(PROBLEMS_MAX);
         Ok(report)
     }
+
+    /// That each page has one owner: at the last checkpoint, and now.
+    fn check_owners(
+        &self,
+        published: Owned,
+        free: &[PageRange],
+        list: &[PageRange],
+        file_pages: u64,
+        report: &mut CheckReport,
+    ) {
+        let first = page::reserved_pages(self.store.page_size());
+        let mut stored = published.clone();
+        stored.add("the list of free pages", free.iter().copied());
+        stored.add("the pages of the free list itself", list.iter().copied());
+        report.pages += stored.pages();
+        let problems = stored.account(first, file_pages);
+        if !problems.is_empty() {
+            return report.problems.extend(problems);
+        }
+        // What commits refer to stays until the next checkpoint: it is asked for first.
+        let values: Vec<_> = {
+            let fresh = self.fresh_blobs.lock();
+            let in_file = fresh.iter().filter(|blob| Arc::ptr_eq(&blob.store, &self.store));
+            in_file.flat_map(|blob| blob.blob.pages().iter().copied()).collect()
+        };
+        let mut owners = self.store.owners();
+        let mut running = published;
+        for pages in &values {
+            if owners.unpublished.remove(*pages) < pages.pages {
+                let what = "a commit refers to a long value there, and it is not kept";
+                report.problems.push(format!("page {}: {what}", pages.start));
+            }
+        }
+        running.add("a long value in a delta", values);
+        running.add("whoever writes it", owners.unpublished.iter());
+        running.add("readers of older versions", owners.waiting);
+        running.add("the pages that are free now", owners.free);
+        running.add("the pages of the free list itself", owners.list);
+        let problems = running.account(first, owners.end);
+        report.problems.extend(problems.into_iter().map(|what| format!("since the last checkpoint: {what}")));
+    }
+}
+
+/// Pages and who they belong to.
+#[derive(Clone, Default)]
+struct Owned(Vec<(PageRange, Arc<str>)>);
+
+impl Owned {
+    fn add(&mut self, owner: &str, pages: impl IntoIterator<Item = PageRange>) {
+        let owner: Arc<str> = owner.into();
+        self.0.extend(pages.into_iter().map(|range| (range, owner.clone())));
+    }
+
+    fn pages(&self) -> u64 {
+        self.0.iter().map(|(range, _)| range.pages).sum()
+    }
+
+    /// What is wrong unless every page from `first` to `end` has exactly one owner.
+    fn account(mut self, first: u64, end: u64) -> Vec<String> {
+        self.0.sort_by_key(|(range, _)| range.start);
+        let mut problems = Vec::new();
+        let mut next = first;
+        let mut before: Arc<str> = "the superblocks".into();
+        let unowned =
+            |from: u64, to: u64| format!("pages {from} to {} belong to nobody and are not free", to - 1);
+        for (range, owner) in self.0 {
+            if range.start.0 < next {
+                problems.push(format!("page {} belongs to {before} and to {owner}", range.start));
+            } else if range.start.0 > next {
+                problems.push(unowned(next, range.start.0));
+            }
+            next = next.max(range.end());
+            before = owner;
+        }
+        match next.cmp(&end) {
+            std::cmp::Ordering::Less => problems.push(unowned(next, end)),
+            std::cmp::Ordering::Greater => {
+                problems.push(format!("{before} has page {}, beyond the end of the file ({end})", next - 1));
+            }
+            std::cmp::Ordering::Equal => {}
+        }
+        problems
+    }
+
+    /// That no page of a table in memory has two owners, or is free. What nobody has goes with the table.
+    fn check_memory(mut self, store: &PageStore, report: &mut CheckReport) {
+        self.0.sort_by_key(|(range, _)| range.start);
+        for pair in self.0.windows(2) {
+            let ((range, before), (next, owner)) = (&pair[0], &pair[1]);
+            if next.start.0 < range.end() {
+                report.problems.push(format!("page {} belongs to {before} and to {owner}", next.start));
+            }
+        }
+        for (range, owner) in self.0.iter().filter(|(range, _)| store.is_free(*range)) {
+            report.problems.push(format!("page {} belongs to {owner} and is free", range.start));
+        }
+    }
+}
+
+/// Checks what is settled of a table, and notes its pages.
+fn check_table(table: &TableVersion, name: &str, owned: &mut Owned, report: &mut CheckReport) -> Result<()> {
+    for (index, tree) in table.trees().enumerate() {
+        let is_main = index == table.runs.len();
+        let what = if is_main { format!("{name}, main tree") } else { format!("{name}, run {index}") };
+        owned.add(&what, check_tree(tree, !is_main, &what, report)?);
+    }
+    let deleted = format!("{name}, deleted rows");
+    if let Some(damage) = &table.damage {
+        report.problems.push(format!("{name}: {}", damage.error()));
+        owned.add(&deleted, damage.pages.iter().copied());
+    }
+    if let Some(columns) = &table.columns {
+        let found = columns.check()?;
+        report.segments += found.segments;
+        report.entries += found.rows;
+        report.problems.extend(found.problems.into_iter().map(|what| format!("{name}, {what}")));
+        owned.add(&deleted, columns.deleted_pages());
+    }
+    Ok(())
 }
 
 fn check_tree(
@@ -132,32 +225,68 @@ fn check_tree(
     Ok(found.pages)
 }
 
-/// Every page from `first` to `end` has exactly one owner.
-fn account(mut reached: Vec<(PageRange, String)>, first: u64, end: u64, report: &mut CheckReport) {
-    reached.sort_by_key(|(range, _)| range.start);
-    let mut next = first;
-    let mut before = "the superblocks".to_owned();
-    for (range, owner) in reached {
-        report.pages += range.pages;
-        if range.start.0 < next {
-            report.problems.push(format!("page {} belongs to {before} and to {owner}", range.start));
-        } else if range.start.0 > next {
-            report
-                .problems
-                .push(format!("pages {next} to {} belong to nobody and are not free", range.start.0 - 1));
-        }
-        next = next.max(range.end());
-        before = owner;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        catalog::TableDefinition,
+        database::{Options, blobs::FreshBlob, checkpoint::Turnover, version_edit::VersionEdit},
+        id::{TableId, Timestamp},
+        io::sim::SimDisk,
+        page::blob::BlobWriter,
+    };
+
+    fn engine() -> (Arc<Engine>, TableId) {
+        let options = Options { background_threads: false, page_size: 4096, ..Options::default() };
+        let engine = Arc::new(Engine::open(SimDisk::new(1).env(), options).unwrap().0);
+        let table = engine.create_table(TableDefinition::key_value("t")).unwrap();
+        engine.put(table, b"key", &vec![7; 3 << 20]).unwrap();
+        assert!(engine.check().unwrap().is_sound());
+        engine.flush().unwrap();
+        engine.put(table, b"other", &vec![7; 3 << 20]).unwrap();
+        assert!(engine.check().unwrap().is_sound());
+        (engine, table)
     }
-    match next.cmp(&end) {
-        std::cmp::Ordering::Less => {
-            report.problems.push(format!("pages {next} to {} belong to nobody and are not free", end - 1));
-        }
-        std::cmp::Ordering::Greater => {
-            report
-                .problems
-                .push(format!("{before} has page {}, beyond the end of the file ({end})", next - 1));
-        }
-        std::cmp::Ordering::Equal => {}
+
+    #[track_caller]
+    fn assert_found(engine: &Arc<Engine>, what: &str) {
+        let problems = engine.check().unwrap().problems;
+        assert!(problems.len() == 1 && problems[0].contains(what), "{problems:#?}");
+    }
+
+    // Keeps away: pages of a checkpoint that nothing leads to, so that the file never gets smaller.
+    #[test]
+    fn published_pages_without_an_owner_are_found() {
+        let (engine, _) = engine();
+        let lost = PageRange::new(engine.store.allocate(1).unwrap(), 1);
+        let edit = VersionEdit::checkpoint(Turnover { born: vec![lost], ..Turnover::default() });
+        engine.apply(engine.lock_checkpoint(), edit).unwrap();
+        assert_found(&engine, &format!("pages {0} to {0} belong to nobody", lost.start));
+    }
+
+    // Keeps away: pages that a running database loses, until it is opened again.
+    #[test]
+    fn pages_that_are_lost_while_it_runs_are_found() {
+        let (engine, _) = engine();
+        let lost = engine.store.lose_page();
+        assert_found(
+            &engine,
+            &format!("since the last checkpoint: pages {0} to {0} belong to nobody", lost.start),
+        );
+    }
+
+    // Keeps away: a long value whose pages are given to others before it is spilled.
+    #[test]
+    fn long_values_in_deltas_keep_their_pages() {
+        let (engine, table) = engine();
+        let mut writer = BlobWriter::new(&engine.store, None);
+        writer.write_all(&[1; 100]).unwrap();
+        let blob = writer.finish().unwrap();
+        engine.store.free(blob.pages().iter().copied());
+        let what = format!("page {}: a commit refers to a long value there", blob.pages()[0].start);
+        let store = engine.store.clone();
+        engine.fresh_blobs.lock().push(FreshBlob { table, store, at: Timestamp(9), blob });
+        let problems = engine.check().unwrap().problems;
+        assert!(problems[0].contains(&what), "{problems:#?}");
     }
 }

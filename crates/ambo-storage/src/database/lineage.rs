@@ -15,6 +15,7 @@
 //!
 //! Who breaks 1 reads what was written to the page since. Worse, it may read the page in the moment between its being forgotten by the pool and
 //! its being written, and so leave what was there before for all others to find.
+//! With assertions both panic: the reading of a free page, and the writing of one that the pool has.
 
 use std::{
     collections::VecDeque,

@@ -72,8 +72,10 @@ impl FilePages {
     /// Writes consecutive pages of `units` units each, whose checksums and numbers it fills in. Those of one unit stay in the pool
     /// where there is room; nothing does if the write fails.
     pub(super) fn write(&self, first: PageNo, units: u16, bytes: &mut [u8], keep: bool) -> Result<()> {
-        let pages = (bytes.len() / self.page_size) as u64;
-        self.forget(PageRange::new(first, pages));
+        let range = PageRange::new(first, (bytes.len() / self.page_size) as u64);
+        // Who read it since it became free would go on to show what was there before.
+        debug_assert!(!self.pool.has_any(range), "{range:?} is written anew, and in the pool");
+        self.forget(range);
         let page_len = usize::from(units) * self.page_size;
         for (at, page) in bytes.chunks_mut(page_len).enumerate() {
             header::seal(page, PageNo(first.0 + at as u64 * u64::from(units)));

@@ -43,6 +43,7 @@ pub use extents::PageRange;
 pub use free_list::FreeListRoot;
 pub use header::{HEADER_BYTES, PageKind};
 pub use page_ref::{HotPage, OwnedPage, PageRef};
+pub(crate) use space::PageOwners;
 pub use superblock::Superblock;
 pub use writer::PageWriter;
 
@@ -220,6 +221,10 @@ impl PageStore {
     /// Pins a page in memory, reading and verifying it if it is not there.
     ///
     /// A pointer that leads to no sound page is [`Error::Damaged`]: it was read from somewhere.
+    ///
+    /// # Panics
+    /// With assertions, if the page is in the file and free: whoever reads it does not keep the version that has it. In memory a free
+    /// page is none.
     #[inline]
     pub fn read(&self, ptr: PagePtr, access: Access) -> Result<PageRef<'_>> {
         match &self.backing {
@@ -227,6 +232,7 @@ impl PageStore {
                 if ptr.units() == 0 || ptr.units() > UNITS_MAX {
                     return Err(no_page(ptr));
                 }
+                self.assert_in_use(ptr.into());
                 pages.read(ptr, access)
             }
             Backing::Memory(pages) => pages.read(ptr),
@@ -251,6 +257,27 @@ impl PageStore {
             self.release_hot(bytes);
         }
         page.map(|page| Some(HotPage::new(page, bytes)))
+    }
+
+    /// Whether a page of a range is free.
+    pub(crate) fn is_free(&self, range: PageRange) -> bool {
+        self.space.lock().is_free(range)
+    }
+
+    #[inline]
+    fn assert_in_use(&self, range: PageRange) {
+        debug_assert!(!self.is_free(range), "{range:?} is read and free");
+    }
+
+    /// Who has the pages.
+    pub(crate) fn owners(&self) -> PageOwners {
+        self.space.lock().owners()
+    }
+
+    /// Takes a free page for nobody.
+    #[cfg(test)]
+    pub(crate) fn lose_page(&self) -> PageRange {
+        self.space.lock().lose()
     }
 
     fn release_hot(&self, bytes: u64) {
@@ -393,7 +420,10 @@ impl PageStore {
     /// Copies consecutive pages of one unit, verified, without a trace in the pool.
     fn read_direct(&self, first: PageNo, pages: &mut [u8]) -> Result<()> {
         match &self.backing {
-            Backing::File(file) => file.read_direct(first, pages),
+            Backing::File(file) => {
+                self.assert_in_use(PageRange::new(first, (pages.len() / self.page_size) as u64));
+                file.read_direct(first, pages)
+            }
             Backing::Memory(memory) => {
                 for (number, page) in (first.0..).zip(pages.chunks_mut(self.page_size)) {
                     page.copy_from_slice(&memory.read(PagePtr::new(PageNo(number), 1))?);

@@ -37,7 +37,7 @@ use std::{
 use parking_lot::{Condvar, Mutex};
 
 use super::{
-    Access, PageRef,
+    Access, PageRange, PageRef,
     counter::Counter,
     frame::{Evict, Frame, Frames, NO_PAGE},
     table::{Entry, FRAMES_MAX, Mark, PageTable, Slot},
@@ -445,6 +445,17 @@ impl Pool {
         frame.publish(loading.number, 1, chances);
         drop(loading);
         frame.unpin();
+    }
+
+    /// Whether a page of a range is in memory, or about to be.
+    pub(super) fn has_any(&self, range: PageRange) -> bool {
+        let is_there = |number| {
+            let entry = self.table.find(number).map(Slot::get);
+            matches!(entry, Some(Entry::Frame(_) | Entry::Loading))
+        };
+        let numbers = range.start.0..range.end();
+        numbers.clone().any(is_there)
+            || self.large.lock().pages.keys().any(|ptr| numbers.contains(&ptr.number().0))
     }
 
     /// Forgets a page of one unit. A reader that has it pinned keeps its bytes.

@@ -62,6 +62,21 @@ pub(super) struct ListPlan {
     pub(super) end: u64,
 }
 
+/// Who has the pages of a store, but for those that are in its last checkpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct PageOwners {
+    /// The number of the page after the last.
+    pub end: u64,
+    /// Nobody.
+    pub free: Vec<PageRange>,
+    /// Who writes them, and deltas that refer to them.
+    pub unpublished: Extents,
+    /// Readers of older versions.
+    pub waiting: Vec<PageRange>,
+    /// The list of free pages in the last checkpoint.
+    pub list: Vec<PageRange>,
+}
+
 impl Space {
     /// A space in which only the superblocks' pages are taken, and the file ends after them.
     pub(super) fn new(reserved: u64, pages_max: u64, page_size: usize, file: Option<Arc<dyn File>>) -> Self {
@@ -334,10 +349,27 @@ impl Space {
         self.free.pages()
     }
 
-    /// Whether all pages of a range may be taken at once.
-    #[cfg(test)]
+    /// Whether a page of a range may be taken by anybody.
     pub(super) fn is_free(&self, range: PageRange) -> bool {
-        self.free.contains(range)
+        !self.free.intersection(range).is_empty()
+    }
+
+    /// Who has the pages.
+    pub(super) fn owners(&self) -> PageOwners {
+        let publishing = self.publishing.iter().flatten().copied();
+        PageOwners {
+            end: self.end,
+            free: self.free.iter().collect(),
+            unpublished: self.unpublished.iter().chain(publishing).collect(),
+            waiting: self.retired.values().flatten().copied().collect(),
+            list: self.list.clone(),
+        }
+    }
+
+    /// Takes free pages for nobody.
+    #[cfg(test)]
+    pub(super) fn lose(&mut self) -> PageRange {
+        self.free.take_run(1, 1).expect("a free page")
     }
 
     fn assert_in_use(&self, range: PageRange) {

@@ -91,6 +91,40 @@ fn a_pinned_page_in_memory_is_reused_only_when_unpinned() {
     assert_eq!(store.allocate(1).unwrap(), ptr.number());
 }
 
+// Keeps away: a reader that keeps no version, and sees what was written to its page since.
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "is read and free")]
+fn free_pages_are_not_read() {
+    let store = store(8);
+    let ptr = write(&store, 1, false)[0];
+    assert_page(&store, ptr, 0, Access::Point);
+    store.free([ptr]);
+    let _ = store.read(ptr, Access::Point);
+}
+
+// Keeps away: the same of several pages at once.
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "is read and free")]
+fn free_pages_are_not_read_past_the_pool() {
+    let store = store(8);
+    let ptrs = write(&store, 4, false);
+    store.free([ptrs[2]]);
+    let _ = store.read_direct(ptrs[0].number(), &mut vec![0; 4 * PAGE]);
+}
+
+// Keeps away: a page that somebody brought into the pool after it became free, and before it is written.
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "is written anew, and in the pool")]
+fn pages_in_the_pool_are_not_written() {
+    let store = store(8);
+    let ptr = write(&store, 1, false)[0];
+    assert_page(&store, ptr, 0, Access::Point);
+    let _ = store.write_pages(ptr.number(), 1, &mut page(1, 1), false);
+}
+
 // Keeps away: a reference whose length or number is nonsense being read out of bounds.
 #[test]
 fn nonsense_pointers_are_refused() {
