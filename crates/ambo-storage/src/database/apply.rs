@@ -1,7 +1,7 @@
 //! The one way to the next version of the database.
 //!
-//! [`Engine::lock_versions`] and its sisters take the locks. [`Engine::apply`] makes the next version of a [`VersionEdit`]: it makes
-//! the version durable, installs it, lets the locks go and wakes who waits for it.
+//! [`Engine::lock_versions`] and its sisters take the locks. [`Engine::apply`] makes the next version of a [`VersionEdit`]: it verifies
+//! the version, makes it durable, installs it, lets the locks go and wakes who waits for it.
 //!
 //! # Order of locks
 //!
@@ -22,6 +22,7 @@ use super::{
     checkpoint::{CheckpointState, Turnover},
     engine::Engine,
     options::Sync,
+    verify::verify,
     version::DatabaseVersion,
     version_edit::{Durability, VersionEdit},
 };
@@ -227,10 +228,17 @@ impl Engine {
     }
 }
 
+/// The version that an edit makes of another, verified where there are assertions.
 fn next_version(
     current: &DatabaseVersion,
     edit: &VersionEdit,
     at: Option<Timestamp>,
 ) -> Result<DatabaseVersion> {
-    edit.on(current, at)
+    let next = edit.on(current, at)?;
+    if cfg!(debug_assertions)
+        && let Err(what) = verify(&next, Some(current))
+    {
+        panic!("the next version of the database breaks an invariant: {what}");
+    }
+    Ok(next)
 }

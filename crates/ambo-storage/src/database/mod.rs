@@ -3,7 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `engine`, `access` | what all handles share; single reads and writes |
-//! | `version`, `version_edit`, `apply` | what a reader sees, as one immutable value; what changes from one to the next, and the one way there |
+//! | `version`, `version_edit`, `apply`, `verify` | what a reader sees, as one immutable value; what changes from one to the next, the one way there, and what always holds |
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `not_null` | making a column refuse NULL |
@@ -75,6 +75,7 @@ mod table_hold;
 mod transaction;
 mod tree_copy;
 mod value;
+mod verify;
 mod version;
 mod version_edit;
 mod walk;

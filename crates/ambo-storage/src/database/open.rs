@@ -27,6 +27,7 @@ use super::{
     engine::{Engine, Parts},
     options::Options,
     table::RowFormat,
+    verify::verify,
     version::{DatabaseVersion, TableVersion},
 };
 use crate::{
@@ -389,6 +390,10 @@ impl Opening {
 
     fn finish(mut self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {
         self.version.attach_indexes()?;
+        if cfg!(debug_assertions) {
+            // What is read from files is damaged where it breaks an invariant.
+            verify(&self.version, None).map_err(|what| Error::damaged(page::NAME, 0, what))?;
+        }
         let log_options = LogOptions {
             segment_bytes: self.options.log_segment_bytes,
             compress: self.options.log_compression,
