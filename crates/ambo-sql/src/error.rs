@@ -1,5 +1,6 @@
 //! What can go wrong with a statement, where in it, and what may help.
 
+mod nested_types;
 mod planner;
 mod wording;
 

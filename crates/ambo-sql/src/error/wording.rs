@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::{Captures, Regex};
 
-use super::{Error, ErrorKind};
+use super::{Error, ErrorKind, nested_types};
 
 /// What the planner puts before a message to say where in itself it comes from.
 const PREFIXES: [&str; 11] = [
@@ -25,9 +25,9 @@ const PREFIXES: [&str; 11] = [
 const NO_STATEMENT: &str = "a statement of this kind";
 
 /// Messages of the planner, and what they mean.
-const MEANINGS: [(&str, &str); 38] = [
+const MEANINGS: [(&str, &str); 41] = [
     (
-        r"^Function '(?P<f>[^']+)' failed to match any signature.*? requires .*? but received .*? \(DataType: (?P<t>.+?)\)\.?(?:,|\.|$).*$",
+        r"^Function '(?P<f>[^']+)' failed to match any signature.*? requires .*? but received .*? \(DataType: (?P<t>.+?)\)\.*(?:,Error.*)?$",
         "$f does not take $t",
     ),
     (
@@ -99,7 +99,10 @@ const MEANINGS: [(&str, &str); 38] = [
         "ORDER BY $n: the result has $m columns",
     ),
     (r"^Unsupported SQL type (?P<t>.+)$", "there is no type $t"),
+    (r"^Unsupported CAST from (?P<l>.+) to (?P<r>.+)$", "$l cannot be cast to $r"),
     (r"^Divide by zero error$", "division by zero"),
+    (r"^Overflow happened on FACTORIAL\((?P<v>.+)\)$", "factorial($v) is out of range for bigint"),
+    (r"^Signed integer overflow in (?P<f>GCD|LCM)\((?P<v>.+)\)$", "the $f of $v is out of range for bigint"),
     (r"^Unsupported logical plan: .*$", NO_STATEMENT),
     (
         r"^Scalar subquery returned more than one row$",
@@ -302,7 +305,7 @@ fn in_sql(message: &str) -> String {
         }
         type_name(group("parts").or_else(|| group("name")).unwrap_or_default()).to_owned()
     });
-    replaced.into_owned()
+    nested_types::named(&replaced)
 }
 
 /// SQL's name of a type of Arrow's.

@@ -30,6 +30,7 @@ mod null_equality;
 mod offsets;
 mod once;
 mod pass_on;
+mod peers;
 mod regexes;
 mod repeated_orders;
 mod rounding;
@@ -87,6 +88,7 @@ use null_equality::WithoutNullKeys;
 use offsets::OrderOfOffsets;
 use once::ComputedOnce;
 pub(crate) use once::{ONCE, QueryPlanner, has_once};
+use peers::PEERS;
 use regexes::REGEXES;
 use repeated_orders::{OrdersOfDistinct, REPEATED_ORDERS};
 use rounding::ROUNDED_PLACES;
@@ -118,6 +120,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         Arc::new(ROUNDED_PLACES),
         Arc::new(TEXT_FUNCTIONS),
         Arc::new(STRUCT_FIELDS),
+        Arc::new(PEERS),
         Arc::new(Doubles),
     ];
     rules.extend(Analyzer::new().rules);

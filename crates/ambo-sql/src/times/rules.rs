@@ -159,6 +159,7 @@ fn cast(expr: Expr, to: DataType) -> Expr {
 pub(crate) fn before(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| match expr {
         Expr::Cast(of) if is_interval(of.field.data_type()) => interval_literal(of),
+        Expr::WindowFunction(_) => windows(expr, schema),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let types = (type_of(&left, schema), type_of(&right, schema));
             let (Some(from), Some(to)) = types else {
@@ -473,7 +474,7 @@ fn with_own_types(plan: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 /// A type with moments in microseconds, and instants of UTC.
-pub(super) fn own(ty: &DataType) -> DataType {
+pub(crate) fn own(ty: &DataType) -> DataType {
     if is_moment(ty) { either(ty, ty) } else { ty.clone() }
 }
 
