@@ -53,6 +53,14 @@ fn moments_of_files_stay_as_they_are() {
     says("select ns + interval '1 day' from FILE where id = 1", "2024-03-01 10:11:12.123456\n");
     says("select id from FILE where ns = '2024-02-29 10:11:12.123456' order by id", "1\n2\n");
     says("select tz at time zone 'Europe/Brussels' from FILE where id = 1", "2024-07-01 14:00:00\n");
+    says(
+        "with recursive r (m) as (select min(ns) from FILE union all select m + interval '1 day' from r where m < timestamp '2024-03-01') select max(m) from r",
+        "2024-03-01 10:11:12.123456\n",
+    );
+    says(
+        "with recursive r (m) as (select min(ns) from FILE union all select m from r where m is null) select m from r",
+        &format!("{cut}\n"),
+    );
     says("insert into t select id, ns, tz from FILE", "");
     says("select at, tz from t where id = 1", &format!("{cut}\t2024-07-01 12:00:00\n"));
     says("select count(*) from t join FILE f on t.at = f.ns and t.tz = f.tz where t.id = f.id", "2\n");

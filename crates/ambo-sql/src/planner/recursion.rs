@@ -22,6 +22,7 @@ use crate::{
     names::{about, ident, object},
     optimizer::common_type,
     parse::DIALECT,
+    times::rules,
 };
 
 /// The columns of a query; `None` if they cannot be told.
@@ -136,10 +137,11 @@ fn widen_table(table: &mut Cte, sight: &With, schema_of: &SchemaOf<'_>) {
     }
 }
 
-/// The type that values of both have, if it is not the first one's. Sums of decimals have a digit more each time: they get all digits.
+/// The type that values of both have, if it is not the first one's. Sums of decimals have a digit more each time: they get all digits. Moments of files
+/// are computed in microseconds.
 fn wider(own: &DataType, other: &DataType, is_last: bool) -> Option<DataType> {
     const DIGITS: u8 = DECIMAL128_MAX_PRECISION;
-    let common = common_type(own, other).filter(|common| common != own)?;
+    let common = common_type(own, other).map(|common| rules::own(&common)).filter(|common| common != own)?;
     match (own, &common) {
         (DataType::Decimal128(_, places), DataType::Decimal128(_, more)) if places == more => {
             Some(DataType::Decimal128(DIGITS, *places))
