@@ -2,7 +2,9 @@
 
 use std::{ops::Deref, path::Path, sync::Arc};
 
-use crate::{Connection, Result, Rows, engine::SqlEngine, engine::SqlOptions};
+use ambo::CheckReport;
+
+use crate::{Connection, Result, Rows, check::check, engine::SqlEngine, engine::SqlOptions};
 
 /// An open database that understands SQL. Everything else it does as [`ambo::Database`], to which it derefs. Clones share it.
 ///
@@ -63,6 +65,15 @@ impl Database {
         names.sort_unstable();
         names.dedup();
         Ok(names)
+    }
+
+    /// Verifies every page, segment and row as [`ambo::Database::check`] does, and counts rows that are forbidden by checks which only SQL can
+    /// evaluate.
+    ///
+    /// # Errors
+    /// As [`ambo::Database::check`]: what is damaged is no error, it stands in the report.
+    pub fn check(&self) -> ambo::Result<CheckReport> {
+        check(&self.engine)
     }
 
     /// Runs one statement by itself, on a new connection.

@@ -24,6 +24,7 @@
 //! * [`Error`]: what is wrong, where in the statement, and what may help.
 
 mod catalog;
+mod check;
 mod connection;
 mod convert;
 mod database;

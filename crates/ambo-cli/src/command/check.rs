@@ -35,43 +35,8 @@ fn closed(dir: &Path, what: &str, out: &mut Output) -> Result<()> {
 /// Verifies an open database.
 pub fn check(store: &Store, out: &mut Output) -> Result<()> {
     let start = Instant::now();
-    let mut found = store.db.check().or_fail(&store.dir)?;
-    found.problems.extend(forbidden(store)?);
+    let found = ambo_sql::Database::new(store.db.clone()).check().or_fail(&store.dir)?;
     report(&store.dir, &found, start.elapsed(), out)
-}
-
-/// A table's name as SQL takes it.
-fn quoted(name: &str) -> String {
-    let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
-    match name.split_once('.') {
-        Some((schema, table)) => format!("{}.{}", quoted(schema), quoted(table)),
-        None => quoted(name),
-    }
-}
-
-/// Rows that checks forbid which only SQL can evaluate.
-fn forbidden(store: &Store) -> Result<Vec<String>> {
-    let mut problems = Vec::new();
-    let mut connection = ambo_sql::Database::new(store.db.clone()).connect();
-    for name in store.db.tables() {
-        let Ok(table) = store.db.table(&name) else { continue };
-        for check in table.checks_for_sql() {
-            let query = format!("select count(*) from {} where not ({})", quoted(&name), check.expression);
-            let counted =
-                connection.sql(&query).and_then(|rows| rows.map(|row| row?.into_values()).collect());
-            match counted {
-                Ok::<Vec<i64>, _>(rows) if rows == [0] => {}
-                Ok(rows) => problems.push(format!(
-                    "{name}: check \"{}\" forbids rows ({}): {}",
-                    check.name,
-                    rows.iter().sum::<i64>(),
-                    check.expression
-                )),
-                Err(error) => problems.push(format!("{name}: check \"{}\": {}", check.name, error.message())),
-            }
-        }
-    }
-    Ok(problems)
 }
 
 fn report(dir: &Path, found: &CheckReport, elapsed: Duration, out: &mut Output) -> Result<()> {

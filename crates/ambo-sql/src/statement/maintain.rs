@@ -6,7 +6,7 @@ use ambo::Datum;
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::ast::VacuumStatement;
 
-use crate::{Connection, Error, Result, Rows, parse::Maintenance, rows::Source};
+use crate::{Connection, Error, Result, Rows, check::check, parse::Maintenance, rows::Source};
 
 pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'static>> {
     let db = &connection.engine().db;
@@ -22,7 +22,7 @@ pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'st
             Ok(Rows::done("CHECKPOINT", None))
         }
         Maintenance::Check => {
-            let problems = db.check()?.problems;
+            let problems = check(connection.engine())?.problems;
             let rows = problems.into_iter().map(|problem| vec![Datum::Utf8(problem)]).collect();
             let schema = Arc::new(Schema::new(vec![Field::new("problem", DataType::Utf8, false)]));
             Ok(Rows::new(schema, Source::Values(rows)).with_tag("CHECK DATABASE", None))

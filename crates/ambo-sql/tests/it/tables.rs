@@ -274,3 +274,23 @@ fn mistakes_in_definitions_have_their_places() {
     connection.script("rollback").unwrap();
     assert_eq!(rows(&mut connection, "show tables").len(), 1);
 }
+
+/// Keeps away: rows that are forbidden by a check which only SQL can evaluate, and that CHECK DATABASE is silent about.
+#[test]
+fn the_whole_check_evaluates_what_only_sql_can() {
+    for storage in STORAGES {
+        let db = Database::in_memory().unwrap();
+        let c = &mut db.connect();
+        c.script(&format!("create table t (id int primary key, s text) with (storage = {storage})")).unwrap();
+        c.script("insert into t values (1, 'A'), (2, 'b'), (3, null), (4, 'c')").unwrap();
+        sound(&db);
+        db.add_check("t", ambo::Check::new("upper", "upper(s) = s")).unwrap();
+        let expected = "main.t: check \"upper\" forbids 2 rows: upper(s) = s";
+        assert_eq!(rows(c, "check database"), [[expected]]);
+        assert_eq!(db.check().unwrap().problems, [expected]);
+        c.script("delete from t where id in (2, 4)").unwrap();
+        sound(&db);
+        db.add_check("t", ambo::Check::new("gone", "nosuch(s) = s")).unwrap();
+        assert!(rows(c, "check database")[0][0].starts_with("main.t: check \"gone\": "));
+    }
+}
