@@ -79,9 +79,10 @@ fn marks_and_numbers_do_not_mix() {
         assert!(refused(c, statement).to_string().contains("not both"), "{statement}");
     }
     c.script("select 1; create table t (a int)").unwrap();
-    for (statement, said) in
-        [("create view v as select ? as a", "parameter"), ("create table d (a int default ?)", "parameter")]
-    {
+    for (statement, said) in [
+        ("create view v as select ? as a", "a view cannot have a parameter"),
+        ("create table d (a int default ?)", "a default cannot have a parameter"),
+    ] {
         let error = c.query(statement, (1,)).map(drop).unwrap_err().to_string();
         assert!(error.contains(said), "{statement}: {error}");
     }

@@ -110,15 +110,19 @@ async fn answer(statement: &'static str) -> Result<String, String> {
     Ok(lines.join("\n"))
 }
 
+/// How often a right answer is asked for again.
+const TRIES: usize = 20;
+
 /// Keeps away: guards that nothing needs any more.
 #[test]
 fn what_is_guarded_against_is_still_wrong() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut mended = Vec::new();
     for (guard, statement, right) in FAULTS {
-        match runtime.block_on(runtime.spawn(answer(statement))) {
-            Ok(Ok(answer)) if answer == right => mended.push(format!("{guard}: {statement}")),
-            _ => {}
+        let is_right = || matches!(runtime.block_on(runtime.spawn(answer(statement))), Ok(Ok(answer)) if answer == right);
+        // Where threads say which rows come first, a wrong plan has the right answer now and then.
+        if (0..TRIES).all(|_| is_right()) {
+            mended.push(format!("{guard}: {statement}"));
         }
     }
     assert!(mended.is_empty(), "DataFusion answers rightly now, guards may go:\n{}", mended.join("\n"));
