@@ -62,7 +62,7 @@ bench-sql:
 # Random queries and statements whose answers have to be those of SQLite and of DuckDB, and conditions that have to be one wherever they stand, in
 # DATABASES databases from SEED on. ORACLES are some of sqlite, duckdb, norec, tlp. The profile is that of the tests, whose libraries are there.
 differential: $(DUCKDB_VENV)/made
-	$(CARGO) build --profile test -p ambo-cli -p ambo-sql -p ambo-differential
+	$(CARGO) test --workspace --exclude ambo-bench --no-run
 	$(TARGET_DIR)/debug/ambo-differential $(ORACLES) --databases $(DATABASES) --seed $(SEED) --python $(DUCKDB_PYTHON) --dir $(TARGET_DIR)/differential
 
 # DuckDB as a Python module, in an environment of its own.

@@ -128,8 +128,15 @@ impl fmt::Display for Answer {
 ///
 /// # Errors
 /// The statement failed.
-pub fn of_ambo(connection: &mut ambo_sql::Connection, statement: &str) -> ambo_sql::Result<Answer> {
-    let rows = connection.sql(statement)?;
+pub fn of_ambo(
+    connection: &mut ambo_sql::Connection,
+    statement: &str,
+    parameters: &[Datum],
+) -> ambo_sql::Result<Answer> {
+    let rows = match parameters {
+        [] => connection.sql(statement)?,
+        parameters => connection.query(statement, parameters)?,
+    };
     let types = rows.schema().fields().iter().map(|field| letter(field.data_type())).collect();
     let changed = rows.affected();
     let rows = rows.map(|row| Ok(row?.values().iter().map(of_datum).collect()));

@@ -33,7 +33,7 @@ def cell(value, letter):
 
 def connect():
     connection = duckdb.connect(":memory:")
-    connection.execute("set threads = 1; set integer_division = true; set TimeZone = 'UTC'; set errors_as_json = false")
+    connection.execute("set threads = 1; set integer_division = true; set TimeZone = 'UTC'; set errors_as_json = false; set enable_progress_bar = false")
     return connection
 
 

@@ -9,6 +9,7 @@ mod duckdb;
 mod narrow;
 mod oracle;
 mod pair;
+mod parameters;
 mod peer;
 mod random;
 mod reduce;

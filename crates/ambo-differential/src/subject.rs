@@ -12,6 +12,7 @@ use ambo_sql::{Connection, Database, SqlOptions};
 use crate::{
     Result,
     answer::{Answer, of_ambo},
+    parameters::bound,
     random::Random,
 };
 
@@ -25,6 +26,8 @@ pub struct Way {
     /// Few rows are divided as if they were many.
     finely: bool,
     page_bytes: usize,
+    /// Constants are bound as parameters.
+    binds: bool,
 }
 
 impl Way {
@@ -33,6 +36,7 @@ impl Way {
             threads: *random.of(&[1, 2, 4]),
             finely: random.one_in(2),
             page_bytes: *random.of(&[4 << 10, 16 << 10]),
+            binds: random.one_in(4),
         }
     }
 }
@@ -53,6 +57,7 @@ impl Failure {
 }
 
 pub struct Subject {
+    binds: bool,
     connection: Connection,
     db: Database,
 }
@@ -62,7 +67,7 @@ impl Subject {
         let db = ambo::Options::new().page_size(way.page_bytes).open_in_memory()?;
         let sql = SqlOptions::new().threads(way.threads).divide_finely(way.finely);
         let db = Database::with_options(db, sql);
-        Ok(Self { connection: db.connect(), db })
+        Ok(Self { binds: way.binds, connection: db.connect(), db })
     }
 
     /// Runs a statement. One that waits for itself is interrupted, or it would wait for ever.
@@ -75,7 +80,11 @@ impl Subject {
             }
         });
         let connection = &mut self.connection;
-        let answer = catch_unwind(AssertUnwindSafe(|| of_ambo(connection, statement)));
+        let (text, values) = match self.binds {
+            true => bound(statement),
+            false => (statement.to_owned(), Vec::new()),
+        };
+        let answer = catch_unwind(AssertUnwindSafe(|| of_ambo(connection, &text, &values)));
         drop(done);
         let _ended = watch.join();
         match answer {

@@ -67,7 +67,11 @@ impl<'r> Generator<'r> {
         let kinds: Vec<_> = (0..1 + self.random.below(4)).map(|_| self.any_kind()).collect();
         let mut with = String::new();
         let mut known = Vec::new();
-        if self.one_in(4) {
+        if self.one_in(12) {
+            let (table, columns) = self.recursive();
+            with = format!("with recursive {table} ");
+            known.push((columns[0].name.split('.').next().unwrap_or_default().to_owned(), columns));
+        } else if self.one_in(4) {
             let name = self.name("w");
             let inner: Vec<_> = (0..3).map(|_| self.any_kind()).collect();
             let (body, columns) = self.named_select(&inner, &name, &[], &[]);
@@ -93,6 +97,31 @@ impl<'r> Generator<'r> {
             _ => format!(" limit {} offset {}", self.random.below(20), self.random.below(5)),
         };
         (format!("{with}{body} order by {order}{limit}"), true)
+    }
+
+    /// A table that recurses, and its columns: a number that grows, and what is computed of the row before.
+    fn recursive(&mut self) -> (String, Vec<Column>) {
+        let name = self.name("w");
+        let (kind, next) = *self.random.of(&[
+            (Kind::Int, "c1 * 2 - c0"),
+            (Kind::Int, "case when c0 % 2 = 0 then c1 + 1 end"),
+            (Kind::Text, "c1 || '.'"),
+            (Kind::Date, "c1 + 1"),
+            (Kind::Bool, "not c1"),
+        ]);
+        let (first, until) = (self.expression(kind, &[], 1), 2 + self.random.below(8));
+        let (first, all) = match kind {
+            // As wide as what is computed of it.
+            Kind::Int => (format!("cast({first} as bigint)"), self.one_in(2)),
+            _ => (first, self.one_in(2)),
+        };
+        let union = if all { "union all" } else { "union" };
+        let own = [Kind::Int, kind].into_iter().enumerate();
+        let columns = own.map(|(nth, kind)| Column { name: format!("{name}.c{nth}"), kind }).collect();
+        let body = format!(
+            "{name} (c0, c1) as (select cast(1 as bigint), {first} {union} select c0 + 1, {next} from {name} where c0 < {until})"
+        );
+        (body, columns)
     }
 
     /// All columns, in an order of theirs, so that rows that tie are the same.
