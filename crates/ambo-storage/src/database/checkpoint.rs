@@ -119,6 +119,12 @@ impl CheckpointState {
         &self.superblock
     }
 
+    /// Pages of a store that no checkpoint knew and that wait for their last reader.
+    pub(super) fn buried<'a>(&'a self, store: &'a Arc<PageStore>) -> impl Iterator<Item = PageRange> + 'a {
+        let private = self.graveyard.iter().flat_map(|grave| &grave.private);
+        private.filter(move |(of, _)| Arc::ptr_eq(of, store)).flat_map(|(_, pages)| pages.iter().copied())
+    }
+
     /// What the last checkpoint holds.
     pub(super) fn moment(&self) -> Moment {
         Moment { timestamp: self.superblock.timestamp, log_from: self.superblock.log_from }

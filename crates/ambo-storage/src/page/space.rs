@@ -71,7 +71,7 @@ pub(crate) struct PageOwners {
     pub free: Vec<PageRange>,
     /// Who writes them, and deltas that refer to them.
     pub unpublished: Extents,
-    /// Readers of older versions.
+    /// Readers of older versions, and of memory that was freed meanwhile.
     pub waiting: Vec<PageRange>,
     /// The list of free pages in the last checkpoint.
     pub list: Vec<PageRange>,
@@ -357,11 +357,15 @@ impl Space {
     /// Who has the pages.
     pub(super) fn owners(&self) -> PageOwners {
         let publishing = self.publishing.iter().flatten().copied();
+        let mut unpublished: Extents = self.unpublished.iter().chain(publishing).collect();
+        for range in &self.lingering {
+            unpublished.remove(*range);
+        }
         PageOwners {
             end: self.end,
             free: self.free.iter().collect(),
-            unpublished: self.unpublished.iter().chain(publishing).collect(),
-            waiting: self.retired.values().flatten().copied().collect(),
+            unpublished,
+            waiting: self.retired.values().flatten().chain(&self.lingering).copied().collect(),
             list: self.list.clone(),
         }
     }

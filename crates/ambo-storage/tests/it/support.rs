@@ -69,6 +69,10 @@ pub fn open(env: &Env, options: &Options) -> Result<(Arc<Engine>, RecoveryReport
 pub fn assert_sound(engine: &Arc<Engine>) {
     let report = engine.check().expect("the check itself works");
     assert!(report.is_sound(), "{:#?}", report.problems);
+    if !engine.options().background_threads {
+        // No merge is under way, and tests check when they are done.
+        assert_eq!(report.pages_in_flight, 0, "pages that nobody has given back");
+    }
 }
 
 /// All rows of a table, walked forwards.
