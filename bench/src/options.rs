@@ -30,8 +30,7 @@ ambo-bench: comparisons of Ambo with other engines, codecs and formats
   --timeout N       seconds after which a process is ended and reported (default: 1800)
   --wrap COMMAND    a command put before each measured process, such as one that limits its memory
   --dir DIR         where the stores go; a real disk, or durable commits mean nothing (default: target/bench-data)
-  --results DIR     where SUITE.json files are (default: bench/results)
-  --docs DIR        where plots/ and benchmarks.md are (default: docs)
+  --results DIR     where SUITE.json files, their pages and plots/ are (default: bench/results)
   --add             keep figures in SUITE.json of engines and cases that are not run now
 ";
 
@@ -66,10 +65,8 @@ pub struct Options {
     pub wrap: Vec<String>,
     /// Where the stores go.
     pub dir: PathBuf,
-    /// Where SUITE.json files are.
+    /// Where SUITE.json files, their pages and plots are.
     pub results: PathBuf,
-    /// Where plots and the page about them are.
-    pub docs: PathBuf,
     /// Whether figures that are not measured now stay in the file.
     pub add: bool,
     /// For a measured process: the case, the repetition, and the file for its figures.
@@ -107,7 +104,6 @@ impl Default for Options {
             wrap: Vec::new(),
             dir: PathBuf::from("target/bench-data"),
             results: PathBuf::from("bench/results"),
-            docs: PathBuf::from("docs"),
             add: false,
             child: Child::default(),
         }
@@ -152,7 +148,6 @@ impl Options {
             "--wrap" => self.wrap = value.split_whitespace().map(str::to_owned).collect(),
             "--dir" => self.dir = value.into(),
             "--results" => self.results = value.into(),
-            "--docs" => self.docs = value.into(),
             "--case" => self.child.case = value.into(),
             "--run" => self.child.run = number(value)? as usize,
             "--inputs" => self.child.inputs = value.into(),
