@@ -15,7 +15,7 @@ TARGET_DIR := $(shell $(CARGO) metadata --format-version 1 --no-deps 2>/dev/null
 DUCKDB_VENV := $(TARGET_DIR)/duckdb-venv
 DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 
-.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick differential lint crash fuzz doc install
+.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick differential lint crash fuzz doc book install
 
 demo:
 	$(CARGO) build --release -p ambo-cli
@@ -90,6 +90,12 @@ fuzz:
 
 doc:
 	$(CARGO) doc --workspace --exclude ambo-bench --no-deps --open
+
+# The book of docs/book as HTML, in target/book. Its examples run with `make test`.
+MDBOOK ?= mdbook
+book:
+	@command -v $(MDBOOK) >/dev/null || { echo "mdBook is missing: cargo install mdbook --locked"; exit 1; }
+	$(MDBOOK) build docs/book --dest-dir $(CURDIR)/target/book
 
 install:
 	$(CARGO) install --path crates/ambo-cli

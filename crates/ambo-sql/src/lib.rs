@@ -55,6 +55,11 @@ mod value;
 mod wait;
 mod window;
 
+/// The page of the book about SQL, whose example in Rust is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/src/sql.md")]
+struct Page;
+
 pub use connection::Connection;
 pub use convert::{FromRow, FromValue, Params};
 pub use database::Database;

@@ -36,6 +36,8 @@ mod alter;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod batch;
+#[cfg(doctest)]
+mod book;
 mod bulk_change;
 mod bulk_load;
 mod check;

@@ -1,17 +1,30 @@
-//! The examples of `docs/sql.md` and `docs/sql-queries.md`, as they stand there.
+//! The SQL examples of the book, as they stand there.
 
 use crate::common::{refused, rows, sound};
 
 #[test]
 fn the_examples_do_what_they_say() {
-    let done = try_out(include_str!("../../../../docs/sql.md"));
+    let done = try_out(include_str!("../../../../docs/book/src/sql/writing.md"));
     assert!(done > 30, "{done}");
 }
 
 #[test]
 fn the_examples_of_queries_do_what_they_say() {
-    let done = try_out(include_str!("../../../../docs/sql-queries.md"));
+    let done = try_out(include_str!("../../../../docs/book/src/sql/reading.md"));
     assert!(done > 15, "{done}");
+}
+
+#[test]
+fn the_examples_of_the_guide_do_what_they_say() {
+    let pages = [
+        ("storage", include_str!("../../../../docs/book/src/storage.md"), 6),
+        ("transactions", include_str!("../../../../docs/book/src/transactions.md"), 10),
+        ("loading", include_str!("../../../../docs/book/src/loading.md"), 7),
+        ("sql", include_str!("../../../../docs/book/src/sql.md"), 10),
+    ];
+    for (page, text, statements) in pages {
+        assert_eq!(try_out(text), statements, "{page}");
+    }
 }
 
 /// How many statements a text has, whose results are those that it says.
