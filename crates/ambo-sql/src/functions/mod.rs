@@ -11,6 +11,7 @@ mod map_element;
 mod mode;
 mod nested_order;
 mod nested_text;
+mod one_zero;
 mod patterns;
 mod printf;
 mod quantified;
@@ -35,6 +36,7 @@ pub(crate) use joined::Joined;
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_order::NestedOrder;
 pub(crate) use nested_text::NestedText;
+pub(crate) use one_zero::{OneZero, has_zeros};
 
 /// Adds them to what the planner knows.
 pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {

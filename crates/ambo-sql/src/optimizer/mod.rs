@@ -45,6 +45,7 @@ mod unasked;
 mod unique_names;
 mod window_limits;
 mod window_order;
+mod zero_keys;
 mod zeros;
 
 use std::sync::Arc;
@@ -104,7 +105,8 @@ use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
 use window_limits::WindowLimits;
 use window_order::WindowOrder;
-use zeros::{ZEROS, ZeroKeys};
+use zero_keys::ZeroKeys;
+use zeros::ZEROS;
 
 type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;

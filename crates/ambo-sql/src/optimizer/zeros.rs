@@ -1,26 +1,55 @@
 //! 0.0 and -0.0 are one value.
 //!
-//! They are equal, and one group, but aggregates with DISTINCT or ORDER BY, windows and the keys of hash joins tell them apart. `x + 0.0` is the
-//! same for both.
+//! They are equal, and one group, but aggregates with DISTINCT or ORDER BY, windows, `nullif`, functions that look for values in lists, and comparisons of lists and
+//! structs tell them apart. `x + 0.0` is the same for both. What else tells them apart is in [`zero_keys`](super::zero_keys).
+
+use std::sync::{Arc, LazyLock};
 
 use datafusion::{
     common::{
-        DFSchema, Result,
+        DFSchema, DataFusionError, Result,
         tree_node::{Transformed, TreeNode},
     },
-    error::DataFusionError,
-    logical_expr::{BinaryExpr, Expr, ExprSchemable, Join, LogicalPlan, Operator, lit},
-    optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
+    logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, ScalarUDF, lit, when},
     scalar::ScalarValue,
 };
 
 use super::expressions::ExpressionRule;
+use crate::{
+    functions::{OneZero, has_zeros},
+    times::rules::is_comparison,
+};
 
 pub(super) const ZEROS: ExpressionRule = ExpressionRule {
     name: "zeros",
-    wanted: |expr| matches!(expr, Expr::AggregateFunction(_) | Expr::WindowFunction(_)),
+    wanted: |expr| match expr {
+        Expr::AggregateFunction(_) | Expr::WindowFunction(_) => true,
+        Expr::ScalarFunction(function) => looks_for_values(function.name()),
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => is_comparison(*op),
+        _ => false,
+    },
     change: |expr, schema, _| expr.transform_up(|expr| with_one_zero(expr, schema)),
 };
+
+/// Whether a function finds values by their bits.
+fn looks_for_values(name: &str) -> bool {
+    const LOOKING: [&str; 13] = [
+        "nullif",
+        "array_has",
+        "array_has_any",
+        "array_has_all",
+        "array_position",
+        "array_positions",
+        "array_remove",
+        "array_remove_n",
+        "array_remove_all",
+        "array_replace",
+        "array_except",
+        "array_intersect",
+        "array_union",
+    ];
+    LOOKING.contains(&name)
+}
 
 fn with_one_zero(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(match expr {
@@ -40,6 +69,21 @@ fn with_one_zero(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let is_changed = unify_all(params.partition_by.iter_mut().chain(sorts), schema)?;
             Transformed::new_transformed(Expr::WindowFunction(function), is_changed)
         }
+        Expr::ScalarFunction(function) if function.name() == "nullif" => {
+            null_if_equal(Expr::ScalarFunction(function), schema)?
+        }
+        Expr::ScalarFunction(mut function) if looks_for_values(function.name()) => {
+            let is_changed = unify_all(function.args.iter_mut(), schema)?;
+            Transformed::new_transformed(Expr::ScalarFunction(function), is_changed)
+        }
+        Expr::BinaryExpr(mut comparison) if is_comparison(comparison.op) => {
+            // Of numbers that are not in lists or structs the operators know it.
+            let is_nested = |side: &Expr| Ok::<_, DataFusionError>(side.get_type(schema)?.is_nested());
+            let are_nested = is_nested(&comparison.left)? && is_nested(&comparison.right)?;
+            let sides = [comparison.left.as_mut(), comparison.right.as_mut()];
+            let is_changed = are_nested && unify_all(sides.into_iter(), schema)?;
+            Transformed::new_transformed(Expr::BinaryExpr(comparison), is_changed)
+        }
         expr => Transformed::no(expr),
     })
 }
@@ -49,40 +93,54 @@ fn unify_all<'e>(mut exprs: impl Iterator<Item = &'e mut Expr>, schema: &DFSchem
     exprs.try_fold(false, |is_changed, expr| Ok(unify(expr, schema)? | is_changed))
 }
 
-/// Makes both zeros one; whether the expression is one that has two.
-fn unify(expr: &mut Expr, schema: &DFSchema) -> Result<bool> {
-    let data_type = expr.get_type(schema)?;
-    if !data_type.is_floating() {
-        return Ok(false);
+/// `nullif(x, y)` as a CASE, whose comparison knows of both zeros.
+fn null_if_equal(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Expr::ScalarFunction(mut function) = expr else { return Ok(Transformed::no(expr)) };
+    let has_both = |value: &Expr| Ok::<_, DataFusionError>(has_zeros(&value.get_type(schema)?));
+    let [value, other] = &function.args[..] else {
+        return Ok(Transformed::no(Expr::ScalarFunction(function)));
+    };
+    if !has_both(value)? && !has_both(other)? {
+        return Ok(Transformed::no(Expr::ScalarFunction(function)));
     }
-    let zero = lit(ScalarValue::new_zero(&data_type)?);
-    if matches!(expr, Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, right, .. }) if **right == zero) {
-        return Ok(false);
+    if value.is_volatile() || value.get_type(schema)?.is_nested() {
+        let is_changed = unify_all(function.args.iter_mut(), schema)?;
+        return Ok(Transformed::new_transformed(Expr::ScalarFunction(function), is_changed));
     }
-    *expr = std::mem::take(expr) + zero;
-    Ok(true)
+    let null = lit(ScalarValue::try_from(value.get_type(schema)?)?);
+    Ok(Transformed::yes(when(value.clone().eq(other.clone()), null).otherwise(value.clone())?))
 }
 
-/// Makes both zeros of keys of joins one. To be run when all keys are found.
-#[derive(Debug)]
-pub(super) struct ZeroKeys;
-
-impl OptimizerRule for ZeroKeys {
-    fn name(&self) -> &str {
-        "zero_keys"
+/// Makes both zeros one; whether the expression is one that has two.
+pub(super) fn unify(expr: &mut Expr, schema: &DFSchema) -> Result<bool> {
+    static NESTED: LazyLock<Arc<ScalarUDF>> =
+        LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(OneZero::new())));
+    let data_type = expr.get_type(schema)?;
+    if !has_zeros(&data_type) {
+        return Ok(false);
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        Some(ApplyOrder::BottomUp)
+    if !data_type.is_floating() {
+        let is_done = matches!(expr, Expr::ScalarFunction(function) if function.name() == NESTED.name());
+        if !is_done {
+            *expr = NESTED.call(vec![std::mem::take(expr)]);
+        }
+        return Ok(!is_done);
     }
-
-    fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Join(mut join) = plan else { return Ok(Transformed::no(plan)) };
-        let Join { on, left, right, .. } = &mut join;
-        let is_changed = on.iter_mut().try_fold(false, |is_changed, (of_left, of_right)| {
-            let left = unify(of_left, left.schema())?;
-            Ok::<_, DataFusionError>(unify(of_right, right.schema())? | left | is_changed)
-        })?;
-        Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
+    let zero = ScalarValue::new_zero(&data_type)?;
+    match expr {
+        Expr::Literal(value, _) => {
+            let is_negative = *value != zero && value.arithmetic_negate()? == zero;
+            if is_negative {
+                *value = zero;
+            }
+            Ok(is_negative)
+        }
+        Expr::BinaryExpr(BinaryExpr { op: Operator::Plus, right, .. }) if **right == lit(zero.clone()) => {
+            Ok(false)
+        }
+        expr => {
+            *expr = std::mem::take(expr) + lit(zero);
+            Ok(true)
+        }
     }
 }

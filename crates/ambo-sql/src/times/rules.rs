@@ -234,7 +234,7 @@ fn moments_of(function: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> 
     Transformed::yes(series(as_common(first, from), as_common(last, to), step, inclusive))
 }
 
-pub(super) fn is_comparison(op: Operator) -> bool {
+pub(crate) fn is_comparison(op: Operator) -> bool {
     use Operator as O;
     matches!(
         op,

@@ -1,0 +1,80 @@
+//! A value with 0.0 for each -0.0 in it, which are one value and two patterns of bits.
+
+use std::sync::Arc;
+
+use arrow::{
+    array::{Array, ArrayData, ArrayRef, AsArray, make_array},
+    datatypes::{DataType, Float32Type, Float64Type},
+};
+use datafusion::{
+    common::{Result, ScalarValue},
+    logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
+};
+
+/// Of lists, structs and maps, too.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct OneZero {
+    signature: Signature,
+}
+
+impl OneZero {
+    pub(crate) fn new() -> Self {
+        Self { signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for OneZero {
+    fn name(&self) -> &str {
+        "one_zero"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        Ok(types[0].clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_one = matches!(args.args[0], ColumnarValue::Scalar(_));
+        let values = args.args[0].to_array(if is_one { 1 } else { args.number_rows })?;
+        let changed = make_array(with_one_zero(values.to_data())?);
+        Ok(match is_one {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&changed, 0)?),
+            false => ColumnarValue::Array(changed),
+        })
+    }
+}
+
+/// Whether there may be zeros of two kinds in values of a type.
+pub(crate) fn has_zeros(ty: &DataType) -> bool {
+    match ty {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => has_zeros(item.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_zeros(field.data_type())),
+        DataType::Dictionary(_, values) => has_zeros(values),
+        ty => ty.is_floating(),
+    }
+}
+
+fn with_one_zero(data: ArrayData) -> Result<ArrayData> {
+    let values = || make_array(data.clone());
+    // Adding zero makes one zero of two.
+    let floats: ArrayRef = match data.data_type() {
+        DataType::Float64 => {
+            Arc::new(values().as_primitive::<Float64Type>().unary::<_, Float64Type>(|x| x + 0.0))
+        }
+        DataType::Float32 => {
+            Arc::new(values().as_primitive::<Float32Type>().unary::<_, Float32Type>(|x| x + 0.0))
+        }
+        ty if has_zeros(ty) => {
+            let parts = data.child_data().iter().cloned().map(with_one_zero).collect::<Result<_>>()?;
+            return Ok(data.into_builder().child_data(parts).build()?);
+        }
+        _ => return Ok(data),
+    };
+    Ok(floats.to_data())
+}
