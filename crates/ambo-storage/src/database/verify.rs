@@ -24,7 +24,10 @@
 //! With assertions, every edit of a version is verified, and so is what opening finds; there a breach is damage and no panic. Tables that
 //! did not change are left out, so this costs little more than the edit.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use super::{
     checkpoint::FROZEN_MAX,
@@ -50,17 +53,25 @@ type Breach = Result<(), String>;
 /// The invariant that is broken, and by what.
 pub(super) fn verify(version: &DatabaseVersion, before: Option<&DatabaseVersion>) -> Breach {
     ids(version)?;
+    let is_same = |id: TableId| before.is_some_and(|before| is_same(version, before, id));
+    let listed = listed_indexes(version);
+    for id in listed.keys() {
+        hold(version.tables.contains_key(id), || format!("5: an index of table {id}, which is not there"))?;
+    }
     for (id, definition) in version.catalog.all() {
         let table = &version.tables[&id];
-        if before.is_some_and(|before| is_same(version, before, id)) {
-            continue;
-        }
         let named = |what: String| format!("{what} (table {id}, \"{}\")", definition.name);
-        storage(definition, table).map_err(named)?;
-        columns(version, id, table).map_err(named)?;
-        trees(table).map_err(named)?;
-        deltas(table, version.settled).map_err(named)?;
-        indexes(version, id, definition, table).map_err(named)?;
+        let of_table = listed.get(&id).map_or(&[][..], Vec::as_slice);
+        index_ids(table, of_table).map_err(named)?;
+        if !is_same(id) {
+            storage(definition, table).map_err(named)?;
+            columns(version, id, table).map_err(named)?;
+            trees(table).map_err(named)?;
+            deltas(table, version.settled).map_err(named)?;
+        }
+        if !is_same(id) || !of_table.iter().all(|(index, _)| is_same(*index)) {
+            indexes(version, definition, table, of_table).map_err(named)?;
+        }
     }
     apart(version)?;
     before.map_or(Ok(()), |before| order(version, before))
@@ -70,13 +81,17 @@ fn hold(holds: bool, what: impl FnOnce() -> String) -> Breach {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// Whether a table, and what its indexes follow from, is what it was.
+/// Whether a table and its definition are what they were.
 fn is_same(version: &DatabaseVersion, before: &DatabaseVersion, id: TableId) -> bool {
     let same_table = match (version.tables.get(&id), before.tables.get(&id)) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),
         _ => false,
     };
-    same_table && Arc::ptr_eq(&version.catalog, &before.catalog)
+    let same_definition = match (version.catalog.table(id), before.catalog.table(id)) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    };
+    same_table && same_definition
 }
 
 fn ids(version: &DatabaseVersion) -> Breach {
@@ -179,23 +194,41 @@ fn all_deltas(table: &TableVersion) -> impl Iterator<Item = &Arc<Delta>> {
     std::iter::once(&table.active).chain(&table.frozen).chain(&table.retired)
 }
 
+/// An index as the catalog has it.
+type Listed<'v> = (TableId, &'v Arc<TableDefinition>);
+
+/// The indexes with entries that the catalog lists for each table.
+fn listed_indexes(version: &DatabaseVersion) -> HashMap<TableId, Vec<Listed<'_>>> {
+    let mut listed: HashMap<_, Vec<Listed<'_>>> = HashMap::new();
+    for (id, definition) in version.catalog.indexes() {
+        let of = definition.index.as_ref().expect("an index");
+        if of.kind != IndexKind::Bitmap {
+            listed.entry(of.table).or_default().push((id, definition));
+        }
+    }
+    listed
+}
+
+fn index_ids(table: &TableVersion, listed: &[Listed<'_>]) -> Breach {
+    let (has, said) = (table.indexes.len(), listed.len());
+    hold(has == said, || format!("5: it has {has} indexes, and the catalog says {said}"))?;
+    for (attached, (index, said)) in table.indexes.iter().zip(listed) {
+        hold(attached.id == *index, || format!("5: it has index {} for \"{}\"", attached.id, said.name))?;
+    }
+    Ok(())
+}
+
 fn indexes(
     version: &DatabaseVersion,
-    id: TableId,
     definition: &TableDefinition,
     table: &TableVersion,
+    listed: &[Listed<'_>],
 ) -> Breach {
-    let of = |index: &TableDefinition| index.index.clone().expect("an index");
-    let listed = version.catalog.indexes_of(id).filter(|(_, index)| of(index).kind != IndexKind::Bitmap);
-    let listed: Vec<_> = listed.collect();
-    let (has, says) = (table.indexes.len(), listed.len());
-    hold(has == says, || format!("5: it has {has} indexes, and the catalog says {says}"))?;
     for (attached, (index, said)) in table.indexes.iter().zip(listed) {
-        let name = &said.name;
-        hold(attached.id == index, || format!("5: it has index {} for \"{name}\"", attached.id))?;
-        let form = EntryFormat::new(name, &of(said), definition).map_err(|error| format!("5: {error}"))?;
+        let (name, of) = (&said.name, said.index.as_ref().expect("an index"));
+        let form = EntryFormat::new(name, of, definition).map_err(|error| format!("5: {error}"))?;
         hold(attached.format == form, || format!("5: entries of \"{name}\" are not what is said of them"))?;
-        let entries = &version.tables[&index];
+        let entries = &version.tables[index];
         let place = definition.storage.of_indexes();
         hold(entries.shared.storage == place, || format!("5: index \"{name}\" is not where its table is"))?;
         let is_held = attached.is_ready() || entries.awaits_main;

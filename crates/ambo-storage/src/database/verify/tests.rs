@@ -157,6 +157,14 @@ fn indexes_are_those_of_the_catalog() {
     breach("5: it has 0 indexes, and the catalog says 1", |fixture| {
         fixture.table(fixture.rows).indexes = Arc::new([]);
     });
+    breach("5: an index of table", |fixture| {
+        let mut catalog = (*fixture.version.catalog).clone();
+        let index = catalog.index_ready(fixture.index).unwrap();
+        catalog.drop_table("rows").unwrap();
+        catalog.apply(&index.key, index.record()).unwrap();
+        fixture.version.tables.remove(&fixture.rows);
+        fixture.version.catalog = Arc::new(catalog);
+    });
     breach("5: entries of", |fixture| {
         let catalog = &fixture.version.catalog;
         let definition = catalog.table(fixture.index).unwrap();
