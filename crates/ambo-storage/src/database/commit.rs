@@ -64,6 +64,7 @@ impl Engine {
         terms: Terms<'_>,
     ) -> Result<Timestamp> {
         self.check_writable()?;
+        let mut made_room = false;
         loop {
             let (indexed, epoch) = self.check_rows(operations, terms)?;
             if indexed && terms.index_epoch.is_none() {
@@ -77,6 +78,11 @@ impl Engine {
             match self.commit_as_is(operations, terms, epoch) {
                 // Indexes or storage were changed just now. Without a snapshot there is no other conflict.
                 Err(Error::Conflict(_)) if terms.snapshot.is_none() => {}
+                // Nothing was written, and the log itself may be what fills the disk.
+                Err(Error::DiskFull(_)) if !made_room && !self.is_spilled_soon() => {
+                    self.make_room();
+                    made_room = true;
+                }
                 result => return result,
             }
         }
@@ -101,7 +107,7 @@ impl Engine {
         if at.0.is_multiple_of(64) {
             self.snapshots.refresh(&self.pipeline.publisher);
         }
-        if self.governor.add(bytes) {
+        if self.governor.add(bytes) | self.pipeline.take_crowded() {
             self.request_spill();
         }
         if is_behind {
@@ -235,6 +241,19 @@ impl Engine {
             }
         }
         Ok(is_behind)
+    }
+
+    /// Whether a spill found the disk full, and the background thread tries again every so often.
+    fn is_spilled_soon(&self) -> bool {
+        self.options.background_threads && self.governor.has_failed()
+    }
+
+    /// Spills the deltas in this thread, so that the log before them goes.
+    fn make_room(&self) {
+        self.spill_and_report();
+        if self.governor.has_failed() {
+            self.signals.raise(|state| &mut state.spill);
+        }
     }
 
     /// Has the deltas spilled: by the background thread, or here when there is none.

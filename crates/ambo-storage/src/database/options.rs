@@ -29,7 +29,7 @@ pub struct Options {
     pub sync: Sync,
     /// Whether log groups are compressed (LZ4) when it pays.
     pub log_compression: bool,
-    /// The size of a log segment, in bytes.
+    /// The size of a log segment, in bytes; it is reserved at once. Smaller ones are made where less than eight times as much is free.
     pub log_segment_bytes: u64,
     /// The size of a page in bytes, a power of two from 4 KiB to 64 KiB; of a new database only.
     pub page_size: usize,

@@ -31,6 +31,9 @@ pub trait Disk: Send + Sync + Debug {
     fn list(&self) -> io::Result<Vec<String>>;
     /// Makes creations, removals and renames durable.
     fn sync_directory(&self) -> io::Result<()>;
+    /// How many bytes files can still take; `None` if that has no limit or is not known. An estimate: other programs use the
+    /// disk too, and a quota may allow less.
+    fn free_bytes(&self) -> Option<u64>;
     /// Takes the lock of the named file (created when absent) without waiting: exclusive, or shared with
     /// other shared holders. `Ok(None)` if another process, or another handle of this one, holds it. Held until dropped.
     fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>>;

@@ -17,7 +17,7 @@ use std::{
 
 use parking_lot::Mutex;
 use rustix::{
-    fs::{Advice, FallocateFlags, FlockOperation, fadvise, fallocate, flock},
+    fs::{Advice, FallocateFlags, FlockOperation, fadvise, fallocate, flock, fstatvfs},
     io::{Errno, retry_on_intr},
     rand::{GetRandomFlags, getrandom},
 };
@@ -124,6 +124,11 @@ impl Disk for OsDisk {
 
     fn sync_directory(&self) -> io::Result<()> {
         self.directory.sync_all()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        let system = fstatvfs(&self.directory).ok()?;
+        Some(system.f_bavail.saturating_mul(system.f_frsize))
     }
 
     fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>> {

@@ -139,6 +139,10 @@ impl Disk for SimDisk {
         self.state.lock().sync_directory()
     }
 
+    fn free_bytes(&self) -> Option<u64> {
+        self.state.lock().free_bytes()
+    }
+
     fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>> {
         let held = self.state.lock().lock(name, exclusive)?;
         Ok(held.then(|| Box::new(handle::SimLock::new(&self.state, name)) as Box<dyn Lock>))

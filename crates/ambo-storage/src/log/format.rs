@@ -1,7 +1,8 @@
 //! The formats of segments and groups. All numbers are little-endian.
 //!
 //! A segment is a header, then groups without gaps, each padded with zeros to a multiple of 8 bytes, then zeros
-//! to the reserved end. A group that begins at file offset `o` has the [`Lsn`] `start + o - 64`.
+//! to the reserved end, which may be anywhere: segments of a log have different sizes. A group that begins at file offset `o`
+//! has the [`Lsn`] `start + o - 64`.
 //!
 //! **Segment header**, 64 bytes
 //!

@@ -26,6 +26,13 @@
 //! * **D8** A group that was refused for lack of space is erased, durably, before that is reported: what was
 //!   refused does not come back. If it cannot be erased, D7 holds.
 //!
+//! # Space
+//!
+//! A segment's space is reserved when it is created ([`LogOptions::segment_bytes`]), so that groups go into space that is there. On a
+//! small disk it gets an eighth of what is free, 64 KiB at least; when that is refused, a quarter of it, and so on down to what its first
+//! group needs. Only then is the disk full. Once such a segment is used up, the writer asks for a checkpoint
+//! ([`LogWriter::take_crowded`]), which lets the log before it go. No size is part of the format.
+//!
 //! # Recovery: what is found, what is done
 //!
 //! Reading starts at the checkpoint's position, in the last segment with the greatest start at or before it, and
@@ -74,7 +81,8 @@ pub use self::{
 /// How the log is written.
 #[derive(Clone, Debug)]
 pub struct LogOptions {
-    /// The size of a segment file, in bytes; reserved when it is created. A larger group gets a segment of its own.
+    /// The size of a segment file, in bytes; reserved when it is created. A larger group gets a segment of its own, and a small disk gets
+    /// smaller segments.
     pub segment_bytes: u64,
     /// Whether groups are compressed (LZ4) where that pays.
     pub compress: bool,

@@ -4,6 +4,7 @@ mod cases;
 mod example;
 mod hostile;
 mod model;
+mod small_disk;
 
 use std::sync::Arc;
 

@@ -16,6 +16,13 @@ use crate::{
 
 /// How many positions a segment is divided into for [`LogWriter::position_after`].
 const MARKS_PER_SEGMENT: u64 = 64;
+/// A segment takes at most one part in so many of the free disk. A checkpoint needs room for what the log holds, and it must find
+/// that before the log is gone.
+const FREE_SHARE: u64 = 8;
+/// A segment is not made smaller for the share: each costs syncs of its own.
+const SHARE_BYTES_MIN: u64 = 64 << 10;
+/// A segment that the disk has no room for is tried again, so many times smaller.
+const STEP: u64 = 4;
 
 /// Writes the log. One thread at a time; syncs run beside through [`SyncTicket`]s.
 #[derive(Debug)]
@@ -38,6 +45,8 @@ pub struct LogWriter {
     from: Lsn,
     /// None when groups are stored as they are.
     compressor: Option<GroupCompressor>,
+    /// Whether a segment became full that the disk had no more room for; see [`LogWriter::take_crowded`].
+    crowded: bool,
     failure: Option<String>,
 }
 
@@ -117,6 +126,7 @@ impl LogWriter {
             unsynced: Vec::new(),
             marks,
             from: position.from,
+            crowded: false,
             failure: None,
         }
     }
@@ -221,6 +231,7 @@ impl LogWriter {
         match self.create_segment(len) {
             Ok(next) => {
                 self.retire_current();
+                self.crowded |= next.len < self.options.segment_bytes && !self.old.is_empty();
                 self.current = Some(next);
                 Ok(())
             }
@@ -229,13 +240,33 @@ impl LogWriter {
         }
     }
 
-    /// Creates a segment that starts at the end of the log, durably (D2). The header comes last: what a lack of space
-    /// leaves behind has none and is nothing to recovery (R9). The number is not used again.
+    /// Creates a segment for a group of `group_len` bytes and those after it, as large as the disk allows.
     fn create_segment(&mut self, group_len: u64) -> Result<Current> {
+        let least = SEGMENT_HEADER_BYTES as u64 + group_len;
+        let mut len = self.segment_bytes().max(least);
+        loop {
+            match self.create_segment_of(len) {
+                Err(Error::DiskFull(_)) if len > least => len = (len / STEP).max(least),
+                created => return created,
+            }
+        }
+    }
+
+    /// The size of a segment, as the options say or as the free disk allows.
+    fn segment_bytes(&self) -> u64 {
+        let wanted = self.options.segment_bytes;
+        match self.disk.free_bytes() {
+            Some(free) => wanted.min((free / FREE_SHARE).max(SHARE_BYTES_MIN)),
+            None => wanted,
+        }
+    }
+
+    /// Creates a segment of `len` bytes that starts at the end of the log, durably (D2). The header comes last: what a lack of space
+    /// leaves behind has none and is nothing to recovery (R9). The number is not used again.
+    fn create_segment_of(&mut self, len: u64) -> Result<Current> {
         let number = self.next_segment;
         self.next_segment += 1;
         let name = segment_name(number);
-        let len = self.options.segment_bytes.max(SEGMENT_HEADER_BYTES as u64 + group_len);
         let header = SegmentHeader {
             number,
             database: self.database,
@@ -344,6 +375,12 @@ impl LogWriter {
         let stale = self.marks.partition_point(|(lsn, _)| *lsn <= from);
         self.marks.drain(..stale);
         Ok(bytes)
+    }
+
+    /// Whether, since this was last asked, the log went on in another segment and the disk had no room for a whole one: a checkpoint
+    /// that lets segments go is due.
+    pub fn take_crowded(&mut self) -> bool {
+        std::mem::take(&mut self.crowded)
     }
 
     /// Refuses everything from now on (D7), because of a failure that the caller saw.

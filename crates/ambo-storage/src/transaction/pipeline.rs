@@ -21,7 +21,7 @@ use crate::{
     id::{Lsn, Timestamp},
     log::{GroupBuffer, LogWriter},
     page::PageStore,
-    sync::{AtomicU64, AtomicUsize, Ordering, yield_now},
+    sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, yield_now},
 };
 
 /// The memory that an empty group keeps for the next; a giant transaction's is given back.
@@ -98,6 +98,8 @@ pub struct Pipeline {
     written_lsn: AtomicU64,
     /// How many failed groups still have transactions that have not asked.
     failures: AtomicUsize,
+    /// Whether a checkpoint is due to make room for the log.
+    crowded: AtomicBool,
     poison: Mutex<Option<Arc<str>>>,
     poisoned: AtomicUsize,
     /// The newest of what snapshots see.
@@ -126,6 +128,7 @@ impl Pipeline {
             durable: AtomicU64::new(last.0),
             written_lsn: AtomicU64::new(lsn),
             failures: AtomicUsize::new(0),
+            crowded: AtomicBool::new(false),
             poison: Mutex::new(None),
             poisoned: AtomicUsize::new(0),
             publisher: Publisher::new(last),
@@ -340,7 +343,12 @@ impl Pipeline {
         let result = writer.log.write_group(&mut writer.group);
         let first = Timestamp(self.written.load(Ordering::Relaxed) + 1);
         match result {
-            Ok(end) => self.written_lsn.store(end.0, Ordering::Release),
+            Ok(end) => {
+                self.written_lsn.store(end.0, Ordering::Release);
+                if writer.log.take_crowded() {
+                    self.crowded.store(true, Ordering::Relaxed);
+                }
+            }
             Err(Error::DiskFull(why)) => {
                 writer.failed.push(FailedGroup { first, last, waiting: count, why });
                 self.failures.fetch_add(1, Ordering::Release);
@@ -382,6 +390,12 @@ impl Pipeline {
     /// Runs `act` on the log between two groups.
     pub fn with_log<R>(&self, act: impl FnOnce(&mut LogWriter) -> Result<R>) -> Result<R> {
         act(&mut self.writer.lock().as_mut().ok_or_else(read_only)?.log)
+    }
+
+    /// Whether the log fills a small disk, so that a checkpoint is due; says so once.
+    #[inline]
+    pub fn take_crowded(&self) -> bool {
+        self.crowded.load(Ordering::Relaxed) && self.crowded.swap(false, Ordering::Relaxed)
     }
 
     /// Where the log ends that was written so far. Nothing in it is newer than the newest timestamp given out.

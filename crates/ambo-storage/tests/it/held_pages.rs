@@ -88,6 +88,9 @@ impl Disk for Watched {
     fn sync_directory(&self) -> io::Result<()> {
         self.disk.sync_directory()
     }
+    fn free_bytes(&self) -> Option<u64> {
+        self.disk.free_bytes()
+    }
     fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>> {
         self.disk.lock(name, exclusive)
     }

@@ -25,6 +25,7 @@ mod reshape;
 mod row_scan;
 mod scan;
 mod seeks;
+mod small_disk;
 mod smoke;
 mod statistics;
 mod stop;

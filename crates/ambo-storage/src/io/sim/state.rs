@@ -304,6 +304,10 @@ impl State {
             .sum()
     }
 
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.free_blocks().map(|blocks| blocks * BLOCK)
+    }
+
     /// How many blocks are left, if the disk is bounded.
     fn free_blocks(&self) -> Option<u64> {
         self.capacity_blocks.map(|capacity| capacity.saturating_sub(self.used_blocks()))

@@ -6,7 +6,7 @@ use crate::io::sim::{Fault, FaultKind, Op as IoOp, split_mix};
 /// What the log must hold.
 struct Model {
     seed: u64,
-    compress: bool,
+    options: LogOptions,
     disk: SimDisk,
     log: LogWriter,
     /// What was written, in order; the checkpoint's part is taken away.
@@ -24,12 +24,17 @@ struct Model {
 impl Model {
     fn new(seed: u64) -> Self {
         let disk = SimDisk::new(seed);
-        let compress = seed.is_multiple_of(3);
-        let log = Self::writer(&disk, compress, LogPosition::default());
+        let mut options = LogOptions { segment_bytes: 4096, compress: seed.is_multiple_of(3) };
+        if seed % 4 == 1 {
+            // A small disk: it becomes full, and segments are as large as there is room.
+            disk.set_capacity(Some((4 << (seed / 4 % 8)) * 4096));
+            options.segment_bytes = 1 << 20;
+        }
+        let log = Self::writer(&disk, &options, LogPosition::default());
         let start = Start::default();
         Self {
             seed,
-            compress,
+            options,
             disk,
             log,
             written: vec![],
@@ -42,8 +47,8 @@ impl Model {
         }
     }
 
-    fn writer(disk: &SimDisk, compress: bool, position: LogPosition) -> LogWriter {
-        LogWriter::new(dyn_disk(disk), LogOptions { segment_bytes: 4096, compress }, DATABASE, position)
+    fn writer(disk: &SimDisk, options: &LogOptions, position: LogPosition) -> LogWriter {
+        LogWriter::new(dyn_disk(disk), options.clone(), DATABASE, position)
     }
 
     fn random(&mut self, n: u64) -> u64 {
@@ -152,7 +157,7 @@ impl Model {
                     self.cuts += u64::from(recovery.cut.is_some());
                     self.written.truncate(transactions.len());
                     (self.durable, self.uncertain) = (transactions.len(), 0);
-                    self.log = Self::writer(&self.disk, self.compress, recovery.position);
+                    self.log = Self::writer(&self.disk, &self.options, recovery.position);
                     return;
                 }
                 // A fault hit the recovery; without one it must succeed.
