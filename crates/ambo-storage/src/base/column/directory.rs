@@ -89,7 +89,9 @@ pub(super) fn check_header(bytes: &[u8; HEADER_BYTES], segment: u64, database: u
     }
     match *bytes == header(segment, database) {
         true => Ok(()),
-        false if u32_at(bytes, 8) != VERSION => Err("a segment of an unknown version"),
+        false if u32_at(bytes, 8) != VERSION => {
+            Err("the segment has a format that this program does not know; a later program wrote it")
+        }
         false => Err("the segment of another database, or another segment"),
     }
 }
@@ -116,7 +118,7 @@ pub(super) fn read_trailer(bytes: &[u8; TRAILER_BYTES], segment: u64) -> Found<(
         return Err("the checksum of the trailer is wrong");
     }
     if u32_at(bytes, 8) != VERSION {
-        return Err("a segment of an unknown version");
+        return Err("the segment has a format that this program does not know; a later program wrote it");
     }
     if bytes[16..24] != segment.to_le_bytes() {
         return Err("the end of another segment");
