@@ -15,7 +15,7 @@ TARGET_DIR := $(shell $(CARGO) metadata --format-version 1 --no-deps 2>/dev/null
 DUCKDB_VENV := $(TARGET_DIR)/duckdb-venv
 DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 
-.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick differential lint crash fuzz doc book install
+.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick weight differential lint crash fuzz doc book install
 
 demo:
 	$(CARGO) build --release -p ambo-cli
@@ -70,6 +70,10 @@ $(DUCKDB_VENV)/made: crates/ambo-differential/requirements.txt
 	python3 -m venv --clear $(DUCKDB_VENV)
 	$(DUCKDB_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
 	touch $@
+
+# How large the smallest program with Ambo is, and how long it takes to build.
+weight:
+	CARGO="$(CARGO)" bench/weight.sh
 
 bench-quick:
 	$(CARGO) run --release -p ambo-bench -- run --records 1000000 --runs 1
