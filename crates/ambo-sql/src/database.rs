@@ -67,8 +67,8 @@ impl Database {
         Ok(names)
     }
 
-    /// Verifies every page, segment and row as [`ambo::Database::check`] does, and counts rows that are forbidden by checks which only SQL can
-    /// evaluate.
+    /// Verifies every page, segment and row as [`ambo::Database::check`] does, and counts rows that are forbidden by checks which
+    /// only SQL can evaluate.
     ///
     /// # Errors
     /// As [`ambo::Database::check`]: what is damaged is no error, it stands in the report.

@@ -19,7 +19,7 @@ const LONG_COMMENT_LINES: [(&str, usize); 8] = [
     ("crates/ambo-codec", 14),
     ("crates/ambo-differential", 6),
     ("crates/ambo-files", 11),
-    ("crates/ambo-sql", 201),
+    ("crates/ambo-sql", 190),
     ("crates/ambo-storage", 208),
 ];
 

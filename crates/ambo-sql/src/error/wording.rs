@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
+use arrow::datatypes::DataType;
 use regex::{Captures, Regex};
 
 use super::{Error, ErrorKind, nested_types};
@@ -268,6 +269,11 @@ fn words_of(name: &str) -> String {
         words.extend(c.to_lowercase());
     }
     words
+}
+
+/// What SQL calls a type.
+pub(crate) fn type_in_sql(ty: &DataType) -> String {
+    in_sql(&ty.to_string())
 }
 
 /// A message with SQL's names of types and literals instead of Arrow's. What stands in quotes stays as it is.

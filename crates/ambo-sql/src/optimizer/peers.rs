@@ -1,7 +1,8 @@
 //! Frames by peers, whatever rows are ordered by.
 //!
-//! The planner (DataFusion 55) takes RANGE for numbers, texts and moments only, as if each frame had distances: `sum(x) OVER (ORDER BY b)` is refused where `b` is a blob, a time
-//! or a struct. A frame of RANGE that has no distances is one of GROUPS, which asks only which rows are equal.
+//! The planner (DataFusion 55) takes RANGE for numbers, texts and moments only, as if each frame had distances: `sum(x) OVER
+//! (ORDER BY b)` is refused where `b` is a blob, a time or a struct. A frame of RANGE that has no distances is one of GROUPS,
+//! which asks only which rows are equal.
 
 use arrow::datatypes::DataType;
 use datafusion::{

@@ -1,8 +1,8 @@
 //! The rows of a query come in the order of its ORDER BY, whatever is computed above the sort.
 //!
-//! The planner (DataFusion 55) divides rows that are sorted among threads again where something above the sort is worth it, and it is not known that there are few rows.
-//! Each part is in order, and what comes out is the parts as they come: `SELECT 100 / c … ORDER BY k LIMIT 100000` was in the order of no column.
-//! So nothing is divided above the order that a query asks for.
+//! The planner (DataFusion 55) divides rows that are sorted among threads again where something above the sort is worth it, and
+//! it is not known that there are few rows. Each part is in order, and what comes out is the parts as they come: `SELECT 100 / c
+//! … ORDER BY k LIMIT 100000` was in the order of no column. So nothing is divided above the order that a query asks for.
 
 use std::sync::Arc;
 

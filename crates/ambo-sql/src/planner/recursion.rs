@@ -1,8 +1,9 @@
 //! Recursive tables have the types that all of their rows have.
 //!
-//! The planner gives them the types of the part that does not recurse and casts the others to these, so that `SELECT 1 UNION ALL SELECT n * 1.5 …` had whole
-//! numbers. So both parts are planned, and the first is cast to what they have in common, until that is steady. Where it never is (each product of decimals has more places),
-//! numbers have as many places as leave half of the digits for what is before the point.
+//! The planner gives them the types of the part that does not recurse and casts the others to these, so that `SELECT 1 UNION ALL
+//! SELECT n * 1.5 …` had whole numbers. So both parts are planned, and the first is cast to what they have in common, until that
+//! is steady. Where it never is (each product of decimals has more places), numbers have as many places as leave half of the
+//! digits for what is before the point.
 //!
 //! The planner reads over ORDER BY, LIMIT and OFFSET of the UNION itself; these are refused. Of one that does not recurse they are kept.
 
@@ -98,7 +99,8 @@ fn with_own_tables(table: &mut Cte) {
     }
 }
 
-/// A set operation that does not recurse becomes a table of a SELECT: else the planner takes it for one that might, and reads over its ORDER BY, LIMIT and WITH.
+/// A set operation that does not recurse becomes a table of a SELECT: else the planner takes it for one that might, and reads
+/// over its ORDER BY, LIMIT and WITH.
 fn as_any_query(table: &mut Cte) {
     let parsed = Parser::new(&DIALECT).try_with_sql("SELECT * FROM (SELECT 1) AS own");
     let Ok(mut around) = parsed.and_then(|mut parser| parser.parse_query()) else { return };
@@ -137,8 +139,8 @@ fn widen_table(table: &mut Cte, sight: &With, schema_of: &SchemaOf<'_>) {
     }
 }
 
-/// The type that values of both have, if it is not the first one's. Sums of decimals have a digit more each time: they get all digits. Moments of files
-/// are computed in microseconds.
+/// The type that values of both have, if it is not the first one's. Sums of decimals have a digit more each time: they get all
+/// digits. Moments of files are computed in microseconds.
 fn wider(own: &DataType, other: &DataType, is_last: bool) -> Option<DataType> {
     const DIGITS: u8 = DECIMAL128_MAX_PRECISION;
     let common = common_type(own, other).map(|common| rules::own(&common)).filter(|common| common != own)?;

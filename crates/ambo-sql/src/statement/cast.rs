@@ -2,7 +2,7 @@
 
 use arrow::{
     array::ArrayRef,
-    compute::{CastOptions, cast_with_options},
+    compute::{CastOptions, can_cast_types, cast_with_options},
     datatypes::DataType,
 };
 
@@ -12,6 +12,20 @@ use crate::{
     times::{Zone, converted, converts},
     value,
 };
+
+/// Whether values of a type may be put into a column of another. Numbers are not dates, times or moments, nor these numbers; one
+/// value is not a list.
+pub(super) fn is_assignable(from: &DataType, to: &DataType) -> bool {
+    let is_mixed = |one: &DataType, other: &DataType| {
+        let is_point = matches!(
+            other,
+            DataType::Timestamp(..) | DataType::Date32 | DataType::Time32(_) | DataType::Time64(_)
+        );
+        one.is_numeric() && is_point
+    };
+    let becomes_list = to.is_list() && !from.is_nested() && !from.is_null();
+    can_cast_types(from, to) && !is_mixed(from, to) && !is_mixed(to, from) && !becomes_list
+}
 
 /// Values in another type. Numbers are rounded to the digits that it has, and clocks show what those of the zone do.
 ///

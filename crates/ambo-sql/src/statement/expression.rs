@@ -5,7 +5,6 @@ use std::{ops::ControlFlow, sync::Arc};
 use ambo::{Datum, TableDefinition, Type};
 use arrow::{
     array::{RecordBatch, RecordBatchOptions},
-    compute::can_cast_types,
     datatypes::{DataType, Field, Schema, SchemaRef},
 };
 use datafusion::{
@@ -17,9 +16,10 @@ use datafusion::{
     sql::sqlparser::ast::{self, Visit, VisitMut, Visitor, VisitorMut},
 };
 
-use super::cast::strict_cast;
+use super::cast::{is_assignable, strict_cast};
 use crate::{
     Error, Result,
+    error::type_in_sql,
     names::{ident, last},
     numbers::{CASTS, CHECKED, beside_doubles},
     optimizer::lazy_value,
@@ -182,9 +182,12 @@ impl Computed {
 
     /// Checks that its values can be put into a column.
     pub fn require_for(&self, kind: Type) -> Result<()> {
-        match can_cast_types(&self.ty, &sql_type(kind)) {
+        match is_assignable(&self.ty, &sql_type(kind)) {
             true => Ok(()),
-            false => Err(Error::invalid(format!("it is of type {}, the column is of type {kind}", self.ty))),
+            false => Err(Error::invalid(format!(
+                "it is of type {}, the column is of type {kind}",
+                type_in_sql(&self.ty)
+            ))),
         }
     }
 }

@@ -3,8 +3,7 @@
 use ambo::{Column, TableDefinition};
 use arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array},
-    compute::can_cast_types,
-    datatypes::{DataType, SchemaRef},
+    datatypes::SchemaRef,
 };
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -12,6 +11,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     Error, ErrorKind, Result,
+    error::type_in_sql,
     files::LINE,
     planner::Planner,
     times::Zone,
@@ -20,7 +20,10 @@ use crate::{
 };
 
 pub(super) use super::expression::row_schema;
-use super::{cast::strict_cast, rules::Rules};
+use super::{
+    cast::{is_assignable, strict_cast},
+    rules::Rules,
+};
 pub(super) use crate::files::Batches;
 
 /// The batches of a plan, as they are computed.
@@ -145,13 +148,12 @@ pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>, zon
     if array.data_type() == &to {
         return Ok(array.clone());
     }
-    let is_number_as_time = array.data_type().is_numeric() && matches!(to, DataType::Timestamp(..));
-    if is_number_as_time || !can_cast_types(array.data_type(), &to) {
+    if !is_assignable(array.data_type(), &to) {
         return Err(Error::invalid(format!(
             "column \"{}\" is of type {}, the values are of type {}",
             column.name,
             column.kind,
-            array.data_type()
+            type_in_sql(array.data_type())
         )));
     }
     let whole = match strict_cast(array, &to, zone) {

@@ -16,7 +16,7 @@ use super::{filter::filter, scan::TableScanExec, statistics::Figures};
 use crate::{error::outer, value::sql_type};
 
 /// What the number of a row is called, in tables without a primary key.
-pub(crate) const ROW_NUMBER: &str = "rowid";
+pub(crate) const ROW_NUMBER: &str = "\u{1}row";
 
 /// A table as it is seen at one moment.
 pub(crate) struct StoredTable {

@@ -427,21 +427,53 @@ pub(crate) fn behind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
     })
 }
 
-/// Numbers are no moments: of which unit would they be?
+/// Numbers are not moments, dates or times: of which unit would they be? Nor is a single value a list.
 fn refuse_numbers(from: &DataType, to: &DataType) -> Result<()> {
-    if from.is_numeric() && is_moment(to) {
-        return plan_err!(
-            "a number is no {}; to_timestamp(x) takes x for seconds since 1970, to_timestamp_micros(x) for microseconds",
-            name_of(to)
-        );
+    let is_point = |ty: &DataType| {
+        is_moment(ty) || matches!(ty, DataType::Date32 | DataType::Time32(_) | DataType::Time64(_))
+    };
+    match (item(from), item(to)) {
+        (Some(from), Some(to)) => return refuse_numbers(from, to),
+        (None, Some(_)) if !from.is_nested() && !from.is_null() => {
+            return plan_err!("{from} cannot be cast to {to}; [x] is the list of a value x");
+        }
+        _ => {}
     }
-    if is_moment(from) && to.is_numeric() {
-        return plan_err!(
-            "a {} is no number; date_part('epoch', x) is its seconds since 1970, to_unixtime(x) whole ones",
-            name_of(from)
-        );
+    if from.is_numeric() && is_point(to) {
+        return match to {
+            to if is_moment(to) => plan_err!(
+                "a number is no {}; to_timestamp(x) takes x for seconds since 1970, to_timestamp_micros(x) for microseconds",
+                name_of(to)
+            ),
+            DataType::Date32 => plan_err!(
+                "a number is not a date; a date is written with quotes, '2024-05-31', and DATE '1970-01-01' + x is x days later"
+            ),
+            _ => plan_err!("a number is not a time; a time is written with quotes, '12:30:00'"),
+        };
+    }
+    if is_point(from) && to.is_numeric() {
+        return match from {
+            from if is_moment(from) => plan_err!(
+                "a {} is no number; date_part('epoch', x) is its seconds since 1970, to_unixtime(x) whole ones",
+                name_of(from)
+            ),
+            DataType::Date32 => {
+                plan_err!("a date is not a number; x - DATE '1970-01-01' is its days since 1970")
+            }
+            _ => plan_err!("a time is not a number; date_part('epoch', x) is its seconds since midnight"),
+        };
     }
     Ok(())
+}
+
+/// What lists of a type have in them.
+fn item(ty: &DataType) -> Option<&DataType> {
+    match ty {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            Some(item.data_type())
+        }
+        _ => None,
+    }
 }
 
 /// Windows of rows in the order of intervals.

@@ -4,7 +4,8 @@ use ambo_sql::{Database, SqlOptions};
 
 use crate::common::{STORAGES, sound};
 
-/// Keeps away: rows that are sorted and then divided among threads, because what is computed of them can fail, and nobody knows how many they are.
+/// Keeps away: rows that are sorted and then divided among threads, because what is computed of them can fail, and nobody knows
+/// how many they are.
 #[test]
 fn what_can_fail_is_computed_in_order() {
     for storage in STORAGES {
