@@ -4,7 +4,7 @@
 use datafusion::sql::sqlparser::{
     ast::{
         self, BinaryOperator, CeilFloorKind, Expr, Fetch, FunctionArguments, Join, JoinOperator, OrderByKind,
-        Select, SetExpr, Spanned, TableFactor,
+        Select, SetExpr, Spanned, TableFactor, UnaryOperator, Value,
     },
     tokenizer::Span,
 };
@@ -67,8 +67,26 @@ pub(super) fn query(query: &ast::Query) -> Result<()> {
             let hint = "join with the numbers or days that must be there: generate_series(first, last, step)";
             return refuse("ORDER BY … WITH FILL", hint, order_by.span());
         }
+        if let OrderByKind::Expressions(by) = &order_by.kind {
+            by.iter().try_for_each(|by| constant_order(&by.expr))?;
+        }
     }
     set_expr(body)
+}
+
+/// Refuses an order by a text or a number below 1, which would order nothing.
+fn constant_order(by: &Expr) -> Result<()> {
+    let is_number = |expr: &Expr| matches!(expr, Expr::Value(of) if matches!(of.value, Value::Number(..)));
+    let hint = match by {
+        Expr::Value(of) if matches!(of.value, Value::SingleQuotedString(_)) => {
+            "the name of a column stands without quotes, or in double ones"
+        }
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_number(expr) => {
+            "the columns of a result have the numbers from 1 on; DESC turns an order around"
+        }
+        _ => return Ok(()),
+    };
+    refuse(&format!("ORDER BY {by}, which is no column"), hint, by.span())
 }
 
 fn set_expr(body: &SetExpr) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What the names of types mean: times are in microseconds.
+//! What the names of types mean: times are in microseconds, and blobs have one type, as columns have.
 
 use std::sync::Arc;
 
@@ -17,17 +17,18 @@ pub(crate) struct TimeTypes;
 
 impl TypePlanner for TimeTypes {
     fn plan_type_field(&self, named: &Named) -> Result<Option<FieldRef>> {
-        let ty = time_type(named);
+        let ty = type_of_name(named);
         Ok(ty.map(|ty| Arc::new(Field::new("", ty, true))))
     }
 }
 
-/// The type of moments that a name is of.
-fn time_type(named: &Named) -> Option<DataType> {
+/// The type of moments or bytes that a name is of.
+fn type_of_name(named: &Named) -> Option<DataType> {
     Some(match named {
         Named::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => instant(),
         Named::Timestamp(..) | Named::Datetime(_) | Named::TimestampNtz(_) => MOMENT,
         Named::Custom(name, _) if name.to_string().eq_ignore_ascii_case("timestamptz") => instant(),
+        Named::Blob(_) | Named::Binary(_) | Named::Varbinary(_) => DataType::Binary,
         _ => return None,
     })
 }
