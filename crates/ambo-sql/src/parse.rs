@@ -29,7 +29,7 @@ use exclusion::name_exclusions;
 pub(crate) use exclusion::{EXCLUDE, excluded};
 use from_first::say_select_first;
 pub(crate) use tokens::NOTHING;
-use tokens::{say_nothing, say_select};
+use tokens::{say_nothing, say_select, say_units};
 
 /// The dialect of all statements.
 pub(crate) static DIALECT: Generous = Generous;
@@ -150,7 +150,8 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr> {
 }
 
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
-    let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
+    let mut tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
+    say_units(&mut tokens);
     Ok(name_exclusions(tokens))
 }
 

@@ -1,23 +1,29 @@
-//! `arg_max(x, y)` and `arg_min(x, y)`: x of the row with the greatest or the least y. Rows where one of them is NULL do not count; of several the first is taken.
+//! `arg_max(x, y)` and `arg_min(x, y)`: x of the row with the greatest or the least y. Rows where one of them is NULL do not count; of
+//! several the first is taken.
+//!
+//! `max(x)` and `min(x)` of lists, structs and maps are the same with x for y: NULL within them is greater than all else, as ORDER BY
+//! has it, where the planner's depend on the order of the rows.
 
 use std::{cmp::Ordering, sync::Arc};
 
 use arrow::{
     array::{Array, ArrayRef, make_comparator},
-    compute::SortOptions,
     datatypes::{DataType, Field, FieldRef},
 };
 use datafusion::{
-    common::{Result, ScalarValue},
+    common::{DataFusionError, Result, ScalarValue},
     logical_expr::{
-        Accumulator, AggregateUDFImpl, Signature, Volatility,
+        Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility,
         function::{AccumulatorArgs, StateFieldsArgs},
         utils::{AggregateOrderSensitivity, format_state_name},
     },
 };
 
+use super::nested_order::ORDER;
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ArgExtreme {
+    name: &'static str,
     is_greatest: bool,
     aliases: Vec<String>,
     signature: Signature,
@@ -25,15 +31,22 @@ pub(super) struct ArgExtreme {
 
 impl ArgExtreme {
     pub(super) fn new(is_greatest: bool) -> Self {
-        let alias = if is_greatest { "max_by" } else { "min_by" };
+        let (name, alias) = if is_greatest { ("arg_max", "max_by") } else { ("arg_min", "min_by") };
         let signature = Signature::any(2, Volatility::Immutable);
-        Self { is_greatest, aliases: vec![alias.to_owned()], signature }
+        Self { name, is_greatest, aliases: vec![alias.to_owned()], signature }
     }
+}
+
+/// `max(x)` or `min(x)` of lists, structs or maps.
+pub(crate) fn nested_extreme(is_greatest: bool) -> AggregateUDF {
+    let name = if is_greatest { "nested_max" } else { "nested_min" };
+    let signature = Signature::any(1, Volatility::Immutable);
+    AggregateUDF::new_from_impl(ArgExtreme { name, is_greatest, aliases: Vec::new(), signature })
 }
 
 impl AggregateUDFImpl for ArgExtreme {
     fn name(&self) -> &str {
-        if self.is_greatest { "arg_max" } else { "arg_min" }
+        self.name
     }
 
     fn aliases(&self) -> &[String] {
@@ -50,7 +63,8 @@ impl AggregateUDFImpl for ArgExtreme {
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         let nothing = ScalarValue::try_from(args.return_field.data_type())?;
-        let key = ScalarValue::try_from(args.expr_fields[1].data_type())?;
+        let of = args.expr_fields.last().unwrap_or(&args.return_field);
+        let key = ScalarValue::try_from(of.data_type())?;
         let better = if self.is_greatest { Ordering::Greater } else { Ordering::Less };
         Ok(Box::new(Best { better, value: nothing, key }))
     }
@@ -59,7 +73,8 @@ impl AggregateUDFImpl for ArgExtreme {
         let state = |name: &str, field: &FieldRef| {
             Arc::new(Field::new(format_state_name(args.name, name), field.data_type().clone(), true))
         };
-        Ok(vec![state("value", &args.input_fields[0]), state("key", &args.input_fields[1])])
+        let value = &args.input_fields[0];
+        Ok(vec![state("value", value), state("key", args.input_fields.last().unwrap_or(value))])
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -77,7 +92,7 @@ struct Best {
 
 impl Accumulator for Best {
     fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
-        let [values, keys] = columns else { return Ok(()) };
+        let (Some(values), Some(keys)) = (columns.first(), columns.last()) else { return Ok(()) };
         let (no_value, no_key) = (values.logical_nulls(), keys.logical_nulls());
         let counts = |row: &usize| {
             no_value.as_ref().is_none_or(|nulls| nulls.is_valid(*row))
@@ -85,12 +100,15 @@ impl Accumulator for Best {
         };
         let mut rows = (0..keys.len()).filter(counts);
         let Some(first) = rows.next() else { return Ok(()) };
-        let compared = make_comparator(keys, keys, SortOptions::default())?;
+        let compared = make_comparator(keys, keys, ORDER)?;
         let best = rows.fold(first, |best, row| if compared(row, best) == self.better { row } else { best });
-        let key = ScalarValue::try_from_array(keys, best)?;
-        if self.key.is_null() || key.try_cmp(&self.key)? == self.better {
+        let is_better = || {
+            let before = self.key.to_array()?;
+            Ok::<_, DataFusionError>(make_comparator(keys, &before, ORDER)?(best, 0) == self.better)
+        };
+        if self.key.is_null() || is_better()? {
             self.value = ScalarValue::try_from_array(values, best)?.compacted();
-            self.key = key.compacted();
+            self.key = ScalarValue::try_from_array(keys, best)?.compacted();
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ mod length;
 mod list_mode;
 mod map_element;
 mod mode;
+mod nested_greatest;
 mod nested_order;
 mod nested_text;
 mod one_zero;
@@ -28,12 +29,14 @@ use datafusion::{
 
 use crate::{
     Result,
-    numbers::{Abs, Average, Round, Sum},
+    numbers::{Abs, Average, Power, Root, Round, Sum},
     optimizer::over_frames,
     times,
 };
+pub(crate) use arg_extreme::nested_extreme;
 pub(crate) use joined::Joined;
 pub(crate) use map_element::MapElement;
+pub(crate) use nested_greatest::NestedGreatest;
 pub(crate) use nested_order::NestedOrder;
 pub(crate) use nested_text::NestedText;
 pub(crate) use one_zero::{OneZero, has_zeros};
@@ -51,6 +54,8 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(patterns::Pattern::similar()),
         ScalarUDF::new_from_impl(list_mode::ListMode::new()),
         ScalarUDF::new_from_impl(printf::Printf::new()),
+        ScalarUDF::new_from_impl(Power::new()),
+        ScalarUDF::new_from_impl(Root::new()),
         ScalarUDF::new_from_impl(Round::new()),
         ScalarUDF::new_from_impl(regexp_extract::RegexpExtract::new()),
         ScalarUDF::new_from_impl(sign::Sign::new()),

@@ -8,6 +8,7 @@
 //! | `sum`, `groups`, `total`, `sliding` | sums wrap, averages depend on the order of rows |
 //! | `round` | `round(x, 1000)` is NaN |
 //! | `abs` | its error has names of other types |
+//! | `powers` | `sqrt(-1)` and `power(0, -1)` are errors, where `ln(-1)` and `1e0 / 0` are not |
 //!
 //! All of them say the same of a value that does not fit: [`out_of_range`].
 
@@ -19,6 +20,7 @@ mod doubles;
 mod groups;
 mod kernel;
 mod nested_casts;
+mod powers;
 mod round;
 mod sliding;
 mod sum;
@@ -38,6 +40,7 @@ pub(crate) use casts::{CASTS, cast_numbers, fitted_sum};
 pub(crate) use checked::{CHECKED, Operation, operation};
 pub(crate) use digits::divided;
 pub(crate) use doubles::{Doubles, beside_doubles, in_plan as beside_doubles_in_plan};
+pub(crate) use powers::{Power, Root};
 pub(crate) use round::Round;
 pub(crate) use sum::{Average, Sum, sum};
 

@@ -25,6 +25,7 @@ mod lossy_casts;
 mod moments;
 mod moved_keys;
 mod nested_counts;
+mod nested_extremes;
 mod nested_texts;
 mod null_equality;
 mod offsets;
@@ -84,6 +85,7 @@ use join_orders::JoinOrders;
 use lossy_casts::LOSSY_CASTS;
 use moved_keys::MovedKeys;
 use nested_counts::WithOwnSteps;
+use nested_extremes::NESTED_EXTREMES;
 use nested_texts::NESTED_TEXTS;
 use null_equality::WithoutNullKeys;
 use offsets::OrderOfOffsets;
@@ -133,6 +135,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         CASTS,
         CHECKED,
         LOSSY_CASTS,
+        NESTED_EXTREMES,
         ZEROS,
         IN_LISTS,
         REGEXES,

@@ -1,7 +1,7 @@
 //! 0.0 and -0.0 are one value.
 //!
 //! They are equal, and one group, but aggregates with DISTINCT or ORDER BY, windows, `nullif`, functions that look for values in
-//! lists, and comparisons of lists and structs tell them apart. `x + 0.0` is the same for both. What else tells them apart is in
+//! lists, and what compares lists and structs tell them apart. `x + 0.0` is the same for both. What else tells them apart is in
 //! [`zero_keys`](super::zero_keys).
 
 use std::sync::{Arc, LazyLock};
@@ -32,9 +32,20 @@ pub(super) const ZEROS: ExpressionRule = ExpressionRule {
     change: |expr, schema, _| expr.transform_up(|expr| with_one_zero(expr, schema)),
 };
 
-/// Whether a function finds values by their bits.
+/// Whether an aggregate puts lists, structs and maps in order; by its last argument.
+fn finds_extremes(name: &str) -> bool {
+    matches!(name, "arg_max" | "arg_min" | "nested_max" | "nested_min")
+}
+
+/// Whether a function finds values, or puts them in order, by their bits.
 fn looks_for_values(name: &str) -> bool {
-    const LOOKING: [&str; 13] = [
+    const LOOKING: [&str; 19] = [
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "nested_greatest",
+        "nested_least",
         "nullif",
         "array_has",
         "array_has_any",
@@ -59,6 +70,9 @@ fn with_one_zero(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let sorts = params.order_by.iter_mut().map(|sort| &mut sort.expr);
             let is_changed = match params.distinct {
                 true => unify_all(params.args.iter_mut().chain(sorts), schema)?,
+                false if finds_extremes(function.func.name()) => {
+                    unify_all(params.args.last_mut().into_iter(), schema)?
+                }
                 // Behind the last one, nothing says which of equal rows is first.
                 false => unify_all(sorts.rev().skip(1), schema)?,
             };
@@ -67,7 +81,8 @@ fn with_one_zero(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::WindowFunction(mut function) => {
             let params = &mut function.params;
             let sorts = params.order_by.iter_mut().map(|sort| &mut sort.expr);
-            let is_changed = unify_all(params.partition_by.iter_mut().chain(sorts), schema)?;
+            let compared = params.args.last_mut().filter(|_| finds_extremes(function.fun.name()));
+            let is_changed = unify_all(params.partition_by.iter_mut().chain(sorts).chain(compared), schema)?;
             Transformed::new_transformed(Expr::WindowFunction(function), is_changed)
         }
         Expr::ScalarFunction(function) if function.name() == "nullif" => {

@@ -59,6 +59,12 @@ impl Dialect for Generous {
         Some(expr.map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }))
     }
 
+    /// Of `INSERT INTO t SELECT 1 ON CONFLICT …` ON is not the name of the column.
+    fn is_column_alias(&self, word: &Keyword, parser: &mut Parser<'_>) -> bool {
+        let is_conflict = *word == Keyword::ON && parser.peek_keyword(Keyword::CONFLICT);
+        !is_conflict && GenericDialect.is_column_alias(word, parser)
+    }
+
     fn parse_infix(
         &self,
         parser: &mut Parser<'_>,

@@ -75,6 +75,39 @@ pub(super) fn say_select(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>>
     (!words.is_empty()).then_some(said)
 }
 
+/// The parser knows some units of intervals in the singular only, and takes others for the name of a column: `INTERVAL '2' DECADES`.
+pub(super) fn say_units(tokens: &mut [TokenWithSpan]) {
+    const UNITS: [(&str, &str); 6] = [
+        ("quarters", "QUARTER"),
+        ("decades", "DECADE"),
+        ("centuries", "CENTURY"),
+        ("millennia", "MILLENNIUM"),
+        ("millenniums", "MILLENNIUM"),
+        ("millenium", "MILLENNIUM"),
+    ];
+    let seen: Vec<usize> =
+        (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect();
+    for nth in 0..seen.len() {
+        if !is(&tokens[seen[nth]], Keyword::INTERVAL) {
+            continue;
+        }
+        let mut behind = seen[nth + 1..].iter().copied().peekable();
+        behind.next_if(|at| matches!(tokens[*at].token, Token::Minus));
+        let is_value =
+            |at: &usize| matches!(tokens[*at].token, Token::SingleQuotedString(_) | Token::Number(..));
+        if behind.next().filter(is_value).is_none() {
+            continue;
+        }
+        let Some(place) = behind.next() else { return };
+        if let Token::Word(word) = &tokens[place].token
+            && word.quote_style.is_none()
+            && let Some((_, one)) = UNITS.iter().find(|(many, _)| word.value.eq_ignore_ascii_case(many))
+        {
+            tokens[place].token = Token::make_keyword(one);
+        }
+    }
+}
+
 /// Whether a query may begin there, and a name follows.
 fn is_query(tokens: &[TokenWithSpan], at: usize) -> bool {
     let is_seen = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));

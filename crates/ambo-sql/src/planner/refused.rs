@@ -4,13 +4,13 @@
 use datafusion::sql::sqlparser::{
     ast::{
         self, BinaryOperator, CeilFloorKind, Expr, Fetch, FunctionArguments, Join, JoinOperator, OrderByKind,
-        Select, SetExpr, Spanned, TableFactor, UnaryOperator, Value,
+        Select, SelectItem, SetExpr, Spanned, TableFactor, UnaryOperator, Value,
     },
     tokenizer::Span,
 };
 
 use super::rewrite::IsScalar;
-use crate::{Error, Result};
+use crate::{Error, Result, names};
 
 /// Returns an error that something is not supported; `hint` says what to write instead, if anything.
 fn refuse<T>(what: &str, hint: &str, span: Span) -> Result<T> {
@@ -69,9 +69,37 @@ pub(super) fn query(query: &ast::Query) -> Result<()> {
         }
         if let OrderByKind::Expressions(by) = &order_by.kind {
             by.iter().try_for_each(|by| constant_order(&by.expr))?;
+            if let SetExpr::Select(select) = &**body {
+                by.iter().try_for_each(|by| two_meanings(&by.expr, &select.projection))?;
+            }
         }
     }
     set_expr(body)
+}
+
+/// Refuses an order by a name that two columns of the result have, one of them computed.
+fn two_meanings<'i>(by: &Expr, items: &'i [SelectItem]) -> Result<()> {
+    let Expr::Identifier(name) = by else { return Ok(()) };
+    let wanted = names::ident(name);
+    let is_column = |expr: &Expr| match expr {
+        Expr::Identifier(name) => names::ident(name) == wanted,
+        Expr::CompoundIdentifier(parts) => parts.last().is_some_and(|name| names::ident(name) == wanted),
+        _ => false,
+    };
+    let meant = |item: &'i SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) if is_column(expr) => Some(expr),
+        SelectItem::ExprWithAlias { expr, alias } if names::ident(alias) == wanted => Some(expr),
+        _ => None,
+    };
+    let mut meanings = items.iter().filter_map(meant);
+    let Some(first) = meanings.next() else { return Ok(()) };
+    match meanings.any(|other| other != first && !(is_column(first) && is_column(other))) {
+        false => Ok(()),
+        true => {
+            let error = Error::invalid(format!("ORDER BY {by}: two columns of the result are called so"));
+            Err(placed(error.with_hint("give them different names, or write the number of one"), by.span()))
+        }
+    }
 }
 
 /// Refuses an order by a text or a number below 1, which would order nothing.
@@ -80,6 +108,9 @@ fn constant_order(by: &Expr) -> Result<()> {
     let hint = match by {
         Expr::Value(of) if matches!(of.value, Value::SingleQuotedString(_)) => {
             "the name of a column stands without quotes, or in double ones"
+        }
+        Expr::Value(of) if matches!(of.value, Value::Boolean(_) | Value::Null) => {
+            "it is the same in all rows; without ORDER BY rows come in any order"
         }
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_number(expr) => {
             "the columns of a result have the numbers from 1 on; DESC turns an order around"
@@ -173,7 +204,7 @@ fn select(select: &Select) -> Result<()> {
         return refuse(what, hint, span);
     }
     for item in projection {
-        if let ast::SelectItem::ExprWithAliases { expr, .. } = item {
+        if let SelectItem::ExprWithAliases { expr, .. } = item {
             return refuse("several names for one column", "give it one: expression AS name", expr.span());
         }
     }

@@ -24,7 +24,7 @@ use super::{
     recursion::{SchemaOf, widen},
     refused,
     row_value::by_values,
-    times::{is_without_unit, times},
+    times::{times, unclear_interval},
     using::say_common_columns,
 };
 use crate::{
@@ -169,12 +169,8 @@ impl VisitorMut for Rewriting<'_> {
             && number.contains(['e', 'E'])
         {
             *expr = double(number.clone());
-        } else if is_without_unit(expr) {
-            self.error = Some(
-                Error::invalid(format!("{expr}: of which unit?"))
-                    .with_hint("say it in the text: INTERVAL '3 decades'"),
-            );
-            return ControlFlow::Break(());
+        } else if let Some(error) = unclear_interval(expr) {
+            return self.stop(error);
         } else if let Some(meant) = times(expr) {
             *expr = meant;
         } else if let Expr::UnaryOp { op: UnaryOperator::Plus, expr: operand } = expr {

@@ -1,11 +1,15 @@
 //! What is said of times in a statement, as the functions that compute it.
 
 use datafusion::sql::sqlparser::{
-    ast::{CastKind, DataType, Expr, Interval, UnaryOperator, Value},
+    ast::{CastKind, DataType, DateTimeField, Expr, Interval, UnaryOperator, Value},
     parser::Parser,
 };
 
-use crate::{parse::DIALECT, times::canonical_interval};
+use crate::{
+    Error,
+    parse::DIALECT,
+    times::{IntervalUnits, canonical_interval},
+};
 
 /// `AT TIME ZONE`, EXTRACT and intervals as they are meant; `None` for another expression.
 pub(super) fn times(expr: &Expr) -> Option<Expr> {
@@ -48,10 +52,31 @@ fn rounded(kind: &CastKind, inner: &Expr, data_type: &DataType) -> Option<Expr> 
     call("round_moment($1, $2)", [&cast, &Expr::value(Value::Number(digits.to_string(), false))])
 }
 
-/// Whether it is an interval of a number alone: what stands behind it as a name is a unit that the parser does not know.
-pub(super) fn is_without_unit(expr: &Expr) -> bool {
-    matches!(expr, Expr::Interval(interval) if interval.leading_field.is_none()
-        && matches!(interval.value.as_ref(), Expr::Value(value) if matches!(value.value, Value::Number(..))))
+/// The error of an interval whose units are not clear.
+pub(super) fn unclear_interval(expr: &Expr) -> Option<Error> {
+    let Expr::Interval(interval) = expr else { return None };
+    match &interval.leading_field {
+        // What stands behind a number as a name is a unit that the parser does not know.
+        None => {
+            let is_number =
+                matches!(interval.value.as_ref(), Expr::Value(of) if matches!(of.value, Value::Number(..)));
+            let error = || {
+                Error::invalid(format!("{expr}: of which unit?"))
+                    .with_hint("say it in the text: INTERVAL '3 decades'")
+            };
+            is_number.then(error)
+        }
+        Some(_) if canonical(interval).is_some() => None,
+        Some(first) => {
+            let has_precision = *first != DateTimeField::Second && interval.leading_precision.is_some();
+            if interval.last_field.is_none() && !has_precision {
+                return None;
+            }
+            Some(Error::invalid(format!("{expr} is no interval")).with_hint(
+                "units are YEAR TO MONTH, or from DAY, HOUR or MINUTE to a smaller one: '1-2', '1 02:03:04'",
+            ))
+        }
+    }
 }
 
 /// A call with two arguments, which stand in the text as `$1` and `$2`.
@@ -70,15 +95,28 @@ fn call(text: &str, arguments: [&Expr; 2]) -> Option<Expr> {
 
 /// An interval in words that the planner reads rightly: of others it takes the number for seconds. `None` if it is one already.
 fn canonical(interval: &Interval) -> Option<Interval> {
-    let (text, unit) = match interval.value.as_ref() {
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => (format!("-{}", text_of(expr)?), true),
-        value => (text_of(value)?, false),
+    let text = match interval.value.as_ref() {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => format!("-{}", text_of(expr)?),
+        value => text_of(value)?,
     };
-    let leading = interval.leading_field.as_ref().map(ToString::to_string);
-    // Of `'1-2' YEAR TO MONTH` the text says it all.
-    let unit_of_text = leading.as_deref().filter(|_| interval.last_field.is_none() || unit);
-    let words = canonical_interval(&text, unit_of_text)?;
-    Some(in_words(words))
+    let words = match &interval.leading_field {
+        None => canonical_interval(&text, None),
+        Some(first) => {
+            let is_second = *first == DateTimeField::Second;
+            let digits = if is_second { interval.leading_precision } else { None };
+            if interval.leading_precision.is_some() && !is_second {
+                return None;
+            }
+            let last = interval.last_field.as_ref().map(ToString::to_string);
+            let units = IntervalUnits {
+                first: &first.to_string(),
+                last: last.as_deref(),
+                digits: digits.or(interval.fractional_seconds_precision).map(|digits| digits.min(6) as u32),
+            };
+            canonical_interval(&text, Some(&units))
+        }
+    };
+    Some(in_words(words?))
 }
 
 fn in_words(words: String) -> Interval {

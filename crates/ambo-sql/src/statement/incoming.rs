@@ -3,7 +3,7 @@
 use ambo::{Column, TableDefinition};
 use arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array},
-    datatypes::SchemaRef,
+    datatypes::{DataType, SchemaRef},
 };
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -37,6 +37,22 @@ impl Stream {
     pub(super) fn new(planner: &Planner<'_>, plan: &datafusion::logical_expr::LogicalPlan) -> Result<Self> {
         let (stream, interrupter, threads) = planner.stream_with(plan)?;
         Ok(Self { stream, interrupter, threads })
+    }
+
+    /// Checks that results are of types that columns of a table may be set to, also where there are no rows. `pairs` has the place of each
+    /// result and that of its column.
+    ///
+    /// # Errors
+    /// Both types of the first pair that does not fit.
+    pub(super) fn fits(
+        &self,
+        definition: &TableDefinition,
+        pairs: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Result<()> {
+        let schema = self.stream.schema();
+        pairs.into_iter().try_for_each(|(result, column)| {
+            fits(schema.field(result).data_type(), &definition.columns[column])
+        })
     }
 }
 
@@ -142,20 +158,26 @@ pub(super) fn check(
     rules.check(rows)
 }
 
+/// Whether values of a type may be put into a column.
+fn fits(ty: &DataType, column: &Column) -> Result<()> {
+    match is_assignable(ty, &sql_type(column.kind)) {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "column \"{}\" is of type {}, the values are of type {}",
+            column.name,
+            column.kind,
+            type_in_sql(ty)
+        ))),
+    }
+}
+
 /// Values as those of a column. Numbers are rounded to the digits that the column has; what does not fit is an error.
 pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>, zone: Zone) -> Result<ArrayRef> {
     let to = sql_type(column.kind);
     if array.data_type() == &to {
         return Ok(array.clone());
     }
-    if !is_assignable(array.data_type(), &to) {
-        return Err(Error::invalid(format!(
-            "column \"{}\" is of type {}, the values are of type {}",
-            column.name,
-            column.kind,
-            type_in_sql(array.data_type())
-        )));
-    }
+    fits(array.data_type(), column)?;
     let whole = match strict_cast(array, &to, zone) {
         Ok(whole) => return Ok(whole),
         Err(error) => error,

@@ -71,7 +71,9 @@ fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) ->
                         columns.len()
                     )));
                 }
-                Box::new(Stream::new(&planner, &plan)?)
+                let stream = Stream::new(&planner, &plan)?;
+                stream.fits(target.definition(), columns.iter().copied().enumerate())?;
+                Box::new(stream)
             }
         }
     };

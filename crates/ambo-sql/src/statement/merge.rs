@@ -121,6 +121,13 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
     let schema = row_schema(definition);
     let width = definition.columns.len();
     let place_of_clause = target.width(Read::All);
+    let mut first = place_of_clause + 1;
+    for clause in clauses {
+        if let Act::Update(places) | Act::Insert(places) = &clause.act {
+            stream.fits(definition, places.iter().enumerate().map(|(nth, column)| (first + nth, *column)))?;
+        }
+        first += clause.values.len();
+    }
     let mut seen = HashSet::new();
     let mut inserts: Vec<RecordBatch> = Vec::new();
     let mut changes = work.transaction.change_rows(&target.table);

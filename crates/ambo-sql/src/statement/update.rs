@@ -70,8 +70,11 @@ impl Asked {
 pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast::With>) -> Result<Outcome> {
     let Asked { sought, set, has_others } = Asked::new(work, update, with)?;
     let (schema, stream) = sought.stream(work)?;
-    let mut stream: Batches = Box::new(stream);
     let Sought { target, params, .. } = sought;
+    let first_set = target.width(Read::All);
+    stream
+        .fits(target.definition(), set.iter().enumerate().map(|(nth, column)| (first_set + nth, *column)))?;
+    let mut stream: Batches = Box::new(stream);
     if update.returning.is_none() && target.is_changed_in_bulk(work, &set) && are_many(&mut stream)? {
         let since = Arc::new(work.transaction.view());
         return Ok(Outcome::Bulk(in_bulk(target, set, stream, since)));

@@ -6,6 +6,7 @@ use arrow::datatypes::IntervalMonthDayNano;
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const NANOS_PER_DAY: i64 = 86_400 * NANOS_PER_SECOND;
+const FEMTOS_PER_NANO: i128 = 1_000_000;
 
 /// What a unit is one of.
 #[derive(Clone, Copy)]
@@ -34,12 +35,57 @@ fn unit(name: &str) -> Option<Unit> {
     })
 }
 
-/// What is read so far; times as nanoseconds that may be many.
+/// A number of units: a whole part, and a rest as a fraction. Both have the sign.
+#[derive(Clone, Copy)]
+struct Number {
+    whole: i64,
+    rest: i128,
+    of: i128,
+}
+
+impl Number {
+    /// Reads digits with a sign and a point. Digits behind the eighteenth are less than any unit has.
+    fn read(text: &str) -> Option<Self> {
+        let (sign, digits) = match text.as_bytes().first()? {
+            b'-' => (-1, &text[1..]),
+            b'+' => (1, &text[1..]),
+            _ => (1, text),
+        };
+        let (whole, rest) = digits.split_once('.').unwrap_or((digits, ""));
+        let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if !are_digits(whole) || !are_digits(rest) || whole.is_empty() && rest.is_empty() {
+            return None;
+        }
+        let number = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<i64>().ok() };
+        let rest = &rest[..rest.len().min(18)];
+        Some(Self {
+            whole: sign * number(whole)?,
+            rest: i128::from(sign) * i128::from(number(rest)?),
+            of: 10_i128.pow(rest.len() as u32),
+        })
+    }
+
+    /// So many times as much, as whole ones and a rest.
+    fn times(self, factor: i64) -> Option<Self> {
+        let rest = self.rest * i128::from(factor);
+        let whole = self.whole.checked_mul(factor)?.checked_add(i64::try_from(rest / self.of).ok()?)?;
+        Some(Self { whole, rest: rest % self.of, of: self.of })
+    }
+
+    /// The nearest whole number; of two the even one.
+    fn round(self) -> i64 {
+        let twice = 2 * self.rest.abs();
+        let is_up = twice > self.of || twice == self.of && self.whole % 2 != 0;
+        self.whole + i64::from(is_up) * self.rest.signum() as i64
+    }
+}
+
+/// What is read so far. Times are in femtoseconds, so that what is half a microsecond is told from what is a little more.
 #[derive(Default)]
 struct Sum {
-    months: f64,
+    months: i64,
     days: i64,
-    nanos: i128,
+    femtos: i128,
     /// Whether anything was read.
     any: bool,
 }
@@ -48,60 +94,48 @@ impl Sum {
     /// Adds a number of units. What is left of a month is days, and of a day it is time; months have thirty days.
     fn add(&mut self, number: &str, of: Unit) -> Option<()> {
         self.any = true;
-        let (whole, fraction) = split_number(number)?;
+        let number = Number::read(number)?;
         match of {
+            // As in PostgreSQL, years are counted in months.
+            Unit::Months(months) if months >= 12 => {
+                self.months = self.months.checked_add(number.times(months)?.round())?;
+            }
             Unit::Months(months) => {
-                self.months += (whole.checked_mul(months)?) as f64;
-                let rest = fraction * months as f64;
-                if months > 1 {
-                    // As in PostgreSQL, years are counted in months.
-                    self.months += rest.round();
-                    return Some(());
-                }
-                self.add_days(rest * 30.0)
+                let number = number.times(months)?;
+                self.months = self.months.checked_add(number.whole)?;
+                self.add_days(Number { whole: 0, ..number }.times(30)?)?;
             }
-            Unit::Days(days) => {
-                self.days = self.days.checked_add(whole.checked_mul(days)?)?;
-                self.add_days(fraction * days as f64)
-            }
-            Unit::Nanos(nanos) => {
-                self.nanos +=
-                    i128::from(whole) * i128::from(nanos) + (fraction * nanos as f64).round() as i128;
-                Some(())
-            }
+            Unit::Days(days) => self.add_days(number.times(days)?)?,
+            Unit::Nanos(nanos) => self.add_time(number, nanos)?,
         }
+        Some(())
     }
 
-    fn add_days(&mut self, days: f64) -> Option<()> {
-        // Thirty times a tenth is not three.
-        let days = (days * 1e9).round() / 1e9;
-        self.days = self.days.checked_add(days.trunc() as i64)?;
-        self.nanos += (days.fract() * NANOS_PER_DAY as f64).round() as i128;
+    fn add_days(&mut self, days: Number) -> Option<()> {
+        self.days = self.days.checked_add(days.whole)?;
+        self.add_time(Number { whole: 0, ..days }, NANOS_PER_DAY)
+    }
+
+    fn add_time(&mut self, number: Number, nanos: i64) -> Option<()> {
+        let unit = i128::from(nanos) * FEMTOS_PER_NANO;
+        let time = i128::from(number.whole) * unit + number.rest * unit / number.of;
+        self.femtos = self.femtos.checked_add(time)?;
         Some(())
     }
 
     fn finish(self) -> Option<IntervalMonthDayNano> {
-        if !self.any || self.months.abs() > f64::from(i32::MAX) {
+        if !self.any {
             return None;
         }
-        let micros = (self.nanos + 500).div_euclid(1000);
-        let nanos = i64::try_from(micros * 1000).ok()?;
-        Some(IntervalMonthDayNano::new(self.months as i32, i32::try_from(self.days).ok()?, nanos))
+        let of = 1000 * FEMTOS_PER_NANO;
+        let micros = Number { whole: i64::try_from(self.femtos / of).ok()?, rest: self.femtos % of, of };
+        let nanos = micros.round().checked_mul(1000)?;
+        Some(IntervalMonthDayNano::new(
+            i32::try_from(self.months).ok()?,
+            i32::try_from(self.days).ok()?,
+            nanos,
+        ))
     }
-}
-
-/// The whole part and the rest, both with the sign.
-fn split_number(number: &str) -> Option<(i64, f64)> {
-    let value: f64 = number.parse().ok()?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) || number.contains(['e', 'E', 'n', 'N']) {
-        return None;
-    }
-    let digits = whole.trim_start_matches(['-', '+']);
-    let magnitude = if digits.is_empty() { 0 } else { digits.parse::<i64>().ok()? };
-    let rest = if fraction.is_empty() { 0.0 } else { format!("0.{fraction}").parse().ok()? };
-    let negative = whole.starts_with('-');
-    value.is_finite().then_some(if negative { (-magnitude, -rest) } else { (magnitude, rest) })
 }
 
 /// Reads an interval: numbers and their units, a time, `1-2` for a year and two months, `P1Y2M3DT4H5M6S`, `ago`. A number alone is of
@@ -121,7 +155,7 @@ pub(super) fn read(text: &str, alone: Option<&str>) -> Option<IntervalMonthDayNa
         if word.eq_ignore_ascii_case("ago") && words.peek().is_none() && sum.any {
             ago = true;
         } else if word.contains(':') {
-            sum.nanos += i128::from(clock(&word)?);
+            sum.femtos += i128::from(clock(&word)?) * FEMTOS_PER_NANO;
             sum.any = true;
         } else if let Some((years, months)) = word.get(1..).and_then(|rest| rest.split_once('-')) {
             let years = format!("{}{years}", &word[..1]);
@@ -203,33 +237,83 @@ fn read_iso(text: &str) -> Option<IntervalMonthDayNano> {
     if number.is_empty() { sum.finish() } else { None }
 }
 
-/// The text of an interval of a number and its unit, as `INTERVAL '1.5' YEAR`: what is less than the unit is cut off, but for seconds and
+/// The units of an interval that is written with them: `INTERVAL '1.5' YEAR`, `INTERVAL '1 02:03' DAY TO SECOND(3)`.
+pub(crate) struct Units<'t> {
+    pub first: &'t str,
+    pub last: Option<&'t str>,
+    /// The digits of a second that stay.
+    pub digits: Option<u32>,
+}
+
+/// The text of an interval in words that the planner reads as well. What is less than the last unit is cut off, but for seconds and
 /// milliseconds. `None` if it is no interval.
-pub(crate) fn canonical(text: &str, of: Option<&str>) -> Option<String> {
-    let mut read = read(text, of)?;
-    if let Some(of) = of
-        && split_number(text.trim()).is_some()
-    {
-        match unit(of)? {
-            Unit::Months(months) => {
-                let months = i32::try_from(months).ok()?;
-                read = IntervalMonthDayNano::new(read.months / months * months, 0, 0);
-            }
-            Unit::Days(days) => {
-                let days = i32::try_from(days).ok()?;
-                read = IntervalMonthDayNano::new(read.months, read.days / days * days, 0);
-            }
-            Unit::Nanos(nanos) if nanos > NANOS_PER_SECOND => {
-                read.nanoseconds = read.nanoseconds / nanos * nanos;
-            }
-            Unit::Nanos(_) => {}
+pub(crate) fn canonical(text: &str, units: Option<&Units<'_>>) -> Option<String> {
+    let mut interval = match units {
+        None => read(text, None)?,
+        Some(Units { first, last: None, .. }) => {
+            let interval = read(text, Some(first))?;
+            let is_number = Number::read(text.trim()).is_some();
+            if is_number { cut(interval, unit(first)?)? } else { interval }
         }
+        Some(Units { first, last: Some(last), .. }) => between(text, first, last)?,
+    };
+    if let Some(digits) = units.and_then(|units| units.digits) {
+        let number = Number {
+            whole: 0,
+            rest: interval.nanoseconds.into(),
+            of: 10_i128.pow(9_u32.checked_sub(digits)?),
+        };
+        interval.nanoseconds = number.times(1)?.round().checked_mul(number.of as i64)?;
     }
-    // Words that the planner reads as well.
-    let (seconds, nanos) = (read.nanoseconds / NANOS_PER_SECOND, read.nanoseconds % NANOS_PER_SECOND);
-    let sign = if read.nanoseconds < 0 { "-" } else { "" };
-    let (months, days) = (read.months, read.days);
+    let (seconds, nanos) = (interval.nanoseconds / NANOS_PER_SECOND, interval.nanoseconds % NANOS_PER_SECOND);
+    let sign = if interval.nanoseconds < 0 { "-" } else { "" };
+    let (months, days) = (interval.months, interval.days);
     Some(format!("{months} months {days} days {sign}{}.{:09} seconds", seconds.abs(), nanos.abs()))
+}
+
+/// An interval from a unit to a smaller one, as in SQL: `'12:30'` is minutes and seconds `MINUTE TO SECOND`, and a number alone is of the
+/// last unit.
+fn between(text: &str, first: &str, last: &str) -> Option<IntervalMonthDayNano> {
+    const RANGES: [(&str, &str); 7] = [
+        ("year", "month"),
+        ("day", "hour"),
+        ("day", "minute"),
+        ("day", "second"),
+        ("hour", "minute"),
+        ("hour", "second"),
+        ("minute", "second"),
+    ];
+    let is = |written: &str, unit: &str| written.eq_ignore_ascii_case(unit);
+    RANGES.iter().find(|(from, to)| is(first, from) && is(last, to))?;
+    let is_minutes = is(first, "minute") && text.matches(':').count() == 1;
+    let with_hours = |word: &str| match word.strip_prefix(['-', '+']) {
+        Some(clock) => format!("{}0:{clock}", &word[..1]),
+        None => format!("0:{word}"),
+    };
+    let words = text.split_whitespace().map(|word| match is_minutes && word.contains(':') {
+        true => with_hours(word),
+        false => word.to_owned(),
+    });
+    cut(read(&words.collect::<Vec<_>>().join(" "), Some(last))?, unit(last)?)
+}
+
+/// An interval without what is less than a unit.
+fn cut(interval: IntervalMonthDayNano, to: Unit) -> Option<IntervalMonthDayNano> {
+    let IntervalMonthDayNano { months, days, nanoseconds } = interval;
+    Some(match to {
+        Unit::Months(unit) => {
+            let unit = i32::try_from(unit).ok()?;
+            IntervalMonthDayNano::new(months / unit * unit, 0, 0)
+        }
+        Unit::Days(unit) => {
+            let unit = i32::try_from(unit).ok()?;
+            IntervalMonthDayNano::new(months, days / unit * unit, 0)
+        }
+        Unit::Nanos(unit) if unit > NANOS_PER_SECOND => {
+            IntervalMonthDayNano::new(months, days, nanoseconds / unit * unit)
+        }
+        Unit::Nanos(_) => interval,
+    })
 }
 
 /// Writes an interval.
@@ -289,16 +373,51 @@ mod tests {
             ("30 hours", "30:00:00"),
             ("2h30m", "02:30:00"),
             ("0 secs", "00:00:00"),
+            ("0.0000000005 day", "00:00:00.000043"),
+            ("0.0000000123 days", "00:00:00.001063"),
+            ("0.12345678912345 days", "02:57:46.66658"),
+            ("1.5 quarters", "4 mons 15 days"),
+            ("-0.75 quarter", "-2 mons -7 days -12:00:00"),
+            ("0.7 years", "8 mons"),
+            ("0.5 microseconds", "00:00:00"),
+            ("2.5 microseconds", "00:00:00.000002"),
+            ("-1.5 us", "-00:00:00.000002"),
+            ("0.50001 us", "00:00:00.000001"),
+            ("1.5 millennia", "1500 years"),
         ] {
             assert_eq!(again(text), same, "{text}");
         }
         for wrong in ["", "day", "1 fortnight", "1 2", "x", "P1", "1 day 3"] {
             assert!(read(wrong, None).is_none() || wrong == "1 day 3", "{wrong}");
         }
-        assert_eq!(canonical("1.5", Some("MINUTE")).as_deref(), Some("0 months 0 days 60.000000000 seconds"));
-        assert_eq!(
-            canonical("-1.5", Some("second")).as_deref(),
-            Some("0 months 0 days -1.500000000 seconds")
-        );
+    }
+
+    /// Keeps away: units behind the text that are read over.
+    #[test]
+    fn units_behind_the_text_say_what_its_fields_are() {
+        let of = |text: &str, first, last, digits| {
+            let words = canonical(text, Some(&Units { first, last, digits }));
+            words.map(|words| again(&words))
+        };
+        for (text, first, last, meant) in [
+            ("1.5", "MINUTE", None, "00:01:00"),
+            ("-1.5", "second", None, "-00:00:01.5"),
+            ("12:30", "MINUTE", Some("SECOND"), "00:12:30"),
+            ("-12:30.5", "MINUTE", Some("SECOND"), "-00:12:30.5"),
+            ("1:12:30", "MINUTE", Some("SECOND"), "01:12:30"),
+            ("12:30", "HOUR", Some("SECOND"), "12:30:00"),
+            ("3", "YEAR", Some("MONTH"), "3 mons"),
+            ("1-2", "year", Some("month"), "1 year 2 mons"),
+            ("3", "HOUR", Some("MINUTE"), "00:03:00"),
+            ("90", "DAY", Some("HOUR"), "90:00:00"),
+            ("1 2:03:04", "DAY", Some("MINUTE"), "1 day 02:03:00"),
+            ("1 2:03:04", "DAY", Some("SECOND"), "1 day 02:03:04"),
+        ] {
+            assert_eq!(of(text, first, last, None).as_deref(), Some(meant), "{text} {first} {last:?}");
+        }
+        assert_eq!(of("1.23456", "second", None, Some(2)).as_deref(), Some("00:00:01.23"));
+        assert_eq!(of("-0:00:01.235", "hour", Some("second"), Some(2)).as_deref(), Some("-00:00:01.24"));
+        assert_eq!(of("3", "SECOND", Some("YEAR"), None), None);
+        assert_eq!(of("x", "DAY", Some("HOUR"), None), None);
     }
 }

@@ -23,7 +23,10 @@ use super::{
     cast::cast_to,
     convert::{converts, name_of},
     foreign::{Foreign, alike, computed_in_micros},
-    functions::series::series,
+    functions::{
+        era::{of_our_era, writes_years},
+        series::series,
+    },
     instant, interval_text, is_interval, is_text,
     order::ordered,
     scale::scaled,
@@ -191,14 +194,20 @@ pub(crate) fn before(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
         Expr::ScalarFunction(mut function)
             if matches!(function.name(), "to_char" | "date_format" | "to_local_time") =>
         {
-            // Clocks of the session's zone, not those of UTC.
-            let is_zoned =
-                function.args.first().and_then(|of| type_of(of, schema)).is_some_and(|ty| is_instant(&ty));
-            if !is_zoned {
+            let Some(of) = function.args.first_mut() else {
                 return Ok(Transformed::no(Expr::ScalarFunction(function)));
+            };
+            // Clocks of the session's zone, not those of UTC.
+            let is_zoned = type_of(of, schema).is_some_and(|ty| is_instant(&ty));
+            if is_zoned {
+                *of = cast(std::mem::take(of), MOMENT);
             }
-            function.args[0] = cast(function.args[0].clone(), MOMENT);
-            Ok(Transformed::yes(Expr::ScalarFunction(function)))
+            let is_checked =
+                function.name() != "to_local_time" && is_written_with_year(&function.args, schema);
+            if is_checked && let Some(of) = function.args.first_mut() {
+                *of = of_our_era(std::mem::take(of));
+            }
+            Ok(Transformed::new_transformed(Expr::ScalarFunction(function), is_zoned || is_checked))
         }
         Expr::ScalarFunction(function) if matches!(function.name(), "range" | "generate_series") => {
             Ok(moments_of(function, schema))
@@ -213,6 +222,19 @@ pub(crate) fn before(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
         }
         expr => Ok(Transformed::no(expr)),
     })
+}
+
+/// Whether a day or a moment is written by a format that may have its year.
+fn is_written_with_year(args: &[Expr], schema: &DFSchema) -> bool {
+    let [of, format] = args else { return false };
+    let is_known = |format: &Expr| match format {
+        Expr::Literal(format, _) => format.try_as_str().flatten().is_some_and(|format| !writes_years(format)),
+        _ => false,
+    };
+    // What was looked at already is a function of ours.
+    let is_done = matches!(of, Expr::ScalarFunction(function) if function.name() == "of_our_era");
+    let is_day = |ty| ty == DataType::Date32 || ty == MOMENT;
+    !is_done && type_of(of, schema).is_some_and(is_day) && !is_known(format)
 }
 
 /// A series of moments; of numbers and days the planner makes the right one.
@@ -432,13 +454,10 @@ fn refuse_numbers(from: &DataType, to: &DataType) -> Result<()> {
     let is_point = |ty: &DataType| {
         is_moment(ty) || matches!(ty, DataType::Date32 | DataType::Time32(_) | DataType::Time64(_))
     };
-    match (item(from), item(to)) {
-        (Some(from), Some(to)) => return refuse_numbers(from, to),
-        (None, Some(_)) if !from.is_nested() && !from.is_null() => {
-            return plan_err!("{from} cannot be cast to {to}; [x] is the list of a value x");
-        }
-        _ => {}
+    if to.is_list() && !from.is_nested() && !from.is_null() {
+        return plan_err!("{from} cannot be cast to {to}; [x] is the list of a value x");
     }
+    parts(from, to).into_iter().try_for_each(|(from, to)| refuse_numbers(from, to))?;
     if from.is_numeric() && is_point(to) {
         return match to {
             to if is_moment(to) => plan_err!(
@@ -466,13 +485,23 @@ fn refuse_numbers(from: &DataType, to: &DataType) -> Result<()> {
     Ok(())
 }
 
-/// What lists of a type have in them.
-fn item(ty: &DataType) -> Option<&DataType> {
-    match ty {
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-            Some(item.data_type())
+/// The types within two types of lists, structs or maps, each with that which it is cast to: fields of one name, or else of one place.
+fn parts<'t>(from: &'t DataType, to: &'t DataType) -> Vec<(&'t DataType, &'t DataType)> {
+    use DataType::{FixedSizeList, LargeList, List, Map, Struct};
+    match (from, to) {
+        (
+            List(from) | LargeList(from) | FixedSizeList(from, _),
+            List(to) | LargeList(to) | FixedSizeList(to, _),
+        )
+        | (Map(from, _), Map(to, _)) => vec![(from.data_type(), to.data_type())],
+        (Struct(from), Struct(to)) => {
+            let fields = to.iter().enumerate().filter_map(|(place, field)| {
+                let named = from.iter().find(|from| from.name() == field.name());
+                Some((named.or(from.get(place))?.data_type(), field.data_type()))
+            });
+            fields.collect()
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 

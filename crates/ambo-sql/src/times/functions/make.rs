@@ -1,11 +1,11 @@
-//! `make_timestamp(year, month, day, hour, minute, second)`, and `make_timestamptz` with a zone behind them or that of the session.
+//! `make_date(year, month, day)`, `make_timestamp(year, month, day, hour, minute, second)`, and `make_timestamptz` with a zone behind them or that of the session.
 
 use std::sync::Arc;
 
 use ambo::calendar::days_of;
 use arrow::{
     array::{Array, ArrayRef, AsArray, PrimitiveArray},
-    datatypes::{DataType, Float64Type, Int64Type, TimestampMicrosecondType},
+    datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimestampMicrosecondType},
 };
 use datafusion::{
     common::{Result, exec_err, plan_err},
@@ -14,6 +14,54 @@ use datafusion::{
 
 use super::at_zone::known;
 use crate::times::{DAY, MOMENT, SECOND, cast::zone_of, instant};
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct MakeDate {
+    signature: Signature,
+}
+
+impl MakeDate {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::user_defined(Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for MakeDate {
+    fn name(&self) -> &str {
+        "make_date"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        match types.len() {
+            3 => Ok(vec![DataType::Int64; 3]),
+            _ => plan_err!("make_date has a year, a month and a day"),
+        }
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Date32)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let given = args.args.iter().map(|value| value.to_array(args.number_rows));
+        let given = given.collect::<Result<Vec<_>>>()?;
+        let date = |row: usize| {
+            if given.iter().any(|array| array.is_null(row)) {
+                return Ok(None);
+            }
+            match day(&given, row).and_then(|day| i32::try_from(day).ok()) {
+                Some(day) => Ok(Some(day)),
+                None => exec_err!("make_date: there is no such date"),
+            }
+        };
+        let dates: PrimitiveArray<Date32Type> = (0..args.number_rows).map(date).collect::<Result<_>>()?;
+        Ok(ColumnarValue::Array(Arc::new(dates)))
+    }
+}
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct MakeTimestamp {
@@ -82,15 +130,25 @@ impl ScalarUDFImpl for MakeTimestamp {
     }
 }
 
-/// What a clock shows that shows these. A year before 1 is one BC.
-fn local(given: &[ArrayRef], row: usize) -> Option<i64> {
-    let number = |place: usize| given[place].as_primitive::<Int64Type>().value(row);
+fn number(given: &[ArrayRef], place: usize, row: usize) -> i64 {
+    given[place].as_primitive::<Int64Type>().value(row)
+}
+
+/// The day of a year, a month and a day, as days since 1970. A year before 1 is one BC; there is none that is 0.
+fn day(given: &[ArrayRef], row: usize) -> Option<i64> {
+    let number = |place| number(given, place, row);
     let year = match number(0) {
         0 => return None,
         year if year < 0 => year + 1,
         year => year,
     };
-    let days = days_of(year, u32::try_from(number(1)).ok()?, u32::try_from(number(2)).ok()?)?;
+    days_of(year, u32::try_from(number(1)).ok()?, u32::try_from(number(2)).ok()?)
+}
+
+/// What a clock shows that shows these.
+fn local(given: &[ArrayRef], row: usize) -> Option<i64> {
+    let number = |place| number(given, place, row);
+    let days = day(given, row)?;
     let seconds = given[5].as_primitive::<Float64Type>().value(row);
     let in_range =
         (0..=24).contains(&number(3)) && (0..60).contains(&number(4)) && (0.0..=60.0).contains(&seconds);

@@ -2,6 +2,7 @@
 
 mod at_zone;
 mod bin;
+pub(super) mod era;
 mod make;
 mod now;
 mod number;
@@ -26,6 +27,7 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
     let mut all = vec![
         ScalarUDF::new_from_impl(at_zone::AtZone::new()),
         ScalarUDF::new_from_impl(bin::DateBin::new()),
+        ScalarUDF::new_from_impl(make::MakeDate::new()),
         ScalarUDF::new_from_impl(make::MakeTimestamp::new(false)),
         ScalarUDF::new_from_impl(make::MakeTimestamp::new(true)),
         ScalarUDF::new_from_impl(part::DatePart::new()),
