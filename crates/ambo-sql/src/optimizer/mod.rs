@@ -65,6 +65,7 @@ use crate::{
 
 use barrier::Barriers;
 use byte_casts::BYTE_CASTS;
+pub(crate) use byte_casts::refuse_written_bytes;
 use cast_bounds::CastBounds;
 use constants::PartialConstants;
 use cooperative::CooperativeJoins;

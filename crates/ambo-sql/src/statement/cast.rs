@@ -9,6 +9,7 @@ use arrow::{
 use crate::{
     Result,
     numbers::cast_numbers,
+    optimizer::refuse_written_bytes,
     times::{Zone, converted, converts},
     value,
 };
@@ -34,6 +35,9 @@ pub(super) fn is_assignable(from: &DataType, to: &DataType) -> bool {
 pub(super) fn strict_cast(array: &ArrayRef, to: &DataType, zone: Zone) -> Result<ArrayRef> {
     if converts(array.data_type(), to) {
         return Ok(converted(array, to, zone, true)?);
+    }
+    if array.data_type().is_string() && to.is_binary() {
+        refuse_written_bytes(array)?;
     }
     let strict = CastOptions { safe: false, ..CastOptions::default() };
     match cast_numbers(array, to) {

@@ -54,7 +54,7 @@ pub(crate) fn instant() -> DataType {
 }
 
 /// Whether a type is one of texts.
-fn is_text(ty: &DataType) -> bool {
+pub(crate) fn is_text(ty: &DataType) -> bool {
     match ty {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         DataType::Dictionary(_, values) => is_text(values),

@@ -3,8 +3,15 @@
 //! What clocks show that were put forward or back meanwhile follows PostgreSQL: an hour that does not exist is taken with the offset before, so that it is
 //! an hour later; of one that exists twice it is the second.
 
-use chrono::{DateTime, Offset, TimeZone};
-use chrono_tz::{TZ_VARIANTS, Tz};
+use std::{
+    collections::BTreeMap,
+    sync::{LazyLock, Mutex, PoisonError},
+};
+
+use jiff::{
+    Timestamp,
+    tz::{TimeZone, TimeZoneDatabase},
+};
 
 use ambo::calendar::{date_of, days_of, read_offset};
 
@@ -15,7 +22,31 @@ use super::{DAY, SECOND};
 pub(crate) enum Zone {
     /// Seconds east of UTC.
     Fixed(i32),
-    Named(Tz),
+    Named(&'static Named),
+}
+
+/// A zone of the database, with its name there.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    name: String,
+    zone: TimeZone,
+}
+
+/// The zone of a name, in any case. Those that were asked for are kept for good: there are some 600.
+fn named(name: &str) -> Option<&'static Named> {
+    // The one in the program, so that statements mean the same on every machine.
+    static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+    static KNOWN: Mutex<BTreeMap<String, &'static Named>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = name.to_ascii_lowercase();
+    if let Some(named) = known.get(&key) {
+        return Some(named);
+    }
+    let zone = DATABASE.get(name).ok()?;
+    let name = zone.iana_name().unwrap_or(name).to_owned();
+    let named: &'static Named = Box::leak(Box::new(Named { name, zone }));
+    known.insert(key, named);
+    Some(named)
 }
 
 /// Abbreviations that are no names in the database.
@@ -35,8 +66,8 @@ const ABBREVIATIONS: [(&str, i32); 13] = [
     ("JST", 9),
 ];
 
-/// The last year of the database; clocks of later years are put forward and back as in one of it with the same days of the week.
-const LAST_YEAR: i64 = 2099;
+/// The last year that is computed; clocks of later years are put forward and back as in one before with the same days of the week.
+const LAST_YEAR: i64 = 9998;
 
 const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
 
@@ -49,8 +80,7 @@ impl Zone {
         if let Some(offset) = read_offset(name) {
             return Some(Self::Fixed(offset));
         }
-        let same = |known: &&Tz| known.name().eq_ignore_ascii_case(name);
-        if let Some(zone) = name.parse().ok().or_else(|| TZ_VARIANTS.iter().find(same).copied()) {
+        if let Some(zone) = named(name) {
             return Some(Self::Named(zone));
         }
         let short = ABBREVIATIONS.iter().find(|(short, _)| short.eq_ignore_ascii_case(name));
@@ -60,7 +90,7 @@ impl Zone {
     /// Its name, by which it is found again.
     pub(crate) fn name(self) -> String {
         match self {
-            Self::Named(zone) => zone.name().to_owned(),
+            Self::Named(named) => named.name.clone(),
             Self::Fixed(0) => "UTC".to_owned(),
             Self::Fixed(offset) => {
                 let sign = if offset < 0 { '-' } else { '+' };
@@ -75,10 +105,10 @@ impl Zone {
     pub(crate) fn offset(self, instant: i64) -> i32 {
         match self {
             Self::Fixed(offset) => offset,
-            Self::Named(zone) => {
+            Self::Named(named) => {
                 let seconds = known_year(instant.div_euclid(SECOND));
-                let moment = DateTime::from_timestamp(seconds, 0).unwrap_or_default().naive_utc();
-                zone.offset_from_utc_datetime(&moment).fix().local_minus_utc()
+                let moment = Timestamp::from_second(seconds).unwrap_or_default();
+                named.zone.to_offset(moment).seconds()
             }
         }
     }
@@ -106,7 +136,7 @@ impl Zone {
     }
 }
 
-/// The same second of a year that the database knows.
+/// The same second of a year that is computed.
 fn known_year(seconds: i64) -> i64 {
     let year = date_of(seconds.div_euclid(SECONDS_OF_DAY)).0;
     let begin = |year: i64| days_of(year, 1, 1).unwrap_or(0);
@@ -165,6 +195,13 @@ mod tests {
         assert_eq!(berlin.offset(at(-4712, 1, 1, 0, 0)), 53 * 60 + 28);
     }
 
+    /// Keeps away: rules that were changed and are not known. British Columbia keeps its summer time since March 2026.
+    #[test]
+    fn rules_of_this_year_are_known() {
+        assert_eq!(zone("America/Vancouver").offset(at(2026, 11, 10, 12, 0)), -7 * 3600);
+        assert_eq!(zone("America/Vancouver").offset(at(2025, 11, 10, 12, 0)), -8 * 3600);
+    }
+
     /// Keeps away: a zone that is not found by its own name.
     #[test]
     fn names_are_found_again() {
@@ -173,5 +210,6 @@ mod tests {
             assert_eq!(Zone::find(&known.name()), Some(known), "{name}");
         }
         assert_eq!(Zone::find("Europe/Nowhere"), None);
+        assert_eq!(zone("europe/brussels").name(), "Europe/Brussels");
     }
 }
