@@ -4,6 +4,7 @@ CARGO ?= cargo
 SEEDS ?= 10000
 ROUNDS ?= 200
 DATABASES ?= 1000
+STEPS ?= 120
 SEED ?= 1
 ORACLES ?= sqlite duckdb norec tlp
 # Seconds for each fuzz target.
@@ -15,7 +16,7 @@ TARGET_DIR := $(shell $(CARGO) metadata --format-version 1 --no-deps 2>/dev/null
 DUCKDB_VENV := $(TARGET_DIR)/duckdb-venv
 DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 
-.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick weight differential lint crash fuzz doc book install
+.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick weight differential differential-long lint crash fuzz doc book install
 
 demo:
 	$(CARGO) build --release -p ambo-cli
@@ -63,7 +64,12 @@ bench-sql:
 # DATABASES databases from SEED on. ORACLES are some of sqlite, duckdb, norec, tlp. The profile is that of the tests, whose libraries are there.
 differential: $(DUCKDB_VENV)/made
 	$(CARGO) test --workspace --exclude ambo-bench --no-run
-	$(TARGET_DIR)/debug/ambo-differential $(ORACLES) --databases $(DATABASES) --seed $(SEED) --python $(DUCKDB_PYTHON) --dir $(TARGET_DIR)/differential
+	$(TARGET_DIR)/debug/ambo-differential $(ORACLES) --databases $(DATABASES) --steps $(STEPS) --seed $(SEED) --python $(DUCKDB_PYTHON) --dir $(TARGET_DIR)/differential
+
+# The same with an optimised build, which is ready after a quarter of an hour and then some times as fast: for tens of thousands of databases.
+differential-long: $(DUCKDB_VENV)/made
+	$(CARGO) build --release -p ambo-differential
+	$(TARGET_DIR)/release/ambo-differential $(ORACLES) --databases $(DATABASES) --steps $(STEPS) --seed $(SEED) --python $(DUCKDB_PYTHON) --dir $(TARGET_DIR)/differential
 
 # DuckDB as a Python module, in an environment of its own.
 $(DUCKDB_VENV)/made: crates/ambo-differential/requirements.txt

@@ -1,6 +1,6 @@
 //! Random databases, statements and queries whose answers have to be those of another database, or to fit one another.
 //!
-//! `ambo-differential [sqlite|duckdb|norec|tlp]... [--databases N] [--seed N] [--dir DIR] [--python PATH] [--whole]`; see `docs/decisions/0028-oracles.md`.
+//! `ambo-differential [sqlite|duckdb|norec|tlp]... [--databases N] [--steps N] [--seed N] [--dir DIR] [--python PATH] [--whole]`; see `docs/decisions/0028-oracles.md`.
 
 #![allow(clippy::print_stdout, reason = "a program that tells what it finds")]
 
@@ -23,7 +23,7 @@ mod wide;
 use std::{path::PathBuf, process::ExitCode};
 
 use oracle::Oracle;
-use run::{Language, Plan, Tally};
+use run::{Language, Plan, STEPS, Tally};
 
 /// Any failure.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -33,6 +33,8 @@ type Result<T> = std::result::Result<T, Failure>;
 struct Arguments {
     oracles: Vec<String>,
     databases: u64,
+    /// Of each database beside another system.
+    steps: usize,
     seed: u64,
     dir: PathBuf,
     python: String,
@@ -44,6 +46,7 @@ impl Arguments {
         let mut arguments = Self {
             oracles: Vec::new(),
             databases: 100,
+            steps: STEPS,
             seed: 1,
             dir: std::env::temp_dir().join("ambo-differential"),
             python: std::env::var("AMBO_DUCKDB_PYTHON").unwrap_or_else(|_| "python3".into()),
@@ -54,6 +57,7 @@ impl Arguments {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--databases" => arguments.databases = value()?.parse()?,
+                "--steps" => arguments.steps = value()?.parse()?,
                 "--seed" => arguments.seed = value()?.parse()?,
                 "--dir" => arguments.dir = value()?.into(),
                 "--python" => arguments.python = value()?,
@@ -75,6 +79,7 @@ impl Arguments {
             language,
             seed: self.seed,
             databases: self.databases,
+            steps: self.steps,
             dir: &self.dir,
             reduces: self.reduces,
         };

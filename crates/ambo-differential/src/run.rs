@@ -16,8 +16,8 @@ use crate::{
     wide,
 };
 
-/// Steps of each database: mostly queries.
-const STEPS: usize = 120;
+/// Steps of each database if nothing else is said: mostly queries.
+pub const STEPS: usize = 120;
 
 /// What is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +71,7 @@ pub struct Plan<'a> {
     pub language: Language,
     pub seed: u64,
     pub databases: u64,
+    pub steps: usize,
     pub dir: &'a Path,
     pub reduces: bool,
 }
@@ -116,7 +117,7 @@ impl Plan<'_> {
                 }
             }
         }
-        for _ in 0..STEPS {
+        for _ in 0..self.steps {
             for statement in maker.step(random) {
                 match pair.run(&statement)? {
                     Verdict::Alike(rows) => {

@@ -3,12 +3,12 @@
 use crate::{
     duckdb::DuckDb,
     oracle::Oracle,
-    run::{Language, Plan, Tally},
+    run::{Language, Plan, STEPS, Tally},
     sqlite::Sqlite,
 };
 
 fn plan(dir: &std::path::Path, language: Language, databases: u64) -> Plan<'_> {
-    Plan { language, seed: 1, databases, dir, reduces: true }
+    Plan { language, seed: 1, databases, steps: STEPS, dir, reduces: true }
 }
 
 fn is_alike(tally: &Tally, found: &[String]) {
