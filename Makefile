@@ -19,7 +19,7 @@ DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 .PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick weight differential differential-long lint crash fuzz doc book install
 
 demo:
-	$(CARGO) build --release -p ambo-cli
+	$(CARGO) build --release -p ambo-cli -p ambo-tools
 	CARGO="$(CARGO)" demo/run.sh
 
 test: lint $(DUCKDB_VENV)/made
@@ -36,9 +36,9 @@ lint:
 # 10,000 seeds of the crash-and-fault model test, then a process killed again and again.
 crash:
 	AMBO_SEEDS=$(SEEDS) $(CARGO) test --release -p ambo-storage --test it model -- --nocapture
-	$(CARGO) build --release -p ambo-cli
+	$(CARGO) build --release -p ambo-tools
 	target_dir=$$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/'); \
-	dir=$$(mktemp -d); $$target_dir/release/ambo crash-loop $$dir/db --rounds $(ROUNDS); status=$$?; rm -rf $$dir; exit $$status
+	dir=$$(mktemp -d); $$target_dir/release/ambo-tools crash-loop $$dir/db --rounds $(ROUNDS); status=$$?; rm -rf $$dir; exit $$status
 
 # All suites against RocksDB, LMDB, redb, fjall and SQLite: hours. See bench/README.md.
 bench:

@@ -1,8 +1,8 @@
-"""Does in SQLite and DuckDB what `ambo demo` did in Ambo, and writes down how long it took.
+"""Does in SQLite and DuckDB what `ambo-tools demo` did in Ambo, and writes down how long it took.
 
     peers.py FIGURES DATA RESULT SCRATCH
 
-FIGURES is the JSON file of `ambo demo`, which says what to do (`plan`: tables, keys, statements, numbers of operations), DATA the
+FIGURES is the JSON file of `ambo-tools demo`, which says what to do (`plan`: tables, keys, statements, numbers of operations), DATA the
 directory with the CSV files, RESULT the JSON file to write: `engines`, each in the form that Ambo's have, and `missing`, with reasons. The
 databases are made in SCRATCH, which should be on the disk that Ambo's was on, and removed.
 

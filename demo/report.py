@@ -1,4 +1,4 @@
-"""Draws the page of the demo, from the figures of `ambo demo` and of peers.py.
+"""Draws the page of the demo, from the figures of `ambo-tools demo` and of peers.py.
 
     report.py FIGURES PEERS DIRECTORY
 

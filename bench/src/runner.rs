@@ -94,8 +94,8 @@ fn one(case: Case, kind: Option<Kind>, run: usize, options: &Options) -> Result<
     Ok(figures)
 }
 
-/// Touches memory and gives it back, so that each process finds memory that the machine has at hand. On a virtual machine the first touch of
-/// a page that the host has taken back costs microseconds, and whoever ran first would pay for all.
+/// Touches memory and gives it back, so that each process finds memory that the machine has at hand. On a virtual machine the first touch
+/// of a page that the host has taken back costs microseconds, and whoever ran first would pay for all.
 fn warm_memory(mib: usize) {
     const PAGE: usize = 4096;
     let mut memory: Vec<u8> = Vec::with_capacity(mib << 20);

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::engine::Tuning;
 use crate::index::IndexArguments;
 use crate::storage::NewTableArguments;
-use crate::{bench, crash, demo, dump, load};
+use crate::{dump, load};
 
 /// Ambo: one embedded store for rows and columns.
 ///
@@ -196,28 +196,5 @@ pub enum Command {
         /// About so many rows
         #[arg(long, value_name = "N", default_value_t = ADVISE_ROWS, value_parser = clap::value_parser!(u64).range(1..))]
         rows: u64,
-    },
-    /// Measure puts, gets and scans on this machine
-    Bench(bench::BenchArguments),
-    /// Kill a writing process again and again, and look for lost writes
-    #[command(hide = true, name = "crash-loop")]
-    Crash(crash::CrashArguments),
-    /// The process that `crash` kills
-    #[command(hide = true)]
-    CrashWriter(crash::writer::WriterArguments),
-    /// The tour that `make demo` gives
-    #[command(hide = true)]
-    Demo(demo::DemoArguments),
-    /// The process that `demo` kills
-    #[command(hide = true)]
-    DemoWriter(demo::writer::WriterArguments),
-    /// Write made-up flights, the same on every machine
-    #[command(hide = true)]
-    DemoData {
-        /// The directory for the CSV files
-        dir: PathBuf,
-        /// How many flights
-        #[arg(long, value_name = "N", default_value_t = demo::data::FLIGHTS, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-        flights: u64,
     },
 }

@@ -1,7 +1,7 @@
 //! Asking for memory before it is needed.
 //!
-//! A row of a column store lies in as many places as it has columns, and each is a cache miss. Who asks for all of them first waits for them
-//! together, not for one after the other.
+//! A row of a column store lies in as many places as it has columns, and each is a cache miss. Who asks for all of them first waits for
+//! them together, not for one after the other.
 
 #![allow(unsafe_code, reason = "an instruction that has no other name")]
 

@@ -21,8 +21,8 @@ pub enum Cell {
     Moment(i64),
 }
 
-/// Rows, and a letter for the type of each column: I integers, D decimals, R doubles, B booleans, T texts, X blobs, A dates, M times of day,
-/// P timestamps, Z timestamps with time zone, ? another.
+/// Rows, and a letter for the type of each column: I integers, D decimals, R doubles, B booleans, T texts, X blobs, A dates, M times of
+/// day, P timestamps, Z timestamps with time zone, ? another.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
     pub types: String,

@@ -1,6 +1,7 @@
 //! Random databases, statements and queries whose answers have to be those of another database, or to fit one another.
 //!
-//! `ambo-differential [sqlite|duckdb|norec|tlp]... [--databases N] [--steps N] [--seed N] [--dir DIR] [--python PATH] [--whole]`; see `docs/decisions/0028-oracles.md`.
+//! `ambo-differential [sqlite|duckdb|norec|tlp]... [--databases N] [--steps N] [--seed N] [--dir DIR] [--python PATH] [--whole]`; see
+//! `docs/decisions/0028-oracles.md`.
 
 #![allow(clippy::print_stdout, reason = "a program that tells what it finds")]
 

@@ -1,7 +1,8 @@
 //! Two oracles that need no other database.
 //!
-//! NoREC (Rigger and Su, 2020): rows that a condition in WHERE leaves are as many as those for which it is true in the select list, where nothing is optimised by it.
-//! TLP (the same, 2020): the rows for which a condition is true, those for which it is false, and those for which it is NULL, make all rows.
+//! NoREC (Rigger and Su, 2020): rows that a condition in WHERE leaves are as many as those for which it is true in the select list, where
+//! nothing is optimised by it. TLP (the same, 2020): the rows for which a condition is true, those for which it is false, and those for
+//! which it is NULL, make all rows.
 
 use crate::{
     Result,

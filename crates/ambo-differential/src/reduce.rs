@@ -132,7 +132,8 @@ fn words(statement: &str) -> Vec<String> {
     words
 }
 
-/// Whether a statement may be taken for a smaller form of another: what says in which order rows come is there as before, or nothing asks for it.
+/// Whether a statement may be taken for a smaller form of another: what says in which order rows come is there as before, or nothing asks
+/// for it.
 pub fn keeps_its_order(whole: &str, smaller: &str) -> bool {
     let count = |text: &str, words: &str| text.matches(words).count();
     let asks = ["limit", "offset", "distinct on", "rows between", "row_number", "lag", "lead", "_value"];

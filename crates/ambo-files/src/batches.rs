@@ -71,7 +71,8 @@ struct State {
 }
 
 impl Batches {
-    /// Reads files with so many threads. The schema is that of the converters' columns; `with_lines` adds a column with the line on which each row begins.
+    /// Reads files with so many threads. The schema is that of the converters' columns; `with_lines` adds a column with the line on which
+    /// each row begins.
     pub fn new(parts: Vec<Part>, schema: SchemaRef, threads: usize, with_lines: bool) -> Self {
         let bytes: u64 = parts.iter().map(|part| part.source.bytes).sum();
         let regions = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(REGION_BYTES);

@@ -1,6 +1,8 @@
-//! Fields of CSV in bytes that lie in memory. A quote opens a field only at its beginning; what stands behind the closing one belongs to it as it is.
+//! Fields of CSV in bytes that lie in memory. A quote opens a field only at its beginning; what stands behind the closing one belongs to it
+//! as it is.
 //!
-//! Each field tells whether it stood in quotes: an empty field is NULL where `""` is an empty text. A quote that is never closed is an error.
+//! Each field tells whether it stood in quotes: an empty field is NULL where `""` is an empty text. A quote that is never closed is an
+//! error.
 
 use memchr::{memchr, memchr_iter, memchr2};
 
@@ -54,7 +56,8 @@ impl Record {
         Some((&of[field.from..field.to], field.is_quoted))
     }
 
-    /// Reads the record at a place, and goes behind it. REQUIRES: the place is at the beginning of a record and not at the end. Returns how many lines it has.
+    /// Reads the record at a place, and goes behind it. REQUIRES: the place is at the beginning of a record and not at the end. Returns how
+    /// many lines it has.
     ///
     /// # Errors
     /// A quote that is never closed; then the place is behind the line that it is on.

@@ -1,8 +1,10 @@
-//! Files of rows: CSV, JSON lines and Parquet. **One** reader and **one** writer, used by COPY, files in FROM, `.import`, `.export`, `ambo load` and `ambo dump`.
+//! Files of rows: CSV, JSON lines and Parquet. **One** reader and **one** writer, used by COPY, files in FROM, `.import`, `.export`, `ambo
+//! load` and `ambo dump`.
 //!
 //! * [`Format`] is the one set of options.
-//! * A text file ([`Source`]) is cut into [`Regions`] of whole records, which several threads read ([`Records`]); a [`Converter`] makes values of
-//!   their cells. What the columns are is inferred from all of the file ([`Inference`]), never from its beginning alone unless that is asked for.
+//! * A text file ([`Source`]) is cut into [`Regions`] of whole records, which several threads read ([`Records`]); a [`Converter`] makes
+//!   values of their cells. What the columns are is inferred from all of the file ([`Inference`]), never from its beginning alone unless
+//!   that is asked for.
 //! * [`Batches`] are the rows of files as Arrow batches, in the order of the files.
 //! * [`ParquetFile`] reads Parquet, whatever state it is in.
 //! * [`write`](write()) writes rows in any form so that reading brings back each value.

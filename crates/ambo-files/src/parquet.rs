@@ -107,8 +107,8 @@ impl ParquetFile {
         groups.map(bytes).sum()
     }
 
-    /// The row groups in turns for so many threads, each with the number of its first row: alike in length, so that no thread waits for another
-    /// for long.
+    /// The row groups in turns for so many threads, each with the number of its first row: alike in length, so that no thread waits for
+    /// another for long.
     pub fn turns(&self, threads: usize) -> Vec<(Range<usize>, u64)> {
         let groups = self.metadata.metadata().num_row_groups();
         let threads = threads as u64;

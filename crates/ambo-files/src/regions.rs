@@ -174,7 +174,8 @@ mod tests {
         reader.byte_records().map(|record| fields(record.unwrap())).collect()
     }
 
-    // Keeps away: a record that is cut in two, because of a line's end within quotes or a quote within a field, and wrong lines in messages.
+    // Keeps away: a record that is cut in two, because of a line's end within quotes or a quote within a field, and wrong lines in
+    // messages.
     #[test]
     fn regions_have_the_records_of_the_whole() {
         let pieces = [

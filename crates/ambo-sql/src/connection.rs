@@ -422,8 +422,8 @@ impl OpenTransaction {
     }
 }
 
-/// How often a statement is tried that has a transaction of its own, before an error of it is told. Nothing of it was seen, so it may begin anew.
-/// A lock that was not to be had was waited for already; in a deadlock the others went on.
+/// How often a statement is tried that has a transaction of its own, before an error of it is told. Nothing of it was seen, so it may begin
+/// anew. A lock that was not to be had was waited for already; in a deadlock the others went on.
 pub(crate) fn attempts_max(error: &Error) -> u32 {
     match error.storage() {
         Some(ambo::Error::Lock(_)) => 3,

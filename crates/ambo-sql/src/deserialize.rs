@@ -19,7 +19,8 @@ use serde::{
 use crate::{Error, Result, Row};
 
 impl Row {
-    /// The row as a struct whose fields are called as the columns, as a map, or as a tuple. Columns that a struct does not have are left out.
+    /// The row as a struct whose fields are called as the columns, as a map, or as a tuple. Columns that a struct does not have are left
+    /// out.
     ///
     /// ```
     /// #[derive(serde::Deserialize)]

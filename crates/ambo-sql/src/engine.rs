@@ -79,8 +79,8 @@ impl SqlOptions {
     }
 
     /// How far the threads that work on statements beside those of their callers stand behind all other threads of the machine, in steps of
-    /// `nice(1)`; 5 unless said otherwise. While there are processors for all, that changes nothing; where analytics and transactions want the same ones, transactions go
-    /// first. On Linux only.
+    /// `nice(1)`; 5 unless said otherwise. While there are processors for all, that changes nothing; where analytics and transactions want
+    /// the same ones, transactions go first. On Linux only.
     pub fn niceness(mut self, steps: u8) -> Self {
         self.niceness = steps;
         self

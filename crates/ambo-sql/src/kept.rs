@@ -1,6 +1,7 @@
 //! Plans of queries that name no table: they hold for ever, and are kept with the statement.
 //!
-//! A plan is kept for the types of the parameters, with places for their values, as the optimizer left it. What the optimizer computes once for a statement, as `now()`, is in no plan that is kept.
+//! A plan is kept for the types of the parameters, with places for their values, as the optimizer left it. What the optimizer computes once
+//! for a statement, as `now()`, is in no plan that is kept.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

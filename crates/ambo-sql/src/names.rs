@@ -12,7 +12,8 @@ pub(crate) fn ident(ident: &Ident) -> String {
     }
 }
 
-/// The name of a table: `schema.table`, or `table` for the one of the default schema. One that has a dot itself has its schema before it: `main.a.b`.
+/// The name of a table: `schema.table`, or `table` for the one of the default schema. One that has a dot itself has its schema before it:
+/// `main.a.b`.
 ///
 /// # Errors
 /// A name of more than two parts, or a schema with a dot, which none has.

@@ -179,8 +179,8 @@ impl<'a> Planner<'a> {
         rewrite::as_meant(tree, &columns, &schema_of, &|name| self.is_scalar(name))
     }
 
-    /// The names of the columns that a table of FROM has, if these common table expressions are in sight; `None` if that cannot be told without
-    /// the tables around it.
+    /// The names of the columns that a table of FROM has, if these common table expressions are in sight; `None` if that cannot be told
+    /// without the tables around it.
     fn columns(
         &self,
         factor: &ast::TableFactor,

@@ -64,8 +64,8 @@ impl Known {
     }
 }
 
-/// Statements by their texts, for all connections to a database. One is kept when its text comes again: texts with values in them mostly do not,
-/// and trees of a thousand of them would only be in the way of what processors and allocators have at hand.
+/// Statements by their texts, for all connections to a database. One is kept when its text comes again: texts with values in them mostly do
+/// not, and trees of a thousand of them would only be in the way of what processors and allocators have at hand.
 #[derive(Default)]
 pub(crate) struct KnownStatements(Mutex<Statements>);
 

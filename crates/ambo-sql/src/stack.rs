@@ -1,8 +1,8 @@
 //! Stack for plans.
 //!
-//! What walks through a plan calls itself for each operator below another: the planner's rules, most of which grow the stack where they need it (DataFusion 55), and ours; and
-//! operators ask those below them for rows. `optimizer/depth.rs` bounds how many stand over one another. Threads of callers
-//! may have 2 MiB of stack and less, so plans are made and asked for rows where this much is left.
+//! What walks through a plan calls itself for each operator below another: the planner's rules, most of which grow the stack where they
+//! need it (DataFusion 55), and ours; and operators ask those below them for rows. `optimizer/depth.rs` bounds how many stand over one
+//! another. Threads of callers may have 2 MiB of stack and less, so plans are made and asked for rows where this much is left.
 
 /// Bytes that a plan of the greatest depth needs, with room to spare.
 const NEEDED: usize = 4 << 20;

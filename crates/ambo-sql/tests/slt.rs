@@ -1,10 +1,11 @@
 //! Statements and what they return, in files of the form that SQLite's tests have: `tests/slt/*.slt`.
 //!
-//! All of them run over tables of each storage, with one, two and four threads; with the database closed and opened again between statements; and with so little room
-//! that rows settle all the time. Each run ends with a look at the whole database.
+//! All of them run over tables of each storage, with one, two and four threads; with the database closed and opened again between
+//! statements; and with so little room that rows settle all the time. Each run ends with a look at the whole database.
 //!
-//! The letters behind `query` are the types of the columns (`slt/letters.rs`), and are compared. What Ambo returns is written into the files by
-//! `AMBO_LETTERS=NAME cargo test -p ambo-sql --test slt -- --ignored letters_are_written`, where NAME is part of the names of the files.
+//! The letters behind `query` are the types of the columns (`slt/letters.rs`), and are compared. What Ambo returns is written into the
+//! files by `AMBO_LETTERS=NAME cargo test -p ambo-sql --test slt -- --ignored letters_are_written`, where NAME is part of the names of the
+//! files.
 
 #![allow(clippy::print_stderr, reason = "how long files take, and what differs, is shown with --nocapture")]
 
@@ -240,8 +241,8 @@ fn letters_are_written() {
     }
 }
 
-/// The tests of SQLite (https://www.sqlite.org/sqllogictest), those files that are in the directory `AMBO_SLT` and below it: what differs is counted and told.
-/// `AMBO_SLT=… cargo test -p ambo-sql --test slt -- --ignored --nocapture`
+/// The tests of SQLite (https://www.sqlite.org/sqllogictest), those files that are in the directory `AMBO_SLT` and below it: what differs
+/// is counted and told. `AMBO_SLT=… cargo test -p ambo-sql --test slt -- --ignored --nocapture`
 #[test]
 #[ignore = "its files are not part of the repository"]
 fn sqlite_files() {

@@ -1,4 +1,5 @@
-//! What a bitmap index is worth: counts and sums of rows by a column of few values, without an index, with an ordered one, and with a bitmap index.
+//! What a bitmap index is worth: counts and sums of rows by a column of few values, without an index, with an ordered one, and with a
+//! bitmap index.
 //!
 //! `cargo run --release -p ambo --example bitmap_index [million rows]`. Best of 9, one thread, all in cache.
 

@@ -1,6 +1,7 @@
 //! Rows of a column table by conditions: whole rows read, changed and deleted, with and without indexes.
 //!
-//! `cargo run --release -p ambo --example find_rows [million rows]`. The first time, and the best of 5, where nothing is written; one thread, all in cache.
+//! `cargo run --release -p ambo --example find_rows [million rows]`. The first time, and the best of 5, where nothing is written; one
+//! thread, all in cache.
 
 #![allow(clippy::print_stdout, reason = "a program that prints its measurements")]
 

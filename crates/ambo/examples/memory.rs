@@ -1,7 +1,8 @@
 //! Reads by key from a btree and a column table that share one budget of memory.
 //!
-//! `cargo run --release -p ambo --example memory -- hits|moves [budget in MiB]`. `hits` reads what is all in memory, from the one table and then from the other.
-//! `moves` has a budget of 1.2 times what either table needs, unless another is given, and goes from the one to the other, back, and to both at once.
+//! `cargo run --release -p ambo --example memory -- hits|moves [budget in MiB]`. `hits` reads what is all in memory, from the one table and
+//! then from the other. `moves` has a budget of 1.2 times what either table needs, unless another is given, and goes from the one to the
+//! other, back, and to both at once.
 
 #![allow(clippy::print_stdout, reason = "a program that prints its measurements")]
 

@@ -6,9 +6,9 @@ use crate::{Check, Column, Database, Result, TableChange, View};
 
 /// # Changing columns
 ///
-/// No row is rewritten, whatever the storage. A [`Table`](crate::Table) handle, and what was begun before (a transaction, a snapshot, a scan), goes on
-/// with the columns that it knows: it writes no value of newer ones, keeps theirs where it changes a row, and of dropped ones reads what is left. Get a new
-/// handle to see the change.
+/// No row is rewritten, whatever the storage. A [`Table`](crate::Table) handle, and what was begun before (a transaction, a snapshot, a
+/// scan), goes on with the columns that it knows: it writes no value of newer ones, keeps theirs where it changes a row, and of dropped
+/// ones reads what is left. Get a new handle to see the change.
 impl Database {
     /// Makes changes of a table, all of them at once or none.
     ///
@@ -29,8 +29,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for the table, a column or a check; [`Error::Exists`](crate::Error::Exists) for a name that is taken;
-    /// [`Error::Invalid`](crate::Error::Invalid) for what cannot be: it names what is in the way.
+    /// [`Error::NotFound`](crate::Error::NotFound) for the table, a column or a check; [`Error::Exists`](crate::Error::Exists) for a name
+    /// that is taken; [`Error::Invalid`](crate::Error::Invalid) for what cannot be: it names what is in the way.
     pub fn change_table(&self, table: &str, changes: &[TableChange]) -> Result<()> {
         self.engine().change_table(table, changes)
     }
@@ -50,7 +50,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Exists`](crate::Error::Exists), or [`Error::Invalid`](crate::Error::Invalid): a column that is NOT NULL has to have a default value.
+    /// [`Error::Exists`](crate::Error::Exists), or [`Error::Invalid`](crate::Error::Invalid): a column that is NOT NULL has to have a
+    /// default value.
     pub fn add_column(&self, table: &str, column: Column) -> Result<()> {
         self.change_table(table, &[TableChange::AddColumn(column)])
     }
@@ -88,8 +89,8 @@ impl Database {
         self.change_table(table, &[TableChange::rename_column(from, to)])
     }
 
-    /// Makes a column refuse NULL, while the table is in use: all rows are looked at. A transaction that began before and writes to the table may fail
-    /// with a conflict.
+    /// Makes a column refuse NULL, while the table is in use: all rows are looked at. A transaction that began before and writes to the
+    /// table may fail with a conflict.
     ///
     /// ```
     /// use ambo::{Datum, TableDefinition, Type};
@@ -107,7 +108,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) with the key of a row that has NULL there, or for a column of an index: then nothing has changed.
+    /// [`Error::Invalid`](crate::Error::Invalid) with the key of a row that has NULL there, or for a column of an index: then nothing has
+    /// changed.
     pub fn set_not_null(&self, table: &str, column: &str) -> Result<()> {
         self.engine().set_not_null(table, column)
     }

@@ -17,8 +17,8 @@ impl Table {
         self.definition().storage == Storage::Column && !self.definition().duplicates
     }
 
-    /// Begins to change or delete rows of a column table that were read in `since`, any number of them: writers are given the rows as they are
-    /// to be ([`LoadWriter::push_changed`]), and [`Load::finish`] makes it one commit. Keys stay as they are. No limit of transactions
+    /// Begins to change or delete rows of a column table that were read in `since`, any number of them: writers are given the rows as they
+    /// are to be ([`LoadWriter::push_changed`]), and [`Load::finish`] makes it one commit. Keys stay as they are. No limit of transactions
     /// applies, and no memory is needed for each row.
     ///
     /// ```
@@ -40,8 +40,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// As [`Table::load`]. [`Load::finish`] ends with [`Error::Conflict`](crate::Error::Conflict) if others have changed one of the rows since: nothing is changed then, and it
-    /// is to be done again from a new snapshot.
+    /// As [`Table::load`]. [`Load::finish`] ends with [`Error::Conflict`](crate::Error::Conflict) if others have changed one of the rows
+    /// since: nothing is changed then, and it is to be done again from a new snapshot.
     pub fn bulk_change(&self, what: BulkChange, since: &Snapshot, options: LoadOptions) -> Result<Load> {
         self.check_columns()?;
         let since = since.inner().clone();
@@ -50,8 +50,9 @@ impl Table {
         Ok(Load::new(self, change, checks))
     }
 
-    /// Keeps commits of others to the table waiting, for the lock timeout at most, as long as the hold lives: for bulk changes that would never come to their end
-    /// beside writers that do not rest. Snapshots that begin now see what was committed before. A transaction of the same thread waits, too, and in vain.
+    /// Keeps commits of others to the table waiting, for the lock timeout at most, as long as the hold lives: for bulk changes that would
+    /// never come to their end beside writers that do not rest. Snapshots that begin now see what was committed before. A transaction of
+    /// the same thread waits, too, and in vain.
     ///
     /// # Errors
     /// [`Error::Lock`](crate::Error::Lock) if another holds the table for too long.
@@ -89,8 +90,8 @@ impl Table {
 }
 
 impl LoadWriter {
-    /// Takes rows of a bulk change: of an update a buffer for each column of the table, of a deletion one for each column of the key, in its
-    /// order; and the numbers of the rows, in a table without a primary key.
+    /// Takes rows of a bulk change: of an update a buffer for each column of the table, of a deletion one for each column of the key, in
+    /// its order; and the numbers of the rows, in a table without a primary key.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for values that the table cannot have, with row and column.
@@ -133,7 +134,8 @@ impl Select {
         })
     }
 
-    /// Changes or deletes the rows by a bulk change, if they are many and the table takes one, as they are in `tx`, which has written nothing.
+    /// Changes or deletes the rows by a bulk change, if they are many and the table takes one, as they are in `tx`, which has written
+    /// nothing.
     pub(crate) fn few_or_bulk(
         &self,
         tx: &Transaction,

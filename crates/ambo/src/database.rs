@@ -217,7 +217,8 @@ impl Database {
         self.engine().replace_table(name, with, &[])
     }
 
-    /// As [`Database::replace_table`]; and indexes get other names, each `(from, to)`, in the same commit. So the indexes of the new table can have the names of those that go.
+    /// As [`Database::replace_table`]; and indexes get other names, each `(from, to)`, in the same commit. So the indexes of the new table
+    /// can have the names of those that go.
     ///
     /// ```
     /// use ambo::{IndexDefinition, TableDefinition, Type};
@@ -288,8 +289,8 @@ impl Database {
     /// Gives a table another storage while it is in use: what is settled is built in the other shape, and takes the place
     /// of what was, at once. A transaction that began before and writes to the table may fail with a conflict.
     ///
-    /// From `memory` to another storage all rows become durable, and the table is logged from then on. To `memory` it is the other way round: the
-    /// rows, but not the table itself, are gone when the database is closed.
+    /// From `memory` to another storage all rows become durable, and the table is logged from then on. To `memory` it is the other way
+    /// round: the rows, but not the table itself, are gone when the database is closed.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;
@@ -306,8 +307,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for rows that its columns cannot hold, for a bitmap index where none can be, and to or from memory while an index is
-    /// being built: then nothing has changed.
+    /// [`Error::Invalid`] for rows that its columns cannot hold, for a bitmap index where none can be, and to or from memory while an index
+    /// is being built: then nothing has changed.
     pub fn set_storage(&self, table: &str, storage: Storage) -> Result<()> {
         self.engine().set_storage(table, storage)
     }
@@ -412,8 +413,8 @@ impl Database {
         self.engine().info()
     }
 
-    /// Measures on a sample of about `rows` rows what each codec would save and cost for a table, and recommends options. Takes about a second
-    /// for each 10 MB of sample.
+    /// Measures on a sample of about `rows` rows what each codec would save and cost for a table, and recommends options. Takes about a
+    /// second for each 10 MB of sample.
     ///
     /// ```
     /// let db = ambo::Database::in_memory()?;

@@ -130,8 +130,8 @@ impl Index {
         Ok(IndexRows { scan, reader: Reader::Own(snapshot), table: self.table.clone() })
     }
 
-    /// How many rows have these values in the first columns of the index. An ordered index counts its entries, a bitmap index positions; neither reads a
-    /// settled row.
+    /// How many rows have these values in the first columns of the index. An ordered index counts its entries, a bitmap index positions;
+    /// neither reads a settled row.
     pub fn count(&self, values: &[Datum]) -> Result<u64> {
         if self.of.kind == IndexKind::Bitmap {
             let test = match &self.fit(values)?[..] {
@@ -298,8 +298,8 @@ impl Iterator for DistinctValues {
 }
 
 impl Snapshot {
-    /// The different values of a column (its place in the definition), from the order of an ordered index that begins with it, or of the key: entries
-    /// of one value are not looked at one by one. None if nothing is in its order.
+    /// The different values of a column (its place in the definition), from the order of an ordered index that begins with it, or of the
+    /// key: entries of one value are not looked at one by one. None if nothing is in its order.
     ///
     /// ```
     /// use ambo::{IndexDefinition, TableDefinition, Type};

@@ -29,9 +29,10 @@ impl Options {
         Self::default()
     }
 
-    /// Memory for all that is cached, in bytes, at least 256 KiB: pages, encoded blocks and rows of column tables, and what their scans keep of rows that are
-    /// not settled. Tables of all storages share it by need; pages have a thirty-second for certain, and so have blocks with rows. Not in it are pages and blocks that readers hold when there is no room
-    /// for them, layers that only one scan uses, and the directories of segments.
+    /// Memory for all that is cached, in bytes, at least 256 KiB: pages, encoded blocks and rows of column tables, and what their scans
+    /// keep of rows that are not settled. Tables of all storages share it by need; pages have a thirty-second for certain, and so have
+    /// blocks with rows. Not in it are pages and blocks that readers hold when there is no room for them, layers that only one scan uses,
+    /// and the directories of segments.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.settings.cache_bytes = bytes;
         self

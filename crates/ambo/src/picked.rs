@@ -31,7 +31,8 @@ pub struct PickedColumns {
 }
 
 impl Table {
-    /// Some columns, in this order, to look them up by the primary key. In a column table a look-up costs what these columns cost, not the row.
+    /// Some columns, in this order, to look them up by the primary key. In a column table a look-up costs what these columns cost, not the
+    /// row.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) if the table has no such column.

@@ -33,8 +33,8 @@ impl Table {
 }
 
 impl Transaction {
-    /// The stored key of the row that these values of the primary key name. Where that is the stored key it is given whether or not there is such a
-    /// row.
+    /// The stored key of the row that these values of the primary key name. Where that is the stored key it is given whether or not there
+    /// is such a row.
     pub(crate) fn stored_key(&self, table: &Table, key: &[Datum]) -> Result<Option<Vec<u8>>> {
         let Some(primary) = table.primary() else { return table.whole_key(key).map(Some) };
         let mut entries = self.inner().index_scan(primary, IndexRange::Equal(&table.key_values(key)?))?;

@@ -3,8 +3,8 @@
 use crate::{Result, Snapshot, Table, TableStatistics, Transaction};
 
 impl Table {
-    /// Statistics of the table as it is now: how many rows, and of each column NULLs, least and greatest value, how many different ones; each exact, or a
-    /// bound or estimate that says so. Takes microseconds for most tables, some milliseconds at most.
+    /// Statistics of the table as it is now: how many rows, and of each column NULLs, least and greatest value, how many different ones;
+    /// each exact, or a bound or estimate that says so. Takes microseconds for most tables, some milliseconds at most.
     ///
     /// ```
     /// use ambo::{Figure, Storage, TableDefinition, Type};
@@ -37,9 +37,9 @@ macro_rules! statistics {
                 self.inner().statistics(table.id())
             }
 
-            /// About how many different values a column (its place in the definition) has, from a sample of its blocks: a few milliseconds. It is
-            /// remembered, and among the statistics, until the table has grown or shrunk by a tenth. None if nothing is settled, and in a table of
-            /// other storage than column.
+            /// About how many different values a column (its place in the definition) has, from a sample of its blocks: a few milliseconds.
+            /// It is remembered, and among the statistics, until the table has grown or shrunk by a tenth. None if nothing is settled, and
+            /// in a table of other storage than column.
             ///
             /// # Errors
             /// [`Error::Invalid`](crate::Error::Invalid) if there is no such column.

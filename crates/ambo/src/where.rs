@@ -67,8 +67,8 @@ impl Select {
         Ok(MatchingRows::new(found, self))
     }
 
-    /// Changes the rows that fit the filters, all or none. Returns how many. After a conflict `change` is called again. Many rows of a column
-    /// table are changed in bulk ([`Table::bulk_change`]), as long as they keep their keys.
+    /// Changes the rows that fit the filters, all or none. Returns how many. After a conflict `change` is called again. Many rows of a
+    /// column table are changed in bulk ([`Table::bulk_change`]), as long as they keep their keys.
     pub fn update(&self, mut change: impl FnMut(&mut Row) -> Result<()>) -> Result<u64> {
         self.retry_few_or_bulk(BulkChange::Update, &mut change, |tx, done, change| match done {
             FewOrBulk::Few(rows) => tx.update_rows(self.table(), rows, change),
@@ -267,7 +267,8 @@ impl Transaction {
     /// Changes the rows that fit the filters of `select`, as if all at once: values that are unique may change hands. Returns how many.
     ///
     /// # Errors
-    /// [`Error::Exists`](crate::Error::Exists) if two rows had a key, or the values of a unique index, then. After an error nothing of it is done.
+    /// [`Error::Exists`](crate::Error::Exists) if two rows had a key, or the values of a unique index, then. After an error nothing of it
+    /// is done.
     pub fn update_where(
         &mut self,
         select: &Select,

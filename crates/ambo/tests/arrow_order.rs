@@ -133,8 +133,8 @@ fn check(world: &World, batches: impl Fn(&Select) -> Batches) {
     assert_eq!(batches(&none).ordered().rev().map(rows).sum::<usize>(), world.rows.len());
 }
 
-/// Keeps away: rows out of order, lost or doubled where lanes are merged; among them those that are not settled, and a transaction's own; forwards,
-/// backwards, with filters and limits.
+/// Keeps away: rows out of order, lost or doubled where lanes are merged; among them those that are not settled, and a transaction's own;
+/// forwards, backwards, with filters and limits.
 #[test]
 fn batches_in_order() {
     let dir = tempfile::tempdir().unwrap();

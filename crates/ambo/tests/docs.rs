@@ -11,17 +11,8 @@ const DOCS_LINE_MAX: usize = 160;
 const COMMENT_LINE_MAX: usize = 140;
 
 /// Longer lines that there still are. These numbers only go down: whoever shortens lines lowers them.
-const LONG_DOCS_LINES: usize = 82;
-const LONG_COMMENT_LINES: [(&str, usize); 8] = [
-    ("bench", 6),
-    ("crates/ambo", 40),
-    ("crates/ambo-cli", 5),
-    ("crates/ambo-codec", 14),
-    ("crates/ambo-differential", 6),
-    ("crates/ambo-files", 11),
-    ("crates/ambo-sql", 190),
-    ("crates/ambo-storage", 208),
-];
+const LONG_DOCS_LINES: usize = 0;
+const LONG_COMMENT_LINES: [(&str, usize); 2] = [("bench", 0), ("crates", 208)];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
@@ -129,8 +120,11 @@ fn long_lines_do_not_become_more() {
     }
     assert!(long.len() <= LONG_DOCS_LINES, "{} lines of {DOCS_LINE_MAX} characters: {long:#?}", long.len());
 
-    let is_long =
-        |line: &&str| line.trim_start().starts_with("//") && line.chars().count() > COMMENT_LINE_MAX;
+    let is_long = |line: &&str| {
+        let text = line.trim_start();
+        let is_table = text.trim_start_matches(['/', '!']).starts_with(" |");
+        text.starts_with("//") && !is_table && line.chars().count() > COMMENT_LINE_MAX
+    };
     let counted = LONG_COMMENT_LINES.map(|(folder, known)| {
         let texts =
             files(&root.join(folder), "rs").into_iter().map(|path| fs::read_to_string(path).expect("code"));

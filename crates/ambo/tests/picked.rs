@@ -55,8 +55,8 @@ fn compare(table: &Table, picked: &PickedColumns, places: &[usize]) {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Keeps away: a value of another column, of another version, or NULL in the place of one, wherever rows are: in the delta, settled, kept as rows, or in a
-    /// cache that has no room for them.
+    /// Keeps away: a value of another column, of another version, or NULL in the place of one, wherever rows are: in the delta, settled,
+    /// kept as rows, or in a cache that has no room for them.
     #[test]
     fn picked_columns_are_those_of_the_row(
         storage in prop_oneof![Just(Storage::Column), Just(Storage::BTree), Just(Storage::Memory)],

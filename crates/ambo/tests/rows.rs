@@ -44,7 +44,8 @@ fn each_storage(test: impl Fn(&Database, &Table)) {
     }
 }
 
-/// Keeps away: a row that is ignored, replaced or changed although another way was asked for, and rows in the way by other columns than the key.
+/// Keeps away: a row that is ignored, replaced or changed although another way was asked for, and rows in the way by other columns than the
+/// key.
 #[test]
 fn rows_that_are_there_already() {
     each_storage(|_, table| {

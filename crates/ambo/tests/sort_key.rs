@@ -74,8 +74,8 @@ fn is_taken<T>(result: Result<T, Error>) -> bool {
     matches!(result, Err(Error::Exists(_)))
 }
 
-/// Keeps away: a row that is not found by its primary key, two rows of one, and rows out of order; in all storages, while rows settle, after a change of
-/// the storage, another name and another opening.
+/// Keeps away: a row that is not found by its primary key, two rows of one, and rows out of order; in all storages, while rows settle,
+/// after a change of the storage, another name and another opening.
 #[test]
 fn rows_by_primary_key_are_in_the_order_of_the_sort_key() {
     for (seed, storage) in [Storage::BTree, Storage::Memory, Storage::Column].into_iter().enumerate() {
@@ -248,7 +248,8 @@ fn numbered_rows() {
     }
 }
 
-/// Keeps away: a load that brings a primary key twice, or one that is there, because the stored keys differ; and rows of a load that are not found.
+/// Keeps away: a load that brings a primary key twice, or one that is there, because the stored keys differ; and rows of a load that are
+/// not found.
 #[test]
 fn loads() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! Column tables beside DuckDB and SQLite: loads, scans, seeks by index, small writes, and what is left of the files.
 //!
-//! Ambo runs in this process. DuckDB and SQLite run in a Python process each (`peer.rs`, `bench/columns/peers.py`), which takes the times itself.
-//! All may use two threads and are not to wait for the disk at a commit, unless a row says so.
+//! Ambo runs in this process. DuckDB and SQLite run in a Python process each (`peer.rs`, `bench/columns/peers.py`), which takes the times
+//! itself. All may use two threads and are not to wait for the disk at a commit, unless a row says so.
 
 mod batches;
 mod changes;

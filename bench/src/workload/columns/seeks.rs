@@ -1,4 +1,5 @@
-//! SingleStore's experiment with its universal storage: `f(a bigint, b bigint)`, ordered by a, b in quite another order, a hash index on each.
+//! SingleStore's experiment with its universal storage: `f(a bigint, b bigint)`, ordered by a, b in quite another order, a hash index on
+//! each.
 
 use ambo::{Compare, Datum, Index, IndexDefinition, Sync, Table, Test};
 use std::time::Instant;
@@ -19,7 +20,8 @@ const PEER_ROWS_MAX: u64 = 20_000_000;
 /// Rows of SingleStore's table: 1,024 to the third.
 const SEED_ROWS: f64 = 1_073_741_824.0;
 
-/// A bijection of 0..n that leaves nothing of the order: rounds of multiplication and shift on as few bits as n has, until the result is below n.
+/// A bijection of 0..n that leaves nothing of the order: rounds of multiplication and shift on as few bits as n has, until the result is
+/// below n.
 fn permuted(value: u64, n: u64) -> u64 {
     let bits = (64 - (n - 1).leading_zeros()).max(2);
     let mask = (1_u64 << bits) - 1;

@@ -1,7 +1,7 @@
 //! SQL beside SQLite and DuckDB: statements on a key, a small bank, TPC-H and TPC-DS.
 //!
-//! Ambo and SQLite run in this process (`rusqlite`, prepared and cached statements, write-ahead log). DuckDB runs in a Python process, which
-//! takes the times itself (`columns/peer.rs`).
+//! Ambo and SQLite run in this process (`rusqlite`, prepared and cached statements, write-ahead log). DuckDB runs in a Python process,
+//! which takes the times itself (`columns/peer.rs`).
 
 mod bank;
 mod points;

@@ -1,4 +1,5 @@
-//! Single rows updated and inserted, each durable when the statement ends. How long a sync takes changes within minutes, so the engines take turns.
+//! Single rows updated and inserted, each durable when the statement ends. How long a sync takes changes within minutes, so the engines
+//! take turns.
 
 use std::time::Instant;
 

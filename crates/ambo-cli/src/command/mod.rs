@@ -11,7 +11,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::view::View;
 use crate::word::Spelling;
-use crate::{bench, compression, crash, demo, dump, index, load};
+use crate::{compression, dump, index, load};
 
 /// Runs a command of the shell.
 pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
@@ -70,12 +70,6 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
         }
         Command::Load(arguments) => load::run(&arguments, tuning, out),
         Command::Dump(arguments) => dump::run(&arguments, tuning, out),
-        Command::Bench(arguments) => bench::run(&arguments, tuning, out),
-        Command::Crash(arguments) => crash::run(&arguments, out),
-        Command::CrashWriter(arguments) => crash::writer::run(&arguments),
-        Command::Demo(arguments) => demo::run(&arguments, tuning, out),
-        Command::DemoWriter(arguments) => demo::writer::run(&arguments),
-        Command::DemoData { dir, flights } => demo::data::write(&dir, flights),
     }
 }
 

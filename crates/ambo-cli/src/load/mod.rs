@@ -1,7 +1,7 @@
 //! load: CSV, JSON lines and Parquet files into a table.
 //!
-//! 1. Unless the table is there or `--schema` names the columns, they are those of the first file: Parquet has them, text is read once to infer
-//!    them ([`Look`]).
+//! 1. Unless the table is there or `--schema` names the columns, they are those of the first file: Parquet has them, text is read once to
+//!    infer them ([`Look`]).
 //! 2. A column table is loaded by several threads, all or nothing ([`columns`]); other tables record by record, in batches, of which
 //!    whole ones stay when the load is interrupted ([`rows`]).
 

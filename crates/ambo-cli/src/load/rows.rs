@@ -1,5 +1,5 @@
-//! Loading record by record, in transactions of a batch each: tables of storage `btree` and `memory`. What an interrupted load has committed
-//! stays, whole batches of it; the batch under way is not committed.
+//! Loading record by record, in transactions of a batch each: tables of storage `btree` and `memory`. What an interrupted load has
+//! committed stays, whole batches of it; the batch under way is not committed.
 
 use ambo::{ColumnBuffer, Datum};
 use ambo_files::{BadRecord, Converter, ParquetBatches, Stream};

@@ -2,8 +2,6 @@
 
 mod checks;
 mod columns;
-mod crash;
-mod demo;
 mod errors;
 mod files;
 mod indexes;
@@ -15,3 +13,8 @@ mod records;
 mod shell;
 mod terminal;
 mod units;
+
+/// What is tested.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ambo");
+/// How its messages begin.
+const BEGIN: &str = "ambo: ";

@@ -1,4 +1,4 @@
-//! Running the program and looking at what it says. No run may take longer than [`PATIENCE`].
+//! Running a program and looking at what it says; the tests of `ambo-tools` have this file, too. No run may take longer than [`PATIENCE`].
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl Scratch {
 }
 
 pub fn command(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ambo"));
+    let mut command = Command::new(crate::PROGRAM);
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -104,7 +104,7 @@ impl Outcome {
     pub fn fails(self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         let line = self.err.lines().last().unwrap_or_default();
-        assert!(line.starts_with("ambo: "), "{self:?}");
+        assert!(line.starts_with(crate::BEGIN), "{self:?}");
         for word in words {
             assert!(line.contains(word), "no {word:?} in {line:?}");
         }
@@ -114,7 +114,7 @@ impl Outcome {
     #[track_caller]
     pub fn explains(self, code: i32, words: &[&str]) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
-        assert!(self.err.lines().any(|line| line.starts_with("ambo: ")), "{self:?}");
+        assert!(self.err.lines().any(|line| line.starts_with(crate::BEGIN)), "{self:?}");
         for word in words {
             assert!(self.err.contains(word), "no {word:?} in {}", self.err);
         }

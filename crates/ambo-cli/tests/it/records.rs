@@ -1,4 +1,4 @@
-//! put, get, del, scan, count, dump, info, check, compact and bench.
+//! put, get, del, scan, count, dump, info, check and compact.
 
 use std::io::Read;
 
@@ -102,22 +102,6 @@ fn info_check_and_compact_for_programs() {
     assert!(ambo(&["info", db]).ok().contains("default"));
     assert!(ambo(&["info", db, "-t", "default"]).ok().contains("binary"));
     assert_eq!(rows(db, "default"), 10);
-}
-
-// Keeps away: a benchmark that leaves its table behind or loses keys.
-#[test]
-fn bench_cleans_up() {
-    let scratch = Scratch::new();
-    let db = &scratch.db();
-    let bench = ["bench", db, "--records", "2000", "--threads", "2", "--value-bytes", "50", "--sync", "off"];
-    let report = ambo(&[&bench[..], &["--json"]].concat()).json();
-    let phases = report["phases"].as_array().unwrap();
-    assert!(
-        phases.len() >= 5 && phases.iter().all(|phase| phase["records_per_second"].as_u64().unwrap() > 0)
-    );
-    assert_eq!(ambo(&["info", db, "--json"]).json()["tables"], serde_json::json!([]));
-    assert!(ambo(&bench).ok().contains("get"));
-    assert_sound(db);
 }
 
 // Keeps away: an error message, or a hang, when `head` has seen enough.

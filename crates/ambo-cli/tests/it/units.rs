@@ -26,8 +26,8 @@ fn written(scratch: &Scratch, name: &str) -> String {
     path.display().to_string()
 }
 
-// Keeps away: nanoseconds that are cut off and zones that are lost where a query only hands moments on, and moments of two units that are compared as
-// if they had one.
+// Keeps away: nanoseconds that are cut off and zones that are lost where a query only hands moments on, and moments of two units that are
+// compared as if they had one.
 #[test]
 fn moments_of_files_stay_as_they_are() {
     let scratch = Scratch::new();

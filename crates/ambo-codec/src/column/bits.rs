@@ -110,7 +110,8 @@ impl Lanes {
         Self { bytes: [0; VECTOR * 8] }
     }
 
-    /// Lends the lanes of this thread; what is in them is any. For kernels that are run for a key or a vector, which clearing lanes of their own would slow down by a tenth or more.
+    /// Lends the lanes of this thread; what is in them is any. For kernels that are run for a key or a vector, which clearing lanes of
+    /// their own would slow down by a tenth or more.
     #[inline]
     pub(crate) fn lend<R>(then: impl FnOnce(&mut Self) -> R) -> R {
         thread_local! {

@@ -12,8 +12,9 @@ use super::{
 use crate::ValueRef;
 
 impl Block<'_> {
-    /// Those of `rows`, which ascend, whose value is `value`; an empty range where they would be if there are none. `None`: in this block that cannot be
-    /// said without decoding it, for it holds strings, floats or NULLs, or the value is not one of its kind. Panics when `rows` reaches behind the end.
+    /// Those of `rows`, which ascend, whose value is `value`; an empty range where they would be if there are none. `None`: in this block
+    /// that cannot be said without decoding it, for it holds strings, floats or NULLs, or the value is not one of its kind. Panics when
+    /// `rows` reaches behind the end.
     ///
     /// Of rows that do not ascend it says anything.
     pub fn equal_range(&self, rows: Range<usize>, value: ValueRef<'_>) -> Option<Range<usize>> {
@@ -30,7 +31,8 @@ impl Block<'_> {
         )
     }
 
-    /// Whether values are equal, or rise by steps that are equal from vector to vector: then [`Block::equal_range`] takes some ten nanoseconds.
+    /// Whether values are equal, or rise by steps that are equal from vector to vector: then [`Block::equal_range`] takes some ten
+    /// nanoseconds.
     pub fn ascends_evenly(&self) -> bool {
         with_numbers!(self, numbers: N => match numbers {
             Numbers::Constant(..) => true,
@@ -126,7 +128,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
-        /// Keeps away: a row that is not found, or found where it is not, in each encoding, at the edges of vectors, with values that are there many times.
+        /// Keeps away: a row that is not found, or found where it is not, in each encoding, at the edges of vectors, with values that are
+        /// there many times.
         #[test]
         fn equal_values_are_where_halving_finds_them(
             (values, tooth) in values(),

@@ -47,8 +47,8 @@ impl KeySpec {
         reader.expect_end()
     }
 
-    /// Gives the values of some columns of a key, called by their places in ascending order, to `put`: the value of `columns[i]` with `i`. What is behind the
-    /// last of them is not looked at. `scratch` is overwritten. Ends with the first error, that of `put` too.
+    /// Gives the values of some columns of a key, called by their places in ascending order, to `put`: the value of `columns[i]` with `i`.
+    /// What is behind the last of them is not looked at. `scratch` is overwritten. Ends with the first error, that of `put` too.
     #[inline]
     pub fn visit_columns(
         &self,

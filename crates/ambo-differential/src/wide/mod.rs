@@ -1,7 +1,7 @@
 //! Queries of all types that DuckDB has, too.
 //!
-//! What is left out, because the two differ by intention: division by zero, how doubles and decimals are divided, the forms of doubles as text,
-//! averages of decimals, `avg` and `sum` of NaN, the case of letters that are not Latin.
+//! What is left out, because the two differ by intention: division by zero, how doubles and decimals are divided, the forms of doubles as
+//! text, averages of decimals, `avg` and `sum` of NaN, the case of letters that are not Latin.
 
 mod condition;
 mod expression;

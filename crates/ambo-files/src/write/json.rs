@@ -1,5 +1,5 @@
-//! Rows as JSON lines. Numbers, booleans, lists and structs are native, NULL is `null`; bytes are text with escapes, what JSON has no number for
-//! is text (`"NaN"`), and so is the rest.
+//! Rows as JSON lines. Numbers, booleans, lists and structs are native, NULL is `null`; bytes are text with escapes, what JSON has no
+//! number for is text (`"NaN"`), and so is the rest.
 
 use std::sync::Arc;
 

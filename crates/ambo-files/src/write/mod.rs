@@ -1,4 +1,5 @@
-//! Writing files: under a name of their own until they are whole, so that a statement that fails leaves what was there. Reading brings back each value as it was.
+//! Writing files: under a name of their own until they are whole, so that a statement that fails leaves what was there. Reading brings back
+//! each value as it was.
 
 mod cells;
 mod csv;

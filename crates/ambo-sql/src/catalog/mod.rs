@@ -1,5 +1,5 @@
-//! What there is, as tables: `information_schema` (SQL:2016 part 11, as far as there is something to tell, with columns of ours behind), and
-//! `ambo_catalog` with figures. They are made when they are asked for, of the schema and the tables at that moment.
+//! What there is, as tables: `information_schema` (SQL:2016 part 11, as far as there is something to tell, with columns of ours behind),
+//! and `ambo_catalog` with figures. They are made when they are asked for, of the schema and the tables at that moment.
 
 mod figures;
 mod information;

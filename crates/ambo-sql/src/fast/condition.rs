@@ -83,8 +83,8 @@ impl Answer {
     }
 }
 
-/// True if one is, otherwise not known if one is not. Where the planner has to be asked for one, it has to say all: computing another may be
-/// an error.
+/// True if one is, otherwise not known if one is not. Where the planner has to be asked for one, it has to say all: computing another may
+/// be an error.
 fn any(answers: impl Iterator<Item = Answer>) -> Answer {
     let mut all = Answer::False;
     for answer in answers {

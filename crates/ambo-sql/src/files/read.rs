@@ -1,5 +1,5 @@
-//! The rows of a file for the columns of a table, batch by batch. With those of a text file comes the line that each row begins on, so that whoever
-//! refuses a value can say where it is.
+//! The rows of a file for the columns of a table, batch by batch. With those of a text file comes the line that each row begins on, so that
+//! whoever refuses a value can say where it is.
 
 use std::{path::Path, sync::Arc};
 

@@ -93,7 +93,8 @@ struct Moment {
 }
 
 impl Moment {
-    /// Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, civil_from_days: years begin in March, so that leap days are the last ones.
+    /// Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, civil_from_days: years begin in March, so that leap days are the last
+    /// ones.
     fn of(moment: i64) -> Self {
         let days = moment.div_euclid(DAY) + 719_468;
         let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

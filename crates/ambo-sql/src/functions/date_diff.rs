@@ -1,5 +1,5 @@
-//! `date_diff(unit, from, to)`, also called `datediff`: how many times a new year, month, day … begins behind `from` and up to `to`, as DuckDB has it.
-//! Weeks begin on Monday.
+//! `date_diff(unit, from, to)`, also called `datediff`: how many times a new year, month, day … begins behind `from` and up to `to`, as
+//! DuckDB has it. Weeks begin on Monday.
 
 use std::sync::Arc;
 

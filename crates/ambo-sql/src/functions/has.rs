@@ -1,7 +1,8 @@
-//! `array_has_any(list, other)` and `array_has_all(list, part)`, `list_has_any` and `list_has_all`: NULL of NULL; NULL within them is looked over.
+//! `array_has_any(list, other)` and `array_has_all(list, part)`, `list_has_any` and `list_has_all`: NULL of NULL; NULL within them is
+//! looked over.
 //!
-//! The planner's take NULL for a value that is equal to itself, and what they say of a list that is NULL hangs on the other rows of its batch
-//! (apache/datafusion#24985).
+//! The planner's take NULL for a value that is equal to itself, and what they say of a list that is NULL hangs on the other rows of its
+//! batch (apache/datafusion#24985).
 
 use std::{ops::Range, sync::Arc};
 

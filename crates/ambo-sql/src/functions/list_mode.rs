@@ -1,4 +1,5 @@
-//! `list_mode(list)`: the value that most elements are, the first of several; NULL if there is none. It is what `mode(x ORDER BY y)` is computed by.
+//! `list_mode(list)`: the value that most elements are, the first of several; NULL if there is none. It is what `mode(x ORDER BY y)` is
+//! computed by.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,7 @@
 //! `map[key]`: the value of a key in a map; NULL where it is none of its.
 //!
-//! The planner's panics where keys are lists or structs and the first is not the one (apache/datafusion#25082), and takes no key that is another in each row.
+//! The planner's panics where keys are lists or structs and the first is not the one (apache/datafusion#25082), and takes no key that is
+//! another in each row.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! `like_escape(pattern, escape)` and `similar_to_escape(pattern [, escape])`, as PostgreSQL has them: the pattern of a LIKE with another sign than the backslash
-//! before what stands for itself, written with the backslash; and the pattern of a SIMILAR TO as a regular expression that all of a text has to fit.
+//! `like_escape(pattern, escape)` and `similar_to_escape(pattern [, escape])`, as PostgreSQL has them: the pattern of a LIKE with another
+//! sign than the backslash before what stands for itself, written with the backslash; and the pattern of a SIMILAR TO as a regular
+//! expression that all of a text has to fit.
 
 use std::sync::Arc;
 

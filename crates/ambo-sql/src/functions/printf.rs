@@ -9,7 +9,8 @@
 //! | `%c` | the first character |
 //! | `%%` | `%` |
 //!
-//! Flags are `-` (to the left), `0`, `+`, a space, and `,` (thousands); the width may be `*`. NULL is an empty text or 0. Too few values, too many and other conversions are errors.
+//! Flags are `-` (to the left), `0`, `+`, a space, and `,` (thousands); the width may be `*`. NULL is an empty text or 0. Too few values,
+//! too many and other conversions are errors.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `regexp_extract(text, pattern [, group])`: the first part of a text that fits a pattern, or a group of it; an empty text where nothing does, as DuckDB
-//! has it. Groups are numbered from 1; 0, which is meant without one, is all of it.
+//! `regexp_extract(text, pattern [, group])`: the first part of a text that fits a pattern, or a group of it; an empty text where nothing
+//! does, as DuckDB has it. Groups are numbered from 1; 0, which is meant without one, is all of it.
 
 use std::sync::Arc;
 

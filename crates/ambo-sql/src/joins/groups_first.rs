@@ -1,12 +1,13 @@
 //! Groups are made before the join where a storage makes them out of what it stores.
 //!
-//! Many statements group a large table by a column of a small one: flights by the name of their airline. Joined first, each flight gets its name, and names are
-//! hashed; but all flights of one airline have the same key of the small table, so they can be grouped by that key, in the storage, on the codes of their
-//! dictionaries, and the few groups be joined and put together. (Yan, Larson: Eager aggregation and lazy aggregation, VLDB 1995.)
+//! Many statements group a large table by a column of a small one: flights by the name of their airline. Joined first, each flight gets its
+//! name, and names are hashed; but all flights of one airline have the same key of the small table, so they can be grouped by that key, in
+//! the storage, on the codes of their dictionaries, and the few groups be joined and put together. (Yan, Larson: Eager aggregation and lazy
+//! aggregation, VLDB 1995.)
 //!
-//! The join may be of any multiplicity: what is equal in the key finds the same rows. It has to be an inner one by columns of the large side, which alone
-//! the aggregates are about. `count` becomes a sum of counts, `avg` a sum by a count; what takes different values only (`DISTINCT`) is grouped by
-//! them, too, and stays as it is. Joins below joins are gone through in the same way.
+//! The join may be of any multiplicity: what is equal in the key finds the same rows. It has to be an inner one by columns of the large
+//! side, which alone the aggregates are about. `count` becomes a sum of counts, `avg` a sum by a count; what takes different values only
+//! (`DISTINCT`) is grouped by them, too, and stays as it is. Joins below joins are gone through in the same way.
 
 use std::sync::Arc;
 

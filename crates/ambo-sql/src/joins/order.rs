@@ -2,8 +2,8 @@
 //!
 //! The planner joins tables in the order of the statement. This rule looks for the order with the least work: of all orders in which one
 //! relation after the other is joined, by dynamic programming over sets of relations (Selinger et al.: Access path selection in a
-//! relational database management system, SIGMOD 1979), and greedily where there are too many. Of each join the side with fewer rows comes first: that
-//! is the one that the planner puts into the hash table unless it knows better, and it knows nothing of joins by text.
+//! relational database management system, SIGMOD 1979), and greedily where there are too many. Of each join the side with fewer rows comes
+//! first: that is the one that the planner puts into the hash table unless it knows better, and it knows nothing of joins by text.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,9 @@
 //! Arithmetic that is an error where its result does not fit its type.
 //!
-//! The planner's `+`, `-` and `*` of integers and decimals wrap (apache/datafusion#17539), also where it computes constants, and decimals may get 39 digits. So wherever a
-//! result might not fit, the operator is a function of ours that looks at each. It is rewritten when all types are known, before anything is
-//! made better, so that whatever evaluates it later gets the same. Quotients of decimals are rounded instead of cut.
+//! The planner's `+`, `-` and `*` of integers and decimals wrap (apache/datafusion#17539), also where it computes constants, and decimals
+//! may get 39 digits. So wherever a result might not fit, the operator is a function of ours that looks at each. It is rewritten when all
+//! types are known, before anything is made better, so that whatever evaluates it later gets the same. Quotients of decimals are rounded
+//! instead of cut.
 
 use std::sync::Arc;
 

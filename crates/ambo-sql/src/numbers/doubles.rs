@@ -1,8 +1,9 @@
 //! What stands beside a double is a double.
 //!
-//! The planner compares and unites a double and a decimal, such as the literal 0.1, as `DECIMAL(30, 15)`: doubles that differ behind the 15th place are equal, and one of more than
-//! 15 digits, infinity or NaN makes the statement fail (apache/datafusion#14272). So whatever is beside a double (or REAL) becomes one before the planner looks for a
-//! common type; a literal becomes the double that its text is. So does one of more than 38 digits, which no decimal has.
+//! The planner compares and unites a double and a decimal, such as the literal 0.1, as `DECIMAL(30, 15)`: doubles that differ behind the
+//! 15th place are equal, and one of more than 15 digits, infinity or NaN makes the statement fail (apache/datafusion#14272). So whatever is
+//! beside a double (or REAL) becomes one before the planner looks for a common type; a literal becomes the double that its text is. So does
+//! one of more than 38 digits, which no decimal has.
 
 use std::sync::Arc;
 

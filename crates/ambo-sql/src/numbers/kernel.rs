@@ -27,8 +27,8 @@ impl<'a, N: ArrowNativeType> Side<'a, N> {
     }
 }
 
-/// The results for so many rows. `act` says of each whether it does not fit, which counts only where both sides have a value; `wrong` makes the
-/// error of it.
+/// The results for so many rows. `act` says of each whether it does not fit, which counts only where both sides have a value; `wrong` makes
+/// the error of it.
 pub(super) fn combine<T, O, F, E>(
     (left, right): (&Side<'_, T::Native>, &Side<'_, T::Native>),
     rows: usize,

@@ -13,8 +13,8 @@ use arrow::{
 };
 use datafusion::common::Result;
 
-/// The types of the parts of a value and of what it is cast to: those of the items of a list, of the fields of a struct. `None` where they have
-/// other forms.
+/// The types of the parts of a value and of what it is cast to: those of the items of a list, of the fields of a struct. `None` where they
+/// have other forms.
 pub(super) fn parts<'a>(from: &'a DataType, to: &'a DataType) -> Option<Vec<(&'a DataType, &'a DataType)>> {
     match (from, to) {
         (DataType::Struct(from), DataType::Struct(to)) => {
@@ -34,7 +34,8 @@ fn item(list: &DataType) -> Option<&FieldRef> {
     }
 }
 
-/// Values as ones of type `to`, their parts cast by `part`. Parts that belong to no value are not looked at. REQUIRES: [`parts`] knows both types.
+/// Values as ones of type `to`, their parts cast by `part`. Parts that belong to no value are not looked at. REQUIRES: [`parts`] knows both
+/// types.
 pub(super) fn cast(
     from: &ArrayRef,
     to: &DataType,

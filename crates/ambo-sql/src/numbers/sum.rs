@@ -1,7 +1,7 @@
 //! `sum(x)` and `avg(x)`, in the place of the planner's.
 //!
-//! The planner's sums wrap where they leave their type (apache/datafusion#3520), and its means of integers are those of doubles, whose sum depends on the order of rows. Here sums are exact
-//! on the way, whatever the order, and an error where the result does not fit.
+//! The planner's sums wrap where they leave their type (apache/datafusion#3520), and its means of integers are those of doubles, whose sum
+//! depends on the order of rows. Here sums are exact on the way, whatever the order, and an error where the result does not fit.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,5 @@
-//! Sums that are exact, whatever the order of rows: numbers are added in as many bits as they have, and what leaves these goes to a wider sum.
+//! Sums that are exact, whatever the order of rows: numbers are added in as many bits as they have, and what leaves these goes to a wider
+//! sum.
 
 use std::fmt;
 

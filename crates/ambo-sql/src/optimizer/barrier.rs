@@ -2,9 +2,9 @@
 //!
 //! The planner's rule takes a filter below an aggregation if all columns of the filter are among its groups (DataFusion 55). That is wrong
 //! where an aggregation has a row without groups, which does not go when the rows below go: in one of all rows, where the filter has no
-//! column, because it was put on a constant (`WHERE x = 1` above an outer join whose side with x is known to be empty), and in ROLLUP, CUBE and
-//! GROUPING SETS. It is wrong, too, where groups have another value each time they are computed. So a limit of all rows is put
-//! between filters and such aggregations, which no filter passes.
+//! column, because it was put on a constant (`WHERE x = 1` above an outer join whose side with x is known to be empty), and in ROLLUP, CUBE
+//! and GROUPING SETS. It is wrong, too, where groups have another value each time they are computed. So a limit of all rows is put between
+//! filters and such aggregations, which no filter passes.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! What is cast to blobs: texts, as their bytes in UTF-8, but for those that write bytes in another way.
 //!
-//! `'\xDEADBEEF'` is four bytes in PostgreSQL and a byte and six letters in DuckDB, so texts with `\x` and two digits are refused. So are whole
-//! numbers, of which the planner takes the bytes in memory, in the order of the processor: `CAST(1 AS BYTEA)` is
+//! `'\xDEADBEEF'` is four bytes in PostgreSQL and a byte and six letters in DuckDB, so texts with `\x` and two digits are refused. So are
+//! whole numbers, of which the planner takes the bytes in memory, in the order of the processor: `CAST(1 AS BYTEA)` is
 //! `x'0100000000000000'`.
 
 use std::sync::LazyLock;

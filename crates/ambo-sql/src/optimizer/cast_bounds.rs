@@ -1,8 +1,9 @@
 //! Bounds of columns do not follow from comparisons of casts that lose something.
 //!
-//! To estimate how many rows a filter leaves, the planner (DataFusion 55) narrows the bounds of columns by its comparisons. Through a cast it goes backwards: of
-//! `CAST(x AS INT) > 2` with an `x` from 3.75 on it makes an `x` from 3 on, more than there was before, which it takes for an error of its own, and the statement fails. So it is not shown
-//! casts that do not keep every value; the rows of such filters are guessed.
+//! To estimate how many rows a filter leaves, the planner (DataFusion 55) narrows the bounds of columns by its comparisons. Through a cast
+//! it goes backwards: of `CAST(x AS INT) > 2` with an `x` from 3.75 on it makes an `x` from 3 on, more than there was before, which it
+//! takes for an error of its own, and the statement fails. So it is not shown casts that do not keep every value; the rows of such filters
+//! are guessed.
 
 use std::sync::Arc;
 

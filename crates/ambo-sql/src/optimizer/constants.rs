@@ -2,8 +2,9 @@
 //!
 //! Of two parts the planner (DataFusion 55) takes it for constant:
 //! - One side of an outer join. Where it has no row, its columns are NULL, but rows are not divided by such a column, or not sorted by it.
-//! - A part of `UNION ALL`, where another part has another constant. Rows are sorted part by part without that column, which is right, and the largest row that LIMIT lets
-//!   through is shared by the parts, which is not: it was found without the column. Later planners have this right (apache/datafusion#23528).
+//! - A part of `UNION ALL`, where another part has another constant. Rows are sorted part by part without that column, which is right, and
+//!   the largest row that LIMIT lets through is shared by the parts, which is not: it was found without the column. Later planners have
+//!   this right (apache/datafusion#23528).
 //!
 //! So such parts get an operator above them that hands rows on and knows less of them.
 

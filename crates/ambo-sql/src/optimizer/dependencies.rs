@@ -1,9 +1,9 @@
 //! The planner's rules are shown no keys.
 //!
-//! A primary key says what all other columns of its table are, and the groups of an aggregation what its values are. The planner leaves columns out of
-//! GROUP BY and ORDER BY that follow from others, and DISTINCT where rows differ already. For that it carries keys through joins and
-//! aggregations, and too far: behind `GROUP BY a.k, b.x` it takes `b.x` for something that follows from the key `a.k`; behind `GROUP BY a, b` over a join with a side
-//! that is unique by b, b alone for a key. Groups were missing, and rows there twice.
+//! A primary key says what all other columns of its table are, and the groups of an aggregation what its values are. The planner leaves
+//! columns out of GROUP BY and ORDER BY that follow from others, and DISTINCT where rows differ already. For that it carries keys through
+//! joins and aggregations, and too far: behind `GROUP BY a.k, b.x` it takes `b.x` for something that follows from the key `a.k`; behind
+//! `GROUP BY a, b` over a join with a side that is unique by b, b alone for a key. Groups were missing, and rows there twice.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! How many operators of a plan may stand over one another.
 //!
-//! Common table expressions and views that are made of each other, and joins of many tables, make plans that are deep although their statements are
-//! not. The planner's rules (DataFusion 55) mostly grow the stack where they need it; some do not (`eliminate_join`), and overflowed one of 2 MiB at 2,000 operators.
+//! Common table expressions and views that are made of each other, and joins of many tables, make plans that are deep although their
+//! statements are not. The planner's rules (DataFusion 55) mostly grow the stack where they need it; some do not (`eliminate_join`), and
+//! overflowed one of 2 MiB at 2,000 operators.
 
 use datafusion::{
     common::{

@@ -1,8 +1,8 @@
 //! Aggregates of distinct values keep their order.
 //!
-//! The planner (DataFusion 55) turns the order of an aggregate around where its rows come the other way, and `array_agg` and `string_agg` give them back in the order
-//! that was asked for; with DISTINCT, they forget to: of `array_agg(DISTINCT x ORDER BY x DESC), array_agg(DISTINCT x ORDER BY x)` both had the first order. They sort their values
-//! themselves, so their order need not be turned.
+//! The planner (DataFusion 55) turns the order of an aggregate around where its rows come the other way, and `array_agg` and `string_agg`
+//! give them back in the order that was asked for; with DISTINCT, they forget to: of `array_agg(DISTINCT x ORDER BY x DESC),
+//! array_agg(DISTINCT x ORDER BY x)` both had the first order. They sort their values themselves, so their order need not be turned.
 
 use std::sync::Arc;
 

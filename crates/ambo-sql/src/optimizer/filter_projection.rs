@@ -1,8 +1,8 @@
 //! Filters keep no columns back while projections go down.
 //!
-//! An operator that filters may leave columns out itself. When a projection above it goes below it, the planner (DataFusion 55) takes the places of columns
-//! behind such a filter for those before it, and the query fails, or has another column. So the columns that the filter is to have are the
-//! projection's until that has gone down; the planner gives them to the filter then.
+//! An operator that filters may leave columns out itself. When a projection above it goes below it, the planner (DataFusion 55) takes the
+//! places of columns behind such a filter for those before it, and the query fails, or has another column. So the columns that the filter
+//! is to have are the projection's until that has gone down; the planner gives them to the filter then.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `min` and `max` of doubles by groups: NaN is greater than all other numbers, as it is everywhere else.
 //!
-//! The planner's (DataFusion 55) let NaN in, and whatever comes behind it, so that the result depends on the order of the rows: the greatest of 1000, NaN and 0
-//! was 0 (apache/datafusion#24432).
+//! The planner's (DataFusion 55) let NaN in, and whatever comes behind it, so that the result depends on the order of the rows: the
+//! greatest of 1000, NaN and 0 was 0 (apache/datafusion#24432).
 
 use std::{marker::PhantomData, sync::Arc};
 

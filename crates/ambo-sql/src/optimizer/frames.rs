@@ -1,8 +1,8 @@
 //! Aggregates of doubles, over frames that move without subtraction.
 //!
-//! A frame is a queue of rows. It is kept as two stacks: behind, what came since the front was empty, and its total; in front, for each row the total of it and what came after it, up
-//! to where the stack behind begins. A row that leaves takes its total along; when none is left in front, all rows move there. So each row is added three
-//! times at most, and nothing of it is left when it is gone.
+//! A frame is a queue of rows. It is kept as two stacks: behind, what came since the front was empty, and its total; in front, for each row
+//! the total of it and what came after it, up to where the stack behind begins. A row that leaves takes its total along; when none is left
+//! in front, all rows move there. So each row is added three times at most, and nothing of it is left when it is gone.
 
 use std::{collections::VecDeque, fmt::Debug, sync::Arc};
 

@@ -1,11 +1,12 @@
 //! Lists of IN stay apart where the planner would take NULL for an answer.
 //!
-//! The planner makes one list of `x IN (…) AND x IN (…)`, of the elements that are in both as they are written, and of `x NOT IN (…) OR
-//! x NOT IN (…)`; no common element is false, or true. That is right of constants other than NULL, if x is not NULL, or if not known counts as false. So:
+//! The planner makes one list of `x IN (…) AND x IN (…)`, of the elements that are in both as they are written, and of `x NOT IN (…) OR x
+//! NOT IN (…)`; no common element is false, or true. That is right of constants other than NULL, if x is not NULL, or if not known counts
+//! as false. So:
 //!
 //! - Elements that have columns or may be NULL are compared one by one: `x IN (1, y)` is `x IN (1) OR x = y`.
-//! - Of lists for the same x, which may be NULL, all but the first are said with that: `CASE WHEN x IS NULL THEN NULL ELSE x IN (…) END`. The
-//!   conditions that AND joins in WHERE are left as they are.
+//! - Of lists for the same x, which may be NULL, all but the first are said with that: `CASE WHEN x IS NULL THEN NULL ELSE x IN (…) END`.
+//!   The conditions that AND joins in WHERE are left as they are.
 
 use datafusion::{
     common::{

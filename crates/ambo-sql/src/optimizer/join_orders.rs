@@ -1,8 +1,9 @@
 //! The order of the rows of a join is that of one side alone.
 //!
-//! The planner (DataFusion 55) says that rows of a hash join come in the order of its probe side and, where that leaves two rows equal, in the order of its other side
-//! (apache/datafusion#25052). Equal rows of the probe side need not be one row: each of them finds all its partners before the next does. So the side of which a table is made is said to
-//! be in no order. Merge joins, which have the same fault, are planned nowhere.
+//! The planner (DataFusion 55) says that rows of a hash join come in the order of its probe side and, where that leaves two rows equal, in
+//! the order of its other side (apache/datafusion#25052). Equal rows of the probe side need not be one row: each of them finds all its
+//! partners before the next does. So the side of which a table is made is said to be in no order. Merge joins, which have the same fault,
+//! are planned nowhere.
 
 use std::sync::Arc;
 

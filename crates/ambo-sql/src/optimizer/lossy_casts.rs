@@ -1,7 +1,7 @@
 //! Casts that round stay where they are compared.
 //!
-//! The planner takes a cast off a column by which a literal is compared, and casts the literal instead: `CAST(d AS INT) = 2` becomes `d = 2.00`. That is
-//! right only of casts that keep every value; so it is not shown those of decimals that round.
+//! The planner takes a cast off a column by which a literal is compared, and casts the literal instead: `CAST(d AS INT) = 2` becomes `d =
+//! 2.00`. That is right only of casts that keep every value; so it is not shown those of decimals that round.
 
 use std::sync::Arc;
 

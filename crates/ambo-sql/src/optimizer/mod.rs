@@ -3,8 +3,8 @@
 //! What is wrong without each of the files here, where that stands upstream, and what tests tell: docs/upstream/README.md.
 //! The rules of times are in `../times/rules`.
 //!
-//! Each was found by random queries (`crates/ambo-differential`, `tests/it/joins.rs`, the test files of SQLite) and has a test of its own, so that what a later planner does
-//! right can go.
+//! Each was found by random queries (`crates/ambo-differential`, `tests/it/joins.rs`, the test files of SQLite) and has a test of its own,
+//! so that what a later planner does right can go.
 
 mod barrier;
 mod byte_casts;

@@ -1,6 +1,7 @@
 //! What sums, means, variances and regressions are computed from, so that parts can be put together.
 //!
-//! Means and squares about them follow Chan, Golub and LeVeque (Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
+//! Means and squares about them follow Chan, Golub and LeVeque (Updating Formulae and a Pairwise Algorithm for Computing Sample Variances,
+//! 1979).
 
 /// How many numbers they are.
 pub(super) const PARTS: usize = 8;

@@ -1,8 +1,9 @@
 //! Columns are not taken for keys because a key stood in their place.
 //!
-//! The planner (DataFusion 55) knows that the columns by which an aggregation groups are a key of its rows, by their places, and leaves out of ORDER BY what comes behind a
-//! key. An operator that hands out other columns, or in another order, keeps those places if it has as many columns: in `SELECT rank() OVER (ORDER BY
-//! total), total` above `GROUP BY name` the rank is at the place of the name. So below such operators the keys are forgotten.
+//! The planner (DataFusion 55) knows that the columns by which an aggregation groups are a key of its rows, by their places, and leaves out
+//! of ORDER BY what comes behind a key. An operator that hands out other columns, or in another order, keeps those places if it has as many
+//! columns: in `SELECT rank() OVER (ORDER BY total), total` above `GROUP BY name` the rank is at the place of the name. So below such
+//! operators the keys are forgotten.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! What statistics tell of an aggregation is not told of one further below.
 //!
-//! Aggregates without groups are often known without looking at rows. Of an aggregation in two steps the planner (DataFusion 55) looks for its first step among all operators below it; where that
-//! cannot be known, for it has FILTER, it goes on to the first step of another aggregation below, and puts the row of that in the place of this one's. The query fails, for the names differ.
-//! So plans in which it could are left as they are.
+//! Aggregates without groups are often known without looking at rows. Of an aggregation in two steps the planner (DataFusion 55) looks for
+//! its first step among all operators below it; where that cannot be known, for it has FILTER, it goes on to the first step of another
+//! aggregation below, and puts the row of that in the place of this one's. The query fails, for the names differ. So plans in which it
+//! could are left as they are.
 
 use std::{iter::successors, sync::Arc};
 

@@ -1,8 +1,8 @@
 //! Joins by `IS NOT DISTINCT FROM` keep to themselves.
 //!
-//! Whether NULL equals NULL is said of all keys of a join together. The planner's rule that finds keys among conditions adds those by `=` to a join that
-//! has others; and the one that makes joins of cross joins and conditions gives all joins that it takes apart the answer of the last one it met. So
-//! the first is not let loose on such joins, the second not on plans that have one.
+//! Whether NULL equals NULL is said of all keys of a join together. The planner's rule that finds keys among conditions adds those by `=`
+//! to a join that has others; and the one that makes joins of cross joins and conditions gives all joins that it takes apart the answer of
+//! the last one it met. So the first is not let loose on such joins, the second not on plans that have one.
 
 use datafusion::{
     common::{

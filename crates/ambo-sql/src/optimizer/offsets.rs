@@ -1,8 +1,8 @@
 //! What OFFSET leaves out is chosen by the order below it.
 //!
-//! The planner (DataFusion 55) takes a sort away that nothing above asks for, and OFFSET asks for nothing: of `SELECT … FROM (SELECT … ORDER BY a OFFSET 3)` other rows are
-//! left out than the first three (apache/datafusion#23534). Where there is a LIMIT, too, the sort is kept, for it has that limit. So a limit above a sort
-//! without one asks for its order.
+//! The planner (DataFusion 55) takes a sort away that nothing above asks for, and OFFSET asks for nothing: of `SELECT … FROM (SELECT …
+//! ORDER BY a OFFSET 3)` other rows are left out than the first three (apache/datafusion#23534). Where there is a LIMIT, too, the sort is
+//! kept, for it has that limit. So a limit above a sort without one asks for its order.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Regular expressions are not taken for patterns of LIKE that mean something else.
 //!
-//! The planner makes `x LIKE '%a\b%'` of `x ~ 'a\\b'`, which is for the text `ab`, not for one with a backslash; and `x IS NOT NULL` of `x ~ '.*'`, which is false where
-//! it should be NULL (`simplify_regex_expr`, `is_safe_for_like`; not reported upstream so far). A pattern that stands in parentheses stays what it is.
+//! The planner makes `x LIKE '%a\b%'` of `x ~ 'a\\b'`, which is for the text `ab`, not for one with a backslash; and `x IS NOT NULL` of `x
+//! ~ '.*'`, which is false where it should be NULL (`simplify_regex_expr`, `is_safe_for_like`; not reported upstream so far). A pattern
+//! that stands in parentheses stays what it is.
 
 use datafusion::{
     common::{

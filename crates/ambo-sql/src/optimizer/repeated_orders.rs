@@ -1,7 +1,8 @@
 //! Leaves out of an order what stands in it before: `first_value(x ORDER BY a, b, a)`, and `DISTINCT ON (…)`, which becomes one.
 //!
-//! The aggregate (DataFusion 55) keeps the values of all expressions of its order and asks for a comparison by the different ones; where these are fewer, it
-//! panics. Not reported upstream; `assert_eq!(orderings.len(), self.ordering_req.len())` in `first_last.rs` is the place.
+//! The aggregate (DataFusion 55) keeps the values of all expressions of its order and asks for a comparison by the different ones; where
+//! these are fewer, it panics. Not reported upstream; `assert_eq!(orderings.len(), self.ordering_req.len())` in `first_last.rs` is the
+//! place.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! `round(x, 1)` has the type that the planner takes it for.
 //!
-//! The type of a rounded decimal follows from the number of places, if that is a literal. When the planner compares types, the literal stands in a
-//! cast to the type that the function wants, and is none; later it is one again, and the type is another than what the value
+//! The type of a rounded decimal follows from the number of places, if that is a literal. When the planner compares types, the literal
+//! stands in a cast to the type that the function wants, and is none; later it is one again, and the type is another than what the value
 //! was compared by. So it is given that type before.
 
 use datafusion::{

@@ -1,11 +1,11 @@
 //! EXCEPT and INTERSECT count copies, and have the types that UNION would have.
 //!
 //! The planner (DataFusion 55) makes of both a join that asks whether a row is on the other side, and not how often, with ALL, too
-//! (apache/datafusion#12955, apache/datafusion#12956): of three copies less one none is left. So each copy is numbered among those that are equal to it, on
-//! both sides, and the number is one of the columns that are compared.
+//! (apache/datafusion#12955, apache/datafusion#12956): of three copies less one none is left. So each copy is numbered among those that are
+//! equal to it, on both sides, and the number is one of the columns that are compared.
 //!
-//! It also takes the types of the left side for those of the result: `SELECT 1 EXCEPT SELECT 1.5` had whole numbers. So both sides are cast to what
-//! they have in common, before copies of a row are looked for.
+//! It also takes the types of the left side for those of the result: `SELECT 1 EXCEPT SELECT 1.5` had whole numbers. So both sides are cast
+//! to what they have in common, before copies of a row are looked for.
 
 use std::{cell::Cell, sync::Arc};
 

@@ -1,8 +1,9 @@
 //! Windows over frames that move, or leave rows out.
 //!
-//! The planner (DataFusion 55) adds what comes into a frame and subtracts what leaves it. Of doubles something stays: what was rounded, and infinity and NaN for ever,
-//! so that a window of two rows was NaN behind the first NaN. Where a frame moves, other accumulators are put in their places, which add and forget
-//! ([`super::frames`]). Aggregates that nothing can be taken out of it refuses; they, and frames with EXCLUDE, are computed anew for each row ([`framed`]).
+//! The planner (DataFusion 55) adds what comes into a frame and subtracts what leaves it. Of doubles something stays: what was rounded, and
+//! infinity and NaN for ever, so that a window of two rows was NaN behind the first NaN. Where a frame moves, other accumulators are put in
+//! their places, which add and forget ([`super::frames`]). Aggregates that nothing can be taken out of it refuses; they, and frames with
+//! EXCLUDE, are computed anew for each row ([`framed`]).
 //!
 //! It reads over DISTINCT in window functions that are no aggregates; that is refused, as in PostgreSQL.
 

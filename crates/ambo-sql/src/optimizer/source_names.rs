@@ -1,9 +1,9 @@
 //! Sources of one name that are different are told apart.
 //!
-//! The planner (DataFusion 55) takes two scans for one if they have one table name, the same columns and the same filters, whatever their sources are: a query that is a
-//! value is computed once for both. All calls of a table function have one name, `generate_series()`, so `(SELECT count(*) FROM generate_series(1, 2))` would be
-//! `(SELECT count(*) FROM generate_series(1, 3))`. So of the scans of a name those of other sources than the first get names of their own, below an alias that is
-//! the old name.
+//! The planner (DataFusion 55) takes two scans for one if they have one table name, the same columns and the same filters, whatever their
+//! sources are: a query that is a value is computed once for both. All calls of a table function have one name, `generate_series()`, so
+//! `(SELECT count(*) FROM generate_series(1, 2))` would be `(SELECT count(*) FROM generate_series(1, 3))`. So of the scans of a name those
+//! of other sources than the first get names of their own, below an alias that is the old name.
 
 use std::sync::Arc;
 

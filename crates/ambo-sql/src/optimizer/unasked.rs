@@ -1,9 +1,9 @@
 //! Joins do not wait for partitions that nobody asks.
 //!
-//! A hash join whose keys filter the other side (a dynamic filter) waits until the keys of all its partitions are known. A partition that is never
-//! asked for rows never tells them: where the join is on the probe side of another that is divided by the same keys, and has no rows to find
-//! there in one partition, the others wait for ever. The planner (DataFusion 55) sees to it where each partition has keys of its own and is dropped early, and not where
-//! all have the same. So joins of which a partition may not be asked filter nothing.
+//! A hash join whose keys filter the other side (a dynamic filter) waits until the keys of all its partitions are known. A partition that
+//! is never asked for rows never tells them: where the join is on the probe side of another that is divided by the same keys, and has no
+//! rows to find there in one partition, the others wait for ever. The planner (DataFusion 55) sees to it where each partition has keys of
+//! its own and is dropped early, and not where all have the same. So joins of which a partition may not be asked filter nothing.
 
 use std::sync::Arc;
 

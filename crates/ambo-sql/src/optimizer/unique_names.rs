@@ -1,10 +1,10 @@
 //! Filters go down only where columns have names of their own.
 //!
 //! On their way through operators with one input, filters of DataFusion 55 find their columns again by name; and from a key of a semi-join
-//! to that of its other side. Where an operator has two columns of one name, as behind self-joins, or the other side of a semi-join has another
-//! column of that name, a filter of one would be put to the other, and rows would be missing. So the planner's rule is only let loose on
-//! parts of a plan in which that cannot be: where no column that a filter may be about has a name that others have, too. Filters are those of the plan, and those that
-//! joins, and sorts of which only the first rows are wanted, make of what they have seen.
+//! to that of its other side. Where an operator has two columns of one name, as behind self-joins, or the other side of a semi-join has
+//! another column of that name, a filter of one would be put to the other, and rows would be missing. So the planner's rule is only let
+//! loose on parts of a plan in which that cannot be: where no column that a filter may be about has a name that others have, too. Filters
+//! are those of the plan, and those that joins, and sorts of which only the first rows are wanted, make of what they have seen.
 
 use std::{collections::HashSet, sync::Arc};
 

@@ -1,7 +1,8 @@
 //! LIMIT goes below one window, not below two.
 //!
-//! Below windows whose frames are rows the planner (DataFusion 55) sorts only so many rows as the LIMIT above leaves and the frames look ahead. Of windows over windows it adds
-//! nothing up: it takes the greatest number of one of them. So it sees only plans in which no window is above another.
+//! Below windows whose frames are rows the planner (DataFusion 55) sorts only so many rows as the LIMIT above leaves and the frames look
+//! ahead. Of windows over windows it adds nothing up: it takes the greatest number of one of them. So it sees only plans in which no window
+//! is above another.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Windows find the order by which they divide their rows.
 //!
-//! Windows tell partitions apart by the order of the rows, in which they look for their keys when they are executed. Keys that were constant when
-//! the plan was put in order need no sorting; when rows of one row each were joined, shared out and merged again, the planner (DataFusion 55) does not know any
-//! more that they were, and the statement fails. Such windows get their rows sorted.
+//! Windows tell partitions apart by the order of the rows, in which they look for their keys when they are executed. Keys that were
+//! constant when the plan was put in order need no sorting; when rows of one row each were joined, shared out and merged again, the planner
+//! (DataFusion 55) does not know any more that they were, and the statement fails. Such windows get their rows sorted.
 
 use std::sync::Arc;
 

@@ -1,7 +1,9 @@
 //! What columns of results are called that have no AS: as their expressions are written, `a + 1`, `count(*)`.
 //!
-//! The planner has names of its own for them (`t.a + Int64(1)`), and calls a cast by what is cast. So each expression of a select list or of RETURNING that is no column is given its text as its name,
-//! as if AS stood behind it: the short cuts, tables and views that are made of queries, and queries in FROM all see that one name. Names of lists that nobody sees, those of queries that are values, are left to the planner.
+//! The planner has names of its own for them (`t.a + Int64(1)`), and calls a cast by what is cast. So each expression of a select list or
+//! of RETURNING that is no column is given its text as its name, as if AS stood behind it: the short cuts, tables and views that are made
+//! of queries, and queries in FROM all see that one name. Names of lists that nobody sees, those of queries that are values, are left to
+//! the planner.
 //!
 //! The parser does not keep where an expression ends. So a list is read once more, from the token where it begins.
 

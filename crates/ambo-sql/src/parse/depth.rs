@@ -1,10 +1,12 @@
 //! How deep statements may be.
 //!
-//! Generated statements are long: `k = 1 OR k = 2 OR …`, thousands of times. The parser makes a tree of them that is as deep as the chain is long, and what walks through it,
-//! or drops it, needs so much stack. A stack that is too small ends the process of those who use the library. So:
+//! Generated statements are long: `k = 1 OR k = 2 OR …`, thousands of times. The parser makes a tree of them that is as deep as the chain
+//! is long, and what walks through it, or drops it, needs so much stack. A stack that is too small ends the process of those who use the
+//! library. So:
 //!
 //! 1. Chains of AND and of OR become trees of equal halves, whose value is the same.
-//! 2. Other chains may have [`DEPTH`] operators, as in SQLite and DuckDB; what is deeper is refused. That much the planner can do on threads with 2 MiB of stack.
+//! 2. Other chains may have [`DEPTH`] operators, as in SQLite and DuckDB; what is deeper is refused. That much the planner can do on
+//!    threads with 2 MiB of stack.
 //! 3. Until that is known, the statement is on a stack of its own if its tokens let it be deep ([`bound`]).
 
 use std::ops::ControlFlow;

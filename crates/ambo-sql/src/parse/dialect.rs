@@ -1,4 +1,5 @@
-//! The dialect: the parser's most generous, but `^` and `**` are powers and bind as in PostgreSQL and DuckDB, and IS DISTINCT FROM binds as IS NULL does.
+//! The dialect: the parser's most generous, but `^` and `**` are powers and bind as in PostgreSQL and DuckDB, and IS DISTINCT FROM binds as
+//! IS NULL does.
 
 use std::any::TypeId;
 

@@ -1,7 +1,7 @@
 //! `EXCLUDE CURRENT ROW`, `EXCLUDE GROUP`, `EXCLUDE TIES` and `EXCLUDE NO OTHERS` of the frame of a window.
 //!
-//! The parser does not know them. They are taken out and said by the name that a window may begin with: `(w … EXCLUDE TIES)` becomes `("␁exclude ties␁w" …)`. What stands for them is
-//! read where names of windows are.
+//! The parser does not know them. They are taken out and said by the name that a window may begin with: `(w … EXCLUDE TIES)` becomes
+//! `("␁exclude ties␁w" …)`. What stands for them is read where names of windows are.
 
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 

@@ -1,7 +1,7 @@
 //! Queries that begin with FROM: `FROM t WHERE …` is `SELECT * FROM t WHERE …`.
 //!
-//! The parser reads `FROM t SELECT a`, but not where a value may stand, and takes the WINDOW behind for a name; so the list of SELECT is put before FROM. Where no SELECT
-//! follows it takes nothing but the tables, and no columns of them; so SELECT * is put before such a FROM.
+//! The parser reads `FROM t SELECT a`, but not where a value may stand, and takes the WINDOW behind for a name; so the list of SELECT is
+//! put before FROM. Where no SELECT follows it takes nothing but the tables, and no columns of them; so SELECT * is put before such a FROM.
 
 use std::{collections::HashMap, ops::Range};
 

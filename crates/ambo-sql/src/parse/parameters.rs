@@ -1,7 +1,7 @@
 //! The numbers of parameters: `?` are counted in the order of the text.
 //!
-//! The tree of a statement has its parts in another order (OFFSET stands before LIMIT in a text, FROM may stand before SELECT), so they are counted before there is one.
-//! Until its columns have names, a counted `?` is kept apart from `$1`: a column is called as it was written.
+//! The tree of a statement has its parts in another order (OFFSET stands before LIMIT in a text, FROM may stand before SELECT), so they are
+//! counted before there is one. Until its columns have names, a counted `?` is kept apart from `$1`: a column is called as it was written.
 
 use std::ops::ControlFlow;
 

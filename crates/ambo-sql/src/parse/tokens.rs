@@ -57,7 +57,8 @@ pub(super) fn say_nothing(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     said
 }
 
-/// `TABLE t` is `SELECT * FROM t`; `None` if there is none. The parser takes the two words behind t for a part of its name. What is called TABLE itself may be taken for it.
+/// `TABLE t` is `SELECT * FROM t`; `None` if there is none. The parser takes the two words behind t for a part of its name. What is called
+/// TABLE itself may be taken for it.
 pub(super) fn say_select(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
     let words: Vec<usize> =
         (0..tokens.len()).filter(|&at| is(&tokens[at], Keyword::TABLE) && is_query(tokens, at)).collect();

@@ -1,8 +1,9 @@
 //! Names for what the planner calls alike: `max(t)` beside `max(CAST(t AS DATE))`.
 //!
-//! The planner calls a cast by what is cast, all queries that are values alike, and refuses two columns of one name. So what it refuses is planned once more, each cast `cast_as(CAST(x AS T),
-//! 'T')`, which has another name for each type, and each query `cast_as((SELECT …), 'SELECT …')`. The optimizer takes the function away.
-//! What is still refused may be for a column beside a `*` that has one of its name: such columns get marks.
+//! The planner calls a cast by what is cast, all queries that are values alike, and refuses two columns of one name. So what it refuses is
+//! planned once more, each cast `cast_as(CAST(x AS T), 'T')`, which has another name for each type, and each query `cast_as((SELECT …),
+//! 'SELECT …')`. The optimizer takes the function away. What is still refused may be for a column beside a `*` that has one of its name:
+//! such columns get marks.
 
 use std::{
     collections::HashSet,

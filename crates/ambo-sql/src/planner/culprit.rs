@@ -1,6 +1,7 @@
 //! Where in a statement something was computed that failed.
 //!
-//! The operators that compute it say what is wrong, not of which column. If only one expression of a statement can fail in that way, it is named.
+//! The operators that compute it say what is wrong, not of which column. If only one expression of a statement can fail in that way, it is
+//! named.
 
 use arrow::error::ArrowError;
 use datafusion::{

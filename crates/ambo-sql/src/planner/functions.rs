@@ -1,7 +1,7 @@
 //! Functions that the planner does not have, as expressions that it has.
 //!
-//! Each stands in [`MEANINGS`] with what it means, `$1` for its first argument. So nothing has to be computed that is not computed already, and what can be made faster of the meaning
-//! is. An argument stands in a meaning once: it may be another value each time.
+//! Each stands in [`MEANINGS`] with what it means, `$1` for its first argument. So nothing has to be computed that is not computed already,
+//! and what can be made faster of the meaning is. An argument stands in a meaning once: it may be another value each time.
 
 use std::{collections::HashMap, ops::ControlFlow, sync::LazyLock};
 

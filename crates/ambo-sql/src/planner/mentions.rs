@@ -1,7 +1,7 @@
 //! Aggregates and windows of what is another value each time are computed once for each mention.
 //!
-//! The planner takes two of the same words for one: `any_value(uuid()), any_value(uuid())` was one value twice. So further ones get a mark, which has no part in what they
-//! compute. ORDER BY and GROUP BY mean by the same words what stands in the list.
+//! The planner takes two of the same words for one: `any_value(uuid()), any_value(uuid())` was one value twice. So further ones get a mark,
+//! which has no part in what they compute. ORDER BY and GROUP BY mean by the same words what stands in the list.
 
 use std::{
     collections::HashSet,

@@ -1,8 +1,9 @@
 //! Windows that have a name: `OVER w`, `OVER (w ORDER BY x)`, `WINDOW w2 AS (w …)`.
 //!
-//! The planner forgets what a window is made of that is named in parentheses, and knows names only in the list of SELECT. So all of them are written out,
-//! wherever a window function may stand: in the list, in QUALIFY, DISTINCT ON and ORDER BY. The rules are those of SQL:2016 part 2, 7.15, as PostgreSQL has them: a window that begins with the name of
-//! another takes its PARTITION BY and ORDER BY over and may add to them what that one does not have; of one with a frame nothing can be taken over.
+//! The planner forgets what a window is made of that is named in parentheses, and knows names only in the list of SELECT. So all of them
+//! are written out, wherever a window function may stand: in the list, in QUALIFY, DISTINCT ON and ORDER BY. The rules are those of
+//! SQL:2016 part 2, 7.15, as PostgreSQL has them: a window that begins with the name of another takes its PARTITION BY and ORDER BY over
+//! and may add to them what that one does not have; of one with a frame nothing can be taken over.
 //!
 //! What a frame leaves out, which the parser says by such a name, becomes a constant in PARTITION BY, where the planner's plan keeps it.
 

@@ -39,7 +39,8 @@ fn depth(ty: &DataType) -> usize {
     }
 }
 
-/// Whether a list, a struct or a map may come of an expression. What is no such is mostly told without its type, which long expressions take long to tell.
+/// Whether a list, a struct or a map may come of an expression. What is no such is mostly told without its type, which long expressions
+/// take long to tell.
 fn may_be_nested(expr: &Expr) -> bool {
     match expr {
         Expr::BinaryExpr(_)

@@ -1,8 +1,8 @@
 //! Common table expressions that are computed once, however often they are named.
 //!
-//! The planner puts the query of a common table expression wherever its name stands. If there is a volatile function in it, or a LIMIT that leaves open which rows it
-//! takes, each mention has other rows then: `WITH c AS (SELECT random() AS r) SELECT a.r = b.r FROM c AS a, c AS b`. Such queries get a mark, by which the optimizer knows them
-//! ([`crate::optimizer`]): they become `SELECT * FROM (…) AS "␁once 1"`.
+//! The planner puts the query of a common table expression wherever its name stands. If there is a volatile function in it, or a LIMIT that
+//! leaves open which rows it takes, each mention has other rows then: `WITH c AS (SELECT random() AS r) SELECT a.r = b.r FROM c AS a, c AS
+//! b`. Such queries get a mark, by which the optimizer knows them ([`crate::optimizer`]): they become `SELECT * FROM (…) AS "␁once 1"`.
 
 use std::{
     ops::ControlFlow,
@@ -77,7 +77,8 @@ fn names(query: &ast::Query, names: &[String]) -> bool {
     tables.count > 0
 }
 
-/// How often a table is computed if nothing is done: once for each mention, as often as what names it, and again in each round of a table that recurses.
+/// How often a table is computed if nothing is done: once for each mention, as often as what names it, and again in each round of a table
+/// that recurses.
 fn mentions(with: &With, nth: usize, query: &ast::Query) -> usize {
     let names = [ident(&with.cte_tables[nth].alias.name)];
     let mut tables = Tables { names: &names, count: 0 };

@@ -1,4 +1,5 @@
-//! Aggregates with an order that the planner leaves out, or that has no meaning for them: `any_value`, `mode`, `arg_max` and `arg_min` by those that keep it.
+//! Aggregates with an order that the planner leaves out, or that has no meaning for them: `any_value`, `mode`, `arg_max` and `arg_min` by
+//! those that keep it.
 
 use datafusion::sql::sqlparser::{
     ast::{

@@ -1,5 +1,5 @@
-//! What the parser reads and Ambo cannot do. The planner would read over it, and so return other rows than are asked for, or refuse it with the
-//! parser's tree. Trees are taken apart completely: a part that the parser learns to read does not compile until it is thought of.
+//! What the parser reads and Ambo cannot do. The planner would read over it, and so return other rows than are asked for, or refuse it with
+//! the parser's tree. Trees are taken apart completely: a part that the parser learns to read does not compile until it is thought of.
 
 use datafusion::sql::sqlparser::{
     ast::{

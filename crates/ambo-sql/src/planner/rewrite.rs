@@ -42,8 +42,9 @@ pub(super) type ColumnsOf<'a> = dyn Fn(&TableFactor, Option<ast::With>) -> Optio
 /// Whether a function of this name returns a value for each row, and neither for groups nor for windows.
 pub(super) type IsScalar<'a> = dyn Fn(&str) -> bool + 'a;
 
-/// Makes doubles of numbers with an exponent (the planner takes all numbers with a point for decimals), gives columns that a SELECT asks for
-/// twice names of their own (the planner takes each once), compares rows by their values, and says what columns are that joins have in common.
+/// Makes doubles of numbers with an exponent (the planner takes all numbers with a point for decimals), gives columns that a SELECT asks
+/// for twice names of their own (the planner takes each once), compares rows by their values, and says what columns are that joins have in
+/// common.
 ///
 /// # Errors
 ///

@@ -1,9 +1,10 @@
-//! Columns that two sides of a join have in common by USING: a query has them once, in front of the others, with the value of the side that has
-//! one (SQL:2016 part 2, 7.10). The planner takes that of one side, whichever it is that has none in an outer join.
+//! Columns that two sides of a join have in common by USING: a query has them once, in front of the others, with the value of the side that
+//! has one (SQL:2016 part 2, 7.10). The planner takes that of one side, whichever it is that has none in an outer join.
 //!
-//! So `*` is written out: `a JOIN b USING (id)` becomes `a.id, a.* EXCLUDE (id), b.* EXCLUDE (id)`; and where the common column is not the one
-//! on the left, its name alone becomes what it means: `coalesce(a.id, b.id)`, in the condition of a further join, too. NATURAL is USING with all columns that both sides have.
-//! Joins of which the columns cannot be told (a table without a name among them) are left to the planner, unless it would take the wrong side.
+//! So `*` is written out: `a JOIN b USING (id)` becomes `a.id, a.* EXCLUDE (id), b.* EXCLUDE (id)`; and where the common column is not the
+//! one on the left, its name alone becomes what it means: `coalesce(a.id, b.id)`, in the condition of a further join, too. NATURAL is USING
+//! with all columns that both sides have. Joins of which the columns cannot be told (a table without a name among them) are left to the
+//! planner, unless it would take the wrong side.
 
 use std::ops::ControlFlow;
 

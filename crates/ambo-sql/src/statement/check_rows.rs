@@ -11,8 +11,8 @@ use crate::{
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
-/// Adds a check to a table whose rows all obey it. They are looked at before and after: it holds for what is written from the moment on in which it is there, and
-/// for what was written before.
+/// Adds a check to a table whose rows all obey it. They are looked at before and after: it holds for what is written from the moment on in
+/// which it is there, and for what was written before.
 ///
 /// # Errors
 /// [`ErrorKind::Constraint`] with a row that it forbids: the table has no such check then.

@@ -115,8 +115,8 @@ impl OnConflict {
         Self { by: Vec::new(), act: Act::Refuse }
     }
 
-    /// What a bulk load is to do about rows of the same key, if that is all that it has to know: rows are only in the way of each other by their key, and the
-    /// new row goes, or is all that is left.
+    /// What a bulk load is to do about rows of the same key, if that is all that it has to know: rows are only in the way of each other by
+    /// their key, and the new row goes, or is all that is left.
     pub(super) fn duplicates(&self, target: &Target) -> Option<Duplicates> {
         let by_key = matches!(&self.by[..], [By::Key]) && !target.definition().has_sort_key();
         let nothing_else = by_key && all(target).is_ok_and(|all| all.len() == 1);

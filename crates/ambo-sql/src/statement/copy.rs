@@ -83,7 +83,8 @@ fn from_file(
     put(work, target, rows, OnConflict::refuse(), None, &[])
 }
 
-/// A column as the reader of files knows it. Where it may be NULL or has a default, that is told by others; but an empty field is an empty text where a text cannot be NULL.
+/// A column as the reader of files knows it. Where it may be NULL or has a default, that is told by others; but an empty field is an empty
+/// text where a text cannot be NULL.
 fn wanted(column: &Column) -> ambo_files::Column {
     let nullable = column.nullable || !column.kind.is_variable();
     ambo_files::Column { name: column.name.clone(), ty: column.kind, nullable }

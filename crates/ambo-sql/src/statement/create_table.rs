@@ -70,7 +70,8 @@ pub(super) fn exists(db: &Database, name: &str) -> Result<bool> {
     Ok(db.tables().contains(&name) || db.views().iter().any(|view| view.name == name))
 }
 
-/// A new table with its indexes, and the rows of a query if there is one: all of it, or it never was. Returns how many rows. Messages call it `name`.
+/// A new table with its indexes, and the rows of a query if there is one: all of it, or it never was. Returns how many rows. Messages call
+/// it `name`.
 fn make(connection: &Connection, name: &str, wanted: &Wanted, source: Option<Source>) -> Result<Option<u64>> {
     let Wanted { table, indexes } = wanted;
     if let Some(source) = source {
@@ -82,7 +83,8 @@ fn make(connection: &Connection, name: &str, wanted: &Wanted, source: Option<Sou
     Ok(None)
 }
 
-/// A new table in the place of another, which goes when the new one is there with its indexes and rows: it may be what the query reads, and its indexes may have those names.
+/// A new table in the place of another, which goes when the new one is there with its indexes and rows: it may be what the query reads, and
+/// its indexes may have those names.
 fn replace(connection: &Connection, mut wanted: Wanted, source: Option<Source>) -> Result<Option<u64>> {
     let db = &connection.engine().db;
     if source.is_none() && wanted.indexes.is_empty() {

@@ -1,4 +1,5 @@
-//! DELETE: a query for the keys of the rows, which are then deleted, or handed to a bulk change. Only what RETURNING asks for is read beside the keys.
+//! DELETE: a query for the keys of the rows, which are then deleted, or handed to a bulk change. Only what RETURNING asks for is read
+//! beside the keys.
 
 use std::{collections::HashSet, sync::Arc};
 

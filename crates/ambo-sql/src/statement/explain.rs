@@ -1,5 +1,5 @@
-//! What EXPLAIN says: of a statement on a key that it needs no planner, of a query its plan, of another statement that writes the plan of the
-//! query for its rows.
+//! What EXPLAIN says: of a statement on a key that it needs no planner, of a query its plan, of another statement that writes the plan of
+//! the query for its rows.
 
 use std::sync::Arc;
 

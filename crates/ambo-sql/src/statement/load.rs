@@ -1,8 +1,8 @@
-//! Any number of rows in bulk, all or nothing and not part of a transaction: rows of a query or of files loaded into a column table, and rows of one changed or
-//! deleted.
+//! Any number of rows in bulk, all or nothing and not part of a transaction: rows of a query or of files loaded into a column table, and
+//! rows of one changed or deleted.
 //!
-//! A transaction keeps what it writes in memory, and has a limit. Statements of many rows that are transactions of their own go this way where
-//! they can, so they have none.
+//! A transaction keeps what it writes in memory, and has a limit. Statements of many rows that are transactions of their own go this way
+//! where they can, so they have none.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -22,8 +22,8 @@ use crate::{
 
 /// The rules of a table for one statement: `now()` is the same in all its rows, `random()` is not.
 ///
-/// A column that a statement does not name gets, in this order: its default expression, its default value, NULL. A check forbids rows of which it is false; where
-/// it is NULL it allows them (SQL:2016 part 2, 4.23.3.4).
+/// A column that a statement does not name gets, in this order: its default expression, its default value, NULL. A check forbids rows of
+/// which it is false; where it is NULL it allows them (SQL:2016 part 2, 4.23.3.4).
 pub(crate) struct Rules {
     table: String,
     zone: Zone,

@@ -1,7 +1,7 @@
 //! The table that a statement writes to, and queries for the rows of it that are meant.
 //!
-//! An UPDATE, a DELETE or a MERGE becomes a query: all that its rows are chosen by, subqueries, joins and correlated conditions among it, is
-//! planned as in any SELECT. In that query the table has a name of its own under which, and only there, it shows the numbers of its
+//! An UPDATE, a DELETE or a MERGE becomes a query: all that its rows are chosen by, subqueries, joins and correlated conditions among it,
+//! is planned as in any SELECT. In that query the table has a name of its own under which, and only there, it shows the numbers of its
 //! rows, by which rows without a primary key are told apart.
 
 use std::{ops::ControlFlow, sync::Arc};

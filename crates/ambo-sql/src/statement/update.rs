@@ -126,7 +126,8 @@ fn changed(target: &Target, set: &[usize], batch: &RecordBatch, first: u64) -> R
     Ok(rows)
 }
 
-/// The same rows, and the numbers that tell them apart, for a bulk change. Of several rows of other tables that match a row, one changes it.
+/// The same rows, and the numbers that tell them apart, for a bulk change. Of several rows of other tables that match a row, one changes
+/// it.
 fn in_bulk(target: Target, set: Vec<usize>, batches: Batches, since: Arc<Snapshot>) -> Bulk {
     let table = target.table.clone();
     let mut first = 1;

@@ -1,9 +1,9 @@
 //! Aggregates of one column table, computed by its storage on encoded blocks: a rule that recognises them in a plan.
 //!
 //! The rule runs behind all others, when filters and projections stand in the scan. It takes an aggregation whose input is such a scan,
-//! whose filters the storage answers, and which asks for `count`, `sum`, `min`, `max` and `avg` of columns or of exact arithmetic on
-//! them, with CASE and FILTER, in all rows or in few groups. The different values of a column, which `count(DISTINCT …)` becomes, are read off an index where one has
-//! them in order. Everything else stays with the planner's own operators.
+//! whose filters the storage answers, and which asks for `count`, `sum`, `min`, `max` and `avg` of columns or of exact arithmetic on them,
+//! with CASE and FILTER, in all rows or in few groups. The different values of a column, which `count(DISTINCT …)` becomes, are read off an
+//! index where one has them in order. Everything else stays with the planner's own operators.
 
 use std::sync::Arc;
 

@@ -43,8 +43,8 @@ pub(super) trait Computation: Send + Sync {
     fn identity(&self) -> String;
 }
 
-/// The name of a table of such rows. The planner takes two scans for one if they have the name, the columns and the filters in common, whatever their sources
-/// are; so the name says all.
+/// The name of a table of such rows. The planner takes two scans for one if they have the name, the columns and the filters in common,
+/// whatever their sources are; so the name says all.
 fn name(computation: &dyn Computation) -> TableReference {
     TableReference::bare(format!("computed from {}", computation.identity()))
 }

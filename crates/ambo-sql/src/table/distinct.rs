@@ -1,5 +1,5 @@
-//! The different values of a column, read off an index or a key that has them in order: for SELECT DISTINCT, GROUP BY without aggregates, and
-//! `count(DISTINCT …)`, which the planner makes of such a grouping.
+//! The different values of a column, read off an index or a key that has them in order: for SELECT DISTINCT, GROUP BY without aggregates,
+//! and `count(DISTINCT …)`, which the planner makes of such a grouping.
 
 use std::sync::Arc;
 

@@ -24,8 +24,8 @@ pub(super) struct Number {
     pub range: Option<Range>,
 }
 
-/// An expression of numbers as the storage computes it. Casts that lose nothing are left out. `None`, too, if a result in it may not fit the
-/// type that it has in statements: that is an error, which the storage does not know.
+/// An expression of numbers as the storage computes it. Casts that lose nothing are left out. `None`, too, if a result in it may not fit
+/// the type that it has in statements: that is an error, which the storage does not know.
 pub(super) fn number(expr: &Expr, columns: &Columns<'_>) -> Option<Number> {
     match expr {
         Expr::Column(column) => {

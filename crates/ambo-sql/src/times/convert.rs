@@ -36,8 +36,8 @@ pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// The values in another type, as [`converts`] says. Clocks show what those of the zone do. What does not fit is an error, or NULL if that is
-/// not `strict`.
+/// The values in another type, as [`converts`] says. Clocks show what those of the zone do. What does not fit is an error, or NULL if that
+/// is not `strict`.
 ///
 /// # Errors
 /// A value that is none of the other type, with its text.

@@ -1,6 +1,6 @@
-//! Moments of files, which come in the units and zones of who wrote them. Where a query only hands them on, sorts or groups by them, or compares
-//! them with their like, they stay as they are: nothing is cut off. Wherever else something is computed of them, they are moments of ours, in
-//! microseconds.
+//! Moments of files, which come in the units and zones of who wrote them. Where a query only hands them on, sorts or groups by them, or
+//! compares them with their like, they stay as they are: nothing is cut off. Wherever else something is computed of them, they are moments
+//! of ours, in microseconds.
 
 use std::sync::Arc;
 

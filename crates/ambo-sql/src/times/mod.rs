@@ -1,8 +1,9 @@
 //! Times: moments of a calendar (`timestamp`), moments of the world (`timestamptz`), time zones, and what is computed of them.
 //!
-//! The planner (DataFusion 55) computes with nanoseconds, which end in the years 1677 and 2262, and takes the zone of a timestamp for a label
-//! (apache/datafusion#19023, #25095, #25166). So nothing of it is left: every cast to or from a time is [`cast::TimeCast`], types are
-//! said by [`types::TimeTypes`], and functions of times are ours. Both kinds of moments are microseconds since 1970: of a calendar wherever it hangs, or of UTC.
+//! The planner (DataFusion 55) computes with nanoseconds, which end in the years 1677 and 2262, and takes the zone of a timestamp for a
+//! label (apache/datafusion#19023, #25095, #25166). So nothing of it is left: every cast to or from a time is [`cast::TimeCast`], types are
+//! said by [`types::TimeTypes`], and functions of times are ours. Both kinds of moments are microseconds since 1970: of a calendar wherever
+//! it hangs, or of UTC.
 //!
 //! | file | what |
 //! |---|---|

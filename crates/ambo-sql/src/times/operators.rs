@@ -1,5 +1,5 @@
-//! Operators of which the planner would not take the values, or would take the result for one of another type: days with intervals that have hours, intervals multiplied by
-//! numbers.
+//! Operators of which the planner would not take the values, or would take the result for one of another type: days with intervals that
+//! have hours, intervals multiplied by numbers.
 
 use datafusion::{
     common::{DFSchema, Result},

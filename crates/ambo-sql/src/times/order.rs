@@ -1,5 +1,5 @@
-//! Intervals as numbers by which they are compared: a month is thirty days, a day is 24 hours, as in PostgreSQL. The planner compares months, then days, then
-//! the rest.
+//! Intervals as numbers by which they are compared: a month is thirty days, a day is 24 hours, as in PostgreSQL. The planner compares
+//! months, then days, then the rest.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What becomes of times in a plan: before the planner's rule for types, what it would compute of intervals and moments is said by functions of ours; behind it, all
-//! casts from and to times are ours, and all moments are in microseconds.
+//! What becomes of times in a plan: before the planner's rule for types, what it would compute of intervals and moments is said by
+//! functions of ours; behind it, all casts from and to times are ours, and all moments are in microseconds.
 
 use std::{cell::Cell, sync::Arc};
 

@@ -21,8 +21,8 @@ use super::{
     convert::{intervals, name_of},
 };
 
-/// A moment or a day with an interval added to it, or taken from it. Of a day there are only its days and months. REQUIRES: the moment is in
-/// microseconds.
+/// A moment or a day with an interval added to it, or taken from it. Of a day there are only its days and months. REQUIRES: the moment is
+/// in microseconds.
 pub(super) fn sum(moment: Expr, interval: Expr, minus: bool, is_instant: bool) -> Expr {
     let volatility = if is_instant { Volatility::Stable } else { Volatility::Immutable };
     let signature = Signature::any(2, volatility);

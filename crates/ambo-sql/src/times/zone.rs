@@ -1,7 +1,7 @@
 //! Time zones: of the IANA database, or so many seconds from UTC.
 //!
-//! What clocks show that were put forward or back meanwhile follows PostgreSQL: an hour that does not exist is taken with the offset before, so that it is
-//! an hour later; of one that exists twice it is the second.
+//! What clocks show that were put forward or back meanwhile follows PostgreSQL: an hour that does not exist is taken with the offset
+//! before, so that it is an hour later; of one that exists twice it is the second.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,5 @@
-//! Functions over frames, computed anew for each row: frames that leave rows out in their midst (EXCLUDE), and aggregates that rows cannot be taken out of.
+//! Functions over frames, computed anew for each row: frames that leave rows out in their midst (EXCLUDE), and aggregates that rows cannot
+//! be taken out of.
 
 use std::{cmp::Ordering, ops::Range, sync::Arc};
 
@@ -51,8 +52,8 @@ enum Function {
     Nth,
 }
 
-/// A function over a frame that leaves rows out: an aggregate, or `first_value`, `last_value` or `nth_value`; of so many arguments. If `has_filter`, one more says which
-/// rows count.
+/// A function over a frame that leaves rows out: an aggregate, or `first_value`, `last_value` or `nth_value`; of so many arguments. If
+/// `has_filter`, one more says which rows count.
 pub(crate) fn framed(
     name: &str,
     aggregate: Option<(Arc<AggregateUDF>, bool)>,

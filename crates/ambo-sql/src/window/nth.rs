@@ -1,7 +1,7 @@
 //! `nth_value`: the value of a row of the frame, counted from 1.
 //!
-//! The planner's counts from the end below 0 and has none at 0; in SQL there are no such numbers, and what asks for them is an error. Where the number is no literal, it is
-//! another one in each row.
+//! The planner's counts from the end below 0 and has none at 0; in SQL there are no such numbers, and what asks for them is an error. Where
+//! the number is no literal, it is another one in each row.
 
 use std::{ops::Range, sync::Arc};
 

@@ -1,8 +1,9 @@
 //! `lead` and `lag`: the value of a row so many rows away in its partition.
 //!
-//! The planner's are used where the distance and the default are literals. It has no others, takes NULLs that are to be ignored for rows where it does not see the whole
-//! partition (apache/datafusion#25471), and casts the default to the type of the values: `lag(whole, 1, 0.5)` would be 0. Here distance and default are expressions of the
-//! row, and the result has the type that values and default have in common.
+//! The planner's are used where the distance and the default are literals. It has no others, takes NULLs that are to be ignored for rows
+//! where it does not see the whole partition (apache/datafusion#25471), and casts the default to the type of the values: `lag(whole, 1,
+//! 0.5)` would be 0. Here distance and default are expressions of the row, and the result has the type that values and default have in
+//! common.
 
 use std::sync::Arc;
 

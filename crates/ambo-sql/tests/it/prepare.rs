@@ -30,7 +30,8 @@ fn statements_are_named_and_run_with_values() {
     assert!(refused(&mut c, "select * from t where id = $1 or id = ?").to_string().contains("both"));
 }
 
-// Keeps away: what EXECUTE does to a table as it was when the statement was prepared, and values that are not in the types that were declared.
+// Keeps away: what EXECUTE does to a table as it was when the statement was prepared, and values that are not in the types that were
+// declared.
 #[test]
 fn what_is_executed_is_right_for_tables_as_they_are() {
     let db = Database::in_memory().unwrap();

@@ -4,7 +4,8 @@ use ambo_sql::{Connection, Database};
 
 use crate::common::{STORAGES, rows, sound};
 
-// Keeps away: a table that is gone since the new one could not be made, indexes that the names of the old ones are kept from, and a crash between.
+// Keeps away: a table that is gone since the new one could not be made, indexes that the names of the old ones are kept from, and a crash
+// between.
 #[test]
 fn tables_with_unique_columns_are_replaced() {
     for storage in STORAGES {

@@ -1,7 +1,7 @@
 //! The faults of DataFusion that Ambo guards against, on DataFusion alone.
 //!
-//! `docs/upstream/README.md` lists the guards. Each statement here is answered wrongly, or not at all, by a plain `SessionContext`. When a later version answers
-//! one rightly, the test says which guard can go.
+//! `docs/upstream/README.md` lists the guards. Each statement here is answered wrongly, or not at all, by a plain `SessionContext`. When a
+//! later version answers one rightly, the test says which guard can go.
 
 use ambo_sql::Database;
 use arrow::util::display::{ArrayFormatter, FormatOptions};

@@ -1,7 +1,8 @@
 //! TPC-DS at scale factor 0.01: the 99 queries have the answers that DuckDB 2.0 gives on the same data.
 //!
-//! Data: `tpcdsgen` (Apache 2.0). Queries: the specification's with parameters, as DuckDB's extension `tpcds` 1.5.5 has them (MIT); q12, which divides by zero and whose rows tie, has a NULLIF and is ordered by
-//! its other columns, too. Answers: `answers.tsv.zst`, behind a line `-- NN` for each query a line a row with values between tabs, NULLs as PostgreSQL orders them.
+//! Data: `tpcdsgen` (Apache 2.0). Queries: the specification's with parameters, as DuckDB's extension `tpcds` 1.5.5 has them (MIT); q12,
+//! which divides by zero and whose rows tie, has a NULLIF and is ordered by its other columns, too. Answers: `answers.tsv.zst`, behind a
+//! line `-- NN` for each query a line a row with values between tabs, NULLs as PostgreSQL orders them.
 
 #![allow(clippy::print_stderr, reason = "how long queries take is shown with --nocapture")]
 

@@ -1,7 +1,7 @@
 //! Batches in the order of the sort key, or the primary key.
 //!
-//! A scan has lanes in which rows ascend. They are merged by stored keys, batch by batch: where the rows of a batch are all before those of the other lanes it is handed
-//! out as it is; where lanes overlap, slices of their batches follow each other and are copied into one.
+//! A scan has lanes in which rows ascend. They are merged by stored keys, batch by batch: where the rows of a batch are all before those of
+//! the other lanes it is handed out as it is; where lanes overlap, slices of their batches follow each other and are copied into one.
 
 use std::{
     cmp::Ordering,
@@ -82,8 +82,8 @@ impl Batches {
         Ordered { lanes, batches, is_backward: false, left, waiting: Vec::new(), waiting_rows: 0 }
     }
 
-    /// Hands out the rows in parts that each are in order: for threads of the caller's, who merges them if all are to be in order. There are as many as the table has
-    /// runs of segments and layers of fresh rows, or more, up to `wanted`. A limit holds for each.
+    /// Hands out the rows in parts that each are in order: for threads of the caller's, who merges them if all are to be in order. There
+    /// are as many as the table has runs of segments and layers of fresh rows, or more, up to `wanted`. A limit holds for each.
     pub fn lanes(self, wanted: usize) -> Vec<Lane> {
         let batches = Arc::new(self);
         let lane = |units| Lane { batches: batches.clone(), units, is_backward: false };

@@ -52,7 +52,8 @@ pub struct RowUnits {
     schema: SchemaRef,
 }
 
-/// An iterator over rows that fit the filters of a [`Select`], as Arrow batches, in no order that is promised but by [`RowUnits::is_in_order`].
+/// An iterator over rows that fit the filters of a [`Select`], as Arrow batches, in no order that is promised but by
+/// [`RowUnits::is_in_order`].
 ///
 /// ```
 /// use ambo::{TableDefinition, Test, Compare, Type};

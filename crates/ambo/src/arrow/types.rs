@@ -43,7 +43,8 @@ pub fn data_type(ty: Type) -> DataType {
     }
 }
 
-/// The Arrow schema of some columns of a table, and which of them may have NULLs. The place behind the last column is the number of a row, for tables whose keys end in one.
+/// The Arrow schema of some columns of a table, and which of them may have NULLs. The place behind the last column is the number of a row,
+/// for tables whose keys end in one.
 pub fn schema(
     definition: &TableDefinition,
     columns: &[usize],

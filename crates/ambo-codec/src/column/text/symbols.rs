@@ -296,8 +296,8 @@ impl SymbolEncoder {
 const STRETCHES: usize = 64;
 /// … and the bytes of each.
 const STRETCH: usize = 65;
-/// Symbols save next to nothing where fewer than one in so many pairs of bytes was there before. Of random bytes it is one in 32, of UUIDs in order, which
-/// begin with the same two bytes, one in eleven.
+/// Symbols save next to nothing where fewer than one in so many pairs of bytes was there before. Of random bytes it is one in 32, of UUIDs
+/// in order, which begin with the same two bytes, one in eleven.
 const PAIRS_A_REPEAT: usize = 8;
 
 /// Whether pairs of neighbouring bytes repeat, as they do wherever symbols of more than one byte do.

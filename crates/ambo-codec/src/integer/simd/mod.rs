@@ -1,7 +1,7 @@
 //! Reading blocks with vectors: which instructions the machine has is looked up once, each operation is dispatched once a block.
 //!
-//! [`lanes::Lanes`] is what the operations in [`ops`] need of a vector; each instruction set implements it for both words. [`source`] has the
-//! integers of each format a vector at a time.
+//! [`lanes::Lanes`] is what the operations in [`ops`] need of a vector; each instruction set implements it for both words. [`source`] has
+//! the integers of each format a vector at a time.
 #![allow(unsafe_code, reason = "vector instructions")]
 
 mod avx2;

@@ -440,9 +440,8 @@ unsafe fn sum_frame<L: Lanes>(mut source: impl Source<L>, count: usize) -> Resul
     }
 }
 
-/// The sum of the sums of the first 1, 2, … `count` integers. The integer in lane `l` of vector `k` is in `count - k * LEN - l` of them. `lanes`
-/// adds the integers of each lane, `running` adds up `lanes` after each of the `vectors`, so has each integer
-/// `vectors - k` times.
+/// The sum of the sums of the first 1, 2, … `count` integers. The integer in lane `l` of vector `k` is in `count - k * LEN - l` of them.
+/// `lanes` adds the integers of each lane, `running` adds up `lanes` after each of the `vectors`, so has each integer `vectors - k` times.
 #[inline(always)]
 unsafe fn sum_gaps<L: Lanes>(mut source: impl Source<L>, count: usize) -> Result<u128, Damaged> {
     let vectors = count.div_ceil(L::LEN);

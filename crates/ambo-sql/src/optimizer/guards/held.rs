@@ -1,7 +1,8 @@
 //! Terms that can fail stay above joins that leave rows out.
 //!
-//! The planner's rule takes each term of a condition to the side of a join that has its columns, and gives the other side what follows from equal columns. A term that can fail for a
-//! row is not shown to it: it stays above the join, or among the conditions that a pair of rows must obey.
+//! The planner's rule takes each term of a condition to the side of a join that has its columns, and gives the other side what follows from
+//! equal columns. A term that can fail for a row is not shown to it: it stays above the join, or among the conditions that a pair of rows
+//! must obey.
 
 use datafusion::{
     common::{JoinType, Result, tree_node::Transformed},

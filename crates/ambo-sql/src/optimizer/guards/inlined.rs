@@ -1,7 +1,8 @@
 //! A query without FROM is the value that it selects.
 //!
-//! `(SELECT x / y)` with columns from outside would be a join with a table of all values that they have, computed for all of them, whatever guards the query
-//! (`CASE WHEN y <> 0 THEN (SELECT x / y) END`). Queries with other values each time are left: they are computed once for a statement.
+//! `(SELECT x / y)` with columns from outside would be a join with a table of all values that they have, computed for all of them, whatever
+//! guards the query (`CASE WHEN y <> 0 THEN (SELECT x / y) END`). Queries with other values each time are left: they are computed once for
+//! a statement.
 
 use datafusion::{
     common::{

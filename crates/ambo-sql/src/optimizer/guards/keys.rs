@@ -1,7 +1,8 @@
 //! Values by which rows are joined are computed where the other conditions hold.
 //!
-//! Keys of a join are computed for all rows of a side, its other conditions for pairs that have equal keys. Of several keys, those that can fail become
-//! conditions; the key of a side that can fail is NULL, so that it meets no other, where the conditions about that side alone do not hold.
+//! Keys of a join are computed for all rows of a side, its other conditions for pairs that have equal keys. Of several keys, those that can
+//! fail become conditions; the key of a side that can fail is NULL, so that it meets no other, where the conditions about that side alone
+//! do not hold.
 
 use datafusion::{
     common::{DFSchema, NullEquality, Result, tree_node::Transformed},

@@ -1,7 +1,7 @@
 //! What is computed of rows is computed behind LIMIT, where it can fail.
 //!
-//! The values of a select list stand below the sort that LIMIT cuts off, so they are computed for rows that nobody gets to see. Those that the order does not ask for
-//! are computed above both.
+//! The values of a select list stand below the sort that LIMIT cuts off, so they are computed for rows that nobody gets to see. Those that
+//! the order does not ask for are computed above both.
 
 use datafusion::{
     common::{

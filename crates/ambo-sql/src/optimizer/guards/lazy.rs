@@ -1,7 +1,7 @@
 //! AND, OR and functions that choose become CASE where they guard something.
 //!
-//! CASE is evaluated for the rows that come to each of its branches; AND and OR for all, unless most rows are known by the left side, and none is NULL there. This
-//! is done when the planner's rules are through with the plan: they know more of AND and OR than of CASE.
+//! CASE is evaluated for the rows that come to each of its branches; AND and OR for all, unless most rows are known by the left side, and
+//! none is NULL there. This is done when the planner's rules are through with the plan: they know more of AND and OR than of CASE.
 
 use datafusion::{
     common::{

@@ -1,14 +1,16 @@
 //! What is guarded is not evaluated: an error that belongs to a row which a statement does not ask about is not raised.
 //!
-//! The planner (DataFusion 55) moves conditions to where fewest rows are read, orders them by what they cost, and evaluates both sides of AND and OR for
-//! all rows of a batch. So `y = 0 OR x / y = 3` fails, as a condition does that goes below a join which would leave out the row it fails for
-//! (apache/datafusion#8927, #8910, #17322). Here stands what keeps it from that:
+//! The planner (DataFusion 55) moves conditions to where fewest rows are read, orders them by what they cost, and evaluates both sides of
+//! AND and OR for all rows of a batch. So `y = 0 OR x / y = 3` fails, as a condition does that goes below a join which would leave out the
+//! row it fails for (apache/datafusion#8927, #8910, #17322). Here stands what keeps it from that:
 //!
-//! - [`failing`](failing::failing) tells the expressions that can fail for a row from those that cannot: columns that are compared with constants, arithmetic whose result
-//!   has a place in its type whatever the operands are. Nothing changes for the others.
+//! - [`failing`](failing::failing) tells the expressions that can fail for a row from those that cannot: columns that are compared with
+//!   constants, arithmetic whose result has a place in its type whatever the operands are. Nothing changes for the others.
 //! - [`held`]: terms that can fail do not go below joins that leave rows out.
-//! - [`order`]: terms that cannot fail come before those that can, so that nothing is computed beforehand (common subexpressions) that was behind one of them.
-//! - [`lazy`]: when all rules are done, AND, OR, `coalesce` and the arguments of aggregates with FILTER become CASE where they guard something.
+//! - [`order`]: terms that cannot fail come before those that can, so that nothing is computed beforehand (common subexpressions) that was
+//!   behind one of them.
+//! - [`lazy`]: when all rules are done, AND, OR, `coalesce` and the arguments of aggregates with FILTER become CASE where they guard
+//!   something.
 //! - [`inlined`]: a query without FROM is the value that it selects.
 //! - [`keys`]: values that joins compare are computed where the other conditions of the join hold.
 //! - [`filters`]: of the terms of a filter, those that can fail are evaluated for the rows that the others leave.

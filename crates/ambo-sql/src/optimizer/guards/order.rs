@@ -1,7 +1,7 @@
 //! Terms that cannot fail come before those that can.
 //!
-//! The planner puts terms that cost little first, whether they can fail or not, and computes what stands in several places beforehand if one of them is
-//! evaluated for all rows: the first term of AND and OR is, the others are not.
+//! The planner puts terms that cost little first, whether they can fail or not, and computes what stands in several places beforehand if
+//! one of them is evaluated for all rows: the first term of AND and OR is, the others are not.
 
 use datafusion::{
     common::{

@@ -1,7 +1,7 @@
 //! What is computed for rows that a filter or a limit leaves is not computed before it.
 //!
-//! The planner takes projections down below filters and sorts if fewer columns come out of them, whatever they compute: `SELECT y, x / y … WHERE y <> 0` divides before it filters. So
-//! those that can fail are not shown to that rule.
+//! The planner takes projections down below filters and sorts if fewer columns come out of them, whatever they compute: `SELECT y, x / y …
+//! WHERE y <> 0` divides before it filters. So those that can fail are not shown to that rule.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! A query for one value is an error where a row needs the value.
 //!
-//! The planner's operator for queries without columns from outside (`ScalarSubqueryExec`) fails as soon as one of them does, though the value may stand behind
-//! a guard that no row passes. Ours goes on without the value; an expression that asks for one which is not there fails, and the error of the query
-//! stands for that.
+//! The planner's operator for queries without columns from outside (`ScalarSubqueryExec`) fails as soon as one of them does, though the
+//! value may stand behind a guard that no row passes. Ours goes on without the value; an expression that asks for one which is not there
+//! fails, and the error of the query stands for that.
 
 use std::{
     fmt,

@@ -1,7 +1,8 @@
 //! Queries that are computed once for all that read them.
 //!
-//! The planner (DataFusion 55) computes the query of a common table expression for each mention. Where its rows would be others each time (see `planner/once.rs`), the query has an alias
-//! that begins with [`ONCE`]: those of one alias become nodes that share their rows. Nothing is pushed down into them, so that all of them are made of the same rows.
+//! The planner (DataFusion 55) computes the query of a common table expression for each mention. Where its rows would be others each time
+//! (see `planner/once.rs`), the query has an alias that begins with [`ONCE`]: those of one alias become nodes that share their rows.
+//! Nothing is pushed down into them, so that all of them are made of the same rows.
 
 mod exec;
 mod planning;

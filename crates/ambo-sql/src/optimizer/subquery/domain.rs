@@ -1,8 +1,8 @@
 //! The values that columns from outside have: a table with a row for each combination.
 //!
-//! They are computed a second time, beside the rows that they are from. So these have to be computed alike each time. LIMIT, windows and DISTINCT ON may choose others
-//! among rows that tie; but values that no row has do no harm, as nothing is joined to them. So what chooses is left out, where it only chooses
-//! ([`all_values`]).
+//! They are computed a second time, beside the rows that they are from. So these have to be computed alike each time. LIMIT, windows and
+//! DISTINCT ON may choose others among rows that tie; but values that no row has do no harm, as nothing is joined to them. So what chooses
+//! is left out, where it only chooses ([`all_values`]).
 
 use std::sync::Arc;
 

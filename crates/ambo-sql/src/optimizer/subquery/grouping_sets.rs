@@ -1,7 +1,7 @@
 //! ROLLUP, CUBE and GROUPING SETS for each row of a [`Domain`]: the domain's columns are in every set.
 //!
-//! They are the first ones, so that `__grouping_id`, of which the planner has made `grouping(x)` before, has the same bits for the query's own groups.
-//! The set without groups has a row for each row of the domain, also where there are no rows; it is computed by itself.
+//! They are the first ones, so that `__grouping_id`, of which the planner has made `grouping(x)` before, has the same bits for the query's
+//! own groups. The set without groups has a row for each row of the domain, also where there are no rows; it is computed by itself.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,15 +1,15 @@
 //! `IN (SELECT …)` and its like with NULL for what is not known (SQL:2016 part 2, 8.4 and 8.9).
 //!
-//! `x = ANY (q)` is true if a row of q equals x; else NULL if x is NULL and q has a row, or a row of q is NULL; else false. So with every comparison.
-//! `x IN (q)` is `x = ANY (q)`, and `x <= ALL (q)` is `NOT x > ANY (q)`. The planner knows NULL
-//! of `x NOT IN (q)` as a condition by itself, if q has no columns from outside and x is no constant. Elsewhere it joins as if what is not
-//! known were false, or refuses the statement; and it fails where q has constants or windows for its rows. In a condition, only what is true counts. So NOT is taken down to the leaves, where
-//! `x NOT IN (q)` becomes
+//! `x = ANY (q)` is true if a row of q equals x; else NULL if x is NULL and q has a row, or a row of q is NULL; else false. So with every
+//! comparison. `x IN (q)` is `x = ANY (q)`, and `x <= ALL (q)` is `NOT x > ANY (q)`. The planner knows NULL of `x NOT IN (q)` as a
+//! condition by itself, if q has no columns from outside and x is no constant. Elsewhere it joins as if what is not known were false, or
+//! refuses the statement; and it fails where q has constants or windows for its rows. In a condition, only what is true counts. So NOT is
+//! taken down to the leaves, where `x NOT IN (q)` becomes
 //!
 //! > not exists (q where it = x) and not exists (q where it is null) and (x is not null or not exists (q)),
 //!
-//! whose parts are joins by equal values. Where more than truth counts (within CASE, IS NULL, a comparison, in the list of a SELECT), it becomes a
-//! CASE of the three answers. Queries for what cannot be NULL are left out.
+//! whose parts are joins by equal values. Where more than truth counts (within CASE, IS NULL, a comparison, in the list of a SELECT), it
+//! becomes a CASE of the three answers. Queries for what cannot be NULL are left out.
 
 use datafusion::{
     common::{
@@ -197,8 +197,8 @@ impl Meaning<'_> {
         Ok(Some(has_row(first_row(nulls)?)))
     }
 
-    /// A query whose column has a name that no other has, and that column: in `t.x IN (SELECT t.x FROM …)` two are called `t.x`. It gets the name
-    /// where it is made, so that conditions that the planner takes up do not meet the one that it had.
+    /// A query whose column has a name that no other has, and that column: in `t.x IN (SELECT t.x FROM …)` two are called `t.x`. It gets
+    /// the name where it is made, so that conditions that the planner takes up do not meet the one that it had.
     fn named(&self, query: &LogicalPlan) -> Result<(LogicalPlan, Expr)> {
         let name = self.names.column();
         Ok((with_name(query, &name.name)?, Expr::Column(name)))

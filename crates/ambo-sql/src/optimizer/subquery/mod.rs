@@ -1,14 +1,15 @@
 //! Queries within expressions, and LATERAL.
 //!
-//! The planner (DataFusion 55) turns subqueries into joins by taking conditions with columns from outside up to where the join will be. That is right
-//! for what is in [`simple`]. Of the rest it refuses some, and answers wrongly what must not pass the operators between: a count of no rows, LIMIT, OFFSET, windows.
-//! NULL in `NOT IN` is another thing that it does not know everywhere. So, before the planner's optimizer:
+//! The planner (DataFusion 55) turns subqueries into joins by taking conditions with columns from outside up to where the join will be.
+//! That is right for what is in [`simple`]. Of the rest it refuses some, and answers wrongly what must not pass the operators between: a
+//! count of no rows, LIMIT, OFFSET, windows. NULL in `NOT IN` is another thing that it does not know everywhere. So, before the planner's
+//! optimizer:
 //!
 //! 1. [`meaning`]: IN, ANY and ALL become EXISTS, with NULL where it is not known.
 //! 2. What is simple is left to the planner.
-//! 3. Other queries are computed for each combination of values that the columns from outside have ([`domain`]): that table is joined to the query's tables
-//!    and taken up, operator by operator ([`dependent`]); then the result is joined to the rows ([`rows`]). That is how all correlated queries can be
-//!    done without a loop (Neumann and Kemper, Unnesting Arbitrary Queries, BTW 2015).
+//! 3. Other queries are computed for each combination of values that the columns from outside have ([`domain`]): that table is joined to
+//!    the query's tables and taken up, operator by operator ([`dependent`]); then the result is joined to the rows ([`rows`]). That is how
+//!    all correlated queries can be done without a loop (Neumann and Kemper, Unnesting Arbitrary Queries, BTW 2015).
 //!
 //! | query | value |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Refuses aggregates of a query around in a subquery.
 //!
-//! An aggregate belongs to the query whose columns it is of (SQL:2016 part 2, 6.10): `SELECT (SELECT max(t.a)) FROM t` has one row. The planner computes it over
-//! the rows of the subquery.
+//! An aggregate belongs to the query whose columns it is of (SQL:2016 part 2, 6.10): `SELECT (SELECT max(t.a)) FROM t` has one row. The
+//! planner computes it over the rows of the subquery.
 
 use datafusion::{
     common::{

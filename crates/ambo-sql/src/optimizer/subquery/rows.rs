@@ -254,8 +254,8 @@ fn counted_by(rows: LogicalPlan, by: Vec<Expr>, value: Expr) -> Result<LogicalPl
     Ok(LogicalPlan::Aggregate(Aggregate::try_new(rows.into(), by, values)?))
 }
 
-/// Where a query finds rows by columns that are equal to some from outside: its rows for all values of these columns, and those from outside. That
-/// needs no domain.
+/// Where a query finds rows by columns that are equal to some from outside: its rows for all values of these columns, and those from
+/// outside. That needs no domain.
 fn found_by(query: &LogicalPlan, outer: &DFSchema) -> Result<Option<(LogicalPlan, Vec<Column>)>> {
     let LogicalPlan::Projection(projection) = query else { return Ok(None) };
     let LogicalPlan::Filter(filter) = projection.input.as_ref() else { return Ok(None) };
@@ -299,8 +299,8 @@ fn or_null(query: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     LogicalPlanBuilder::empty(true).join_on(query.clone(), JoinType::Left, [lit(true)])?.build().map(Some)
 }
 
-/// A query with a row where another has one, if that has a list: what EXISTS selects does not count, and the planner confuses its names with those of
-/// the columns in conditions that it takes up.
+/// A query with a row where another has one, if that has a list: what EXISTS selects does not count, and the planner confuses its names
+/// with those of the columns in conditions that it takes up.
 fn without_list(query: &LogicalPlan, names: &Names) -> Result<Option<LogicalPlan>> {
     let rows = match query {
         LogicalPlan::Projection(projection) => &projection.input,

@@ -1,5 +1,5 @@
-//! Which subqueries the planner joins rightly: those whose conditions with columns from outside mean the same above all operators over them,
-//! and have their columns under the same names there (not so above a query in FROM), which are not those of the columns from outside
+//! Which subqueries the planner joins rightly: those whose conditions with columns from outside mean the same above all operators over
+//! them, and have their columns under the same names there (not so above a query in FROM), which are not those of the columns from outside
 //! (as in `x.k IN (SELECT x.k FROM t AS x WHERE x.k = y.b)`: taken up, both are `x.k`).
 
 use datafusion::{

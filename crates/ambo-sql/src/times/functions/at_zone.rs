@@ -1,5 +1,5 @@
-//! `moment AT TIME ZONE zone`, also `timezone(zone, moment)`: the moment of the world at which clocks of the zone show a moment of the calendar, and what they show at
-//! a moment of the world.
+//! `moment AT TIME ZONE zone`, also `timezone(zone, moment)`: the moment of the world at which clocks of the zone show a moment of the
+//! calendar, and what they show at a moment of the world.
 
 use std::sync::Arc;
 

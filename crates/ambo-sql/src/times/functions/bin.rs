@@ -1,5 +1,5 @@
-//! `date_bin(width, moment)`, `date_bin(width, moment, origin)`: the beginning of the interval that a moment is in, of those of one width that begin at the origin, or at
-//! 1970-01-01 as long as nothing is said.
+//! `date_bin(width, moment)`, `date_bin(width, moment, origin)`: the beginning of the interval that a moment is in, of those of one width
+//! that begin at the origin, or at 1970-01-01 as long as nothing is said.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! `make_date(year, month, day)`, `make_timestamp(year, month, day, hour, minute, second)`, and `make_timestamptz` with a zone behind them or that of the session.
+//! `make_date(year, month, day)`, `make_timestamp(year, month, day, hour, minute, second)`, and `make_timestamptz` with a zone behind them
+//! or that of the session.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `now()` and others: one moment for all of a statement. It is a moment of the world; `localtimestamp`, `current_date` and `current_time` are what clocks of the
-//! session's zone show then.
+//! `now()` and others: one moment for all of a statement. It is a moment of the world; `localtimestamp`, `current_date` and `current_time`
+//! are what clocks of the session's zone show then.
 
 use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::{

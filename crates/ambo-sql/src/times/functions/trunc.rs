@@ -1,5 +1,5 @@
-//! `date_trunc(unit, moment)`: the beginning of the hour, day, month … that a moment is in; of a moment of the world, of what clocks of the session's zone show, or of
-//! those of a third argument.
+//! `date_trunc(unit, moment)`: the beginning of the hour, day, month … that a moment is in; of a moment of the world, of what clocks of the
+//! session's zone show, or of those of a third argument.
 
 use std::sync::Arc;
 

@@ -11,9 +11,9 @@ use super::office::Office;
 use super::stage::Stage;
 use super::writer::{FIRST_SELLER, SELLERS, flight, passenger};
 use crate::crash::victim;
-use crate::engine::{Access, Store, Tuning};
-use crate::failure::Result;
-use crate::output;
+use ambo_cli::engine::{Access, Store, Tuning};
+use ambo_cli::failure::Result;
+use ambo_cli::output;
 
 const LIFE: Duration = Duration::from_millis(1500);
 

@@ -8,8 +8,8 @@ use super::broken;
 use super::clerk::{Clerk, total};
 use super::stage::or_fail;
 use super::tables::SEATS;
-use crate::engine::{Access, Store, Tuning};
-use crate::failure::Result;
+use ambo_cli::engine::{Access, Store, Tuning};
+use ambo_cli::failure::Result;
 
 /// As many threads work on a statement of any engine.
 pub fn threads() -> usize {

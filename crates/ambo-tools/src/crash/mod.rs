@@ -19,11 +19,11 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::bench::mix;
-use crate::engine::Store;
-use crate::failure::{Failure, Result};
-use crate::interrupt;
-use crate::output::{self, Output, remark};
-use crate::storage::StorageName;
+use ambo_cli::engine::Store;
+use ambo_cli::failure::{Failure, Result};
+use ambo_cli::interrupt;
+use ambo_cli::output::{self, Output, remark};
+use ambo_cli::storage::StorageName;
 use plan::Model;
 use writer::WriterArguments;
 
@@ -107,7 +107,7 @@ pub fn run(arguments: &CrashArguments, out: &mut Output) -> Result<()> {
 /// A database of an earlier run is where the model begins.
 fn resume(dir: &Path, model: &mut Model) -> Result<()> {
     if dir.join("pages").exists() {
-        let store = Store::open(dir, crate::engine::Access::Write, &Default::default())?;
+        let store = Store::open(dir, ambo_cli::engine::Access::Write, &Default::default())?;
         verify::resume(&store, model)?;
         store.close()?;
     }
@@ -126,7 +126,7 @@ fn crash_once(arguments: &CrashArguments, dice: u64, model: &mut Model) -> Resul
 
 /// Opens the database and compares.
 fn look(dir: &Path, model: &mut Model, crashes: u64, tally: &mut Tally) -> Result<()> {
-    let store = Store::open(dir, crate::engine::Access::Create, &Default::default())?;
+    let store = Store::open(dir, ambo_cli::engine::Access::Create, &Default::default())?;
     let recovery = store.db.recovery();
     tally.recovery_max = tally.recovery_max.max(recovery.elapsed);
     tally.cut += u64::from(recovery.cut.is_some());

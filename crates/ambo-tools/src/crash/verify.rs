@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::plan::{Model, TABLES, counter_key};
-use crate::engine::{OrFail, Store};
-use crate::failure::{Failure, Result};
-use crate::text::{escape, shorten};
+use ambo_cli::engine::{OrFail, Store};
+use ambo_cli::failure::{Failure, Result};
+use ambo_files::text::{escape, shorten};
 
 /// Takes over what an earlier run has left.
 pub fn resume(store: &Store, model: &mut Model) -> Result<()> {

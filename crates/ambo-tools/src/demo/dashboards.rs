@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ambo_sql::Connection;
 use serde_json::{Value as Json, json};
 
-use crate::datum::to_json;
+use ambo_files::datum::to_json;
 
 /// A query and what it answers.
 pub struct Dashboard {

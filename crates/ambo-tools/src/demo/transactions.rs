@@ -6,7 +6,7 @@ use super::broken;
 use super::dashboards::TOTAL;
 use super::office::Office;
 use super::stage::Stage;
-use crate::failure::Result;
+use ambo_cli::failure::Result;
 
 /// Shows one of each. Returns what the second of two travellers was told.
 pub fn run(stage: &mut Stage<'_>, office: &Office) -> Result<String> {

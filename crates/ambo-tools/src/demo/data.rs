@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use crate::bench::mix;
-use crate::failure::{Failure, Result};
+use ambo_cli::failure::{Failure, Result};
 
 /// As many as there are real ones.
 pub const FLIGHTS: u64 = 336_776;

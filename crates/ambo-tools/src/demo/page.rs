@@ -6,7 +6,7 @@ use std::path::Path;
 use super::tables::SEATS;
 use super::timing::percentile;
 use super::{Account, death, online, workload};
-use crate::output::{Output, bytes, count, duration};
+use ambo_cli::output::{Output, bytes, count, duration};
 
 /// Writes what was done, how much of it and how long it took.
 pub fn write(account: &Account, dir: &Path, out: &mut Output) -> io::Result<()> {

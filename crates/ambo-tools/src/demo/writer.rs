@@ -8,8 +8,8 @@ use clap::Args;
 use super::clerk::Booked;
 use super::office::Office;
 use crate::bench::mix;
-use crate::engine::Tuning;
-use crate::failure::{Failure, Result};
+use ambo_cli::engine::Tuning;
+use ambo_cli::failure::{Failure, Result};
 
 /// Where to sell.
 #[derive(Args, Clone, Debug)]

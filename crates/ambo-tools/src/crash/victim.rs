@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::failure::{Failure, Result};
+use ambo_cli::failure::{Failure, Result};
 
 /// What a writer says after each commit: its number, and the number of the commit.
 pub type Acknowledgement = (u32, u64);

@@ -6,7 +6,7 @@ use ambo_sql::Connection;
 use serde_json::{Value as Json, json};
 
 use super::stage::{Stage, or_fail};
-use crate::failure::{Failure, Result};
+use ambo_cli::failure::{Failure, Result};
 
 /// Seats of each flight at the beginning.
 pub const SEATS: u64 = 200;

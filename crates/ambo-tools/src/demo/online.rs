@@ -10,7 +10,7 @@ use super::clerk::Booked;
 use super::office::Office;
 use super::plan::Picks;
 use super::stage::Stage;
-use crate::failure::Result;
+use ambo_cli::failure::Result;
 
 /// The seller of these bookings.
 const SELLER: i64 = 50;
@@ -56,7 +56,8 @@ impl Counters {
     }
 }
 
-/// A reader and a booker work all the time, while the table becomes a btree and a column table again; `pause` is the time before, between and after.
+/// A reader and a booker work all the time, while the table becomes a btree and a column table again; `pause` is the time before, between
+/// and after.
 pub fn run(stage: &mut Stage<'_>, office: &Office, picks: &Picks, pause: Duration) -> Result<Report> {
     let carriers = carriers(office)?;
     let counters = Counters::default();

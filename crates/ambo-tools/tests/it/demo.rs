@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::{Scratch, ambo, assert_sound};
+use crate::{assert_sound, program::Scratch, tools};
 
 /// More than what a load takes row by row.
 const FLIGHTS: &str = "40000";
@@ -17,8 +17,8 @@ fn the_tour() {
     let scratch = Scratch::new();
     let (db, data) = (scratch.db(), scratch.path("data").display().to_string());
     let figures = scratch.path("figures.json").display().to_string();
-    ambo(&["demo-data", &data, "--flights", FLIGHTS]).ok();
-    let out = ambo(&["demo", &db, &data, "--seconds", "1", "--figures", &figures]).ok();
+    tools(&["demo-data", &data, "--flights", FLIGHTS]).ok();
+    let out = tools(&["demo", &db, &data, "--seconds", "1", "--figures", &figures]).ok();
     for words in [
         "── 1/7",
         "COPY 40,000 rows",
@@ -58,9 +58,11 @@ fn the_tour() {
     assert_sound(&db);
     assert!(!scratch.path("db-column").exists() && !scratch.path("db-btree").exists());
     // Whoever looks around afterwards finds what the page tells.
-    let total =
-        ambo(&[&db, "-c", "select (select sum(seats_free) from flights) + (select count(*) from bookings)"]);
-    assert_eq!(total.ok().trim(), (40_000 * 200).to_string());
+    let db = ambo_sql::Database::open(&db).unwrap();
+    let mut connection = db.connect();
+    let total = "select (select sum(seats_free) from flights) + (select count(*) from bookings)";
+    let row = connection.query(total, ()).unwrap().next().unwrap().unwrap();
+    assert_eq!(row.values()[0].to_string(), (40_000 * 200).to_string());
 }
 
 // Keeps away a tour that begins with what it cannot end, or that takes a database that somebody else has made.
@@ -68,9 +70,9 @@ fn the_tour() {
 fn wrong_files() {
     let scratch = Scratch::new();
     let (db, data) = (scratch.db(), scratch.path("data").display().to_string());
-    ambo(&["demo", &db, &data]).fails(2, &["flights.csv", "No such file"]);
-    ambo(&["demo-data", &data, "--flights", "100"]).ok();
+    tools(&["demo", &db, &data]).fails(2, &["flights.csv", "No such file"]);
+    tools(&["demo-data", &data, "--flights", "100"]).ok();
     std::fs::write(scratch.path("data").join("planes.csv"), "tailnum,seats\nN1,many\n").unwrap();
-    ambo(&["demo", &db, &data]).explains(2, &["planes.csv", "many"]);
-    ambo(&["demo", &db, &data]).fails(2, &["name a new directory"]);
+    tools(&["demo", &db, &data]).explains(2, &["planes.csv", "many"]);
+    tools(&["demo", &db, &data]).fails(2, &["name a new directory"]);
 }

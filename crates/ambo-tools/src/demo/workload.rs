@@ -11,7 +11,7 @@ use super::dashboards::{DASHBOARDS, SALES};
 use super::office::Office;
 use super::plan::{POINT, Picks};
 use super::timing::percentile;
-use crate::failure::Result;
+use ambo_cli::failure::Result;
 
 /// Threads that book.
 pub const BOOKERS: u64 = 2;
@@ -70,8 +70,8 @@ pub fn run(office: &Office, picks: &Picks, first_seller: i64, time: Duration) ->
     })
 }
 
-/// Books all over the flights; some of them are fought over, and those bookings are all cancelled, so that they do not sell out. Of the others a
-/// third is cancelled.
+/// Books all over the flights; some of them are fought over, and those bookings are all cancelled, so that they do not sell out. Of the
+/// others a third is cancelled.
 fn book(
     office: &Office,
     picks: &Picks,

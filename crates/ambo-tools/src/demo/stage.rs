@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 use ambo_sql::{Connection, ErrorKind};
 
 use super::broken;
-use crate::failure::{Failure, Result};
-use crate::output::{Form, Output, count, duration};
-use crate::shell::has_colours;
-use crate::shell::settings::Mode;
-use crate::shell::show::{Reader, show};
+use ambo_cli::failure::{Failure, Result};
+use ambo_cli::output::{Form, Output, count, duration};
+use ambo_cli::{Mode, Reader, has_colours, show};
 
 const BOLD: &str = "\x1b[1m";
 const CYAN: &str = "\x1b[36m";

@@ -29,9 +29,9 @@ use ambo_sql::Connection;
 use clap::Args;
 use serde_json::{Value as Json, json};
 
-use crate::engine::{Access, Store, Tuning};
-use crate::failure::{Failure, Result};
-use crate::output::Output;
+use ambo_cli::engine::{Access, Store, Tuning};
+use ambo_cli::failure::{Failure, Result};
+use ambo_cli::output::Output;
 use dashboards::{DASHBOARDS, SALES};
 use office::{Office, database};
 use plan::Picks;

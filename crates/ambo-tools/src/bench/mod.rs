@@ -13,11 +13,11 @@ use ambo::{Seek, Table, TableDefinition};
 use clap::Args;
 use serde_json::json;
 
-use crate::compression::CompressionArguments;
-use crate::engine::{Access, OrFail, Store, Tuning};
-use crate::failure::{Failure, Result};
-use crate::interrupt;
-use crate::output::{self, Align, Output};
+use ambo_cli::compression::CompressionArguments;
+use ambo_cli::engine::{Access, OrFail, Store, Tuning};
+use ambo_cli::failure::{Failure, Result};
+use ambo_cli::interrupt;
+use ambo_cli::output::{self, Align, Output};
 use order::Order;
 
 pub use order::mix;

@@ -8,8 +8,8 @@ use serde_json::{Value as Json, json};
 
 use super::nanoseconds;
 use super::order::Order;
-use crate::interrupt;
-use crate::output;
+use ambo_cli::interrupt;
+use ambo_cli::output;
 
 /// What to run on which keys.
 pub struct Phase<'a> {

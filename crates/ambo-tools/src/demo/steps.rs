@@ -17,8 +17,8 @@ use super::plan::{
 };
 use super::timing::Times;
 use super::{broken, directory_bytes, tables, workload};
-use crate::engine::{Access, Durability, Store, Tuning};
-use crate::failure::{Failure, Result};
+use ambo_cli::engine::{Access, Durability, Store, Tuning};
+use ambo_cli::failure::{Failure, Result};
 
 /// Does them all with wide tables of this storage, the last of them for so long. The figures.
 pub fn measure(dir: &Path, data: &Path, storage: &str, time: Duration, tuning: &Tuning) -> Result<Json> {

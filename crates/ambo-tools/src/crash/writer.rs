@@ -11,9 +11,9 @@ use clap::{Args, ValueEnum};
 use super::CrashArguments;
 use super::plan::{Step, TABLES, counter_key};
 use super::verify::generation;
-use crate::engine::{Access, Durability, OrFail, Store, Tuning};
-use crate::failure::{Failure, Result};
-use crate::storage::StorageName;
+use ambo_cli::engine::{Access, Durability, OrFail, Store, Tuning};
+use ambo_cli::failure::{Failure, Result};
+use ambo_cli::storage::StorageName;
 
 /// What the parent wishes of a round.
 #[derive(Args, Clone, Debug)]
