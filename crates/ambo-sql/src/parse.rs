@@ -10,6 +10,8 @@ mod empty_lists;
 mod exclusion;
 mod from_first;
 mod parameters;
+mod semi_joins;
+mod series_names;
 mod tokens;
 
 use std::ops::Range;
@@ -28,8 +30,10 @@ use dialect::Generous;
 use exclusion::name_exclusions;
 pub(crate) use exclusion::{EXCLUDE, excluded};
 use from_first::say_select_first;
+use semi_joins::say_sides;
+use series_names::name_series;
 pub(crate) use tokens::NOTHING;
-use tokens::{say_nothing, say_select, say_units};
+use tokens::{say_nothing, say_select, say_units, without_hints};
 
 /// The dialect of all statements.
 pub(crate) static DIALECT: Generous = Generous;
@@ -152,6 +156,7 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr> {
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
     let mut tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
     say_units(&mut tokens);
+    let tokens = without_hints(tokens);
     Ok(name_exclusions(tokens))
 }
 
@@ -164,6 +169,8 @@ fn finish(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) -
     depth::flatten(tree)?;
     empty_lists::refuse(tree)?;
     name_columns(tree, parser, tokens);
+    name_series(tree);
+    say_sides(tree);
     parameters::say_numbers(tree);
     Ok(())
 }

@@ -125,6 +125,7 @@ impl Dialect for Generous {
         supports_multiline_comment_hints
         supports_named_fn_args_with_assignment_operator
         supports_nested_comments
+        supports_numeric_literal_underscores
         supports_optimize_table
         supports_parens_around_table_factor
         supports_parenthesized_set_variables

@@ -109,6 +109,67 @@ pub(super) fn say_units(tokens: &mut [TokenWithSpan]) {
     }
 }
 
+/// Leaves out what the parser does not know and what changes no answer: MATERIALIZED and NOT MATERIALIZED of WITH, the parentheses around
+/// the VALUES of an INSERT, underscores within numbers.
+pub(super) fn without_hints(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    for token in &mut tokens {
+        if let Token::Number(number, _) = &mut token.token {
+            number.retain(|digit| digit != '_');
+        }
+    }
+    let seen: Vec<usize> =
+        (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect();
+    let word = |nth: usize, keyword| seen.get(nth).is_some_and(|at| is(&tokens[*at], keyword));
+    let is_open = |nth: usize| seen.get(nth).is_some_and(|at| tokens[*at].token == Token::LParen);
+    let mut left_out = Vec::new();
+    for nth in 0..seen.len() {
+        if word(nth, Keyword::AS) {
+            let is_not = usize::from(word(nth + 1, Keyword::NOT));
+            if word(nth + 1 + is_not, Keyword::MATERIALIZED) && is_open(nth + 2 + is_not) {
+                left_out.extend(nth + 1..nth + 2 + is_not);
+            }
+        } else if is_open(nth) && word(nth + 1, Keyword::VALUES) && is_insert(&tokens, &seen[..nth]) {
+            left_out.extend(matching(&tokens, &seen, nth).into_iter().flat_map(|end| [nth, end]));
+        }
+    }
+    if left_out.is_empty() {
+        return tokens;
+    }
+    let left_out: Vec<usize> = left_out.into_iter().map(|nth| seen[nth]).collect();
+    let stays = |(at, token)| (!left_out.contains(&at)).then_some(token);
+    tokens.into_iter().enumerate().filter_map(stays).collect()
+}
+
+/// Whether tokens end with INSERT INTO, a name and perhaps columns.
+fn is_insert(tokens: &[TokenWithSpan], seen: &[usize]) -> bool {
+    let mut depth = 0;
+    for at in seen.iter().rev() {
+        match &tokens[*at].token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth > 0 => depth -= 1,
+            Token::Period | Token::DoubleQuotedString(_) => {}
+            Token::Word(_) if is(&tokens[*at], Keyword::INTO) => return depth == 0,
+            Token::Word(word) if depth > 0 || word.keyword != Keyword::SELECT => {}
+            _ if depth > 0 => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The place of the parenthesis that closes one.
+fn matching(tokens: &[TokenWithSpan], seen: &[usize], open: usize) -> Option<usize> {
+    let mut depth = 0;
+    (open..seen.len()).find(|nth| {
+        match tokens[seen[*nth]].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
 /// Whether a query may begin there, and a name follows.
 fn is_query(tokens: &[TokenWithSpan], at: usize) -> bool {
     let is_seen = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));

@@ -55,7 +55,7 @@ use crate::{
 };
 
 pub(crate) use length::limit as length_limit;
-pub(crate) use types::{literal, type_text};
+pub(crate) use types::{column_type, is_serial, literal, type_text};
 
 pub(crate) use prepare::Prepared;
 

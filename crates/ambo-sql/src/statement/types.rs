@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The type of a column as statements write it. Lengths of texts and binaries are taken and not enforced.
-pub(super) fn column_type(ty: &DataType) -> Result<Type> {
+pub(crate) fn column_type(ty: &DataType) -> Result<Type> {
     Ok(match ty {
         DataType::Boolean | DataType::Bool => Type::Bool,
         DataType::TinyInt(_) | DataType::Int8(_) => Type::I8,
@@ -42,6 +42,8 @@ pub(super) fn column_type(ty: &DataType) -> Result<Type> {
                 fits().ok_or_else(|| Error::invalid(format!("{ty} has too many digits; 38 are the most")))?;
             Type::decimal(precision, scale).map_err(|error| Error::invalid(error.to_string()))?
         }
+        // What has more digits than 38 is an error there.
+        DataType::HugeInt => Type::decimal(38, 0).map_err(|error| Error::invalid(error.to_string()))?,
         DataType::Char(_)
         | DataType::Character(_)
         | DataType::Varchar(_)
@@ -79,6 +81,11 @@ fn named_type(name: &str) -> Result<Type> {
         "serial" | "serial4" => Type::I32,
         "bigserial" | "serial8" => Type::I64,
         "uinteger" => Type::U32,
+        "int1" => Type::I8,
+        "short" => Type::I16,
+        "signed" => Type::I32,
+        "long" => Type::I64,
+        "logical" => Type::Bool,
         "timestamptz" => Type::TimestampTz,
         other => return Err(no_type(other)),
     })
@@ -90,7 +97,7 @@ fn no_type(name: &str) -> Error {
 }
 
 /// Whether a type says that a column numbers itself.
-pub(super) fn is_serial(ty: &DataType) -> bool {
+pub(crate) fn is_serial(ty: &DataType) -> bool {
     matches!(ty, DataType::Custom(name, _)
         if ["serial", "serial4", "bigserial", "serial8"].contains(&&*name.to_string().to_lowercase()))
 }

@@ -1,4 +1,5 @@
-//! What the names of types mean: times are in microseconds, and blobs have one type, as columns have.
+//! What the names of types mean: times are in microseconds, blobs have one type, and names that the planner does not know are those of
+//! columns.
 
 use std::sync::Arc;
 
@@ -10,6 +11,10 @@ use datafusion::{
 };
 
 use super::{MOMENT, instant};
+use crate::{
+    statement::{column_type, is_serial},
+    value::sql_type,
+};
 
 /// See the module.
 #[derive(Debug)]
@@ -29,6 +34,10 @@ fn type_of_name(named: &Named) -> Option<DataType> {
         Named::Timestamp(..) | Named::Datetime(_) | Named::TimestampNtz(_) => MOMENT,
         Named::Custom(name, _) if name.to_string().eq_ignore_ascii_case("timestamptz") => instant(),
         Named::Blob(_) | Named::Binary(_) | Named::Varbinary(_) => DataType::Binary,
+        Named::UTinyInt | Named::USmallInt | Named::UBigInt | Named::HugeInt => {
+            sql_type(column_type(named).ok()?)
+        }
+        Named::Custom(..) if !is_serial(named) => sql_type(column_type(named).ok()?),
         _ => return None,
     })
 }
