@@ -9,7 +9,7 @@
 
 use std::ops::ControlFlow;
 
-use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field};
 use datafusion::{
     common::DFSchemaRef,
     sql::sqlparser::{
@@ -20,6 +20,7 @@ use datafusion::{
 
 use crate::{
     Error, Result,
+    error::type_in_sql,
     names::{about, ident, object},
     optimizer::common_type,
     parse::DIALECT,
@@ -46,7 +47,7 @@ pub(super) fn widen(with: &mut With, around: Option<With>, schema_of: &SchemaOf<
         if is_recursive(table) {
             check(table)?;
             with_own_tables(table);
-            widen_table(table, &sight, schema_of);
+            widen_table(table, &sight, schema_of)?;
         } else if matches!(*table.query.body, SetExpr::SetOperation { .. }) {
             as_any_query(table);
         }
@@ -113,20 +114,28 @@ fn as_any_query(table: &mut Cte) {
     }
 }
 
-fn widen_table(table: &mut Cte, sight: &With, schema_of: &SchemaOf<'_>) {
+fn widen_table(table: &mut Cte, sight: &With, schema_of: &SchemaOf<'_>) -> Result<()> {
     for round in 0..ROUNDS {
-        let SetExpr::SetOperation { left, right, .. } = table.query.body.as_ref() else { return };
-        let Some(own) = schema_of(query(sight.clone(), left.as_ref().clone())) else { return };
+        let SetExpr::SetOperation { left, right, .. } = table.query.body.as_ref() else { return Ok(()) };
+        let Some(own) = schema_of(query(sight.clone(), left.as_ref().clone())) else { return Ok(()) };
         let mut with = sight.clone();
         let alone = With { cte_tables: Vec::new(), ..sight.clone() };
         let first = Box::new(query(alone, left.as_ref().clone()));
         with.cte_tables.retain(|known| ident(&known.alias.name) != ident(&table.alias.name));
         with.cte_tables.push(Cte { query: first, alias: table.alias.clone(), ..table.clone() });
-        let Some(others) = schema_of(query(with, right.as_ref().clone())) else { return };
+        let Some(others) = schema_of(query(with, right.as_ref().clone())) else { return Ok(()) };
         if own.fields().len() != others.fields().len() {
-            return;
+            return Ok(());
         }
         let types = own.fields().iter().zip(others.fields());
+        for (own, other) in types.clone() {
+            let name = || about(no_common(own, other), &table.alias.name);
+            let (own, other) = (own.data_type(), other.data_type());
+            let common = common_type(own, other).ok_or_else(name)?;
+            for from in [own, other] {
+                rules::refuse_numbers(from, &common)?;
+            }
+        }
         let is_last = round + 1 == ROUNDS;
         let types: Vec<_> =
             types.map(|(own, other)| wider(own.data_type(), other.data_type(), is_last)).collect();
@@ -134,9 +143,18 @@ fn widen_table(table: &mut Cte, sight: &With, schema_of: &SchemaOf<'_>) {
         let cast = types.iter().any(Option::is_some).then(|| cast(left, names.zip(&types))).flatten();
         match (cast, table.query.body.as_mut()) {
             (Some(cast), SetExpr::SetOperation { left, .. }) => **left = cast,
-            _ => return,
+            _ => return Ok(()),
         }
     }
+    Ok(())
+}
+
+fn no_common(own: &Field, other: &Field) -> Error {
+    let [own_type, other_type] = [own, other].map(|field| type_in_sql(field.data_type()));
+    let name = own.name();
+    Error::invalid(format!(
+        "the queries of UNION have no common type for column \"{name}\": {own_type} and {other_type}"
+    ))
 }
 
 /// The type that values of both have, if it is not the first one's. Sums of decimals have a digit more each time: they get all

@@ -450,7 +450,7 @@ pub(crate) fn behind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
 }
 
 /// Numbers are not moments, dates or times: of which unit would they be? Nor is a single value a list.
-fn refuse_numbers(from: &DataType, to: &DataType) -> Result<()> {
+pub(crate) fn refuse_numbers(from: &DataType, to: &DataType) -> Result<()> {
     let is_point = |ty: &DataType| {
         is_moment(ty) || matches!(ty, DataType::Date32 | DataType::Time32(_) | DataType::Time64(_))
     };
