@@ -10,11 +10,11 @@ use std::{
 };
 
 use datafusion::sql::sqlparser::{
-    ast::{self, Ident, ObjectName, SetExpr, TableFactor, Visit, Visitor, With},
+    ast::{self, Cte, Ident, ObjectName, SetExpr, TableFactor, Visit, Visitor, With},
     parser::Parser,
 };
 
-use super::mentions::Volatile;
+use super::{mentions::Volatile, recursion::is_recursive};
 use crate::{
     names::{ident, object},
     optimizer::ONCE,
@@ -32,7 +32,7 @@ pub(super) fn mark_once(query: &mut ast::Query) {
             continue;
         }
         if mentions(&with, nth, query) > 1
-            && let Some(marked) = marked(&with.cte_tables[nth].query)
+            && let Some(marked) = marked(&with.cte_tables[nth], with.recursive)
         {
             *with.cte_tables[nth].query = marked;
         } else {
@@ -94,15 +94,28 @@ fn mentions(with: &With, nth: usize, query: &ast::Query) -> usize {
     tables.count
 }
 
-fn marked(query: &ast::Query) -> Option<ast::Query> {
+/// The query of a table as one that is computed once. A table that recurses stays one, within it.
+fn marked(table: &Cte, recursive: bool) -> Option<ast::Query> {
     static GIVEN: AtomicU64 = AtomicU64::new(0);
-    let parsed = Parser::new(&DIALECT).try_with_sql("SELECT * FROM (SELECT 1) AS once");
-    let mut around = *parsed.and_then(|mut parser| parser.parse_query()).ok()?;
+    let parsed =
+        |text: &str| Parser::new(&DIALECT).try_with_sql(text).and_then(|mut parser| parser.parse_query());
+    let query = match recursive && is_recursive(table) {
+        false => (*table.query).clone(),
+        true => {
+            let mut within = *parsed("WITH RECURSIVE t AS (SELECT 1) SELECT * FROM t").ok()?;
+            let SetExpr::Select(select) = within.body.as_mut() else { return None };
+            let TableFactor::Table { name, .. } = &mut select.from.first_mut()?.relation else { return None };
+            *name = ObjectName::from(vec![table.alias.name.clone()]);
+            *within.with.as_mut()?.cte_tables.first_mut()? = table.clone();
+            within
+        }
+    };
+    let mut around = *parsed("SELECT * FROM (SELECT 1) AS once").ok()?;
     let SetExpr::Select(select) = around.body.as_mut() else { return None };
     let TableFactor::Derived { subquery, alias, .. } = &mut select.from.first_mut()?.relation else {
         return None;
     };
-    **subquery = query.clone();
+    **subquery = query;
     let number = GIVEN.fetch_add(1, Ordering::Relaxed);
     alias.as_mut()?.name = Ident::with_quote('"', format!("{ONCE}{number}"));
     Some(around)

@@ -56,7 +56,7 @@ pub(super) fn widen(with: &mut With, around: Option<With>, schema_of: &SchemaOf<
 }
 
 /// Whether a table is a UNION whose second part names it.
-fn is_recursive(table: &Cte) -> bool {
+pub(super) fn is_recursive(table: &Cte) -> bool {
     let SetExpr::SetOperation { op: SetOperator::Union, right, .. } = table.query.body.as_ref() else {
         return false;
     };
