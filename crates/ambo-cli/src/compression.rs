@@ -100,7 +100,7 @@ pub fn alter(store: &Store, table: &str, changes: &NewTableArguments, out: &mut 
             short_name(&before.name)
         )));
     }
-    if wanted == Storage::Memory && before.storage != Storage::Memory {
+    if !wanted.traits().durable && before.storage.traits().durable {
         return Err(Failure::usage(format!(
             "in memory the rows of table {} would be gone as soon as this command ends; a program that keeps the database open can move it there",
             short_name(&before.name)

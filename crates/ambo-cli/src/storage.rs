@@ -61,7 +61,7 @@ pub fn refused(definition: &TableDefinition) -> bool {
     let compressed = definition.key_compression.is_some()
         || definition.record_compression.is_some()
         || definition.record_dictionary;
-    definition.storage == Storage::Column && compressed
+    definition.storage.traits().by_column && compressed
 }
 
 #[cfg(test)]

@@ -13,10 +13,8 @@ pub(crate) struct Settings {
     storage: AtomicU8,
 }
 
-const STORAGES: [Storage; 3] = [Storage::BTree, Storage::Column, Storage::Memory];
-
 fn number(storage: Storage) -> u8 {
-    STORAGES.iter().position(|known| *known == storage).unwrap_or(0) as u8
+    Storage::ALL.iter().position(|known| *known == storage).unwrap_or(0) as u8
 }
 
 impl Settings {
@@ -36,7 +34,7 @@ impl Settings {
 
     /// The storage of tables whose CREATE TABLE does not say.
     pub(crate) fn storage(&self) -> Storage {
-        STORAGES[self.storage.load(Ordering::Relaxed) as usize]
+        Storage::ALL[self.storage.load(Ordering::Relaxed) as usize]
     }
 
     pub(crate) fn set_storage(&self, storage: Storage) {

@@ -1,8 +1,8 @@
 //! Any number of rows of a column table changed or deleted as one commit, with memory for few of them.
 
 use crate::{
-    BulkChange, ColumnBuffer, Error, Load, LoadOptions, LoadWriter, Result, Row, Select, Snapshot, Storage,
-    Table, TableHold, Transaction, rows::fit_row, r#where::Stored,
+    BulkChange, ColumnBuffer, Error, Load, LoadOptions, LoadWriter, Result, Row, Select, Snapshot, Table,
+    TableHold, Transaction, rows::fit_row, r#where::Stored,
 };
 
 /// A bulk change that met others so many times holds its table.
@@ -14,7 +14,7 @@ pub const BULK_ROWS: usize = 32 << 10;
 impl Table {
     /// Whether rows of this table can be changed by [`Table::bulk_change`]: it is a column table without several rows of a key.
     pub fn takes_bulk_changes(&self) -> bool {
-        self.definition().storage == Storage::Column && !self.definition().duplicates
+        self.definition().storage.traits().by_column && !self.definition().duplicates
     }
 
     /// Begins to change or delete rows of a column table that were read in `since`, any number of them: writers are given the rows as they

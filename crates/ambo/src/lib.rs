@@ -71,8 +71,8 @@ pub use ambo_storage::{
     Error, Result,
     base::column::{ColumnBuffer, Groups, Morsel, Test},
     catalog::{
-        Check, Column, DEFAULT_SCHEMA, IndexDefinition, IndexKind, Storage, TableChange, TableDefinition,
-        TableOptions, View, nearest, qualify,
+        Check, Column, DEFAULT_SCHEMA, IndexDefinition, IndexKind, Storage, StorageTraits, TableChange,
+        TableDefinition, TableOptions, View, nearest, qualify,
     },
     database::{
         Advice, BulkChange, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, CompactReport, Cursor,

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ambo::{Advice, Estimate, RecordChoice, Storage};
+use ambo::{Advice, Estimate, RecordChoice};
 use serde_json::{Value as Json, json};
 
 use crate::compression;
@@ -16,7 +16,7 @@ const PLAIN: &str = "none";
 
 /// Samples a table and shows what each codec makes of it.
 pub fn advise(store: &Store, table: &str, rows: u64, out: &mut Output) -> Result<()> {
-    if store.table(table)?.definition().storage == Storage::Column {
+    if store.table(table)?.definition().storage.traits().by_column {
         return Err(Failure::usage(format!(
             "table {table} is of storage column, which chooses encodings by itself; `ambo info {} -t {table}` shows them",
             store.dir.display()

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambo::{Storage, Table};
+use ambo::Table;
 use ambo_files::{BadRecord, Look, ParquetFile, Source};
 use serde_json::json;
 
@@ -102,9 +102,10 @@ impl Wanted {
             None => create(arguments, store, name, &files[0])?,
         };
         let load = Load { arguments, files, store, table: &table, name };
-        match table.definition().storage {
-            Storage::Column => load.all_or_nothing(is_new, out),
-            Storage::BTree | Storage::Memory => load.in_batches(is_new, out),
+        if table.definition().storage.traits().by_column {
+            load.all_or_nothing(is_new, out)
+        } else {
+            load.in_batches(is_new, out)
         }
     }
 }
@@ -135,9 +136,10 @@ fn refuse_schema(arguments: &LoadArguments, name: &str) -> Result<()> {
 fn create(arguments: &LoadArguments, store: &Store, name: &str, file: &File) -> Result<Table> {
     // What is wrong with the options is told before the file is read.
     let key_value = arguments.new_table.apply(ambo::TableDefinition::key_value(name))?;
-    if key_value.storage == Storage::Memory {
+    if !key_value.storage.traits().durable {
         output::remark(&format!(
-            "table {name} is of storage memory: its rows are gone when this command ends"
+            "table {name} is of storage {}: its rows are gone when this command ends",
+            key_value.storage.name()
         ));
     }
     if arguments.key_value {

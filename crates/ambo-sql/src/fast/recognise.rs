@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use ambo::{Database, Datum, PickedColumns, Storage, Table, Type};
+use ambo::{Database, Datum, PickedColumns, Table, Type};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 
@@ -71,7 +71,7 @@ fn select(db: &Database, query: &ast::Query) -> Option<(Table, Action)> {
             }
             *limit = wanted_limit;
             let is_short = limit.is_some_and(|limit| limit <= ROWS_MAX);
-            if target.definition().storage == Storage::Column && !is_short {
+            if target.definition().storage.traits().by_column && !is_short {
                 return None;
             }
         }

@@ -1,6 +1,6 @@
 //! CREATE TABLE: with columns, LIKE another, or AS the rows of a query.
 
-use ambo::{Database, IndexDefinition, Storage, TableDefinition, qualify};
+use ambo::{Database, IndexDefinition, TableDefinition, qualify};
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{self, CreateTableLikeKind},
@@ -168,8 +168,7 @@ fn refuse(create: &ast::CreateTable) -> Result<()> {
     let what = match create {
         _ if create.temporary || create.global.is_some() || create.on_commit.is_some() => {
             return Err(Error::invalid("not supported: temporary tables").with_hint(format!(
-                "CREATE TABLE {name} (…) STORAGE = {} is in memory, and empty when the database is opened",
-                Storage::Memory.name()
+                "CREATE TABLE {name} (…) STORAGE = memory is in memory, and empty when the database is opened"
             )));
         }
         _ if create.external || create.location.is_some() => "EXTERNAL",

@@ -52,7 +52,7 @@ pub(super) fn table_text(table: &Table) -> Result<String> {
     if of.record_dictionary {
         text.push_str(" RECORD DICTIONARY = on");
     }
-    if !of.log && of.storage != ambo::Storage::Memory {
+    if !of.log && of.storage.traits().durable {
         text.push_str(" LOG = off");
     }
     if let Some(comment) = &of.comment {

@@ -55,14 +55,17 @@ impl Setting {
 
 /// A storage by its name.
 pub(super) fn storage(name: &str) -> Result<Storage> {
-    let all = [Storage::BTree, Storage::Column, Storage::Memory];
-    all.into_iter()
-        .find(|storage| storage.name() == name)
-        .ok_or_else(|| Error::not_found("storage", name, all.iter().map(|storage| storage.name())))
-        .map_err(|error| match error.hint() {
-            Some(_) => error,
-            None => error.with_hint("there are btree, column and memory"),
-        })
+    let all = || Storage::ALL.iter().map(|storage| storage.name());
+    Storage::named(name).ok_or_else(|| Error::not_found("storage", name, all())).map_err(|error| match error
+        .hint()
+    {
+        Some(_) => error,
+        None => {
+            let all: Vec<_> = all().collect();
+            let (last, others) = all.split_last().expect("there are storages");
+            error.with_hint(format!("there are {} and {last}", others.join(", ")))
+        }
+    })
 }
 
 fn codec<C: FromStr<Err: std::fmt::Display>>(option: &str, name: &str) -> Result<Option<C>> {
@@ -100,7 +103,7 @@ pub(super) fn apply(
     options.sort_by_key(|option| option.name != "storage");
     for option in &options {
         table = match Setting::of(option)? {
-            Setting::Storage(storage) => table.storage(storage).log(storage != Storage::Memory),
+            Setting::Storage(storage) => table.storage(storage).log(storage.traits().durable),
             Setting::Options(options) => options.apply(table),
             Setting::Log(on) => table.log(on),
             Setting::Comment(comment) => table.comment(comment),

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Select, Snapshot, Storage, Test, Type};
+use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Select, Snapshot, Test, Type};
 use arrow::{
     array::RecordBatch,
     datatypes::{DataType, SchemaRef, i256},
@@ -124,7 +124,7 @@ fn recognise(
     table: &StoredTable,
 ) -> Option<AggregatePlan> {
     let definition = table.table().definition();
-    if definition.storage != Storage::Column || scan.fetch.is_some() {
+    if !definition.storage.traits().by_column || scan.fetch.is_some() {
         return None;
     }
     let mut select = table.table().select(&[]).ok()?;

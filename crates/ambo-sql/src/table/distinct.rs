@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ambo::{Snapshot, Storage, Table, Type};
+use ambo::{Snapshot, Table, Type};
 use arrow::{array::RecordBatch, datatypes::SchemaRef};
 
 use super::{StoredTable, computed::Computation};
@@ -29,7 +29,7 @@ impl DistinctPlan {
         let definition = table.table().definition();
         // What is no number, and zeros of both signs, are groups of the planner otherwise than values in an index.
         let is_float = matches!(definition.columns[column].kind, Type::F32 | Type::F64);
-        if is_float || (definition.storage == Storage::Column && !is_cheap(table, column)) {
+        if is_float || (definition.storage.traits().by_column && !is_cheap(table, column)) {
             return None;
         }
         let values = table.view().distinct_values(table.table(), column).ok()??;

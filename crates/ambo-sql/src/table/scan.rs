@@ -6,7 +6,7 @@ use std::{
 };
 
 use ambo::{
-    Select, Snapshot, Storage, Type,
+    Select, Snapshot, Type,
     arrow::{Batches, RowUnits},
 };
 use arrow::{compute::SortOptions, datatypes::SchemaRef};
@@ -178,11 +178,10 @@ impl TableScanExec {
 
     fn units(&self) -> Result<Units> {
         let prepared = self.units.get_or_init(|| {
-            let units = match self.select.table().definition().storage {
-                Storage::Column => self.view.batches(&self.select).map(|all| Units::Columns(Arc::new(all))),
-                Storage::BTree | Storage::Memory => {
-                    self.view.row_units(&self.select).map(|all| Units::Rows(Arc::new(all)))
-                }
+            let units = if self.select.table().definition().storage.traits().by_column {
+                self.view.batches(&self.select).map(|all| Units::Columns(Arc::new(all)))
+            } else {
+                self.view.row_units(&self.select).map(|all| Units::Rows(Arc::new(all)))
             };
             units.map_err(Arc::new)
         });

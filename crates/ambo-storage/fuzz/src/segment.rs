@@ -5,7 +5,10 @@ use std::sync::Arc;
 use ambo_codec::{Type, Value, column::Compare};
 use ambo_storage::{
     Result,
-    base::column::{Aggregate, AggregatePlan, Expression, Filter, Test},
+    base::{
+        BaseOps,
+        column::{Aggregate, AggregatePlan, Expression, Filter, Test},
+    },
     catalog::{IndexDefinition, Storage, TableDefinition},
     database::{Engine, Options, RowFormat, ScanPlan, Seek, Sync},
     id::TableId,
@@ -92,7 +95,7 @@ impl World {
         }
         engine.settle()?;
         let version = engine.current();
-        let columns = version.table(table)?.columns.clone().expect("a column table");
+        let columns = version.table(table)?.base.columns().cloned().expect("a column table");
         let segment = &columns.parts().next().expect("a part").segment;
         let blocks = segment.directory().columns.iter().flat_map(|column| &column.blocks);
         let mut parts = vec![HEADER_BYTES];

@@ -4,6 +4,7 @@ mod format;
 mod notes;
 mod slots;
 mod sort_key;
+mod storage;
 
 use ambo_codec::{KeyColumn, KeySpec, Type, Value, integer::IntegerCodec, record::RecordCodec};
 
@@ -11,6 +12,7 @@ pub(super) use format::Input;
 pub(super) use notes::put_optional;
 use slots::Dropped;
 pub use slots::{Slot, StoredIn};
+pub use storage::{Storage, StorageTraits};
 
 use super::{index::IndexOf, names};
 use crate::{Error, Result};
@@ -18,38 +20,6 @@ use sort_key::SortKey;
 
 /// The most columns of a table.
 pub const COLUMNS_MAX: usize = 4096;
-
-/// The shape of a table's base.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Storage {
-    /// Packed B+trees in the `pages` file.
-    BTree = 1,
-    /// The same trees in memory only: the definition is kept, the rows live as long as the database is open. Never logged.
-    Memory = 2,
-    /// Immutable segments of encoded columns, each a file, and sets of deleted rows. What was written last is in packed B+trees
-    /// until there is enough of it.
-    Column = 3,
-}
-
-impl Storage {
-    /// The name in definitions and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BTree => "btree",
-            Self::Memory => "memory",
-            Self::Column => "column",
-        }
-    }
-
-    /// The storage of the indexes of such a table.
-    pub fn of_indexes(self) -> Self {
-        match self {
-            Self::Memory => Self::Memory,
-            Self::BTree | Self::Column => Self::BTree,
-        }
-    }
-}
 
 /// The width of a table's stored keys, where all have one that can be compressed as integers: the keys' bytes, big-endian.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -203,7 +173,7 @@ impl TableDefinition {
             name: name.into(),
             columns: Vec::new(),
             key: Vec::new(),
-            storage: Storage::BTree,
+            storage: Storage::default(),
             log: true,
             auto_increment: false,
             duplicates: false,
@@ -288,7 +258,7 @@ impl TableDefinition {
     #[must_use]
     pub fn storage(mut self, storage: Storage) -> Self {
         self.storage = storage;
-        self.log &= storage != Storage::Memory;
+        self.log &= storage.traits().durable;
         self
     }
 
@@ -298,8 +268,8 @@ impl TableDefinition {
     pub fn with_storage(&self, storage: Storage) -> Self {
         let mut table = self.clone();
         table.storage = storage;
-        table.log = storage != Storage::Memory && (self.log || self.storage == Storage::Memory);
-        if storage == Storage::Column {
+        table.log = storage.traits().durable && (self.log || !self.storage.traits().durable);
+        if storage.traits().by_column {
             table.key_compression = None;
             table.record_compression = None;
             table.record_dictionary = false;
@@ -310,7 +280,7 @@ impl TableDefinition {
     /// Switches the log on or off for commits to this table.
     #[must_use]
     pub fn log(mut self, log: bool) -> Self {
-        self.log = log && self.storage != Storage::Memory;
+        self.log = log && self.storage.traits().durable;
         self
     }
 
@@ -416,15 +386,15 @@ impl TableDefinition {
         if self.duplicates && (self.key.is_empty() || self.auto_increment || self.raw) {
             return invalid("duplicate keys need declared key columns without auto-increment, and no plain key-value table".into());
         }
-        if self.storage == Storage::Memory && self.log {
-            return invalid("a memory table is never logged".into());
+        if !self.storage.traits().durable && self.log {
+            return invalid(format!("a {} table is never logged", self.storage.name()));
         }
         if self.raw && !self.looks_raw() {
             return invalid(
                 "a plain key-value table is (key BINARY, value BINARY) with the first as its key".into(),
             );
         }
-        if self.index.is_some() && (!self.raw || self.storage == Storage::Column) {
+        if self.index.is_some() && (!self.raw || self.storage.of_indexes() != self.storage) {
             return invalid("an index is a plain key-value table of storage btree or memory".into());
         }
         self.check_slots().or_else(invalid)?;
@@ -443,7 +413,7 @@ impl TableDefinition {
 
     /// What is wrong with the compression, if anything.
     fn check_compression(&self) -> Result<(), String> {
-        if self.storage == Storage::Column
+        if self.storage.traits().by_column
             && (self.key_compression.is_some() || self.record_compression.is_some())
         {
             return Err("a table of storage column encodes each column by itself; key and record compression are for btree and memory".into());

@@ -3,7 +3,7 @@
 //! An index is a plain key-value table of its own whose rows, its *entries*, follow from those of its table (`index/entry.rs`). Its
 //! definition in the catalog says so by an [`IndexOf`].
 
-use super::{TableDefinition, definition::Storage, names};
+use super::{TableDefinition, names};
 use crate::{Error, Result, id::TableId};
 
 /// How entries are found.
@@ -127,7 +127,7 @@ impl IndexOf {
             columns.push(column);
         }
         let is_bitmap = wanted.kind == IndexKind::Bitmap;
-        if is_bitmap && (table.storage != Storage::Column || columns.len() > 1 || wanted.unique) {
+        if is_bitmap && (!table.storage.traits().bitmap_indexes || columns.len() > 1 || wanted.unique) {
             return invalid(format!(
                 "a bitmap index is over one column of a table of storage column, and not unique; \"{}\" is of storage {}",
                 table.name,

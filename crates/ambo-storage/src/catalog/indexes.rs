@@ -132,7 +132,7 @@ impl Catalog {
         let is_bitmap = |of: &IndexOf| of.kind == IndexKind::Bitmap;
         let mut indexes = self.indexes_of(table);
         match indexes.find(|(_, definition)| definition.index.as_ref().is_some_and(is_bitmap)) {
-            Some((_, index)) if storage != Storage::Column => Err(Error::Invalid(format!(
+            Some((_, index)) if !storage.traits().bitmap_indexes => Err(Error::Invalid(format!(
                 "the table has the bitmap index \"{}\", which only a table of storage column can have; drop it first",
                 index.name
             ))),

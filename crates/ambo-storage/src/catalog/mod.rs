@@ -33,7 +33,7 @@ use std::{
 };
 
 pub use changes::TableChange;
-pub use definition::{Check, Column, KeyWidth, Slot, Storage, StoredIn, TableDefinition};
+pub use definition::{Check, Column, KeyWidth, Slot, Storage, StorageTraits, StoredIn, TableDefinition};
 pub use index::{INDEX_COLUMNS_MAX, IndexDefinition, IndexKind, IndexOf};
 pub use names::{DEFAULT_SCHEMA, nearest, qualify};
 pub use options::TableOptions;

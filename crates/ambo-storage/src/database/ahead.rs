@@ -20,6 +20,7 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{engine::Engine, fresh::Request, snapshot::Snapshot};
+use crate::base::BaseOps;
 
 /// With fewer rows to add to the layers that are there, none are made ahead.
 pub(super) const WRITES_MIN: usize = 1 << 9;
@@ -121,7 +122,7 @@ impl Engine {
         let mut some = false;
         for (id, table) in &snapshot.version().tables {
             let demand = &table.shared.fresh.demand;
-            let (Some(columns), Some(needed)) = (&table.columns, demand.columns()) else { continue };
+            let (Some(columns), Some(needed)) = (table.base.columns(), demand.columns()) else { continue };
             some = true;
             let request = Request {
                 table,

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::CopyBlob,
     id::{TableId, Timestamp},
     log::Operation,
     page::{
@@ -164,6 +165,25 @@ pub(super) fn copy_blob(
         position += count as u64;
     }
     writer.finish()
+}
+
+/// Copies the long value that a record refers to.
+pub(super) type BlobCopier<'a> = Box<CopyBlob<'a>>;
+
+impl DatabaseVersion {
+    /// What copies long values of a table from store to store; none if these are the same.
+    pub(super) fn blob_copier<'a>(
+        &self,
+        id: TableId,
+        from: &'a Arc<PageStore>,
+        to: &'a Arc<PageStore>,
+    ) -> Option<BlobCopier<'a>> {
+        if Arc::ptr_eq(from, to) {
+            return None;
+        }
+        let codec = self.blob_codec(id);
+        Some(Box::new(move |reference| copy_blob(from, to, codec, &Engine::decode_blob(reference, id)?)))
+    }
 }
 
 /// A blob as one buffer.

@@ -210,7 +210,11 @@ impl Engine {
         edit.table(id, TableEdit::Load(tree));
         runs.install(&mut edit);
         let mut catalog = now.catalog.clone();
-        keep_dictionary(&mut catalog, id, options);
+        keep_dictionary(
+            &mut catalog,
+            id,
+            options.records.as_ref().and_then(|records| records.dictionary.as_ref()),
+        );
         edit.catalog = Some(catalog);
         self.apply(locks, edit)?;
         Ok(Some(()))

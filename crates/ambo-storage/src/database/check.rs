@@ -5,7 +5,10 @@ use std::sync::Arc;
 use super::{checkpoint::CheckpointState, engine::Engine, version::TableVersion};
 use crate::{
     Result,
-    base::btree::{CheckOptions, Tree, TreeMeta},
+    base::{
+        BaseOps,
+        btree::{CheckOptions, Tree, TreeMeta},
+    },
     page::{self, PageOwners, PageRange, PageStore},
 };
 
@@ -72,12 +75,8 @@ impl Engine {
             }
         }
         for table in dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store)) {
-            let columns = table.columns.iter().flat_map(|columns| columns.deleted_pages());
             let damaged = table.damage.iter().flat_map(|damage| damage.pages.iter().copied());
-            owned.add("a dropped table", columns.chain(damaged));
-            for tree in table.trees() {
-                owned.add("a dropped table", tree.all_pages()?);
-            }
+            owned.add("a dropped table", damaged.chain(table.pages()?));
         }
         let superblock = checkpoint.superblock();
         let meta = TreeMeta::decode(&superblock.catalog).unwrap_or_default();
@@ -209,22 +208,21 @@ impl Owned {
 
 /// Checks what is settled of a table, and notes its pages.
 fn check_table(table: &TableVersion, name: &str, owned: &mut Owned, report: &mut CheckReport) -> Result<()> {
-    for (index, tree) in table.trees().enumerate() {
-        let is_main = index == table.runs.len();
-        let what = if is_main { format!("{name}, main tree") } else { format!("{name}, run {index}") };
-        owned.add(&what, check_tree(tree, !is_main, &what, report)?);
+    for (index, run) in table.runs.iter().enumerate() {
+        let what = format!("{name}, run {index}");
+        owned.add(&what, check_tree(run, true, &what, report)?);
     }
-    let deleted = format!("{name}, deleted rows");
     if let Some(damage) = &table.damage {
         report.problems.push(format!("{name}: {}", damage.error()));
-        owned.add(&deleted, damage.pages.iter().copied());
+        owned.add(&format!("{name}, damaged"), damage.pages.iter().copied());
     }
-    if let Some(columns) = &table.columns {
-        let found = columns.check()?;
-        report.segments += found.segments;
-        report.entries += found.rows;
-        report.problems.extend(found.problems.into_iter().map(|what| format!("{name}, {what}")));
-        owned.add(&deleted, columns.deleted_pages());
+    let found = table.base.check(PROBLEMS_MAX)?;
+    report.trees += found.trees;
+    report.segments += found.segments;
+    report.entries += found.rows;
+    report.problems.extend(found.problems.into_iter().map(|what| format!("{name}, {what}")));
+    for (what, pages) in found.pages {
+        owned.add(&format!("{name}, {what}"), pages);
     }
     Ok(())
 }

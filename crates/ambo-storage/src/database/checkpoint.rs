@@ -24,11 +24,12 @@ use super::{
 use crate::{
     Error, Result,
     base::{
+        BaseOps,
         btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
         column::Segment,
         key_filter::{FEW_BITS, KeyFilter},
     },
-    catalog::{Storage, roots::Roots},
+    catalog::roots::Roots,
     delta::Delta,
     id::{Lsn, TableId, Timestamp},
     page::{PageRange, PageStore, RetiredPages, superblock::Superblock},
@@ -311,9 +312,8 @@ impl Engine {
             }
         })?;
         let dropped = std::mem::take(&mut *self.dropped.lock());
-        let of_dropped =
-            dropped.iter().flat_map(|table| &table.columns).flat_map(|columns| columns.segments());
-        old_segments.iter().chain(of_dropped).for_each(|segment| segment.discard());
+        let of_dropped = dropped.iter().flat_map(|table| table.base.segments());
+        old_segments.into_iter().chain(of_dropped).for_each(|segment| segment.discard());
         checkpoint.superblock = superblock;
         checkpoint.catalog_pages = catalog_pages;
         self.install_version(next);
@@ -409,10 +409,7 @@ impl Engine {
         let in_file = dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store));
         let mut pages = Vec::new();
         for table in in_file {
-            for tree in table.trees() {
-                pages.extend(tree.all_pages()?);
-            }
-            pages.extend(table.columns.iter().flat_map(|columns| columns.deleted_pages()));
+            pages.extend(table.pages()?);
             pages.extend(table.damage.iter().flat_map(|damage| damage.pages.iter().copied()));
         }
         Ok(pages)
@@ -463,9 +460,9 @@ fn for_each_newest(delta: &Arc<Delta>, mut visit: impl FnMut(&[u8], Record<'_>) 
 /// Where the base of a table is. Tables in memory have nothing to find again.
 fn roots_of(table: &TableVersion) -> Roots {
     let mut roots = Roots { next_row: table.shared.next_row.load(Ordering::Relaxed), trees: Vec::new() };
-    if table.shared.storage != Storage::Memory {
+    if table.is_durable() {
         roots.trees.extend(table.runs.iter().map(|run| *run.meta()));
-        roots.trees.push(table.main.as_ref().map_or_else(TreeMeta::default, |main| *main.meta()));
+        roots.trees.push(table.base.trees().first().map_or_else(TreeMeta::default, |main| *main.meta()));
     }
     roots
 }

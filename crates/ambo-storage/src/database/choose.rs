@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     Result,
-    base::column::{ColumnSchema, ColumnSet, Filter, Reach, is_answered_at_once},
+    base::{
+        BaseOps,
+        column::{ColumnSchema, ColumnSet, Filter, Reach, is_answered_at_once},
+    },
     catalog::TableDefinition,
     id::TableId,
 };
@@ -66,7 +69,7 @@ pub(super) fn choose(
     let mut counted =
         paths(view, id, definition, filters)?.into_iter().map(count).collect::<Result<Vec<_>>>()?;
     counted.sort_by_key(|(count, _)| *count);
-    if let (Some(columns), Some(schema)) = (&table.columns, &table.shared.schema)
+    if let (Some(columns), Some(schema)) = (table.base.columns(), &table.shared.schema)
         && !filters.is_empty()
         && counted.first().is_none_or(|(best, _)| *best > LOOKED_UP_MIN)
     {

@@ -237,7 +237,7 @@ impl Engine {
                 if op.record.kind == RecordKind::Blob {
                     self.note_fresh_blob(&table.shared, at, op.record.bytes);
                 }
-                is_behind |= table.columns.is_some() && table.shared.fresh.demand.note_write();
+                is_behind |= table.shared.schema.is_some() && table.shared.fresh.demand.note_write();
             }
         }
         Ok(is_behind)

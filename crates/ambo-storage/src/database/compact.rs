@@ -1,7 +1,7 @@
 //! Giving space back to the file system while the database is in use.
 
 use super::{checkpoint::Turnover, engine::Engine, settle::HOLE_PAGES_MIN, version_edit::VersionEdit};
-use crate::{Result, id::PageNo};
+use crate::{Result, base::BaseOps, id::PageNo};
 
 /// What compacting achieved, in bytes of the `pages` file and of segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,8 +45,7 @@ impl Engine {
     /// Bytes of the `pages` file and of the segments that the newest version has.
     fn data_bytes(&self) -> Result<u64> {
         let version = self.versions.load();
-        let segments =
-            version.tables.values().flat_map(|table| &table.columns).flat_map(|set| set.segments());
+        let segments = version.tables.values().flat_map(|table| table.base.segments());
         Ok(self.store.file_bytes()? + segments.map(|segment| segment.file_bytes()).sum::<u64>())
     }
 

@@ -8,28 +8,20 @@ use std::sync::Arc;
 
 use ambo_codec::record::{Dictionary, RecordCodec};
 
-use super::{
-    engine::Engine,
-    version::{DatabaseVersion, TableVersion},
-};
+use super::{engine::Engine, version::DatabaseVersion};
 use crate::{
     Error, Result,
-    base::btree::{BuildOptions, RecordCompression, Tree, TreeCompression},
-    catalog::{Catalog, TableDefinition},
+    base::btree::{BuildOptions, DICTIONARY_BYTES, RecordCompression, TRAINING_BYTES_MIN, Tree},
+    catalog::Catalog,
     id::TableId,
     page::{NAME, PageStore},
     record::RecordKind,
 };
 
-/// The longest dictionary.
-pub(super) const DICTIONARY_BYTES: usize = 16 << 10;
 /// How many records, and bytes of them, a dictionary is trained with: a hundred times its length, as Zstandard
 /// recommends.
 const SAMPLES: u64 = 1 << 14;
 const SAMPLE_BYTES: usize = 100 * DICTIONARY_BYTES;
-/// Fewer bytes in a table are not worth a dictionary.
-pub(super) const TRAINING_BYTES_MIN: u64 = 8 * DICTIONARY_BYTES as u64;
-
 impl DatabaseVersion {
     /// How new pages of a table are built.
     pub(super) fn build_options(&self, id: TableId, store: &PageStore) -> BuildOptions {
@@ -44,26 +36,27 @@ impl DatabaseVersion {
         }
     }
 
+    /// How pages of a table are built that rows of another store, or this one, are copied to.
+    pub(super) fn copy_options(
+        &self,
+        id: TableId,
+        from: &Arc<PageStore>,
+        to: &Arc<PageStore>,
+    ) -> BuildOptions {
+        let mut options = BuildOptions { keep_in_cache: to.is_memory(), ..self.build_options(id, to) };
+        if let Some(records) = &mut options.records
+            && !Arc::ptr_eq(from, to)
+        {
+            // A dictionary that this store knew before is none that the catalog goes on to keep.
+            records.dictionary = None;
+        }
+        options
+    }
+
     /// The codec of new long values of a table.
     pub(super) fn blob_codec(&self, id: TableId) -> Option<RecordCodec> {
         self.catalog.table(id).and_then(|definition| definition.record_compression)
     }
-}
-
-/// Whether the trees of a table are not all compressed as its definition says.
-pub(super) fn is_outdated(table: &TableVersion, definition: &TableDefinition) -> bool {
-    // What a column table has in trees is on its way into segments.
-    table.columns.is_none()
-        && table.trees().any(|tree| {
-            let TreeCompression { keys, records, dictionary, mixed } = tree.meta().compression;
-            // A small tree may be without the dictionary that is wanted.
-            let trained =
-                dictionary == definition.record_dictionary || tree.meta().value_bytes < TRAINING_BYTES_MIN;
-            mixed
-                || !trained
-                || keys != definition.key_compression
-                || records != definition.record_compression
-        })
 }
 
 /// Makes the dictionaries in the catalog known to the store of their tables.
@@ -106,8 +99,11 @@ impl Engine {
 }
 
 /// Notes in the catalog that a table's pages need this dictionary, which a compaction may have dropped or that is new.
-pub(super) fn keep_dictionary(catalog: &mut Arc<Catalog>, id: TableId, options: &BuildOptions) {
-    let dictionary = options.records.as_ref().and_then(|records| records.dictionary.as_ref());
+pub(super) fn keep_dictionary(
+    catalog: &mut Arc<Catalog>,
+    id: TableId,
+    dictionary: Option<&(u32, Dictionary)>,
+) {
     if let Some((number, dictionary)) = dictionary
         && catalog.dictionaries(id).all(|(known, _)| known != *number)
     {

@@ -1,7 +1,7 @@
 //! Counting a range, and summing its keys, without reading its records.
 //!
-//! The main tree counts its part by position (its inner pages hold the entries below them), and sums it by whole blocks. What is newer, deltas and runs, is
-//! walked key by key: a key that the main tree has not adds one, a tombstone on one that it has takes one away. Where
+//! The base counts its part by position, and a tree sums it by whole blocks. What is newer, deltas and runs, is
+//! walked key by key: a key that the base has not adds one, a tombstone on one that it has takes one away. Where
 //! much is newer, walking everything is cheaper than a look-up each.
 
 use super::{
@@ -10,12 +10,12 @@ use super::{
 };
 use crate::{
     Result,
-    base::{btree::KeySum, column::Finder},
+    base::{BaseOps, btree::KeySum},
     id::Timestamp,
     transaction::write_set::TableWrites,
 };
 
-/// A look-up in the main tree costs about as much as so many steps of a scan.
+/// A look-up in the base costs about as much as so many steps of a scan.
 const LOOK_UP_STEPS: u64 = 8;
 
 /// What is told of a range of keys.
@@ -75,24 +75,17 @@ pub(super) fn sum_keys(
     if is_empty(lower, upper) {
         return Ok(KeySum::default());
     }
-    if table.columns.is_some() {
-        let mut sum = KeySum::default();
-        let mut cursor = MergedCursor::new(table, own, at, Cover::LiveKeys);
-        walk(&mut cursor, lower, upper, |cursor| {
-            sum.add(cursor.key());
-            Ok(())
-        })?;
-        return Ok(sum);
+    match table.base.sum_keys(lower, upper)? {
+        Some(settled) => newest(table, own, at, (lower, upper), settled),
+        None => tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper),
     }
-    let settled = table.main.as_ref().map_or(Ok(KeySum::default()), |main| main.sum_keys(lower, upper))?;
-    newest(table, own, at, (lower, upper), settled)
 }
 
 fn is_empty(lower: Option<&[u8]>, upper: Option<&[u8]>) -> bool {
     lower.zip(upper).is_some_and(|(lower, upper)| lower >= upper)
 }
 
-/// From what is told of the main tree alone to what is told of the table.
+/// From what is told of the base alone to what is told of the table.
 fn newest<T: Tally>(
     table: &TableVersion,
     own: Option<TableWrites>,
@@ -105,24 +98,13 @@ fn newest<T: Tally>(
         return Ok(settled);
     }
     if newer.saturating_mul(LOOK_UP_STEPS) > settled.count() {
-        let mut cursor = MergedCursor::new(table, own, at, Cover::LiveKeys);
-        let mut tally = T::default();
-        walk(&mut cursor, lower, upper, |cursor| {
-            tally.add(cursor.key());
-            Ok(())
-        })?;
-        return Ok(tally);
+        return tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper);
     }
     let mut tally = settled;
-    let mut finder = table.columns.as_deref().map(Finder::new);
-    let mut cursor = MergedCursor::new(table, own, at, Cover::AboveMain);
+    let mut settled = table.base.prober();
+    let mut cursor = MergedCursor::new(table, own, at, Cover::AboveBase);
     walk(&mut cursor, lower, upper, |cursor| {
-        let was_there = match (&table.main, &mut finder) {
-            (Some(main), _) => main.get(cursor.key())?.is_some(),
-            (None, Some(finder)) => finder.find(cursor.key())?.is_some(),
-            (None, None) => false,
-        };
-        match (was_there, !cursor.record().is_tombstone()) {
+        match (settled.has(cursor.key())?, !cursor.record().is_tombstone()) {
             (false, true) => tally.add(cursor.key()),
             (true, false) => tally.remove(cursor.key()),
             _ => (),
@@ -132,16 +114,20 @@ fn newest<T: Tally>(
     Ok(tally)
 }
 
-/// Rows of the main tree or the segments alone.
+/// What is told of the rows of a cursor, one by one.
+fn tally<T: Tally>(mut cursor: MergedCursor, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<T> {
+    let mut tally = T::default();
+    walk(&mut cursor, lower, upper, |cursor| {
+        tally.add(cursor.key());
+        Ok(())
+    })?;
+    Ok(tally)
+}
+
+/// Rows of the base alone.
 pub(super) fn settled_count(table: &TableVersion, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
-    let below = |key: Option<&[u8]>| match (&table.main, &table.columns, key) {
-        (Some(main), _, Some(key)) => main.rank(key),
-        (Some(main), _, None) => Ok(main.meta().rows),
-        (None, Some(columns), Some(key)) => columns.rank(key),
-        (None, Some(columns), None) => Ok(columns.live_rows()),
-        (None, None, _) => Ok(0),
-    };
-    Ok(below(upper)? - lower.map_or(Ok(0), |lower| below(Some(lower)))?)
+    let below = upper.map_or_else(|| Ok(table.base.rows()), |upper| table.base.rank(upper))?;
+    Ok(below - lower.map_or(Ok(0), |lower| table.base.rank(lower))?)
 }
 
 /// Rows above them, deletions and rows in several places among them.

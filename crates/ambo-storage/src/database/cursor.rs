@@ -8,22 +8,41 @@ use std::{ops::Bound, sync::Arc};
 use super::version::TableVersion;
 use crate::{
     Result,
-    base::{
-        btree::TreeCursor,
-        column::{RunCursor, Wanted},
-    },
+    base::{BaseCursor, BaseOps, btree::RowStream, column::Wanted},
     delta::{self, Delta},
     id::Timestamp,
     record::{Record, RecordKind},
     transaction::write_set::{TableWrites, WriteCursor},
 };
 
+/// The rows of a cursor from the first to the last.
+pub(super) struct Rows {
+    cursor: MergedCursor,
+    started: bool,
+}
+
+impl Rows {
+    pub fn new(cursor: MergedCursor) -> Self {
+        Self { cursor, started: false }
+    }
+}
+
+impl RowStream for Rows {
+    fn next_row(&mut self) -> Result<Option<(&[u8], Record<'_>)>> {
+        let there = match self.started {
+            true => self.cursor.next()?,
+            false => self.cursor.seek(Seek::First)?,
+        };
+        self.started = true;
+        Ok(there.then(|| (self.cursor.key(), self.cursor.record())))
+    }
+}
+
 /// One sorted input, newer than those after it.
 enum Source {
     Own(WriteCursor),
     Delta(delta::Cursor<Arc<Delta>>),
-    Tree(TreeCursor),
-    Columns(RunCursor),
+    Base(BaseCursor),
 }
 
 /// Where to stand.
@@ -71,7 +90,7 @@ impl Source {
                 Seek::Le(key) => delta.seek_le(key),
                 Seek::Lt(key) => delta.seek_lt(key),
             }),
-            Self::Tree(tree) => match to {
+            Self::Base(BaseCursor::Tree(tree)) => match to {
                 Seek::First => tree.seek_first(),
                 Seek::Last => tree.seek_last(),
                 Seek::Ge(key) => tree.seek_ge(key),
@@ -79,7 +98,7 @@ impl Source {
                 Seek::Le(key) => tree.seek_le(key),
                 Seek::Lt(key) => tree.seek_lt(key),
             },
-            Self::Columns(run) => match to {
+            Self::Base(BaseCursor::Columns(run)) => match to {
                 Seek::First => run.seek_first(),
                 Seek::Last => run.seek_last(),
                 Seek::Ge(key) => run.seek_ge(key),
@@ -102,10 +121,10 @@ impl Source {
             }
             (Self::Delta(delta), true) => Ok(delta.next()),
             (Self::Delta(delta), false) => Ok(delta.prev()),
-            (Self::Tree(tree), true) => tree.next(),
-            (Self::Tree(tree), false) => tree.prev(),
-            (Self::Columns(run), true) => run.next(),
-            (Self::Columns(run), false) => run.prev(),
+            (Self::Base(BaseCursor::Tree(tree)), true) => tree.next(),
+            (Self::Base(BaseCursor::Tree(tree)), false) => tree.prev(),
+            (Self::Base(BaseCursor::Columns(run)), true) => run.next(),
+            (Self::Base(BaseCursor::Columns(run)), false) => run.prev(),
         }
     }
 
@@ -113,8 +132,8 @@ impl Source {
         match self {
             Self::Own(own) => own.current().is_some(),
             Self::Delta(delta) => delta.is_valid(),
-            Self::Tree(tree) => tree.is_valid(),
-            Self::Columns(run) => run.is_valid(),
+            Self::Base(BaseCursor::Tree(tree)) => tree.is_valid(),
+            Self::Base(BaseCursor::Columns(run)) => run.is_valid(),
         }
     }
 
@@ -122,8 +141,8 @@ impl Source {
         match self {
             Self::Own(own) => own.current().expect("the source is valid").0,
             Self::Delta(delta) => delta.key(),
-            Self::Tree(tree) => tree.key(),
-            Self::Columns(run) => run.key(),
+            Self::Base(BaseCursor::Tree(tree)) => tree.key(),
+            Self::Base(BaseCursor::Columns(run)) => run.key(),
         }
     }
 
@@ -132,8 +151,8 @@ impl Source {
         match self {
             Self::Own(own) => own.current().map(|(_, record)| record),
             Self::Delta(delta) => delta.version_at(at).map(|version| version.record),
-            Self::Tree(tree) => Some(tree.record()),
-            Self::Columns(run) => Some(run.record()),
+            Self::Base(BaseCursor::Tree(tree)) => Some(tree.record()),
+            Self::Base(BaseCursor::Columns(run)) => Some(run.record()),
         }
     }
 }
@@ -169,8 +188,8 @@ pub(super) enum Cover {
     Live,
     /// As `Live`, without the records of rows in segments, which have to be put together.
     LiveKeys,
-    /// Only what is newer than the main tree or the segments, tombstones included.
-    AboveMain,
+    /// Only what is newer than the base, tombstones included.
+    AboveBase,
     /// Only the runs, tombstones included.
     Runs,
     /// Only the transaction's own writes, tombstones included.
@@ -182,7 +201,7 @@ impl MergedCursor {
     pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp, cover: Cover) -> Self {
         let own = own.filter(|writes| !writes.is_empty()).map(|writes| Source::Own(WriteCursor::new(writes)));
         let (active, frozen, runs) = match cover {
-            Cover::Live | Cover::LiveKeys | Cover::AboveMain => (true, true, true),
+            Cover::Live | Cover::LiveKeys | Cover::AboveBase => (true, true, true),
             Cover::Runs => (false, false, true),
             Cover::Own => (false, false, false),
         };
@@ -192,12 +211,12 @@ impl MergedCursor {
             .filter(|delta| !delta.is_empty())
             .map(|delta| Source::Delta(delta.owned_cursor()));
         let settled = matches!(cover, Cover::Live | Cover::LiveKeys);
-        let main = table.main.iter().filter(|_| settled);
-        let trees = table.runs.iter().filter(|_| runs).chain(main).map(|tree| Source::Tree(tree.cursor()));
-        let wanted = if cover == Cover::LiveKeys { Wanted::Keys } else { Wanted::Rows };
-        let columns = table.columns.iter().filter(|_| settled);
-        let columns = columns.flat_map(|columns| columns.cursors(wanted)).map(Source::Columns);
-        let sources: Vec<_> = own.into_iter().chain(deltas).chain(trees).chain(columns).collect();
+        let runs = table.runs.iter().filter(|_| runs).map(|run| Source::Base(BaseCursor::Tree(run.cursor())));
+        let mut sources: Vec<_> = own.into_iter().chain(deltas).chain(runs).collect();
+        if settled {
+            let wanted = if cover == Cover::LiveKeys { Wanted::Keys } else { Wanted::Rows };
+            table.base.cursors(wanted, &mut |cursor| sources.push(Source::Base(cursor)));
+        }
         assert!(sources.len() <= SOURCES_MAX, "runs are merged long before there are so many");
         Self {
             sources,
@@ -245,7 +264,7 @@ impl MergedCursor {
         if self.current.is_none() {
             return Ok(false);
         }
-        if let [Source::Tree(tree)] = &mut self.sources[..]
+        if let [Source::Base(BaseCursor::Tree(tree))] = &mut self.sources[..]
             && !tree.has_tombstones()
         {
             // The settled state: nothing to merge, nothing to skip.

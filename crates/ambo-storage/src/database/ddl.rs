@@ -10,12 +10,9 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnSchema, SegmentStore},
-    catalog::{
-        Catalog, CatalogChange, Storage, TableChange, TableDefinition, TableOptions, Truncated, View, qualify,
-    },
+    base::{Place, column::ColumnSchema},
+    catalog::{Catalog, CatalogChange, TableChange, TableDefinition, TableOptions, Truncated, View, qualify},
     id::{TableId, Timestamp},
-    page::PageStore,
     sync::AtomicU64,
 };
 
@@ -183,7 +180,7 @@ impl Engine {
         removed.into_iter().for_each(|id| edit.table(id, TableEdit::Drop));
         for id in added {
             let floor = Timestamp::default();
-            let table = open_table(&self.deltas, &self.store, &self.segments, id, &catalog, floor)?;
+            let table = open_table(&self.deltas, self.place(), id, &catalog, floor)?;
             edit.table(id, TableEdit::Create(table));
         }
         reformed.into_iter().for_each(|id| edit.table(id, TableEdit::Reform));
@@ -196,24 +193,17 @@ impl Engine {
 /// An empty table as its definition says.
 pub(super) fn open_table(
     deltas: &Deltas,
-    pages: &Arc<PageStore>,
-    segments: &Arc<SegmentStore>,
+    place: Place<'_>,
     id: TableId,
     catalog: &Catalog,
     floor: Timestamp,
 ) -> Result<Arc<TableVersion>> {
     let definition = catalog.table(id).expect("its definition is in the catalog");
-    let store = match definition.storage {
-        Storage::BTree | Storage::Column => pages.clone(),
-        Storage::Memory => PageStore::memory(pages.page_size()),
-    };
-    let schema = match definition.storage {
-        Storage::Column => Some(Arc::new(ColumnSchema::new(definition)?)),
-        Storage::BTree | Storage::Memory => None,
-    };
+    let by_column = definition.storage.traits().by_column;
+    let schema = by_column.then(|| ColumnSchema::new(definition)).transpose()?.map(Arc::new);
     let shared = TableShared {
         id,
-        store,
+        store: place.store(definition.storage),
         storage: definition.storage,
         logged: definition.log,
         moved: 0,
@@ -223,5 +213,5 @@ pub(super) fn open_table(
         fresh: Default::default(),
         samples: Default::default(),
     };
-    Engine::new_table(deltas, segments, shared, floor)
+    Engine::new_table(deltas, place, shared, floor)
 }

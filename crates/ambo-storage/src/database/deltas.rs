@@ -33,9 +33,9 @@ impl Deltas {
         }
     }
 
-    /// An empty delta for a table of a storage. Scans of column tables ask for what was written since the last one.
+    /// An empty delta for a table of a storage. Scans by column ask for what was written since the last one.
     pub(super) fn make(&self, storage: Storage) -> Result<Arc<Delta>> {
         let delta = Delta::new_in(&self.pool, self.reserve)?;
-        Ok(Arc::new(if storage == Storage::Column { delta.with_journal() } else { delta }))
+        Ok(Arc::new(if storage.traits().by_column { delta.with_journal() } else { delta }))
     }
 }

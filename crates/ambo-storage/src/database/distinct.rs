@@ -7,11 +7,7 @@ use super::{
     indexes::find_index,
     snapshot::{Cursor, Snapshot},
 };
-use crate::{
-    Error, Result,
-    catalog::{IndexKind, Storage},
-    id::TableId,
-};
+use crate::{Error, Result, catalog::IndexKind, id::TableId};
 
 /// So many entries of one value are stepped over before the next value is sought.
 const STEPS_MAX: usize = 8;
@@ -35,7 +31,7 @@ impl Snapshot {
     pub fn distinct_values(&self, table: TableId, column: usize) -> Result<Option<DistinctScan>> {
         let catalog = self.catalog();
         let definition = catalog.table(table).ok_or_else(|| Error::NotFound(format!("table {table}")))?;
-        let is_by_rows = definition.storage != Storage::Column;
+        let is_by_rows = !definition.storage.traits().by_column;
         if is_by_rows && definition.key.len() > 1 && definition.key[0] == column {
             let spec = definition.key_spec().map_err(|error| Error::Invalid(error.to_string()))?;
             let name = format!("key of \"{}\"", definition.name);

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnSchema, ColumnSet, SegmentStore},
+    base::{Base, Place, column::SegmentStore},
     id::{TableId, Timestamp},
     io::Lock,
     page::PageStore,
@@ -220,26 +220,28 @@ impl Engine {
         Ok(super::version::is_live(&found))
     }
 
+    /// Where its bases are.
+    pub(super) fn place(&self) -> Place<'_> {
+        Place { pages: &self.store, segments: &self.segments }
+    }
+
     /// An empty table.
     pub(super) fn new_table(
         deltas: &Deltas,
-        segments: &Arc<SegmentStore>,
+        place: Place<'_>,
         shared: TableShared,
         floor: Timestamp,
     ) -> Result<Arc<TableVersion>> {
-        let empty = |schema: &Arc<ColumnSchema>| ColumnSet::new(segments.clone(), schema.clone(), Vec::new());
-        let columns = shared.schema.as_ref().map(empty).map(Arc::new);
         Ok(Arc::new(TableVersion {
             active: deltas.make(shared.storage)?,
+            base: Base::empty(shared.storage, place, shared.schema.as_ref()),
             shared: Arc::new(shared),
             frozen: Vec::new(),
             retired: Vec::new(),
             history_floor: floor,
             runs: Vec::new(),
-            main: None,
-            columns,
             indexes: Arc::new([]),
-            awaits_main: false,
+            is_held: false,
             damage: None,
         }))
     }

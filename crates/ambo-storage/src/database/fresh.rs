@@ -262,7 +262,7 @@ impl Request<'_> {
             return Ok(AllFresh::default());
         }
         let Some(mut all) = self.kept_layers()? else {
-            let layer = Arc::new(self.make(own, Cover::AboveMain, &[])?);
+            let layer = Arc::new(self.make(own, Cover::AboveBase, &[])?);
             let replaced = layer.replaced().clone();
             return Ok(AllFresh { layers: vec![Fresh { layer, hidden: None }], replaced });
         };

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     Error, Result,
     base::{
+        BaseOps,
         btree::Tree,
         column::{ColumnSchema, ColumnSet, Morsel},
     },
@@ -345,7 +346,7 @@ pub(super) fn all_rows(
     indexes: &[Arc<TableIndex>],
 ) -> Result<Box<dyn IndexedRows>> {
     let version = snapshot.version().table(table)?;
-    if version.columns.is_some() {
+    if version.base.columns().is_some() {
         let columns = IndexColumns::new(indexes);
         let plan = ScanPlan { columns: columns.all.clone(), filters: Vec::new() };
         return Ok(Box::new(ScannedRows { scan: snapshot.scan_columns(table, &plan)?, columns }));

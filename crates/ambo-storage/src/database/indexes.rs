@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::btree::Tree,
+    base::{BaseOps, btree::Tree},
     catalog::{IndexDefinition, IndexKind, TableDefinition},
     id::{TableId, Timestamp},
     index::{EntryFormat, EntrySorter, SortedEntries},
@@ -99,7 +99,7 @@ impl DatabaseVersion {
             for (id, index) in &indexes {
                 let of = index.index.as_ref().expect("an index");
                 if let Some(entries) = self.tables.get_mut(id) {
-                    Arc::make_mut(entries).awaits_main = !of.ready;
+                    Arc::make_mut(entries).is_held = !of.ready;
                 }
             }
             Arc::make_mut(&mut table).indexes = attached.into();
@@ -274,7 +274,7 @@ impl Engine {
         edit.is_new_epoch = true;
         edit.since = Some(since);
         if !tree.meta().is_empty() {
-            edit.table(id, TableEdit::Main(tree));
+            edit.table(id, TableEdit::Lowest(tree));
         }
         self.apply(locks, edit)
     }
@@ -299,16 +299,19 @@ pub(super) fn find_index(version: &DatabaseVersion, id: TableId) -> Result<Arc<T
 /// row and those of one that was written before the index knew the older. By entry and row.
 fn hidden_entries(snapshot: &Snapshot, index: &TableIndex) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let entries = snapshot.version().table(index.id)?;
-    let Some(main) = &entries.main else { return Ok(Vec::new()) };
+    if entries.base.is_empty() {
+        return Ok(Vec::new());
+    }
+    let store = &entries.shared.store;
     let mut hidden = Vec::new();
-    let mut cursor = MergedCursor::new(entries, None, snapshot.timestamp(), Cover::AboveMain);
+    let mut cursor = MergedCursor::new(entries, None, snapshot.timestamp(), Cover::AboveBase);
     let mut there = cursor.seek(Seek::First)?;
     while there {
-        if let Some(older) = main.get(cursor.key())? {
+        if let Some(older) = entries.base.get(cursor.key(), None)? {
             let record = cursor.record();
-            let older = index.value(main.store(), older.record())?;
+            let older = index.value(store, older.record())?;
             let older = index.format.row_key(cursor.key(), &older)?;
-            let newer = index.value(main.store(), record)?;
+            let newer = index.value(store, record)?;
             let is_named = !record.is_tombstone() && index.format.row_key(cursor.key(), &newer)? == older;
             if !is_named && names(snapshot.get(index.format.of().table, older)?, index, older, cursor.key())?
             {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{compression::is_outdated, count, engine::Engine, snapshot::Snapshot};
+use super::{count, engine::Engine, snapshot::Snapshot};
 use crate::{
     Error, Result,
-    base::{btree::TreeSpace, column::ColumnSpace},
+    base::{BaseOps, btree::TreeSpace, column::ColumnSpace},
     budget::MemoryUse,
     catalog::TableDefinition,
     id::{TableId, Timestamp},
@@ -121,7 +121,6 @@ fn table_info(snapshot: &Snapshot, id: TableId, definition: &Arc<TableDefinition
     let space = table.trees().try_fold(TreeSpace::default(), |space, tree| {
         Ok::<_, Error>(space.plus(tree.space(LEAVES_READ_MAX)?))
     })?;
-    let columns = table.columns.as_ref();
     Ok(TableInfo {
         id,
         definition: definition.clone(),
@@ -129,15 +128,15 @@ fn table_info(snapshot: &Snapshot, id: TableId, definition: &Arc<TableDefinition
         delta_rows: deltas().map(|delta| delta.rows() as u64).sum(),
         delta_bytes: deltas().map(|delta| delta.bytes() as u64).sum(),
         runs: table.runs.len() as u64,
-        height: table.main.as_ref().map_or(0, |main| main.meta().height),
+        height: table.base.trees().iter().map(|tree| tree.meta().height).max().unwrap_or_default(),
         leaf_pages: sum(|meta| meta.leaf_pages),
         inner_pages: sum(|meta| meta.inner_pages),
         blob_pages: sum(|meta| meta.blob_pages),
         key_bytes: sum(|meta| meta.key_bytes),
         value_bytes: sum(|meta| meta.value_bytes),
-        outdated: is_outdated(table, definition),
+        outdated: table.base.is_outdated(&table.runs, definition),
         space,
-        segments: columns.map(|columns| columns.space(definition, BLOCKS_READ_MAX)).transpose()?,
+        segments: table.base.space(definition, BLOCKS_READ_MAX)?,
         indexes: Vec::new(),
     })
 }
@@ -169,8 +168,7 @@ impl Engine {
             true => Ok(0),
             false => self.pipeline.with_log(|log| Ok(of(log))),
         };
-        let files =
-            || version.tables.values().flat_map(|table| &table.columns).flat_map(|set| set.segments());
+        let files: Vec<_> = version.tables.values().flat_map(|table| table.base.segments()).collect();
         let cache = self.segments.cache();
         let (block_hits, block_misses) = cache.hits_and_misses();
         Ok(Info {
@@ -178,8 +176,8 @@ impl Engine {
             damaged,
             page_size: self.store.page_size(),
             file_bytes: self.store.file_bytes()?,
-            segments: files().count() as u64,
-            segment_bytes: files().map(|segment| segment.file_bytes()).sum(),
+            segments: files.len() as u64,
+            segment_bytes: files.iter().map(|segment| segment.file_bytes()).sum(),
             block_cache_bytes: cache.bytes() as u64,
             block_hits,
             block_misses,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::{
     bulk_change::{BulkChange, check_spilled},
-    columns::{Extent, store_deleted, turnover},
+    checkpoint::Turnover,
     index_loads::{IndexRuns, LoadedRows},
     index_rows::SetRows,
     load::{Loaded, Shared},
@@ -22,7 +22,12 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnSet, Duplicates, Finder, LoadedPart, LoadedParts},
+    base::{
+        BaseOps,
+        column::{
+            ColumnSet, Duplicates, Exchanged, Finder, LoadedPart, LoadedParts, exchanged, store_deleted,
+        },
+    },
     delta::Delta,
     page::PageRange,
 };
@@ -75,13 +80,13 @@ impl Shared {
     fn try_publish(&self, parts: &mut LoadedParts, alone: bool) -> Result<Tried> {
         let engine = &self.engine;
         if !alone {
-            engine.limit_column_runs(self.table)?;
+            engine.limit_parts(self.table)?;
         }
         engine.flush()?;
         let _merging = engine.merging.lock();
-        self.settle_runs()?;
+        engine.settle_runs(self.table)?;
         let table = engine.kept_table(self.table)?;
-        let Some(set) = table.columns.clone() else {
+        let Some(set) = table.base.columns().cloned() else {
             return Err(Error::Conflict(
                 "the table's storage was changed while rows were loaded into it".into(),
             ));
@@ -113,15 +118,6 @@ impl Shared {
             engine.give_back_runs(&version, runs);
         }
         Ok(published?.unwrap_or(Tried::Published(loaded)))
-    }
-
-    /// Settles the runs of the table. The caller holds `merging`.
-    fn settle_runs(&self) -> Result<()> {
-        let table = self.engine.kept_table(self.table)?;
-        match table.runs.is_empty() {
-            true => Ok(()),
-            false => self.engine.settle_columns(&table, Extent::Runs, None),
-        }
     }
 
     /// What the load brings to the indexes of the table.
@@ -169,7 +165,8 @@ impl Shared {
     fn publish_loaded(&self, parts: &LoadedParts, turn: Turn<'_>, alone: bool) -> Result<Option<Tried>> {
         let Turn { old, new, runs, born } = turn;
         let engine = &self.engine;
-        let turnover = turnover(&[], old, &new, born)?;
+        let Exchanged { retired, new_segments, old_segments } = exchanged(old, &new);
+        let turnover = Turnover { born, retired, new_segments, old_segments, ..Turnover::default() };
         let locks = engine.lock_checkpoint();
         // A commit that has its latches may have seen that nobody changed what it writes: it has to come first. Everything sequenced before is
         // installed, and nothing is sequenced until the load is.
@@ -184,7 +181,7 @@ impl Shared {
                 "a column of the table was made to refuse NULL while rows were loaded into it".into(),
             ));
         }
-        let is_old = table.columns.as_ref().is_some_and(|columns| Arc::ptr_eq(columns, old));
+        let is_old = table.base.columns().is_some_and(|columns| Arc::ptr_eq(columns, old));
         if !is_old || !table.runs.is_empty() || self.is_in_the_way(table, parts, old)? {
             return Ok(Some(Tried::Overtaken));
         }
@@ -193,7 +190,7 @@ impl Shared {
         }
         // Deltas are not in the bases: the checkpoint's moment stays.
         let mut edit = VersionEdit { is_commit: true, ..VersionEdit::checkpoint(turnover) };
-        edit.table(self.table, TableEdit::LoadColumns(new));
+        edit.table(self.table, TableEdit::LoadBase(new.into()));
         runs.install(&mut edit);
         engine.apply(locks, edit)?;
         Ok(None)

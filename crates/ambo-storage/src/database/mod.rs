@@ -73,7 +73,6 @@ mod statistics;
 mod table;
 mod table_hold;
 mod transaction;
-mod tree_copy;
 mod value;
 mod verify;
 mod version;

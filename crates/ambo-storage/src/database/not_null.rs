@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Error, Result,
     base::column::{ColumnSchema, Filter, Test},
-    catalog::{Storage, StoredIn},
+    catalog::StoredIn,
     database::ScanPlan,
     id::TableId,
 };
@@ -84,7 +84,7 @@ impl Engine {
         let definition = snapshot.catalog().table(id).ok_or_else(gone)?.clone();
         let column = definition.column_in(StoredIn::Row(slot)).ok_or_else(gone)?;
         let filters = vec![Filter { column, test: Test::IsNull }];
-        if definition.storage == Storage::Column {
+        if definition.storage.traits().by_column {
             let plan = ScanPlan { columns: Vec::new(), filters: filters.clone() };
             if snapshot.scan_columns(id, &plan)?.count(1)? == 0 {
                 return Ok(());

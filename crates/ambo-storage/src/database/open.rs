@@ -33,11 +33,12 @@ use super::{
 use crate::{
     Error, Result,
     base::{
+        BaseOps, Place,
         btree::{Tree, TreeMeta},
         column::SegmentStore,
     },
     budget::MemoryBudget,
-    catalog::{self, CATALOG_TABLE, Catalog, Storage, roots::Roots},
+    catalog::{self, CATALOG_TABLE, Catalog, roots::Roots},
     id::{Lsn, TableId, Timestamp},
     io::{Env, Lock, OpenMode},
     log::{self, Access, Cut, LogOptions, LogWriter, Operation, Operations, Recovery, Start},
@@ -263,9 +264,10 @@ impl Opening {
         };
         let mut numbered = std::collections::HashMap::new();
         for (id, definition) in version.catalog.clone().all() {
-            let table = open_table(&deltas, &store, &segments, id, &version.catalog, superblock.timestamp)?;
+            let place = Place { pages: &store, segments: &segments };
+            let table = open_table(&deltas, place, id, &version.catalog, superblock.timestamp)?;
             let roots = roots.remove(&id).unwrap_or_default();
-            let table = catalog_segments.open(with_roots(table, roots, definition.storage)?)?;
+            let table = catalog_segments.open(with_roots(table, roots)?)?;
             version.tables.insert(id, table);
             note_numbered(&mut numbered, id, definition)?;
         }
@@ -322,8 +324,8 @@ impl Opening {
                 self.numbered.remove(&id);
             }
             Some(definition) if !self.version.tables.contains_key(&id) => {
-                let table =
-                    open_table(&self.deltas, &self.store, &self.segments, id, &self.version.catalog, at)?;
+                let place = Place { pages: &self.store, segments: &self.segments };
+                let table = open_table(&self.deltas, place, id, &self.version.catalog, at)?;
                 self.version.tables.insert(id, table);
                 note_numbered(&mut self.numbered, id, &definition)?;
             }
@@ -351,7 +353,7 @@ impl Opening {
                 )),
             };
         };
-        if table.shared.storage == Storage::Memory {
+        if !table.is_durable() {
             // It was logged before the checkpoint moved it to memory, where nothing of it is left.
             return Ok(());
         }
@@ -461,15 +463,21 @@ fn read_catalog(
     Ok((catalog, roots, segments))
 }
 
-fn with_roots(mut table: Arc<TableVersion>, roots: Roots, storage: Storage) -> Result<Arc<TableVersion>> {
+fn with_roots(mut table: Arc<TableVersion>, roots: Roots) -> Result<Arc<TableVersion>> {
     let version = Arc::make_mut(&mut table);
     version.shared.next_row.fetch_max(roots.next_row.max(1), Ordering::Relaxed);
-    if storage == Storage::Memory {
+    if !version.is_durable() {
         return Ok(table);
     }
     let mut trees = roots.trees;
     let open = |meta: TreeMeta| Tree::open(version.shared.store.clone(), meta);
-    version.main = trees.pop().filter(|meta| !meta.is_empty()).map(open);
+    if let Some(main) = trees.pop().filter(|meta| !meta.is_empty()).map(open) {
+        let Some(base) = version.base.adopted(&main) else {
+            let what = format!("the catalog: table {}: its settled part is not a tree", version.shared.id);
+            return Err(Error::damaged(page::NAME, 0, what));
+        };
+        version.base = base;
+    }
     version.runs = trees.into_iter().map(open).collect();
     Ok(table)
 }

@@ -18,15 +18,15 @@ use std::sync::Arc;
 use super::{
     checkpoint::Turnover,
     engine::Engine,
-    reshape::{Settled, TRIES, check_deltas, check_trees, gone, has_same_base, reshaped},
-    tree_copy::TreeCopy,
+    reshape::{TRIES, check_deltas, check_trees, gone, reshaped},
     version::{DatabaseVersion, TableShared, TableVersion},
-    version_edit::{Base, TableEdit, VersionEdit},
+    version_edit::{Reshaped, TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
     base::{
-        btree::{Tree, TreeMeta},
+        Base, BaseOps, Built,
+        btree::{Tree, TreeCopy, TreeMeta},
         column::ColumnSchema,
         key_filter::{FEW_BITS, KeyFilter},
     },
@@ -48,7 +48,7 @@ struct Move {
     old: Arc<TableVersion>,
     definition: TableDefinition,
     store: Arc<PageStore>,
-    settled: Settled,
+    settled: Built<Base>,
     /// The columns that rows have to fit, of a table that becomes a column table.
     schema: Option<Arc<ColumnSchema>>,
     /// Copies of runs, by what they are copies of.
@@ -88,9 +88,8 @@ impl Move {
 
     /// Its pages, if nobody refers to them.
     fn into_pages(self) -> (Arc<PageStore>, Vec<PageRange>) {
-        let settled = if let Settled::Tree(_, pages) = self.settled { pages } else { Vec::new() };
         let runs = self.runs.into_iter().map(|(_, copied)| copied).chain(self.deltas);
-        (self.store, runs.flat_map(|copied| copied.pages).chain(settled).collect())
+        (self.store, runs.flat_map(|copied| copied.pages).chain(self.settled.born).collect())
     }
 }
 
@@ -120,14 +119,9 @@ impl Engine {
             let old = current.table(member)?.clone();
             let to = if member == id { storage } else { storage.of_indexes() };
             let definition = reshaped(current.catalog.table(member).ok_or_else(gone)?, to)?;
-            let store = match storage {
-                Storage::Memory => PageStore::memory(self.store.page_size()),
-                Storage::BTree | Storage::Column => self.store.clone(),
-            };
-            let schema = match to {
-                Storage::Column => Some(Arc::new(current.columns_of(member)?)),
-                Storage::BTree | Storage::Memory => None,
-            };
+            let store = self.place().store(storage);
+            let by_column = to.traits().by_column;
+            let schema = by_column.then(|| current.columns_of(member)).transpose()?.map(Arc::new);
             let settled = self.build_settled(&old, &definition, &store)?;
             let (runs, deltas) = (Vec::new(), Vec::new());
             moves.push(Move { old, definition, store, settled, schema, runs, deltas });
@@ -169,7 +163,9 @@ impl Engine {
     }
 
     fn copy_run(&self, version: &DatabaseVersion, moved: &Move, run: &Arc<Tree>) -> Result<Copied> {
-        let mut copy = TreeCopy::new(version, moved.id(), run.store(), &moved.store);
+        let (from, to) = (run.store(), &moved.store);
+        let copy_blob = version.blob_copier(moved.id(), from, to);
+        let mut copy = TreeCopy::new(to, version.copy_options(moved.id(), from, to), copy_blob.as_deref());
         let mut filter = KeyFilter::new(run.meta().rows as usize, FEW_BITS);
         let mut cursor = run.cursor();
         let mut there = cursor.seek_first()?;
@@ -236,22 +232,13 @@ impl Move {
     /// What comes and goes in the database's files when it takes the place of the table.
     fn turn_over(&self, table: &TableVersion, turnover: &mut Turnover) -> Result<()> {
         if !table.shared.store.is_memory() {
-            for tree in table.trees() {
-                turnover.retired.extend(tree.all_pages()?);
-            }
-            if let Some(columns) = &table.columns {
-                turnover.retired.extend(columns.deleted_pages());
-                turnover.old_segments.extend(columns.segments().cloned());
-            }
+            turnover.retired.extend(table.pages()?);
+            turnover.old_segments.extend(table.base.segments());
         }
-        if let Settled::Columns(columns) = &self.settled {
-            turnover.new_segments.extend(columns.segments().cloned());
-        }
+        turnover.new_segments.extend(self.settled.base.segments());
         if !self.store.is_memory() {
             turnover.born.extend(self.runs_of(table).flat_map(|copied| copied.pages.iter().copied()));
-            if let Settled::Tree(_, pages) = &self.settled {
-                turnover.born.extend(pages.iter().copied());
-            }
+            turnover.born.extend(self.settled.born.iter().copied());
         }
         Ok(())
     }
@@ -263,17 +250,10 @@ impl Move {
             moved: epoch,
             ..table.shared.with_base(&self.store, self.definition.storage, self.schema.clone())
         };
-        let (main, columns) = match &self.settled {
-            Settled::Columns(columns) => {
-                let schema = self.schema.clone().expect("that of a column table");
-                (None, Some(Arc::new(columns.with_schema(schema))))
-            }
-            Settled::Tree(meta, _) => {
-                ((!meta.is_empty()).then(|| Tree::open(self.store.clone(), *meta)), None)
-            }
-        };
+        let base = &self.settled.base;
+        let base = self.schema.as_ref().map_or_else(|| base.clone(), |schema| base.with_schema(schema));
         let runs = self.runs_of(table).map(|copied| copied.tree.clone()).collect();
-        TableEdit::Move { base: Base { shared: Arc::new(shared), main, columns }, runs, active }
+        TableEdit::Move { reshaped: Reshaped { shared: Arc::new(shared), base }, runs, active }
     }
 
     /// Its runs in the new place, newest first.
@@ -288,7 +268,7 @@ impl Move {
 
     /// Whether it has all that is settled, or in runs, of a table.
     fn is_of(&self, table: &TableVersion) -> bool {
-        has_same_base(table, &self.old) && table.runs.iter().all(|run| self.copy_of(run).is_some())
+        table.base.is_same(&self.old.base) && table.runs.iter().all(|run| self.copy_of(run).is_some())
     }
 }
 
@@ -307,7 +287,9 @@ fn copy_delta(version: &DatabaseVersion, moved: &Move, delta: &Arc<Delta>) -> Re
     if delta.is_empty() {
         return Ok(None);
     }
-    let mut copy = TreeCopy::new(version, moved.id(), &moved.old.shared.store, &moved.store);
+    let (from, to) = (&moved.old.shared.store, &moved.store);
+    let copy_blob = version.blob_copier(moved.id(), from, to);
+    let mut copy = TreeCopy::new(to, version.copy_options(moved.id(), from, to), copy_blob.as_deref());
     let mut filter = KeyFilter::new(delta.rows(), FEW_BITS);
     let mut cursor = delta.cursor();
     let mut there = cursor.seek_first();

@@ -15,36 +15,24 @@ use std::sync::Arc;
 use super::{
     blobs::read_whole,
     checkpoint::Turnover,
-    columns::Rows,
     commit::check_row,
-    cursor::{Cover, MergedCursor},
+    cursor::{Cover, MergedCursor, Rows},
     engine::{Engine, NEWEST},
     relocate::members,
-    tree_copy::TreeCopy,
     version::TableVersion,
-    version_edit::{Base, TableEdit, VersionEdit},
+    version_edit::{Reshaped, TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
-    base::{
-        btree::{RowStream, Tree, TreeMeta},
-        column::{ColumnSchema, ColumnSet},
-    },
+    base::{Base, BaseOps, Built, Workshop, btree::Tree, column::ColumnSchema},
     catalog::{Storage, TableDefinition},
     id::TableId,
     log::Operation,
-    page::{PageRange, PageStore},
-    sync::Ordering,
+    page::PageStore,
 };
 
 /// How often loads may get in between.
 pub(super) const TRIES: usize = 3;
-
-/// A settled part that is not part of any version yet.
-pub(super) enum Settled {
-    Tree(TreeMeta, Vec<PageRange>),
-    Columns(Arc<ColumnSet>),
-}
 
 impl Engine {
     /// Gives a table another storage. Reads and writes go on meanwhile; a transaction that began before may fail with a conflict. A table that
@@ -62,14 +50,14 @@ impl Engine {
         }
         reshaped(definition, storage)?;
         current.catalog.check_storage(id, storage)?;
-        let moves = (definition.storage == Storage::Memory) != (storage == Storage::Memory);
+        let moves = definition.storage.traits().durable != storage.traits().durable;
         let held = if moves { members(&current, id)? } else { vec![id] };
         // Little is left to be looked at in the end.
         self.flush()?;
         {
             let _merging = self.merging.lock();
             for member in &held {
-                if current.table(*member)?.columns.is_none() {
+                if current.table(*member)?.base.columns().is_none() {
                     self.merge_all(*member, None)?;
                 }
             }
@@ -90,10 +78,7 @@ impl Engine {
             // With the columns that it has now: rows of later ones are not in what is settled.
             let reshaped = &reshaped(current.catalog.table(id).expect("the table is there"), storage)?;
             let new = self.build_settled(&old, reshaped, &old.shared.store)?;
-            let pages = match &new {
-                Settled::Tree(_, pages) => pages.clone(),
-                Settled::Columns(_) => Vec::new(),
-            };
+            let pages = new.born.clone();
             let replaced = self.replace_settled(id, &old, reshaped, new);
             if !matches!(replaced, Ok(true)) {
                 self.give_back(&self.store, pages);
@@ -117,7 +102,7 @@ impl Engine {
                 None => continue,
                 Some(table) => table,
             };
-            if hold && table.awaits_main {
+            if hold && table.is_held {
                 return Err(Error::Invalid("the storage of the table is being changed already".into()));
             }
             edit.table(*id, TableEdit::Hold(hold));
@@ -125,42 +110,38 @@ impl Engine {
         self.apply(locks, edit)
     }
 
-    /// What is settled in the shape of a definition, with its pages in `to`.
+    /// What is settled of a table as a base of another storage, with its pages in `to`.
     pub(super) fn build_settled(
         &self,
         old: &TableVersion,
         reshaped: &TableDefinition,
         to: &Arc<PageStore>,
-    ) -> Result<Settled> {
-        let id = old.shared.id;
-        let store = &old.shared.store;
-        // Nothing but what is settled: the main tree counts as a run of an empty column table.
-        let mut settled = TableVersion {
+    ) -> Result<Built<Base>> {
+        let (id, from) = (old.shared.id, &old.shared.store);
+        // Nothing but what is settled.
+        let settled = TableVersion {
             active: self.deltas.make(old.shared.storage)?,
             frozen: Vec::new(),
-            runs: old.main.iter().cloned().collect(),
-            main: None,
+            runs: Vec::new(),
             ..old.clone()
         };
-        if reshaped.storage == Storage::Column {
-            let schema = Arc::new(ColumnSchema::new(reshaped)?);
-            let empty = ColumnSet::new(self.segments.clone(), schema, Vec::new());
-            let mut rows = Rows::new(MergedCursor::new(&settled, None, NEWEST, Cover::Runs));
-            let read_blob = |reference: &[u8]| read_whole(store, &Self::decode_blob(reference, id)?);
-            let columns = empty.settle(&mut rows, &read_blob, &self.cancel_merge)?;
-            return Ok(Settled::Columns(Arc::new(columns)));
-        }
-        (settled.runs, settled.main) = (Vec::new(), old.main.clone());
         let mut rows = Rows::new(MergedCursor::new(&settled, None, NEWEST, Cover::Live));
-        let mut copy = TreeCopy::new(&self.current(), id, store, to);
-        while let Some((key, record)) = rows.next_row()? {
-            copy.push(key, record)?;
-            if self.cancel_merge.load(Ordering::Relaxed) {
-                return Err(Error::Cancelled);
-            }
-        }
-        let (meta, pages) = copy.finish()?;
-        Ok(Settled::Tree(meta, pages))
+        let by_column = reshaped.storage.traits().by_column;
+        let schema = by_column.then(|| ColumnSchema::new(reshaped)).transpose()?.map(Arc::new);
+        let version = self.current();
+        let copy_blob = version.blob_copier(id, from, to);
+        let workshop = Workshop {
+            store: to,
+            build: version.copy_options(id, from, to),
+            train: &|_| Ok(None),
+            newest: &|runs| old.newest_of(runs),
+            read_blob: &|reference| read_whole(from, &Self::decode_blob(reference, id)?),
+            copy_blob: copy_blob.as_deref(),
+            relocate_from: None,
+            rewrite: false,
+            cancel: &self.cancel_merge,
+        };
+        Base::empty(reshaped.storage, self.place(), schema.as_ref()).build(&mut rows, &workshop)
     }
 
     /// Publishes the new settled part in the place of the old; false if that is not the same any more, because rows were loaded into it.
@@ -169,22 +150,23 @@ impl Engine {
         id: TableId,
         old: &TableVersion,
         reshaped: &TableDefinition,
-        new: Settled,
+        new: Built<Base>,
     ) -> Result<bool> {
-        let mut turnover = Turnover::default();
-        if let Some(tree) = &old.main {
-            turnover.retired.extend(tree.all_pages()?);
-        }
-        if let Some(columns) = &old.columns {
-            turnover.retired.extend(columns.deleted_pages());
-            turnover.old_segments.extend(columns.segments().cloned());
-        }
+        let Built { base, born } = new;
+        let turnover = Turnover {
+            born,
+            retired: old.base.pages()?,
+            new_segments: base.segments(),
+            old_segments: old.base.segments(),
+            ..Turnover::default()
+        };
+        let by_column = reshaped.storage.traits().by_column;
         // Most of what came meanwhile is looked at here, where it keeps nobody waiting.
         self.flush()?;
         let looked_at = self.kept_table(id)?;
         // Columns may have come and gone since it was built.
         let schema = Arc::new(looked_at.version().columns_of(id)?);
-        if let Settled::Columns(_) = &new {
+        if by_column {
             check_trees(&looked_at.runs, &schema, old)?;
         }
         let _merging = self.merging.lock();
@@ -195,43 +177,28 @@ impl Engine {
         catalog.check_storage(id, reshaped.storage)?;
         Arc::make_mut(&mut catalog).set_storage(id, reshaped.storage)?;
         let table = now.tables.get(&id).ok_or_else(gone)?;
-        if !has_same_base(table, old) || *schema != schema_now {
+        if !table.base.is_same(&old.base) || *schema != schema_now {
             return Ok(false);
         }
-        let base = match new {
-            Settled::Columns(columns) => {
-                let is_new = |run: &&Arc<Tree>| !looked_at.runs.iter().any(|other| Arc::ptr_eq(run, other));
-                let runs: Vec<_> = table.runs.iter().filter(is_new).cloned().collect();
-                check_trees(&runs, &schema, old)?;
-                check_deltas(table, &schema)?;
-                turnover.new_segments = columns.segments().cloned().collect();
-                let columns = Some(Arc::new(columns.with_schema(schema.clone())));
-                let shared = table.shared.with_base(&table.shared.store, reshaped.storage, Some(schema));
-                Base { shared: Arc::new(shared), main: None, columns }
-            }
-            Settled::Tree(meta, pages) => {
-                turnover.born = pages;
-                let shared = table.shared.with_base(&table.shared.store, reshaped.storage, None);
-                let main = (!meta.is_empty()).then(|| Tree::open(shared.store.clone(), meta));
-                Base { shared: Arc::new(shared), main, columns: None }
-            }
-        };
+        if by_column {
+            let is_new = |run: &&Arc<Tree>| !looked_at.runs.iter().any(|other| Arc::ptr_eq(run, other));
+            let runs: Vec<_> = table.runs.iter().filter(is_new).cloned().collect();
+            check_trees(&runs, &schema, old)?;
+            check_deltas(table, &schema)?;
+        }
+        let base = base.with_schema(&schema);
+        let shared =
+            table.shared.with_base(&table.shared.store, reshaped.storage, by_column.then_some(schema));
+        let reshaped = Reshaped { shared: Arc::new(shared), base };
         let mut edit = VersionEdit {
             catalog: Some(catalog),
             beyond: Some(locks.last()),
             is_new_epoch: true,
             ..VersionEdit::checkpoint(turnover)
         };
-        edit.table(id, TableEdit::Reshape(base));
+        edit.table(id, TableEdit::Reshape(reshaped));
         self.apply(locks, edit).map(|()| true)
     }
-}
-
-/// Whether what is settled of a table is what it was.
-pub(super) fn has_same_base(table: &TableVersion, old: &TableVersion) -> bool {
-    let main = |table: &TableVersion| table.main.as_ref().map(Arc::as_ptr);
-    let columns = |table: &TableVersion| table.columns.as_ref().map(Arc::as_ptr);
-    main(table) == main(old) && columns(table) == columns(old)
 }
 
 pub(super) fn gone() -> Error {

@@ -25,7 +25,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{ColumnBuffer, ColumnSchema, Filter, RowReader, Test},
+    base::{
+        BaseOps,
+        column::{ColumnBuffer, ColumnSchema, Filter, RowReader, Test},
+    },
     id::TableId,
     record::{Record, RecordKind},
 };
@@ -80,7 +83,7 @@ impl RowScan {
         let columns = plan.columns.iter().map(place).collect::<Result<Vec<_>>>()?;
         let filters = stored_filters(definition, &schema, &plan.filters)?;
         let (path, source) = match choose(&snapshot, table, definition, &plan.filters)? {
-            Way::Rows(source @ Source::Walk { .. }) if there.columns.is_none() => {
+            Way::Rows(source @ Source::Walk { .. }) if there.base.columns().is_none() => {
                 let path = source.describe();
                 let Source::Walk { lower, upper, .. } = source else { unreachable!("it was just that") };
                 let layers = Box::new(Layers::new(there, snapshot.own(table), snapshot.timestamp()));

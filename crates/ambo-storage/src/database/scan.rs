@@ -17,8 +17,11 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::{
-        ColumnSchema, ColumnSet, Filter, Morsel, Part, Reach, Selected, Selection, Test, is_answered,
+    base::{
+        BaseOps,
+        column::{
+            ColumnSchema, ColumnSet, Filter, Morsel, Part, Reach, Selected, Selection, Test, is_answered,
+        },
     },
     catalog::TableDefinition,
     id::{TableId, Timestamp},
@@ -138,7 +141,7 @@ impl TableScan {
     ) -> Result<Self> {
         let table = version.table(id)?;
         let definition = version.catalog.table(id).expect("the table is there");
-        let (Some(columns), Some(schema)) = (&table.columns, &table.shared.schema) else {
+        let (Some(columns), Some(schema)) = (table.base.columns(), &table.shared.schema) else {
             return Err(Error::Invalid(format!(
                 "table \"{}\" is of storage {}, and only tables of storage column are scanned by column",
                 definition.name,

@@ -1,78 +1,81 @@
-//! Settling: merging runs and the main tree of a table.
+//! Settling: when runs become part of the base of their table, and when parts of a base are merged.
 //!
-//! # When runs are merged
-//!
-//! A read looks into every run, so there must be few; a merge writes everything it takes, so it must take things of a
-//! size. Runs are looked at from the newest on, taking the next one as long as it is at most [`GROWTH`] times what was
-//! taken so far; the main tree is taken when all runs are and it is at most [`MAIN_GROWTH`] times as large. A merge happens when at least [`RUNS_WANTED`]
-//! runs are there, so each byte is rewritten a logarithmic number of times (the tiered scheme of LSM trees: O'Neil et al. 1996,
-//! and RocksDB's universal compaction). `settle` takes everything.
+//! The base decides what is merged, and builds it ([`crate::base`]); here is when that is done, and how what was built becomes visible.
+//! While what is settled of a table is held, runs are merged among themselves alone ([`runs`]). `settle` takes everything.
 
 use std::sync::{Arc, atomic::AtomicBool};
 
 use super::{
+    blobs::read_whole,
     checkpoint::Turnover,
-    columns::{Extent, is_settling_due},
-    compression::{is_outdated, keep_dictionary},
-    engine::Engine,
+    compression::keep_dictionary,
+    cursor::{Cover, MergedCursor, Rows},
+    engine::{Engine, NEWEST},
     version::{DatabaseVersion, TableVersion},
     version_edit::{TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
-    base::btree::{MergeOptions, Merged, Tree, merge},
+    base::{
+        Base, BaseOps, Compacted, Compaction, Crowding, Workshop,
+        btree::{RowStream, Tree},
+        runs::{self, RUNS_MAX},
+    },
     catalog::roots::TREES_MAX,
     id::{PageNo, TableId},
     sync::Ordering,
 };
 
-const RUNS_WANTED: usize = 4;
-const GROWTH: u64 = 2;
-const MAIN_GROWTH: u64 = 4;
 /// Free space is given back when it is more than this share of what is used, and more than this many pages: less will soon be
 /// used again.
 const RECLAIM_SHARE: u64 = 16;
 const RECLAIM_PAGES_MIN: u64 = 64;
 /// Free runs shorter than this are not worth a hole in the file.
 pub(super) const HOLE_PAGES_MIN: u64 = 8;
-/// With so many runs everything is merged, whatever its size.
-const RUNS_MAX: usize = 16;
 /// With so many a spill waits until they are fewer.
 const RUNS_LIMIT: usize = 24;
 const _: () = assert!(RUNS_LIMIT < TREES_MAX && RUNS_MAX < RUNS_LIMIT);
 
-/// Which trees of a table to merge: the newest `runs` runs, and the main tree or not.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Choice {
-    runs: usize,
-    main: bool,
-}
-
-/// What a merge writes anew although nothing in it changes.
+/// What a compaction writes anew although nothing in it changes.
 #[derive(Clone, Copy, Default, Debug)]
-struct Rewrite {
+pub(super) struct Rewrite {
     /// What lies in the file from this page on.
     relocate_from: Option<PageNo>,
     /// Everything.
     all: bool,
 }
 
-fn choose(runs: &[u64], main: u64) -> Option<Choice> {
-    if runs.len() < RUNS_WANTED {
-        return None;
+impl TableVersion {
+    /// What of the runs is to be merged now, if anything.
+    fn compaction_due(&self) -> Option<Compaction> {
+        if self.is_held { runs::due(&self.runs) } else { self.base.due(&self.runs) }
     }
-    let mut taken = runs[0];
-    let mut count = 1;
-    while count < runs.len() && (runs[count] <= taken * GROWTH || runs.len() >= RUNS_MAX) {
-        taken += runs[count];
-        count += 1;
+
+    /// All runs, with all that is settled or not.
+    fn all_runs(&self, whole: bool) -> Compaction {
+        Compaction { runs: self.runs.len(), whole }
     }
-    let with_main = count == runs.len() && main <= taken * MAIN_GROWTH;
-    (count > 1 || with_main).then_some(Choice { runs: count, main: with_main })
+
+    /// The newest row of each key of runs of it, newest first.
+    pub(super) fn newest_of(&self, runs: &[Arc<Tree>]) -> Box<dyn RowStream> {
+        let runs = Self { runs: runs.to_vec(), ..self.clone() };
+        Box::new(Rows::new(MergedCursor::new(&runs, None, NEWEST, Cover::Runs)))
+    }
+
+    fn compact_runs(
+        &self,
+        compaction: Compaction,
+        workshop: &Workshop<'_>,
+    ) -> Result<Option<Compacted<Base>>> {
+        if self.is_held {
+            return runs::compact(&self.runs[..compaction.runs], workshop);
+        }
+        self.base.compact(&self.runs, compaction, workshop)
+    }
 }
 
 impl Engine {
-    /// Spills all deltas, then merges every table into one packed tree.
+    /// Spills all deltas, then merges all of every table.
     pub fn settle(&self) -> Result<()> {
         self.flush()?;
         let _tidying = self.tidying.lock();
@@ -104,18 +107,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Merges all trees of a table. With `relocate_from` their pages from there on are moved down.
+    /// Merges all that is settled and all runs of a table. With `relocate_from` its pages from there on are moved down. The caller holds
+    /// `tidying` and `merging`.
     pub(super) fn merge_all(&self, id: TableId, relocate_from: Option<PageNo>) -> Result<()> {
         let version = self.versions.load_full();
         let Ok(table) = version.table(id) else { return Ok(()) };
-        if table.columns.is_some() && !table.awaits_main {
-            return self.settle_columns(table, Extent::All, relocate_from);
-        }
-        if relocate_from.is_none() && table.runs.is_empty() {
+        if table.is_held && table.runs.is_empty() {
             return Ok(());
         }
-        let choice = Choice { runs: table.runs.len(), main: !table.awaits_main };
-        self.merge_trees(&version, table, choice, Rewrite { relocate_from, all: false })
+        self.compact_table(&version, table, table.all_runs(true), Rewrite { relocate_from, all: false })
     }
 
     /// Writes all of a table anew that is not compressed as its definition says.
@@ -123,11 +123,20 @@ impl Engine {
         let version = self.versions.load_full();
         let Some(definition) = version.catalog.table(id) else { return Ok(()) };
         let Ok(table) = version.table(id) else { return Ok(()) };
-        if table.columns.is_some() || table.awaits_main || !is_outdated(table, definition) {
+        if table.is_held || !table.base.is_outdated(&table.runs, definition) {
             return Ok(());
         }
-        let choice = Choice { runs: table.runs.len(), main: true };
-        self.merge_trees(&version, table, choice, Rewrite { relocate_from: None, all: true })
+        self.compact_table(&version, table, table.all_runs(true), Rewrite { relocate_from: None, all: true })
+    }
+
+    /// Merges all runs of a table, into what is settled if the base takes them. The caller holds `merging`.
+    pub(super) fn settle_runs(&self, id: TableId) -> Result<()> {
+        let version = self.versions.load_full();
+        let table = version.table(id)?;
+        if table.runs.is_empty() {
+            return Ok(());
+        }
+        self.compact_table(&version, table, table.all_runs(false), Rewrite::default())
     }
 
     /// Waits for merges, or merges itself, as long as a table has so many runs that reads would suffer: merging has to keep up with
@@ -146,17 +155,13 @@ impl Engine {
     }
 
     fn limit_runs_of(&self, id: TableId) -> Result<()> {
-        self.limit_column_runs(id)?;
+        self.limit_parts(id)?;
         let _merging = self.merging.lock();
         let version = self.versions.load_full();
         let Some(table) = version.tables.get(&id).filter(|table| table.runs.len() >= RUNS_LIMIT) else {
             return Ok(());
         };
-        let choice = Choice { runs: table.runs.len(), main: false };
-        match &table.columns {
-            Some(_) if !table.awaits_main => self.settle_columns(table, Extent::Runs, None),
-            _ => self.merge_trees(&version, table, choice, Rewrite::default()),
-        }
+        self.compact_table(&version, table, table.all_runs(false), Rewrite::default())
     }
 
     /// Merges what is due. Returns whether anything was.
@@ -164,11 +169,11 @@ impl Engine {
         Ok(self.merge_runs_due()? | self.tidy_due()?)
     }
 
-    /// Merges the segments of all tables as they are due. Returns whether any were.
+    /// Merges parts of all bases as they are due. Returns whether any were.
     fn tidy_due(&self) -> Result<bool> {
         let ids: Vec<_> = self.versions.load().tables.keys().copied().collect();
         let _tidying = self.tidying.lock();
-        ids.into_iter().try_fold(false, |any, id| Ok(self.tidy_columns(id)? || any))
+        ids.into_iter().try_fold(false, |any, id| Ok(self.merge_parts(id)? || any))
     }
 
     /// Merges and settles runs that are due. Returns whether any were.
@@ -177,99 +182,124 @@ impl Engine {
         let version = self.versions.load_full();
         let mut any = false;
         for table in version.tables.values() {
-            if table.columns.is_some() && !table.awaits_main {
-                if is_settling_due(table) {
-                    self.settle_columns(table, Extent::Runs, None)?;
-                    any = true;
-                }
-                continue;
-            }
-            let sizes: Vec<_> = table.runs.iter().map(|run| run.meta().pages()).collect();
-            let main = match table.awaits_main {
-                true => u64::MAX,
-                false => table.main.as_ref().map_or(0, |main| main.meta().pages()),
-            };
-            if let Some(choice) = choose(&sizes, main) {
-                self.merge_trees(&version, table, choice, Rewrite::default())?;
+            if let Some(compaction) = table.compaction_due() {
+                self.compact_table(&version, table, compaction, Rewrite::default())?;
                 any = true;
             }
         }
         Ok(any)
     }
 
-    /// Merges what was chosen of this very version of a table: newer runs may have come, none may have gone.
-    fn merge_trees(
+    /// Merges what was chosen of this very version of a table: newer runs may have come, none may have gone. The caller holds `merging`.
+    fn compact_table(
         &self,
         version: &DatabaseVersion,
         table: &TableVersion,
-        choice: Choice,
+        compaction: Compaction,
         rewrite: Rewrite,
     ) -> Result<()> {
-        let main = table.main.iter().filter(|_| choice.main);
-        let inputs: Vec<_> = table.runs.iter().take(choice.runs).chain(main).cloned().collect();
-        if inputs.is_empty() {
-            return Ok(());
-        }
-        let id = table.shared.id;
-        let mut build = version.build_options(id, &table.shared.store);
-        if choice.main
-            && let Some(records) = &mut build.records
-            && let Some(dictionary) = self.train_dictionary(version, id, &inputs, rewrite.all)?
-        {
-            records.dictionary = Some(dictionary);
-        }
-        let options = MergeOptions {
-            drop_tombstones: choice.main
-                || (table.main.is_none() && !table.awaits_main && choice.runs == table.runs.len()),
-            relocate_from: rewrite.relocate_from,
-            rewrite: rewrite.all,
-            build,
-            ..MergeOptions::new(&self.cancel_merge)
-        };
-        let merged = merge(&inputs, &options)?;
-        self.install_merged(id, &inputs, choice.main, merged, &options)
+        let compacted =
+            self.in_workshop(version, table, rewrite, |workshop| table.compact_runs(compaction, workshop))?;
+        compacted.map_or(Ok(()), |compacted| self.install_compacted(table, compacted, rewrite))
     }
 
-    /// Publishes a merged tree in the place of its inputs.
-    fn install_merged(
+    /// Merges parts of the base of a table as they are due, beside loads and settling. Returns whether some were. The caller holds
+    /// `tidying`.
+    fn merge_parts(&self, id: TableId) -> Result<bool> {
+        let Some(from) = self.crowded(id, Crowding::Due) else { return Ok(false) };
+        let merged = from.merge_parts(&self.cancel_merge)?;
+        let _merging = self.merging.lock();
+        let version = self.versions.load_full();
+        // It may be held as it is by now.
+        let Some(table) = version.tables.get(&id).filter(|table| !table.is_held) else {
+            return Ok(false);
+        };
+        let rewrite = Rewrite::default();
+        let compacted = self.in_workshop(&version, table, rewrite, |workshop| {
+            table.base.take_merged(&merged, &from, workshop)
+        })?;
+        compacted.map_or(Ok(()), |compacted| self.install_compacted(table, compacted, rewrite))?;
+        Ok(true)
+    }
+
+    /// The base of a table, if its parts are so much in need of being merged.
+    fn crowded(&self, id: TableId, crowding: Crowding) -> Option<Base> {
+        let version = self.versions.load();
+        let table = version.tables.get(&id).filter(|table| !table.is_held)?;
+        (table.base.crowding() >= crowding).then(|| table.base.clone())
+    }
+
+    /// Merges parts of the base of a table as long as they are so many that look-ups would suffer: who brings more keeps up with merging.
+    pub(super) fn limit_parts(&self, id: TableId) -> Result<()> {
+        while self.crowded(id, Crowding::Limit).is_some() {
+            let _tidying = self.tidying.lock();
+            self.merge_parts(id)?;
+        }
+        Ok(())
+    }
+
+    /// Lets a base of a table be built with what that takes.
+    fn in_workshop<R>(
         &self,
-        id: TableId,
-        inputs: &[Arc<Tree>],
-        to_main: bool,
-        merged: Merged,
-        options: &MergeOptions<'_>,
+        version: &DatabaseVersion,
+        table: &TableVersion,
+        rewrite: Rewrite,
+        build: impl FnOnce(&Workshop<'_>) -> R,
+    ) -> R {
+        let (id, store) = (table.shared.id, &table.shared.store);
+        build(&Workshop {
+            store,
+            build: version.build_options(id, store),
+            train: &|trees| self.train_dictionary(version, id, trees, rewrite.all),
+            newest: &|runs| table.newest_of(runs),
+            read_blob: &|reference| read_whole(store, &Self::decode_blob(reference, id)?),
+            copy_blob: None,
+            relocate_from: rewrite.relocate_from,
+            rewrite: rewrite.all,
+            cancel: &self.cancel_merge,
+        })
+    }
+
+    /// Publishes what was made of runs of a table, and of its base.
+    fn install_compacted(
+        &self,
+        table: &TableVersion,
+        compacted: Compacted<Base>,
+        rewrite: Rewrite,
     ) -> Result<()> {
+        let (id, store) = (table.shared.id, &table.shared.store);
+        let Compacted { inputs, made, born, retired, new_segments, old_segments, dictionary } = compacted;
         let locks = self.lock_checkpoint();
         let now = locks.version();
-        let store = inputs[0].store().clone();
-        let Some(table) = now.tables.get(&id) else {
-            // Dropped meanwhile: what was adopted belongs to the dropped trees.
-            store.free(merged.written);
+        let Some(now_table) = now.tables.get(&id) else {
+            // Dropped meanwhile: what is old belongs to the dropped table, and nobody has what is new.
+            store.free(born);
             return Ok(());
         };
         let mut catalog = now.catalog.clone();
-        let is_whole = table.runs.iter().all(|run| inputs.iter().any(|input| Arc::ptr_eq(input, run)));
-        if options.rewrite && is_whole {
+        let is_whole = now_table.runs.iter().all(|run| inputs.iter().any(|input| Arc::ptr_eq(input, run)));
+        if rewrite.all && is_whole {
             // No page is left that was compressed with an older dictionary.
             Arc::make_mut(&mut catalog).forget_dictionaries(id);
         }
-        keep_dictionary(&mut catalog, id, &options.build);
-        let mut edit = match Arc::ptr_eq(&store, &self.store) {
+        keep_dictionary(&mut catalog, id, dictionary.as_ref());
+        let mut edit = match table.is_durable() {
             true => VersionEdit::checkpoint(Turnover {
-                born: merged.written.clone(),
-                retired: merged.freed,
+                born: born.clone(),
+                retired,
+                new_segments,
+                old_segments,
                 ..Turnover::default()
             }),
             // In memory there is nothing to publish.
             false => VersionEdit {
-                turnover: Turnover { private: vec![(store.clone(), merged.freed)], ..Turnover::default() },
+                turnover: Turnover { private: vec![(store.clone(), retired)], ..Turnover::default() },
                 ..VersionEdit::default()
             },
         };
         edit.catalog = Some(catalog);
-        let tree = (!merged.meta.is_empty()).then(|| Tree::open(store.clone(), merged.meta));
-        edit.table(id, TableEdit::Merge { inputs: inputs.to_vec(), tree, to_main });
-        self.apply(locks, edit).inspect_err(|_| self.give_back(&store, merged.written))
+        edit.table(id, TableEdit::Compact { inputs, made });
+        self.apply(locks, edit).inspect_err(|_| self.give_back(store, born))
     }
 
     /// Merges in the background until nothing is due.
@@ -343,7 +373,7 @@ mod tests {
                 let engine = Arc::new(Engine::open(disk.env(), options()).unwrap().0);
                 let definition = TableDefinition::key_value("t").storage(storage);
                 let table = engine.create_table(definition).unwrap();
-                for run in 0..=RUNS_WANTED as u8 {
+                for run in 0..=runs::RUNS_WANTED as u8 {
                     engine.put(table, &[run], b"flushed").unwrap();
                     engine.flush().unwrap();
                 }
@@ -359,40 +389,5 @@ mod tests {
                 assert!(engine.check().unwrap().is_sound());
             }
         }
-    }
-
-    /// Keeps away: rewriting a large tree for every small run, and ever more runs.
-    #[test]
-    fn merges_take_things_of_a_size() {
-        assert_eq!(choose(&[10, 10, 10], 0), None);
-        assert_eq!(choose(&[10, 10, 10, 10], 1000), Some(Choice { runs: 4, main: false }));
-        assert_eq!(choose(&[10, 10, 10, 100], 1000), Some(Choice { runs: 3, main: false }));
-        assert_eq!(choose(&[10, 10, 30, 100], 400), Some(Choice { runs: 4, main: true }));
-        assert_eq!(choose(&[10, 100, 1000, 10_000], 1 << 20), None);
-        assert_eq!(choose(&[1; 16], 1 << 20), Some(Choice { runs: 16, main: false }));
-    }
-
-    /// Keeps away: write amplification that grows faster than a logarithm, and reads of many runs, under endless spills.
-    #[test]
-    fn endless_spills_stay_cheap() {
-        let (mut runs, mut main, mut written, mut most) = (Vec::<u64>::new(), 0u64, 0u64, 0);
-        let spills = 2000;
-        for _ in 0..spills {
-            runs.insert(0, 100);
-            written += 100;
-            while let Some(choice) = choose(&runs, main) {
-                let mut merged: u64 = runs.drain(..choice.runs).sum();
-                if choice.main {
-                    merged += main;
-                    main = merged;
-                } else {
-                    runs.insert(0, merged);
-                }
-                written += merged;
-            }
-            most = most.max(runs.len());
-        }
-        assert!(written / (spills * 100) <= 12, "write amplification {}", written / (spills * 100));
-        assert!(most < RUNS_MAX, "{most} runs");
     }
 }

@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{
     Result,
-    base::btree::KeySum,
+    base::{BaseOps, btree::KeySum},
     catalog::Catalog,
     id::{TableId, Timestamp},
-    record::RecordKind,
+    record::{Record, RecordKind},
     transaction::write_set::{TableWrites, Writes},
 };
 
@@ -105,7 +105,7 @@ impl Snapshot {
             let own = self.own.get(&table).and_then(|writes| writes.get(key));
             values[index] = match own {
                 Some(own) => Engine::own_value(&self.version, table, own)?.map(|value| value.to_vec()),
-                None => match version.find_in_rows(key, self.at)? {
+                None => match version.find_above(key, self.at)? {
                     Some(found) if found.record().is_tombstone() => None,
                     Some(found) => Some(whole(&version.shared.store, table, found.record())?.into_owned()),
                     None => {
@@ -115,12 +115,13 @@ impl Snapshot {
                 },
             };
         }
-        if let Some(columns) = &version.columns {
-            settled.sort_unstable_by_key(|index| &keys[*index]);
-            let sought: Vec<&[u8]> = settled.iter().map(|index| &keys[*index][..]).collect();
-            let found = columns.get_many(&sought, picked)?;
-            settled.into_iter().zip(found).for_each(|(index, value)| values[index] = value);
-        }
+        settled.sort_unstable_by_key(|index| &keys[*index]);
+        let sought: Vec<&[u8]> = settled.iter().map(|index| &keys[*index][..]).collect();
+        version.base.get_many(&sought, picked, &mut |place, record| {
+            let whole = |record: Record<'_>| Ok(whole(&version.shared.store, table, record)?.into_owned());
+            values[settled[place]] = Some(record.into_value(whole)?);
+            Ok(())
+        })?;
         Ok(values)
     }
 

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::column::SetColumn,
+    base::{BaseOps, column::SetColumn},
     catalog::TableDefinition,
     id::{TableId, Timestamp},
     record::RecordKind,
@@ -177,7 +177,7 @@ impl<'v> Request<'v> {
         let columns = self.definition.columns.len();
         let mut newer = Newer { nulls: vec![0; columns], bounds: vec![None; columns], live: 0 };
         let format = RowFormat::new(self.definition.clone())?;
-        let mut cursor = MergedCursor::new(self.table, own, self.at, Cover::AboveMain);
+        let mut cursor = MergedCursor::new(self.table, own, self.at, Cover::AboveBase);
         let mut there = cursor.seek(Seek::First)?;
         while there {
             let record = cursor.record();
@@ -246,16 +246,12 @@ impl<'v> Request<'v> {
 
     /// What is known of a column's settled values. Without any that is all, whatever the storage.
     fn settled(&self, column: usize) -> Option<SetColumn> {
-        match (&self.table.columns, &self.table.main) {
-            (Some(columns), _) => Some(columns.figures_of(columns.schema().place(column)).clone()),
-            (None, None) => Some(SetColumn::default()),
-            (None, Some(_)) => None,
-        }
+        self.table.base.figures(column)
     }
 
     /// Deleted rows that are still in segments.
     fn deleted_rows(&self) -> u64 {
-        let parts = self.table.columns.iter().flat_map(|columns| columns.parts());
+        let parts = self.table.base.columns().into_iter().flat_map(|columns| columns.parts());
         parts.map(|part| u64::from(part.deleted_rows())).sum()
     }
 
@@ -266,7 +262,7 @@ impl<'v> Request<'v> {
             let is_exact = rows.is_exact && nulls.is_exact;
             return Some(Figure { value: rows.value.saturating_sub(nulls.value), is_exact });
         }
-        let columns = self.table.columns.as_ref()?;
+        let columns = self.table.base.columns()?;
         let sampled = self.sampled(columns.schema().place(column), columns.live_rows())?;
         Some(Figure { value: sampled.min(rows.value), is_exact: false })
     }
@@ -282,7 +278,7 @@ impl<'v> Request<'v> {
             let name = &self.definition.name;
             return Err(Error::Invalid(format!("table \"{name}\" has no column {column}")));
         }
-        let Some(columns) = &self.table.columns else { return Ok(None) };
+        let Some(columns) = self.table.base.columns() else { return Ok(None) };
         let (place, rows) = (columns.schema().place(column), columns.live_rows());
         if let Some(distinct) = self.sampled(place, rows) {
             return Ok(Some(distinct));

@@ -4,9 +4,8 @@
 //!
 //! 1. The catalog and the tables have the same ids, and each table knows its own.
 //! 2. A table has the storage that its definition says. Its pages are in memory if that is `memory`, and in the file if not.
-//! 3. A table has a set of columns exactly where it is a column table, and then no main tree. This is so, too, while its settled part is
-//!    held, and where it cannot be read: the set is empty then.
-//! 4. The columns of a set are those of its table, and those are what the definition says, with NULL refused where it is about to be.
+//! 3. The base of a table is that of its storage. This is so, too, while it is held, and where it cannot be read: it is empty then.
+//! 4. The columns of a base are those of its table, and those are what the definition says, with NULL refused where it is about to be.
 //! 5. A table has the indexes that the catalog lists for it, bitmap indexes left out, in the order of their ids and as their definitions
 //!    say, and no others. They are where the table is. An index that is not ready is held.
 //! 6. Trees are in the store of their table, none of them is empty, and the roots of a table have room for all of them.
@@ -34,7 +33,8 @@ use super::{
     version::{DatabaseVersion, TableVersion},
 };
 use crate::{
-    catalog::{IndexKind, Storage, TableDefinition, roots::TREES_MAX},
+    base::BaseOps,
+    catalog::{IndexKind, TableDefinition, roots::TREES_MAX},
     delta::Delta,
     id::{TableId, Timestamp},
     index::EntryFormat,
@@ -109,29 +109,23 @@ fn ids(version: &DatabaseVersion) -> Breach {
 fn storage(definition: &TableDefinition, table: &TableVersion) -> Breach {
     let (said, has) = (definition.storage, table.shared.storage);
     hold(said == has, || format!("2: said to be {}, and is {}", said.name(), has.name()))?;
-    let is_memory = has == Storage::Memory;
-    hold(table.shared.store.is_memory() == is_memory, || {
-        format!(
-            "2: storage {}, and its pages are in {}",
-            has.name(),
-            if is_memory { "a file" } else { "memory" }
-        )
+    hold(table.is_durable() == has.traits().durable, || {
+        let place = if table.is_durable() { "a file" } else { "memory" };
+        format!("2: storage {}, and its pages are in {place}", has.name())
     })?;
-    let is_column = has == Storage::Column;
-    hold(table.columns.is_some() == is_column, || {
-        format!("3: storage {}, and {} columns", has.name(), if is_column { "no" } else { "a set of" })
-    })?;
-    hold(!is_column || table.main.is_none(), || "3: a column table with a main tree".into())?;
-    hold(table.damage.is_none() || table.awaits_main, || "10: damaged, and not held as it is".into())
+    hold(table.base.is_of(has), || format!("3: storage {}, and the base of another", has.name()))?;
+    hold(table.damage.is_none() || (table.base.is_empty() && table.is_held), || {
+        "10: damaged, and not held as it is".into()
+    })
 }
 
 fn columns(version: &DatabaseVersion, id: TableId, table: &TableVersion) -> Breach {
     let shared = &table.shared;
-    if let Some(columns) = &table.columns {
+    if let Some(columns) = table.base.columns() {
         let same = shared.schema.as_ref().is_some_and(|schema| Arc::ptr_eq(schema, columns.schema()));
         hold(same, || "4: the set has other columns than the table".into())?;
     }
-    hold(table.columns.is_some() == shared.schema.is_some(), || "4: columns that no set has".into())?;
+    hold(table.base.columns().is_some() == shared.schema.is_some(), || "4: columns that no set has".into())?;
     let of_guard = shared.guard.as_ref().map(|guard| &guard.schema);
     if shared.schema.is_none() && of_guard.is_none() {
         return Ok(());
@@ -149,9 +143,8 @@ fn trees(table: &TableVersion) -> Breach {
         hold(Arc::ptr_eq(tree.store(), store), || "6: a tree is in another store".into())?;
         hold(!tree.meta().is_empty(), || "6: an empty tree".into())?;
     }
-    let roots = table.trees().map(|tree| PageRange::from(tree.meta().root));
-    let deleted = table.columns.iter().flat_map(|columns| columns.deleted_pages());
-    for pages in roots.chain(deleted) {
+    let of_runs = table.runs.iter().map(|run| PageRange::from(run.meta().root));
+    for pages in of_runs.chain(table.base.root_pages()) {
         hold(!store.is_free(pages), || format!("8: page {} is reached and free", pages.start))?;
     }
     Ok(())
@@ -165,7 +158,7 @@ fn apart(version: &DatabaseVersion) -> Breach {
             let is_new = roots.insert((Arc::as_ptr(tree.store()), root.number()));
             hold(is_new, || format!("7: page {} is the root of two trees (table {id})", root.number()))?;
         }
-        for segment in table.columns.iter().flat_map(|columns| columns.segments()) {
+        for segment in table.base.segments() {
             let number = segment.id();
             hold(segments.insert(number), || format!("7: segment {number} is there twice (table {id})"))?;
         }
@@ -231,7 +224,7 @@ fn indexes(
         let entries = &version.tables[index];
         let place = definition.storage.of_indexes();
         hold(entries.shared.storage == place, || format!("5: index \"{name}\" is not where its table is"))?;
-        let is_held = attached.is_ready() || entries.awaits_main;
+        let is_held = attached.is_ready() || entries.is_held;
         hold(is_held, || format!("5: index \"{name}\" is not ready, and not held"))?;
     }
     Ok(())

@@ -13,14 +13,11 @@ use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex, statistics::Samples, table::Picked};
 use crate::{
     Error, Result,
-    base::{
-        btree::{Tree, TreeRecord},
-        column::{ColumnSchema, ColumnSet},
-    },
+    base::{Base, BaseOps, BaseRecord, btree::Tree, column::ColumnSchema},
     catalog::{Catalog, Storage},
     delta::{Delta, Version},
     id::{TableId, Timestamp},
-    page::PageStore,
+    page::{PageRange, PageStore},
     record::{Record, RecordKind},
     sync::{AtomicU64, Ordering},
 };
@@ -39,7 +36,7 @@ pub struct TableShared {
     pub moved: u64,
     /// The next hidden row number or auto-increment value.
     pub next_row: Arc<AtomicU64>,
-    /// The columns of a column table.
+    /// The columns of a table that is stored by column.
     pub schema: Option<Arc<ColumnSchema>>,
     /// What else rows are compared with as they are written; none where those who write do it.
     pub(super) guard: Option<RowGuard>,
@@ -123,15 +120,13 @@ pub struct TableVersion {
     pub history_floor: Timestamp,
     /// Spilled deltas that are not merged yet, newest first.
     pub runs: Vec<Arc<Tree>>,
-    /// The settled part; none while it is empty, and in a column table.
-    pub main: Option<Arc<Tree>>,
-    /// The settled part of a column table.
-    pub columns: Option<Arc<ColumnSet>>,
+    /// The settled part.
+    pub base: Base,
     /// The indexes that follow it, those that are still built among them.
     pub indexes: Arc<[Arc<TableIndex>]>,
-    /// Whether what is settled stays as it is: nothing is merged into it, and tombstones in runs are kept. So while an index is built,
-    /// whose main tree comes later, and while a settled part of another shape is built.
-    pub awaits_main: bool,
+    /// Whether what is settled is held as it is: nothing is merged into it, and tombstones in runs are kept. So while an index is built,
+    /// whose settled part comes later, and while a settled part of another shape is built.
+    pub is_held: bool,
     /// What is wrong with it, if it cannot be read.
     pub damage: Option<Arc<Damage>>,
 }
@@ -140,10 +135,8 @@ pub struct TableVersion {
 pub enum Found<'a> {
     /// In a delta.
     Delta(Version<'a>),
-    /// In a run or the main tree.
-    Tree(TreeRecord<'a>),
-    /// In a segment: put together from its columns.
-    Row(Vec<u8>),
+    /// In a run or the base.
+    Base(BaseRecord<'a>),
 }
 
 impl Found<'_> {
@@ -151,8 +144,7 @@ impl Found<'_> {
     pub fn record(&self) -> Record<'_> {
         match self {
             Self::Delta(version) => version.record,
-            Self::Tree(record) => record.record(),
-            Self::Row(bytes) => Record::inline(bytes),
+            Self::Base(record) => record.record(),
         }
     }
 }
@@ -172,15 +164,15 @@ impl TableVersion {
         at: Timestamp,
         picked: Option<&Picked>,
     ) -> Result<Option<Found<'_>>> {
-        match self.find_in_rows(key, at)? {
+        match self.find_above(key, at)? {
             Some(found) => Ok(Some(found)),
-            None => self.find_in_columns(key, picked),
+            None => Ok(self.base.get(key, picked.map(Picked::slots))?.map(Found::Base)),
         }
     }
 
-    /// As [`TableVersion::find`], in what is stored as rows: all of it, unless it is a column table.
+    /// As [`TableVersion::find`], in what is above the base.
     #[inline]
-    pub(super) fn find_in_rows(&self, key: &[u8], at: Timestamp) -> Result<Option<Found<'_>>> {
+    pub(super) fn find_above(&self, key: &[u8], at: Timestamp) -> Result<Option<Found<'_>>> {
         for delta in std::iter::once(&self.active).chain(&self.frozen) {
             if !delta.is_empty()
                 && let Some(version) = delta.get(key, at)
@@ -188,20 +180,12 @@ impl TableVersion {
                 return Ok(Some(Found::Delta(version)));
             }
         }
-        for tree in self.runs.iter().chain(&self.main) {
-            if let Some(record) = tree.get(key)? {
-                return Ok(Some(Found::Tree(record)));
+        for run in &self.runs {
+            if let Some(record) = run.get(key)? {
+                return Ok(Some(Found::Base(BaseRecord::Tree(record))));
             }
         }
         Ok(None)
-    }
-
-    #[inline]
-    fn find_in_columns(&self, key: &[u8], picked: Option<&Picked>) -> Result<Option<Found<'_>>> {
-        match &self.columns {
-            Some(columns) => Ok(columns.get_picked(key, picked.map(Picked::slots))?.map(Found::Row)),
-            None => Ok(None),
-        }
     }
 
     /// Fails if a commit to `key` after `since` is known. REQUIRES: no other commit to the key is half done.
@@ -261,15 +245,26 @@ impl TableVersion {
 
     /// Whether nothing is settled: what comes is the oldest.
     pub(super) fn has_no_base(&self) -> bool {
-        self.runs.is_empty()
-            && self.main.is_none()
-            && !self.awaits_main
-            && self.columns.as_ref().is_none_or(|columns| columns.live_rows() == 0)
+        self.runs.is_empty() && !self.is_held && self.base.is_empty()
     }
 
-    /// Runs and main tree, newest first.
+    /// Runs and the trees of the base, newest first.
     pub fn trees(&self) -> impl Iterator<Item = &Arc<Tree>> {
-        self.runs.iter().chain(&self.main)
+        self.runs.iter().chain(self.base.trees())
+    }
+
+    /// The pages of runs and base, each once.
+    pub(super) fn pages(&self) -> Result<Vec<PageRange>> {
+        let mut pages = self.base.pages()?;
+        for run in &self.runs {
+            pages.extend(run.all_pages()?);
+        }
+        Ok(pages)
+    }
+
+    /// Whether its rows outlive the process: its pages are in the file.
+    pub(super) fn is_durable(&self) -> bool {
+        !self.shared.store.is_memory()
     }
 }
 
@@ -331,7 +326,7 @@ impl DatabaseVersion {
         let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get_mut(&id)) else {
             return Err(gone(id));
         };
-        if table.columns.is_none() && guard.is_none() && table.shared.guard.is_none() {
+        if table.shared.schema.is_none() && guard.is_none() && table.shared.guard.is_none() {
             return Ok(());
         }
         let pending = guard.map(|guard| guard.pending);
@@ -345,7 +340,7 @@ impl DatabaseVersion {
         let guard = pending.map(|pending| RowGuard { schema: schema.clone(), pending });
         let table = Arc::make_mut(table);
         table.shared = Arc::new(table.shared.with_columns(&schema, guard));
-        table.columns = table.columns.as_ref().map(|columns| Arc::new(columns.with_schema(schema)));
+        table.base = table.base.with_schema(&schema);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Result,
-    base::{btree::Tree, column::ColumnSet},
+    base::{Base, BaseOps, Made, btree::Tree},
     catalog::{Catalog, CatalogChange},
     delta::Delta,
     id::{TableId, Timestamp},
@@ -77,22 +77,20 @@ pub(super) enum TableEdit {
     Freeze(Arc<Delta>),
     /// A frozen delta was written; without a run if nothing of it is left.
     Spill { delta: Arc<Delta>, run: Option<Arc<Tree>> },
-    /// Trees became one, or nothing; in the place of the main tree or of the runs that they were.
-    Merge { inputs: Vec<Arc<Tree>>, tree: Option<Arc<Tree>>, to_main: bool },
-    /// Runs of a column table became part of its segments, or segments were merged.
-    Settle { inputs: Vec<Arc<Tree>>, columns: Arc<ColumnSet> },
+    /// These runs became one, or part of the base, or nothing.
+    Compact { inputs: Vec<Arc<Tree>>, made: Made<Base> },
     /// Rows were loaded that were in no delta, by this commit: above all others.
     Load(Option<Arc<Tree>>),
-    /// The same, into segments.
-    LoadColumns(Arc<ColumnSet>),
+    /// The same, into the base. REQUIRES: nothing is above it.
+    LoadBase(Base),
     /// What an index has of the rows that were there before it: below all that was written to it meanwhile.
-    Main(Arc<Tree>),
+    Lowest(Arc<Tree>),
     /// Whether what is settled is held as it is.
     Hold(bool),
     /// Its settled part has another shape. What is above stays.
-    Reshape(Base),
+    Reshape(Reshaped),
     /// All of it is elsewhere: nothing is left in deltas, which are kept for conflicts alone.
-    Move { base: Base, runs: Vec<Arc<Tree>>, active: Arc<Delta> },
+    Move { reshaped: Reshaped, runs: Vec<Arc<Tree>>, active: Arc<Delta> },
     /// Its columns are others, as the catalog says.
     Reform,
     /// Rows are compared with other columns as they are written.
@@ -100,10 +98,9 @@ pub(super) enum TableEdit {
 }
 
 /// The settled part of a table, with what the table shares from version to version.
-pub(super) struct Base {
+pub(super) struct Reshaped {
     pub shared: Arc<TableShared>,
-    pub main: Option<Arc<Tree>>,
-    pub columns: Option<Arc<ColumnSet>>,
+    pub base: Base,
 }
 
 impl VersionEdit {
@@ -147,10 +144,10 @@ impl VersionEdit {
     /// Whether there may be more to be merged than before.
     pub(super) fn makes_merges_due(&self) -> bool {
         let makes = |edit: &TableEdit| match edit {
-            TableEdit::Spill { .. } | TableEdit::Load(_) | TableEdit::LoadColumns(_) => true,
+            TableEdit::Spill { .. } | TableEdit::Load(_) | TableEdit::LoadBase(_) => true,
             TableEdit::Reshape(_) | TableEdit::Move { .. } | TableEdit::Hold(false) => true,
-            TableEdit::Create(_) | TableEdit::Drop | TableEdit::Freeze(_) | TableEdit::Merge { .. } => false,
-            TableEdit::Settle { .. } | TableEdit::Main(_) | TableEdit::Hold(true) => false,
+            TableEdit::Create(_) | TableEdit::Drop | TableEdit::Freeze(_) => false,
+            TableEdit::Compact { .. } | TableEdit::Lowest(_) | TableEdit::Hold(true) => false,
             TableEdit::Reform | TableEdit::Guard(_) => false,
         };
         self.settled.is_some() || self.tables.iter().any(|(_, edit)| makes(edit))
@@ -160,7 +157,7 @@ impl VersionEdit {
     pub(super) fn tell_scans_of_runs(&self, next: &DatabaseVersion) {
         for (id, edit) in &self.tables {
             if let TableEdit::Spill { delta, run: Some(run) } = edit
-                && let Some(table) = next.tables.get(id).filter(|table| table.columns.is_some())
+                && let Some(table) = next.tables.get(id).filter(|table| table.base.columns().is_some())
             {
                 table.shared.fresh.spilled(delta, run);
             }
@@ -170,7 +167,7 @@ impl VersionEdit {
     /// After the version is there: scans forget runs that are settled.
     pub(super) fn tell_scans_of_segments(&self, now: &DatabaseVersion) {
         for (id, edit) in &self.tables {
-            if let TableEdit::Settle { inputs, .. } = edit
+            if let TableEdit::Compact { inputs, made: Made::Base(_) } = edit
                 && let Some(table) = now.tables.get(id)
             {
                 table.shared.fresh.settled(inputs);
@@ -222,30 +219,23 @@ impl TableEdit {
                 table.retired.insert(0, delta.clone());
                 run.iter().for_each(|run| table.add_run(run));
             }
-            Self::Merge { inputs, tree, to_main } => table.merge(inputs, tree.as_ref(), *to_main),
-            Self::Settle { inputs, columns } => {
-                table.runs.retain(|run| !inputs.iter().any(|input| Arc::ptr_eq(input, run)));
-                // Columns may have come and gone meanwhile.
-                table.columns = Some(match &table.shared.schema {
-                    Some(schema) if !Arc::ptr_eq(schema, columns.schema()) => {
-                        Arc::new(columns.with_schema(schema.clone()))
-                    }
-                    _ => columns.clone(),
-                });
-            }
+            Self::Compact { inputs, made } => table.compact(inputs, made),
             Self::Load(run) => {
                 table.forget_all_history(at);
                 run.iter().for_each(|run| table.add_run(run));
             }
-            Self::LoadColumns(columns) => {
+            Self::LoadBase(base) => {
                 table.forget_all_history(at);
-                table.columns = Some(columns.clone());
+                table.base = base.clone();
             }
-            Self::Main(main) => table.main = Some(main.clone()),
-            Self::Hold(hold) => table.awaits_main = *hold,
-            Self::Reshape(base) => base.on(table),
-            Self::Move { base, runs, active } => {
-                base.on(table);
+            Self::Lowest(tree) => {
+                table.base =
+                    table.base.adopted(tree).expect("entries without tombstones, in a table of trees");
+            }
+            Self::Hold(hold) => table.is_held = *hold,
+            Self::Reshape(reshaped) => reshaped.on(table),
+            Self::Move { reshaped, runs, active } => {
+                reshaped.on(table);
                 table.runs.clone_from(runs);
                 let active = std::mem::replace(&mut table.active, active.clone());
                 let frozen = std::mem::take(&mut table.frozen);
@@ -258,34 +248,41 @@ impl TableEdit {
     }
 }
 
-impl Base {
+impl Reshaped {
     fn on(&self, table: &mut TableVersion) {
         table.shared = self.shared.clone();
-        table.main.clone_from(&self.main);
-        table.columns.clone_from(&self.columns);
-        table.awaits_main = false;
+        table.base = self.base.clone();
+        table.is_held = false;
     }
 }
 
 impl TableVersion {
-    /// Puts a tree above everything that is settled or in runs. What has nothing below is the main tree.
+    /// Puts a tree above everything that is settled or in runs.
     fn add_run(&mut self, tree: &Arc<Tree>) {
-        match self.columns.is_none() && self.has_no_base() && tree.meta().tombstones == 0 {
-            true => self.main = Some(tree.clone()),
-            false => self.runs.insert(0, tree.clone()),
+        self.put_run(0, tree);
+    }
+
+    /// Puts what was made of runs in their place.
+    fn compact(&mut self, inputs: &[Arc<Tree>], made: &Made<Base>) {
+        let is_input = |run: &Arc<Tree>| inputs.iter().any(|input| Arc::ptr_eq(input, run));
+        let place = self.runs.iter().position(is_input).unwrap_or(self.runs.len());
+        self.runs.retain(|run| !is_input(run));
+        match made {
+            Made::Run(run) => run.iter().for_each(|run| self.put_run(place, run)),
+            Made::Base(base) => {
+                // Columns may have come and gone meanwhile.
+                let schema = self.shared.schema.as_ref();
+                self.base = schema.map_or_else(|| base.clone(), |schema| base.with_schema(schema));
+            }
         }
     }
 
-    /// Puts a tree, if there is one, in the place of those that it was merged of.
-    fn merge(&mut self, inputs: &[Arc<Tree>], tree: Option<&Arc<Tree>>, to_main: bool) {
-        let is_input = |tree: &Arc<Tree>| inputs.iter().any(|input| Arc::ptr_eq(input, tree));
-        let place = self.runs.iter().position(is_input).unwrap_or(self.runs.len());
-        self.runs.retain(|run| !is_input(run));
-        let is_lowest = place == self.runs.len() && self.main.is_none() && !self.awaits_main;
-        if to_main || (is_lowest && tree.is_none_or(|tree| tree.meta().tombstones == 0)) {
-            self.main = tree.cloned();
-        } else if let Some(tree) = tree {
-            self.runs.insert(place, tree.clone());
+    /// Puts a run at this place among the others. What has nothing below is the base, if it can be as it is.
+    fn put_run(&mut self, place: usize, run: &Arc<Tree>) {
+        let is_lowest = place == self.runs.len() && self.base.is_empty() && !self.is_held;
+        match is_lowest.then(|| self.base.adopted(run)).flatten() {
+            Some(base) => self.base = base,
+            None => self.runs.insert(place, run.clone()),
         }
     }
 
@@ -299,7 +296,7 @@ impl TableVersion {
 mod tests {
     use super::*;
     use crate::{
-        base::btree::TreeMeta,
+        base::btree::{TreeBase, TreeMeta},
         catalog::TableDefinition,
         database::{Engine, Options},
         id::{PageNo, PagePtr},
@@ -331,7 +328,7 @@ mod tests {
     fn roots(version: &DatabaseVersion, id: TableId) -> (Vec<u64>, Option<u64>) {
         let root = |tree: &Arc<Tree>| tree.meta().root.number().0;
         let table = &version.tables[&id];
-        (table.runs.iter().map(root).collect(), table.main.as_ref().map(root))
+        (table.runs.iter().map(root).collect(), table.base.trees().first().map(root))
     }
 
     // Keeps away: tombstones in a main tree, where nothing drops them, and a main tree above what it should be merged with.
@@ -361,7 +358,11 @@ mod tests {
         let merge = |inputs: &[&Arc<Tree>], page: Option<u64>, tombstones, to_main| {
             let inputs = inputs.iter().map(|tree| Arc::clone(tree)).collect();
             let tree = page.map(|page| tree(&version, page, tombstones));
-            roots(&apply(&four, id, TableEdit::Merge { inputs, tree, to_main }), id)
+            let made = match to_main {
+                true => Made::Base(Base::BTree(TreeBase::new(tree))),
+                false => Made::Run(tree),
+            };
+            roots(&apply(&four, id, TableEdit::Compact { inputs, made }), id)
         };
         assert_eq!(merge(&[&b, &c], Some(200), 1, false), (vec![104, 200, 101], None));
         assert_eq!(merge(&[&b, &c], None, 0, false), (vec![104, 101], None));

@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     Result,
-    base::btree::{Tree, TreeCursor},
+    base::{
+        BaseOps,
+        btree::{Tree, TreeCursor},
+    },
     id::Timestamp,
     record::Record,
     transaction::write_set::TableWrites,
@@ -20,7 +23,7 @@ use crate::{
 /// A table at a moment, its trees told apart: the oldest, and all that is newer.
 #[derive(Clone)]
 pub(super) struct Layers {
-    /// The main tree, or the oldest run.
+    /// The lowest tree of the base, or the oldest run.
     pub(super) oldest: Option<Arc<Tree>>,
     /// Without the oldest tree.
     pub(super) newer: TableVersion,
@@ -32,7 +35,7 @@ impl Layers {
     /// REQUIRES: a table that is stored as rows.
     pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp) -> Self {
         let mut newer = table.clone();
-        let oldest = newer.main.take().or_else(|| newer.runs.pop());
+        let oldest = newer.base.take_lowest().or_else(|| newer.runs.pop());
         Self { oldest, newer, own: own.filter(|own| !own.is_empty()), at }
     }
 }
@@ -63,7 +66,7 @@ impl Walk {
         if let Some(oldest) = &mut oldest {
             oldest.seek_ge(lower)?;
         }
-        let mut newer = MergedCursor::new(&layers.newer, layers.own.clone(), layers.at, Cover::AboveMain);
+        let mut newer = MergedCursor::new(&layers.newer, layers.own.clone(), layers.at, Cover::AboveBase);
         newer.seek(Seek::Ge(lower))?;
         Ok(Self { oldest, newer, upper: upper.map(<[u8]>::to_vec), with_keys })
     }

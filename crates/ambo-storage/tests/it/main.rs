@@ -24,6 +24,7 @@ mod relocate;
 mod reshape;
 mod row_scan;
 mod scan;
+mod seam;
 mod seeks;
 mod small_disk;
 mod smoke;

@@ -1,7 +1,7 @@
 //! All rows of a database, held to the columns and checks of their tables.
 
 use super::RowChecks;
-use crate::{CheckReport, Database, Datum, Result, Snapshot, Storage, Table};
+use crate::{CheckReport, Database, Datum, Result, Snapshot, Table};
 
 /// More problems than these are not listed.
 const PROBLEMS_MAX: usize = 1000;
@@ -26,7 +26,7 @@ fn check_table(table: &Table, snapshot: &Snapshot, report: &mut CheckReport) -> 
     let definition = table.definition();
     let checks = RowChecks::new(table.format().definition(), definition);
     // Segments have no NULL where a column has none, and nothing that is of another type.
-    if definition.storage == Storage::Column && checks.is_none() {
+    if definition.storage.traits().by_column && checks.is_none() {
         return Ok(());
     }
     let mut cursor = snapshot.cursor(table)?;

@@ -8,8 +8,10 @@
 //! its lists lie inside it), and each offset when it is followed; both cost a few predictable branches. So
 //! a damaged or hostile page gives [`Error::Damaged`], and neither a panic nor a read outside of the page.
 
+mod base;
 mod builder;
 mod check;
+mod copy;
 mod cursor;
 mod draft;
 mod hot;
@@ -38,8 +40,10 @@ mod measure;
 #[cfg(test)]
 mod tests;
 
+pub use base::{DICTIONARY_BYTES, TRAINING_BYTES_MIN, TreeBase};
 pub use builder::{BuildOptions, RowStream, TreeBuilder};
 pub use check::{CheckOptions, TreeProblem, TreeReport};
+pub use copy::TreeCopy;
 pub use cursor::TreeCursor;
 pub use merge::{MergeOptions, Merged, merge};
 pub use meta::{TreeCompression, TreeMeta};

@@ -9,6 +9,7 @@
 //! is used.
 
 mod aggregate;
+mod base;
 mod bounds;
 mod buffer;
 mod builder;
@@ -62,6 +63,7 @@ mod format_tests;
 mod tests;
 
 pub use aggregate::{Aggregate, AggregatePlan, Aggregation, Aggregator, Expression, Groups};
+pub use base::{ColumnBase, Exchanged, exchanged, store_deleted};
 pub use buffer::{ColumnBuffer, Values};
 pub use builder::RunBuilder;
 pub use cache::BlockCache;

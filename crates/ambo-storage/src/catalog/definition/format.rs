@@ -111,12 +111,8 @@ impl TableDefinition {
                 "a table definition of version {version}, which this version of Ambo cannot read"
             ));
         }
-        let storage = match input.byte()? {
-            1 => Storage::BTree,
-            2 => Storage::Memory,
-            3 => Storage::Column,
-            other => return Err(format!("unknown storage {other}")),
-        };
+        let storage = input.byte()?;
+        let storage = Storage::numbered(storage).ok_or_else(|| format!("unknown storage {storage}"))?;
         let flags = input.byte()?;
         let mut table = Self::new(input.text()?);
         table.storage = storage;

@@ -13,9 +13,8 @@ use super::{
 };
 use crate::{
     Result,
-    base::btree::{BuildOptions, RecordCompression, Tree, TreeBuilder, TreeSpace},
+    base::btree::{BuildOptions, DICTIONARY_BYTES, RecordCompression, Tree, TreeBuilder, TreeSpace},
     catalog::KeyWidth,
-    database::compression::DICTIONARY_BYTES,
     page::PageStore,
     record::Record,
 };

@@ -17,9 +17,10 @@ use std::sync::Arc;
 use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
 
 use self::{measure::Measured, sample::Sample};
-use super::{compression::TRAINING_BYTES_MIN, count, engine::Engine};
+use super::{count, engine::Engine};
 use crate::{
     Result,
+    base::btree::TRAINING_BYTES_MIN,
     catalog::{KeyWidth, TableDefinition, TableOptions},
     id::TableId,
 };

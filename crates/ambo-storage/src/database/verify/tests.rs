@@ -8,7 +8,8 @@ use super::{TableVersion, verify};
 use crate::{
     Error,
     base::{
-        btree::{Tree, TreeMeta},
+        Base, BaseOps,
+        btree::{Tree, TreeBase, TreeMeta},
         column::{ColumnRun, ColumnSchema, ColumnSet},
     },
     catalog::{IndexDefinition, IndexOf, Storage, TableDefinition},
@@ -33,6 +34,10 @@ struct Fixture {
     rows: TableId,
     index: TableId,
     columns: TableId,
+}
+
+fn tree(tree: Arc<Tree>) -> Base {
+    Base::BTree(TreeBase::new(Some(tree)))
 }
 
 fn options() -> Options {
@@ -115,17 +120,16 @@ fn storage_is_what_the_definition_says() {
     });
 }
 
-// Keeps away: rows that are in a part of a table where nobody looks.
+// Keeps away: a base that is not what definition, checkpoints and scans take it for.
 #[test]
-fn sets_of_columns_are_those_of_column_tables() {
-    breach("3: storage btree, and a set of columns", |fixture| {
-        let columns = fixture.version.tables[&fixture.columns].columns.clone();
-        fixture.table(fixture.rows).columns = columns;
+fn bases_are_those_of_their_storage() {
+    breach("3: storage btree, and the base of another", |fixture| {
+        let base = fixture.version.tables[&fixture.columns].base.clone();
+        fixture.table(fixture.rows).base = base;
     });
-    breach("3: storage column, and no columns", |fixture| fixture.table(fixture.columns).columns = None);
-    breach("3: a column table with a main tree", |fixture| {
-        let main = fixture.version.tables[&fixture.rows].main.clone();
-        fixture.table(fixture.columns).main = main;
+    breach("3: storage column, and the base of another", |fixture| {
+        let base = fixture.version.tables[&fixture.rows].base.clone();
+        fixture.table(fixture.columns).base = base;
     });
 }
 
@@ -146,8 +150,8 @@ fn columns_are_those_of_the_definition() {
         let schema = other();
         fixture.shared(fixture.columns, |shared| shared.schema = Some(schema.clone()));
         let table = fixture.table(fixture.columns);
-        let columns = table.columns.take().unwrap();
-        table.columns = Some(Arc::new(ColumnSet::new(columns.store().clone(), schema, Vec::new())));
+        let columns = table.base.columns().unwrap();
+        table.base = ColumnSet::new(columns.store().clone(), schema, Vec::new()).into();
     });
 }
 
@@ -188,12 +192,12 @@ fn trees_fit_their_table() {
     });
     breach("6: a tree is in another store", |fixture| {
         let table = fixture.table(fixture.rows);
-        let meta = *table.main.as_ref().unwrap().meta();
-        table.main = Some(Tree::open(PageStore::memory(4096), meta));
+        let meta = *table.base.trees()[0].meta();
+        table.base = tree(Tree::open(PageStore::memory(4096), meta));
     });
     breach("6: an empty tree", |fixture| {
         let table = fixture.table(fixture.rows);
-        table.main = Some(Tree::open(table.shared.store.clone(), TreeMeta::default()));
+        table.base = tree(Tree::open(table.shared.store.clone(), TreeMeta::default()));
     });
 }
 
@@ -201,15 +205,15 @@ fn trees_fit_their_table() {
 #[test]
 fn trees_and_segments_are_apart() {
     breach("7: page", |fixture| {
-        let main = fixture.version.tables[&fixture.rows].main.clone();
-        fixture.table(fixture.index).main = main;
+        let base = fixture.version.tables[&fixture.rows].base.clone();
+        fixture.table(fixture.index).base = base;
     });
     breach("7: segment", |fixture| {
         let table = fixture.table(fixture.columns);
-        let columns = table.columns.take().unwrap();
+        let columns = table.base.columns().unwrap();
         let runs: Vec<ColumnRun> = [columns.runs(), columns.runs()].concat();
         let twice = ColumnSet::new(columns.store().clone(), columns.schema().clone(), runs);
-        table.columns = Some(Arc::new(twice));
+        table.base = twice.into();
     });
 }
 
@@ -220,8 +224,8 @@ fn what_is_reached_is_not_free() {
         let table = fixture.table(fixture.rows);
         let is_free = |page: &u64| table.shared.store.is_free(PageRange::new(PageNo(*page), 1));
         let root = PagePtr::new(PageNo((0..1000).find(is_free).unwrap()), 1);
-        let meta = TreeMeta { root, ..*table.main.as_ref().unwrap().meta() };
-        table.main = Some(Tree::open(table.shared.store.clone(), meta));
+        let meta = TreeMeta { root, ..*table.base.trees()[0].meta() };
+        table.base = tree(Tree::open(table.shared.store.clone(), meta));
     });
 }
 
@@ -300,7 +304,7 @@ fn edits_are_verified() {
     let Fixture { engine, version, rows, .. } = fixture();
     let mut edit = VersionEdit::default();
     let store = version.tables[&rows].shared.store.clone();
-    edit.table(rows, TableEdit::Main(Tree::open(store, TreeMeta::default())));
+    edit.table(rows, TableEdit::Lowest(Tree::open(store, TreeMeta::default())));
     let _ = engine.apply(engine.lock_versions(), edit);
 }
 
@@ -309,8 +313,8 @@ fn edits_are_verified() {
 #[cfg(debug_assertions)]
 fn what_is_opened_is_verified() {
     let mut fixture = fixture();
-    let main = fixture.version.tables[&fixture.rows].main.clone();
-    fixture.table(fixture.index).main = main;
+    let base = fixture.version.tables[&fixture.rows].base.clone();
+    fixture.table(fixture.index).base = base;
     let Fixture { disk, engine, version, .. } = fixture;
     let mut checkpoint = engine.checkpoint.lock();
     let moment = checkpoint.moment();
