@@ -22,7 +22,7 @@ use crate::loads::columns;
 use crate::stop::Stop;
 use crate::support::{Random, assert_sound, open, rows, small_options};
 
-const STORAGES: [Storage; 3] = [Storage::BTree, Storage::Memory, Storage::Column];
+const STORAGES: [Storage; 4] = [Storage::BTree, Storage::Memory, Storage::Column, Storage::Stub];
 
 /// A table `(id i32, town text or NULL, size i64)`, and what goes into it.
 fn towns(engine: &Arc<Engine>, storage: Storage) -> (TableId, RowFormat) {

@@ -22,7 +22,7 @@ use ambo_storage::{
 use crate::stop::Stop;
 use crate::support::{assert_sound, bytes, open, rows, small_options};
 
-const FILES: [Storage; 2] = [Storage::BTree, Storage::Column];
+const FILES: [Storage; 3] = [Storage::BTree, Storage::Column, Storage::Stub];
 
 /// `(k i64 key, v i64, name text)` with an index over `v`, and a second table beside it.
 fn create(engine: &Arc<Engine>, storage: Storage) -> (TableId, TableId, RowFormat) {
@@ -283,7 +283,7 @@ fn nothing_of_a_table_in_memory_is_in_the_log() {
         let (engine, _) = Engine::open(disk.env(), options.clone()).unwrap();
         let running = Running::start(engine).unwrap();
         let engine = running.engine();
-        let (table, other, format) = create(engine, FILES[seed as usize / 2 % 2]);
+        let (table, other, format) = create(engine, FILES[seed as usize / 2 % FILES.len()]);
         let raw = engine.create_table(TableDefinition::key_value("raw")).unwrap();
         let stop = Stop::new();
         let written = stop.scope(|scope| {

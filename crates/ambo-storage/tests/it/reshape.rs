@@ -20,6 +20,7 @@ fn storage_changes_while_a_table_is_written_to() {
     for storages in [
         &[Storage::Column, Storage::BTree][..],
         &[Storage::Memory, Storage::BTree, Storage::Memory, Storage::Column],
+        &[Storage::Stub, Storage::BTree, Storage::Stub, Storage::Column, Storage::Stub],
     ] {
         change_while_written_to(storages);
     }

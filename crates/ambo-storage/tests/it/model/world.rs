@@ -38,6 +38,8 @@ pub struct World {
     pub random: Random,
     /// So many keys lie between two that are written one by one; loads write them all. Makes trees of several levels.
     spread: u64,
+    /// The storage of tables that are stored in files, row by row.
+    by_row: Storage,
     trace: bool,
 }
 
@@ -90,7 +92,7 @@ pub fn value(plan: ValuePlan) -> Vec<u8> {
 }
 
 impl World {
-    pub fn new(seed: u64, mut random: Random) -> Self {
+    pub fn new(seed: u64, mut random: Random, by_row: Storage) -> Self {
         let options = Options {
             page_size: *random.pick(&[4096, 4096, 4096, 8192]),
             delta_bytes: *random.pick(&[64 << 10, 64 << 10, 256 << 10]),
@@ -117,6 +119,7 @@ impl World {
             poisoned: false,
             disturbed: false,
             spread: if random.one_in(16) { 40 } else { 1 },
+            by_row,
             random,
             trace: std::env::var("AMBO_TRACE").is_ok(),
         };
@@ -419,8 +422,8 @@ impl World {
         let compression = possible(compression, keys, kind);
         let definition = options(compression).apply(definition);
         let definition = match kind {
-            Kind::Logged => definition,
-            Kind::LogOff => definition.log(false),
+            Kind::Logged => definition.storage(self.by_row),
+            Kind::LogOff => definition.storage(self.by_row).log(false),
             Kind::Memory => definition.storage(Storage::Memory),
             Kind::Column => definition.storage(Storage::Column),
         };
@@ -490,12 +493,12 @@ impl World {
     fn set_storage(&mut self, table: u64) {
         let Some((name, _)) = self.table(table) else { return };
         let table = &self.oracle.now[&name];
-        let mut kinds = vec![(Kind::Logged, Storage::BTree), (Kind::Memory, Storage::Memory)];
+        let mut kinds = vec![(Kind::Logged, self.by_row), (Kind::Memory, Storage::Memory)];
         if table.keys == Keys::Any {
             // Values are any bytes, which only a key-value table has as a column.
             kinds.push((Kind::Column, Storage::Column));
         }
-        // Of the storage btree already, and it stays as it is.
+        // Stored by row already, and it stays as it is.
         kinds.retain(|(kind, _)| *kind != table.kind && (*kind, table.kind) != (Kind::Logged, Kind::LogOff));
         if table.kind == Kind::LogOff {
             kinds.retain(|(kind, _)| *kind == Kind::Memory);
@@ -687,8 +690,10 @@ impl World {
             let kind = match (definition.storage, definition.log) {
                 (Storage::Memory, _) => Kind::Memory,
                 (Storage::Column, _) => Kind::Column,
-                (Storage::BTree, true) => Kind::Logged,
-                (Storage::BTree, false) => Kind::LogOff,
+                (storage, logged) => {
+                    assert_eq!(storage, self.by_row);
+                    if logged { Kind::Logged } else { Kind::LogOff }
+                }
             };
             let rows =
                 rows(&snapshot, id)?.into_iter().map(|(key, value)| (key, Digest::of(&value))).collect();
