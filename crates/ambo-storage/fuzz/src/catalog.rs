@@ -2,7 +2,11 @@
 
 use ambo_storage::{
     base::btree::TreeMeta,
-    catalog::{Catalog, Column, TableChange, TableDefinition, roots::Roots, roots_row, table_row},
+    catalog::{
+        Catalog, Column, TableChange, TableDefinition,
+        roots::{CatalogRoots, Roots},
+        table_row,
+    },
     id::TableId,
     record::Record,
 };
@@ -12,7 +16,7 @@ use super::input::Input;
 /// Rows of any bytes, applied one after the other. The catalog that they make comes back from its own rows.
 pub fn row(bytes: &[u8]) {
     let mut input = Input(bytes);
-    let mut catalog = Catalog::default();
+    let (mut catalog, mut roots) = (Catalog::default(), CatalogRoots::default());
     while !input.0.is_empty() {
         let how = input.byte();
         let mut key = vec![how % 9];
@@ -36,7 +40,12 @@ pub fn row(bytes: &[u8]) {
             _ => Some(input.string().to_vec()),
         };
         let record = value.as_deref().map_or(Record::TOMBSTONE, Record::inline);
-        let _ = (roots_row(&key), table_row(&key));
+        let _ = table_row(&key);
+        for kind in [3, 7, 9] {
+            key[0] = kind;
+            let _ = roots.take(&key, value.as_deref().unwrap_or_default());
+        }
+        key[0] = how % 9;
         let _ = catalog.apply(&key, record);
     }
     let _ = catalog.create_table(TableDefinition::key_value("one more"));
@@ -46,7 +55,7 @@ pub fn row(bytes: &[u8]) {
         let _ = catalog.find(&definition.name);
     }
     let mut again = Catalog::default();
-    for (key, value) in catalog.rows(|_| Roots::default().encode()).into_iter().chain(catalog.view_rows()) {
+    for (key, value) in catalog.rows().into_iter().chain(catalog.view_rows()) {
         again.apply(&key, Record::inline(&value)).expect("its own row");
     }
     assert!(catalog.views().eq(again.views()));

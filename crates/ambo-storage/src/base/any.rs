@@ -12,6 +12,7 @@ use super::{
     column::{ColumnBase, ColumnSchema, ColumnSet, ColumnSpace, Segment, SegmentStore, SetColumn, Wanted},
     compaction::{Built, Compacted, Compaction, Workshop},
     ops::{BaseCursor, BaseOps, BaseRecord, BaseReport, Crowding, Prober},
+    root::Root,
 };
 use crate::{
     Result,
@@ -202,6 +203,18 @@ impl BaseOps for Base {
 
     fn segments(&self) -> Vec<Arc<Segment>> {
         each!(self, base => base.segments())
+    }
+
+    fn roots(&self) -> Vec<Root> {
+        each!(self, base => base.roots())
+    }
+
+    fn pages_of(&self, roots: &[Root]) -> Result<Vec<PageRange>, String> {
+        each!(self, base => base.pages_of(roots))
+    }
+
+    fn open(&self, roots: &[Root], store: &Arc<PageStore>) -> Result<Self> {
+        each!(self, (base, wrap) => base.open(roots, store).map(wrap))
     }
 
     fn due(&self, runs: &[Arc<Tree>]) -> Option<Compaction> {

@@ -12,6 +12,7 @@ mod compaction;
 pub(crate) mod conformance;
 pub mod key_filter;
 mod ops;
+pub mod root;
 pub mod runs;
 #[cfg(feature = "stub")]
 mod stub;
@@ -22,3 +23,4 @@ mod tests;
 pub use any::{Base, Place};
 pub use compaction::{Built, Compacted, Compaction, CopyBlob, Made, Workshop};
 pub use ops::{BaseCursor, BaseOps, BaseRecord, BaseReport, Crowding, Prober};
+pub use root::Root;

@@ -10,11 +10,12 @@ use super::{
     btree::{KeySum, RowStream, Tree, TreeCursor, TreeRecord},
     column::{ColumnSchema, ColumnSet, ColumnSpace, Finder, RunCursor, Segment, SetColumn, Wanted},
     compaction::{Built, Compacted, Compaction, Workshop},
+    root::Root,
 };
 use crate::{
     Result,
     catalog::TableDefinition,
-    page::PageRange,
+    page::{PageRange, PageStore},
     record::{Record, RecordKind},
 };
 
@@ -109,6 +110,23 @@ pub trait BaseOps: Sized + Clone {
     fn segments(&self) -> Vec<Arc<Segment>> {
         Vec::new()
     }
+
+    /// What a checkpoint has to say of it.
+    fn roots(&self) -> Vec<Root>;
+
+    /// The pages that these roots name, which nobody else may take, even if what they lead to cannot be read.
+    ///
+    /// # Errors
+    /// What is wrong with the roots, in words.
+    fn pages_of(&self, _roots: &[Root]) -> Result<Vec<PageRange>, String> {
+        Ok(Vec::new())
+    }
+
+    /// The base that these roots lead to. REQUIRES: nothing is settled.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`] if it cannot be read.
+    fn open(&self, roots: &[Root], store: &Arc<PageStore>) -> Result<Self>;
 
     /// What of the newest runs is to become part of it now, if anything.
     fn due(&self, runs: &[Arc<Tree>]) -> Option<Compaction>;

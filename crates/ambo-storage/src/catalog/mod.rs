@@ -8,12 +8,13 @@
 //! |---|---|
 //! | `01`, schema name | nothing |
 //! | `02`, table id (u32, big-endian) | the definition ([`definition`]) |
-//! | `03`, table id (u32, big-endian) | the roots of its base ([`roots`]); only in checkpoints |
+//! | `03`, table id (u32, big-endian) | its runs, and its main tree ([`roots`]); only in checkpoints |
 //! | `04` | the next table id (u32, big-endian); only in checkpoints |
 //! | `05`, table id, number (u32 each, big-endian) | a dictionary that records of the table are compressed with; only in checkpoints |
 //! | `06` | the next number of a dictionary (u32, big-endian); only in checkpoints |
 //! | `07`, table id (u32, big-endian), segment id (u64, big-endian) | a segment of a column table ([`crate::base::column::SegmentRow`]); only in checkpoints |
 //! | `08`, `schema.view` | a view ([`view`]) |
+//! | `09`, table id (u32, big-endian), part (u64, big-endian) | a root of a base ([`roots`]); only in checkpoints |
 //!
 //! A change is a put or delete of a row of kind 1, 2 or 8 that describes the new state, so replaying it over a
 //! checkpoint that has it already changes nothing.
@@ -56,6 +57,7 @@ const DICTIONARY_ROW: u8 = 5;
 const NEXT_DICTIONARY_ROW: u8 = 6;
 const SEGMENT_ROW: u8 = 7;
 const VIEW_ROW: u8 = 8;
+const BASE_ROW: u8 = 9;
 
 /// A change to the catalog, as the log carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -403,20 +405,18 @@ impl Catalog {
                 self.next_dictionary = self.next_dictionary.max(next);
             }
             VIEW_ROW => self.apply_view(rest, value)?,
-            ROOTS_ROW | SEGMENT_ROW => {}
+            ROOTS_ROW | SEGMENT_ROW | BASE_ROW => {}
             other => return Err(format!("a catalog row of unknown kind {other}")),
         }
         Ok(())
     }
 
-    /// All rows of a checkpoint's catalog but those of segments and views, which follow them, in key order; `roots` gives the encoded roots of a
-    /// table.
-    pub fn rows(&self, mut roots: impl FnMut(TableId) -> Vec<u8>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    /// All rows of a checkpoint's catalog but those of roots and views.
+    pub fn rows(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut rows: Vec<_> = self.schemas.iter().map(|name| (schema_key(name), Vec::new())).collect();
         rows.extend(
             self.tables.iter().map(|(id, definition)| (table_key(TABLE_ROW, *id), definition.encode())),
         );
-        rows.extend(self.tables.keys().map(|id| (table_key(ROOTS_ROW, *id), roots(*id))));
         rows.push((vec![NEXT_ID_ROW], self.next_id.to_be_bytes().to_vec()));
         rows.extend(self.dictionaries.iter().map(|((id, number), bytes)| {
             ([&table_key(DICTIONARY_ROW, *id)[..], &number.to_be_bytes()].concat(), bytes.to_vec())
@@ -426,24 +426,6 @@ impl Catalog {
         }
         rows
     }
-}
-
-/// The table whose roots the row with this key holds, if it is such a row.
-pub fn roots_row(key: &[u8]) -> Option<TableId> {
-    let rest = key.strip_prefix(&[ROOTS_ROW])?;
-    u32_key(rest).ok().map(TableId)
-}
-
-/// The key of a segment's row. It is greater than those of all other rows but those of views.
-pub fn segment_key(table: TableId, segment: u64) -> Vec<u8> {
-    [&table_key(SEGMENT_ROW, table)[..], &segment.to_be_bytes()].concat()
-}
-
-/// The table and the id of the segment whose row has this key, if it is such a row.
-pub fn segment_row(key: &[u8]) -> Option<(TableId, u64)> {
-    let (table, segment) = key.strip_prefix(&[SEGMENT_ROW])?.split_at_checked(4)?;
-    let segment = segment.try_into().ok().map(u64::from_be_bytes)?;
-    u32_key(table).ok().map(|table| (TableId(table), segment))
 }
 
 /// The table whose definition the row with this key holds, if it is such a row.
@@ -488,7 +470,7 @@ mod tests {
     fn rows_rebuild_the_catalog() {
         let catalog = catalog();
         let mut again = Catalog::default();
-        for (key, value) in catalog.rows(|_| vec![9]) {
+        for (key, value) in catalog.rows() {
             again.apply(&key, Record::inline(&value)).unwrap();
         }
         assert_eq!(format!("{catalog:?}"), format!("{again:?}"));

@@ -16,7 +16,6 @@ use std::{collections::HashSet, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{
-    columns::segment_rows,
     engine::Engine,
     version::{DatabaseVersion, TableVersion},
     version_edit::{Durability, Settled, TableEdit, VersionEdit},
@@ -29,7 +28,7 @@ use crate::{
         column::Segment,
         key_filter::{FEW_BITS, KeyFilter},
     },
-    catalog::roots::Roots,
+    catalog::roots::TableRoots,
     delta::Delta,
     id::{Lsn, TableId, Timestamp},
     page::{PageRange, PageStore, RetiredPages, superblock::Superblock},
@@ -393,11 +392,12 @@ impl Engine {
     }
 
     fn write_catalog(&self, version: &DatabaseVersion) -> Result<(TreeMeta, Vec<PageRange>)> {
-        let rows = version
-            .catalog
-            .rows(|id| version.tables.get(&id).map(|table| roots_of(table)).unwrap_or_default().encode());
+        let mut rows = version.catalog.rows();
+        rows.extend(version.catalog.view_rows());
+        rows.extend(version.tables.iter().flat_map(|(id, table)| roots_of(table).rows(*id)));
+        rows.sort_unstable();
         let mut builder = TreeBuilder::new(&self.store, BuildOptions::default());
-        for (key, value) in rows.into_iter().chain(segment_rows(version)).chain(version.catalog.view_rows()) {
+        for (key, value) in rows {
             builder.push(&key, Record::inline(&value))?;
         }
         builder.finish_with_pages()
@@ -457,12 +457,16 @@ fn for_each_newest(delta: &Arc<Delta>, mut visit: impl FnMut(&[u8], Record<'_>) 
     Ok(())
 }
 
-/// Where the base of a table is. Tables in memory have nothing to find again.
-fn roots_of(table: &TableVersion) -> Roots {
-    let mut roots = Roots { next_row: table.shared.next_row.load(Ordering::Relaxed), trees: Vec::new() };
+/// Where a table is. Tables in memory have nothing to find again.
+fn roots_of(table: &TableVersion) -> TableRoots {
+    let mut roots =
+        TableRoots { next_row: table.shared.next_row.load(Ordering::Relaxed), ..TableRoots::default() };
     if table.is_durable() {
-        roots.trees.extend(table.runs.iter().map(|run| *run.meta()));
-        roots.trees.push(table.base.trees().first().map_or_else(TreeMeta::default, |main| *main.meta()));
+        roots.runs = table.runs.iter().map(|run| *run.meta()).collect();
+        roots.base = match &table.damage {
+            Some(damage) => damage.roots.clone(),
+            None => table.base.roots(),
+        };
     }
     roots
 }

@@ -1,10 +1,10 @@
 //! Tables that cannot be read: the others stay in use.
 //!
 //! When a database is opened and a segment of a column table is missing, or it, or its deleted rows, cannot be read, the table is there and whoever wants it is
-//! told what is wrong. Nothing of it is changed: commits of the log's tail wait in its delta and its runs, checkpoints carry on what the
-//! catalog says of its segments, and their files stay. Once they are put back, the table is read again at the next opening; or it is dropped.
+//! told what is wrong. Nothing of it is changed: commits of the log's tail wait in its delta and its runs, checkpoints carry on its
+//! roots, and their files stay. Once they are put back, the table is read again at the next opening; or it is dropped.
 
-use crate::{Error, page::PageRange};
+use crate::{Error, base::Root, page::PageRange};
 
 /// What is wrong with a table, and what the catalog says of it.
 #[derive(Debug)]
@@ -12,21 +12,17 @@ pub struct Damage {
     file: String,
     offset: u64,
     what: String,
-    /// The catalog's rows of its segments.
-    pub(super) rows: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The pages of their deleted rows.
+    /// Its roots.
+    pub(super) roots: Vec<Root>,
+    /// The pages that they name.
     pub(super) pages: Vec<PageRange>,
 }
 
 impl Damage {
     /// What an error says; the error itself if it is of another kind than damage.
-    pub(super) fn of(
-        error: Error,
-        rows: Vec<(Vec<u8>, Vec<u8>)>,
-        pages: Vec<PageRange>,
-    ) -> Result<Self, Error> {
+    pub(super) fn of(error: Error, roots: Vec<Root>, pages: Vec<PageRange>) -> Result<Self, Error> {
         match error {
-            Error::Damaged { file, offset, what } => Ok(Self { file, offset, what, rows, pages }),
+            Error::Damaged { file, offset, what } => Ok(Self { file, offset, what, roots, pages }),
             error => Err(error),
         }
     }

@@ -7,7 +7,7 @@
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `not_null` | making a column refuse NULL |
-//! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `relocate`, `tree_copy`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
+//! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `relocate`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
@@ -29,7 +29,6 @@ mod bulk_change;
 mod check;
 mod checkpoint;
 mod choose;
-mod columns;
 mod commit;
 mod compact;
 mod compression;

@@ -20,8 +20,8 @@ use std::{sync::Arc, time::Duration};
 use super::{
     blobs::{FreshBlob, whole},
     checkpoint::CheckpointState,
-    columns::CatalogSegments,
     compression::load_dictionaries,
+    damage::Damage,
     ddl::open_table,
     deltas::Deltas,
     engine::{Engine, Parts},
@@ -38,7 +38,10 @@ use crate::{
         column::SegmentStore,
     },
     budget::MemoryBudget,
-    catalog::{self, CATALOG_TABLE, Catalog, roots::Roots},
+    catalog::{
+        self, CATALOG_TABLE, Catalog,
+        roots::{CatalogRoots, TableRoots},
+    },
     id::{Lsn, TableId, Timestamp},
     io::{Env, Lock, OpenMode},
     log::{self, Access, Cut, LogOptions, LogWriter, Operation, Operations, Recovery, Start},
@@ -249,8 +252,8 @@ impl Opening {
         let meta = TreeMeta::decode(&superblock.catalog)
             .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
         let segments = SegmentStore::new(env.disk.clone(), superblock.database_id, &memory);
-        let (catalog, mut roots, mut catalog_segments) = read_catalog(&store, meta)?;
-        catalog_segments.sweep(&segments, options.read_only)?;
+        let (catalog, mut roots) = read_catalog(&store, meta)?;
+        segments.sweep(&roots.segments().collect(), options.read_only)?;
         load_dictionaries(&store, &catalog)?;
         let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
         let deltas = Deltas::new(options);
@@ -266,9 +269,7 @@ impl Opening {
         for (id, definition) in version.catalog.clone().all() {
             let place = Place { pages: &store, segments: &segments };
             let table = open_table(&deltas, place, id, &version.catalog, superblock.timestamp)?;
-            let roots = roots.remove(&id).unwrap_or_default();
-            let table = catalog_segments.open(with_roots(table, roots)?)?;
-            version.tables.insert(id, table);
+            version.tables.insert(id, with_roots(table, roots.remove(id))?);
             note_numbered(&mut numbered, id, definition)?;
         }
         Ok(Self {
@@ -432,52 +433,41 @@ fn note_numbered(
 }
 
 /// Definitions and roots from a checkpoint's catalog.
-fn read_catalog(
-    store: &Arc<PageStore>,
-    meta: TreeMeta,
-) -> Result<(Catalog, std::collections::HashMap<TableId, Roots>, CatalogSegments)> {
-    let mut catalog = Catalog::default();
-    let mut roots = std::collections::HashMap::new();
-    let mut segments = CatalogSegments::default();
+fn read_catalog(store: &Arc<PageStore>, meta: TreeMeta) -> Result<(Catalog, CatalogRoots)> {
+    let (mut catalog, mut roots) = (Catalog::default(), CatalogRoots::default());
     if meta.is_empty() {
-        return Ok((catalog, roots, segments));
+        return Ok((catalog, roots));
     }
     let damaged = |what: String| Error::damaged(page::NAME, 0, format!("the catalog: {what}"));
     let mut cursor = Tree::open(store.clone(), meta).cursor();
     let mut there = cursor.seek_first()?;
     while there {
-        let (key, record): (&[u8], Record<'_>) = (cursor.key(), cursor.record());
-        match catalog::roots_row(key) {
-            Some(id) => {
-                roots.insert(id, Roots::decode(&whole(store, CATALOG_TABLE, record)?).map_err(damaged)?);
-            }
-            None => {
-                let value = whole(store, CATALOG_TABLE, record)?;
-                if !segments.take(key, &value).map_err(damaged)? {
-                    catalog.apply(key, Record::inline(&value)).map_err(damaged)?;
-                }
-            }
+        let value = whole(store, CATALOG_TABLE, cursor.record())?;
+        if !roots.take(cursor.key(), &value).map_err(damaged)? {
+            catalog.apply(cursor.key(), Record::inline(&value)).map_err(damaged)?;
         }
         there = cursor.next()?;
     }
-    Ok((catalog, roots, segments))
+    Ok((catalog, roots))
 }
 
-fn with_roots(mut table: Arc<TableVersion>, roots: Roots) -> Result<Arc<TableVersion>> {
+/// A table with its runs and its base. If that cannot be read, neither can the table.
+fn with_roots(mut table: Arc<TableVersion>, roots: TableRoots) -> Result<Arc<TableVersion>> {
     let version = Arc::make_mut(&mut table);
     version.shared.next_row.fetch_max(roots.next_row.max(1), Ordering::Relaxed);
     if !version.is_durable() {
         return Ok(table);
     }
-    let mut trees = roots.trees;
-    let open = |meta: TreeMeta| Tree::open(version.shared.store.clone(), meta);
-    if let Some(main) = trees.pop().filter(|meta| !meta.is_empty()).map(open) {
-        let Some(base) = version.base.adopted(&main) else {
-            let what = format!("the catalog: table {}: its settled part is not a tree", version.shared.id);
-            return Err(Error::damaged(page::NAME, 0, what));
-        };
-        version.base = base;
+    let (id, store) = (version.shared.id, &version.shared.store);
+    version.runs = roots.runs.into_iter().map(|meta| Tree::open(store.clone(), meta)).collect();
+    let damaged = |what| Error::damaged(page::NAME, 0, format!("the catalog: table {id}: {what}"));
+    let pages = version.base.pages_of(&roots.base).map_err(damaged)?;
+    match version.base.open(&roots.base, store) {
+        Ok(base) => version.base = base,
+        Err(error) => {
+            version.damage = Some(Arc::new(Damage::of(error, roots.base, pages)?));
+            version.is_held = true;
+        }
     }
-    version.runs = trees.into_iter().map(open).collect();
     Ok(table)
 }

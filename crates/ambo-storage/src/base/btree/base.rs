@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{CheckOptions, KeySum, RowStream, Tree, TreeCompression, TreeCopy, TreeProblem};
+use super::{CheckOptions, KeySum, RowStream, Tree, TreeCompression, TreeCopy, TreeMeta, TreeProblem};
 use crate::{
     Error, Result,
     base::{
-        BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Made, Prober, Workshop,
+        BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Made, Prober, Root,
+        Workshop,
         column::{SetColumn, Wanted},
+        root::TREE,
         runs::{due_above, merge_trees},
     },
     catalog::TableDefinition,
-    page::PageRange,
+    page::{self, PageRange, PageStore},
     sync::Ordering,
 };
 
@@ -103,6 +105,21 @@ impl BaseOps for TreeBase {
 
     fn pages(&self) -> Result<Vec<PageRange>> {
         self.main.as_ref().map_or(Ok(Vec::new()), |main| main.all_pages())
+    }
+
+    fn roots(&self) -> Vec<Root> {
+        let root = |main: &Arc<Tree>| Root { tag: TREE, part: 0, bytes: main.meta().encode().to_vec() };
+        self.main.iter().map(root).collect()
+    }
+
+    fn open(&self, roots: &[Root], store: &Arc<PageStore>) -> Result<Self> {
+        let meta = match roots {
+            [] => return Ok(Self::default()),
+            [Root { tag: TREE, bytes, .. }] => TreeMeta::decode(bytes),
+            _ => None,
+        };
+        let damaged = || Error::damaged(page::NAME, 0, "the catalog: roots that are not those of one tree");
+        Ok(Self::new(Some(Tree::open(store.clone(), meta.ok_or_else(damaged)?))))
     }
 
     fn due(&self, runs: &[Arc<Tree>]) -> Option<Compaction> {

@@ -18,7 +18,7 @@ use crate::{
     Result,
     base::{
         BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Crowding, Made, Prober,
-        Workshop,
+        Root, Workshop,
         btree::{RowStream, Tree},
     },
     catalog::TableDefinition,
@@ -150,6 +150,18 @@ impl BaseOps for ColumnBase {
 
     fn segments(&self) -> Vec<Arc<Segment>> {
         self.0.segments().cloned().collect()
+    }
+
+    fn roots(&self) -> Vec<Root> {
+        self.0.roots()
+    }
+
+    fn pages_of(&self, roots: &[Root]) -> Result<Vec<PageRange>, String> {
+        ColumnSet::pages_of(roots)
+    }
+
+    fn open(&self, roots: &[Root], store: &Arc<PageStore>) -> Result<Self> {
+        self.0.open(roots, store).map(Self::new)
     }
 
     fn due(&self, runs: &[Arc<Tree>]) -> Option<Compaction> {

@@ -37,6 +37,7 @@ mod postings;
 mod reach;
 mod read;
 mod rebase;
+mod roots;
 mod row_cache;
 mod row_keys;
 mod row_reader;

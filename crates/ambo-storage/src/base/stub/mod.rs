@@ -4,11 +4,16 @@
 use std::sync::Arc;
 
 use super::{
-    BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Prober, Workshop,
+    BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Prober, Root, Workshop,
     btree::{KeySum, RowStream, Tree, TreeBase},
     column::{SetColumn, Wanted},
+    root::{STUB, TREE},
 };
-use crate::{Result, catalog::TableDefinition, page::PageRange};
+use crate::{
+    Result,
+    catalog::TableDefinition,
+    page::{PageRange, PageStore},
+};
 
 /// See the module.
 #[derive(Clone, Default)]
@@ -69,6 +74,16 @@ impl BaseOps for StubBase {
 
     fn pages(&self) -> Result<Vec<PageRange>> {
         self.0.pages()
+    }
+
+    fn roots(&self) -> Vec<Root> {
+        self.0.roots().into_iter().map(|root| Root { tag: STUB, ..root }).collect()
+    }
+
+    fn open(&self, roots: &[Root], store: &Arc<PageStore>) -> Result<Self> {
+        let tag = |tag| if tag == STUB { TREE } else { tag };
+        let roots: Vec<_> = roots.iter().map(|root| Root { tag: tag(root.tag), ..root.clone() }).collect();
+        self.0.open(&roots, store).map(Self)
     }
 
     fn due(&self, runs: &[Arc<Tree>]) -> Option<Compaction> {
