@@ -12,7 +12,7 @@ const COMMENT_LINE_MAX: usize = 140;
 
 /// Longer lines that there still are. These numbers only go down: whoever shortens lines lowers them.
 const LONG_DOCS_LINES: usize = 0;
-const LONG_COMMENT_LINES: [(&str, usize); 2] = [("bench", 0), ("crates", 208)];
+const LONG_COMMENT_LINES: [(&str, usize); 2] = [("bench", 0), ("crates", 179)];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")

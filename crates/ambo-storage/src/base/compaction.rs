@@ -36,7 +36,7 @@ pub struct Workshop<'a> {
     pub store: &'a Arc<PageStore>,
     /// How its trees are built.
     pub build: BuildOptions,
-    /// See there.
+    /// Trains a dictionary for trees that become one, if they are to have a new one.
     pub train: &'a Train<'a>,
     /// See there.
     pub newest: &'a Newest<'a>,
@@ -74,7 +74,7 @@ pub struct Compacted<B> {
 pub enum Made<B> {
     /// A run, or nothing.
     Run(Option<Arc<Tree>>),
-    /// All of them are settled.
+    /// A base, in the place of the one before, too.
     Base(B),
 }
 

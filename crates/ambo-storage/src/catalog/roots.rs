@@ -1,7 +1,7 @@
 //! Where the base of a table is, and its runs: what rows of the catalog say of them.
 //!
-//! A [`Root`] of a base is a row of kind 9: behind the kind the id of the table (u32) and the number of the part (u64), both big-endian; its
-//! value is the tag, u8, and what the base wrote. Two kinds of roots are older than that, and are written as they were, so that
+//! A [`Root`] of a base is a row of kind 9: behind the kind the id of the table (u32) and the number of the part (u64), both big-endian;
+//! its value is the tag, u8, and what the base wrote. Two kinds of roots are older than that, and are written as they were, so that
 //! databases without other storages stay readable for older versions: the main tree is in the row of kind 3, a segment is a row of kind 7
 //! without a tag.
 //!
