@@ -19,7 +19,7 @@ pub(super) fn open(dir: &Path, config: &Config) -> Result<Box<dyn Engine>> {
     };
     let database = Options::new()
         .cache_bytes(config.cache_bytes)
-        .delta_bytes(config.write_buffer_bytes)
+        .memtable_bytes(config.write_buffer_bytes)
         .sync(sync)
         // Deltas over the budget are still spilled, as other engines flush their memtables.
         .background_merge(config.background)
@@ -47,12 +47,12 @@ impl Engine for Ambo {
     }
 
     fn settle(&mut self) -> Result<()> {
-        Ok(self.database.settle()?)
+        Ok(self.database.compact()?)
     }
 
     fn compact(&mut self) -> Result<()> {
-        self.database.settle()?;
         self.database.compact()?;
+        self.database.vacuum()?;
         Ok(())
     }
 

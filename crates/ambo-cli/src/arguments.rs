@@ -159,8 +159,8 @@ pub enum Command {
         /// The database's directory
         dir: PathBuf,
     },
-    /// Settle everything, in the form that the tables' options ask for, and give free space back to the file system
-    Compact {
+    /// Compact everything, in the form that the tables' options ask for, and give free space back to the file system
+    Vacuum {
         /// The database's directory
         dir: PathBuf,
     },

@@ -26,7 +26,7 @@ pub struct CompressionArguments {
     /// Compress records: elekt-rle, firebird-rle, lz4, zstd, snappy, zlib, lzf or none; zstd and zlib with a level, as in zstd:9
     #[arg(long, value_name = "CODEC", value_parser = OrNone::<RecordCodec>::from_str)]
     record_compression: Option<OrNone<RecordCodec>>,
-    /// Compress records with a dictionary that is trained as they settle: on or off, with zstd only
+    /// Compress records with a dictionary that is trained as they compact: on or off, with zstd only
     #[arg(long, value_name = "SWITCH", value_parser = BoolishValueParser::new())]
     record_dictionary: Option<bool>,
 }
@@ -128,7 +128,7 @@ pub fn alter(store: &Store, table: &str, changes: &NewTableArguments, out: &mut 
     if !options.is_empty() {
         write!(
             out,
-            ", keys {}, records {}; what is settled from now on is stored so, `ambo compact {}` rewrites the rest",
+            ", keys {}, records {}; what is compacted from now on is stored so, `ambo vacuum {}` rewrites the rest",
             keys(table),
             records(table),
             store.dir.display()

@@ -47,9 +47,9 @@ pub struct Tuning {
     /// Memory for cached pages, such as 256M or 2G
     #[arg(long, value_name = "SIZE", value_parser = parse_size, global = true, help_heading = "Tuning")]
     pub cache: Option<usize>,
-    /// Memory for rows not yet settled to pages, such as 64M
+    /// Memory for rows not yet compacted to pages, such as 64M
     #[arg(long, value_name = "SIZE", value_parser = parse_size, global = true, help_heading = "Tuning")]
-    pub delta: Option<usize>,
+    pub memtable: Option<usize>,
     /// When a commit counts as done
     #[arg(long, value_name = "WHEN", global = true, help_heading = "Tuning")]
     pub sync: Option<Durability>,
@@ -65,8 +65,8 @@ impl Tuning {
         if let Some(bytes) = self.cache {
             options = options.cache_bytes(bytes);
         }
-        if let Some(bytes) = self.delta {
-            options = options.delta_bytes(bytes);
+        if let Some(bytes) = self.memtable {
+            options = options.memtable_bytes(bytes);
         }
         if let Some(sync) = self.sync {
             options = options.sync(sync.into());

@@ -252,10 +252,10 @@ impl Maker {
 
     /// A query, or a statement that writes and queries of what it wrote.
     fn step(&mut self, random: &mut Random) -> Vec<Statement> {
-        let settle = || Statement { ambo: "settle".into(), peer: String::new(), is_ordered: false };
+        let compact = || Statement { ambo: "compact".into(), peer: String::new(), is_ordered: false };
         match self {
             Self::Narrow(schema, is_open) => match random.below(20) {
-                0 if !*is_open => vec![settle()],
+                0 if !*is_open => vec![compact()],
                 1 => {
                     let end = *random.of(&["rollback", "commit"]);
                     let word = if *is_open { end } else { "begin" };
@@ -274,7 +274,7 @@ impl Maker {
                 }
             },
             Self::Wide(schema) => match random.below(20) {
-                0 => vec![settle()],
+                0 => vec![compact()],
                 1..4 => {
                     let (table, write) = wide::Generator::new(schema, random).write();
                     let names = schema.tables[table].columns.iter().enumerate();

@@ -1,7 +1,7 @@
 //! Text to statements: those of the parser, and our own forms around them.
 //!
 //! Ours are what stands behind a CREATE TABLE (`STORAGE = column`, `SORT KEY (a, b)`, `KEY COMPRESSION = bp128`, `RECORD COMPRESSION =
-//! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and SETTLE, CHECKPOINT and CHECK DATABASE.
+//! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and COMPACT, CHECKPOINT and CHECK DATABASE.
 
 mod column_names;
 mod depth;
@@ -60,7 +60,7 @@ pub(crate) enum Statement {
     CreateTable(Box<ast::CreateTable>, TableSettings),
     /// ALTER TABLE … SET with our options.
     AlterTable(ObjectName, TableSettings),
-    /// SETTLE, CHECKPOINT, CHECK DATABASE.
+    /// COMPACT, CHECKPOINT, CHECK DATABASE.
     Maintain(Maintenance),
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum Statement {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Maintenance {
     /// Merges all that can be merged.
-    Settle,
+    Compact,
     /// Writes what is in memory to pages.
     Checkpoint,
     /// Reads everything and says what is wrong.
@@ -176,8 +176,10 @@ fn finish(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) -
 }
 
 /// Statements of ours, by their words.
-const MAINTENANCE: [(&[&str], Maintenance); 3] = [
-    (&["SETTLE"], Maintenance::Settle),
+const MAINTENANCE: [(&[&str], Maintenance); 4] = [
+    (&["COMPACT"], Maintenance::Compact),
+    // Its former name.
+    (&["SETTLE"], Maintenance::Compact),
     (&["CHECKPOINT"], Maintenance::Checkpoint),
     (&["CHECK", "DATABASE"], Maintenance::Check),
 ];

@@ -1,7 +1,7 @@
 //! Statements and what they return, in files of the form that SQLite's tests have: `tests/slt/*.slt`.
 //!
 //! All of them run over tables of each storage, with one, two and four threads; with the database closed and opened again between
-//! statements; and with so little room that rows settle all the time. Each run ends with a look at the whole database.
+//! statements; and with so little room that rows compact all the time. Each run ends with a look at the whole database.
 //!
 //! The letters behind `query` are the types of the columns (`slt/letters.rs`), and are compared. What Ambo returns is written into the
 //! files by `AMBO_LETTERS=NAME cargo test -p ambo-sql --test slt -- --ignored letters_are_written`, where NAME is part of the names of the
@@ -27,8 +27,8 @@ mod letters;
 enum Between {
     Nothing,
     Reopen,
-    /// All that can be is merged after each few, and pages and deltas are small.
-    Settle,
+    /// All that can be is merged after each few, and pages and memtables are small.
+    Compact,
 }
 
 struct Session {
@@ -62,8 +62,8 @@ impl Session {
 
     fn open(&mut self) -> Result<(), Error> {
         let mut options = Options::new().sync(Sync::Off);
-        if self.between == Between::Settle {
-            options = options.page_size(4 << 10).delta_bytes(1 << 20).cache_bytes(1 << 20);
+        if self.between == Between::Compact {
+            options = options.page_size(4 << 10).memtable_bytes(1 << 20).cache_bytes(1 << 20);
         }
         let sql = SqlOptions::new()
             .threads(self.threads)
@@ -95,8 +95,8 @@ impl Session {
                 (self.connection, self.db) = (None, None);
                 self.open()
             }
-            Between::Settle if self.statements.is_multiple_of(3) => {
-                Ok(self.db.as_ref().map_or(Ok(()), |db| db.settle())?)
+            Between::Compact if self.statements.is_multiple_of(3) => {
+                Ok(self.db.as_ref().map_or(Ok(()), |db| db.compact())?)
             }
             _ => Ok(()),
         }
@@ -217,12 +217,12 @@ fn over_column_opened_again() {
 
 #[test]
 fn over_btree_with_little_room() {
-    run_all(Storage::BTree, Between::Settle, 1);
+    run_all(Storage::BTree, Between::Compact, 1);
 }
 
 #[test]
 fn over_column_with_little_room() {
-    run_all(Storage::Column, Between::Settle, 4);
+    run_all(Storage::Column, Between::Compact, 4);
 }
 
 /// Changes the files; see the module.

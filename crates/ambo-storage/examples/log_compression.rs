@@ -1,7 +1,7 @@
 //! Measures what compressing log groups saves and costs.
 //!
 //! `cargo run --release -p ambo-storage --example log_compression [-- ROWS]`. Rows are committed one by one or a hundred at a time, by one
-//! thread or eight, and stay in the delta, so the log is all that is written. Each line is the best of three runs; runs with and without
+//! thread or eight, and stay in the memtable, so the log is all that is written. Each line is the best of three runs; runs with and without
 //! compression take turns.
 
 #![allow(clippy::print_stdout, reason = "a program that prints its measurements")]
@@ -87,7 +87,7 @@ struct Measured {
 fn run(workload: Workload, log_compression: bool) -> Measured {
     let dir = tempfile::tempdir().expect("a directory");
     let options = Options {
-        delta_bytes: 4 << 30,
+        memtable_bytes: 4 << 30,
         log_compression,
         sync: workload.sync,
         background_threads: false,

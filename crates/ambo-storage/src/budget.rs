@@ -1,24 +1,27 @@
-//! One budget of memory for all that is cached: pages, encoded blocks, rows that were sought, fresh layers, and the slots of blocks; and for the entries of indexes while they are sorted.
+//! One budget of memory for all that is cached: pages, encoded blocks, rows that were sought, fresh layers, and the slots of blocks; and
+//! for the entries of indexes while they are sorted.
 //!
 //! Who caches something takes its bytes from the budget first, and gives them back when it is gone, so what is kept is never more
 //! than the limit. What has to be there all the same ([`MemoryBudget::force`]) takes the room from the caches.
 //!
 //! # Who gets how much
-//! As long as there is room, who comes takes it. When there is none, two caches share what fresh layers, slots and sorting leave: that of pages, and that of segments (blocks
-//! and rows). Each has a target, at first what it had when the budget became full. A cache below its target asks the other, which is above its own, for
-//! memory; one that has its share replaces what it has itself.
+//! As long as there is room, who comes takes it. When there is none, two caches share what fresh layers, slots and sorting leave: that of
+//! pages, and that of segments (blocks and rows). Each has a target, at first what it had when the budget became full. A cache below its
+//! target asks the other, which is above its own, for memory; one that has its share replaces what it has itself.
 //!
-//! Targets move with misses, and only with those that more memory would have spared: each cache knows how many bytes it has thrown away since it threw away what is
-//! missed now. If it would be there with the most that the cache can have, the bytes missed count, and the target of who missed more lately grows, by as much of twice these
-//! bytes as both differ. So data that is read once takes nothing from anybody; a working set that fits moves in while it is read once; and of two that do not fit
-//! together the caches miss as many bytes of the one as of the other, and nothing moves.
+//! Targets move with misses, and only with those that more memory would have spared: each cache knows how many bytes it has thrown away
+//! since it threw away what is missed now. If it would be there with the most that the cache can have, the bytes missed count, and the
+//! target of who missed more lately grows, by as much of twice these bytes as both differ. So data that is read once takes nothing from
+//! anybody; a working set that fits moves in while it is read once; and of two that do not fit together the caches miss as many bytes of
+//! the one as of the other, and nothing moves.
 //!
 //! # Invariants
-//! 1. `total` is the sum of all kinds, and at most the limit, except for what was forced and found no room. Slots that leave less than the floors raise the limit by what is lacking.
-//! 2. Targets of both caches are never less than their floors, a sixteenth of the limit each (of pages: four at least, as far as half of the limit reaches). Who needs memory has its floor less
-//!    a step at least.
-//! 3. Memory is asked of a cache only in steps, by one whose target is a step above what it has: when the asked one has given, it is not below its
-//!    own target, so that the same memory is not asked back at once.
+//! 1. `total` is the sum of all kinds, and at most the limit, except for what was forced and found no room. Slots that leave less than the
+//!    floors raise the limit by what is lacking.
+//! 2. Targets of both caches are never less than their floors, a sixteenth of the limit each (of pages: four at least, as far as half of
+//!    the limit reaches). Who needs memory has its floor less a step at least.
+//! 3. Memory is asked of a cache only in steps, by one whose target is a step above what it has: when the asked one has given, it is not
+//!    below its own target, so that the same memory is not asked back at once.
 //! 4. `asking` is held while a cache gives memory. What caches lock then are leaves: who has locked one of those never asks.
 
 use std::{
@@ -99,7 +102,8 @@ impl Cache {
 
 /// A cache that can be asked for memory.
 pub trait Giver: Send + Sync {
-    /// Throws away about so many bytes of what is needed least, and [releases](MemoryBudget::release) them. REQUIRES: does not ask the budget for anything.
+    /// Throws away about so many bytes of what is needed least, and [releases](MemoryBudget::release) them. REQUIRES: does not ask the
+    /// budget for anything.
     fn give(&self, bytes: usize);
 
     /// Gives back up to about so many bytes that hold nothing.

@@ -1,4 +1,4 @@
-//! What a key maps to: the same three kinds in the log, in a delta and in a base.
+//! What a key maps to: the same three kinds in the log, in a memtable and in a base.
 
 /// The kind of a record, as stored. Zero is reserved so that zeroed bytes are never a valid kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let db = Options::new().cache_bytes(1 << 30).sync(Sync::Off).open(dir.path())?;
     let table = load(&db, rows)?;
-    db.settle()?;
+    db.compact()?;
     let equal = |value: Datum| Test::Compare(Compare::Equal, value);
     let one = table.select(&["amount"])?.filter("kind", equal("kind 7".into()))?;
     let three = ["kind 1", "kind 7", "kind 13"].map(Datum::from).to_vec();
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     report("without", &one, &three, &both)?;
     db.create_index(&IndexDefinition::new("ordered_kind", "t", &["kind"]))?;
     let index = table.index("ordered_kind")?;
-    db.settle()?;
+    db.compact()?;
     let (time, found) = best(|| index.count(&["kind 7".into()]))?;
     println!("ordered: count of one value {time:?} ({found} rows)");
     let began = Instant::now();

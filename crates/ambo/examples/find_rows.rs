@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let db = Options::new().cache_bytes(1 << 30).sync(Sync::Off).open(dir.path())?;
     let table = load(&db, rows)?;
-    db.settle()?;
+    db.compact()?;
     let equal = |value: Datum| Test::Compare(Compare::Equal, value);
     let between = |low: i32, high: i32| Test::Between(low.into(), high.into());
     let kind = table.select(&[])?.filter("kind", equal("kind 7".into()))?;
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     report("by two columns, bitmap indexes", &both)?;
     report("by three columns, two bitmap indexes", &few)?;
     db.create_index(&IndexDefinition::new("by_person", "t", &["person"]))?;
-    db.settle()?;
+    db.compact()?;
     // Both columns have the same values, one has an index.
     for people in [1, 10, 100, 300, 1000, 3000, 10_000] {
         for column in ["person", "same"] {

@@ -65,7 +65,7 @@ fn make(dir: &std::path::Path) -> Result<()> {
     }
     writer.finish()?;
     load.finish()?;
-    db.settle()?;
+    db.compact()?;
     db.close()?;
     Ok(())
 }

@@ -9,8 +9,8 @@ use ambo_storage::{
 };
 
 use crate::{
-    Advice, Batch, CheckReport, CompactReport, Error, IndexDefinition, Info, Native, Options, RecoveryReport,
-    Result, Snapshot, Storage, Table, TableDefinition, TableOptions, Transaction, TypedTable,
+    Advice, Batch, CheckReport, Error, IndexDefinition, Info, Native, Options, RecoveryReport, Result,
+    Snapshot, Storage, Table, TableDefinition, TableOptions, Transaction, TypedTable, VacuumReport,
 };
 
 /// An open database. Clones share it; the last handle to go closes it.
@@ -243,7 +243,7 @@ impl Database {
         self.engine().replace_table(name, with, indexes)
     }
 
-    /// Changes options of a table that may have rows. What is settled from now on is stored that way; [`Database::compact`] rewrites the
+    /// Changes options of a table that may have rows. What is compacted from now on is stored that way; [`Database::vacuum`] rewrites the
     /// rest.
     ///
     /// ```
@@ -251,7 +251,7 @@ impl Database {
     /// let db = ambo::Database::in_memory()?;
     /// let notes = db.key_value("notes")?;
     /// db.alter_table("notes", TableOptions::new().record_compression(RecordCodec::Zstd { level: 9 }))?;
-    /// db.compact()?;
+    /// db.vacuum()?;
     /// # Ok::<(), ambo::Error>(())
     /// ```
     ///
@@ -286,7 +286,7 @@ impl Database {
         self.engine().create_index(index).map(drop)
     }
 
-    /// Gives a table another storage while it is in use: what is settled is built in the other shape, and takes the place
+    /// Gives a table another storage while it is in use: what is compacted is built in the other shape, and takes the place
     /// of what was, at once. A transaction that began before and writes to the table may fail with a conflict.
     ///
     /// From `memory` to another storage all rows become durable, and the table is logged from then on. To `memory` it is the other way
@@ -353,14 +353,14 @@ impl Database {
         Batch::new(self.clone())
     }
 
-    /// Writes all unsettled rows to pages and publishes a checkpoint.
+    /// Writes all uncompacted rows to pages and publishes a checkpoint.
     pub fn flush(&self) -> Result<()> {
         self.engine().flush()
     }
 
     /// As [`Database::flush`], and merges each table into one packed tree: the state in which reads are fastest.
-    pub fn settle(&self) -> Result<()> {
-        self.engine().settle()
+    pub fn compact(&self) -> Result<()> {
+        self.engine().compact()
     }
 
     /// As [`Database::flush`], and waits until nothing is due to be merged, without merging all that could be. Good after a
@@ -380,18 +380,18 @@ impl Database {
     /// for id in 0..10_000i64 {
     ///     prices.upsert_row(&[id.into(), 9.5.into()])?;
     /// }
-    /// db.settle_due()?;
+    /// db.compact_due()?;
     /// let segments = db.info()?.tables[0].segments.clone().unwrap();
     /// assert_eq!((segments.rows, segments.segments), (10_000, 1));
     /// # Ok::<(), ambo::Error>(())
     /// ```
-    pub fn settle_due(&self) -> Result<()> {
-        self.engine().settle_due()
+    pub fn compact_due(&self) -> Result<()> {
+        self.engine().compact_due()
     }
 
-    /// Settles, and gives free space back to the file system, while the database is in use.
-    pub fn compact(&self) -> Result<CompactReport> {
-        self.engine().compact()
+    /// Compacts, and gives free space back to the file system, while the database is in use.
+    pub fn vacuum(&self) -> Result<VacuumReport> {
+        self.engine().vacuum()
     }
 
     /// Walks every page and names what is wrong; and holds every row to the columns and checks of its table, but for checks that only
@@ -431,7 +431,7 @@ impl Database {
         self.engine().advise(id, rows)
     }
 
-    /// Closes the database for all handles: what is not settled is written to pages, so that the next open has nothing to
+    /// Closes the database for all handles: what is not compacted is written to pages, so that the next open has nothing to
     /// replay. Dropping the last handle does the same, and keeps errors to itself.
     pub fn close(self) -> Result<()> {
         self.running.close()

@@ -131,7 +131,7 @@ impl Index {
     }
 
     /// How many rows have these values in the first columns of the index. An ordered index counts its entries, a bitmap index positions;
-    /// neither reads a settled row.
+    /// neither reads a compacted row.
     pub fn count(&self, values: &[Datum]) -> Result<u64> {
         if self.of.kind == IndexKind::Bitmap {
             let test = match &self.fit(values)?[..] {

@@ -21,7 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! * [`Database`]: open, tables, transactions, settling, checking.
+//! * [`Database`]: open, tables, transactions, compacting, checking.
 //! * [`Table`]: single operations; keys and values as bytes, or rows of typed columns.
 //! * [`Transaction`] and [`Snapshot`]: several operations at one moment.
 //! * [`Cursor`] and [`Scan`]: ordered reading, both ways.
@@ -75,9 +75,9 @@ pub use ambo_storage::{
         TableDefinition, TableOptions, View, nearest, qualify,
     },
     database::{
-        Advice, BulkChange, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, CompactReport, Cursor,
-        Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse, RecordChoice, RecoveryReport,
-        Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, Value, ValueReader, ValueWriter,
+        Advice, BulkChange, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, Cursor, Duplicates,
+        Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse, RecordChoice, RecoveryReport, Seek, Sync,
+        TableHold, TableInfo, TableScan, TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,
     },
     priority::give_way,
     transaction::write_set::Savepoint,

@@ -24,13 +24,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// The defaults: 256 MiB cache, 128 MiB for unsettled rows, every commit synced.
+    /// The defaults: 256 MiB cache, 128 MiB for uncompacted rows, every commit synced.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Memory for all that is cached, in bytes, at least 256 KiB: pages, encoded blocks and rows of column tables, and what their scans
-    /// keep of rows that are not settled. Tables of all storages share it by need; pages have a thirty-second for certain, and so have
+    /// keep of rows that are not compacted. Tables of all storages share it by need; pages have a thirty-second for certain, and so have
     /// blocks with rows. Not in it are pages and blocks that readers hold when there is no room for them, layers that only one scan uses,
     /// and the directories of segments.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
@@ -38,9 +38,9 @@ impl Options {
         self
     }
 
-    /// Memory for rows that are not settled yet, in bytes.
-    pub fn delta_bytes(mut self, bytes: usize) -> Self {
-        self.settings.delta_bytes = bytes;
+    /// Memory for rows that are not compacted yet, in bytes.
+    pub fn memtable_bytes(mut self, bytes: usize) -> Self {
+        self.settings.memtable_bytes = bytes;
         self
     }
 
@@ -80,7 +80,7 @@ impl Options {
         self
     }
 
-    /// Whether runs are merged in the background (the default), or only by [`Database::settle`].
+    /// Whether runs are merged in the background (the default), or only by [`Database::compact`].
     pub fn background_merge(mut self, on: bool) -> Self {
         self.settings.background_merge = on;
         self

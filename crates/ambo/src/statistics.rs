@@ -15,7 +15,7 @@ impl Table {
     /// for id in 0..100i64 {
     ///     t.insert_row(&[id.into(), (id as i32 % 7).into()])?;
     /// }
-    /// db.settle()?;
+    /// db.compact()?;
     /// let exact = |value| Some(Figure { value, is_exact: true });
     /// let statistics = t.statistics()?;
     /// assert_eq!(statistics.rows, Figure { value: 100, is_exact: true });
@@ -38,8 +38,8 @@ macro_rules! statistics {
             }
 
             /// About how many different values a column (its place in the definition) has, from a sample of its blocks: a few milliseconds.
-            /// It is remembered, and among the statistics, until the table has grown or shrunk by a tenth. None if nothing is settled, and
-            /// in a table of other storage than column.
+            /// It is remembered, and among the statistics, until the table has grown or shrunk by a tenth. None if nothing is compacted,
+            /// and in a table of other storage than column.
             ///
             /// # Errors
             /// [`Error::Invalid`](crate::Error::Invalid) if there is no such column.

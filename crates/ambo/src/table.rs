@@ -186,7 +186,7 @@ impl Table {
         self.db.engine().snapshot().cursor(self.id)
     }
 
-    /// How many rows a range has. Records are not read; once the table is settled, neither are most keys.
+    /// How many rows a range has. Records are not read; once the table is compacted, neither are most keys.
     pub fn count(&self, range: impl KeyRange) -> Result<u64> {
         let (lower, upper) = half_open(range.into_bounds());
         self.db.engine().snapshot().count(self.id, lower.as_deref(), upper.as_deref())

@@ -24,7 +24,7 @@ fn old_handles_mean_the_columns_they_know() {
         let db = db(storage);
         let old = db.table("t").unwrap();
         old.insert_row(&[10.into(), 1.into(), "one".into()]).unwrap();
-        db.settle().unwrap();
+        db.compact().unwrap();
         let equal = |value: Datum| Test::Compare(Compare::Equal, value);
         let by_b = old.select(&["b"]).unwrap().filter("b", equal("one".into())).unwrap();
         let by_a = old.select(&[]).unwrap().filter("a", equal(10.into())).unwrap();

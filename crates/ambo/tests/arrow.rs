@@ -169,7 +169,7 @@ fn batches_hold_the_rows() {
             model.insert(key, row);
         }
         if round < 2 {
-            db.settle().unwrap();
+            db.compact().unwrap();
         }
         let names: Vec<String> = (0..TYPES.len()).map(|column| format!("c{column}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -133,7 +133,7 @@ fn check(world: &World, batches: impl Fn(&Select) -> Batches) {
     assert_eq!(batches(&none).ordered().rev().map(rows).sum::<usize>(), world.rows.len());
 }
 
-/// Keeps away: rows out of order, lost or doubled where lanes are merged; among them those that are not settled, and a transaction's own;
+/// Keeps away: rows out of order, lost or doubled where lanes are merged; among them those that are not compacted, and a transaction's own;
 /// forwards, backwards, with filters and limits.
 #[test]
 fn batches_in_order() {
@@ -147,7 +147,7 @@ fn batches_in_order() {
     world.load(30_000..50_000);
     assert_eq!(db.info().unwrap().tables[0].segments.as_ref().unwrap().runs, 2);
     check(&world, now);
-    // Fresh rows in a run and in the delta, some in the place of settled ones.
+    // Fresh rows in a run and in the memtable, some in the place of compacted ones.
     for step in 0..6000 {
         let id = next(&mut world.seed) as i64 % 60_000;
         let row = world.row(id);
@@ -167,7 +167,7 @@ fn batches_in_order() {
     }
     check(&world, |select| tx.batches(select).unwrap());
     tx.commit().unwrap();
-    db.settle().unwrap();
+    db.compact().unwrap();
     check(&world, now);
     assert_eq!(db.check().unwrap().problems, Vec::<String>::new());
 }
@@ -178,7 +178,7 @@ fn what_is_not_merged_is_handed_out_whole() {
     let db = Options::new().sync(Sync::Off).open_in_memory().unwrap();
     let mut world = World::new(&db);
     world.load(0..50_000);
-    db.settle().unwrap();
+    db.compact().unwrap();
     // One fresh row, behind all others.
     let last = vec![50_000.into(), 1.into(), "\u{10ffff}".into(), 0.into()];
     world.table.upsert_row(&last).unwrap();

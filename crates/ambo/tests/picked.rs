@@ -55,8 +55,8 @@ fn compare(table: &Table, picked: &PickedColumns, places: &[usize]) {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Keeps away: a value of another column, of another version, or NULL in the place of one, wherever rows are: in the delta, settled,
-    /// kept as rows, or in a cache that has no room for them.
+    /// Keeps away: a value of another column, of another version, or NULL in the place of one, wherever rows are: in the memtable,
+    /// compacted, kept as rows, or in a cache that has no room for them.
     #[test]
     fn picked_columns_are_those_of_the_row(
         storage in prop_oneof![Just(Storage::Column), Just(Storage::BTree), Just(Storage::Memory)],
@@ -70,7 +70,7 @@ proptest! {
         let picked = table.pick(&names).unwrap();
         (0..KEYS).for_each(|number| table.upsert_row(&row(number, 1)).unwrap());
         compare(&table, &picked, &places);
-        db.settle().unwrap();
+        db.compact().unwrap();
         compare(&table, &picked, &places);
         (0..KEYS).step_by(3).for_each(|number| table.upsert_row(&row(number, 2)).unwrap());
         (0..KEYS).step_by(11).for_each(|number| assert!(table.delete_row(&key(number)).unwrap()));
@@ -84,7 +84,7 @@ proptest! {
             assert_eq!(picked.get_in(&transaction, &key(number)).unwrap(), wanted);
         }
         transaction.commit().unwrap();
-        db.settle().unwrap();
+        db.compact().unwrap();
         compare(&table, &picked, &places);
         assert_eq!(db.check().unwrap().problems, Vec::<String>::new());
     }
@@ -97,7 +97,7 @@ fn old_picks_mean_the_columns_they_know() {
         let db = Database::in_memory().unwrap();
         let old = db.create_table(definition(storage)).unwrap();
         (0..KEYS).for_each(|number| old.upsert_row(&row(number, 1)).unwrap());
-        db.settle().unwrap();
+        db.compact().unwrap();
         let places = [5, 2, 0, 3];
         let names = places.map(|place| NAMES[place]);
         let picked = old.pick(&names).unwrap();
@@ -117,7 +117,7 @@ fn old_picks_mean_the_columns_they_know() {
                 Ok(())
             })
             .unwrap();
-            db.settle().unwrap();
+            db.compact().unwrap();
         }
         assert!(matches!(new.pick(&["number"]), Err(Error::NotFound(_))));
         assert_eq!(db.check().unwrap().problems, Vec::<String>::new());
@@ -131,7 +131,7 @@ fn rows_in_another_order_and_plain_values_are_picked_too() {
     let sorted = definition(Storage::Column).sort_key(&["number"]);
     let sorted = db.create_table(sorted).unwrap();
     (0..KEYS).for_each(|number| sorted.upsert_row(&row(number, 3)).unwrap());
-    db.settle().unwrap();
+    db.compact().unwrap();
     compare(&sorted, &sorted.pick(&["flag", "k1", "flag"]).unwrap(), &[4, 3, 4]);
     let plain = db.key_value("plain").unwrap();
     plain.put(b"k", b"v").unwrap();
@@ -140,7 +140,7 @@ fn rows_in_another_order_and_plain_values_are_picked_too() {
     for _ in 0..2 {
         assert_eq!(value.get(&[b"k"[..].into()]).unwrap(), Some(vec![b"v"[..].into(), b"k"[..].into()]));
         assert_eq!(value.get(&[b"l"[..].into()]).unwrap(), None);
-        db.settle().unwrap();
+        db.compact().unwrap();
     }
     assert_eq!(db.check().unwrap().problems, Vec::<String>::new());
 }

@@ -31,12 +31,12 @@ fn all(table: &Table) -> Vec<Row> {
 
 fn each_storage(test: impl Fn(&Database, &Table)) {
     for storage in [Storage::BTree, Storage::Memory, Storage::Column] {
-        for settled in [false, true] {
+        for compacted in [false, true] {
             let dir = tempfile::tempdir().unwrap();
             let db = Database::open(dir.path()).unwrap();
             let table = table(&db, storage);
-            if settled {
-                db.settle().unwrap();
+            if compacted {
+                db.compact().unwrap();
             }
             test(&db, &table);
             assert_eq!(db.check().unwrap().problems, Vec::<String>::new(), "{storage:?}");

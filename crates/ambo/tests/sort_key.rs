@@ -74,7 +74,7 @@ fn is_taken<T>(result: Result<T, Error>) -> bool {
     matches!(result, Err(Error::Exists(_)))
 }
 
-/// Keeps away: a row that is not found by its primary key, two rows of one, and rows out of order; in all storages, while rows settle,
+/// Keeps away: a row that is not found by its primary key, two rows of one, and rows out of order; in all storages, while rows compact,
 /// after a change of the storage, another name and another opening.
 #[test]
 fn rows_by_primary_key_are_in_the_order_of_the_sort_key() {
@@ -140,7 +140,7 @@ fn rows_by_primary_key_are_in_the_order_of_the_sort_key() {
                 (None, _) => model.remove(&id),
             };
             match random.below(400) {
-                0 => db.settle().unwrap(),
+                0 => db.compact().unwrap(),
                 1 => db.flush().unwrap(),
                 2 => compare(&db, &table, &model),
                 3 if storage != Storage::Memory => {
@@ -161,7 +161,7 @@ fn rows_by_primary_key_are_in_the_order_of_the_sort_key() {
             }
         }
         compare(&db, &table, &model);
-        db.settle().unwrap();
+        db.compact().unwrap();
         compare(&db, &table, &model);
 
         assert_eq!(table.indexes(), ["main.t_primary"]);
@@ -235,7 +235,7 @@ fn numbered_rows() {
         (new[0], new[2]) = (Datum::Null, Datum::Date32(3));
         assert_eq!(table.insert_row(&new).unwrap(), Some(5));
         hidden.insert_row(&[100.into(), 3i32.into()]).unwrap();
-        db.settle().unwrap();
+        db.compact().unwrap();
         let days: Vec<Row> = hidden.rows().unwrap().collect::<Result<_, _>>().unwrap();
         let firsts: Vec<i64> = days.iter().map(|row| row[0].as_ref().as_i64().unwrap()).collect();
         assert_eq!(firsts, [3, 3, 100, 4, 5], "equal ones in the order in which they came");
@@ -304,7 +304,7 @@ fn groups_without_rows_of_a_day_are_not_read() {
         writer.push(vec![id, day]).unwrap();
         writer.finish().unwrap();
         load.finish().unwrap();
-        db.settle().unwrap();
+        db.compact().unwrap();
         let read = || {
             let info = db.info().unwrap();
             info.block_hits + info.block_misses
@@ -378,7 +378,7 @@ fn keys_stay_where_they_are_when_a_column_is_dropped() {
         for id in 0..30 {
             table.insert_row(&row(id)).unwrap();
         }
-        db.settle().unwrap();
+        db.compact().unwrap();
         db.drop_column("t", "gone").unwrap();
     }
     let db = Database::open(dir.path()).unwrap();

@@ -66,12 +66,12 @@ fn ambo<F: Fn(u64, usize) -> i64 + std::marker::Sync>(
         add_operations(sheet, &what, "ambo", &latencies, UPDATES as f64 / seconds);
     }
     let name = |what: &str| label("half of the rows deleted", n, what);
-    store.db.settle()?;
+    store.db.compact()?;
     let before = crate::measure::disk_bytes(&store.dir) as f64 / 1e6;
     let start = Instant::now();
     let deleted = delete(&table)?;
     let seconds = start.elapsed().as_secs_f64();
-    store.db.settle()?;
+    store.db.compact()?;
     let settled = start.elapsed().as_secs_f64();
     let after = crate::measure::disk_bytes(&store.dir) as f64 / 1e6;
     let left = table.len()?;
@@ -82,7 +82,7 @@ fn ambo<F: Fn(u64, usize) -> i64 + std::marker::Sync>(
     sheet.figure(&name("delete and settle (DuckDB: checkpoint)"), "ambo", "time", "ms", settled * 1e3);
     add_sizes(sheet, "ambo", before, after);
     drop(table);
-    store.db.compact()?;
+    store.db.vacuum()?;
     let compact = crate::measure::disk_bytes(&store.dir) as f64 / 1e6;
     sheet.figure(&name("after compact"), "ambo", "size", "MB", compact);
     store.close()?;

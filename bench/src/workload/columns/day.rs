@@ -71,7 +71,7 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
         rows += count;
     }
     let seconds = start.elapsed().as_secs_f64();
-    store.db.settle_due()?;
+    store.db.compact_due()?;
     let settled = start.elapsed().as_secs_f64();
     let written = (Usage::now().written_bytes - before.written_bytes) as f64;
     sheet.figure(&name("commits"), "ambo", "rate", "1/s", commits as f64 / seconds);

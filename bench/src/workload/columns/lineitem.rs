@@ -34,7 +34,7 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
     }
     let case = Case { name: format!("lineitem, SF {scale}"), snappy, zstd };
     let (store, table) = case.load(sheet)?;
-    store.db.settle_due()?;
+    store.db.compact_due()?;
     let mut duckdb = case.load_duckdb(sheet)?;
     let settled = case.scans(sheet, &table, &mut duckdb, "0 % fresh", &[])?;
     case.point_reads(sheet, &table)?;
@@ -49,7 +49,7 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
     case.scans(sheet, &table, &mut duckdb, HELD.0, &settled)?;
     drop(table);
     let start = Instant::now();
-    store.db.settle()?;
+    store.db.compact()?;
     sheet.figure(
         &case.label("settle after the updates"),
         "ambo",

@@ -50,7 +50,7 @@ pub fn run(sheet: &mut Sheet) -> Result<()> {
     let time = Duration::from_secs(sheet.options.seconds.min(SECONDS));
     let scanner = scan(&query, time)?;
     let writer = write(&table, n, time, 1)?;
-    store.db.settle_due()?;
+    store.db.compact_due()?;
     let (beside_scanner, beside_writer) = together(&table, &query, n, time)?;
     let both = [
         ("writer", "single upserts", writer, beside_scanner),

@@ -116,7 +116,7 @@ fn open(sheet: &Sheet, dir: &Path, sync: Sync) -> Result<Database> {
 
 pub fn options(sheet: &Sheet, sync: Sync) -> ambo::Options {
     let cache = sheet.options.cache_mib.unwrap_or(CACHE_MIB) << 20;
-    ambo::Options::new().cache_bytes(cache).delta_bytes(sheet.options.buffer_mib << 20).sync(sync)
+    ambo::Options::new().cache_bytes(cache).memtable_bytes(sheet.options.buffer_mib << 20).sync(sync)
 }
 
 /// Has the system forget what it keeps of the files in a directory.

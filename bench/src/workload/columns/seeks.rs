@@ -71,7 +71,7 @@ fn ambo<F: Fn(u64, usize) -> i64 + std::marker::Sync>(sheet: &mut Sheet, data: &
         let what = name(&format!("create the index on {column}"));
         sheet.figure(&what, "ambo", "time", "ms", start.elapsed().as_secs_f64() * 1e3);
     }
-    store.db.settle_due()?;
+    store.db.compact_due()?;
     let scan_us = scan(sheet, &table, n)? * 1e6;
     for column in ["b", "a"] {
         let index = table.index(&format!("f_{column}"))?;

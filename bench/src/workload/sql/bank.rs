@@ -81,7 +81,7 @@ fn fill(sheet: &Sheet, db: &Database) -> Result<()> {
         }
     }
     connection.script("commit")?;
-    db.settle()?;
+    db.compact()?;
     Ok(())
 }
 

@@ -82,7 +82,7 @@ fn fill(
         }
     }
     connection.script("commit")?;
-    db.settle()?;
-    db.settle_due()?;
+    db.compact()?;
+    db.compact_due()?;
     Ok(())
 }

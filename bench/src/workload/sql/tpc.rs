@@ -49,7 +49,7 @@ impl Tpc {
         }
         duckdb.run(&["checkpoint"])?;
         sheet.records = rows;
-        db.settle_due()?;
+        db.compact_due()?;
         let mut connection = db.connect();
         let mut sums = [0.0; 2];
         for (number, query) in self.queries.iter().enumerate() {

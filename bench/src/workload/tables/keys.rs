@@ -135,7 +135,7 @@ fn one(
 
     let mut writer = Writer::new(&table, records)?;
     let (put, ()) = timed(|| order.iter().try_for_each(|&key| writer.put(key)))?;
-    let (settle, ()) = timed(|| Ok(database.settle()?))?;
+    let (settle, ()) = timed(|| Ok(database.compact()?))?;
     figure("put", "keys/s", count / put);
     figure("insert, settled", "keys/s", count / (put + settle));
 

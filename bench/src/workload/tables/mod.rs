@@ -79,7 +79,7 @@ fn open(sheet: &Sheet, dir: &Path) -> Result<Database> {
 fn options(sheet: &Sheet) -> Options {
     Options::new()
         .cache_bytes(sheet.options.cache_mib.unwrap_or(CACHE_MIB) << 20)
-        .delta_bytes(DELTA_MIB << 20)
+        .memtable_bytes(DELTA_MIB << 20)
         .sync(ambo::Sync::Off)
         .background_merge(false)
 }

@@ -48,7 +48,7 @@ fn one(sheet: &mut Sheet, name: &str, ones: bool, whose: &str, compression: Comp
     let rows = sheet.records;
     let (insert, ()) = timed(|| fill(&table, rows, ones))?;
     let memory = memory(&database)?;
-    let (settle, ()) = timed(|| Ok(database.settle()?))?;
+    let (settle, ()) = timed(|| Ok(database.compact()?))?;
     drop(table);
     database.close()?;
     let disk = disk_bytes(&dir) as f64 / rows as f64;

@@ -41,7 +41,7 @@ fn one(sheet: &mut Sheet, texts: Texts, records: &[Vec<u8>], compression: Compre
         for row in 0..rows {
             table.put(&row.to_be_bytes(), &records[row as usize % records.len()])?;
         }
-        Ok(database.settle()?)
+        Ok(database.compact()?)
     })?;
     let (count, counted) = timed(|| Ok(table.count(..)?))?;
     let (read, seen) = timed(|| {

@@ -69,7 +69,7 @@ pub fn advise(store: &Store, table: &str, rows: u64, out: &mut Output) -> Result
         None => writeln!(out, "recommended: leave it as it is")?,
         Some(command) => {
             writeln!(out, "recommended: {command}")?;
-            writeln!(out, "then:        ambo compact {}", store.dir.display())?;
+            writeln!(out, "then:        ambo vacuum {}", store.dir.display())?;
         }
     }
     Ok(())

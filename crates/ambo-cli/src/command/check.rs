@@ -1,4 +1,4 @@
-//! check and compact.
+//! check and vacuum.
 
 use std::io::Write;
 use std::path::Path;
@@ -81,10 +81,10 @@ fn verdict(problems: usize) -> String {
     }
 }
 
-/// Settles everything and gives free space back to the file system.
-pub fn compact(store: &Store, out: &mut Output) -> Result<()> {
+/// Compacts everything and gives free space back to the file system.
+pub fn vacuum(store: &Store, out: &mut Output) -> Result<()> {
     let start = Instant::now();
-    let report = store.db.compact().or_fail(&store.dir)?;
+    let report = store.db.vacuum().or_fail(&store.dir)?;
     let elapsed = start.elapsed();
     if out.is_json() {
         out.json(&json!({

@@ -43,7 +43,7 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
         ("raw", Right),
         ("stored", Right),
         ("ratio", Right),
-        ("unsettled", Right),
+        ("uncompacted", Right),
         ("height", Right),
         ("runs", Right),
         ("segments", Right),
@@ -58,7 +58,7 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
             output::bytes(t.raw_bytes()),
             output::bytes(t.stored_bytes(info.page_size)),
             ratio(t, info.page_size).map_or(String::new(), |ratio| format!("{ratio:.2}")),
-            output::bytes(t.delta_bytes),
+            output::bytes(t.memtable_bytes),
             t.height.to_string(),
             t.runs.to_string(),
             t.segments.as_ref().map_or(String::new(), |segments| output::count(segments.segments)),
@@ -76,7 +76,7 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
     for table in info.tables.iter().filter(outdated).take(told) {
         writeln!(
             out,
-            "{} has pages from before its compression was changed; `ambo compact` rewrites them",
+            "{} has pages from before its compression was changed; `ambo vacuum` rewrites them",
             name(table)
         )?;
     }
@@ -95,7 +95,7 @@ fn codec(table: &TableInfo, name: fn(&TableDefinition) -> String) -> String {
     }
 }
 
-/// How many times as long as its pages and segments the settled part of a table is.
+/// How many times as long as its pages and segments the compacted part of a table is.
 fn ratio(table: &TableInfo, page_size: usize) -> Option<f64> {
     let stored = table.stored_bytes(page_size);
     (stored > 0).then(|| table.raw_bytes() as f64 / stored as f64)
@@ -131,7 +131,7 @@ fn indexes(table: &TableInfo, page_size: usize, out: &mut Output) -> Result<()> 
         ("kind", Left),
         ("entries", Right),
         ("stored", Right),
-        ("delta", Right),
+        ("memtable", Right),
         ("height", Right),
         ("runs", Right),
     ]);
@@ -144,7 +144,7 @@ fn indexes(table: &TableInfo, page_size: usize, out: &mut Output) -> Result<()> 
             crate::index::kind(of.unique, of.kind) + state,
             output::count(index.rows),
             output::bytes(index.stored_bytes(page_size)),
-            output::bytes(index.delta_bytes),
+            output::bytes(index.memtable_bytes),
             index.height.to_string(),
             index.runs.to_string(),
         ]);
@@ -163,7 +163,7 @@ fn index_json(table: &TableInfo, index: &TableInfo, page_size: usize) -> Json {
         "ready": of.ready,
         "entries": index.rows,
         "stored_bytes": index.stored_bytes(page_size),
-        "delta_bytes": index.delta_bytes,
+        "memtable_bytes": index.memtable_bytes,
         "height": index.height,
         "runs": index.runs,
     })
@@ -193,7 +193,7 @@ fn plain_columns(table: &TableInfo, page_size: usize, out: &mut Output) -> Resul
     if table.rows > 0 {
         writeln!(out)?;
         let mut list = Table::new([
-            ("settled", Align::Left),
+            ("compacted", Align::Left),
             ("codec", Align::Left),
             ("raw", Align::Right),
             ("stored", Align::Right),
@@ -316,11 +316,11 @@ fn figures(store: &Store, info: &Info, out: &mut Output) -> Result<()> {
     }
     line("log", format!("{} in {} segments", output::bytes(info.log_bytes), info.log_segments));
     line(
-        "delta",
+        "memtable",
         format!(
-            "{} of {} not yet settled",
-            output::bytes(info.delta_bytes),
-            output::bytes(info.delta_budget)
+            "{} of {} not yet compacted",
+            output::bytes(info.memtable_bytes),
+            output::bytes(info.memtable_budget)
         ),
     );
     line("cache", cache(info));
@@ -383,8 +383,8 @@ fn table_json(table: &TableInfo, page_size: usize) -> Json {
         "ratio": ratio(table, page_size),
         "height": table.height,
         "runs": table.runs,
-        "delta_rows": table.delta_rows,
-        "delta_bytes": table.delta_bytes,
+        "memtable_rows": table.memtable_rows,
+        "memtable_bytes": table.memtable_bytes,
         "segments": table.segments.as_ref().map(segments_json),
         "columns": table.segments.as_ref().map(|segments| columns_json(table, segments)),
         "indexes": table.indexes.iter().map(|index| index_json(table, index, page_size)).collect::<Vec<_>>(),
@@ -441,8 +441,8 @@ fn database_json(store: &Store, info: &Info, tables: Vec<Json>) -> Json {
         "log_bytes": info.log_bytes,
         "log_segments": info.log_segments,
         "checkpoints": info.checkpoints,
-        "delta_bytes": info.delta_bytes,
-        "delta_budget_bytes": info.delta_budget,
+        "memtable_bytes": info.memtable_bytes,
+        "memtable_budget_bytes": info.memtable_budget,
         "memory": {
             "budget_bytes": info.memory.limit,
             "bytes": info.memory.total,

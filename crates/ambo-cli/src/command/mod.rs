@@ -44,9 +44,9 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
             info::info(&store, place.table.as_deref(), out)
         }
         Command::Check { dir } => check::check_dir(&dir, tuning, out),
-        Command::Compact { dir } => {
+        Command::Vacuum { dir } => {
             let store = Store::open(&dir, Access::Write, tuning)?;
-            check::compact(&store, out)?;
+            check::vacuum(&store, out)?;
             store.close()
         }
         Command::Alter { dir, table, changes } => {

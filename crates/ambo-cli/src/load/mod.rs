@@ -245,7 +245,7 @@ impl Load<'_> {
             Ok((loaded, skipped)) => {
                 // Before the database is closed, which waits for no merges. The rows are there, whatever becomes of it.
                 progress.merging();
-                let merged = self.store.db.settle_due();
+                let merged = self.store.db.compact_due();
                 let elapsed = progress.elapsed();
                 drop(progress);
                 let replaced = Some(loaded.replaced);

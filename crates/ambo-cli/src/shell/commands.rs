@@ -174,10 +174,10 @@ pub enum DotCommand {
     },
     /// Verify the whole database
     Check,
-    /// Write everything to settled pages and segments
-    Settle,
-    /// Settle everything and give free space back to the file system
+    /// Write everything to compacted pages and segments
     Compact,
+    /// Compact everything and give free space back to the file system
+    Vacuum,
     /// List the commands, or explain one: .help, or .help NAME
     Help {
         /// The command

@@ -69,7 +69,10 @@ pub fn tables(session: &mut Session<'_>) -> Result<()> {
             ("columns", numbers(tables.iter().map(|table| table.definition.columns.len() as u64))),
             ("rows", numbers(tables.iter().map(|table| table.rows))),
             ("indexes", numbers(tables.iter().map(|table| table.indexes.len() as u64))),
-            ("bytes", numbers(tables.iter().map(|table| table.stored_bytes(page_size) + table.delta_bytes))),
+            (
+                "bytes",
+                numbers(tables.iter().map(|table| table.stored_bytes(page_size) + table.memtable_bytes)),
+            ),
         ],
     )
 }
@@ -100,7 +103,7 @@ pub fn indexes(session: &mut Session<'_>) -> Result<()> {
             ("entries", numbers(all.iter().map(|(_, index)| index.rows))),
             (
                 "bytes",
-                numbers(all.iter().map(|(_, index)| index.stored_bytes(page_size) + index.delta_bytes)),
+                numbers(all.iter().map(|(_, index)| index.stored_bytes(page_size) + index.memtable_bytes)),
             ),
         ],
     )

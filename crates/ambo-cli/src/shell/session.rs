@@ -337,8 +337,8 @@ impl<'o> Session<'o> {
                 self.store.db.truncate_table(&table).or_fail(&dir)?;
                 self.use_again(&table, &table)?;
             }
-            DotCommand::Settle => self.store.db.settle().or_fail(&dir)?,
-            DotCommand::Compact => check::compact(&self.store, self.out)?,
+            DotCommand::Compact => self.store.db.compact().or_fail(&dir)?,
+            DotCommand::Vacuum => check::vacuum(&self.store, self.out)?,
             other => unreachable!("{other:?} is obeyed elsewhere"),
         }
         Ok(())

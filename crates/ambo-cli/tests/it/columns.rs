@@ -28,7 +28,7 @@ fn orders(scratch: &Scratch) -> String {
     let load = ["load", &db, &file, "--key", "id", "--storage", "column"];
     ambo(&[&load[..], &["--schema", "id:bigint,note:text?,price:double"]].concat()).ok();
     assert!(!segments(scratch).is_empty(), "a load leaves so many rows in segments");
-    ambo(&["compact", &db]).ok();
+    ambo(&["vacuum", &db]).ok();
     db
 }
 
@@ -75,10 +75,10 @@ fn rows_come_back_from_segments() {
         ambo(&["scan", db]).ok()
     };
     let before = look();
-    ambo(&[db, "-c", ".settle"]).ok();
+    ambo(&[db, "-c", ".compact"]).ok();
     assert_eq!(look(), before);
     assert!(table(db)["segments"]["deleted_rows"].as_u64().is_some_and(|rows| rows <= 101));
-    ambo(&["compact", db]).ok();
+    ambo(&["vacuum", db]).ok();
     assert_eq!(look(), before);
     assert_eq!(table(db)["segments"]["deleted_rows"], 0);
     assert_sound(db);
@@ -120,13 +120,13 @@ fn info_and_check_tell_of_segments() {
     // Some of the rows deleted, in one place, so that the segment stays.
     let some: String = (0..1000).map(|id| format!(".del {id}\n")).collect();
     crate::program::ambo_with_input(&[db], &some).ok();
-    ambo(&[db, "-c", ".settle"]).ok();
+    ambo(&[db, "-c", ".compact"]).ok();
     assert_eq!(rows(db, "orders"), ROWS - 1000);
     assert_sound(db);
 
     // Without a key there is a column that has no name.
     ambo(&["load", db, &scratch.file("n.csv", "n\n1\n2\n"), "--storage", "column"]).ok();
-    ambo(&["compact", db]).ok();
+    ambo(&["vacuum", db]).ok();
     assert!(ambo(&["info", db, "-t", "n"]).ok().contains("(row number)"));
 }
 
@@ -147,7 +147,7 @@ fn storages_are_chosen_when_a_table_is_made() {
         .fails(2, &["storage column", "nothing to change"]);
     ambo(&["advise", db, "t"]).fails(2, &["storage column", "ambo info"]);
     ambo(&[db, "-c", ".create c id:bigint,v:text --key id --storage column", "-c", ".put 1 x"]).ok();
-    ambo(&[db, "-c", ".create kv --storage column", "-c", ".put k v", "-c", ".settle"]).ok();
+    ambo(&[db, "-c", ".create kv --storage column", "-c", ".put k v", "-c", ".compact"]).ok();
     assert_eq!(ambo(&["get", db, "-t", "kv", "k"]).ok(), "v\n");
     ambo(&[db, "-c", ".create x --storage column --record-compression zstd"]).fails(2, &["--storage btree"]);
     ambo(&[db, "-c", ".create x --storage row"]).fails(2, &["row"]);
@@ -167,14 +167,14 @@ fn storages_are_chosen_when_a_table_is_made() {
     assert_sound(db);
 }
 
-// Keeps away: a kill in the middle of settling that loses or doubles rows, or leaves files of nobody.
+// Keeps away: a kill in the middle of compacting that loses or doubles rows, or leaves files of nobody.
 #[test]
-fn kill_9_while_settling() {
+fn kill_9_while_compacting() {
     let scratch = Scratch::new();
     let db = &orders(&scratch);
     let file = scratch.file("more.csv", csv(ROWS / 2..ROWS * 5));
     for millis in [60, 200, 500] {
-        let load = ["load", db, &file, "-t", "orders", "--replace", "--batch", "1000", "--delta", "1M"];
+        let load = ["load", db, &file, "-t", "orders", "--replace", "--batch", "1000", "--memtable", "1M"];
         let mut child = command(&load).spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(millis));
         child.kill().unwrap();
@@ -185,7 +185,7 @@ fn kill_9_while_settling() {
         assert_eq!(ambo(&["scan", db, "--prefix", "9999"]).ok(), "9999\tclerk 3\t99.25\n");
     }
     ambo(&["load", db, &file, "-t", "orders", "--replace"]).ok();
-    ambo(&["compact", db]).ok();
+    ambo(&["vacuum", db]).ok();
     assert_eq!(ambo(&["dump", db]).ok(), csv(0..ROWS * 5));
     let info = ambo(&["info", db, "--json"]).json();
     assert_eq!(info["segments"], segments(&scratch).len(), "files that nobody has");
@@ -216,7 +216,7 @@ fn wrong_segment_files_are_named() {
         assert!(!check.out.contains("ambo check"), "it is just being checked: {check:?}");
         assert!(ambo(&["check", db, "--json"]).out.contains(name));
         // Other tables are in use.
-        ambo(&[db, "-c", ".create other", "-c", ".put k v", "-c", ".compact", "-c", ".drop other"]).ok();
+        ambo(&[db, "-c", ".create other", "-c", ".put k v", "-c", ".vacuum", "-c", ".drop other"]).ok();
     };
     std::fs::remove_file(path).unwrap();
     refused("missing");

@@ -10,7 +10,7 @@ fn missing_databases() {
     let scratch = Scratch::new();
     let db = &scratch.db();
     for words in
-        [&["get", db, "k"][..], &["scan", db], &["info", db], &["check", db], &["dump", db], &["compact", db]]
+        [&["get", db, "k"][..], &["scan", db], &["info", db], &["check", db], &["dump", db], &["vacuum", db]]
     {
         ambo(words).fails(3, &["no database there", db]);
     }
@@ -65,7 +65,7 @@ fn check_finds_damage() {
     let db = &scratch.db();
     let rows: String = (0..20_000).map(|i| format!("{i},{}\n", i * 7919 % 100_003)).collect();
     ambo(&["load", db, &scratch.file("t.csv", format!("a,b\n{rows}")), "--key", "a"]).ok();
-    ambo(&["compact", db]).ok();
+    ambo(&["vacuum", db]).ok();
     let pages = std::fs::OpenOptions::new().read(true).write(true).open(scratch.path("db/pages")).unwrap();
     // One byte in each page behind the first few, which hold the superblocks: some of them are leaves.
     let length = pages.metadata().unwrap().len();

@@ -154,7 +154,7 @@ fn stopped_loads_of_columns_leave_nothing() {
     assert_eq!(finish(child).code, None);
     assert_sound(db);
     assert_eq!(rows(db, "c"), 0);
-    ambo(&["compact", db]).ok();
+    ambo(&["vacuum", db]).ok();
     assert_eq!(segments(&scratch), 0, "files that no checkpoint knows go when the database is opened");
     let file = scratch.path("long.csv").display().to_string();
     assert!(ambo(&["load", db, &file, "-t", "c"]).ok().contains("1,000,000 rows"));

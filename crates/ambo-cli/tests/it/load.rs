@@ -180,7 +180,7 @@ fn compression_is_chosen_changed_shown_and_advised() {
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     ambo(&words).ok();
     assert_eq!(table()["outdated"], true);
-    ambo(&["compact", db]).ok();
+    ambo(&["vacuum", db]).ok();
     let after = table();
     assert_eq!(after["outdated"], false);
     assert!(after["stored_bytes"].as_u64() < before["stored_bytes"].as_u64(), "{before} {after}");

@@ -1,4 +1,4 @@
-//! put, get, del, scan, count, dump, info, check and compact.
+//! put, get, del, scan, count, dump, info, check and vacuum.
 
 use std::io::Read;
 
@@ -88,14 +88,14 @@ fn pairs_round_trip() {
 
 // Keeps away: figures for programs that change their names or are no JSON.
 #[test]
-fn info_check_and_compact_for_programs() {
+fn info_check_and_vacuum_for_programs() {
     let scratch = Scratch::new();
     let db = &ten(&scratch);
     let info = ambo(&["info", db, "--json"]).json();
     assert_eq!((&info["tables"][0]["name"], &info["tables"][0]["rows"]), (&"default".into(), &10.into()));
     assert!(info["file_bytes"].as_u64().is_some() && info["cache"]["hits"].as_u64().is_some());
-    let compact = ambo(&["compact", db, "--json"]).json();
-    assert!(compact["bytes_after"].as_u64().is_some());
+    let vacuum = ambo(&["vacuum", db, "--json"]).json();
+    assert!(vacuum["bytes_after"].as_u64().is_some());
     let check = ambo(&["check", db, "--json"]).json();
     assert_eq!((&check["sound"], &check["problems"]), (&true.into(), &serde_json::json!([])));
     assert!(ambo(&["check", db]).ok().contains("sound"));

@@ -62,7 +62,7 @@ impl Schema {
                 let insert = format!("insert into r{nth} values ({values})");
                 all.push((insert.clone(), insert));
                 if random.below(40) == 0 {
-                    all.push(("settle".into(), String::new()));
+                    all.push(("compact".into(), String::new()));
                 }
             }
         }

@@ -91,11 +91,11 @@ impl Schema {
                 all.push((insert.clone(), insert));
                 key += count;
                 if random.below(8) == 0 {
-                    all.push(("settle".into(), String::new()));
+                    all.push(("compact".into(), String::new()));
                 }
             }
             if random.below(3) == 0 {
-                all.push(("settle".into(), String::new()));
+                all.push(("compact".into(), String::new()));
             }
         }
         all

@@ -17,8 +17,8 @@ pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
             count(table.segments.as_ref().map_or(0, |segments| segments.segments)),
             count(table.leaf_pages + table.inner_pages + table.blob_pages),
             count(table.runs),
-            count(table.delta_rows),
-            count(table.delta_bytes),
+            count(table.memtable_rows),
+            count(table.memtable_bytes),
         ]
     });
     let columns = &[
@@ -31,8 +31,8 @@ pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
         ("segments", BIGINT),
         ("pages", BIGINT),
         ("runs", BIGINT),
-        ("delta_rows", BIGINT),
-        ("delta_bytes", BIGINT),
+        ("memtable_rows", BIGINT),
+        ("memtable_bytes", BIGINT),
     ];
     Ok(Contents { columns, rows: rows.collect() })
 }
@@ -75,8 +75,8 @@ pub(super) fn database(planner: &Planner<'_>) -> Result<Contents> {
         ("segment_bytes", info.segment_bytes),
         ("log_bytes", info.log_bytes),
         ("log_segments", info.log_segments),
-        ("delta_bytes", info.delta_bytes),
-        ("delta_budget", info.delta_budget),
+        ("memtable_bytes", info.memtable_bytes),
+        ("memtable_budget", info.memtable_budget),
         ("cache_bytes", info.cache_bytes),
         ("block_cache_bytes", info.block_cache_bytes),
         ("block_hits", info.block_hits),

@@ -1,4 +1,4 @@
-//! Care for the whole database: SETTLE, VACUUM, CHECKPOINT, CHECK DATABASE.
+//! Care for the whole database: COMPACT, VACUUM, CHECKPOINT, CHECK DATABASE.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::{Connection, Error, Result, Rows, check::check, parse::Maintenance, r
 pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'static>> {
     let db = &connection.engine().db;
     match what {
-        Maintenance::Settle => {
-            connection.require_no_transaction("SETTLE")?;
-            db.settle()?;
-            Ok(Rows::done("SETTLE", None))
+        Maintenance::Compact => {
+            connection.require_no_transaction("COMPACT")?;
+            db.compact()?;
+            Ok(Rows::done("COMPACT", None))
         }
         Maintenance::Checkpoint => {
             connection.require_no_transaction("CHECKPOINT")?;
@@ -30,7 +30,7 @@ pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'st
     }
 }
 
-/// VACUUM settles, and gives free space back.
+/// VACUUM compacts, and gives free space back.
 pub(super) fn vacuum(connection: &Connection, vacuum: &VacuumStatement) -> Result<Rows<'static>> {
     connection.require_no_transaction("VACUUM")?;
     let plain = VacuumStatement { full: false, ..vacuum.clone() };
@@ -38,6 +38,6 @@ pub(super) fn vacuum(connection: &Connection, vacuum: &VacuumStatement) -> Resul
         return Err(Error::invalid(format!("not supported: {vacuum}"))
             .with_hint("VACUUM is for the whole database, and has no options"));
     }
-    connection.engine().db.compact()?;
+    connection.engine().db.vacuum()?;
     Ok(Rows::done("VACUUM", None))
 }

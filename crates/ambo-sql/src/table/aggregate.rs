@@ -172,7 +172,7 @@ fn groups_at_most(table: &StoredTable, by: &[String]) -> Option<usize> {
         let column = table.table().definition().column_index(name)?;
         let distinct = match table.view().sample_distinct(table.table(), column).ok()? {
             Some(distinct) => distinct,
-            // Without settled rows.
+            // Without compacted rows.
             None => table.figures().get()?.rows.value,
         };
         groups = groups.saturating_mul(distinct.max(1));

@@ -47,7 +47,7 @@ fn rows_are_changed_and_deleted() {
         assert_eq!(rows(c, "select count(*), sum(id) from t"), "50002, 2499950004", "{table}");
         assert_eq!(rows(c, "select v, name from t where id = 88888"), "7, name 888", "{table}");
         sound(&db);
-        c.script("settle").unwrap();
+        c.script("compact").unwrap();
         assert_eq!(written(c, "delete from t"), 50_002);
         assert_eq!(rows(c, "select count(*) from t"), "0");
         sound(&db);

@@ -125,7 +125,7 @@ fn tables_views_and_returning_have_the_same_names() {
         c.script(
             "create table dotted (k int primary key, \"t.a\" int unique, \"dotted.k\" int);
              insert into dotted values (1, 2, 3), (2, 3, 5); update dotted set \"t.a\" = \"dotted.k\" + 10 where \"t.a\" = 2;
-             create index by_dot on dotted (\"dotted.k\"); settle",
+             create index by_dot on dotted (\"dotted.k\"); compact",
         )
         .unwrap();
         assert_eq!(

@@ -133,7 +133,7 @@ fn joins_have_the_rows_of_all_combinations_that_fit() {
                 let insert = format!("insert into r{table} values ({})", values.join(", "));
                 connection.execute(&insert, ()).unwrap();
                 if at * 2 == rows as usize {
-                    db.settle().unwrap();
+                    db.compact().unwrap();
                 }
             }
         }

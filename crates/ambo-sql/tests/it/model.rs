@@ -170,7 +170,7 @@ fn random_statements_do_what_a_model_does() {
                     c.sql("rollback").unwrap();
                     model = committed.clone();
                 }
-                3 if storage == "column" => db.settle().unwrap(),
+                3 if storage == "column" => db.compact().unwrap(),
                 _ => {}
             }
             let (statement, next) = step(&mut random, &model);

@@ -4,7 +4,7 @@ use ambo_sql::Database;
 
 use crate::common::{STORAGES, explained, figure, line, rows, sorted, sound};
 
-/// A hundred thousand settled rows, and a few to join them with.
+/// A hundred thousand compacted rows, and a few to join them with.
 fn database() -> Database {
     let db = Database::in_memory().unwrap();
     let mut connection = db.connect();
@@ -15,7 +15,7 @@ fn database() -> Database {
         create table least (id bigint primary key, few bigint) storage = column;
         insert into least values (1, 7), (2, 9);";
     connection.script(statements).unwrap();
-    db.settle().unwrap();
+    db.compact().unwrap();
     db
 }
 
@@ -101,7 +101,7 @@ fn conditions_in_aggregates_are_the_storages() {
 }
 
 #[test]
-fn settled_tables_are_in_the_order_of_their_key() {
+fn compacted_tables_are_in_the_order_of_their_key() {
     let db = database();
     let mut connection = db.connect();
     let query = "select id, t from many order by id limit 2";
@@ -111,7 +111,7 @@ fn settled_tables_are_in_the_order_of_their_key() {
     let all = rows(&mut connection, "select id from many order by id");
     let ids: Vec<i64> = all.lines().map(|id| id.parse().unwrap()).collect();
     assert!(ids.is_sorted() && ids.len() == 100_000);
-    // A row that is not settled yet comes first all the same.
+    // A row that is not compacted yet comes first all the same.
     connection.script("insert into many values (0, 1, 2, 'new')").unwrap();
     assert_eq!(rows(&mut connection, query), "0, new\n1, text 1");
     sound(&db);
@@ -141,7 +141,7 @@ fn different_values_are_read_off_an_index() {
                 from generate_series(1, 40000) as s (i);"
         );
         connection.script(&statements).unwrap();
-        db.settle().unwrap();
+        db.compact().unwrap();
         let changes = [
             "",
             "delete from d where kind = 3; update d set name = 'other' where name = 'name 2'",

@@ -16,7 +16,7 @@ fn database() -> Database {
         );
         connection.script(&statements).unwrap();
     }
-    db.settle().unwrap();
+    db.compact().unwrap();
     db
 }
 
@@ -46,7 +46,7 @@ fn compare(connection: &mut Connection, when: &str) {
 fn partitions_of_rows_have_all_of_them_once() {
     let db = database();
     let mut connection = db.connect();
-    compare(&mut connection, "settled");
+    compare(&mut connection, "compacted");
     connection.script("begin").unwrap();
     for storage in ["btree", "memory", "column"] {
         let statements = format!(

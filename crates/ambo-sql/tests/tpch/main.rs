@@ -112,7 +112,7 @@ fn the_answers_are_those_of_others() {
         load(&db, storage);
         let mut connection = db.connect();
         check(&mut connection, &format!("on fresh rows of {storage}"));
-        db.settle().unwrap();
+        db.compact().unwrap();
         check(&mut connection, &format!("on {storage}"));
         // A part of the rows is changed, there and back: they are newer than the segments, or written by this transaction.
         connection.script("begin").unwrap();

@@ -23,7 +23,7 @@ const ROWS: i64 = 400;
 const HEADER_BYTES: usize = 48;
 const TRAILER_BYTES: usize = 32;
 
-/// A database with one column table, settled and closed.
+/// A database with one column table, compacted and closed.
 struct World {
     files: Vec<(String, Vec<u8>)>,
     table: TableId,
@@ -37,7 +37,7 @@ struct World {
 fn options() -> Options {
     Options {
         cache_bytes: 1 << 20,
-        delta_bytes: 1 << 20,
+        memtable_bytes: 1 << 20,
         log_segment_bytes: 8 << 10,
         page_size: 4096,
         background_threads: false,
@@ -89,11 +89,11 @@ impl World {
         for key in 0..ROWS {
             engine.put(table, &format.encode_key(&row(key), 0)?, &format.encode_row(&row(key))?)?;
         }
-        engine.settle()?;
+        engine.compact()?;
         for key in (0..ROWS).step_by(9) {
             engine.delete(table, &format.encode_key(&row(key), 0)?)?;
         }
-        engine.settle()?;
+        engine.compact()?;
         let version = engine.current();
         let columns = version.table(table)?.base.columns().cloned().expect("a column table");
         let segment = &columns.parts().next().expect("a part").segment;
@@ -189,7 +189,7 @@ impl World {
             }
             5 => {
                 engine.put(self.table, &stored, &self.format.encode_row(&row(5))?)?;
-                engine.settle()?;
+                engine.compact()?;
             }
             _ => {
                 let column = usize::from(input.byte()) % definition().columns.len();

@@ -20,7 +20,7 @@ use crate::{
     page::{PageRange, PageStore},
 };
 
-/// The settled part of a table: an arm for each shape, here and in `each`.
+/// The compacted part of a table: an arm for each shape, here and in `each`.
 #[derive(Clone)]
 pub enum Base {
     /// One packed tree, in the file or in memory.

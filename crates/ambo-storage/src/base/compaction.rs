@@ -19,7 +19,7 @@ use crate::{
 pub struct Compaction {
     /// So many of the newest runs.
     pub runs: usize,
-    /// Whether all that is settled is merged with them into one. If not, the base says whether they stay runs.
+    /// Whether all that is compacted is merged with them into one. If not, the base says whether they stay runs.
     pub whole: bool,
 }
 

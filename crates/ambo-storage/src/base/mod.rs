@@ -1,4 +1,4 @@
-//! Bases: the settled, immutable part of a table, in the shape that its owner chose.
+//! Bases: the compacted, immutable part of a table, in the shape that its owner chose.
 //!
 //! [`BaseOps`] says what a base has to do, [`Base`] is one of any storage. A base decides what is to be merged and builds it; the engine
 //! says when, and makes visible what was built. So a storage is a folder here, an arm of [`Base`], and its

@@ -1,7 +1,7 @@
 //! What a base has to do.
 //!
 //! 1. A base is immutable, and cheap to clone. It has each key once, and no tombstones.
-//! 2. Above it are runs: trees of what was spilled, newest first. A run is newer than its base.
+//! 2. Above it are runs: trees of what was flushed, newest first. A run is newer than its base.
 //! 3. What a base makes of runs and of itself is a new base. Its pages and segments are the caller's until they are published.
 
 use std::sync::{Arc, atomic::AtomicBool};
@@ -72,7 +72,7 @@ pub trait BaseOps: Sized + Clone {
         None
     }
 
-    /// The base that a tree without tombstones is by itself, where nothing else is settled; none if it cannot be one as it is.
+    /// The base that a tree without tombstones is by itself, where nothing else is compacted; none if it cannot be one as it is.
     fn adopted(&self, _tree: &Arc<Tree>) -> Option<Self> {
         None
     }
@@ -122,7 +122,7 @@ pub trait BaseOps: Sized + Clone {
         Ok(Vec::new())
     }
 
-    /// The base that these roots lead to. REQUIRES: nothing is settled.
+    /// The base that these roots lead to. REQUIRES: nothing is compacted.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] if it cannot be read.
@@ -165,7 +165,7 @@ pub trait BaseOps: Sized + Clone {
         Ok(None)
     }
 
-    /// A base of these rows, which are live, in the order of their keys. REQUIRES: nothing is settled.
+    /// A base of these rows, which are live, in the order of their keys. REQUIRES: nothing is compacted.
     fn build(&self, rows: &mut dyn RowStream, workshop: &Workshop<'_>) -> Result<Built<Self>>;
 }
 

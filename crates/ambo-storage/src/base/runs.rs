@@ -1,4 +1,4 @@
-//! Runs: trees of what was spilled, above the base of a table, newest first.
+//! Runs: trees of what was flushed, above the base of a table, newest first.
 //!
 //! # When they are merged
 //!
@@ -25,7 +25,7 @@ const MAIN_GROWTH: u64 = 4;
 /// With so many runs everything is merged, whatever its size.
 pub const RUNS_MAX: usize = 16;
 
-/// What of the newest runs is to be merged, of a table whose settled part stays as it is.
+/// What of the newest runs is to be merged, of a table whose compacted part stays as it is.
 pub fn due(runs: &[Arc<Tree>]) -> Option<Compaction> {
     due_above(runs, u64::MAX)
 }
@@ -49,7 +49,7 @@ fn choose(runs: &[u64], main: u64) -> Option<Compaction> {
     (count > 1 || whole).then_some(Compaction { runs: count, whole })
 }
 
-/// Merges runs of a table whose settled part stays as it is. Tombstones stay.
+/// Merges runs of a table whose compacted part stays as it is. Tombstones stay.
 pub fn compact<B>(runs: &[Arc<Tree>], workshop: &Workshop<'_>) -> Result<Option<Compacted<B>>> {
     if runs.is_empty() {
         return Ok(None);
@@ -119,12 +119,12 @@ mod tests {
         assert_eq!(choose(&[1; 16], 1 << 20), Some(Compaction { runs: 16, whole: false }));
     }
 
-    /// Keeps away: write amplification that grows faster than a logarithm, and reads of many runs, under endless spills.
+    /// Keeps away: write amplification that grows faster than a logarithm, and reads of many runs, under endless flushes.
     #[test]
-    fn endless_spills_stay_cheap() {
+    fn endless_flushes_stay_cheap() {
         let (mut runs, mut main, mut written, mut most) = (Vec::<u64>::new(), 0u64, 0u64, 0);
-        let spills = 2000;
-        for _ in 0..spills {
+        let flushes = 2000;
+        for _ in 0..flushes {
             runs.insert(0, 100);
             written += 100;
             while let Some(choice) = choose(&runs, main) {
@@ -139,7 +139,7 @@ mod tests {
             }
             most = most.max(runs.len());
         }
-        assert!(written / (spills * 100) <= 12, "write amplification {}", written / (spills * 100));
+        assert!(written / (flushes * 100) <= 12, "write amplification {}", written / (flushes * 100));
         assert!(most < RUNS_MAX, "{most} runs");
     }
 }

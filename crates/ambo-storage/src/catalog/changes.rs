@@ -66,8 +66,8 @@ impl Catalog {
     /// Makes changes of a table, one after the other.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for the table, a column or a check; [`Error::Exists`] for a name that is taken; [`Error::Invalid`] for what cannot be,
-    /// which names what is in the way.
+    /// [`Error::NotFound`] for the table, a column or a check; [`Error::Exists`] for a name that is taken; [`Error::Invalid`] for what
+    /// cannot be, which names what is in the way.
     pub fn change_table(
         &mut self,
         name: &str,

@@ -144,11 +144,11 @@ pub struct TableDefinition {
     pub auto_increment: bool,
     /// Whether several rows may have the same key, in an order that the writer chooses.
     pub duplicates: bool,
-    /// How the keys of settled rows are compressed.
+    /// How the keys of compacted rows are compressed.
     pub key_compression: Option<IntegerCodec>,
-    /// How settled records, long ones too, are compressed where that makes them smaller.
+    /// How compacted records, long ones too, are compressed where that makes them smaller.
     pub record_compression: Option<RecordCodec>,
-    /// Whether records are compressed with a dictionary that is trained as they settle; for `zstd`.
+    /// Whether records are compressed with a dictionary that is trained as they compact; for `zstd`.
     pub record_dictionary: bool,
     /// If it is an index: of what.
     pub index: Option<IndexOf>,
@@ -262,8 +262,8 @@ impl TableDefinition {
         self
     }
 
-    /// The same table with another storage, and without what that cannot have: in a column table each column is encoded by itself, and one in
-    /// memory is not logged. One that comes from memory is logged, as if it were new.
+    /// The same table with another storage, and without what that cannot have: in a column table each column is encoded by itself, and one
+    /// in memory is not logged. One that comes from memory is logged, as if it were new.
     #[must_use]
     pub fn with_storage(&self, storage: Storage) -> Self {
         let mut table = self.clone();
@@ -298,21 +298,21 @@ impl TableDefinition {
         self
     }
 
-    /// Compresses the keys of settled rows, which must be 4 or 8 bytes long ([`TableDefinition::key_width`]).
+    /// Compresses the keys of compacted rows, which must be 4 or 8 bytes long ([`TableDefinition::key_width`]).
     #[must_use]
     pub fn key_compression(mut self, codec: impl Into<Option<IntegerCodec>>) -> Self {
         self.key_compression = codec.into();
         self
     }
 
-    /// Compresses settled records.
+    /// Compresses compacted records.
     #[must_use]
     pub fn record_compression(mut self, codec: impl Into<Option<RecordCodec>>) -> Self {
         self.record_compression = codec.into();
         self
     }
 
-    /// Compresses records with a dictionary that is trained as they settle. Small records that are alike gain from it; only `zstd`
+    /// Compresses records with a dictionary that is trained as they compact. Small records that are alike gain from it; only `zstd`
     /// can use one.
     #[must_use]
     pub fn record_dictionary(mut self, on: bool) -> Self {

@@ -14,8 +14,8 @@ pub enum IndexKind {
     Ordered = 1,
     /// By a hash of the values: equality of all columns. Entries are short however long the values are.
     Hash = 2,
-    /// By a bitmap for each value, of one column with few of them, in a table of storage column: equality and lists of values. It has no entries: the bitmaps
-    /// follow from the segments, and what is newer is looked at.
+    /// By a bitmap for each value, of one column with few of them, in a table of storage column: equality and lists of values. It has no
+    /// entries: the bitmaps follow from the segments, and what is newer is looked at.
     Bitmap = 3,
 }
 

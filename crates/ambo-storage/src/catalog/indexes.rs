@@ -72,7 +72,8 @@ impl Catalog {
         Ok((id, change))
     }
 
-    /// Adds the index by which rows of a new table are found by their primary key, if it has a sort key and a primary key. It is ready, for the table is empty.
+    /// Adds the index by which rows of a new table are found by their primary key, if it has a sort key and a primary key. It is ready, for
+    /// the table is empty.
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such table.

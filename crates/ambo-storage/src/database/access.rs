@@ -82,7 +82,7 @@ impl Engine {
         {
             let version = self.versions.load();
             let Some(found) = version.table(table)?.find(key, NEWEST)? else { return Ok(None) };
-            if let Found::Delta(version) = &found {
+            if let Found::Memtable(version) = &found {
                 self.pipeline.wait(version.timestamp)?;
             }
             let record = found.record();

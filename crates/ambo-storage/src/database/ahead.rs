@@ -1,13 +1,14 @@
 //! Layers of fresh rows that are made before a scan needs them.
 //!
-//! A scan of a column table pays for what was written since the last one: each new row becomes part of columns, and the row that it replaces is looked for. Beside a
-//! writer that does not rest this is as much work as the scan itself. So while a table is scanned again and again, a thread makes its layers every few
-//! milliseconds, and a scan finds all but the last rows done. The thread rests at least as long as it worked, and ends when nobody scanned for a while. Where the budget
-//! of memory has no room for layers, none are made ahead.
+//! A scan of a column table pays for what was written since the last one: each new row becomes part of columns, and the row that it
+//! replaces is looked for. Beside a writer that does not rest this is as much work as the scan itself. So while a table is scanned again
+//! and again, a thread makes its layers every few milliseconds, and a scan finds all but the last rows done. The thread rests at least as
+//! long as it worked, and ends when nobody scanned for a while. Where the budget of memory has no room for layers, none are made ahead.
 //!
-//! Where processors are few the thread does not come to it as often as it should, and a scan would pay for all that was written meanwhile. Then writers pay: the commit after which
-//! [`BEHIND_MAX`] writes are in no layer makes it, in its own time and without a lock that another commit needs. So a scan beside small commits has some thousand rows to look
-//! for, and who writes faster than scans can follow is slowed down.
+//! Where processors are few the thread does not come to it as often as it should, and a scan would pay for all that was written meanwhile.
+//! Then writers pay: the commit after which [`BEHIND_MAX`] writes are in no layer makes it, in its own time and without a lock that another
+//! commit needs. So a scan beside small commits has some thousand rows to look for, and who writes faster than scans can follow is slowed
+//! down.
 
 use std::{
     sync::{
@@ -26,7 +27,7 @@ use crate::base::BaseOps;
 pub(super) const WRITES_MIN: usize = 1 << 9;
 /// A commit makes layers when so many writes are in none …
 const BEHIND_MAX: usize = 768;
-/// … and not many more: those of a large commit are soon settled, and would keep a small one waiting.
+/// … and not many more: those of a large commit are soon compacted, and would keep a small one waiting.
 const CAUGHT_UP_MAX: usize = 8 * BEHIND_MAX;
 /// The thread looks so often.
 const EVERY: Duration = Duration::from_millis(4);
@@ -115,8 +116,8 @@ impl Engine {
         self.make_ahead(CAUGHT_UP_MAX);
     }
 
-    /// Makes the layers of tables that are scanned, as a thread of its own does every few milliseconds, where no more than so many writes are in none; false if no table is
-    /// scanned.
+    /// Makes the layers of tables that are scanned, as a thread of its own does every few milliseconds, where no more than so many writes
+    /// are in none; false if no table is scanned.
     pub fn make_ahead(self: &Arc<Self>, writes_max: usize) -> bool {
         let snapshot = Snapshot::new(self);
         let mut some = false;

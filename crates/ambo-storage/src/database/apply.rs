@@ -5,8 +5,8 @@
 //!
 //! # Order of locks
 //!
-//! `loading` → `tidying` → `merging` → `checkpoint` → `versions` → latches → validation (nothing is sequenced). What commits take comes
-//! behind these ([`crate::transaction`]).
+//! `loading` → `merging_segments` → `merging` → `checkpoint` → `versions` → latches → validation (nothing is sequenced). What commits take
+//! comes behind these ([`crate::transaction`]).
 //!
 //! 1. The first three belong to long work on bases. Who does it holds them from its first look at the bases to the end of `apply`.
 //! 2. `checkpoint` is held by whoever publishes a checkpoint or buries pages, `versions` by whoever replaces the version. Nobody waits for

@@ -1,7 +1,7 @@
 //! Values too long for a row: written to pages of their own while they arrive, referred to by the commit.
 //!
 //! The pages of a blob belong to nobody until the commit that refers to them is in the log; from then on to the
-//! delta, and once that is spilled to the base, or, when a later write replaced it in the same delta, to the
+//! memtable, and once that is flushed to the base, or, when a later write replaced it in the same memtable, to the
 //! graveyard.
 
 use std::{
@@ -31,7 +31,7 @@ use crate::{
     transaction::write_set::OwnedRecord,
 };
 
-/// Values longer than this are written to blob pages at once instead of passing through log and delta.
+/// Values longer than this are written to blob pages at once instead of passing through log and memtable.
 pub(super) const INLINE_BYTES_MAX: usize = 1 << 20;
 
 /// A blob that a commit referred to.

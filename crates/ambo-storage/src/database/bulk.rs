@@ -1,7 +1,7 @@
 //! Bulk loads: sorted rows straight into packed pages, published at once.
 //!
-//! The rows become the table's newest run, so nothing older may be above them: when the load is finished the table's deltas are
-//! spilled, and if others keep writing to it meanwhile, again. A crash before the end leaves nothing; a bulk load is not in the log and
+//! The rows become the table's newest run, so nothing older may be above them: when the load is finished the table's memtables are
+//! flushed, and if others keep writing to it meanwhile, again. A crash before the end leaves nothing; a bulk load is not in the log and
 //! durable when `finish` returns.
 
 use std::{borrow::Cow, sync::Arc};
@@ -52,7 +52,7 @@ impl Engine {
         let version = self.versions.load_full();
         let shared = &version.table(table)?.shared;
         let (store, check) = (shared.store.clone(), shared.row_check().cloned());
-        // As for a spill: what is read of it comes into the cache then.
+        // As for a flush: what is read of it comes into the cache then.
         let options =
             BuildOptions { keep_in_cache: store.is_memory(), ..version.build_options(table, &store) };
         let builder = TreeBuilder::new(&store, options.clone());
@@ -114,7 +114,7 @@ impl BulkLoad {
 }
 
 impl Engine {
-    /// Installs a loaded tree as the newest run; `None` if somebody wrote to the table since its deltas were spilled.
+    /// Installs a loaded tree as the newest run; `None` if somebody wrote to the table since its memtables were flushed.
     fn try_install_loaded(
         &self,
         id: TableId,
@@ -194,14 +194,14 @@ impl Engine {
         if !table.active.is_empty() || !table.frozen.is_empty() {
             return Ok(None);
         }
-        // A spill would have brought rows that the entries do not know of; a merge none, but it looks the same.
+        // A flush would have brought rows that the entries do not know of; a merge none, but it looks the same.
         let same =
             |a: &TableVersion, b: &TableVersion| a.trees().map(Arc::as_ptr).eq(b.trees().map(Arc::as_ptr));
         if !table.indexes.is_empty() && !same(table, before.table(id)?) {
             return Ok(None);
         }
         let mut edit = match Arc::ptr_eq(&table.shared.store, &self.store) {
-            // Deltas of other tables are not in the bases: the checkpoint's moment stays.
+            // Memtables of other tables are not in the bases: the checkpoint's moment stays.
             true => VersionEdit::checkpoint(Turnover { born: pages.to_vec(), ..Turnover::default() }),
             false => VersionEdit::default(),
         };

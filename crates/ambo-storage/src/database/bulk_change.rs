@@ -1,11 +1,11 @@
 //! Changes of any number of rows of a column table: one commit without a transaction, and without memory for each row.
 //!
-//! What is changed goes the way of a load: whole rows that take the places of those with their keys, or keys alone, whose rows are deleted. Unlike a
-//! load a change rests on what was read, at the moment of a snapshot, so it is held to the rules of a transaction
-//! that began there:
+//! What is changed goes the way of a load: whole rows that take the places of those with their keys, or keys alone, whose rows are deleted.
+//! Unlike a load a change rests on what was read, at the moment of a snapshot, so it is held to the rules of a transaction that began
+//! there:
 //!
-//! 1. If somebody else has changed one of its rows since, it fails with a conflict: the first committer wins. Commits since are known one by
-//!    one from deltas, which are kept as long as the snapshot lives, or the change fails as well.
+//! 1. If somebody else has changed one of its rows since, it fails with a conflict: the first committer wins. Commits since are known one
+//!    by one from memtables, which are kept as long as the snapshot lives, or the change fails as well.
 //! 2. It waits for row locks that others hold on its rows.
 //!
 //! Nobody else waits for it but for the moment in which it is published (`load_publish`).
@@ -23,8 +23,8 @@ use super::{
 use crate::{
     Error, Result,
     base::column::{ColumnBuffer, ColumnSchema, ColumnSet, Duplicates, Finder, LoadedParts, Wanted},
-    delta::Delta,
     id::{TableId, Timestamp},
+    memtable::Memtable,
 };
 
 /// Stored rows that are given one by one go on as columns together.
@@ -62,7 +62,8 @@ impl Change {
 }
 
 impl Engine {
-    /// Begins a change of rows of a column table that were read in a snapshot of the database. Each row comes once; of several with a key the last counts.
+    /// Begins a change of rows of a column table that were read in a snapshot of the database. Each row comes once; of several with a key
+    /// the last counts.
     ///
     /// The change is finished as a load is, with [`Error::Conflict`] if others have changed one of the rows since.
     ///
@@ -81,8 +82,9 @@ impl Engine {
 }
 
 impl LoadWriter {
-    /// Takes rows of a change: of an update a buffer for each column of the table, of a deletion one for each column of its key in the key's order;
-    /// and the numbers of rows that have one ([`crate::catalog::TableDefinition::is_numbered`]). The first of them is row `first` in messages.
+    /// Takes rows of a change: of an update a buffer for each column of the table, of a deletion one for each column of its key in the
+    /// key's order; and the numbers of rows that have one ([`crate::catalog::TableDefinition::is_numbered`]). The first of them is row
+    /// `first` in messages.
     ///
     /// # Errors
     /// As [`LoadWriter::push`].
@@ -198,11 +200,11 @@ impl Shared {
     }
 }
 
-/// That nobody has committed to the rows of a change since they were read, as far as deltas say that were spilled already.
+/// That nobody has committed to the rows of a change since they were read, as far as memtables say that were flushed already.
 ///
 /// # Errors
 /// [`Error::Conflict`].
-pub(super) fn check_spilled(
+pub(super) fn check_flushed(
     table: &TableVersion,
     parts: &LoadedParts,
     set: &ColumnSet,
@@ -211,17 +213,17 @@ pub(super) fn check_spilled(
     table.check_history(since)?;
     let rows = parts.alone(set);
     let mut finder = Finder::new(&rows);
-    for delta in &table.retired {
-        check_delta(delta, &mut finder, since)?;
+    for memtable in &table.retired {
+        check_memtable(memtable, &mut finder, since)?;
     }
     Ok(())
 }
 
-fn check_delta(delta: &Delta, finder: &mut Finder<'_>, since: Timestamp) -> Result<()> {
-    if !delta.is_later_than(since) {
+fn check_memtable(memtable: &Memtable, finder: &mut Finder<'_>, since: Timestamp) -> Result<()> {
+    if !memtable.is_later_than(since) {
         return Ok(());
     }
-    let mut cursor = delta.cursor();
+    let mut cursor = memtable.cursor();
     let mut there = cursor.seek_first();
     while there {
         let newest = cursor.versions().next().expect("a row has a version").timestamp;

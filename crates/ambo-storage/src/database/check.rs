@@ -47,7 +47,7 @@ pub(super) const PROBLEMS_MAX: usize = 1000;
 impl Engine {
     /// Walks every page of the last checkpoint: checksums, order, counts. Each page of the file has one owner: a tree, a long value,
     /// deleted rows, the list of free pages, or whoever waits for its last reader. Each index is compared with the rows of its table.
-    /// Spills and merges wait meanwhile; reads and writes go on.
+    /// Flushes and merges wait meanwhile; reads and writes go on.
     ///
     /// # Errors
     /// None for damage, which is reported.
@@ -71,7 +71,7 @@ impl Engine {
                 check_table(table, &name, &mut in_memory, &mut report)?;
                 let store = &table.shared.store;
                 in_memory.add(READERS, checkpoint.buried(store));
-                in_memory.check_memory(self.values_in_deltas(store), store, &mut report);
+                in_memory.check_memory(self.values_in_memtables(store), store, &mut report);
             }
         }
         for table in dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store)) {
@@ -109,7 +109,7 @@ impl Engine {
             return report.problems.extend(problems);
         }
         // What commits refer to stays until the next checkpoint: it is asked for first.
-        let values = self.values_in_deltas(&self.store);
+        let values = self.values_in_memtables(&self.store);
         let buried: Vec<_> = checkpoint.buried(&self.store).collect();
         let mut owners = self.store.owners();
         let mut running = published;
@@ -125,8 +125,8 @@ impl Engine {
         report.problems.extend(problems.into_iter().map(|what| format!("since the last checkpoint: {what}")));
     }
 
-    /// The pages of long values in a store that deltas refer to.
-    fn values_in_deltas(&self, store: &Arc<PageStore>) -> Vec<PageRange> {
+    /// The pages of long values in a store that memtables refer to.
+    fn values_in_memtables(&self, store: &Arc<PageStore>) -> Vec<PageRange> {
         let fresh = self.fresh_blobs.lock();
         let of_store = fresh.iter().filter(|fresh| Arc::ptr_eq(&fresh.store, store));
         of_store.flat_map(|fresh| fresh.blob.pages().iter().copied()).collect()
@@ -136,7 +136,7 @@ impl Engine {
 /// Who pages belong to that no table has.
 const FREE: &str = "the list of free pages";
 const LIST: &str = "the pages of the free list itself";
-const VALUE: &str = "a long value in a delta";
+const VALUE: &str = "a long value in a memtable";
 const READERS: &str = "readers of older versions";
 
 impl PageOwners {
@@ -206,7 +206,7 @@ impl Owned {
     }
 }
 
-/// Checks what is settled of a table, and notes its pages.
+/// Checks what is compacted of a table, and notes its pages.
 fn check_table(table: &TableVersion, name: &str, owned: &mut Owned, report: &mut CheckReport) -> Result<()> {
     for (index, run) in table.runs.iter().enumerate() {
         let what = format!("{name}, run {index}");
@@ -314,16 +314,16 @@ mod tests {
         store.free([PageRange::new(page, 1)]);
     }
 
-    // Keeps away: a long value whose pages are given to others before it is spilled.
+    // Keeps away: a long value whose pages are given to others before it is flushed.
     #[test]
-    fn long_values_in_deltas_keep_their_pages() {
+    fn long_values_in_memtables_keep_their_pages() {
         let (engine, table) = engine();
         let mut writer = BlobWriter::new(&engine.store, None);
         writer.write_all(&[1; 100]).unwrap();
         let blob = writer.finish().unwrap();
         engine.store.free(blob.pages().iter().copied());
         let what =
-            format!("page {} belongs to a long value in a delta, and is not kept", blob.pages()[0].start);
+            format!("page {} belongs to a long value in a memtable, and is not kept", blob.pages()[0].start);
         let store = engine.store.clone();
         engine.fresh_blobs.lock().push(FreshBlob { table, store, at: Timestamp(9), blob });
         let problems = engine.check().unwrap().problems;

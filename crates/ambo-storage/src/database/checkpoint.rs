@@ -1,8 +1,8 @@
-//! Freeze, spill, checkpoint: how deltas become durable pages, and the log before them goes.
+//! Freeze, flush, checkpoint: how memtables become durable pages, and the log before them goes.
 //!
-//! 1. *Freeze*: nothing is sequenced while every active delta is set aside and a new one takes its place. The last
+//! 1. *Freeze*: nothing is sequenced while every active memtable is set aside and a new one takes its place. The last
 //!    timestamp given out, F, and the log's end are noted: both are exact, since nothing was in flight.
-//! 2. *Spill*: the newest version of each key of each frozen delta goes, in key order, into a run of packed pages.
+//! 2. *Flush*: the newest version of each key of each frozen memtable goes, in key order, into a run of packed pages.
 //! 3. *Publish*: the catalog is written with the new roots, then the list of free pages; the file is synced; then one of
 //!    the two superblocks is written and synced. That is the moment at which the checkpoint counts.
 //! 4. The new version of the database is installed, log segments behind the noted position are deleted, and replaced
@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use super::{
     engine::Engine,
     version::{DatabaseVersion, TableVersion},
-    version_edit::{Durability, Settled, TableEdit, VersionEdit},
+    version_edit::{Compacted, Durability, TableEdit, VersionEdit},
 };
 use crate::{
     Error, Result,
@@ -29,8 +29,8 @@ use crate::{
         key_filter::{FEW_BITS, KeyFilter},
     },
     catalog::roots::TableRoots,
-    delta::Delta,
     id::{Lsn, TableId, Timestamp},
+    memtable::Memtable,
     page::{PageRange, PageStore, RetiredPages, superblock::Superblock},
     record::{Record, RecordKind},
     sync::Ordering,
@@ -41,7 +41,7 @@ use crate::{
 pub(super) struct Turnover {
     /// Pages of trees that are new.
     pub born: Vec<PageRange>,
-    /// Pages of blobs that deltas referred to before.
+    /// Pages of blobs that memtables referred to before.
     pub blobs: Vec<PageRange>,
     /// Pages of the last checkpoint that nothing new reads.
     pub retired: Vec<PageRange>,
@@ -71,7 +71,7 @@ pub(super) struct Moment {
     pub log_from: Lsn,
 }
 
-/// The most frozen deltas of a table: reads look into each.
+/// The most frozen memtables of a table: reads look into each.
 pub(super) const FROZEN_MAX: usize = 8;
 
 /// What the last checkpoint leaves behind for the next.
@@ -83,11 +83,11 @@ pub(super) struct CheckpointState {
     graveyard: Vec<Grave>,
 }
 
-/// A delta that was written out.
-struct Spilled {
+/// A memtable that was written out.
+struct Flushed {
     table: TableId,
     store: Arc<PageStore>,
-    delta: Arc<Delta>,
+    memtable: Arc<Memtable>,
     run: Run,
 }
 
@@ -99,12 +99,12 @@ struct Run {
     filter: Mutex<Option<KeyFilter>>,
 }
 
-impl Spilled {
+impl Flushed {
     /// What it changes in its table.
     fn edit(&self) -> TableEdit {
         let filter = self.run.filter.lock().take();
         let open = || Tree::open_filtered(self.store.clone(), self.run.meta, filter);
-        TableEdit::Spill { delta: self.delta.clone(), run: (!self.run.meta.is_empty()).then(open) }
+        TableEdit::Flush { memtable: self.memtable.clone(), run: (!self.run.meta.is_empty()).then(open) }
     }
 }
 
@@ -132,7 +132,7 @@ impl CheckpointState {
 }
 
 impl Engine {
-    /// Spills all deltas and publishes a checkpoint. Commits go on meanwhile.
+    /// Flushes all memtables and publishes a checkpoint. Commits go on meanwhile.
     pub fn flush(&self) -> Result<()> {
         self.check_writable()?;
         self.limit_runs()?;
@@ -141,7 +141,7 @@ impl Engine {
         if let Some(frozen) = checkpoint.frozen
             && most_frozen.is_some_and(|most| most >= FROZEN_MAX)
         {
-            // Spills have failed again and again: before more is set aside, what is must go.
+            // Flushes have failed again and again: before more is set aside, what is must go.
             self.checkpoint_at(&mut checkpoint, frozen)?;
         }
         let moment = self.freeze()?;
@@ -152,43 +152,43 @@ impl Engine {
         self.checkpoint_at(&mut checkpoint, moment)
     }
 
-    /// Spills all frozen deltas, which hold everything up to `moment` that is not in bases, and publishes it.
+    /// Flushes all frozen memtables, which hold everything up to `moment` that is not in bases, and publishes it.
     fn checkpoint_at(&self, checkpoint: &mut CheckpointState, moment: Moment) -> Result<()> {
-        let spilled = self.spill_all()?;
+        let flushed = self.flush_all()?;
         let locks = self.lock_versions_within(checkpoint);
         let tables = &locks.version().tables;
         let (kept, orphaned): (Vec<_>, Vec<_>) =
-            spilled.into_iter().partition(|spill| tables.contains_key(&spill.table));
+            flushed.into_iter().partition(|flush| tables.contains_key(&flush.table));
         self.abandon(&orphaned);
         let mut turnover = Turnover { born: self.pages_in_file(&kept).collect(), ..Turnover::default() };
-        self.settle_blobs(moment.timestamp, &kept, &mut turnover);
-        let settled = Settled {
+        self.compact_blobs(moment.timestamp, &kept, &mut turnover);
+        let compacted = Compacted {
             at: moment.timestamp,
             oldest: self.snapshots.oldest(),
-            history_bytes: self.options.delta_bytes / 2,
+            history_bytes: self.options.memtable_bytes / 2,
         };
         let mut edit = VersionEdit {
             durability: Durability::CheckpointAt(moment),
             turnover,
-            settled: Some(settled),
+            compacted: Some(compacted),
             ..VersionEdit::default()
         };
-        for spill in &kept {
-            edit.table(spill.table, spill.edit());
+        for flush in &kept {
+            edit.table(flush.table, flush.edit());
         }
         self.apply(locks, edit).inspect_err(|_| self.abandon(&kept))?;
         self.fresh_blobs.lock().retain(|blob| blob.at > moment.timestamp);
-        self.governor.spilled();
+        self.governor.flushed();
         self.pipeline.with_log(|log| log.remove_before(moment.log_from).map(drop))
     }
 
-    /// Sets the active deltas aside.
+    /// Sets the active memtables aside.
     fn freeze(&self) -> Result<Moment> {
         let locks = self.lock_versions().quiet()?;
         let mut edit = VersionEdit { is_freeze: true, ..VersionEdit::default() };
         for (id, table) in &locks.version().tables {
             if !table.active.is_empty() {
-                edit.table(*id, TableEdit::Freeze(self.deltas.make(table.shared.storage)?));
+                edit.table(*id, TableEdit::Freeze(self.memtables.make(table.shared.storage)?));
             }
         }
         let moment = Moment { timestamp: locks.last(), log_from: self.pipeline.written_lsn() };
@@ -196,36 +196,36 @@ impl Engine {
         Ok(moment)
     }
 
-    /// Writes every frozen delta of every table as a run.
-    fn spill_all(&self) -> Result<Vec<Spilled>> {
+    /// Writes every frozen memtable of every table as a run.
+    fn flush_all(&self) -> Result<Vec<Flushed>> {
         let version = self.versions.load_full();
-        let mut spilled = Vec::new();
+        let mut flushed = Vec::new();
         for (id, table) in &version.tables {
             // Oldest first, so that runs are installed in order.
-            for (age, delta) in table.frozen.iter().rev().enumerate() {
+            for (age, memtable) in table.frozen.iter().rev().enumerate() {
                 let bottom = age == 0 && table.has_no_base();
                 let options = version.build_options(*id, &table.shared.store);
-                match spill(&table.shared.store, delta, bottom, options) {
-                    Ok(run) => spilled.push(Spilled {
+                match flush(&table.shared.store, memtable, bottom, options) {
+                    Ok(run) => flushed.push(Flushed {
                         table: *id,
                         store: table.shared.store.clone(),
-                        delta: delta.clone(),
+                        memtable: memtable.clone(),
                         run,
                     }),
                     Err(error) => {
-                        self.abandon(&spilled);
+                        self.abandon(&flushed);
                         return Err(error);
                     }
                 }
             }
         }
-        Ok(spilled)
+        Ok(flushed)
     }
 
     /// Gives the pages of runs back that were not published.
-    fn abandon(&self, spilled: &[Spilled]) {
-        for spill in spilled {
-            self.give_back(&spill.store, spill.run.pages.iter().copied());
+    fn abandon(&self, flushed: &[Flushed]) {
+        for flush in flushed {
+            self.give_back(&flush.store, flush.run.pages.iter().copied());
         }
     }
 
@@ -237,18 +237,18 @@ impl Engine {
         }
     }
 
-    /// The pages among those spilled that are in the database's file.
-    fn pages_in_file<'a>(&self, spilled: &'a [Spilled]) -> impl Iterator<Item = PageRange> + 'a {
+    /// The pages among those flushed that are in the database's file.
+    fn pages_in_file<'a>(&self, flushed: &'a [Flushed]) -> impl Iterator<Item = PageRange> + 'a {
         let file = self.store.clone();
-        spilled
+        flushed
             .iter()
-            .filter(move |spill| Arc::ptr_eq(&spill.store, &file))
-            .flat_map(|spill| spill.run.pages.iter().copied())
+            .filter(move |flush| Arc::ptr_eq(&flush.store, &file))
+            .flat_map(|flush| flush.run.pages.iter().copied())
     }
 
-    /// Sorts the blobs that commits up to `at` referred to: those that a spilled delta still refers to become part of the base; the
+    /// Sorts the blobs that commits up to `at` referred to: those that a flushed memtable still refers to become part of the base; the
     /// others were replaced before they got there.
-    fn settle_blobs(&self, at: Timestamp, spilled: &[Spilled], pages: &mut Turnover) {
+    fn compact_blobs(&self, at: Timestamp, flushed: &[Flushed], pages: &mut Turnover) {
         let fresh = self.fresh_blobs.lock();
         if fresh.iter().all(|blob| blob.at > at) {
             return;
@@ -256,10 +256,10 @@ impl Engine {
         // A table may have moved: two blobs of it may be in the same pages of different stores.
         let place = |store: &Arc<PageStore>| Arc::as_ptr(store).addr();
         let mut live: HashSet<(TableId, usize, Vec<u8>)> = HashSet::new();
-        for spill in spilled {
-            for_each_newest(&spill.delta, |_, record| {
+        for flush in flushed {
+            for_each_newest(&flush.memtable, |_, record| {
                 if record.kind == RecordKind::Blob {
-                    live.insert((spill.table, place(&spill.store), record.bytes.to_vec()));
+                    live.insert((flush.table, place(&flush.store), record.bytes.to_vec()));
                 }
                 Ok(())
             })
@@ -276,7 +276,8 @@ impl Engine {
 
     /// Writes a checkpoint of `next` and installs it: what [`Engine::apply`] does with edits that need one.
     ///
-    /// It shows the newest catalog and all loads, and of rows in deltas only those up to `moment`. So that no commit is lost that came before one of these, the log is synced first where it has to be.
+    /// It shows the newest catalog and all loads, and of rows in memtables only those up to `moment`. So that no commit is lost that came
+    /// before one of these, the log is synced first where it has to be.
     ///
     /// # Errors
     /// Before the flip nothing has changed, and `published` pages are still the caller's. After a failed flip the database is
@@ -415,25 +416,30 @@ impl Engine {
         Ok(pages)
     }
 
-    /// Spills, and tells waiting writers what went wrong if something did.
-    pub(super) fn spill_and_report(&self) {
+    /// Flushes, and tells waiting writers what went wrong if something did.
+    pub(super) fn flush_and_report(&self) {
         if let Err(error) = self.flush() {
             if !matches!(error, Error::DiskFull(_)) {
-                self.pipeline.poison(&format!("spilling: {error}"));
+                self.pipeline.poison(&format!("flushing: {error}"));
             }
-            self.governor.spill_failed(error.to_string());
+            self.governor.flush_failed(error.to_string());
         }
     }
 }
 
-/// Writes the newest version of each key of a frozen delta into a packed tree. At the bottom, tombstones hide nothing.
-fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool, options: BuildOptions) -> Result<Run> {
+/// Writes the newest version of each key of a frozen memtable into a packed tree. At the bottom, tombstones hide nothing.
+fn flush(
+    store: &Arc<PageStore>,
+    memtable: &Arc<Memtable>,
+    bottom: bool,
+    options: BuildOptions,
+) -> Result<Run> {
     // A run is soon merged; what of it is read before comes into the cache then. Filling the cache would slow the writers
-    // that wait for this spill.
+    // that wait for this flush.
     let mut builder = TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..options });
     // A look-up asks every run: all but one in a hundred of those that do not have the key say so at once.
-    let mut filter = if bottom { None } else { KeyFilter::new(delta.rows(), FEW_BITS) };
-    for_each_newest(delta, |key, record| {
+    let mut filter = if bottom { None } else { KeyFilter::new(memtable.rows(), FEW_BITS) };
+    for_each_newest(memtable, |key, record| {
         if bottom && record.is_tombstone() {
             return Ok(());
         }
@@ -446,8 +452,11 @@ fn spill(store: &Arc<PageStore>, delta: &Arc<Delta>, bottom: bool, options: Buil
     Ok(Run { meta, pages, filter: Mutex::new(filter) })
 }
 
-fn for_each_newest(delta: &Arc<Delta>, mut visit: impl FnMut(&[u8], Record<'_>) -> Result<()>) -> Result<()> {
-    let mut cursor = delta.cursor();
+fn for_each_newest(
+    memtable: &Arc<Memtable>,
+    mut visit: impl FnMut(&[u8], Record<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut cursor = memtable.cursor();
     let mut there = cursor.seek_first();
     while there {
         let newest = cursor.versions().next().expect("a row has a version");

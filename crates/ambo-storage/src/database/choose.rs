@@ -2,11 +2,12 @@
 //!
 //! The path with fewest entries is taken; others with not many more are taken, too, and the keys that all of them name are looked up: a row
 //! that one of them excludes is never read. A column table is scanned where that costs less than the look-ups: a scan skips groups of rows
-//! whose bounds, or a bitmap index, exclude them, and asks the others' blocks. In other tables all rows are looked at, where no path excludes most of them.
+//! whose bounds, or a bitmap index, exclude them, and asks the others' blocks. In other tables all rows are looked at, where no path
+//! excludes most of them.
 //!
 //! # Weights
-//! What ways cost is compared in nanoseconds. The figures were measured with `examples/find_rows` of crate `ambo` on one machine, in cache, and are
-//! rounded; others are faster or slower at all of it.
+//! What ways cost is compared in nanoseconds. The figures were measured with `examples/find_rows` of crate `ambo` on one machine, in cache,
+//! and are rounded; others are faster or slower at all of it.
 
 use super::{
     find::{Source, View},
@@ -191,10 +192,10 @@ impl Question<'_> {
 
     /// Rows, and keys that were deleted, that are not in segments yet; several of a key count so often.
     fn newer_rows(&self) -> u64 {
-        let deltas = std::iter::once(&self.table.active).chain(&self.table.frozen);
-        let in_deltas: u64 = deltas.map(|delta| delta.rows() as u64).sum();
+        let memtables = std::iter::once(&self.table.active).chain(&self.table.frozen);
+        let in_memtables: u64 = memtables.map(|memtable| memtable.rows() as u64).sum();
         let in_runs: u64 = self.table.runs.iter().map(|run| run.meta().rows).sum();
-        in_deltas.saturating_add(in_runs)
+        in_memtables.saturating_add(in_runs)
     }
 }
 

@@ -43,10 +43,10 @@ pub(super) struct Terms<'a> {
     pub blobs_in: Option<&'a Arc<PageStore>>,
 }
 
-/// The longest row of a column table: it is in memory as a whole while it is settled.
+/// The longest row of a column table: it is in memory as a whole while it is compacted.
 const COLUMN_ROW_BYTES_MAX: u64 = 256 << 20;
 
-/// Bookkeeping of a row in a delta, for the budget.
+/// Bookkeeping of a row in a memtable, for the budget.
 pub(super) const ROW_OVERHEAD: usize = 48;
 
 fn bytes_of(operations: &[Operation<'_>]) -> usize {
@@ -79,7 +79,7 @@ impl Engine {
                 // Indexes or storage were changed just now. Without a snapshot there is no other conflict.
                 Err(Error::Conflict(_)) if terms.snapshot.is_none() => {}
                 // Nothing was written, and the log itself may be what fills the disk.
-                Err(Error::DiskFull(_)) if !made_room && !self.is_spilled_soon() => {
+                Err(Error::DiskFull(_)) if !made_room && !self.is_flushed_soon() => {
                     self.make_room();
                     made_room = true;
                 }
@@ -108,7 +108,7 @@ impl Engine {
             self.snapshots.refresh(&self.pipeline.publisher);
         }
         if self.governor.add(bytes) | self.pipeline.take_crowded() {
-            self.request_spill();
+            self.request_flush();
         }
         if is_behind {
             self.catch_up();
@@ -116,7 +116,8 @@ impl Engine {
         Ok(at)
     }
 
-    /// Refuses rows that a column table could not store as columns, or with NULL where a column has come to refuse it: later would be too late. This is done before anything is locked. Returns whether one of the tables has indexes, and of which epoch that is true.
+    /// Refuses rows that a column table could not store as columns, or with NULL where a column has come to refuse it: later would be too
+    /// late. This is done before anything is locked. Returns whether one of the tables has indexes, and of which epoch that is true.
     fn check_rows(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<(bool, u64)> {
         let version = self.versions.load();
         let mut indexed = false;
@@ -136,14 +137,14 @@ impl Engine {
         Ok((indexed, version.index_epoch))
     }
 
-    /// Waits as long as the deltas' budget asks.
+    /// Waits as long as the memtables' budget asks.
     #[inline]
     fn admit(&self, bytes: usize) -> Result<()> {
         if !self.options.background_threads && self.governor.is_used_up() {
             // Nobody else makes room, or finds that there is space again.
-            self.spill_and_report();
+            self.flush_and_report();
         }
-        // A spill may have failed for another reason than space, and then nothing helps but reopening.
+        // A flush may have failed for another reason than space, and then nothing helps but reopening.
         self.governor.admit(bytes).map_err(|error| self.pipeline.check_poison().err().unwrap_or(error))
     }
 
@@ -191,7 +192,7 @@ impl Engine {
             Some(validation) => validation.sequence(),
             None => self.pipeline.sequence(),
         };
-        // Loaded under the sequencer's lock: a freeze changes deltas and timestamp together under it.
+        // Loaded under the sequencer's lock: a freeze changes memtables and timestamp together under it.
         let version = self.versions.load();
         check_tables(&version, operations, epoch, depends_on_epoch)?;
         self.pipeline.check_poison()?;
@@ -217,7 +218,7 @@ impl Engine {
         self.pipeline.flush(at, durable)
     }
 
-    /// Puts operations into the deltas. Returns whether the layers of a table that is scanned are behind what is written to it.
+    /// Puts operations into the memtables. Returns whether the layers of a table that is scanned are behind what is written to it.
     fn install(
         &self,
         version: &DatabaseVersion,
@@ -231,7 +232,7 @@ impl Engine {
             let mut inserter = table.active.inserter();
             for op in of_one {
                 if let Err(error) = inserter.insert(op.key, at, op.record, oldest) {
-                    self.pipeline.poison("a delta was full");
+                    self.pipeline.poison("a memtable was full");
                     return Err(Error::Poisoned(error.to_string()));
                 }
                 if op.record.kind == RecordKind::Blob {
@@ -243,25 +244,25 @@ impl Engine {
         Ok(is_behind)
     }
 
-    /// Whether a spill found the disk full, and the background thread tries again every so often.
-    fn is_spilled_soon(&self) -> bool {
+    /// Whether a flush found the disk full, and the background thread tries again every so often.
+    fn is_flushed_soon(&self) -> bool {
         self.options.background_threads && self.governor.has_failed()
     }
 
-    /// Spills the deltas in this thread, so that the log before them goes.
+    /// Flushes the memtables in this thread, so that the log before them goes.
     fn make_room(&self) {
-        self.spill_and_report();
+        self.flush_and_report();
         if self.governor.has_failed() {
-            self.signals.raise(|state| &mut state.spill);
+            self.signals.raise(|state| &mut state.flush);
         }
     }
 
-    /// Has the deltas spilled: by the background thread, or here when there is none.
-    pub(super) fn request_spill(&self) {
+    /// Has the memtables flushed: by the background thread, or here when there is none.
+    pub(super) fn request_flush(&self) {
         if self.options.background_threads {
-            self.signals.raise(|state| &mut state.spill);
+            self.signals.raise(|state| &mut state.flush);
         } else {
-            self.spill_and_report();
+            self.flush_and_report();
             if self.options.background_merge {
                 self.merge_and_report();
             }

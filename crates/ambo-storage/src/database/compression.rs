@@ -1,7 +1,7 @@
 //! How a table's pages are compressed, and the dictionaries that this takes.
 //!
 //! A dictionary is trained when a table that wants one is merged into one tree and has none yet, and anew when
-//! [`Engine::compact`] writes all of it again. It is published with the tree that needs it, in the catalog; while
+//! [`Engine::vacuum`] writes all of it again. It is published with the tree that needs it, in the catalog; while
 //! leaves that were compressed with an older one may be left, that is kept.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Counting a range, and summing its keys, without reading its records.
 //!
-//! The base counts its part by position, and a tree sums it by whole blocks. What is newer, deltas and runs, is
+//! The base counts its part by position, and a tree sums it by whole blocks. What is newer, memtables and runs, is
 //! walked key by key: a key that the base has not adds one, a tombstone on one that it has takes one away. Where
 //! much is newer, walking everything is cheaper than a look-up each.
 
@@ -60,7 +60,7 @@ pub(super) fn count(
     if is_empty(lower, upper) {
         return Ok(0);
     }
-    newest(table, own, at, (lower, upper), settled_count(table, lower, upper)?)
+    newest(table, own, at, (lower, upper), compacted_count(table, lower, upper)?)
 }
 
 /// How many rows of `table` there are at `at` with `lower <= key < upper`, and the sum of their keys, which all have one
@@ -76,7 +76,7 @@ pub(super) fn sum_keys(
         return Ok(KeySum::default());
     }
     match table.base.sum_keys(lower, upper)? {
-        Some(settled) => newest(table, own, at, (lower, upper), settled),
+        Some(compacted) => newest(table, own, at, (lower, upper), compacted),
         None => tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper),
     }
 }
@@ -91,20 +91,20 @@ fn newest<T: Tally>(
     own: Option<TableWrites>,
     at: Timestamp,
     (lower, upper): (Option<&[u8]>, Option<&[u8]>),
-    settled: T,
+    compacted: T,
 ) -> Result<T> {
     let newer = newer_rows(table) + own.as_ref().map_or(0, |own| own.len() as u64);
     if newer == 0 {
-        return Ok(settled);
+        return Ok(compacted);
     }
-    if newer.saturating_mul(LOOK_UP_STEPS) > settled.count() {
+    if newer.saturating_mul(LOOK_UP_STEPS) > compacted.count() {
         return tally(MergedCursor::new(table, own, at, Cover::LiveKeys), lower, upper);
     }
-    let mut tally = settled;
-    let mut settled = table.base.prober();
+    let mut tally = compacted;
+    let mut compacted = table.base.prober();
     let mut cursor = MergedCursor::new(table, own, at, Cover::AboveBase);
     walk(&mut cursor, lower, upper, |cursor| {
-        match (settled.has(cursor.key())?, !cursor.record().is_tombstone()) {
+        match (compacted.has(cursor.key())?, !cursor.record().is_tombstone()) {
             (false, true) => tally.add(cursor.key()),
             (true, false) => tally.remove(cursor.key()),
             _ => (),
@@ -125,15 +125,20 @@ fn tally<T: Tally>(mut cursor: MergedCursor, lower: Option<&[u8]>, upper: Option
 }
 
 /// Rows of the base alone.
-pub(super) fn settled_count(table: &TableVersion, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
+pub(super) fn compacted_count(
+    table: &TableVersion,
+    lower: Option<&[u8]>,
+    upper: Option<&[u8]>,
+) -> Result<u64> {
     let below = upper.map_or_else(|| Ok(table.base.rows()), |upper| table.base.rank(upper))?;
     Ok(below - lower.map_or(Ok(0), |lower| table.base.rank(lower))?)
 }
 
 /// Rows above them, deletions and rows in several places among them.
 pub(super) fn newer_rows(table: &TableVersion) -> u64 {
-    let deltas = std::iter::once(&table.active).chain(&table.frozen).map(|delta| delta.rows() as u64);
-    deltas.chain(table.runs.iter().map(|run| run.meta().rows)).sum()
+    let memtables =
+        std::iter::once(&table.active).chain(&table.frozen).map(|memtable| memtable.rows() as u64);
+    memtables.chain(table.runs.iter().map(|run| run.meta().rows)).sum()
 }
 
 fn walk(

@@ -1,7 +1,7 @@
-//! The cursor over a table as one snapshot sees it: own writes, deltas and trees merged, newest first.
+//! The cursor over a table as one snapshot sees it: own writes, memtables and trees merged, newest first.
 //!
 //! It is *lending*: key and value are borrowed from where they lie until the next step. With the base alone in sight, as after
-//! settling, a step is a step of the tree's cursor.
+//! compacting, a step is a step of the tree's cursor.
 
 use std::{ops::Bound, sync::Arc};
 
@@ -9,8 +9,8 @@ use super::version::TableVersion;
 use crate::{
     Result,
     base::{BaseCursor, BaseOps, btree::RowStream, column::Wanted},
-    delta::{self, Delta},
     id::Timestamp,
+    memtable::{self, Memtable},
     record::{Record, RecordKind},
     transaction::write_set::{TableWrites, WriteCursor},
 };
@@ -41,7 +41,7 @@ impl RowStream for Rows {
 /// One sorted input, newer than those after it.
 enum Source {
     Own(WriteCursor),
-    Delta(delta::Cursor<Arc<Delta>>),
+    Memtable(memtable::Cursor<Arc<Memtable>>),
     Base(BaseCursor),
 }
 
@@ -82,13 +82,13 @@ impl Source {
                 }
                 Ok(own.current().is_some())
             }
-            Self::Delta(delta) => Ok(match to {
-                Seek::First => delta.seek_first(),
-                Seek::Last => delta.seek_last(),
-                Seek::Ge(key) => delta.seek_ge(key),
-                Seek::Gt(key) => delta.seek_gt(key),
-                Seek::Le(key) => delta.seek_le(key),
-                Seek::Lt(key) => delta.seek_lt(key),
+            Self::Memtable(memtable) => Ok(match to {
+                Seek::First => memtable.seek_first(),
+                Seek::Last => memtable.seek_last(),
+                Seek::Ge(key) => memtable.seek_ge(key),
+                Seek::Gt(key) => memtable.seek_gt(key),
+                Seek::Le(key) => memtable.seek_le(key),
+                Seek::Lt(key) => memtable.seek_lt(key),
             }),
             Self::Base(BaseCursor::Tree(tree)) => match to {
                 Seek::First => tree.seek_first(),
@@ -119,8 +119,8 @@ impl Source {
                 own.prev();
                 Ok(own.current().is_some())
             }
-            (Self::Delta(delta), true) => Ok(delta.next()),
-            (Self::Delta(delta), false) => Ok(delta.prev()),
+            (Self::Memtable(memtable), true) => Ok(memtable.next()),
+            (Self::Memtable(memtable), false) => Ok(memtable.prev()),
             (Self::Base(BaseCursor::Tree(tree)), true) => tree.next(),
             (Self::Base(BaseCursor::Tree(tree)), false) => tree.prev(),
             (Self::Base(BaseCursor::Columns(run)), true) => run.next(),
@@ -131,7 +131,7 @@ impl Source {
     fn is_valid(&self) -> bool {
         match self {
             Self::Own(own) => own.current().is_some(),
-            Self::Delta(delta) => delta.is_valid(),
+            Self::Memtable(memtable) => memtable.is_valid(),
             Self::Base(BaseCursor::Tree(tree)) => tree.is_valid(),
             Self::Base(BaseCursor::Columns(run)) => run.is_valid(),
         }
@@ -140,17 +140,17 @@ impl Source {
     fn key(&self) -> &[u8] {
         match self {
             Self::Own(own) => own.current().expect("the source is valid").0,
-            Self::Delta(delta) => delta.key(),
+            Self::Memtable(memtable) => memtable.key(),
             Self::Base(BaseCursor::Tree(tree)) => tree.key(),
             Self::Base(BaseCursor::Columns(run)) => run.key(),
         }
     }
 
-    /// The record under the source; none where a delta holds only versions that are too new.
+    /// The record under the source; none where a memtable holds only versions that are too new.
     fn record(&self, at: Timestamp) -> Option<Record<'_>> {
         match self {
             Self::Own(own) => own.current().map(|(_, record)| record),
-            Self::Delta(delta) => delta.version_at(at).map(|version| version.record),
+            Self::Memtable(memtable) => memtable.version_at(at).map(|version| version.record),
             Self::Base(BaseCursor::Tree(tree)) => Some(tree.record()),
             Self::Base(BaseCursor::Columns(run)) => Some(run.record()),
         }
@@ -205,15 +205,15 @@ impl MergedCursor {
             Cover::Runs => (false, false, true),
             Cover::Own => (false, false, false),
         };
-        let deltas = std::iter::once(&table.active)
+        let memtables = std::iter::once(&table.active)
             .filter(|_| active)
             .chain(table.frozen.iter().filter(|_| frozen))
-            .filter(|delta| !delta.is_empty())
-            .map(|delta| Source::Delta(delta.owned_cursor()));
-        let settled = matches!(cover, Cover::Live | Cover::LiveKeys);
+            .filter(|memtable| !memtable.is_empty())
+            .map(|memtable| Source::Memtable(memtable.owned_cursor()));
+        let compacted = matches!(cover, Cover::Live | Cover::LiveKeys);
         let runs = table.runs.iter().filter(|_| runs).map(|run| Source::Base(BaseCursor::Tree(run.cursor())));
-        let mut sources: Vec<_> = own.into_iter().chain(deltas).chain(runs).collect();
-        if settled {
+        let mut sources: Vec<_> = own.into_iter().chain(memtables).chain(runs).collect();
+        if compacted {
             let wanted = if cover == Cover::LiveKeys { Wanted::Keys } else { Wanted::Rows };
             table.base.cursors(wanted, &mut |cursor| sources.push(Source::Base(cursor)));
         }
@@ -224,7 +224,7 @@ impl MergedCursor {
             direction: Direction::Forward,
             current: None,
             on_key: 0,
-            with_tombstones: !settled,
+            with_tombstones: !compacted,
         }
     }
 
@@ -267,7 +267,7 @@ impl MergedCursor {
         if let [Source::Base(BaseCursor::Tree(tree))] = &mut self.sources[..]
             && !tree.has_tombstones()
         {
-            // The settled state: nothing to merge, nothing to skip.
+            // The compacted state: nothing to merge, nothing to skip.
             let there = if direction == Direction::Forward { tree.next() } else { tree.prev() }?;
             if !there {
                 self.current = None;

@@ -1,10 +1,10 @@
 //! Keys that cut a range of a table's keys into parts with about as many rows.
 //!
-//! Any keys would do: parts follow from the keys alone, so each key of the range is in one of them, whatever becomes of the table. Inner pages of trees and the upper
-//! levels of deltas say where rows are, and no row is read for it.
+//! Any keys would do: parts follow from the keys alone, so each key of the range is in one of them, whatever becomes of the table. Inner
+//! pages of trees and the upper levels of memtables say where rows are, and no row is read for it.
 
 use super::{count::newer_rows, walk::Layers};
-use crate::{Result, base::btree::Tree, delta::Delta, samples::Samples};
+use crate::{Result, base::btree::Tree, memtable::Memtable, samples::Samples};
 
 /// Parts have about so many rows, where the table has enough.
 const PART_ROWS: u64 = 16 << 10;
@@ -12,7 +12,7 @@ const PART_ROWS: u64 = 16 << 10;
 const PART_ROWS_MAX: u64 = 64 << 10;
 /// As long as there are no more parts than these.
 const PARTS: u64 = 1 << 10;
-/// Keys that are looked at for each part, where several trees and deltas have rows.
+/// Keys that are looked at for each part, where several trees and memtables have rows.
 const SAMPLES: u64 = 4;
 
 /// A range of keys.
@@ -47,8 +47,8 @@ pub(super) fn cuts(layers: &Layers, range: &KeyBounds, rows: u64, part: u64) -> 
     for tree in layers.oldest.iter().chain(&layers.newer.runs) {
         chosen.add_tree(tree)?;
     }
-    let deltas = std::iter::once(&layers.newer.active).chain(&layers.newer.frozen);
-    deltas.for_each(|delta| chosen.add_delta(delta));
+    let memtables = std::iter::once(&layers.newer.active).chain(&layers.newer.frozen);
+    memtables.for_each(|memtable| chosen.add_memtable(memtable));
     if let Some(own) = &layers.own {
         let step = chosen.step as usize;
         own.keys().step_by(step).skip(1).for_each(|key| chosen.add(key, step as u64));
@@ -89,9 +89,9 @@ impl Chosen<'_> {
         Ok(())
     }
 
-    fn add_delta(&mut self, delta: &Delta) {
-        let rows = delta.rows() as u64;
-        let keys = delta.separators((rows / self.step) as usize);
+    fn add_memtable(&mut self, memtable: &Memtable) {
+        let rows = memtable.rows() as u64;
+        let keys = memtable.separators((rows / self.step) as usize);
         let each = rows / (keys.len() as u64 + 1);
         keys.into_iter().for_each(|key| self.add(key, each));
     }

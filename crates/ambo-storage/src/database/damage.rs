@@ -1,8 +1,9 @@
 //! Tables that cannot be read: the others stay in use.
 //!
-//! When a database is opened and a segment of a column table is missing, or it, or its deleted rows, cannot be read, the table is there and whoever wants it is
-//! told what is wrong. Nothing of it is changed: commits of the log's tail wait in its delta and its runs, checkpoints carry on its
-//! roots, and their files stay. Once they are put back, the table is read again at the next opening; or it is dropped.
+//! When a database is opened and a segment of a column table is missing, or it, or its deleted rows, cannot be read, the table is there and
+//! whoever wants it is told what is wrong. Nothing of it is changed: commits of the log's tail wait in its memtable and its runs,
+//! checkpoints carry on its roots, and their files stay. Once they are put back, the table is read again at the next opening; or it is
+//! dropped.
 
 use crate::{Error, base::Root, page::PageRange};
 

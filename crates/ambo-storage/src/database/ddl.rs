@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    deltas::Deltas,
     engine::Engine,
+    memtables::Memtables,
     version::{TableShared, TableVersion},
     version_edit::{Durability, TableEdit, VersionEdit},
 };
@@ -65,7 +65,8 @@ impl Engine {
         })
     }
 
-    /// Puts a table in the place of another, if that is there, whose name it gets, and then gives indexes other names: a crash leaves both tables, or this one with those names.
+    /// Puts a table in the place of another, if that is there, whose name it gets, and then gives indexes other names: a crash leaves both
+    /// tables, or this one with those names.
     pub fn replace_table(&self, name: &str, with: &str, indexes: &[(String, String)]) -> Result<()> {
         self.change_catalog(|catalog| {
             if catalog.find(with)?.1.name == qualify(name)? {
@@ -96,7 +97,7 @@ impl Engine {
         })
     }
 
-    /// Changes options of a table. Rows are rewritten as they settle and are merged, all of them by [`Engine::compact`]; a merge that is
+    /// Changes options of a table. Rows are rewritten as they are compacted and merged, all of them by [`Engine::vacuum`]; a merge that is
     /// under way ends with the options that it began with.
     pub fn alter_table(&self, name: &str, options: &TableOptions) -> Result<()> {
         self.change_catalog(|catalog| {
@@ -180,7 +181,7 @@ impl Engine {
         removed.into_iter().for_each(|id| edit.table(id, TableEdit::Drop));
         for id in added {
             let floor = Timestamp::default();
-            let table = open_table(&self.deltas, self.place(), id, &catalog, floor)?;
+            let table = open_table(&self.memtables, self.place(), id, &catalog, floor)?;
             edit.table(id, TableEdit::Create(table));
         }
         reformed.into_iter().for_each(|id| edit.table(id, TableEdit::Reform));
@@ -192,7 +193,7 @@ impl Engine {
 
 /// An empty table as its definition says.
 pub(super) fn open_table(
-    deltas: &Deltas,
+    memtables: &Memtables,
     place: Place<'_>,
     id: TableId,
     catalog: &Catalog,
@@ -213,5 +214,5 @@ pub(super) fn open_table(
         fresh: Default::default(),
         samples: Default::default(),
     };
-    Engine::new_table(deltas, place, shared, floor)
+    Engine::new_table(memtables, place, shared, floor)
 }

@@ -7,9 +7,9 @@ use parking_lot::{Condvar, Mutex};
 
 use super::{
     checkpoint::CheckpointState,
-    deltas::Deltas,
     governor::Governor,
     lineage::Lineage,
+    memtables::Memtables,
     options::Options,
     table::Picked,
     value::{Keeper, Value},
@@ -40,7 +40,7 @@ pub struct Engine {
     pub(super) lineage: Mutex<Lineage>,
     /// Held by whoever replaces `versions`.
     pub(super) version_lock: Mutex<()>,
-    pub(super) deltas: Deltas,
+    pub(super) memtables: Memtables,
     pub(super) pipeline: Pipeline,
     pub(super) snapshots: Snapshots,
     pub(super) latches: Latches,
@@ -50,8 +50,8 @@ pub struct Engine {
     pub(super) checkpoint: Mutex<CheckpointState>,
     /// Held while runs are merged, and while bases are replaced by what others made of them.
     pub(super) merging: Mutex<()>,
-    /// Held while segments are merged, before `merging`: loads and settling go on meanwhile.
-    pub(super) tidying: Mutex<()>,
+    /// Held while segments are merged, before `merging`: loads and compacting go on meanwhile.
+    pub(super) merging_segments: Mutex<()>,
     /// Held while a load is published: it may have the latches before the checkpoint, or after.
     pub(super) loading: Mutex<()>,
     /// Tables that were dropped since the last checkpoint, for their pages.
@@ -75,9 +75,9 @@ pub(super) struct Signals {
 #[derive(Default)]
 pub(super) struct SignalState {
     pub(super) stop: bool,
-    pub(super) spill: bool,
+    pub(super) flush: bool,
     pub(super) merge: bool,
-    pub(super) tidy: bool,
+    pub(super) merge_segments: bool,
     pub(super) ahead: bool,
 }
 
@@ -106,20 +106,20 @@ pub(super) struct Parts {
     pub store: Arc<PageStore>,
     pub segments: Arc<SegmentStore>,
     pub version: DatabaseVersion,
-    pub deltas: Deltas,
+    pub memtables: Memtables,
     pub pipeline: Pipeline,
     pub checkpoint: CheckpointState,
     /// Tables of the checkpoint that the log drops.
     pub dropped: Vec<Arc<TableVersion>>,
     pub fresh_blobs: Vec<super::blobs::FreshBlob>,
-    pub delta_bytes: usize,
+    pub memtable_bytes: usize,
     pub lock: Option<Box<dyn Lock>>,
 }
 
 impl Engine {
     pub(super) fn new(parts: Parts) -> Self {
-        let governor = Governor::new(parts.options.delta_bytes);
-        let wants_freeze = governor.add(parts.delta_bytes);
+        let governor = Governor::new(parts.options.memtable_bytes);
+        let wants_freeze = governor.add(parts.memtable_bytes);
         let engine = Self {
             governor,
             options: parts.options,
@@ -128,24 +128,24 @@ impl Engine {
             versions: ArcSwap::from_pointee(parts.version),
             lineage: Mutex::default(),
             version_lock: Mutex::new(()),
-            deltas: parts.deltas,
+            memtables: parts.memtables,
             pipeline: parts.pipeline,
             snapshots: Snapshots::default(),
             latches: Latches::new(),
             row_locks: RowLocks::default(),
             checkpoint: Mutex::new(parts.checkpoint),
             merging: Mutex::new(()),
-            tidying: Mutex::new(()),
+            merging_segments: Mutex::new(()),
             loading: Mutex::new(()),
             dropped: Mutex::new(parts.dropped),
             fresh_blobs: Mutex::new(parts.fresh_blobs),
             signals: Signals::default(),
-            cancel_merge: super::settle::not_cancelled(),
+            cancel_merge: super::compact::not_cancelled(),
             next_owner: AtomicU64::new(1),
             _lock: parts.lock,
         };
         engine.snapshots.refresh(&engine.pipeline.publisher);
-        engine.signals.state.lock().spill = wants_freeze;
+        engine.signals.state.lock().flush = wants_freeze;
         engine
     }
 
@@ -194,7 +194,7 @@ impl Engine {
         let Some(value) = value else { return Ok(None) };
         let kind = match value.found() {
             Some(found) => {
-                if let Found::Delta(version) = found
+                if let Found::Memtable(version) = found
                     && version.timestamp > self.pipeline.publisher.published()
                 {
                     self.pipeline.wait(version.timestamp)?;
@@ -214,7 +214,7 @@ impl Engine {
     pub fn contains(&self, table: TableId, key: &[u8]) -> Result<bool> {
         let version = self.versions.load();
         let found = version.table(table)?.find(key, NEWEST)?;
-        if let Some(Found::Delta(version)) = &found {
+        if let Some(Found::Memtable(version)) = &found {
             self.pipeline.wait(version.timestamp)?;
         }
         Ok(super::version::is_live(&found))
@@ -227,13 +227,13 @@ impl Engine {
 
     /// An empty table.
     pub(super) fn new_table(
-        deltas: &Deltas,
+        memtables: &Memtables,
         place: Place<'_>,
         shared: TableShared,
         floor: Timestamp,
     ) -> Result<Arc<TableVersion>> {
         Ok(Arc::new(TableVersion {
-            active: deltas.make(shared.storage)?,
+            active: memtables.make(shared.storage)?,
             base: Base::empty(shared.storage, place, shared.schema.as_ref()),
             shared: Arc::new(shared),
             frozen: Vec::new(),

@@ -1,7 +1,7 @@
 //! Fingerprints of an index's entries, to compare all of them with the rows of its table at once.
 //!
-//! The hashes of entries are added up, so their order does not matter, and several threads add up parts. Two sets of as many entries have the same
-//! sum if they are the same; if they are not, by one chance in 2⁶⁴. Not a defence against somebody who chooses entries.
+//! The hashes of entries are added up, so their order does not matter, and several threads add up parts. Two sets of as many entries have
+//! the same sum if they are the same; if they are not, by one chance in 2⁶⁴. Not a defence against somebody who chooses entries.
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3, rapidhash_v3_seeded};
 

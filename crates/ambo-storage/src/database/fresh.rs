@@ -1,24 +1,27 @@
 //! What is newer than the segments of a column table, as layers of columns, kept from scan to scan.
 //!
-//! There are layers for each delta and each run, and one for a transaction's own writes. Each hides the rows of those below it that have its
-//! keys, and replaces rows of the segments. What a delta holds when it is frozen is what its run holds when it is spilled, so a layer
-//! follows its rows from the active delta into a run, until they are settled: the walk over them and their conversion into columns
-//! are done once. Where the rows are that a layer replaces is looked up once, too; when rows are settled or segments merged, only those keys
-//! are looked up again whose row is not where it was, and only in segments that are new ([`FreshLayer::above`]).
+//! There are layers for each memtable and each run, and one for a transaction's own writes. Each hides the rows of those below it that have
+//! its keys, and replaces rows of the segments. What a memtable holds when it is frozen is what its run holds when it is flushed, so a
+//! layer follows its rows from the active memtable into a run, until they are compacted: the walk over them and their conversion into
+//! columns are done once. Where the rows are that a layer replaces is looked up once, too; when rows are compacted or segments merged, only
+//! those keys are looked up again whose row is not where it was, and only in segments that are new ([`FreshLayer::above`]).
 //!
-//! When something was written to the active delta, its rows that are newer than its layers become one more layer above them, together with those layers that have
-//! not [`GROWTH`] times as many writes: so layers are few, and a row is put into another one a few times only. Which rows these are the delta knows from the order in which they
-//! were written, so that no scan walks over all of them. The layer of a transaction is made for each scan. Places of keys that other layers know are taken over.
+//! When something was written to the active memtable, its rows that are newer than its layers become one more layer above them, together
+//! with those layers that have not [`GROWTH`] times as many writes: so layers are few, and a row is put into another one a few times only.
+//! Which rows these are the memtable knows from the order in which they were written, so that no scan walks over all of them. The layer of
+//! a transaction is made for each scan. Places of keys that other layers know are taken over.
 //!
-//! What is kept is charged to the budget of memory; if that has no room for it, nothing is kept with the table. Of rows that are too many for it, columns are kept: those that scans
-//! have asked for. A scan that needs others makes the layer anew, with both.
+//! What is kept is charged to the budget of memory; if that has no room for it, nothing is kept with the table. Of rows that are too many
+//! for it, columns are kept: those that scans have asked for. A scan that needs others makes the layer anew, with both.
 //!
 //! # When kept layers are right
-//! The newest layer of a delta was made at a timestamp `t`. Its layers are what a snapshot at `t` sees of the delta, whatever is written later; so with one of the rows that have a version behind
-//! `t` and up to `s` they are what a snapshot at `s` sees, and without it if no version is newer than `t`. A delta's greatest timestamp is known, and was raised before the commit was published. The
-//! layers of a run are those of its delta, if no version in that was newer than `t`, or one that was made of the run; a run does not change, and all of it is seen by every
-//! snapshot that uses a version with it. A snapshot before `t` goes by the layers that are not behind it, and keeps what it adds to itself. One
-//! that uses segments that are older than those that the kept layers are above makes a layer of everything.
+//! The newest layer of a memtable was made at a timestamp `t`. Its layers are what a snapshot at `t` sees of the memtable, whatever is
+//! written later; so with one of the rows that have a version behind `t` and up to `s` they are what a snapshot at `s` sees, and without it
+//! if no version is newer than `t`. A memtable's greatest timestamp is known, and was raised before the commit was published. The layers of
+//! a run are those of its memtable, if no version in that was newer than `t`, or one that was made of the run; a run does not change, and
+//! all of it is seen by every snapshot that uses a version with it. A snapshot before `t` goes by the layers that are not behind it, and
+//! keeps what it adds to itself. One that uses segments that are older than those that the kept layers are above makes a layer of
+//! everything.
 
 use std::{
     ops::Range,
@@ -41,18 +44,19 @@ use crate::{
         btree::Tree,
         column::{ColumnSet, FreshBuilder, FreshLayer, Replaced},
     },
-    delta::{Delta, Version, Written},
     id::{TableId, Timestamp},
+    memtable::{Memtable, Version, Written},
     record::{Record, RecordKind},
     transaction::write_set::TableWrites,
 };
 
-/// How many times as many writes as all newer layers of its delta a layer has that is left as it is.
+/// How many times as many writes as all newer layers of its memtable a layer has that is left as it is.
 const GROWTH: usize = 3;
 /// Sorting rows that were written costs so many times as much as passing one by.
 const SORTING: usize = 4;
 
-/// As long as layers take no more than this part of what may be kept, those below them are of whole rows; then only some columns are kept of rows.
+/// As long as layers take no more than this part of what may be kept, those below them are of whole rows; then only some columns are kept
+/// of rows.
 const WHOLE_SHARE: usize = 2;
 
 /// A layer, and which of its rows newer ones hide.
@@ -74,18 +78,18 @@ pub(super) struct AllFresh {
 /// What a layer is made of.
 #[derive(Clone, Copy)]
 enum Source<'a> {
-    Delta(&'a Arc<Delta>),
+    Memtable(&'a Arc<Memtable>),
     Run(&'a Arc<Tree>),
 }
 
 /// A layer that is kept, and what it was made of: that is not kept alive by it, but nothing else gets its address.
 #[derive(Clone)]
 struct Kept {
-    delta: Weak<Delta>,
-    /// What the delta became.
+    memtable: Weak<Memtable>,
+    /// What the memtable became.
     run: Weak<Tree>,
     at: Timestamp,
-    /// Of a delta's writes, in their order, the first and the first behind those that it is of.
+    /// Of a memtable's writes, in their order, the first and the first behind those that it is of.
     writes: Range<usize>,
     /// Whether it and those below it of the same run are all of the run.
     is_whole: bool,
@@ -95,7 +99,7 @@ struct Kept {
 impl Kept {
     fn is_of(&self, source: Source<'_>) -> bool {
         match source {
-            Source::Delta(delta) => std::ptr::eq(self.delta.as_ptr(), Arc::as_ptr(delta)),
+            Source::Memtable(memtable) => std::ptr::eq(self.memtable.as_ptr(), Arc::as_ptr(memtable)),
             Source::Run(run) => std::ptr::eq(self.run.as_ptr(), Arc::as_ptr(run)),
         }
     }
@@ -103,7 +107,7 @@ impl Kept {
     /// Whether it and those below it of the same source are all that a snapshot at `at` sees of it.
     fn is_right(&self, source: Source<'_>, at: Timestamp) -> bool {
         match source {
-            Source::Delta(delta) => self.at == at || !delta.is_later_than(self.at),
+            Source::Memtable(memtable) => self.at == at || !memtable.is_later_than(self.at),
             Source::Run(_) => self.is_whole,
         }
     }
@@ -111,7 +115,7 @@ impl Kept {
     /// Whether it shows nothing of the source that a snapshot at `at` does not see.
     fn is_seen_by(&self, source: Source<'_>, at: Timestamp) -> bool {
         match source {
-            Source::Delta(_) => self.at <= at,
+            Source::Memtable(_) => self.at <= at,
             Source::Run(_) => self.is_whole,
         }
     }
@@ -144,13 +148,14 @@ struct Stack {
 }
 
 impl FreshCache {
-    /// A frozen delta is a run from now on.
-    pub(super) fn spilled(&self, delta: &Arc<Delta>, run: &Arc<Tree>) {
+    /// A frozen memtable is a run from now on.
+    pub(super) fn flushed(&self, memtable: &Arc<Memtable>, run: &Arc<Tree>) {
         let mut memo = self.memo.lock();
-        let mut kept: Vec<_> = memo.kept.iter_mut().filter(|kept| kept.is_of(Source::Delta(delta))).collect();
+        let mut kept: Vec<_> =
+            memo.kept.iter_mut().filter(|kept| kept.is_of(Source::Memtable(memtable))).collect();
         // A run at the bottom has no tombstones.
         let has_tombstones = kept.iter().any(|kept| kept.layer.has_tombstones());
-        let is_whole = kept.first().is_some_and(|newest| !delta.is_later_than(newest.at))
+        let is_whole = kept.first().is_some_and(|newest| !memtable.is_later_than(newest.at))
             && (!has_tombstones || run.meta().tombstones > 0);
         for kept in &mut kept {
             kept.run = Arc::downgrade(run);
@@ -158,8 +163,8 @@ impl FreshCache {
         }
     }
 
-    /// Forgets what these runs hold: it is settled.
-    pub(super) fn settled(&self, runs: &[Arc<Tree>]) {
+    /// Forgets what these runs hold: it is compacted.
+    pub(super) fn compacted(&self, runs: &[Arc<Tree>]) {
         let mut memo = self.memo.lock();
         memo.kept.retain(|kept| !runs.iter().any(|run| kept.is_of(Source::Run(run))));
         memo.stacks.clear();
@@ -219,10 +224,11 @@ impl Request<'_> {
         FreshLayer::new(builder.finish()?, self.columns, known)
     }
 
-    /// Makes the layer of a delta's rows that are newer than `since`. `written` are all of these, and maybe others; without, all rows are looked at.
-    fn make_of_delta(
+    /// Makes the layer of a memtable's rows that are newer than `since`. `written` are all of these, and maybe others; without, all rows
+    /// are looked at.
+    fn make_of_memtable(
         &self,
-        delta: &Delta,
+        memtable: &Memtable,
         since: Option<Timestamp>,
         written: Option<Written<'_>>,
         known: &[&FreshLayer],
@@ -242,7 +248,7 @@ impl Request<'_> {
                 }
             }
             None => {
-                let mut cursor = delta.cursor();
+                let mut cursor = memtable.cursor();
                 let mut there = cursor.seek_first();
                 while there {
                     take(cursor.key(), cursor.version_at(self.at))?;
@@ -257,7 +263,7 @@ impl Request<'_> {
     pub(super) fn layers(&self, own: Option<TableWrites>) -> Result<AllFresh> {
         let table = self.table;
         let own = own.filter(|writes| !writes.is_empty());
-        let nothing_below = table.frozen.iter().all(|delta| delta.is_empty()) && table.runs.is_empty();
+        let nothing_below = table.frozen.iter().all(|memtable| memtable.is_empty()) && table.runs.is_empty();
         if own.is_none() && table.active.is_empty() && nothing_below {
             return Ok(AllFresh::default());
         }
@@ -278,7 +284,7 @@ impl Request<'_> {
         Ok(all)
     }
 
-    /// The layers of all deltas and runs, from those that are kept where they are right; none if the segments are older than those of
+    /// The layers of all memtables and runs, from those that are kept where they are right; none if the segments are older than those of
     /// the kept ones.
     fn kept_layers(&self) -> Result<Option<AllFresh>> {
         let mut memo = self.table.shared.fresh.memo.lock();
@@ -292,7 +298,8 @@ impl Request<'_> {
         Ok(Some(all))
     }
 
-    /// Makes what a scan to come will need: layers, and their columns. Nothing, if more writes than `writes_max` are in none. False if they are not kept.
+    /// Makes what a scan to come will need: layers, and their columns. Nothing, if more writes than `writes_max` are in none. False if they
+    /// are not kept.
     pub(super) fn make_ahead(&self, writes_max: usize) -> Result<bool> {
         let all = {
             // Who has it makes layers, too.
@@ -300,7 +307,7 @@ impl Request<'_> {
             if memo.kept.iter().any(|kept| kept.at > self.at) || memo.set > self.columns.number() {
                 return Ok(true);
             }
-            let active = Source::Delta(&self.table.active);
+            let active = Source::Memtable(&self.table.active);
             let known = memo.kept.iter().find(|kept| kept.is_of(active)).map_or(0, |kept| kept.writes.end);
             let is_above = memo.kept.is_empty() || memo.set == self.columns.number();
             let writes = self.table.active.versions_inserted().saturating_sub(known);
@@ -321,12 +328,12 @@ impl Request<'_> {
         Ok(true)
     }
 
-    /// The layers of all deltas and runs. They are kept, unless those that are kept show more or there is no room.
+    /// The layers of all memtables and runs. They are kept, unless those that are kept show more or there is no room.
     fn renew(&self, memo: &mut Memo) -> Result<AllFresh> {
         let set = self.columns.number();
-        let frozen = self.table.frozen.iter().filter(|delta| !delta.is_empty());
-        let deltas = std::iter::once(&self.table.active).chain(frozen).map(Source::Delta);
-        let sources = deltas.chain(self.table.runs.iter().map(Source::Run));
+        let frozen = self.table.frozen.iter().filter(|memtable| !memtable.is_empty());
+        let memtables = std::iter::once(&self.table.active).chain(frozen).map(Source::Memtable);
+        let sources = memtables.chain(self.table.runs.iter().map(Source::Run));
         let mut kept = Vec::new();
         let mut room = self.bytes_max / WHOLE_SHARE;
         for source in sources {
@@ -350,7 +357,7 @@ impl Request<'_> {
         Ok(all)
     }
 
-    /// The layers of a delta or a run: those that are kept, if they are right, or with new ones.
+    /// The layers of a memtable or a run: those that are kept, if they are right, or with new ones.
     fn kept_of(&self, source: Source<'_>, kept: &[Kept], room: usize) -> Result<Vec<Kept>> {
         let is_known = |kept: &&Kept| kept.is_of(source) && kept.is_seen_by(source, self.at);
         let mut known: Vec<Kept> = kept.iter().filter(is_known).cloned().collect();
@@ -363,28 +370,30 @@ impl Request<'_> {
             return Ok(known);
         }
         let (newest, merged) = match source {
-            Source::Delta(delta) => self.newest_of(delta, &known[..of_use], &layers(&known), room)?,
+            Source::Memtable(memtable) => {
+                self.newest_of(memtable, &known[..of_use], &layers(&known), room)?
+            }
             Source::Run(run) => {
                 let layer = Arc::new(self.make_of_run(run, &layers(&known), room)?);
-                let (delta, run) = (Weak::new(), Arc::downgrade(run));
-                (Kept { delta, run, at: self.at, writes: 0..0, is_whole: true, layer }, of_use)
+                let (memtable, run) = (Weak::new(), Arc::downgrade(run));
+                (Kept { memtable, run, at: self.at, writes: 0..0, is_whole: true, layer }, of_use)
             }
         };
         known.truncate(of_use);
         Ok(std::iter::once(newest).chain(known.into_iter().skip(merged)).collect())
     }
 
-    /// The layer of what was written to a delta since its layers were made, and of how many of these, the newest first. `places`: layers that
-    /// know where the rows are that its keys replace.
+    /// The layer of what was written to a memtable since its layers were made, and of how many of these, the newest first. `places`: layers
+    /// that know where the rows are that its keys replace.
     fn newest_of(
         &self,
-        delta: &Arc<Delta>,
+        memtable: &Arc<Memtable>,
         known: &[Kept],
         places: &[&FreshLayer],
         room: usize,
     ) -> Result<(Kept, usize)> {
         let mut first = known.first().map_or(0, |newest| newest.writes.end);
-        let last = delta.versions_inserted();
+        let last = memtable.versions_inserted();
         let mut merged = 0;
         while let Some(newest) = known.get(merged)
             && newest.writes.len() < GROWTH * last.saturating_sub(first)
@@ -393,12 +402,12 @@ impl Request<'_> {
             merged += 1;
         }
         let since = known.get(merged).map(|older| older.at);
-        let written = delta.written_since(first, self.at);
+        let written = memtable.written_since(first, self.at);
         let end = written.as_ref().map_or(last, Written::next);
-        let written = written.filter(|written| SORTING * written.writes() < delta.rows());
-        let layer = Arc::new(self.make_of_delta(delta, since, written, places, room)?);
-        let (delta, run) = (Arc::downgrade(delta), Weak::new());
-        Ok((Kept { delta, run, at: self.at, writes: first..end, is_whole: true, layer }, merged))
+        let written = written.filter(|written| SORTING * written.writes() < memtable.rows());
+        let layer = Arc::new(self.make_of_memtable(memtable, since, written, places, room)?);
+        let (memtable, run) = (Arc::downgrade(memtable), Weak::new());
+        Ok((Kept { memtable, run, at: self.at, writes: first..end, is_whole: true, layer }, merged))
     }
 }
 

@@ -1,8 +1,8 @@
-//! The budget of deltas: when to freeze, and how to slow writers down smoothly instead of stopping them.
+//! The budget of memtables: when to freeze, and how to slow writers down smoothly instead of stopping them.
 //!
-//! `used` is what active and frozen deltas take together. At a quarter of the budget the active deltas are frozen
-//! and spilled. From five eighths on every write waits a little, more the fuller it is, so that writers approach the speed of
-//! the spill; at the budget they wait for the spill itself.
+//! `used` is what active and frozen memtables take together. At a quarter of the budget the active memtables are frozen
+//! and flushed. From five eighths on every write waits a little, more the fuller it is, so that writers approach the speed of
+//! the flush; at the budget they wait for the flush itself.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ const DELAY_MIN: Duration = Duration::from_micros(200);
 /// The longest sleep at one write.
 const DELAY_MAX: Duration = Duration::from_millis(50);
 
-/// Accounts for delta memory.
+/// Accounts for memtable memory.
 pub struct Governor {
     budget: usize,
     used: AtomicUsize,
@@ -34,7 +34,7 @@ pub struct Governor {
 struct State {
     /// Delays not slept yet, in seconds.
     debt: f64,
-    /// Why the last spill failed; cleared by one that succeeds.
+    /// Why the last flush failed; cleared by one that succeeds.
     failure: Option<String>,
 }
 
@@ -51,18 +51,18 @@ impl Governor {
         }
     }
 
-    /// Bytes in active and frozen deltas.
+    /// Bytes in active and frozen memtables.
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Whether writers have to wait for a spill.
+    /// Whether writers have to wait for a flush.
     #[inline]
     pub fn is_used_up(&self) -> bool {
         self.used() >= self.budget
     }
 
-    /// Accounts for `bytes` installed in active deltas. True when it is time to freeze them.
+    /// Accounts for `bytes` installed in active memtables. True when it is time to freeze them.
     pub fn add(&self, bytes: usize) -> bool {
         self.used.fetch_add(bytes, Ordering::Relaxed);
         let before = self.active.fetch_add(bytes, Ordering::Relaxed);
@@ -70,14 +70,14 @@ impl Governor {
         before < limit && before + bytes >= limit
     }
 
-    /// The active deltas were frozen; their bytes stay in use until [`Governor::spilled`].
+    /// The active memtables were frozen; their bytes stay in use until [`Governor::flushed`].
     pub fn freeze(&self) {
         let bytes = self.active.swap(0, Ordering::Relaxed);
         self.frozen.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// All frozen deltas were spilled.
-    pub fn spilled(&self) {
+    /// All frozen memtables were flushed.
+    pub fn flushed(&self) {
         let bytes = self.frozen.swap(0, Ordering::Relaxed);
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         let mut state = self.state.lock();
@@ -87,13 +87,13 @@ impl Governor {
         self.relieved.notify_all();
     }
 
-    /// A spill failed; writers that the budget stops learn why.
-    pub fn spill_failed(&self, why: String) {
+    /// A flush failed; writers that the budget stops learn why.
+    pub fn flush_failed(&self, why: String) {
         self.state.lock().failure = Some(why);
         self.relieved.notify_all();
     }
 
-    /// Whether the last spill failed.
+    /// Whether the last flush failed.
     pub fn has_failed(&self) -> bool {
         self.state.lock().failure.is_some()
     }
@@ -101,7 +101,7 @@ impl Governor {
     /// Waits as long as the budget asks before `bytes` are written.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] when the budget is used up and spilling fails.
+    /// [`Error::DiskFull`] when the budget is used up and flushing fails.
     #[inline]
     pub fn admit(&self, bytes: usize) -> Result<()> {
         // The common case costs one load.
@@ -113,7 +113,9 @@ impl Governor {
         let mut state = self.state.lock();
         while self.used() >= self.budget {
             if let Some(why) = &state.failure {
-                return Err(Error::DiskFull(format!("spilling the delta, whose budget is used up ({why})")));
+                return Err(Error::DiskFull(format!(
+                    "flushing the memtable, whose budget is used up ({why})"
+                )));
             }
             self.relieved.wait(&mut state);
         }
@@ -127,7 +129,7 @@ impl Governor {
         }
         state.debt = 0.0;
         let deadline = Instant::now() + delay.min(DELAY_MAX);
-        // A spill that ends meanwhile ends the wait too.
+        // A flush that ends meanwhile ends the wait too.
         self.relieved.wait_until(&mut state, deadline);
         Ok(())
     }
@@ -141,7 +143,7 @@ mod tests {
 
     /// Keeps away: a writer that is stopped for ever when the disk is full.
     #[test]
-    fn a_full_budget_waits_for_the_spill_or_its_failure() {
+    fn a_full_budget_waits_for_the_flush_or_its_failure() {
         let governor = Governor::new(1000);
         assert!(!governor.add(200));
         assert!(governor.add(900), "a quarter was passed");
@@ -149,11 +151,11 @@ mod tests {
             let writer = scope.spawn(|| governor.admit(10));
             thread::sleep(Duration::from_millis(10));
             assert!(!writer.is_finished());
-            governor.spill_failed("device full".into());
+            governor.flush_failed("device full".into());
             assert!(matches!(writer.join().unwrap(), Err(Error::DiskFull(_))));
         });
         governor.freeze();
-        governor.spilled();
+        governor.flushed();
         governor.admit(10).unwrap();
         assert_eq!(governor.used(), 0);
     }

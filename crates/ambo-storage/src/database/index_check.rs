@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{Error, Result, id::TableId, parts::fold_parts};
 
-/// Compares all entries of each index that is ready with those that the rows of its table should have, by their sums. If these are not the same, it looks up
-/// the entry of each row, and counts the entries: as many as rows, and one for each, is what an index has to be.
+/// Compares all entries of each index that is ready with those that the rows of its table should have, by their sums. If these are not the
+/// same, it looks up the entry of each row, and counts the entries: as many as rows, and one for each, is what an index has to be.
 ///
 /// # Errors
 /// None for damage, which is reported.

@@ -46,7 +46,8 @@ impl Engine {
     /// The runs that a load brings to the indexes of a table.
     ///
     /// # Errors
-    /// [`Error::Exists`] if a unique index has another row with the values of one that comes; [`Error::Conflict`] while an index is being built.
+    /// [`Error::Exists`] if a unique index has another row with the values of one that comes; [`Error::Conflict`] while an index is being
+    /// built.
     pub(super) fn index_runs(
         &self,
         version: &DatabaseVersion,
@@ -129,7 +130,7 @@ impl IndexRuns {
         })
     }
 
-    /// Puts the runs above what the indexes have, in whose deltas nothing is, by the commit that brings the rows.
+    /// Puts the runs above what the indexes have, in whose memtables nothing is, by the commit that brings the rows.
     pub(super) fn install(&self, edit: &mut VersionEdit) {
         for run in &self.runs {
             let is_empty = run.tree.meta().is_empty();

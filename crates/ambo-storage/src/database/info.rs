@@ -21,10 +21,10 @@ pub struct TableInfo {
     pub definition: Arc<TableDefinition>,
     /// Live rows, now.
     pub rows: u64,
-    /// Rows in deltas, old versions and deletions included.
-    pub delta_rows: u64,
-    /// Bytes of memory in deltas.
-    pub delta_bytes: u64,
+    /// Rows in memtables, old versions and deletions included.
+    pub memtable_rows: u64,
+    /// Bytes of memory in memtables.
+    pub memtable_bytes: u64,
     /// Runs beside the main tree.
     pub runs: u64,
     /// Levels of the main tree.
@@ -96,10 +96,10 @@ pub struct Info {
     pub cache_bytes: u64,
     /// What it is used for.
     pub memory: MemoryUse,
-    /// Bytes in deltas that are not settled.
-    pub delta_bytes: u64,
-    /// The deltas' budget in bytes.
-    pub delta_budget: u64,
+    /// Bytes in memtables that are not compacted.
+    pub memtable_bytes: u64,
+    /// The memtables' budget in bytes.
+    pub memtable_budget: u64,
     /// Bytes of log segments.
     pub log_bytes: u64,
     /// Log segments.
@@ -117,7 +117,7 @@ fn table_info(snapshot: &Snapshot, id: TableId, definition: &Arc<TableDefinition
     let table = snapshot.version().table(id)?;
     let sum =
         |of: fn(&crate::base::btree::TreeMeta) -> u64| table.trees().map(|tree| of(tree.meta())).sum::<u64>();
-    let deltas = || table.deltas();
+    let memtables = || table.memtables();
     let space = table.trees().try_fold(TreeSpace::default(), |space, tree| {
         Ok::<_, Error>(space.plus(tree.space(LEAVES_READ_MAX)?))
     })?;
@@ -125,8 +125,8 @@ fn table_info(snapshot: &Snapshot, id: TableId, definition: &Arc<TableDefinition
         id,
         definition: definition.clone(),
         rows: count::count(table, None, snapshot.timestamp(), None, None)?,
-        delta_rows: deltas().map(|delta| delta.rows() as u64).sum(),
-        delta_bytes: deltas().map(|delta| delta.bytes() as u64).sum(),
+        memtable_rows: memtables().map(|memtable| memtable.rows() as u64).sum(),
+        memtable_bytes: memtables().map(|memtable| memtable.bytes() as u64).sum(),
         runs: table.runs.len() as u64,
         height: table.base.trees().iter().map(|tree| tree.meta().height).max().unwrap_or_default(),
         leaf_pages: sum(|meta| meta.leaf_pages),
@@ -184,8 +184,8 @@ impl Engine {
             pages: self.store.stats(),
             cache_bytes: self.options.cache_bytes as u64,
             memory: self.memory(),
-            delta_bytes: self.governor.used() as u64,
-            delta_budget: self.options.delta_bytes as u64,
+            memtable_bytes: self.governor.used() as u64,
+            memtable_budget: self.options.memtable_bytes as u64,
             log_bytes: log(|log| log.bytes())?,
             log_segments: log(|log| log.segments() as u64)?,
             checkpoints: self.checkpoint.lock().superblock().sequence,

@@ -1,6 +1,7 @@
 //! Scans in the order of stored keys: the units of a scan as *lanes*, in each of which rows ascend from unit to unit.
 //!
-//! A run of segments is a lane, and so is each layer of fresh rows. A table that is settled has one; whoever reads several merges them by their keys.
+//! A run of segments is a lane, and so is each layer of fresh rows. A table that is compacted has one; whoever reads several merges them by
+//! their keys.
 
 use std::ops::Range;
 

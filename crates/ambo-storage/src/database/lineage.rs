@@ -1,21 +1,22 @@
 //! Which replaced versions may still be read.
 //!
 //! A page that a checkpoint retires may be reached from any older version, not only from the trees that were merged: a leaf or a blob is
-//! handed on from tree to tree, and a delta refers to the blob that its run took over. So pages wait until no version is left from the
+//! handed on from tree to tree, and a memtable refers to the blob that its run took over. So pages wait until no version is left from the
 //! first that could reach them to the last. Versions are numbered in their order.
 //!
 //! # Who may read a page
 //!
 //! 1. Whoever reads pages of a tree or a blob that a version reaches keeps *that version*, from before it takes the tree until its last
-//!    read: as a snapshot, a guard of `versions`, an `Arc<DatabaseVersion>` or a [`KeptTable`](super::kept_table::KeptTable). An `Arc<Tree>` or `Arc<TableVersion>` keeps no page.
-//! 2. The lock of versions keeps the current version as well, as long as it is held: nothing is retired without it. The lock of merging does not:
-//!    a table that is dropped goes with the next checkpoint.
+//!    read: as a snapshot, a guard of `versions`, an `Arc<DatabaseVersion>` or a [`KeptTable`](super::kept_table::KeptTable). An
+//!    `Arc<Tree>` or `Arc<TableVersion>` keeps no page.
+//! 2. The lock of versions keeps the current version as well, as long as it is held: nothing is retired without it. The lock of merging
+//!    does not: a table that is dropped goes with the next checkpoint.
 //! 3. Pages that no version reaches yet are read by whoever wrote them, who gives them back or publishes them.
 //! 4. Segments need none of this: their files go with their last `Arc<Segment>`.
 //!
-//! Who breaks 1 reads what was written to the page since. Worse, it may read the page in the moment between its being forgotten by the pool and
-//! its being written, and so leave what was there before for all others to find.
-//! With assertions both panic: the reading of a free page, and the writing of one that the pool has.
+//! Who breaks 1 reads what was written to the page since. Worse, it may read the page in the moment between its being forgotten by the pool
+//! and its being written, and so leave what was there before for all others to find. With assertions both panic: the reading of a free
+//! page, and the writing of one that the pool has.
 
 use std::{
     collections::VecDeque,
@@ -111,7 +112,7 @@ mod tests {
                 since: Timestamp(0),
                 beyond: Timestamp(0),
                 index_epoch: 0,
-                settled: Timestamp(0),
+                compacted: Timestamp(0),
                 catalog: Arc::new(Catalog::default()),
                 tables: Default::default(),
             })

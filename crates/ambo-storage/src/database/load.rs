@@ -1,8 +1,8 @@
 //! Bulk loads of column tables: columns straight into segments, by several threads, all of them or none.
 //!
-//! Any number of [`LoadWriter`]s sort, encode and write what they are given, each in its thread; [`ColumnLoad::finish`] sees to it that each key
-//! is there once and publishes the segments with one checkpoint (`load_publish`). Until then nobody sees a row, and
-//! whoever drops the load or crashes leaves nothing: files that no checkpoint names are removed.
+//! Any number of [`LoadWriter`]s sort, encode and write what they are given, each in its thread; [`ColumnLoad::finish`] sees to it that
+//! each key is there once and publishes the segments with one checkpoint (`load_publish`). Until then nobody sees a row, and whoever drops
+//! the load or crashes leaves nothing: files that no checkpoint names are removed.
 //!
 //! A load is one commit: it reads nothing while it runs, and at its end it counts as committed at one timestamp. Why so: decision 0014.
 

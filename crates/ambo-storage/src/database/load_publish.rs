@@ -1,18 +1,18 @@
 //! The end of a load of a column table: each key once, then one checkpoint.
 //!
 //! 1. The segments of the load are compared among themselves, by nobody's leave.
-//! 2. What others wrote meanwhile is settled into segments, and their keys are compared with those of the load: what was compared
+//! 2. What others wrote meanwhile is compacted into segments, and their keys are compared with those of the load: what was compared
 //!    and has not changed need not be compared again.
 //! 3. All keys are latched for a moment, so nobody has looked for conflicts and not committed yet, and nothing is sequenced. Rows that were
-//!    written since step 2 are still in deltas, over the segments. Unless one of them has a key of the load, the load is published
+//!    written since step 2 are still in memtables, over the segments. Unless one of them has a key of the load, the load is published
 //!    beside them; else all begins anew at step 2.
 //!
-//! A load that met such a row again and again has the latches for its last try from step 2 on: the deltas are empty then.
+//! A load that met such a row again and again has the latches for its last try from step 2 on: the memtables are empty then.
 
 use std::sync::Arc;
 
 use super::{
-    bulk_change::{BulkChange, check_spilled},
+    bulk_change::{BulkChange, check_flushed},
     checkpoint::Turnover,
     index_loads::{IndexRuns, LoadedRows},
     index_rows::SetRows,
@@ -28,13 +28,13 @@ use crate::{
             ColumnSet, Duplicates, Exchanged, Finder, LoadedPart, LoadedParts, exchanged, store_deleted,
         },
     },
-    delta::Delta,
+    memtable::Memtable,
     page::PageRange,
 };
 
 /// How often others may get in between before they have to wait.
 const TRIES: usize = 3;
-/// Nobody commits while rows of deltas are looked up, so there must be few.
+/// Nobody commits while rows of memtables are looked up, so there must be few.
 const LOOKED_UP_MAX: usize = 4096;
 
 impl Shared {
@@ -84,7 +84,7 @@ impl Shared {
         }
         engine.flush()?;
         let _merging = engine.merging.lock();
-        engine.settle_runs(self.table)?;
+        engine.compact_runs(self.table)?;
         let table = engine.kept_table(self.table)?;
         let Some(set) = table.base.columns().cloned() else {
             return Err(Error::Conflict(
@@ -93,7 +93,7 @@ impl Shared {
         };
         parts.compare(&set, self.options.threads, &self.options.cancel)?;
         if let Some(change) = &self.change {
-            check_spilled(&table, parts, &set, change.since())?;
+            check_flushed(&table, parts, &set, change.since())?;
         }
         if let Some(lock) = self.locked(parts, &set)? {
             return Ok(Tried::Locked(lock));
@@ -168,8 +168,8 @@ impl Shared {
         let Exchanged { retired, new_segments, old_segments } = exchanged(old, &new);
         let turnover = Turnover { born, retired, new_segments, old_segments, ..Turnover::default() };
         let locks = engine.lock_checkpoint();
-        // A commit that has its latches may have seen that nobody changed what it writes: it has to come first. Everything sequenced before is
-        // installed, and nothing is sequenced until the load is.
+        // A commit that has its latches may have seen that nobody changed what it writes: it has to come first. Everything sequenced before
+        // is installed, and nothing is sequenced until the load is.
         let locks = if alone { locks } else { locks.latched() }.quiet()?;
         let now = locks.version();
         let table = now.table(self.table)?;
@@ -188,7 +188,7 @@ impl Shared {
         if let Some(lock) = self.locked(parts, old)? {
             return Ok(Some(Tried::Locked(lock)));
         }
-        // Deltas are not in the bases: the checkpoint's moment stays.
+        // Memtables are not in the bases: the checkpoint's moment stays.
         let mut edit = VersionEdit { is_commit: true, ..VersionEdit::checkpoint(turnover) };
         edit.table(self.table, TableEdit::LoadBase(new.into()));
         runs.install(&mut edit);
@@ -196,27 +196,29 @@ impl Shared {
         Ok(None)
     }
 
-    /// Whether a row in the deltas has a key of the load, so that it would hide the row of the load. A change finds its conflict with the next try.
+    /// Whether a row in the memtables has a key of the load, so that it would hide the row of the load. A change finds its conflict with
+    /// the next try.
     ///
     /// # Errors
     /// [`Error::Exists`] if it is refused that there is such a row.
     fn is_in_the_way(&self, table: &TableVersion, parts: &LoadedParts, old: &ColumnSet) -> Result<bool> {
-        let deltas = || std::iter::once(&table.active).chain(&table.frozen).filter(|delta| !delta.is_empty());
-        if deltas().map(|delta| delta.rows()).sum::<usize>() > LOOKED_UP_MAX {
+        let memtables =
+            || std::iter::once(&table.active).chain(&table.frozen).filter(|memtable| !memtable.is_empty());
+        if memtables().map(|memtable| memtable.rows()).sum::<usize>() > LOOKED_UP_MAX {
             return Ok(true);
         }
         let alone = parts.alone(old);
         let mut finder = Finder::new(&alone);
-        for delta in deltas() {
-            if self.meets(delta, parts, &mut finder)? {
+        for memtable in memtables() {
+            if self.meets(memtable, parts, &mut finder)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn meets(&self, delta: &Delta, parts: &LoadedParts, finder: &mut Finder<'_>) -> Result<bool> {
-        let mut cursor = delta.cursor();
+    fn meets(&self, memtable: &Memtable, parts: &LoadedParts, finder: &mut Finder<'_>) -> Result<bool> {
+        let mut cursor = memtable.cursor();
         let mut there = cursor.seek_first();
         while there {
             let newest = cursor.versions().next().expect("a row has a version");

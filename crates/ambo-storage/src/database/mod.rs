@@ -1,4 +1,4 @@
-//! The database: versions of tables, the threads that settle them, and what users hold in hand.
+//! The database: versions of tables, the threads that compact them, and what users hold in hand.
 //!
 //! | file | idea |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `not_null` | making a column refuse NULL |
-//! | `checkpoint`, `settle`, `bulk`, `compact`, `reshape`, `relocate`, `governor`, `deltas`, `workers` | from deltas to packed trees, at a pace |
+//! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `memtables`, `workers` | from memtables to packed trees, at a pace |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
@@ -37,7 +37,6 @@ mod cursor;
 mod cuts;
 mod damage;
 mod ddl;
-mod deltas;
 mod distinct;
 mod engine;
 mod entry_sums;
@@ -56,6 +55,7 @@ mod lanes;
 mod lineage;
 mod load;
 mod load_publish;
+mod memtables;
 mod not_null;
 mod open;
 mod options;
@@ -66,12 +66,12 @@ mod row_scan;
 mod scan;
 mod scan_results;
 mod scanned;
-mod settle;
 mod snapshot;
 mod statistics;
 mod table;
 mod table_hold;
 mod transaction;
+mod vacuum;
 mod value;
 mod verify;
 mod version;
@@ -87,7 +87,6 @@ pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
 pub use bulk_change::BulkChange;
 pub use check::CheckReport;
-pub use compact::CompactReport;
 pub use cursor::Seek;
 pub use distinct::DistinctScan;
 pub use engine::Engine;
@@ -106,5 +105,6 @@ pub use statistics::{ColumnStatistics, Figure, TableStatistics};
 pub use table::{Picked, RowFormat};
 pub use table_hold::TableHold;
 pub use transaction::{Isolation, Transaction};
+pub use vacuum::VacuumReport;
 pub use value::Value;
 pub use workers::Running;

@@ -2,7 +2,8 @@
 //!
 //! 1. A version is installed in which rows with NULL there are refused as they are committed. What was made ready before for a table as it
 //!    was is not sequenced after that (the version's `index_epoch`), and loads that began before are not published.
-//! 2. A snapshot is taken once all earlier commits are published. None of its rows may have NULL there; if one has, the version is taken back.
+//! 2. A snapshot is taken once all earlier commits are published. None of its rows may have NULL there; if one has, the version is taken
+//!    back.
 //! 3. The definition says NOT NULL. This is the only step that a crash does not undo.
 //!
 //! Handles from before do not know it, so rows are compared with the columns as they are committed until the database is closed.

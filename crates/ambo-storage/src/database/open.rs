@@ -6,7 +6,7 @@
 //! | no `pages` file, but segments of a log, or a lock file that names a database | [`Error::Damaged`]: it was lost, and nothing new takes its place |
 //! | no `pages` file, `create` not set, or read-only | [`Error::NotFound`] |
 //! | `pages.new` left by a crash while creating | removed |
-//! | `pages` with a valid superblock | its checkpoint is loaded, the log behind it is replayed into deltas |
+//! | `pages` with a valid superblock | its checkpoint is loaded, the log behind it is replayed into memtables |
 //! | a superblock chosen | it is written again and synced before anything builds on it: after a failed sync only the page cache may have it |
 //! | one superblock bad | the other counts; the report says so |
 //! | no valid superblock | [`Error::Damaged`], nothing is changed |
@@ -23,8 +23,8 @@ use super::{
     compression::load_dictionaries,
     damage::Damage,
     ddl::open_table,
-    deltas::Deltas,
     engine::{Engine, Parts},
+    memtables::Memtables,
     options::Options,
     table::RowFormat,
     verify::verify,
@@ -216,7 +216,7 @@ struct Opening {
     options: Options,
     store: Arc<PageStore>,
     segments: Arc<SegmentStore>,
-    deltas: Deltas,
+    memtables: Memtables,
     superblock: Superblock,
     other_superblock: Option<String>,
     version: DatabaseVersion,
@@ -256,9 +256,9 @@ impl Opening {
         segments.sweep(&roots.segments().collect(), options.read_only)?;
         load_dictionaries(&store, &catalog)?;
         let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
-        let deltas = Deltas::new(options);
+        let memtables = Memtables::new(options);
         let mut version = DatabaseVersion {
-            settled: superblock.timestamp,
+            compacted: superblock.timestamp,
             catalog: Arc::new(catalog),
             tables: Default::default(),
             since: superblock.timestamp,
@@ -268,14 +268,14 @@ impl Opening {
         let mut numbered = std::collections::HashMap::new();
         for (id, definition) in version.catalog.clone().all() {
             let place = Place { pages: &store, segments: &segments };
-            let table = open_table(&deltas, place, id, &version.catalog, superblock.timestamp)?;
+            let table = open_table(&memtables, place, id, &version.catalog, superblock.timestamp)?;
             version.tables.insert(id, with_roots(table, roots.remove(id))?);
             note_numbered(&mut numbered, id, definition)?;
         }
         Ok(Self {
             checkpoint: CheckpointState::new(&superblock, catalog_pages),
             env: env.clone(),
-            deltas,
+            memtables,
             options: options.clone(),
             store,
             segments,
@@ -290,7 +290,7 @@ impl Opening {
         })
     }
 
-    /// Brings everything that is only in the log into deltas.
+    /// Brings everything that is only in the log into memtables.
     fn replay_log(&mut self) -> Result<Recovery> {
         let disk = self.env.disk.clone();
         let start = Start { from: self.superblock.log_from, after: self.superblock.timestamp };
@@ -326,7 +326,7 @@ impl Opening {
             }
             Some(definition) if !self.version.tables.contains_key(&id) => {
                 let place = Place { pages: &self.store, segments: &self.segments };
-                let table = open_table(&self.deltas, place, id, &self.version.catalog, at)?;
+                let table = open_table(&self.memtables, place, id, &self.version.catalog, at)?;
                 self.version.tables.insert(id, table);
                 note_numbered(&mut self.numbered, id, &definition)?;
             }
@@ -385,8 +385,8 @@ impl Opening {
         let inserted = table.active.insert(operation.key, at, operation.record, at);
         inserted.map(drop).map_err(|full| {
             Error::Invalid(format!(
-                "the log holds more than delta_bytes {} can take ({full}); open with more",
-                self.options.delta_bytes
+                "the log holds more than memtable_bytes {} can take ({full}); open with more",
+                self.options.memtable_bytes
             ))
         })
     }
@@ -410,12 +410,12 @@ impl Opening {
             store: self.store,
             segments: self.segments,
             version: self.version,
-            deltas: self.deltas,
+            memtables: self.memtables,
             pipeline,
             checkpoint: self.checkpoint,
             dropped: self.dropped,
             fresh_blobs: self.fresh_blobs,
-            delta_bytes: self.replayed_bytes,
+            memtable_bytes: self.replayed_bytes,
             lock,
         }))
     }

@@ -21,10 +21,11 @@ pub enum Sync {
 /// What a database is opened with.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Memory for all that is cached, in bytes, at least 256 KiB: pages, encoded blocks and rows of segments, rows that scans of column tables keep as columns.
+    /// Memory for all that is cached, in bytes, at least 256 KiB: pages, encoded blocks and rows of segments, rows that scans of column
+    /// tables keep as columns.
     pub cache_bytes: usize,
-    /// Memory for rows that are not settled yet, of all tables together, in bytes.
-    pub delta_bytes: usize,
+    /// Memory for rows that are not compacted yet, of all tables together, in bytes.
+    pub memtable_bytes: usize,
     /// How durable a commit is; a transaction may choose otherwise.
     pub sync: Sync,
     /// Whether log groups are compressed (LZ4) when it pays.
@@ -39,9 +40,9 @@ pub struct Options {
     pub read_only: bool,
     /// How long a commit or `lock` waits for another's row lock.
     pub lock_timeout: Duration,
-    /// Whether runs are merged in the background. Without, that waits for `settle`.
+    /// Whether runs are merged in the background. Without, that waits for `compact`.
     pub background_merge: bool,
-    /// Whether background threads do the spilling and merging. Without, the thread that fills the budget does it itself: for tests that
+    /// Whether background threads do the flushing and merging. Without, the thread that fills the budget does it itself: for tests that
     /// must repeat exactly.
     pub background_threads: bool,
     /// The most bytes that one transaction may write.
@@ -52,7 +53,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             cache_bytes: 256 << 20,
-            delta_bytes: 128 << 20,
+            memtable_bytes: 128 << 20,
             sync: Sync::Commit,
             log_compression: false,
             log_segment_bytes: 64 << 20,
@@ -68,7 +69,7 @@ impl Default for Options {
 }
 
 const CACHE_BYTES_MIN: usize = 256 << 10;
-const DELTA_BYTES_MIN: usize = 64 << 10;
+const MEMTABLE_BYTES_MIN: usize = 64 << 10;
 const LOG_SEGMENT_BYTES_MIN: u64 = 4 << 10;
 
 impl Options {
@@ -84,7 +85,7 @@ impl Options {
             )));
         }
         at_least("cache_bytes", self.cache_bytes as u64, CACHE_BYTES_MIN as u64)?;
-        at_least("delta_bytes", self.delta_bytes as u64, DELTA_BYTES_MIN as u64)?;
+        at_least("memtable_bytes", self.memtable_bytes as u64, MEMTABLE_BYTES_MIN as u64)?;
         at_least("log_segment_bytes", self.log_segment_bytes, LOG_SEGMENT_BYTES_MIN)
     }
 }

@@ -1,7 +1,8 @@
 //! Paths to the rows that conditions leave: by the table's key, or by an index.
 //!
-//! Conditions of equality name values for the first columns of a key or an index; one more condition may bound the column behind them. A list of values
-//! for one of the first columns is as many paths, followed one after the other. Each path can be asked how many entries it has, which costs a few look-ups.
+//! Conditions of equality name values for the first columns of a key or an index; one more condition may bound the column behind them. A
+//! list of values for one of the first columns is as many paths, followed one after the other. Each path can be asked how many entries it
+//! has, which costs a few look-ups.
 
 use std::{ops::Bound, sync::Arc};
 

@@ -2,23 +2,24 @@
 //!
 //! All of its pages, those of its indexes, and the long values that rows refer to, change their place.
 //!
-//! 1. What is settled is held, as in `reshape`, and copied. Runs are copied while new ones come, until little is left.
-//! 2. While nothing is sequenced the rest, the rows of the active deltas, is written as runs. Then one checkpoint puts the copies in the
-//!    place of the table and its indexes, with their definitions: after a crash there is the one or the other. The deltas stay only for the
-//!    conflicts of transactions that began before.
+//! 1. What is compacted is held, as in `reshape`, and copied. Runs are copied while new ones come, until little is left.
+//! 2. While nothing is sequenced the rest, the rows of the active memtables, is written as runs. Then one checkpoint puts the copies in the
+//!    place of the table and its indexes, with their definitions: after a crash there is the one or the other. The memtables stay only for
+//!    the conflicts of transactions that began before.
 //! 3. Copies hold everything up to that moment, and no timestamps: older snapshots go on with the old version.
 //!
 //! A table that moved to memory may have commits in the log behind its checkpoint; opening leaves them out. One that came from there has
 //! none before that moment, and all after it. So that nothing of a transaction is durable without the rest of it, the log is synced first.
 //!
-//! What somebody has prepared for the old place, a long value or a load, is noticed when it is committed: [`super::version::TableShared::moved`].
+//! What somebody has prepared for the old place, a long value or a load, is noticed when it is committed:
+//! [`super::version::TableShared::moved`].
 
 use std::sync::Arc;
 
 use super::{
     checkpoint::Turnover,
     engine::Engine,
-    reshape::{TRIES, check_deltas, check_trees, gone, reshaped},
+    reshape::{TRIES, check_memtables, check_trees, gone, reshaped},
     version::{DatabaseVersion, TableShared, TableVersion},
     version_edit::{Reshaped, TableEdit, VersionEdit},
 };
@@ -31,8 +32,8 @@ use crate::{
         key_filter::{FEW_BITS, KeyFilter},
     },
     catalog::{Storage, TableDefinition},
-    delta::Delta,
     id::TableId,
+    memtable::Memtable,
     page::{PageRange, PageStore},
     sync::Ordering,
 };
@@ -48,13 +49,13 @@ struct Move {
     old: Arc<TableVersion>,
     definition: TableDefinition,
     store: Arc<PageStore>,
-    settled: Built<Base>,
+    compacted: Built<Base>,
     /// The columns that rows have to fit, of a table that becomes a column table.
     schema: Option<Arc<ColumnSchema>>,
     /// Copies of runs, by what they are copies of.
     runs: Vec<(Arc<Tree>, Copied)>,
-    /// What was in deltas, newest first.
-    deltas: Vec<Copied>,
+    /// What was in memtables, newest first.
+    memtables: Vec<Copied>,
 }
 
 /// A run in its new place.
@@ -88,13 +89,13 @@ impl Move {
 
     /// Its pages, if nobody refers to them.
     fn into_pages(self) -> (Arc<PageStore>, Vec<PageRange>) {
-        let runs = self.runs.into_iter().map(|(_, copied)| copied).chain(self.deltas);
-        (self.store, runs.flat_map(|copied| copied.pages).chain(self.settled.born).collect())
+        let runs = self.runs.into_iter().map(|(_, copied)| copied).chain(self.memtables);
+        (self.store, runs.flat_map(|copied| copied.pages).chain(self.compacted.born).collect())
     }
 }
 
 impl Engine {
-    /// Moves a table, whose settled part is held, and that of its indexes, to where the storage has its pages.
+    /// Moves a table, whose compacted part is held, and that of its indexes, to where the storage has its pages.
     pub(super) fn relocate(&self, id: TableId, storage: Storage) -> Result<()> {
         for _ in 0..TRIES {
             let mut moves = Vec::new();
@@ -122,9 +123,9 @@ impl Engine {
             let store = self.place().store(storage);
             let by_column = to.traits().by_column;
             let schema = by_column.then(|| current.columns_of(member)).transpose()?.map(Arc::new);
-            let settled = self.build_settled(&old, &definition, &store)?;
-            let (runs, deltas) = (Vec::new(), Vec::new());
-            moves.push(Move { old, definition, store, settled, schema, runs, deltas });
+            let compacted = self.build_compacted(&old, &definition, &store)?;
+            let (runs, memtables) = (Vec::new(), Vec::new());
+            moves.push(Move { old, definition, store, compacted, schema, runs, memtables });
         }
         for _ in 0..ROUNDS {
             self.flush()?;
@@ -184,7 +185,7 @@ impl Engine {
     fn replace_moved(&self, id: TableId, storage: Storage, moves: &mut [Move]) -> Result<bool> {
         let _merging = self.merging.lock();
         let mut checkpoint = self.checkpoint.lock();
-        // Neither merges nor spills now: what is left after this is in deltas.
+        // Neither merges nor flushes now: what is left after this is in memtables.
         self.copy_runs(moves)?;
         let locks = self.lock_versions_within(&mut checkpoint).quiet()?;
         let now = locks.version();
@@ -201,11 +202,11 @@ impl Engine {
                 if **schema != now.columns_of(id)? {
                     return Ok(false);
                 }
-                check_deltas(table, schema)?;
+                check_memtables(table, schema)?;
             }
-            for delta in table.frozen.iter().rev().chain([&table.active]) {
-                let copied = copy_delta(now, moved, delta)?;
-                moved.deltas.splice(0..0, copied);
+            for memtable in table.frozen.iter().rev().chain([&table.active]) {
+                let copied = copy_memtable(now, moved, memtable)?;
+                moved.memtables.splice(0..0, copied);
             }
         }
         self.pipeline.sync_all()?;
@@ -221,7 +222,7 @@ impl Engine {
         for moved in &*moves {
             let table = now.tables.get(&moved.id()).ok_or_else(gone)?;
             moved.turn_over(table, &mut edit.turnover)?;
-            let active = self.deltas.make(moved.definition.storage)?;
+            let active = self.memtables.make(moved.definition.storage)?;
             edit.table(moved.id(), moved.edit(table, active, now.index_epoch + 1));
         }
         self.apply(locks, edit).map(|()| true)
@@ -235,22 +236,22 @@ impl Move {
             turnover.retired.extend(table.pages()?);
             turnover.old_segments.extend(table.base.segments());
         }
-        turnover.new_segments.extend(self.settled.base.segments());
+        turnover.new_segments.extend(self.compacted.base.segments());
         if !self.store.is_memory() {
             turnover.born.extend(self.runs_of(table).flat_map(|copied| copied.pages.iter().copied()));
-            turnover.born.extend(self.settled.born.iter().copied());
+            turnover.born.extend(self.compacted.born.iter().copied());
         }
         Ok(())
     }
 
     /// What it makes of the table, from this epoch on.
-    fn edit(&self, table: &TableVersion, active: Arc<Delta>, epoch: u64) -> TableEdit {
+    fn edit(&self, table: &TableVersion, active: Arc<Memtable>, epoch: u64) -> TableEdit {
         let shared = TableShared {
             logged: self.definition.log,
             moved: epoch,
             ..table.shared.with_base(&self.store, self.definition.storage, self.schema.clone())
         };
-        let base = &self.settled.base;
+        let base = &self.compacted.base;
         let base = self.schema.as_ref().map_or_else(|| base.clone(), |schema| base.with_schema(schema));
         let runs = self.runs_of(table).map(|copied| copied.tree.clone()).collect();
         TableEdit::Move { reshaped: Reshaped { shared: Arc::new(shared), base }, runs, active }
@@ -259,14 +260,14 @@ impl Move {
     /// Its runs in the new place, newest first.
     fn runs_of<'m>(&'m self, table: &'m TableVersion) -> impl Iterator<Item = &'m Copied> {
         let copies = table.runs.iter().map(|run| self.copy_of(run).expect("all are copied"));
-        self.deltas.iter().chain(copies)
+        self.memtables.iter().chain(copies)
     }
 
     fn copy_of(&self, run: &Arc<Tree>) -> Option<&Copied> {
         self.runs.iter().find(|(of, _)| Arc::ptr_eq(of, run)).map(|(_, copied)| copied)
     }
 
-    /// Whether it has all that is settled, or in runs, of a table.
+    /// Whether it has all that is compacted, or in runs, of a table.
     fn is_of(&self, table: &TableVersion) -> bool {
         table.base.is_same(&self.old.base) && table.runs.iter().all(|run| self.copy_of(run).is_some())
     }
@@ -282,16 +283,20 @@ impl Copied {
     }
 }
 
-/// The newest version of each key of a delta, as a run; none if there is no key.
-fn copy_delta(version: &DatabaseVersion, moved: &Move, delta: &Arc<Delta>) -> Result<Option<Copied>> {
-    if delta.is_empty() {
+/// The newest version of each key of a memtable, as a run; none if there is no key.
+fn copy_memtable(
+    version: &DatabaseVersion,
+    moved: &Move,
+    memtable: &Arc<Memtable>,
+) -> Result<Option<Copied>> {
+    if memtable.is_empty() {
         return Ok(None);
     }
     let (from, to) = (&moved.old.shared.store, &moved.store);
     let copy_blob = version.blob_copier(moved.id(), from, to);
     let mut copy = TreeCopy::new(to, version.copy_options(moved.id(), from, to), copy_blob.as_deref());
-    let mut filter = KeyFilter::new(delta.rows(), FEW_BITS);
-    let mut cursor = delta.cursor();
+    let mut filter = KeyFilter::new(memtable.rows(), FEW_BITS);
+    let mut cursor = memtable.cursor();
     let mut there = cursor.seek_first();
     while there {
         let newest = cursor.versions().next().expect("a row has a version");

@@ -1,14 +1,14 @@
-//! Changing the shape of a table's settled part while the table is in use.
+//! Changing the shape of a table's compacted part while the table is in use.
 //!
-//! 1. What is settled stays as it is for a while: runs are merged among themselves, nothing is merged or settled into it.
-//! 2. A settled part of the other shape is built from it. What is written meanwhile is in deltas and runs, which both shapes have.
+//! 1. What is compacted stays as it is for a while: runs are merged among themselves, nothing is merged or compacted into it.
+//! 2. A compacted part of the other shape is built from it. What is written meanwhile is in memtables and runs, which both shapes have.
 //! 3. In one moment the new part takes the place of the old, with the definition: a checkpoint, so after a crash there is the one or the
 //!    other. The log does not carry it: a definition that is replayed leaves a table the storage that its checkpoint says.
 //!
 //! Where a table comes from memory or goes there, all of it has to go to other pages: `relocate`.
 //!
-//! Only rows that fit the columns can go into segments. Those of the settled part are looked at while it is built, those in runs and deltas
-//! before the moment, and those that commit then have to be looked at with the new definition in mind.
+//! Only rows that fit the columns can go into segments. Those of the compacted part are looked at while it is built, those in runs and
+//! memtables before the moment, and those that commit then have to be looked at with the new definition in mind.
 
 use std::sync::Arc;
 
@@ -35,12 +35,12 @@ use crate::{
 pub(super) const TRIES: usize = 3;
 
 impl Engine {
-    /// Gives a table another storage. Reads and writes go on meanwhile; a transaction that began before may fail with a conflict. A table that
-    /// comes from memory is durable, and logged, from then on; one that goes there is not any more.
+    /// Gives a table another storage. Reads and writes go on meanwhile; a transaction that began before may fail with a conflict. A table
+    /// that comes from memory is durable, and logged, from then on; one that goes there is not any more.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if a row cannot be stored as columns, or an index is being built that would have to move: then nothing has changed.
-    /// [`Error::Cancelled`] when the database is closed meanwhile.
+    /// [`Error::Invalid`] if a row cannot be stored as columns, or an index is being built that would have to move: then nothing has
+    /// changed. [`Error::Cancelled`] when the database is closed meanwhile.
     pub fn set_storage(&self, name: &str, storage: Storage) -> Result<()> {
         self.check_writable()?;
         let current = self.current();
@@ -61,12 +61,12 @@ impl Engine {
                     self.merge_all(*member, None)?;
                 }
             }
-            self.hold_settled(&held, true)?;
+            self.hold_compacted(&held, true)?;
         }
         let result = if moves { self.relocate(id, storage) } else { self.reshape(id, storage) };
         if result.is_err() {
             // Dropped meanwhile, or it is held by nobody any more.
-            let _ = self.hold_settled(&held, false);
+            let _ = self.hold_compacted(&held, false);
         }
         result
     }
@@ -75,11 +75,11 @@ impl Engine {
         for _ in 0..TRIES {
             let current = self.current();
             let old = current.table(id)?.clone();
-            // With the columns that it has now: rows of later ones are not in what is settled.
+            // With the columns that it has now: rows of later ones are not in what is compacted.
             let reshaped = &reshaped(current.catalog.table(id).expect("the table is there"), storage)?;
-            let new = self.build_settled(&old, reshaped, &old.shared.store)?;
+            let new = self.build_compacted(&old, reshaped, &old.shared.store)?;
             let pages = new.born.clone();
-            let replaced = self.replace_settled(id, &old, reshaped, new);
+            let replaced = self.replace_compacted(id, &old, reshaped, new);
             if !matches!(replaced, Ok(true)) {
                 self.give_back(&self.store, pages);
             }
@@ -92,8 +92,8 @@ impl Engine {
         ))
     }
 
-    /// Keeps merges away from what is settled of tables, or lets them to it again. Those that are gone need no letting.
-    fn hold_settled(&self, ids: &[TableId], hold: bool) -> Result<()> {
+    /// Keeps merges away from what is compacted of tables, or lets them to it again. Those that are gone need no letting.
+    fn hold_compacted(&self, ids: &[TableId], hold: bool) -> Result<()> {
         let locks = self.lock_versions();
         let mut edit = VersionEdit::default();
         for id in ids {
@@ -110,22 +110,22 @@ impl Engine {
         self.apply(locks, edit)
     }
 
-    /// What is settled of a table as a base of another storage, with its pages in `to`.
-    pub(super) fn build_settled(
+    /// What is compacted of a table as a base of another storage, with its pages in `to`.
+    pub(super) fn build_compacted(
         &self,
         old: &TableVersion,
         reshaped: &TableDefinition,
         to: &Arc<PageStore>,
     ) -> Result<Built<Base>> {
         let (id, from) = (old.shared.id, &old.shared.store);
-        // Nothing but what is settled.
-        let settled = TableVersion {
-            active: self.deltas.make(old.shared.storage)?,
+        // Nothing but what is compacted.
+        let compacted = TableVersion {
+            active: self.memtables.make(old.shared.storage)?,
             frozen: Vec::new(),
             runs: Vec::new(),
             ..old.clone()
         };
-        let mut rows = Rows::new(MergedCursor::new(&settled, None, NEWEST, Cover::Live));
+        let mut rows = Rows::new(MergedCursor::new(&compacted, None, NEWEST, Cover::Live));
         let by_column = reshaped.storage.traits().by_column;
         let schema = by_column.then(|| ColumnSchema::new(reshaped)).transpose()?.map(Arc::new);
         let version = self.current();
@@ -144,8 +144,8 @@ impl Engine {
         Base::empty(reshaped.storage, self.place(), schema.as_ref()).build(&mut rows, &workshop)
     }
 
-    /// Publishes the new settled part in the place of the old; false if that is not the same any more, because rows were loaded into it.
-    fn replace_settled(
+    /// Publishes the new compacted part in the place of the old; false if that is not the same any more, because rows were loaded into it.
+    fn replace_compacted(
         &self,
         id: TableId,
         old: &TableVersion,
@@ -184,7 +184,7 @@ impl Engine {
             let is_new = |run: &&Arc<Tree>| !looked_at.runs.iter().any(|other| Arc::ptr_eq(run, other));
             let runs: Vec<_> = table.runs.iter().filter(is_new).cloned().collect();
             check_trees(&runs, &schema, old)?;
-            check_deltas(table, &schema)?;
+            check_memtables(table, &schema)?;
         }
         let base = base.with_schema(&schema);
         let shared =
@@ -226,10 +226,10 @@ pub(super) fn check_trees(trees: &[Arc<Tree>], schema: &ColumnSchema, table: &Ta
     Ok(())
 }
 
-/// Refuses rows in deltas that do not fit their columns.
-pub(super) fn check_deltas(table: &TableVersion, schema: &ColumnSchema) -> Result<()> {
-    for delta in std::iter::once(&table.active).chain(&table.frozen) {
-        let mut cursor = delta.cursor();
+/// Refuses rows in memtables that do not fit their columns.
+pub(super) fn check_memtables(table: &TableVersion, schema: &ColumnSchema) -> Result<()> {
+    for memtable in std::iter::once(&table.active).chain(&table.frozen) {
+        let mut cursor = memtable.cursor();
         let mut there = cursor.seek_first();
         while there {
             for version in cursor.versions() {

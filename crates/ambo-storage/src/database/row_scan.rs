@@ -1,8 +1,9 @@
 //! Scans of tables that are stored as rows: columns of the rows that answer all filters, in parts that any number of threads take.
 //!
-//! What is looked through is a range of keys, all of them unless filters say more of the key. It is cut into *units*, ranges that follow each other, so that a unit has
-//! its rows in the order of keys, and all of them before those of the next. A scan holds its snapshot, which tells what is in each unit, whatever is written, split, merged or frozen between
-//! two of them. Rows that an index leads to are one unit, in no order.
+//! What is looked through is a range of keys, all of them unless filters say more of the key. It is cut into *units*, ranges that follow
+//! each other, so that a unit has its rows in the order of keys, and all of them before those of the next. A scan holds its snapshot, which
+//! tells what is in each unit, whatever is written, split, merged or frozen between two of them. Rows that an index leads to are one unit,
+//! in no order.
 
 use std::{
     ops::ControlFlow,
@@ -64,7 +65,8 @@ enum Rows {
 }
 
 impl Snapshot {
-    /// Prepares a scan of a table, which keeps the snapshot. Of a column table it is slower than [`Snapshot::scan_columns`], unless an index leads to the rows.
+    /// Prepares a scan of a table, which keeps the snapshot. Of a column table it is slower than [`Snapshot::scan_columns`], unless an
+    /// index leads to the rows.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a plan that does not fit the columns.
@@ -262,7 +264,8 @@ impl UnitRows {
         self.scan.path()
     }
 
-    /// Values of the columns of the next rows, in the order of the plan, and how many rows that are, `rows` at most; `None` behind the last.
+    /// Values of the columns of the next rows, in the order of the plan, and how many rows that are, `rows` at most; `None` behind the
+    /// last.
     ///
     /// # Errors
     /// [`Error::Damaged`], or a row that cannot be read.

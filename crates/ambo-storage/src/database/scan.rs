@@ -1,9 +1,9 @@
 //! Scans of column tables: groups of segments and what is newer, morsel by morsel, by several threads.
 //!
 //! # How what is newer is merged in
-//! Deltas, runs and a transaction's own writes hold the newest row of some keys. Where the segments have a row of such a key, that row is
-//! *replaced*: it is looked up once, before the scan begins, and taken out of the selection of its group, so the scan itself never
-//! asks for a key. The newer rows are turned into columns and are morsels like others; `fresh` keeps them for the next scan.
+//! Memtables, runs and a transaction's own writes hold the newest row of some keys. Where the segments have a row of such a key, that row
+//! is *replaced*: it is looked up once, before the scan begins, and taken out of the selection of its group, so the scan itself never asks
+//! for a key. The newer rows are turned into columns and are morsels like others; `fresh` keeps them for the next scan.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ use crate::{
     transaction::write_set::TableWrites,
 };
 
-/// With more rows than this in the active delta a scan has them settled in the background: in layers they cost it far more than in segments
-/// (decision 0013).
+/// With more rows than this in the active memtable a scan has them compacted in the background: in layers they cost it far more than in
+/// segments (decision 0013).
 const FRESH_ROWS_MAX: usize = 16 << 10;
 
 /// What a scan reads: columns and filters by their places in the table's definition.
@@ -86,7 +86,7 @@ impl Snapshot {
         let active_rows = self.version().table(table)?.active.rows();
         if options.background_threads && !options.read_only {
             if active_rows > FRESH_ROWS_MAX {
-                self.engine().request_spill();
+                self.engine().request_flush();
             }
             if active_rows > WRITES_MIN {
                 self.engine().signals.raise(|state| &mut state.ahead);
@@ -220,8 +220,8 @@ impl TableScan {
 
     /// How many rows are selected, where that is known before one is looked at: nothing is filtered.
     pub(super) fn rows_known(&self) -> Option<u64> {
-        let settled = || self.columns.live_rows() - self.fresh.replaced.count();
-        self.filters.is_empty().then(|| settled() + self.fresh_rows())
+        let compacted = || self.columns.live_rows() - self.fresh.replaced.count();
+        self.filters.is_empty().then(|| compacted() + self.fresh_rows())
     }
 
     /// Whether the column at a place of the projection may be NULL.

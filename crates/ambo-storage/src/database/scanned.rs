@@ -1,8 +1,8 @@
 //! Whole rows that a scan of columns selects, a window at a time.
 //!
 //! Of a group of a segment only the rows that are selected are put together, from all columns. Windows are small at first and larger as the
-//! reader goes on, so that a few rows cost little and many are decoded in bulk. Rows that are not in segments yet are looked up by their keys: the
-//! scan has their columns, and not always their records.
+//! reader goes on, so that a few rows cost little and many are decoded in bulk. Rows that are not in segments yet are looked up by their
+//! keys: the scan has their columns, and not always their records.
 
 use std::ops::Range;
 

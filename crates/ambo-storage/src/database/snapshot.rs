@@ -22,7 +22,7 @@ use crate::{
 
 /// A consistent, unchanging view of all tables.
 ///
-/// It blocks nobody. While it lives, the deltas and pages that it began with are kept.
+/// It blocks nobody. While it lives, the memtables and pages that it began with are kept.
 pub struct Snapshot {
     engine: Arc<Engine>,
     at: Timestamp,
@@ -37,7 +37,7 @@ impl Snapshot {
             // The version must have been current when the timestamp was read, or later; its bases must hold nothing newer than the
             // timestamp, and its indexes must know that moment.
             let version = engine.versions.load_full();
-            (version.settled.max(version.since) <= at).then_some(version)
+            (version.compacted.max(version.since) <= at).then_some(version)
         });
         Self { engine: engine.clone(), at, version, own: BTreeMap::new() }
     }
@@ -91,7 +91,8 @@ impl Snapshot {
         }
     }
 
-    /// The values of many keys, none of those that have none. Of rows that are put together, columns that are not `picked` may be NULL. REQUIRES: each key is there once.
+    /// The values of many keys, none of those that have none. Of rows that are put together, columns that are not `picked` may be NULL.
+    /// REQUIRES: each key is there once.
     pub(super) fn get_many(
         &self,
         table: TableId,
@@ -100,7 +101,7 @@ impl Snapshot {
     ) -> Result<Vec<Option<Vec<u8>>>> {
         let version = self.version.table(table)?;
         let mut values = vec![None; keys.len()];
-        let mut settled = Vec::new();
+        let mut compacted = Vec::new();
         for (index, key) in keys.iter().enumerate() {
             let own = self.own.get(&table).and_then(|writes| writes.get(key));
             values[index] = match own {
@@ -109,17 +110,17 @@ impl Snapshot {
                     Some(found) if found.record().is_tombstone() => None,
                     Some(found) => Some(whole(&version.shared.store, table, found.record())?.into_owned()),
                     None => {
-                        settled.push(index);
+                        compacted.push(index);
                         None
                     }
                 },
             };
         }
-        settled.sort_unstable_by_key(|index| &keys[*index]);
-        let sought: Vec<&[u8]> = settled.iter().map(|index| &keys[*index][..]).collect();
+        compacted.sort_unstable_by_key(|index| &keys[*index]);
+        let sought: Vec<&[u8]> = compacted.iter().map(|index| &keys[*index][..]).collect();
         version.base.get_many(&sought, picked, &mut |place, record| {
             let whole = |record: Record<'_>| Ok(whole(&version.shared.store, table, record)?.into_owned());
-            values[settled[place]] = Some(record.into_value(whole)?);
+            values[compacted[place]] = Some(record.into_value(whole)?);
             Ok(())
         })?;
         Ok(values)

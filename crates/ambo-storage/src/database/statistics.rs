@@ -1,8 +1,9 @@
 //! Statistics of a table at a moment, from what is known without looking at its rows: for those who choose between plans.
 //!
-//! Directories of segments bound the values of each column; trees and deltas are counted. Of what is newer than the settled part up to a thousand rows are looked
-//! at, so that the figures stay bounds after a few writes; with more newer rows little is known of columns until they are settled. Where a figure
-//! is called *exact*, a scan at that moment would find it. In a serializable transaction nothing is: statistics are no reads that are checked when it commits.
+//! Directories of segments bound the values of each column; trees and memtables are counted. Of what is newer than the compacted part up to
+//! a thousand rows are looked at, so that the figures stay bounds after a few writes; with more newer rows little is known of columns until
+//! they are compacted. Where a figure is called *exact*, a scan at that moment would find it. In a serializable transaction nothing is:
+//! statistics are no reads that are checked when it commits.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,7 +11,7 @@ use ambo_codec::Value;
 use parking_lot::Mutex;
 
 use super::{
-    count::{count, newer_rows, settled_count},
+    count::{compacted_count, count, newer_rows},
     cursor::{Cover, MergedCursor, Seek},
     snapshot::Snapshot,
     table::RowFormat,
@@ -26,7 +27,7 @@ use crate::{
     transaction::write_set::TableWrites,
 };
 
-/// With at most so many newer rows they are looked up in the settled part, so that the number of rows is exact.
+/// With at most so many newer rows they are looked up in the compacted part, so that the number of rows is exact.
 const LOOKED_UP_MAX: u64 = 64;
 /// At most so many newer rows are looked at.
 const LOOKED_AT_MAX: u64 = 1024;
@@ -68,7 +69,7 @@ pub struct TableStatistics {
     pub columns: Vec<ColumnStatistics>,
 }
 
-/// Estimates of how many different values columns have, with how many rows were settled then; by stored column.
+/// Estimates of how many different values columns have, with how many rows were compacted then; by stored column.
 #[derive(Default)]
 pub struct Samples(Mutex<HashMap<usize, (u64, u64)>>);
 
@@ -78,8 +79,9 @@ impl Snapshot {
         Request::new(self.version(), table, self.timestamp())?.statistics(self.own(table))
     }
 
-    /// About how many different values a column of a column table has: from a sample of its blocks, which is remembered until the table has grown or
-    /// shrunk by a tenth, and is among [`Snapshot::statistics`] then. None if nothing is settled, and in a table of other storage.
+    /// About how many different values a column of a column table has: from a sample of its blocks, which is remembered until the table has
+    /// grown or shrunk by a tenth, and is among [`Snapshot::statistics`] then. None if nothing is compacted, and in a table of other
+    /// storage.
     pub fn sample_distinct(&self, table: TableId, column: usize) -> Result<Option<u64>> {
         Request::new(self.version(), table, self.timestamp())?.sample_distinct(column)
     }
@@ -160,15 +162,15 @@ impl<'v> Request<'v> {
     }
 
     fn rows(&self, newer: u64, own: Option<TableWrites>, looked_at: Option<&Newer>) -> Result<Figure<u64>> {
-        let settled = settled_count(self.table, None, None)?;
+        let compacted = compacted_count(self.table, None, None)?;
         Ok(match looked_at {
-            _ if newer == 0 => Figure { value: settled, is_exact: true },
-            Some(looked_at) if settled == 0 => Figure { value: looked_at.live, is_exact: true },
+            _ if newer == 0 => Figure { value: compacted, is_exact: true },
+            Some(looked_at) if compacted == 0 => Figure { value: looked_at.live, is_exact: true },
             Some(_) if newer <= LOOKED_UP_MAX => {
                 Figure { value: count(self.table, own, self.at, None, None)?, is_exact: true }
             }
-            Some(looked_at) => Figure { value: settled + looked_at.live, is_exact: false },
-            None => Figure { value: settled + newer, is_exact: false },
+            Some(looked_at) => Figure { value: compacted + looked_at.live, is_exact: false },
+            None => Figure { value: compacted + newer, is_exact: false },
         })
     }
 
@@ -222,30 +224,30 @@ impl<'v> Request<'v> {
     ) -> ColumnStatistics {
         let exact = |value| Some(Figure { value, is_exact: true });
         let of = &self.definition.columns[column];
-        let settled = self.settled(column);
+        let compacted = self.compacted(column);
         let (mut min, mut max) = match looked_at {
-            Some(looked_at) => looked_at.join(column, settled.as_ref(), newer == 0),
+            Some(looked_at) => looked_at.join(column, compacted.as_ref(), newer == 0),
             None => (None, None),
         };
         if let (Some((first, last)), true) = (ends, self.definition.key.first() == Some(&column)) {
             (min, max) = (exact(first.clone()), exact(last.clone()));
         }
-        let nulls = match (of.nullable, &settled) {
+        let nulls = match (of.nullable, &compacted) {
             (false, _) => Figure { value: 0, is_exact: true },
-            (true, Some(settled)) => {
+            (true, Some(compacted)) => {
                 let is_whole = newer == 0 && self.deleted_rows() == 0;
                 let of_newer = looked_at.map_or(newer, |looked_at| looked_at.nulls[column]);
-                let value = settled.nulls + of_newer;
+                let value = compacted.nulls + of_newer;
                 Figure { value: value.min(rows.value), is_exact: is_whole || value == 0 }
             }
             (true, None) => Figure { value: rows.value, is_exact: false },
         };
         let distinct = self.known_distinct(column, rows, nulls);
-        ColumnStatistics { nulls, min, max, distinct, bytes: settled.map(|settled| settled.bytes) }
+        ColumnStatistics { nulls, min, max, distinct, bytes: compacted.map(|compacted| compacted.bytes) }
     }
 
-    /// What is known of a column's settled values. Without any that is all, whatever the storage.
-    fn settled(&self, column: usize) -> Option<SetColumn> {
+    /// What is known of a column's compacted values. Without any that is all, whatever the storage.
+    fn compacted(&self, column: usize) -> Option<SetColumn> {
         self.table.base.figures(column)
     }
 
@@ -310,25 +312,26 @@ impl Newer {
         }
     }
 
-    /// Bounds of a column's newer values and the settled ones. Where there are newer rows a settled value may be replaced.
-    fn join(&self, column: usize, settled: Option<&SetColumn>, is_settled: bool) -> (Bound, Bound) {
-        let Some(settled) = settled.filter(|settled| !settled.is_open) else { return (None, None) };
+    /// Bounds of a column's newer values and the compacted ones. Where there are newer rows a compacted value may be replaced.
+    fn join(&self, column: usize, compacted: Option<&SetColumn>, is_compacted: bool) -> (Bound, Bound) {
+        let Some(compacted) = compacted.filter(|compacted| !compacted.is_open) else { return (None, None) };
         let (low, high) = self.bounds[column].clone().unzip();
-        let join = |newer: Option<Value>, settled: &Option<(Value, bool)>, further: std::cmp::Ordering| match (
-            newer, settled,
-        ) {
-            (None, None) => None,
-            (Some(value), None) => Some(Figure { value, is_exact: true }),
-            (newer, Some((value, is_there))) => match newer {
-                Some(newer) if newer.as_ref().compare(value.as_ref()) != further => {
-                    Some(Figure { value: newer, is_exact: true })
-                }
-                _ => Some(Figure { value: value.clone(), is_exact: *is_there && is_settled }),
-            },
-        };
+        let join =
+            |newer: Option<Value>, compacted: &Option<(Value, bool)>, further: std::cmp::Ordering| match (
+                newer, compacted,
+            ) {
+                (None, None) => None,
+                (Some(value), None) => Some(Figure { value, is_exact: true }),
+                (newer, Some((value, is_there))) => match newer {
+                    Some(newer) if newer.as_ref().compare(value.as_ref()) != further => {
+                        Some(Figure { value: newer, is_exact: true })
+                    }
+                    _ => Some(Figure { value: value.clone(), is_exact: *is_there && is_compacted }),
+                },
+            };
         (
-            join(low, &settled.low, std::cmp::Ordering::Greater),
-            join(high, &settled.high, std::cmp::Ordering::Less),
+            join(low, &compacted.low, std::cmp::Ordering::Greater),
+            join(high, &compacted.high, std::cmp::Ordering::Less),
         )
     }
 }

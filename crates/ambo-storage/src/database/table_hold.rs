@@ -1,15 +1,15 @@
 //! A table that is held: commits of others to it wait.
 //!
-//! A bulk change fails with a conflict if somebody commits to one of its rows while it goes on, and one that takes a second never comes to its end beside a writer
-//! that never rests. Who holds the table meets no conflict but with what was under way before.
+//! A bulk change fails with a conflict if somebody commits to one of its rows while it goes on, and one that takes a second never comes to
+//! its end beside a writer that never rests. Who holds the table meets no conflict but with what was under way before.
 
 use std::sync::Arc;
 
 use super::engine::Engine;
 use crate::{Result, id::TableId, transaction::row_lock::OwnerId};
 
-/// Keeps commits of others to a table waiting while it lives, as a lock on each of its rows would: for [`crate::database::Options::lock_timeout`] at most, and then they
-/// fail. Loads and bulk changes do not wait for it.
+/// Keeps commits of others to a table waiting while it lives, as a lock on each of its rows would: for
+/// [`crate::database::Options::lock_timeout`] at most, and then they fail. Loads and bulk changes do not wait for it.
 pub struct TableHold {
     engine: Arc<Engine>,
     hash: u64,

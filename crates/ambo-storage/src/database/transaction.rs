@@ -364,8 +364,8 @@ impl Transaction {
         for ReadRange { table, lower, upper } in &reads.ranges {
             let table = now.table(*table)?;
             table.check_history(since)?;
-            for delta in table.deltas().filter(|delta| delta.is_later_than(since)) {
-                let mut cursor = delta.cursor();
+            for memtable in table.memtables().filter(|memtable| memtable.is_later_than(since)) {
+                let mut cursor = memtable.cursor();
                 let mut there = cursor.seek_ge(lower);
                 while there && upper.as_ref().is_none_or(|upper| cursor.key() < &**upper) {
                     if cursor.versions().next().is_some_and(|version| version.timestamp > since) {

@@ -1,4 +1,4 @@
-//! A value where it lies: in a cached page or a delta, kept there for as long as the caller holds it.
+//! A value where it lies: in a cached page or a memtable, kept there for as long as the caller holds it.
 
 use std::{ops::Deref, sync::Arc};
 
@@ -25,7 +25,7 @@ impl Deref for Keeper {
 }
 
 enum Bytes {
-    /// Still in a page or delta of the version behind `Keeper`. The lifetime is a white lie: see `Value::found`.
+    /// Still in a page or memtable of the version behind `Keeper`. The lifetime is a white lie: see `Value::found`.
     Found(Found<'static>),
     /// A copy: the transaction's own write, or a blob that was read whole.
     Owned(Box<[u8]>),

@@ -11,14 +11,14 @@
 //! 6. Trees are in the store of their table, none of them is empty, and the roots of a table have room for all of them.
 //! 7. No two trees of a store have the same root, and no segment is there twice.
 //! 8. Neither a root nor a page of deleted rows is free.
-//! 9. Deltas are in order: active, frozen and retired, each newer than the next. At most [`FROZEN_MAX`] are frozen, and none of these is
-//!    settled.
+//! 9. Memtables are in order: active, frozen and retired, each newer than the next. At most [`FROZEN_MAX`] are frozen, and none of these is
+//!    compacted.
 //! 10. A table that cannot be read is held as it is.
 //!
 //! From one version to the next:
 //!
-//! 11. `settled`, `since`, `beyond`, the epoch of indexes, and the beginning of the history of a table never go back.
-//! 12. No delta with rows is lost: it is read until the bases have all of it, and kept until the history of its table begins after it.
+//! 11. `compacted`, `since`, `beyond`, the epoch of indexes, and the beginning of the history of a table never go back.
+//! 12. No memtable with rows is lost: it is read until the bases have all of it, and kept until the history of its table begins after it.
 //!
 //! With assertions, every edit of a version is verified, and so is what opening finds; there a breach is damage and no panic. Tables that
 //! did not change are left out, so this costs little more than the edit.
@@ -35,9 +35,9 @@ use super::{
 use crate::{
     base::BaseOps,
     catalog::{IndexKind, TableDefinition, roots::TREES_MAX},
-    delta::Delta,
     id::{TableId, Timestamp},
     index::EntryFormat,
+    memtable::Memtable,
     page::PageRange,
 };
 
@@ -67,7 +67,7 @@ pub(super) fn verify(version: &DatabaseVersion, before: Option<&DatabaseVersion>
             storage(definition, table).map_err(named)?;
             columns(version, id, table).map_err(named)?;
             trees(table).map_err(named)?;
-            deltas(table, version.settled).map_err(named)?;
+            memtables(table, version.compacted).map_err(named)?;
         }
         if !is_same(id) || !of_table.iter().all(|(index, _)| is_same(*index)) {
             indexes(version, definition, table, of_table).map_err(named)?;
@@ -166,24 +166,25 @@ fn apart(version: &DatabaseVersion) -> Breach {
     Ok(())
 }
 
-fn deltas(table: &TableVersion, settled: Timestamp) -> Breach {
+fn memtables(table: &TableVersion, compacted: Timestamp) -> Breach {
     let frozen = table.frozen.len();
-    hold(frozen <= FROZEN_MAX, || format!("9: {frozen} frozen deltas, more than {FROZEN_MAX}"))?;
-    let all: Vec<_> = all_deltas(table).collect();
-    let places: HashSet<_> = all.iter().map(|delta| Arc::as_ptr(delta)).collect();
-    hold(places.len() == all.len(), || "9: a delta is there twice".into())?;
-    // The newer one first. Of the active delta, which is written to meanwhile, all that comes is newer, too.
-    let times: Vec<_> = all.iter().filter_map(|delta| delta.timestamps()).collect();
+    hold(frozen <= FROZEN_MAX, || format!("9: {frozen} frozen memtables, more than {FROZEN_MAX}"))?;
+    let all: Vec<_> = all_memtables(table).collect();
+    let places: HashSet<_> = all.iter().map(|memtable| Arc::as_ptr(memtable)).collect();
+    hold(places.len() == all.len(), || "9: a memtable is there twice".into())?;
+    // The newer one first. Of the active memtable, which is written to meanwhile, all that comes is newer, too.
+    let times: Vec<_> = all.iter().filter_map(|memtable| memtable.timestamps()).collect();
     for pair in times.windows(2) {
         let ((oldest, _), (_, newest)) = (pair[0], pair[1]);
-        hold(oldest > newest, || format!("9: a delta from {oldest} on is before one up to {newest}"))?;
+        hold(oldest > newest, || format!("9: a memtable from {oldest} on is before one up to {newest}"))?;
     }
-    let is_settled = |delta: &Arc<Delta>| delta.timestamps().is_some_and(|(oldest, _)| oldest <= settled);
-    let none = !table.frozen.iter().any(is_settled);
-    hold(none, || format!("9: a frozen delta has commits up to {settled}, which are settled"))
+    let is_compacted =
+        |memtable: &Arc<Memtable>| memtable.timestamps().is_some_and(|(oldest, _)| oldest <= compacted);
+    let none = !table.frozen.iter().any(is_compacted);
+    hold(none, || format!("9: a frozen memtable has commits up to {compacted}, which are compacted"))
 }
 
-fn all_deltas(table: &TableVersion) -> impl Iterator<Item = &Arc<Delta>> {
+fn all_memtables(table: &TableVersion) -> impl Iterator<Item = &Arc<Memtable>> {
     std::iter::once(&table.active).chain(&table.frozen).chain(&table.retired)
 }
 
@@ -232,7 +233,7 @@ fn indexes(
 
 fn order(version: &DatabaseVersion, before: &DatabaseVersion) -> Breach {
     let times = [
-        ("settled", before.settled, version.settled),
+        ("compacted", before.compacted, version.compacted),
         ("since", before.since, version.since),
         ("beyond", before.beyond, version.beyond),
     ];
@@ -243,28 +244,28 @@ fn order(version: &DatabaseVersion, before: &DatabaseVersion) -> Breach {
     hold(was <= is, || format!("11: the epoch of indexes goes back from {was} to {is}"))?;
     for (id, was) in &before.tables {
         let Some(is) = version.tables.get(id).filter(|is| !Arc::ptr_eq(is, was)) else { continue };
-        lost(was, is, version.settled.max(version.since)).map_err(|what| format!("{what} (table {id})"))?;
+        lost(was, is, version.compacted.max(version.since)).map_err(|what| format!("{what} (table {id})"))?;
     }
     Ok(())
 }
 
-/// What of a table may be gone when the bases have everything up to `settled`.
-fn lost(was: &TableVersion, is: &TableVersion, settled: Timestamp) -> Breach {
+/// What of a table may be gone when the bases have everything up to `compacted`.
+fn lost(was: &TableVersion, is: &TableVersion, compacted: Timestamp) -> Breach {
     let (from, to) = (was.history_floor, is.history_floor);
     hold(from <= to, || format!("11: its history goes back from {from} to {to}"))?;
-    let newest = |delta: &Arc<Delta>| delta.timestamps().map(|(_, newest)| newest);
+    let newest = |memtable: &Arc<Memtable>| memtable.timestamps().map(|(_, newest)| newest);
     let is_read: HashSet<_> = std::iter::once(&is.active).chain(&is.frozen).map(Arc::as_ptr).collect();
-    for delta in std::iter::once(&was.active).chain(&was.frozen) {
-        let in_bases = newest(delta).is_none_or(|newest| newest <= settled);
-        hold(in_bases || is_read.contains(&Arc::as_ptr(delta)), || {
-            format!("12: a delta goes with commits after {settled}, in no base")
+    for memtable in std::iter::once(&was.active).chain(&was.frozen) {
+        let in_bases = newest(memtable).is_none_or(|newest| newest <= compacted);
+        hold(in_bases || is_read.contains(&Arc::as_ptr(memtable)), || {
+            format!("12: a memtable goes with commits after {compacted}, in no base")
         })?;
     }
-    let is_kept: HashSet<_> = all_deltas(is).map(Arc::as_ptr).collect();
-    for delta in all_deltas(was) {
-        let is_known = newest(delta).is_none_or(|newest| newest <= to);
-        hold(is_known || is_kept.contains(&Arc::as_ptr(delta)), || {
-            format!("12: a delta is forgotten, and history begins at {to}")
+    let is_kept: HashSet<_> = all_memtables(is).map(Arc::as_ptr).collect();
+    for memtable in all_memtables(was) {
+        let is_known = newest(memtable).is_none_or(|newest| newest <= to);
+        hold(is_known || is_kept.contains(&Arc::as_ptr(memtable)), || {
+            format!("12: a memtable is forgotten, and history begins at {to}")
         })?;
     }
     Ok(())

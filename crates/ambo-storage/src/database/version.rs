@@ -2,9 +2,9 @@
 //!
 //! # Invariants
 //!
-//! 1. A version's bases hold exactly the commits at or before its `settled`; its deltas hold the rest up to now.
-//! 2. A snapshot at `t` uses a version with `settled <= t` whose active deltas took every commit at or before `t`.
-//! 3. Nothing in a version changes but the contents of active deltas, which only grow.
+//! 1. A version's bases hold exactly the commits at or before its `compacted`; its memtables hold the rest up to now.
+//! 2. A snapshot at `t` uses a version with `compacted <= t` whose active memtables took every commit at or before `t`.
+//! 3. Nothing in a version changes but the contents of active memtables, which only grow.
 //!
 //! What holds of its parts is listed in `verify`; the next version is made by `apply`, of a `version_edit`.
 
@@ -15,8 +15,8 @@ use crate::{
     Error, Result,
     base::{Base, BaseOps, BaseRecord, btree::Tree, column::ColumnSchema},
     catalog::{Catalog, Storage},
-    delta::{Delta, Version},
     id::{TableId, Timestamp},
+    memtable::{Memtable, Version},
     page::{PageRange, PageStore},
     record::{Record, RecordKind},
     sync::{AtomicU64, Ordering},
@@ -57,7 +57,7 @@ pub(super) struct RowGuard {
 }
 
 impl TableShared {
-    /// The same table with its settled part in pages of another store, or in another shape.
+    /// The same table with its compacted part in pages of another store, or in another shape.
     pub(super) fn with_base(
         &self,
         store: &Arc<PageStore>,
@@ -111,21 +111,21 @@ pub struct TableVersion {
     /// What stays the same from version to version, but for its columns.
     pub shared: Arc<TableShared>,
     /// Takes the writes.
-    pub active: Arc<Delta>,
-    /// Waiting to be spilled, newest first.
-    pub frozen: Vec<Arc<Delta>>,
-    /// Spilled and kept only so that open transactions find their conflicts, newest first.
-    pub retired: Vec<Arc<Delta>>,
-    /// Commits after this are found in the deltas above; older ones may be in the bases alone, without their timestamps.
+    pub active: Arc<Memtable>,
+    /// Waiting to be flushed, newest first.
+    pub frozen: Vec<Arc<Memtable>>,
+    /// Flushed and kept only so that open transactions find their conflicts, newest first.
+    pub retired: Vec<Arc<Memtable>>,
+    /// Commits after this are found in the memtables above; older ones may be in the bases alone, without their timestamps.
     pub history_floor: Timestamp,
-    /// Spilled deltas that are not merged yet, newest first.
+    /// Flushed memtables that are not merged yet, newest first.
     pub runs: Vec<Arc<Tree>>,
-    /// The settled part.
+    /// The compacted part.
     pub base: Base,
     /// The indexes that follow it, those that are still built among them.
     pub indexes: Arc<[Arc<TableIndex>]>,
-    /// Whether what is settled is held as it is: nothing is merged into it, and tombstones in runs are kept. So while an index is built,
-    /// whose settled part comes later, and while a settled part of another shape is built.
+    /// Whether what is compacted is held as it is: nothing is merged into it, and tombstones in runs are kept. So while an index is built,
+    /// whose compacted part comes later, and while a compacted part of another shape is built.
     pub is_held: bool,
     /// What is wrong with it, if it cannot be read.
     pub damage: Option<Arc<Damage>>,
@@ -133,8 +133,8 @@ pub struct TableVersion {
 
 /// Where a key was found.
 pub enum Found<'a> {
-    /// In a delta.
-    Delta(Version<'a>),
+    /// In a memtable.
+    Memtable(Version<'a>),
     /// In a run or the base.
     Base(BaseRecord<'a>),
 }
@@ -143,7 +143,7 @@ impl Found<'_> {
     /// What was found.
     pub fn record(&self) -> Record<'_> {
         match self {
-            Self::Delta(version) => version.record,
+            Self::Memtable(version) => version.record,
             Self::Base(record) => record.record(),
         }
     }
@@ -173,11 +173,11 @@ impl TableVersion {
     /// As [`TableVersion::find`], in what is above the base.
     #[inline]
     pub(super) fn find_above(&self, key: &[u8], at: Timestamp) -> Result<Option<Found<'_>>> {
-        for delta in std::iter::once(&self.active).chain(&self.frozen) {
-            if !delta.is_empty()
-                && let Some(version) = delta.get(key, at)
+        for memtable in std::iter::once(&self.active).chain(&self.frozen) {
+            if !memtable.is_empty()
+                && let Some(version) = memtable.get(key, at)
             {
-                return Ok(Some(Found::Delta(version)));
+                return Ok(Some(Found::Memtable(version)));
             }
         }
         for run in &self.runs {
@@ -194,9 +194,9 @@ impl TableVersion {
     /// [`Error::Conflict`] when there is one, or when `since` is so long ago that it cannot be told.
     pub fn check_unchanged(&self, key: &[u8], since: Timestamp) -> Result<()> {
         self.check_history(since)?;
-        // A commit to the key has raised its delta's newest timestamp before its latch, which the caller has now, was free.
-        for delta in self.deltas().filter(|delta| delta.is_later_than(since)) {
-            if delta.newest(key).is_some_and(|newest| newest > since) {
+        // A commit to the key has raised its memtable's newest timestamp before its latch, which the caller has now, was free.
+        for memtable in self.memtables().filter(|memtable| memtable.is_later_than(since)) {
+            if memtable.newest(key).is_some_and(|newest| newest > since) {
                 return Err(Error::Conflict(
                     "a row was changed by a transaction that committed first".into(),
                 ));
@@ -215,15 +215,15 @@ impl TableVersion {
         }
     }
 
-    /// All deltas that hold timestamps, newest first.
-    pub fn deltas(&self) -> impl Iterator<Item = &Arc<Delta>> {
+    /// All memtables that hold timestamps, newest first.
+    pub fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
         std::iter::once(&self.active)
             .chain(&self.frozen)
             .chain(&self.retired)
-            .filter(|delta| !delta.is_empty())
+            .filter(|memtable| !memtable.is_empty())
     }
 
-    /// Drops retired deltas that no open transaction needs, and the oldest beyond `bytes`. Everything up to `at` is in the
+    /// Drops retired memtables that no open transaction needs, and the oldest beyond `bytes`. Everything up to `at` is in the
     /// bases.
     pub(super) fn forget_history(&mut self, at: Timestamp, oldest: Option<Timestamp>, bytes: usize) {
         let mut kept = 0;
@@ -231,9 +231,9 @@ impl TableVersion {
         let oldest = oldest.unwrap_or(at);
         // Newest first: once one is dropped, so are all that are older.
         let mut dropping = false;
-        self.retired.retain(|delta| {
-            let newest = delta.timestamps().map_or(Timestamp(0), |(_, newest)| newest);
-            kept += delta.bytes();
+        self.retired.retain(|memtable| {
+            let newest = memtable.timestamps().map_or(Timestamp(0), |(_, newest)| newest);
+            kept += memtable.bytes();
             dropping |= newest <= oldest || kept > bytes;
             if dropping {
                 floor = floor.max(newest);
@@ -243,7 +243,7 @@ impl TableVersion {
         self.history_floor = floor;
     }
 
-    /// Whether nothing is settled: what comes is the oldest.
+    /// Whether nothing is compacted: what comes is the oldest.
     pub(super) fn has_no_base(&self) -> bool {
         self.runs.is_empty() && !self.is_held && self.base.is_empty()
     }
@@ -291,7 +291,7 @@ impl std::hash::Hasher for IdHasher {
 #[derive(Clone)]
 pub struct DatabaseVersion {
     /// Everything at or before this is in the bases.
-    pub settled: Timestamp,
+    pub compacted: Timestamp,
     /// What the tables are called and how they look.
     pub catalog: Arc<Catalog>,
     /// Snapshots that use it are not older than this: an index does not know what was before it was built.

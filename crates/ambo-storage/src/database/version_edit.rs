@@ -2,7 +2,7 @@
 //!
 //! Versions are immutable, and nobody changes a copy by hand. Who has made something new of tables says what that is in a
 //! [`VersionEdit`], and [`Engine::apply`](super::engine::Engine::apply) makes the next version of it. So the rules are here alone: which
-//! tree becomes the main tree, which deltas are kept for conflicts, what a change of definitions means for columns and indexes.
+//! tree becomes the main tree, which memtables are kept for conflicts, what a change of definitions means for columns and indexes.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::{
     Result,
     base::{Base, BaseOps, Made, btree::Tree},
     catalog::{Catalog, CatalogChange},
-    delta::Delta,
     id::{TableId, Timestamp},
+    memtable::Memtable,
 };
 
 /// What the next version has that the current one has not.
@@ -31,10 +31,10 @@ pub(super) struct VersionEdit {
     pub catalog: Option<Arc<Catalog>>,
     /// Changes of tables, in their order.
     pub tables: Vec<(TableId, TableEdit)>,
-    /// Whether all active deltas are set aside that have rows.
+    /// Whether all active memtables are set aside that have rows.
     pub is_freeze: bool,
     /// Up to where everything is in the bases now, and how much of what is older is kept in memory.
-    pub settled: Option<Settled>,
+    pub compacted: Option<Compacted>,
     /// The version is not used by snapshots that are older.
     pub since: Option<Timestamp>,
     /// The newest commit that its checkpoints show, if it is no commit itself.
@@ -57,13 +57,13 @@ pub(super) enum Durability {
     CheckpointAt(Moment),
 }
 
-/// What is settled, and the history that is kept of it.
-pub(super) struct Settled {
+/// What is compacted, and the history that is kept of it.
+pub(super) struct Compacted {
     /// Everything at or before this is in the bases.
     pub at: Timestamp,
     /// When the oldest transaction that is still open began.
     pub oldest: Option<Timestamp>,
-    /// How many bytes of spilled deltas a table may keep.
+    /// How many bytes of flushed memtables a table may keep.
     pub history_bytes: usize,
 }
 
@@ -73,31 +73,31 @@ pub(super) enum TableEdit {
     Create(Arc<TableVersion>),
     /// It is gone. Its pages go with the next checkpoint.
     Drop,
-    /// Its active delta is set aside, and this one takes its place.
-    Freeze(Arc<Delta>),
-    /// A frozen delta was written; without a run if nothing of it is left.
-    Spill { delta: Arc<Delta>, run: Option<Arc<Tree>> },
+    /// Its active memtable is set aside, and this one takes its place.
+    Freeze(Arc<Memtable>),
+    /// A frozen memtable was written; without a run if nothing of it is left.
+    Flush { memtable: Arc<Memtable>, run: Option<Arc<Tree>> },
     /// These runs became one, or part of the base, or nothing.
     Compact { inputs: Vec<Arc<Tree>>, made: Made<Base> },
-    /// Rows were loaded that were in no delta, by this commit: above all others.
+    /// Rows were loaded that were in no memtable, by this commit: above all others.
     Load(Option<Arc<Tree>>),
     /// The same, into the base. REQUIRES: nothing is above it.
     LoadBase(Base),
     /// What an index has of the rows that were there before it: below all that was written to it meanwhile.
     Lowest(Arc<Tree>),
-    /// Whether what is settled is held as it is.
+    /// Whether what is compacted is held as it is.
     Hold(bool),
-    /// Its settled part has another shape. What is above stays.
+    /// Its compacted part has another shape. What is above stays.
     Reshape(Reshaped),
-    /// All of it is elsewhere: nothing is left in deltas, which are kept for conflicts alone.
-    Move { reshaped: Reshaped, runs: Vec<Arc<Tree>>, active: Arc<Delta> },
+    /// All of it is elsewhere: nothing is left in memtables, which are kept for conflicts alone.
+    Move { reshaped: Reshaped, runs: Vec<Arc<Tree>>, active: Arc<Memtable> },
     /// Its columns are others, as the catalog says.
     Reform,
     /// Rows are compared with other columns as they are written.
     Guard(RowGuard),
 }
 
-/// The settled part of a table, with what the table shares from version to version.
+/// The compacted part of a table, with what the table shares from version to version.
 pub(super) struct Reshaped {
     pub shared: Arc<TableShared>,
     pub base: Base,
@@ -126,8 +126,8 @@ impl VersionEdit {
         if let Durability::Log(_) = self.durability {
             next.attach_indexes()?;
         }
-        if let Some(settled) = &self.settled {
-            settled.on(&mut next);
+        if let Some(compacted) = &self.compacted {
+            compacted.on(&mut next);
         }
         next.since = next.since.max(self.since.unwrap_or_default());
         next.beyond = at.or(self.beyond).unwrap_or(next.beyond);
@@ -144,41 +144,41 @@ impl VersionEdit {
     /// Whether there may be more to be merged than before.
     pub(super) fn makes_merges_due(&self) -> bool {
         let makes = |edit: &TableEdit| match edit {
-            TableEdit::Spill { .. } | TableEdit::Load(_) | TableEdit::LoadBase(_) => true,
+            TableEdit::Flush { .. } | TableEdit::Load(_) | TableEdit::LoadBase(_) => true,
             TableEdit::Reshape(_) | TableEdit::Move { .. } | TableEdit::Hold(false) => true,
             TableEdit::Create(_) | TableEdit::Drop | TableEdit::Freeze(_) => false,
             TableEdit::Compact { .. } | TableEdit::Lowest(_) | TableEdit::Hold(true) => false,
             TableEdit::Reform | TableEdit::Guard(_) => false,
         };
-        self.settled.is_some() || self.tables.iter().any(|(_, edit)| makes(edit))
+        self.compacted.is_some() || self.tables.iter().any(|(_, edit)| makes(edit))
     }
 
-    /// Before the version is there: scans that find a run know what they knew of its delta.
+    /// Before the version is there: scans that find a run know what they knew of its memtable.
     pub(super) fn tell_scans_of_runs(&self, next: &DatabaseVersion) {
         for (id, edit) in &self.tables {
-            if let TableEdit::Spill { delta, run: Some(run) } = edit
+            if let TableEdit::Flush { memtable, run: Some(run) } = edit
                 && let Some(table) = next.tables.get(id).filter(|table| table.base.columns().is_some())
             {
-                table.shared.fresh.spilled(delta, run);
+                table.shared.fresh.flushed(memtable, run);
             }
         }
     }
 
-    /// After the version is there: scans forget runs that are settled.
+    /// After the version is there: scans forget runs that are compacted.
     pub(super) fn tell_scans_of_segments(&self, now: &DatabaseVersion) {
         for (id, edit) in &self.tables {
             if let TableEdit::Compact { inputs, made: Made::Base(_) } = edit
                 && let Some(table) = now.tables.get(id)
             {
-                table.shared.fresh.settled(inputs);
+                table.shared.fresh.compacted(inputs);
             }
         }
     }
 }
 
-impl Settled {
+impl Compacted {
     fn on(&self, next: &mut DatabaseVersion) {
-        next.settled = self.at;
+        next.compacted = self.at;
         for table in next.tables.values_mut().filter(|table| !table.retired.is_empty()) {
             Arc::make_mut(table).forget_history(self.at, self.oldest, self.history_bytes);
         }
@@ -214,9 +214,9 @@ impl TableEdit {
                 let active = std::mem::replace(&mut table.active, active.clone());
                 table.frozen.insert(0, active);
             }
-            Self::Spill { delta, run } => {
-                table.frozen.retain(|frozen| !Arc::ptr_eq(frozen, delta));
-                table.retired.insert(0, delta.clone());
+            Self::Flush { memtable, run } => {
+                table.frozen.retain(|frozen| !Arc::ptr_eq(frozen, memtable));
+                table.retired.insert(0, memtable.clone());
                 run.iter().for_each(|run| table.add_run(run));
             }
             Self::Compact { inputs, made } => table.compact(inputs, made),
@@ -257,7 +257,7 @@ impl Reshaped {
 }
 
 impl TableVersion {
-    /// Puts a tree above everything that is settled or in runs.
+    /// Puts a tree above everything that is compacted or in runs.
     fn add_run(&mut self, tree: &Arc<Tree>) {
         self.put_run(0, tree);
     }

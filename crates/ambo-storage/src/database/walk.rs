@@ -1,7 +1,7 @@
 //! A walk over a range of keys of a table of rows, at one moment: the oldest tree leaf by leaf, and what is newer between its entries.
 //!
-//! A cursor merges its sources at each step, and puts each key together. Most rows are in one tree with nothing newer near them: between two newer rows the
-//! entries of a leaf are given one after the other, and their keys only if they are wanted.
+//! A cursor merges its sources at each step, and puts each key together. Most rows are in one tree with nothing newer near them: between
+//! two newer rows the entries of a leaf are given one after the other, and their keys only if they are wanted.
 
 use std::{cell::Cell, ops::ControlFlow, sync::Arc};
 

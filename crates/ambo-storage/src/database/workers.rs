@@ -2,9 +2,9 @@
 //!
 //! | thread | does |
 //! |---|---|
-//! | `ambo-spill` | spills deltas when they fill a quarter of their budget |
-//! | `ambo-merge` | merges and settles runs when enough are there |
-//! | `ambo-tidy` | merges segments of column tables when enough are there |
+//! | `ambo-flush` | flushes memtables when they fill a quarter of their budget |
+//! | `ambo-merge` | merges and compacts runs when enough are there |
+//! | `ambo-segments` | merges segments of column tables when enough are there |
 //! | `ambo-ahead` | makes fresh rows ready for scans of column tables that are scanned again and again |
 //! | `ambo-sync` | syncs the log every so often, with [`Sync::Interval`] |
 
@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use super::{engine::Engine, options::Sync};
 use crate::{Error, Result};
 
-/// How soon a failed spill is tried again.
+/// How soon a failed flush is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// An engine with its threads. Dropped, it closes the database.
@@ -38,12 +38,12 @@ impl Running {
         if options.read_only || !options.background_threads {
             return Ok(running);
         }
-        running.spawn("ambo-spill", spill_loop)?;
+        running.spawn("ambo-flush", flush_loop)?;
         if options.background_merge {
             // What was due when the database was closed is due still.
             running.engine.signals.raise(|state| &mut state.merge);
             running.spawn("ambo-merge", merge_loop)?;
-            running.spawn("ambo-tidy", tidy_loop)?;
+            running.spawn("ambo-segments", segment_loop)?;
         }
         running.spawn("ambo-ahead", ahead_loop)?;
         if let Sync::Interval(every) = options.sync {
@@ -60,7 +60,7 @@ impl Running {
                 // Whoever waits for this thread must not wait for ever.
                 let why = format!("the thread {what} panicked");
                 engine.pipeline.poison(&why);
-                engine.governor.spill_failed(why);
+                engine.governor.flush_failed(why);
             }
         });
         let thread = thread.map_err(|error| Error::io(format!("starting the thread {name}"), error))?;
@@ -83,10 +83,10 @@ impl Running {
         if self.engine.options().read_only {
             return Ok(());
         }
-        // Databases are opened and closed for a single row, too: with very many runs the last spill has to merge them.
+        // Databases are opened and closed for a single row, too: with very many runs the last flush has to merge them.
         self.engine.allow_merges();
         let flushed = self.engine.flush();
-        // Without its threads it could take writes only until the deltas are full.
+        // Without its threads it could take writes only until the memtables are full.
         self.engine.pipeline.poison("it was closed");
         flushed
     }
@@ -99,12 +99,12 @@ impl Drop for Running {
     }
 }
 
-fn spill_loop(engine: &Arc<Engine>) {
-    while engine.signals.wait_for(|state| &mut state.spill) {
-        engine.spill_and_report();
+fn flush_loop(engine: &Arc<Engine>) {
+    while engine.signals.wait_for(|state| &mut state.flush) {
+        engine.flush_and_report();
         if engine.governor.has_failed() {
             let mut state = engine.signals.state.lock();
-            state.spill = true;
+            state.flush = true;
             engine.signals.changed.wait_for(&mut state, RETRY);
         }
     }
@@ -113,14 +113,14 @@ fn spill_loop(engine: &Arc<Engine>) {
 fn merge_loop(engine: &Arc<Engine>) {
     while engine.signals.wait_for(|state| &mut state.merge) {
         engine.merge_runs_and_report();
-        // What was settled makes segments due, and so does what woke this thread where no runs are due.
-        engine.signals.raise(|state| &mut state.tidy);
+        // What was compacted makes segments due, and so does what woke this thread where no runs are due.
+        engine.signals.raise(|state| &mut state.merge_segments);
     }
 }
 
-fn tidy_loop(engine: &Arc<Engine>) {
-    while engine.signals.wait_for(|state| &mut state.tidy) {
-        engine.tidy_and_report();
+fn segment_loop(engine: &Arc<Engine>) {
+    while engine.signals.wait_for(|state| &mut state.merge_segments) {
+        engine.merge_segments_and_report();
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! # Rules
 //! 1. An index that is ready has exactly one entry for each row of its table, in every snapshot: entries are written by the transaction
-//!    that writes the row, with its timestamp, through the same log, deltas and trees. So snapshots, recovery, savepoints and conflicts need
-//!    nothing of their own.
+//!    that writes the row, with its timestamp, through the same log, memtables and trees. So snapshots, recovery, savepoints and conflicts
+//!    need nothing of their own.
 //! 2. The key of an entry of a unique index names the values alone, so two transactions that give two rows the same values write the same
 //!    key, and the second to commit has a conflict.
 //! 3. What an entry says follows from the row's stored key and value ([`EntryFormat`]); a change of a row writes the entries that differ.

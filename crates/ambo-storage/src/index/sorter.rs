@@ -1,8 +1,9 @@
 //! Entries in any order into one packed tree, by several threads, in bounded memory.
 //!
-//! Each thread gathers entries and sorts them a few megabytes at a time. As long as there is memory, what was sorted stays there; else it is merged into a tree. At the end
-//! the keys are cut into ranges, all that was sorted is merged range by range into trees, by as many threads, and these, which have no keys between each other's, are joined
-//! without their leaves being read. (External sorting, Knuth, The Art of Computer Programming 3, 5.4.)
+//! Each thread gathers entries and sorts them a few megabytes at a time. As long as there is memory, what was sorted stays there; else it
+//! is merged into a tree. At the end the keys are cut into ranges, all that was sorted is merged range by range into trees, by as many
+//! threads, and these, which have no keys between each other's, are joined without their leaves being read. (External sorting, Knuth, The
+//! Art of Computer Programming 3, 5.4.)
 
 use std::sync::{
     Arc,
@@ -226,11 +227,11 @@ impl EntryGatherer<'_> {
         chunk.charge = self.sorter.memory.charge_sorting(chunk.bytes());
         let is_charged = chunk.charge.is_some();
         self.chunks.push(chunk);
-        if is_charged { Ok(()) } else { self.spill() }
+        if is_charged { Ok(()) } else { self.flush() }
     }
 
     /// Writes what was sorted as a tree.
-    fn spill(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         let EntrySorter { store, sorted, .. } = self.sorter;
         let inputs = self.chunks.iter().map(|chunk| Input::of_chunk(chunk, None, None)).collect();
         let SortedEntries { meta, pages, twice } = build(store, inputs, &AtomicBool::new(false))?;

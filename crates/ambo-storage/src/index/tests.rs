@@ -90,8 +90,8 @@ fn keys(count: u64) -> impl Iterator<Item = [u8; 12]> {
     })
 }
 
-/// Keeps away: entries that are lost, doubled or out of order between chunks, trees, threads and ranges; pages and memory that stay behind; a key
-/// that came twice and is not noticed, in one part or in two; a tombstone that counts beside an entry.
+/// Keeps away: entries that are lost, doubled or out of order between chunks, trees, threads and ranges; pages and memory that stay behind;
+/// a key that came twice and is not noticed, in one part or in two; a tombstone that counts beside an entry.
 #[test]
 fn entries_are_sorted_in_parts() {
     for (count, again, memory, threads) in [
@@ -171,7 +171,7 @@ fn a_sorter_that_is_given_up_leaves_nothing() {
         let sorter = EntrySorter::new(&store, &memory);
         let mut gatherer = sorter.gatherer();
         keys(50_000).for_each(|key| gatherer.push(&key, b"").unwrap());
-        assert!(store.stats().used_pages > before, "some of it is spilled");
+        assert!(store.stats().used_pages > before, "some of it is flushed");
         gatherer.finish().unwrap();
         sorter
     };

@@ -15,10 +15,10 @@
 //! * **D3** The `durable` position in a group or segment header claims only what is so: everything before it was synced, or is
 //!   in the bases of a durable checkpoint.
 //! * **D4** A group that was written is never overwritten with other bytes. After an opening, writing goes on in a new segment.
-//! * **D5** Recovery makes durable what it delivered before the writer exists, for the writer claims it (D3): what no group
-//!   claims is *written again* and synced, since after a failed sync the page cache shows what the disk does not have. A tail is cut in this
-//!   order: later segments are removed, the directory is synced, the segment is cut, the segment is synced. A
-//!   crash in between leaves a tail that the next recovery judges alike.
+//! * **D5** Recovery makes durable what it delivered before the writer exists, for the writer claims it (D3): what no group claims is
+//!   *written again* and synced, since after a failed sync the page cache shows what the disk does not have. A tail is cut in this order:
+//!   later segments are removed, the directory is synced, the segment is cut, the segment is synced. A crash in between leaves a tail that
+//!   the next recovery judges alike.
 //! * **D6** A segment is removed when it ends at or before the position that a durable checkpoint says to read from;
 //!   the directory is synced before the removal is reported.
 //! * **D7** After a failed sync, or a write or creation that failed for another reason than space, what is on disk is not certain. The

@@ -10,9 +10,10 @@
 //! out what others use.
 //!
 //! # Memory
-//! There is address space for as many frames as the [budget](MemoryBudget) allows in all. A frame that is in use is charged to the budget; who needs one more takes
-//! it from there, or, if the pool has its share, from another page. Frames are given back when another cache needs the memory (`give`).
-//! A page that is thrown out leaves a mark in the table, by which the budget learns, if it is missed, how much more memory would have kept it.
+//! There is address space for as many frames as the [budget](MemoryBudget) allows in all. A frame that is in use is charged to the budget;
+//! who needs one more takes it from there, or, if the pool has its share, from another page. Frames are given back when another cache needs
+//! the memory (`give`). A page that is thrown out leaves a mark in the table, by which the budget learns, if it is missed, how much more
+//! memory would have kept it.
 //!
 //! # Thread safety
 //! The rules of [`frame`](super::frame) govern the bytes. Beyond them:
@@ -21,7 +22,8 @@
 //! 2. Only who changed an entry from absent to loading sets it to a frame; nobody else changes a loading entry.
 //! 3. Who takes a page out of a frame changes the table only if it still leads to that frame.
 //! 4. Locks (`empty`, `scanned`, `large`, `fresh`) are leaves: none is taken while another is held. `giving` is taken before them.
-//! 5. A frame without memory is claimed, by the pool, until it gets memory again. Frames that were never used are claimed before others learn of them.
+//! 5. A frame without memory is claimed, by the pool, until it gets memory again. Frames that were never used are claimed before others
+//!    learn of them.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -439,7 +441,8 @@ impl Pool {
 
     /// Ends the claim of a frame that has the bytes of a page, and the loading of the page.
     ///
-    /// The frame is pinned until the entry leads to it: were it taken for another page before, nobody would change that entry again, and readers of the page would wait for ever.
+    /// The frame is pinned until the entry leads to it: were it taken for another page before, nobody would change that entry again, and
+    /// readers of the page would wait for ever.
     fn show(&self, loading: Loading<'_>, index: u32, chances: u32) {
         let frame = self.frames.frame(index);
         frame.publish(loading.number, 1, chances);

@@ -69,7 +69,7 @@ pub(crate) struct PageOwners {
     pub end: u64,
     /// Nobody.
     pub free: Vec<PageRange>,
-    /// Who writes them, and deltas that refer to them.
+    /// Who writes them, and memtables that refer to them.
     pub unpublished: Extents,
     /// Readers of older versions, and of memory that was freed meanwhile.
     pub waiting: Vec<PageRange>,

@@ -22,7 +22,11 @@ impl<'a> Fuse<'a> {
 
     /// Guards the commit at `at`, which ends with [`Fuse::complete`].
     pub fn in_flight(pipeline: &'a Pipeline, at: Timestamp) -> Self {
-        Self { pipeline, at: Some(at), what: "a commit was left in the middle, by a panic or a full delta" }
+        Self {
+            pipeline,
+            at: Some(at),
+            what: "a commit was left in the middle, by a panic or a full memtable",
+        }
     }
 
     /// What it guards came to its end.

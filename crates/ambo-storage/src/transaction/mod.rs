@@ -12,7 +12,7 @@
 //!    order is the order of timestamps.
 //! 4. *Write* the group to the log (one thread for all who wait) and sync it when asked. A failure fails exactly the
 //!    transactions of that group; none of them was installed.
-//! 5. *Install* the rows into the active deltas, in parallel with other commits.
+//! 5. *Install* the rows into the active memtables, in parallel with other commits.
 //! 6. Unlatch.
 //! 7. *Publish* in timestamp order ([`publish`]): a snapshot taken later sees the commit.
 //!
@@ -20,9 +20,10 @@
 //!
 //! # Lock order
 //!
-//! `loading` → `tidying` → `merging` → `checkpoint` → `versions` (`database/apply.rs`) → latches (ascending) → `writer` → `sequencer`. A load that is published alone
-//! takes all latches before the checkpoint, and never waits for `tidying`; no commit waits for those before the latches while it has one. The registry of snapshots and
-//! the row-lock table are leaves: nothing is taken under them.
+//! `loading` → `merging_segments` → `merging` → `checkpoint` → `versions` (`database/apply.rs`) → latches (ascending) → `writer` →
+//! `sequencer`. A load that is published alone takes all latches before the checkpoint, and never waits for `merging_segments`; no commit
+//! waits for those before the latches while it has one. The registry of snapshots and the row-lock table are leaves: nothing is taken under
+//! them.
 
 pub mod fuse;
 pub mod latch;

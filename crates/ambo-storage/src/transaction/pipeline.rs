@@ -4,9 +4,9 @@
 //!
 //! 1. Timestamps are given out, and transactions appended to the group, under the `sequencer` lock: the log's order is the
 //!    order of timestamps.
-//! 2. Groups are written one after the other under the `writer` lock. Whoever has it writes for all who were
-//!    sequenced before it took the group: the others find their timestamp at or below `written`. One thread at a time syncs, outside of that lock; the others find theirs at or below
-//!    `durable`.
+//! 2. Groups are written one after the other under the `writer` lock. Whoever has it writes for all who were sequenced before it took the
+//!    group: the others find their timestamp at or below `written`. One thread at a time syncs, outside of that lock; the others find
+//!    theirs at or below `durable`.
 //! 3. When a group cannot be written for lack of space, exactly its transactions fail, and the log is as before.
 //! 4. After any other failed write, a failed sync, or a panic in one of them, the pipeline is poisoned: nothing is sequenced any more.
 //! 5. While a serializable commit validates its reads, nothing is sequenced, so what it saw is true at its timestamp.

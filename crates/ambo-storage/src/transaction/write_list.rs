@@ -1,7 +1,7 @@
 //! Many writes of one transaction to one table, in the order in which their keys were first written, found by a hash.
 //!
-//! Who writes a hundred thousand rows and commits needs their order once, at the end: sorting them then costs a third of what a place in a tree
-//! costs for each.
+//! Who writes a hundred thousand rows and commits needs their order once, at the end: sorting them then costs a third of what a place in a
+//! tree costs for each.
 
 use std::{
     hash::{BuildHasher, RandomState},

@@ -16,7 +16,8 @@ use crate::{
 pub struct OwnedRecord {
     /// What the bytes are.
     pub kind: RecordKind,
-    /// The value, or an encoded blob reference. As [`WrittenKey`]: what is short lies where the map has it, and a commit goes over all records several times.
+    /// The value, or an encoded blob reference. As [`WrittenKey`]: what is short lies where the map has it, and a commit goes over all
+    /// records several times.
     pub bytes: SmallVec<[u8; 24]>,
 }
 

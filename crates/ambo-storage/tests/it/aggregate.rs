@@ -471,7 +471,7 @@ fn aggregates_are_as_row_by_row() {
                 world.write(key, extreme);
             }
             match (seed + round) % 4 {
-                0 => world.engine.settle().unwrap(),
+                0 => world.engine.compact().unwrap(),
                 1 => world.engine.flush().unwrap(),
                 _ => {}
             }
@@ -546,7 +546,7 @@ fn sums_need_what_they_need() {
             let too_many = AggregatePlan { group_by: vec![], aggregates: vec![Aggregate::sum(square(9))] };
             assert!(!world.check(&too_many, &[]));
         }
-        world.engine.settle().unwrap();
+        world.engine.compact().unwrap();
     }
     assert_eq!(world.engine.check().unwrap().problems, Vec::<String>::new());
 }

@@ -213,8 +213,8 @@ impl World {
             }
             9 => self.engine.flush().unwrap(),
             10 => match self.random.below(3) {
-                0 => self.engine.compact().map(drop).unwrap(),
-                _ => self.engine.settle().unwrap(),
+                0 => self.engine.vacuum().map(drop).unwrap(),
+                _ => self.engine.compact().unwrap(),
             },
             11 => {
                 let storage = *self.random.pick(&[Storage::BTree, Storage::Column, Storage::Memory]);
@@ -392,7 +392,7 @@ fn scan_is_text(groups: &BTreeMap<String, (Datum, u64)>) -> bool {
 }
 
 /// Keeps away: a row, a filter, an index, an aggregate or an old handle that sees another column's values, or none, after columns came and
-/// went; before and after rows are settled, stored otherwise, or read again after a crash.
+/// went; before and after rows are compacted, stored otherwise, or read again after a crash.
 #[test]
 fn columns_come_and_go_under_rows() {
     for (seed, storage) in (0..24).zip([Storage::BTree, Storage::Column, Storage::Memory].into_iter().cycle())
@@ -474,7 +474,7 @@ fn what_began_before_goes_on_with_the_older_columns() {
         for (key, row) in rows(&engine.snapshot(), table).unwrap() {
             assert_eq!(old.decode(&key, &row).unwrap()[2].as_ref().as_i64().unwrap() % 100, 0);
         }
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         check(&engine);
         let (again, _) = open(&disk.crash().env(), &small_options()).unwrap();
         check(&again);
@@ -539,8 +539,8 @@ fn pair(format: &RowFormat, id: i64, x: Option<i64>) -> (Vec<u8>, Vec<u8>) {
     (format.encode_key(&row, 0).unwrap(), format.encode_row(&row).unwrap())
 }
 
-/// Keeps away: a NULL in a column that refuses it, written by who does not know: an old handle, a transaction, a load; a refusal that stays after
-/// the change failed; and one that is gone when the storage changes.
+/// Keeps away: a NULL in a column that refuses it, written by who does not know: an old handle, a transaction, a load; a refusal that stays
+/// after the change failed; and one that is gone when the storage changes.
 #[test]
 fn no_null_slips_into_a_column_that_refuses_it() {
     for storage in [Storage::BTree, Storage::Column, Storage::Memory] {
@@ -557,7 +557,7 @@ fn no_null_slips_into_a_column_that_refuses_it() {
         let error = engine.set_not_null("t", "x").unwrap_err().to_string();
         assert!(error.contains("the row with the key (2) has NULL there"), "{error}");
         put(3, None).unwrap();
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         assert!(engine.set_not_null("t", "x").is_err());
         for id in [2, 3] {
             engine.delete(table, &pair(&old, id, None).0).unwrap();
@@ -678,7 +678,8 @@ fn writers_go_on_while_a_column_comes_to_refuse_null() {
     }
 }
 
-/// Keeps away: a table that is neither as it was nor as it was to be after a crash or a fault in the middle, and rows that do not fit what it is.
+/// Keeps away: a table that is neither as it was nor as it was to be after a crash or a fault in the middle, and rows that do not fit what
+/// it is.
 #[test]
 fn a_crash_in_the_middle_leaves_one_or_the_other() {
     use ambo_storage::io::sim::{Fault, FaultKind, Op};
@@ -695,7 +696,7 @@ fn a_crash_in_the_middle_leaves_one_or_the_other() {
                 let (key, row) = pair(&old, id, Some(id % 3));
                 engine.put(table, &key, &row).unwrap();
                 if id == 10 {
-                    engine.settle().unwrap();
+                    engine.compact().unwrap();
                 }
             }
             disk.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: true });
@@ -706,7 +707,7 @@ fn a_crash_in_the_middle_leaves_one_or_the_other() {
                 engine.change_table("t", &[first])?;
                 engine.flush()?;
                 engine.change_table("t", &second)?;
-                engine.settle()
+                engine.compact()
             };
             let done = work().is_ok();
             drop(engine);
@@ -742,7 +743,7 @@ fn a_crash_in_the_middle_leaves_one_or_the_other() {
 fn a_table_takes_the_place_of_another_or_not() {
     use ambo_storage::io::sim::{Fault, FaultKind, Op};
     let mut seen = [0, 0];
-    for (op, is_settled) in [(Op::Write, false), (Op::Sync, false), (Op::Write, true), (Op::Sync, true)] {
+    for (op, is_compacted) in [(Op::Write, false), (Op::Sync, false), (Op::Write, true), (Op::Sync, true)] {
         for after in 0..12 {
             let disk = SimDisk::new(after);
             let (engine, _) = open(&disk.env(), &small_options()).unwrap();
@@ -759,12 +760,12 @@ fn a_table_takes_the_place_of_another_or_not() {
                     engine.put(table, &key, &row).unwrap();
                 }
             }
-            if is_settled {
-                engine.settle().unwrap();
+            if is_compacted {
+                engine.compact().unwrap();
             }
             disk.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: true });
             let done = engine.replace_table("t", "new", &[]).is_ok();
-            let settled = engine.settle().is_ok();
+            let compacted = engine.compact().is_ok();
             drop(engine);
             let disk = disk.crash();
             let (engine, _) = open(&disk.env(), &small_options()).unwrap();
@@ -777,7 +778,7 @@ fn a_table_takes_the_place_of_another_or_not() {
             let catalog = engine.current().catalog.clone();
             let (table, _) = catalog.find("t").unwrap();
             let count = rows(&engine.snapshot(), table).unwrap().len();
-            assert_eq!(count, if replaced { 5 } else { 20 }, "{op:?} {after} {settled}");
+            assert_eq!(count, if replaced { 5 } else { 20 }, "{op:?} {after} {compacted}");
             assert_eq!(catalog.indexes_of(table).count(), 1);
             assert_sound(&engine);
             // What was not replaced still can be.
@@ -797,8 +798,8 @@ fn a_table_takes_the_place_of_another_or_not() {
     assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
 }
 
-/// Keeps away: rows that lose a value, or get another's, when columns come and go while others write and what is written is settled, merged and stored
-/// otherwise in the background.
+/// Keeps away: rows that lose a value, or get another's, when columns come and go while others write and what is written is compacted,
+/// merged and stored otherwise in the background.
 #[test]
 fn columns_change_while_a_table_is_written_to() {
     let options = ambo_storage::database::Options {
@@ -851,7 +852,7 @@ fn columns_change_while_a_table_is_written_to() {
             // So that columns change in the middle of it.
             scope.spawn(|| {
                 while stop.goes_on() {
-                    engine.settle().unwrap();
+                    engine.compact().unwrap();
                 }
             });
             let mut random = Random::new(7);
@@ -871,7 +872,7 @@ fn columns_change_while_a_table_is_written_to() {
                 };
                 engine.change_table("t", &[change]).unwrap();
                 match random.below(4) {
-                    0 => engine.settle().unwrap(),
+                    0 => engine.compact().unwrap(),
                     1 => engine.flush().unwrap(),
                     2 if round % 10 == 0 => {
                         let to = match newest(engine).definition().storage {
@@ -902,7 +903,7 @@ fn columns_change_while_a_table_is_written_to() {
             assert_sound(engine);
         };
         check(engine);
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         check(engine);
         running.close().unwrap();
     }

@@ -101,7 +101,8 @@ fn ids(scan: &TableScan) -> Vec<i64> {
     ids
 }
 
-/// Keeps away: rows that a bitmap index leaves out or adds, whatever they are settled in, deleted from or replaced by, and whatever else is asked.
+/// Keeps away: rows that a bitmap index leaves out or adds, whatever they are compacted in, deleted from or replaced by, and whatever else
+/// is asked.
 #[test]
 fn scans_select_what_rows_answer() {
     let disk = SimDisk::new(8);
@@ -123,8 +124,8 @@ fn scans_select_what_rows_answer() {
             }
         }
         match round % 4 {
-            0 => engine.settle_due().unwrap(),
-            1 => engine.settle().unwrap(),
+            0 => engine.compact_due().unwrap(),
+            1 => engine.compact().unwrap(),
             2 => engine.flush().unwrap(),
             _ => {
                 drop(engine);
@@ -169,7 +170,7 @@ fn counting_reads_no_column() {
         let row = row(&mut random, id);
         engine.put(table, &format.encode_key(&row, 0).unwrap(), &format.encode_row(&row).unwrap()).unwrap();
     }
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     let equal = |column, value: Datum| Filter { column, test: Test::Compare(Compare::Equal, value) };
     let plan = ScanPlan { columns: vec![], filters: vec![equal(1, "Bern".into()), equal(2, Datum::I16(3))] };
     let snapshot = engine.snapshot();

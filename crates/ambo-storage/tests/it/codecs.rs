@@ -51,20 +51,20 @@ fn dictionaries_live_as_long_as_they_are_needed() {
     let zstd = numbers().record_compression(RecordCodec::Zstd { level: 3 }).record_dictionary(true);
     let table = engine.create_table(zstd).unwrap();
     put(&engine, table, 0..4000);
-    engine.settle().unwrap();
-    assert_eq!(dictionaries(&engine, table), [1]);
     engine.compact().unwrap();
+    assert_eq!(dictionaries(&engine, table), [1]);
+    engine.vacuum().unwrap();
     let before = dictionaries(&engine, table);
     let with = engine.info().unwrap().tables[0].space.records;
     // What is added later uses it.
     put(&engine, table, 4000..8000);
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     assert_eq!(dictionaries(&engine, table), before);
     let both = engine.info().unwrap().tables[0].space.records;
     assert!(both < with * 5 / 2, "{with} bytes for 4000 records, {both} for 8000");
 
     engine.alter_table("n", &TableOptions::new().record_compression(RecordCodec::Zstd { level: 9 })).unwrap();
-    engine.compact().unwrap();
+    engine.vacuum().unwrap();
     let anew = dictionaries(&engine, table);
     assert!(anew.len() == 1 && anew != before, "{before:?}, {anew:?}: one, trained anew");
     assert_rows(&engine, table, 8000);
@@ -72,12 +72,12 @@ fn dictionaries_live_as_long_as_they_are_needed() {
     // Adopted leaves need the dictionary although the table has no use for it any more.
     engine.alter_table("n", &TableOptions::new().record_compression(RecordCodec::Lz4)).unwrap();
     put(&engine, table, 8000..8100);
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     assert_eq!(dictionaries(&engine, table), anew);
     drop(engine);
     let (engine, _) = open(&disk.env(), &small_options()).unwrap();
     assert_rows(&engine, table, 8100);
-    engine.compact().unwrap();
+    engine.vacuum().unwrap();
     assert_eq!(dictionaries(&engine, table), []);
     assert!(engine.info().unwrap().tables[0].space.records > with);
     drop(engine);
@@ -98,8 +98,8 @@ fn long_values_are_compressed() {
     std::io::Write::write_all(&mut writer, &long).unwrap();
     writer.finish().unwrap();
     let used = engine.info().unwrap().pages.used_pages * 4096;
-    assert!(used < long.len() as u64, "{used} bytes before they settle");
-    engine.settle().unwrap();
+    assert!(used < long.len() as u64, "{used} bytes before they compact");
+    engine.compact().unwrap();
     for key in [[0; 4], [1; 4]] {
         assert!(*engine.get(table, &key).unwrap().unwrap() == long[..]);
     }

@@ -16,9 +16,9 @@ fn segments(disk: &SimDisk) -> usize {
     disk.list().unwrap().iter().filter(|name| name.starts_with("segment-")).count()
 }
 
-/// Keeps away: a full disk in the middle of settling that loses rows, leaves files, or costs more than the request that met it.
+/// Keeps away: a full disk in the middle of compacting that loses rows, leaves files, or costs more than the request that met it.
 #[test]
-fn a_full_disk_while_settling() {
+fn a_full_disk_while_compacting() {
     for op in [Op::Create, Op::Write, Op::Sync] {
         let disk = SimDisk::new(9);
         let (engine, _) = open(&disk.env(), &small_options()).unwrap();
@@ -27,12 +27,12 @@ fn a_full_disk_while_settling() {
             (from..to).for_each(|n| engine.put(table, &n.to_be_bytes(), &bytes(seed, 50)).unwrap());
         };
         put(0, 500, 1);
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         assert_eq!(segments(&disk), 1);
         put(400, 900, 2);
         let file_prefix = Some("segment-".into());
         disk.inject(Fault { op, file_prefix, after: 0, kind: FaultKind::NoSpace, once: false });
-        let error = engine.settle().unwrap_err();
+        let error = engine.compact().unwrap_err();
         assert!(matches!(&error, Error::DiskFull(what) if what.contains("segment-")), "{op:?}: {error}");
         assert_eq!(segments(&disk), 1, "{op:?}: what was not finished is gone");
         let look = || {
@@ -46,7 +46,7 @@ fn a_full_disk_while_settling() {
         look();
         put(899, 900, 2);
         disk.clear_faults();
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         look();
         assert_eq!(engine.info().unwrap().tables[0].runs, 0);
         assert_sound(&engine);
@@ -57,14 +57,14 @@ fn a_full_disk_while_settling() {
     }
 }
 
-/// Keeps away: deleted rows that keep their space although all is settled.
+/// Keeps away: deleted rows that keep their space although all is compacted.
 #[test]
 fn deleted_rows_give_their_space_back() {
     let disk = SimDisk::new(13);
     let (engine, _) = open(&disk.env(), &small_options()).unwrap();
     let table = engine.create_table(TableDefinition::key_value("t").storage(Storage::Column)).unwrap();
     (0..20_000u32).for_each(|n| engine.put(table, &n.to_be_bytes(), &bytes(n.into(), 40)).unwrap());
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     let space = || engine.info().unwrap().tables[0].segments.clone().unwrap();
     let before = space();
     let mut random = Random::new(13);
@@ -72,7 +72,7 @@ fn deleted_rows_give_their_space_back() {
     for n in (0..20_000u32).filter(|_| random.below(100) < 47) {
         engine.delete(table, &n.to_be_bytes()).unwrap();
     }
-    engine.settle_due().unwrap();
+    engine.compact_due().unwrap();
     let after = space();
     assert_eq!(after.deleted_rows, 0);
     assert!(after.file_bytes * 10 < before.file_bytes * 6, "{} {}", after.file_bytes, before.file_bytes);
@@ -80,9 +80,9 @@ fn deleted_rows_give_their_space_back() {
     for n in (0..20_000u32).filter(|_| random.below(100) < 20) {
         engine.delete(table, &n.to_be_bytes()).unwrap();
     }
-    engine.settle_due().unwrap();
+    engine.compact_due().unwrap();
     assert!(space().deleted_rows > 1000);
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     assert_eq!(space().deleted_rows, 0);
     assert_sound(&engine);
 }
@@ -94,8 +94,8 @@ fn contents(disk: &SimDisk, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Keeps away: a database that is of no use because one table of it cannot be read; rows of that table that are gone although its files come
-/// back; and files or pages of it that stay when it is dropped.
+/// Keeps away: a database that is of no use because one table of it cannot be read; rows of that table that are gone although its files
+/// come back; and files or pages of it that stay when it is dropped.
 #[test]
 fn a_table_that_cannot_be_read_leaves_the_others_in_use() {
     for comes_back in [true, false] {
@@ -109,15 +109,15 @@ fn a_table_that_cannot_be_read_leaves_the_others_in_use() {
         for n in 0..500u32 {
             engine.put(a, &n.to_be_bytes(), &bytes(n.into(), 30)).unwrap();
         }
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         let before = disk.list().unwrap();
         for n in 0..500u32 {
             engine.put(b, &n.to_be_bytes(), &bytes(n.into(), 30)).unwrap();
         }
-        engine.settle().unwrap();
-        // Some rows of the segments are deleted, some are newer and not settled, some are in the log alone.
+        engine.compact().unwrap();
+        // Some rows of the segments are deleted, some are newer and not compacted, some are in the log alone.
         (0..50u32).for_each(|n| engine.delete(a, &n.to_be_bytes()).unwrap());
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         (500..600u32).for_each(|n| engine.put(a, &n.to_be_bytes(), b"in a run").unwrap());
         engine.flush().unwrap();
         (600..700u32).for_each(|n| engine.put(a, &n.to_be_bytes(), b"in the log").unwrap());
@@ -138,8 +138,8 @@ fn a_table_that_cannot_be_read_leaves_the_others_in_use() {
             assert!(engine.set_storage("a", Storage::BTree).is_err());
             assert!(engine.create_index(&IndexDefinition::new("j", "a", &["key"])).is_err());
             engine.put(b, b"k", b"v").unwrap();
-            engine.settle().unwrap();
             engine.compact().unwrap();
+            engine.vacuum().unwrap();
             assert_eq!(rows(&engine.snapshot(), b).unwrap().len(), 501);
             let report = engine.check().unwrap();
             assert!(
@@ -155,13 +155,13 @@ fn a_table_that_cannot_be_read_leaves_the_others_in_use() {
             disk.sync_directory().unwrap();
             let (engine, _) = open(&disk.crash().env(), &small_options()).unwrap();
             assert_eq!(rows(&engine.snapshot(), a).unwrap(), expected);
-            engine.settle().unwrap();
+            engine.compact().unwrap();
             assert_eq!(rows(&engine.snapshot(), a).unwrap(), expected);
             assert_sound(&engine);
         } else {
             let (engine, _) = open(&disk.env(), &small_options()).unwrap();
             engine.drop_table("a").unwrap();
-            engine.settle().unwrap();
+            engine.compact().unwrap();
             assert_sound(&engine);
             drop(engine);
             let disk = disk.crash();
@@ -173,24 +173,24 @@ fn a_table_that_cannot_be_read_leaves_the_others_in_use() {
     }
 }
 
-/// Keeps away: rows of a load that stay rows until the next spill, and merges of what is not due.
+/// Keeps away: rows of a load that stay rows until the next flush, and merges of what is not due.
 #[test]
-fn what_is_due_settles_when_asked() {
+fn what_is_due_compacts_when_asked() {
     let disk = SimDisk::new(10);
     let (engine, _) = open(&disk.env(), &small_options()).unwrap();
     let table = engine.create_table(TableDefinition::key_value("t").storage(Storage::Column)).unwrap();
     let few = 100u32;
     (0..few).for_each(|n| engine.put(table, &n.to_be_bytes(), b"few").unwrap());
-    engine.settle_due().unwrap();
+    engine.compact_due().unwrap();
     let info = || engine.info().unwrap().tables.remove(0);
     assert_eq!((segments(&disk), info().runs), (0, 1), "so few are not worth a segment");
     (few..9000).for_each(|n| engine.put(table, &n.to_be_bytes(), b"more").unwrap());
-    engine.settle_due().unwrap();
-    let settled = info();
-    let space = settled.segments.as_ref().unwrap();
-    assert_eq!((space.rows, settled.runs), (9000, 0));
-    assert_eq!(space.file_bytes, settled.stored_bytes(4096));
-    assert_eq!(settled.raw_bytes(), 9000 * 8 - u64::from(few));
+    engine.compact_due().unwrap();
+    let compacted = info();
+    let space = compacted.segments.as_ref().unwrap();
+    assert_eq!((space.rows, compacted.runs), (9000, 0));
+    assert_eq!(space.file_bytes, compacted.stored_bytes(4096));
+    assert_eq!(compacted.raw_bytes(), 9000 * 8 - u64::from(few));
     assert_sound(&engine);
 }
 

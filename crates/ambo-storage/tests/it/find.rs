@@ -81,7 +81,8 @@ fn collect(mut found: FoundRows<'_>, format: &RowFormat) -> Vec<String> {
     rows
 }
 
-/// Keeps away: a path that leaves a row out, or finds one twice; for all storages, settled, not settled and written by the transaction itself.
+/// Keeps away: a path that leaves a row out, or finds one twice; for all storages, compacted, not compacted and written by the transaction
+/// itself.
 #[test]
 fn every_path_finds_what_a_walk_finds() {
     let mut paths: BTreeMap<String, u32> = BTreeMap::new();
@@ -112,7 +113,7 @@ fn every_path_finds_what_a_walk_finds() {
                 }
             }
             if round == 1 {
-                engine.settle().unwrap();
+                engine.compact().unwrap();
             }
             let mut tx = engine.begin(Isolation::Snapshot).unwrap();
             for _ in 0..40 {
@@ -187,7 +188,7 @@ fn compare_indexes(storage: Storage) {
             rows.push(new);
         }
     }
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     let snapshot = engine.snapshot();
     let equal = |column, value: Datum| Filter { column, test: Test::Compare(Compare::Equal, value) };
     let mut together = 0;

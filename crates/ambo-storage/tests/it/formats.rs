@@ -24,13 +24,13 @@ fn key(n: u32) -> Vec<u8> {
 
 /// A database with rows in pages and, if asked, in the log.
 fn filled(disk: &SimDisk, flushed: bool) -> TableId {
-    let (engine, _) = open(&disk.env(), &Options { delta_bytes: 1 << 20, ..small_options() }).unwrap();
+    let (engine, _) = open(&disk.env(), &Options { memtable_bytes: 1 << 20, ..small_options() }).unwrap();
     let table = engine.create_table(TableDefinition::key_value("t")).unwrap();
     for n in 0..ROWS {
         engine.put(table, &key(n), &bytes(u64::from(n), 100)).unwrap();
     }
     if flushed {
-        engine.settle().unwrap();
+        engine.compact().unwrap();
     }
     table
 }
@@ -237,10 +237,10 @@ fn flipped_bytes_in_pages_are_named() {
 
 /// Keeps away: a first writer that waits for ever because the log alone fills the budget.
 #[test]
-fn a_log_larger_than_the_budget_is_spilled() {
+fn a_log_larger_than_the_budget_is_flushed() {
     for sync in [Sync::Commit, Sync::Off] {
         let disk = SimDisk::new(11);
-        let large = Options { delta_bytes: 4 << 20, sync, ..small_options() };
+        let large = Options { memtable_bytes: 4 << 20, sync, ..small_options() };
         let (engine, _) = open(&disk.env(), &large).unwrap();
         let table = engine.create_table(TableDefinition::key_value("t")).unwrap();
         for n in 0..2000 {
@@ -250,7 +250,7 @@ fn a_log_larger_than_the_budget_is_spilled() {
         let (engine, report) = open(&disk.env(), &Options { sync, ..small_options() }).unwrap();
         assert_eq!(report.transactions, 2001);
         engine.put(table, b"one more", b"").unwrap();
-        assert!(engine.info().unwrap().delta_bytes < 64 << 10);
+        assert!(engine.info().unwrap().memtable_bytes < 64 << 10);
         assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), 2001);
         assert_sound(&engine);
     }
@@ -336,13 +336,13 @@ fn a_long_reader_keeps_only_what_it_sees() {
         for n in 0..ROWS {
             engine.put(table, &key(n), &bytes(u64::from(n + round), 100)).unwrap();
         }
-        engine.settle().unwrap();
+        engine.compact().unwrap();
     }
     assert!(used() < before * 5, "{} pages are in use, {before} were", used());
     let expected: Vec<_> = (0..ROWS).map(|n| (key(n), bytes(u64::from(n), 100))).collect();
     assert!(rows(&reader, table).unwrap() == expected);
     drop(reader);
-    engine.compact().unwrap();
+    engine.vacuum().unwrap();
     assert!(used() < before * 2, "{} pages are in use, {before} were", used());
     assert_sound(&engine);
 }

@@ -63,7 +63,7 @@ fn a_table_that_only_the_log_drops() {
             engine.put(table, &n.to_be_bytes(), &bytes(1, 500)).unwrap();
         }
         put_long(&engine, table, b"long", &bytes(2, 50_000));
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         match truncated {
             true => drop(engine.truncate_table("t").unwrap()),
             false => engine.drop_table("t").unwrap(),
@@ -80,7 +80,7 @@ fn a_table_that_only_the_log_drops() {
     }
 }
 
-/// Keeps away: a blob that is freed, or cannot be found, while an old snapshot reads it through a delta or a tree that handed it on.
+/// Keeps away: a blob that is freed, or cannot be found, while an old snapshot reads it through a memtable or a tree that handed it on.
 #[test]
 fn a_snapshot_keeps_its_long_values() {
     let long = bytes(3, 40_000);
@@ -90,11 +90,11 @@ fn a_snapshot_keeps_its_long_values() {
             let (engine, table) = start(&disk, &small_options());
             put_long(&engine, table, b"long", &long);
             if flushed {
-                engine.settle().unwrap();
+                engine.compact().unwrap();
             }
             let (snapshot, transaction) = (engine.snapshot(), engine.begin(Isolation::Snapshot).unwrap());
             engine.put(table, b"other", b"1").unwrap();
-            engine.settle().unwrap();
+            engine.compact().unwrap();
             match gone {
                 "overwritten" => put_long(&engine, table, b"long", b"short"),
                 "deleted" => engine.delete(table, b"long").unwrap(),
@@ -104,7 +104,7 @@ fn a_snapshot_keeps_its_long_values() {
             let second = engine.create_table(TableDefinition::key_value("second")).unwrap();
             for round in 0..6 {
                 put_long(&engine, second, b"long", &bytes(round, 60_000));
-                engine.settle().unwrap();
+                engine.compact().unwrap();
             }
             assert!(snapshot.get(table, b"long").unwrap().unwrap() == long, "{gone} {flushed}");
             assert!(transaction.get(table, b"long").unwrap().unwrap() == long, "{gone} {flushed}");
@@ -145,7 +145,7 @@ fn a_long_value_whose_sync_failed() {
     }
 }
 
-/// Keeps away: ever more runs, until no reader can look into all of them, when spills come faster than merges or nothing
+/// Keeps away: ever more runs, until no reader can look into all of them, when flushes come faster than merges or nothing
 /// is merged in the background.
 #[test]
 fn runs_stay_few_without_background_merges() {
@@ -162,9 +162,9 @@ fn runs_stay_few_without_background_merges() {
     assert_sound(&engine);
 }
 
-/// Keeps away: a frozen delta more for every spill that fails, until no reader can look into all of them.
+/// Keeps away: a frozen memtable more for every flush that fails, until no reader can look into all of them.
 #[test]
-fn frozen_deltas_stay_few_while_the_disk_is_full() {
+fn frozen_memtables_stay_few_while_the_disk_is_full() {
     let disk = SimDisk::new(8);
     let (engine, table) = start(&disk, &small_options());
     engine.flush().unwrap();

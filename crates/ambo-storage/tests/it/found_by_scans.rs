@@ -64,8 +64,8 @@ fn put(tx: &mut Transaction, table: TableId, format: &RowFormat, row: &[Datum]) 
     tx.put(table, &format.encode_key(row, 0).unwrap(), &format.encode_row(row).unwrap()).unwrap();
 }
 
-/// Keeps away: rows that are lost, found twice, or put together from the wrong columns, where a scan finds them: in many groups and windows, among
-/// deleted and replaced ones, not settled, long, written by the transaction itself, with columns that came and went.
+/// Keeps away: rows that are lost, found twice, or put together from the wrong columns, where a scan finds them: in many groups and
+/// windows, among deleted and replaced ones, not compacted, long, written by the transaction itself, with columns that came and went.
 #[test]
 fn scans_find_what_is_there() {
     let disk = SimDisk::new(20);
@@ -95,9 +95,9 @@ fn scans_find_what_is_there() {
             tx.commit().unwrap();
         }
         match round {
-            0 => engine.settle().unwrap(),
+            0 => engine.compact().unwrap(),
             1 => {
-                engine.settle_due().unwrap();
+                engine.compact_due().unwrap();
                 let more = Column::new("more", Type::I16).default_value(Datum::I16(7));
                 let changes = [TableChange::DropColumn("kind".into()), TableChange::AddColumn(more)];
                 engine.change_table("t", &changes).unwrap();
@@ -160,7 +160,8 @@ fn scans_find_what_is_there() {
     assert_sound(&engine);
 }
 
-/// 300,000 settled rows. There are 70 of each person, all over the table, and 400 of each kind, one behind the other; the name follows from the person.
+/// 300,000 compacted rows. There are 70 of each person, all over the table, and 400 of each kind, one behind the other; the name follows
+/// from the person.
 fn load(engine: &Arc<Engine>) -> TableId {
     let (table, _) = create(engine);
     let load = engine.column_load(table, LoadOptions::default()).unwrap();
@@ -184,15 +185,15 @@ fn load(engine: &Arc<Engine>) -> TableId {
     table
 }
 
-/// Keeps away: a scan of a large table for rows that an index finds at once, look-ups where a scan is far quicker, bitmap indexes that are not asked or
-/// are made for a few rows.
+/// Keeps away: a scan of a large table for rows that an index finds at once, look-ups where a scan is far quicker, bitmap indexes that are
+/// not asked or are made for a few rows.
 #[test]
 fn what_costs_least_is_done() {
-    let options = Options { cache_bytes: 64 << 20, delta_bytes: 64 << 20, ..small_options() };
+    let options = Options { cache_bytes: 64 << 20, memtable_bytes: 64 << 20, ..small_options() };
     let (engine, _) = open(&SimDisk::new(21).env(), &options).unwrap();
     let table = load(&engine);
     engine.create_index(&IndexDefinition::new("person", "t", &["person"])).unwrap();
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     let format = format(&engine, table);
     let path_and_rows = |filters: &[Filter]| {
         let snapshot = engine.snapshot();
@@ -218,7 +219,7 @@ fn what_costs_least_is_done() {
     assert_eq!(path_and_rows(std::slice::from_ref(&of_name)).0, "a scan of columns with bitmap indexes");
     assert_eq!(path_and_rows(&[people(0), of_name]), (index.into(), 70), "the name is in every group");
     assert_eq!(path_and_rows(&[people(0), nowhere]), ("a scan of columns with bitmap indexes".into(), 0));
-    // Rows that are not settled would have to become columns first.
+    // Rows that are not compacted would have to become columns first.
     let mut tx = engine.begin(Isolation::Snapshot).unwrap();
     for id in 0..20_000 {
         put(&mut tx, table, &format, &row(&mut Random::new(id as u64), id));
@@ -239,7 +240,7 @@ fn scans_are_reads_of_serializable_transactions() {
         put(&mut tx, table, &format, &row(&mut Random::new(id as u64), id));
     }
     tx.commit().unwrap();
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     let from = Filter { column: 0, test: Test::Compare(Compare::GreaterEqual, 10_000i64.into()) };
     for (filters, new, conflicts) in [
         (vec![equal(1, Datum::I16(3))], 30_000i64, true),

@@ -19,8 +19,8 @@ use crate::{
     support::{assert_sound, bytes, open, rows, small_options},
 };
 
-/// What is done before several pages are read at once, as those of a long value are, for the next time: once, by whoever reads them. They are read past the
-/// pool, so nobody waits for it meanwhile.
+/// What is done before several pages are read at once, as those of a long value are, for the next time: once, by whoever reads them. They
+/// are read past the pool, so nobody waits for it meanwhile.
 #[derive(Clone, Default)]
 struct BeforeRead(Arc<Mutex<Option<Act>>>);
 
@@ -146,12 +146,12 @@ fn watched() -> (BeforeRead, Arc<Engine>) {
     let before = BeforeRead::default();
     let env = SimDisk::new(5).env();
     let disk = Arc::new(Watched { disk: env.disk.clone(), before: before.clone() });
-    let options = Options { page_size: PAGE, delta_bytes: 4 << 20, ..small_options() };
+    let options = Options { page_size: PAGE, memtable_bytes: 4 << 20, ..small_options() };
     (before, open(&Env { disk, ..env }, &options).unwrap().0)
 }
 
-/// Puts every other row from `first` on, of which the first is a long one, and spills them.
-fn spill(engine: &Arc<Engine>, table: TableId, first: i64, seed: u64) {
+/// Puts every other row from `first` on, of which the first is a long one, and flushes them.
+fn flush(engine: &Arc<Engine>, table: TableId, first: i64, seed: u64) {
     let format = RowFormat::new(engine.current().catalog.table(table).unwrap().clone()).unwrap();
     for id in (first..ROWS).step_by(2) {
         let len = if id == first { LONG } else { 100 };
@@ -161,25 +161,26 @@ fn spill(engine: &Arc<Engine>, table: TableId, first: i64, seed: u64) {
     engine.flush().unwrap();
 }
 
-/// Keeps away: a change of storage that looks at runs which are merged meanwhile and reads, and leaves in the cache, what is in their pages by then.
+/// Keeps away: a change of storage that looks at runs which are merged meanwhile and reads, and leaves in the cache, what is in their pages
+/// by then.
 #[test]
 fn runs_that_a_change_of_storage_looks_at_may_be_merged() {
     let (before, engine) = watched();
     let table = engine.create_table(definition("t", Storage::BTree)).unwrap();
-    spill(&engine, table, 0, 1);
-    engine.settle().unwrap();
+    flush(&engine, table, 0, 1);
+    engine.compact().unwrap();
     let other = engine.create_table(definition("other", Storage::BTree)).unwrap();
     let (acts, there) = (before.clone(), engine.clone());
     before.set(move || {
-        // The settled part is being read. What comes now is looked at later, in two runs of which every leaf is merged.
-        spill(&there, table, 0, 2);
-        spill(&there, table, 1, 3);
+        // The compacted part is being read. What comes now is looked at later, in two runs of which every leaf is merged.
+        flush(&there, table, 0, 2);
+        flush(&there, table, 1, 3);
         let engine = there.clone();
         acts.set(move || {
             // They are being looked at: merge them, and write to pages that are free now.
-            engine.settle().unwrap();
+            engine.compact().unwrap();
             for seed in 4..8 {
-                spill(&engine, other, (seed % 2) as i64, seed);
+                flush(&engine, other, (seed % 2) as i64, seed);
             }
         });
     });
@@ -187,13 +188,13 @@ fn runs_that_a_change_of_storage_looks_at_may_be_merged() {
     assert!(before.is_done());
     assert_eq!(rows(&engine.snapshot(), table).unwrap().len() as i64, ROWS);
     assert_sound(&engine);
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     assert_sound(&engine);
 }
 
-/// Keeps away: a load that settles runs of a table which is dropped meanwhile, and reads what is in their pages by then.
+/// Keeps away: a load that compacts runs of a table which is dropped meanwhile, and reads what is in their pages by then.
 #[test]
-fn the_table_of_a_load_may_be_dropped_while_its_runs_are_settled() {
+fn the_table_of_a_load_may_be_dropped_while_its_runs_are_compacted() {
     let (before, engine) = watched();
     let table = engine.create_table(definition("t", Storage::Column)).unwrap();
     let load = engine.column_load(table, LoadOptions::default()).unwrap();
@@ -201,15 +202,15 @@ fn the_table_of_a_load_may_be_dropped_while_its_runs_are_settled() {
     let row = vec![Datum::I64(ROWS), Datum::from(&b"loaded"[..])];
     writer.push(columns(engine.current().catalog.table(table).unwrap(), &[row])).unwrap();
     writer.finish().unwrap();
-    spill(&engine, table, 0, 1);
-    spill(&engine, table, 1, 2);
+    flush(&engine, table, 0, 1);
+    flush(&engine, table, 1, 2);
     let there = engine.clone();
     before.set(move || {
         there.drop_table("t").unwrap();
         there.flush().unwrap();
         let other = there.create_table(definition("other", Storage::Column)).unwrap();
         for seed in 3..7 {
-            spill(&there, other, (seed % 2) as i64, seed);
+            flush(&there, other, (seed % 2) as i64, seed);
         }
     });
     let error = load.finish().unwrap_err();

@@ -112,7 +112,7 @@ fn compare(engine: &Arc<Engine>, format: &RowFormat, rows: &BTreeMap<i32, Row>, 
     );
 }
 
-/// Keeps away: an index that finds others than the rows there are, whatever the storage, before and after settling and reopening, built
+/// Keeps away: an index that finds others than the rows there are, whatever the storage, before and after compacting and reopening, built
 /// before or behind the rows.
 #[test]
 fn indexes_find_what_a_walk_finds() {
@@ -153,8 +153,8 @@ fn indexes_find_what_a_walk_finds() {
             };
             compare(&engine, &format, &model, &[early, ids[0], ids[1], ids[2]]);
             match round {
-                0 => engine.settle().unwrap(),
-                1 => drop(engine.compact().unwrap()),
+                0 => engine.compact().unwrap(),
+                1 => drop(engine.vacuum().unwrap()),
                 _ => {}
             }
             compare(&engine, &format, &model, &[early, ids[0], ids[1], ids[2]]);
@@ -190,7 +190,7 @@ fn unique_indexes_refuse_a_second_row() {
         put(stored(2, Some("Bern"), 2)).unwrap();
         put(stored(3, None, 1)).unwrap();
         put(stored(4, None, 1)).unwrap();
-        for settled in [false, true] {
+        for compacted in [false, true] {
             let error = put(stored(5, Some("Bern"), 2)).unwrap_err();
             assert!(
                 matches!(&error, Error::Exists(what) if what.contains("(town, size) = (Bern, 2)") && what.contains("main.u")),
@@ -227,8 +227,8 @@ fn unique_indexes_refuse_a_second_row() {
                 engine.snapshot().index_count(id, IndexRange::Equal(&[Datum::Null, 1i64.into()])).unwrap(),
                 2
             );
-            if !settled {
-                engine.settle().unwrap();
+            if !compacted {
+                engine.compact().unwrap();
             }
         }
         assert_sound(&engine);
@@ -257,7 +257,7 @@ fn a_check_names_entries_that_are_not_those_of_the_rows() {
             let key = format.encode_key(&values, 0).unwrap();
             engine.put(table, &key, &format.encode_row(&values).unwrap()).unwrap();
             if id == 200 {
-                engine.settle().unwrap();
+                engine.compact().unwrap();
             }
         }
         let town = index(&engine, IndexDefinition::new("town", "towns", &["town"]).hash());
@@ -329,11 +329,11 @@ fn indexes_follow_their_table() {
     engine.drop_table("geo.places").unwrap();
     assert!(engine.current().catalog.indexes().next().is_none());
     assert!(engine.snapshot().count(id, None, None).is_err());
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     assert_sound(&engine);
 }
 
-/// Settings under which deltas are spilled and merged all the time.
+/// Settings under which memtables are flushed and merged all the time.
 fn busy_options() -> Options {
     Options {
         background_threads: true,
@@ -479,8 +479,8 @@ fn index_again(engine: &Arc<Engine>) {
     }
 }
 
-/// Keeps away: rows of a load that an index does not find, rows that gave way to them and are found still, a second row with the values of a
-/// unique index, and what is left of a load that was refused for it.
+/// Keeps away: rows of a load that an index does not find, rows that gave way to them and are found still, a second row with the values of
+/// a unique index, and what is left of a load that was refused for it.
 #[test]
 fn loads_bring_their_entries() {
     for mode in [Duplicates::Refuse, Duplicates::KeepFirst, Duplicates::KeepLast] {
@@ -510,7 +510,7 @@ fn loads_bring_their_entries() {
         assert_eq!(load(&first).unwrap().rows, 2000);
         model.extend(first.iter().map(|row| (row.0, row.clone())));
         compare(&engine, &format, &model, &ids);
-        // Some rows are in deltas.
+        // Some rows are in memtables.
         for id in 1990..2010 {
             let values = datums(&row(id, i64::from(id) + 10_000));
             engine
@@ -537,7 +537,7 @@ fn loads_bring_their_entries() {
         assert_sound(&engine);
         let twice = load(&[row(5000, -7), row(5001, -7)]);
         assert!(matches!(&twice, Err(Error::Exists(what)) if what.contains("(size) = (-7)")), "{twice:?}");
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         compare(&engine, &format, &model, &ids);
         assert_sound(&engine);
         drop(engine);

@@ -223,17 +223,17 @@ fn p4_lost_update() {
     }
 }
 
-/// Keeps away: a lost update that only a spill between read and commit lets through.
+/// Keeps away: a lost update that only a flush between read and commit lets through.
 #[test]
-fn p4_lost_update_across_a_spill() {
+fn p4_lost_update_across_a_flush() {
     for isolation in BOTH {
         let rows = Rows::new();
         let mut t2 = rows.begin(isolation);
         assert_eq!(rows.get(&t2, b"1"), "10");
         rows.engine.put(rows.table, b"1", b"11").unwrap();
-        rows.engine.settle().unwrap();
+        rows.engine.compact().unwrap();
         rows.engine.put(rows.table, b"2", b"21").unwrap();
-        rows.engine.settle().unwrap();
+        rows.engine.compact().unwrap();
         rows.put(&mut t2, b"1", b"12");
         assert_conflict(t2.commit());
         assert_eq!(rows.now(), "1=11 2=21");
@@ -250,7 +250,7 @@ fn g_single_read_skew() {
         rows.put(&mut t2, b"1", b"12");
         rows.put(&mut t2, b"2", b"18");
         t2.commit().unwrap();
-        rows.engine.settle().unwrap();
+        rows.engine.compact().unwrap();
         assert_eq!(rows.get(&t1, b"2"), "20");
         t1.commit().unwrap();
     }

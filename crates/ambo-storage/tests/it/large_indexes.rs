@@ -19,7 +19,7 @@ const ROWS: i64 = 150_000;
 fn options(cache_bytes: usize) -> Options {
     Options {
         cache_bytes,
-        delta_bytes: 16 << 20,
+        memtable_bytes: 16 << 20,
         log_segment_bytes: 1 << 20,
         background_threads: true,
         sync: Sync::Off,
@@ -87,8 +87,8 @@ fn indexes() -> [IndexDefinition; 4] {
     ]
 }
 
-/// Keeps away: rows that no thread took or two did, whatever they are in; entries that are lost between what is in memory and what is in trees, or at the
-/// ends of ranges; a load whose entries are not those of its rows; pages that nobody owns.
+/// Keeps away: rows that no thread took or two did, whatever they are in; entries that are lost between what is in memory and what is in
+/// trees, or at the ends of ranges; a load whose entries are not those of its rows; pages that nobody owns.
 #[test]
 fn several_threads_index_every_row_once() {
     for storage in [Storage::BTree, Storage::Memory, Storage::Column] {
@@ -117,8 +117,8 @@ fn several_threads_index_every_row_once() {
     }
 }
 
-/// Keeps away: a second row with the values of a unique index that is in another chunk, range or tree than the first; what is left of an index that was refused or
-/// could not be written.
+/// Keeps away: a second row with the values of a unique index that is in another chunk, range or tree than the first; what is left of an
+/// index that was refused or could not be written.
 #[test]
 fn an_index_that_cannot_be_made_leaves_nothing() {
     for cache_bytes in [1 << 20, 64 << 20] {

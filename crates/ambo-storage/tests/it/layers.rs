@@ -1,4 +1,4 @@
-//! Scans of column tables over rows that are not settled, while these are written, spilled, settled and merged.
+//! Scans of column tables over rows that are not compacted, while these are written, flushed, compacted and merged.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -117,8 +117,8 @@ fn snapshots_of_any_age_see_their_rows() {
                 }
             }
             match random.below(16) {
-                0 => world.engine.settle().unwrap(),
-                1 => world.engine.settle_due().unwrap(),
+                0 => world.engine.compact().unwrap(),
+                1 => world.engine.compact_due().unwrap(),
                 2..6 => world.engine.flush().unwrap(),
                 6 | 7 => old.push((world.engine.snapshot(), rows.clone())),
                 9 | 10 => _ = world.engine.make_ahead(usize::MAX),
@@ -138,7 +138,8 @@ fn snapshots_of_any_age_see_their_rows() {
     }
 }
 
-/// Keeps away: scans that make themselves what was to be made ahead of them, or see rows as they were then; and work for scans that nobody asks for.
+/// Keeps away: scans that make themselves what was to be made ahead of them, or see rows as they were then; and work for scans that nobody
+/// asks for.
 #[test]
 fn layers_are_made_ahead_of_scans() {
     const KEYS: i64 = 10_000;
@@ -146,7 +147,7 @@ fn layers_are_made_ahead_of_scans() {
     let world = World::new(options, 1);
     let mut rows: Rows = (0..KEYS).map(|key| (key, key)).collect();
     rows.iter().for_each(|(key, amount)| world.put(*key, *amount));
-    world.engine.settle().unwrap();
+    world.engine.compact().unwrap();
     assert!(!world.engine.make_ahead(usize::MAX), "nobody scanned");
     let write = |rows: &mut Rows, count: i64, amount: i64| {
         for key in (0..count).map(|key| key * 3) {
@@ -171,21 +172,21 @@ fn layers_are_made_ahead_of_scans() {
         world.assert_sees(&world.engine.snapshot(), &rows);
         assert_eq!(kept(), ahead, "there was nothing left to be made");
         if round == 2 {
-            world.engine.settle().unwrap();
+            world.engine.compact().unwrap();
         }
     }
     assert_sound(&world.engine);
 }
 
-/// Keeps away: scans that pay for all that a busy writer wrote since the last one; small commits that pay for a large one, or for scans that nobody asks for; and rows that are
-/// not seen because of who made the layers.
+/// Keeps away: scans that pay for all that a busy writer wrote since the last one; small commits that pay for a large one, or for scans
+/// that nobody asks for; and rows that are not seen because of who made the layers.
 #[test]
 fn commits_make_the_layers_that_nobody_else_makes() {
     let options = Options { background_threads: false, background_merge: false, ..Options::default() };
     let world = World::new(options, 1);
     let mut rows: Rows = (0..40_000).map(|key| (key, key)).collect();
     rows.iter().for_each(|(key, amount)| world.put(*key, *amount));
-    world.engine.settle().unwrap();
+    world.engine.compact().unwrap();
     let kept = || world.engine.memory().fresh;
     let write = |rows: &mut Rows, keys: std::ops::Range<i64>, amount: i64| {
         for key in keys {
@@ -212,23 +213,23 @@ fn commits_make_the_layers_that_nobody_else_makes() {
         rows.insert(key, 7);
     }
     large.commit().unwrap();
-    assert_eq!(kept(), before, "a large commit is soon settled");
+    assert_eq!(kept(), before, "a large commit is soon compacted");
     write(&mut rows, 0..2000, 8);
     assert_eq!(kept(), before, "a small commit makes layers of a large one");
     world.assert_sees(&world.engine.snapshot(), &rows);
     assert_sound(&world.engine);
 }
 
-/// Keeps away: a scan that sees half of a transaction, or a row in the delta and in its segment, or in neither, while other threads write,
-/// spill and settle.
+/// Keeps away: a scan that sees half of a transaction, or a row in the memtable and in its segment, or in neither, while other threads
+/// write, flush and compact.
 #[test]
 fn scans_beside_writers_see_whole_transactions() {
     const KEYS: i64 = 20_000;
-    let options = Options { delta_bytes: 1 << 20, sync: Sync::Off, ..Options::default() };
+    let options = Options { memtable_bytes: 1 << 20, sync: Sync::Off, ..Options::default() };
     let running = Running::start(Engine::open(SimDisk::new(0).env(), options).unwrap().0).unwrap();
     let world = World::of(running.engine().clone(), 1);
     (0..KEYS).for_each(|key| world.put(key, 100));
-    world.engine.settle().unwrap();
+    world.engine.compact().unwrap();
     let scans = std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let mut random = Random::new(1);

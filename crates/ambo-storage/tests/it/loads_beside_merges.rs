@@ -24,7 +24,7 @@ type Model = BTreeMap<i64, i64>;
 fn options() -> Options {
     Options {
         cache_bytes: 16 << 20,
-        delta_bytes: 1 << 20,
+        memtable_bytes: 1 << 20,
         log_segment_bytes: 1 << 20,
         background_threads: true,
         background_merge: true,
@@ -105,7 +105,8 @@ fn compare(engine: &Arc<Engine>, table: TableId, format: &RowFormat, model: &Mod
     assert_sound(engine);
 }
 
-/// Keeps away: rows that come back, are lost or doubled where a load or settling replaced them while their segments were merged; a load that waits for ever, or leaves ever more runs.
+/// Keeps away: rows that come back, are lost or doubled where a load or compacting replaced them while their segments were merged; a load
+/// that waits for ever, or leaves ever more runs.
 #[test]
 fn nothing_is_lost_where_segments_are_merged_meanwhile() {
     let disk = SimDisk::new(1);
@@ -129,7 +130,7 @@ fn nothing_is_lost_where_segments_are_merged_meanwhile() {
         model
     });
     compare(engine, table, &format, &model);
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     compare(engine, table, &format, &model);
     running.close().unwrap();
     drop(running);

@@ -25,7 +25,7 @@ const ROWS: u64 = 9;
 fn options(cache_bytes: usize) -> Options {
     Options {
         cache_bytes,
-        delta_bytes: 8 << 20,
+        memtable_bytes: 8 << 20,
         page_size: PAGE,
         background_threads: false,
         sync: Sync::Off,
@@ -62,7 +62,7 @@ impl World {
         };
         let pairs = table("pairs", Storage::BTree, keys, 100);
         let rows = table("rows", Storage::Column, keys * ROWS, 16);
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         let world = Self { disk, engine, pairs, rows, keys };
         world.assert_within();
         world
@@ -221,7 +221,7 @@ fn memory_follows_the_work() {
 #[test]
 fn the_least_memory_works() {
     for page_size in [4 << 10, 64 << 10] {
-        let options = Options { page_size, delta_bytes: 64 << 10, ..options(256 << 10) };
+        let options = Options { page_size, memtable_bytes: 64 << 10, ..options(256 << 10) };
         let disk = SimDisk::new(2);
         let engine = Arc::new(Engine::open(disk.env(), options).unwrap().0);
         let table =
@@ -237,7 +237,7 @@ fn the_least_memory_works() {
             }
             within();
         }
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         let snapshot = engine.snapshot();
         let mut random = Random::new(7);
         for _ in 0..3000 {
@@ -253,7 +253,8 @@ fn the_least_memory_works() {
     }
 }
 
-/// Keeps away: memory that is taken from who holds it, or an answer that is wrong, when pages are pinned and blocks in use while their cache becomes smaller.
+/// Keeps away: memory that is taken from who holds it, or an answer that is wrong, when pages are pinned and blocks in use while their
+/// cache becomes smaller.
 #[test]
 fn what_readers_hold_stays() {
     let options = options(2 << 20);
@@ -292,8 +293,8 @@ fn what_readers_hold_stays() {
     assert_sound(&world.engine);
 }
 
-/// Keeps away: that what scans need of rows that are not settled is made anew for each scan, where the rows are too many to be kept and some of their columns are not; and
-/// that a scan goes by columns that were kept for another.
+/// Keeps away: that what scans need of rows that are not compacted is made anew for each scan, where the rows are too many to be kept and
+/// some of their columns are not; and that a scan goes by columns that were kept for another.
 #[test]
 fn of_too_many_fresh_rows_columns_are_kept() {
     const ROWS: i64 = 40_000;
@@ -315,7 +316,7 @@ fn of_too_many_fresh_rows_columns_are_kept() {
         engine.put(table, &stored, &format.encode_row(&row).unwrap()).unwrap();
     };
     (0..ROWS).for_each(|key| write(key, 0));
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     let sum = |column: usize| {
         let plan = ScanPlan { columns: vec![column], filters: vec![] };
         let scan = engine.snapshot().scan_columns(table, &plan).unwrap();
@@ -345,7 +346,7 @@ fn of_too_many_fresh_rows_columns_are_kept() {
         (0..100).for_each(|key| write(key * 7, round + 1));
         assert_eq!((sum(1), sum(2)), (numbers + 100, others));
         if round < 3 {
-            engine.settle().unwrap();
+            engine.compact().unwrap();
             assert_eq!((sum(1), engine.memory().fresh), (numbers + 100, 0));
         }
     }

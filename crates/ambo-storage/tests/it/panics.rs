@@ -19,8 +19,8 @@ use crate::{
 
 const WRITERS: u64 = 4;
 
-/// Keeps away: commits, snapshots, checkpoints and changes of the catalog that wait for ever for a commit whose thread has panicked; commits that say they are
-/// done and are lost with it; a half of one.
+/// Keeps away: commits, snapshots, checkpoints and changes of the catalog that wait for ever for a commit whose thread has panicked;
+/// commits that say they are done and are lost with it; a half of one.
 #[test]
 fn a_panic_in_a_commit_stops_the_others_with_an_error() {
     for (op, sync) in [(Op::Write, Sync::Off), (Op::Write, Sync::Commit), (Op::Sync, Sync::Commit)] {

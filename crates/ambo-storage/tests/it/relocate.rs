@@ -71,8 +71,8 @@ fn keys(engine: &Arc<Engine>, table: TableId, format: &RowFormat) -> Vec<i64> {
     found
 }
 
-/// Keeps away: rows that are lost or come back, of the table, its index or another table, wherever a crash or an error meets the change; rows in memory that
-/// outlive it in part.
+/// Keeps away: rows that are lost or come back, of the table, its index or another table, wherever a crash or an error meets the change;
+/// rows in memory that outlive it in part.
 #[test]
 fn a_crash_leaves_the_one_or_the_other() {
     let ways = FILES.into_iter().flat_map(|file| [(file, Storage::Memory), (Storage::Memory, file)]);
@@ -86,7 +86,7 @@ fn a_crash_leaves_the_one_or_the_other() {
                 let (engine, _) = open(&disk.env(), &small_options()).unwrap();
                 let (table, other, format) = create(&engine, from);
                 put(&engine, table, &format, 0..40);
-                engine.settle().unwrap();
+                engine.compact().unwrap();
                 put(&engine, table, &format, 30..60);
                 engine.flush().unwrap();
                 put(&engine, table, &format, 60..70);
@@ -103,7 +103,7 @@ fn a_crash_leaves_the_one_or_the_other() {
                 } else if engine.put(other, b"key", b"value").is_ok() {
                     // Nothing has happened, and it can be done again.
                     assert_eq!(storage_of(&engine), from);
-                    engine.settle().unwrap();
+                    engine.compact().unwrap();
                     assert_sound(&engine);
                     engine.set_storage("t", to).unwrap();
                     assert_eq!(keys(&engine, table, &format), all);
@@ -140,12 +140,13 @@ fn a_crash_leaves_the_one_or_the_other() {
     }
 }
 
-/// Keeps away: a moved table that is read, or written to, where it was before: by snapshots, transactions, long values and loads that began earlier.
+/// Keeps away: a moved table that is read, or written to, where it was before: by snapshots, transactions, long values and loads that began
+/// earlier.
 #[test]
 fn what_began_before_notices() {
     for (from, to) in FILES.into_iter().flat_map(|file| [(file, Storage::Memory), (Storage::Memory, file)]) {
         let disk = SimDisk::new(50);
-        let options = Options { delta_bytes: 1 << 20, ..small_options() };
+        let options = Options { memtable_bytes: 1 << 20, ..small_options() };
         let (engine, _) = open(&disk.env(), &options).unwrap();
         let table = engine.create_table(TableDefinition::key_value("t").storage(from)).unwrap();
         let second = engine.create_table(TableDefinition::key_value("indexed").storage(from)).unwrap();
@@ -154,7 +155,7 @@ fn what_began_before_notices() {
         for key in [&b"a"[..], b"b"] {
             engine.put(table, key, &long(1)).unwrap();
         }
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         engine.put(table, b"b", &long(2)).unwrap();
         engine.put(table, b"short", b"s").unwrap();
         let snapshot = engine.snapshot();
@@ -211,7 +212,7 @@ fn what_began_before_notices() {
             assert!(engine.get(second, b"stream").unwrap().unwrap() == long(4)[..]);
         };
         check(&engine);
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         check(&engine);
         assert_sound(&engine);
         if to != Storage::Memory {
@@ -223,7 +224,8 @@ fn what_began_before_notices() {
     }
 }
 
-/// Keeps away: a table that is logged although it is in memory, or is not although it came from there; an option that is lost between files; segments that stay.
+/// Keeps away: a table that is logged although it is in memory, or is not although it came from there; an option that is lost between
+/// files; segments that stay.
 #[test]
 fn what_is_logged() {
     let disk = SimDisk::new(51);
@@ -266,15 +268,16 @@ fn what_is_logged() {
     assert_sound(&crashed);
 }
 
-/// Keeps away: rows, and pages of long values, that come back from the log after their table has moved to memory under writers, and a crash.
+/// Keeps away: rows, and pages of long values, that come back from the log after their table has moved to memory under writers, and a
+/// crash.
 #[test]
 fn nothing_of_a_table_in_memory_is_in_the_log() {
     let options = Options {
         background_threads: true,
         background_merge: true,
         lock_timeout: Duration::from_secs(5),
-        // Nothing is spilled but by the change itself: the log begins where it left it.
-        delta_bytes: 16 << 20,
+        // Nothing is flushed but by the change itself: the log begins where it left it.
+        memtable_bytes: 16 << 20,
         log_segment_bytes: 1 << 20,
         ..small_options()
     };
@@ -318,7 +321,7 @@ fn nothing_of_a_table_in_memory_is_in_the_log() {
         assert_eq!(keys(&crashed, table, &format).len() as i64, left(seed % 2 == 0));
         assert_eq!(rows(&crashed.snapshot(), raw).unwrap().len() as i64, left(seed % 2 == 1));
         assert_eq!(rows(&crashed.snapshot(), other).unwrap().len() as i64, written);
-        crashed.settle().unwrap();
+        crashed.compact().unwrap();
         assert_sound(&crashed);
     }
 }
@@ -351,7 +354,7 @@ fn what_was_read_before_is_checked() {
 /// Keeps away: an index that is built while its table moves and stays behind, or loses rows.
 #[test]
 fn indexes_are_built_meanwhile() {
-    let options = Options { delta_bytes: 4 << 20, cache_bytes: 16 << 20, ..small_options() };
+    let options = Options { memtable_bytes: 4 << 20, cache_bytes: 16 << 20, ..small_options() };
     let disk = SimDisk::new(80);
     let (engine, _) = open(&disk.env(), &options).unwrap();
     let (table, _, format) = create(&engine, Storage::BTree);

@@ -127,7 +127,7 @@ fn what_does_not_fit_stays_as_it_is() {
     assert_sound(&engine);
 }
 
-/// Keeps away: a full disk or an error in the middle that leaves files or pages behind, or a table that settles no more.
+/// Keeps away: a full disk or an error in the middle that leaves files or pages behind, or a table that compacts no more.
 #[test]
 fn a_change_that_fails_leaves_nothing_behind() {
     for (to, op) in [(Storage::Column, Op::Create), (Storage::Column, Op::Sync), (Storage::BTree, Op::Write)]
@@ -142,7 +142,7 @@ fn a_change_that_fails_leaves_nothing_behind() {
         if to == Storage::BTree {
             engine.set_storage("t", Storage::Column).unwrap();
         }
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         let (file, after) = if to == Storage::Column { ("segment-", 0) } else { ("pages", 0) };
         disk.inject(Fault {
             op,
@@ -155,9 +155,9 @@ fn a_change_that_fails_leaves_nothing_behind() {
         assert!(matches!(error, Error::DiskFull(_)), "{op:?}: {error}");
         disk.clear_faults();
         put(3000, 3500);
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         assert_eq!(rows(&engine.snapshot(), table).unwrap().len(), 3500);
-        assert_eq!(engine.info().unwrap().tables[0].runs, 0, "it settles as before");
+        assert_eq!(engine.info().unwrap().tables[0].runs, 0, "it compacts as before");
         assert_sound(&engine);
         engine.set_storage("t", to).unwrap();
         let segments = ambo_storage::io::Disk::list(&disk).unwrap();
@@ -168,7 +168,8 @@ fn a_change_that_fails_leaves_nothing_behind() {
     }
 }
 
-/// Keeps away: a row that no column can hold, written at the moment at which its table becomes a column table. While there is such a row the table is none.
+/// Keeps away: a row that no column can hold, written at the moment at which its table becomes a column table. While there is such a row
+/// the table is none.
 #[test]
 fn no_table_of_columns_has_a_row_that_does_not_fit() {
     let options = Options {

@@ -136,8 +136,8 @@ impl Begun {
     }
 }
 
-/// Keeps away: a row that is in two units or in none, is of another moment, lacks an own write, or is read with another's column, while rows are written, frozen, spilled, merged
-/// and settled between the making of units and their reading.
+/// Keeps away: a row that is in two units or in none, is of another moment, lacks an own write, or is read with another's column, while
+/// rows are written, frozen, flushed, merged and compacted between the making of units and their reading.
 #[test]
 fn units_are_the_whole_is_the_model() {
     let (mut scans, mut units) = (0, 0);
@@ -182,7 +182,7 @@ fn units_are_the_whole_is_the_model() {
             }
             match random.below(8) {
                 0 => engine.flush().unwrap(),
-                1 => engine.settle().unwrap(),
+                1 => engine.compact().unwrap(),
                 _ => {}
             }
             for begun in &mut begun {
@@ -201,12 +201,13 @@ fn units_are_the_whole_is_the_model() {
     assert!(units > scans * 5, "{units} units of {scans} scans");
 }
 
-/// Keeps away: cuts that are not where the rows are, so that one thread has most of the work: in trees, runs, deltas and own writes.
+/// Keeps away: cuts that are not where the rows are, so that one thread has most of the work: in trees, runs, memtables and own writes.
 #[test]
 fn units_have_about_as_many_rows() {
-    for state in ["settled", "in a delta", "own", "in runs", "half newer"] {
+    for state in ["compacted", "in a memtable", "own", "in runs", "half newer"] {
         let disk = SimDisk::new(9);
-        let (engine, _) = open(&disk.env(), &Options { delta_bytes: 64 << 20, ..small_options() }).unwrap();
+        let (engine, _) =
+            open(&disk.env(), &Options { memtable_bytes: 64 << 20, ..small_options() }).unwrap();
         let (table, format) = create(&engine, Storage::BTree);
         let mut random = Random::new(9);
         let mut tx = engine.begin(Isolation::Snapshot).unwrap();
@@ -224,8 +225,8 @@ fn units_have_about_as_many_rows() {
             "own" => tx.view(),
             _ => {
                 tx.commit().unwrap();
-                if state == "settled" {
-                    engine.settle().unwrap();
+                if state == "compacted" {
+                    engine.compact().unwrap();
                 }
                 engine.snapshot()
             }
@@ -262,7 +263,7 @@ fn a_unit_answers_more_questions() {
         engine.put(table, &key, &format.encode_row(&row).unwrap()).unwrap();
         model.insert(key, row);
     }
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     let equal = |column, value: Datum| Filter { column, test: Test::Compare(Compare::Equal, value) };
     let mut paths = BTreeMap::new();
     for round in 0..40 {
@@ -307,7 +308,7 @@ fn keys_and_values_as_they_are() {
     for n in 0..600u32 {
         engine.put(table, &n.to_be_bytes(), &value(n)).unwrap();
         if n == 300 {
-            engine.settle().unwrap();
+            engine.compact().unwrap();
         }
     }
     for columns in [vec![0, 1], vec![1], vec![0], vec![]] {
@@ -341,7 +342,7 @@ fn a_scan_keeps_its_pages_until_it_is_dropped() {
             engine.put(table, &key, &format.encode_row(&row).unwrap()).unwrap();
             model.insert(key, row);
         }
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         engine.info().unwrap().pages.used_pages
     };
     let first = write(&mut model);
@@ -393,7 +394,8 @@ fn transfer(engine: &Arc<Engine>, table: TableId, random: &mut Random) -> Result
     tx.commit().map(|_| ())
 }
 
-/// Keeps away: two threads that see different moments, or a row twice or never, while others write and the table is spilled and merged beneath them.
+/// Keeps away: two threads that see different moments, or a row twice or never, while others write and the table is flushed and merged
+/// beneath them.
 #[test]
 fn two_threads_read_one_moment() {
     const TOTAL: u64 = 3000 * 1000;

@@ -205,7 +205,7 @@ fn scans_are_as_row_by_row() {
             }
             match world.below(4) {
                 0 => world.engine.flush().unwrap(),
-                1 => world.engine.settle().unwrap(),
+                1 => world.engine.compact().unwrap(),
                 _ => {}
             }
             world.check(&[]);
@@ -216,7 +216,7 @@ fn scans_are_as_row_by_row() {
             let old = world.engine.snapshot();
             let before = old.scan_columns(world.table, &ScanPlan::default()).unwrap().count(1).unwrap();
             (0..20).for_each(|key| world.write(key + round));
-            world.engine.settle().unwrap();
+            world.engine.compact().unwrap();
             assert_eq!(
                 old.scan_columns(world.table, &ScanPlan::default()).unwrap().count(1).unwrap(),
                 before
@@ -256,7 +256,7 @@ fn wrong_plans_are_refused() {
 fn transactions_scan_what_they_wrote() {
     let mut world = World::new(7);
     (0..500).for_each(|key| world.write(key));
-    world.engine.settle().unwrap();
+    world.engine.compact().unwrap();
     (0..40).for_each(|key| world.write(key * 7));
     let count = world.rows.len() as u64;
     let plan = ScanPlan { columns: vec![KEY], filters: Vec::new() };
@@ -286,7 +286,7 @@ fn transactions_scan_what_they_wrote() {
     assert_eq!(world.engine.check().unwrap().problems, Vec::<String>::new());
 }
 
-/// Keeps away: rows that no column can hold, found only when the table settles, long after they were acknowledged.
+/// Keeps away: rows that no column can hold, found only when the table compacts, long after they were acknowledged.
 #[test]
 fn rows_that_columns_cannot_hold_are_refused() {
     let mut world = World::new(3);
@@ -299,7 +299,7 @@ fn rows_that_columns_cannot_hold_are_refused() {
         assert!(matches!(world.engine.put(world.table, key, &long), Err(ambo_storage::Error::Invalid(_))));
     }
     world.check(&[]);
-    world.engine.settle().unwrap();
+    world.engine.compact().unwrap();
     world.check(&[]);
     assert_eq!(world.engine.check().unwrap().problems, Vec::<String>::new());
 }
@@ -317,7 +317,7 @@ fn keys_of(scan: &ambo_storage::database::TableScan) -> Vec<i64> {
     keys
 }
 
-/// Keeps away: what is kept of newer rows from scan to scan and is not right any more, after writes, spills and settling, for
+/// Keeps away: what is kept of newer rows from scan to scan and is not right any more, after writes, flushes and compacting, for
 /// snapshots of another moment, or with a transaction's own writes above.
 #[test]
 fn kept_layers_are_as_made_anew() {
@@ -326,7 +326,7 @@ fn kept_layers_are_as_made_anew() {
         let plan = ScanPlan { columns: vec![KEY], filters: Vec::new() };
         let spread = [40, 20_000][seed as usize % 2];
         (0..spread).for_each(|key| world.write(key));
-        world.engine.settle().unwrap();
+        world.engine.compact().unwrap();
         let mut old = Vec::new();
         for _ in 0..60 {
             for _ in 0..world.below(6) {
@@ -334,7 +334,7 @@ fn kept_layers_are_as_made_anew() {
                 world.write(key);
             }
             match world.below(12) {
-                0 => world.engine.settle().unwrap(),
+                0 => world.engine.compact().unwrap(),
                 1..4 => world.engine.flush().unwrap(),
                 4 => old.push((world.engine.snapshot(), world.rows.keys().copied().collect::<Vec<_>>())),
                 5 => drop(old.pop()),

@@ -23,7 +23,7 @@ fn check(snapshot: &Snapshot, tables: &[TableId], models: &[Model], keys: u64) {
     }
 }
 
-/// Keeps away: rows that are kept and not right any more, once they were replaced, deleted, settled or merged; those of another
+/// Keeps away: rows that are kept and not right any more, once they were replaced, deleted, compacted or merged; those of another
 /// table; and those of another moment.
 #[test]
 fn kept_rows_follow_what_changes() {
@@ -51,10 +51,10 @@ fn kept_rows_follow_what_changes() {
                 }
             }
             match random.below(4) {
-                0 if round > 30 => engine.settle().unwrap(),
+                0 if round > 30 => engine.compact().unwrap(),
                 0..3 => {
                     engine.flush().unwrap();
-                    engine.settle_due().unwrap();
+                    engine.compact_due().unwrap();
                 }
                 _ => {}
             }

@@ -85,7 +85,7 @@ fn a_small_disk_is_filled_with_rows() {
     assert!(more > full + full / 2, "{full} rows in 8 MiB, {more} in 16");
     assert_eq!(rows(&engine.snapshot(), table).unwrap(), expected(0..more));
     disk.set_capacity(None);
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     assert_sound(&engine);
 }
 
@@ -157,6 +157,6 @@ fn threads_share_a_small_disk() {
     let found = rows(&engine.snapshot(), table).unwrap();
     let newest = (0..1500).map(|n| (key(n).to_vec(), bytes(n / 500, 1000)));
     assert_eq!(found, newest.collect::<Vec<_>>());
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     assert_sound(engine);
 }

@@ -45,12 +45,12 @@ fn walk_through(env: &Env, options: &Options) {
         drop((cursor, snapshot));
         assert_sound(engine);
     };
-    verify(&engine, "in deltas");
+    verify(&engine, "in memtables");
     engine.flush().unwrap();
     verify(&engine, "in runs");
-    engine.settle().unwrap();
-    verify(&engine, "settled");
     engine.compact().unwrap();
+    verify(&engine, "compacted");
+    engine.vacuum().unwrap();
     verify(&engine, "compacted");
     drop(engine);
 
@@ -110,7 +110,7 @@ fn the_other_ways_in_and_out() {
         };
         assert!(engine.get(table, b"long").unwrap().unwrap() == long);
     }
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     drop(engine);
     let (engine, _) = open(&env, &small_options()).unwrap();
     for name in [&b"long"[..], b"stream"] {

@@ -76,8 +76,8 @@ fn compare(found: &TableStatistics, rows: &[Vec<Datum>], exact: &mut u64) {
     *exact += bounds;
 }
 
-/// Keeps away: bounds that leave values out, and figures called exact that are not, for tables settled, not settled, with deleted rows, with many newer
-/// rows and with a transaction's own; in the past, too. And statistics that know nothing.
+/// Keeps away: bounds that leave values out, and figures called exact that are not, for tables compacted, not compacted, with deleted rows,
+/// with many newer rows and with a transaction's own; in the past, too. And statistics that know nothing.
 #[test]
 fn statistics_are_what_a_walk_finds() {
     for (seed, storage) in [Storage::BTree, Storage::Memory, Storage::Column].into_iter().enumerate() {
@@ -110,13 +110,13 @@ fn statistics_are_what_a_walk_finds() {
                     engine.delete(table, &format.encode_key(least, 0).unwrap()).unwrap();
                     engine.flush().unwrap();
                 }
-                engine.settle_due().unwrap();
+                engine.compact_due().unwrap();
                 if storage == Storage::Column {
                     let info = engine.info().unwrap().tables.remove(0);
                     assert!(info.runs == 0 && info.segments.unwrap().deleted_rows >= 4);
                 }
             } else if round % 2 == 1 {
-                engine.settle().unwrap();
+                engine.compact().unwrap();
             }
             let snapshot = engine.snapshot();
             compare(&snapshot.statistics(table).unwrap(), &all(&snapshot), &mut exact);
@@ -156,7 +156,8 @@ fn statistics_are_what_a_walk_finds() {
     }
 }
 
-/// Keeps away: estimates of how many different values there are that are far off, for values in order, values everywhere, and values of a dictionary.
+/// Keeps away: estimates of how many different values there are that are far off, for values in order, values everywhere, and values of a
+/// dictionary.
 #[test]
 fn how_many_different_values() {
     let (engine, _) = open(&SimDisk::new(5).env(), &small_options()).unwrap();
@@ -172,7 +173,7 @@ fn how_many_different_values() {
     let format = RowFormat::new(Arc::new(definition)).unwrap();
     let mut random = Random::new(5);
     let sample = |column| engine.snapshot().sample_distinct(table, column).unwrap();
-    assert_eq!(sample(1), None, "nothing is settled");
+    assert_eq!(sample(1), None, "nothing is compacted");
     let rows = 150_000i64;
     for id in 0..rows {
         let hash = random.below(1 << 40) as i64;
@@ -181,7 +182,7 @@ fn how_many_different_values() {
         let key = format.encode_key(&row, 0).unwrap();
         engine.put(table, &key, &format.encode_row(&row).unwrap()).unwrap();
     }
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     for (column, truth) in [(0, rows), (1, rows / 4), (2, 9), (3, 300), (4, rows)] {
         let found = sample(column).unwrap() as f64;
         assert!(found > 0.9 * truth as f64 && found < 1.1 * truth as f64, "{column}: {found} {truth}");

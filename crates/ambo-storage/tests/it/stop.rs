@@ -40,8 +40,8 @@ impl Stop {
         AtEnd(self)
     }
 
-    /// As [`thread::scope`]. The threads are told to stop when `body` is at its end, by a panic, too, which is reported at once. When all of it takes too
-    /// long, what every thread is doing is printed and the process ends.
+    /// As [`thread::scope`]. The threads are told to stop when `body` is at its end, by a panic, too, which is reported at once. When all
+    /// of it takes too long, what every thread is doing is printed and the process ends.
     pub fn scope<'env, T>(&'env self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
         self.scope_within(LIMIT, body)
     }

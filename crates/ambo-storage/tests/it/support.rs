@@ -45,11 +45,11 @@ pub fn bytes(seed: u64, len: usize) -> Vec<u8> {
     out
 }
 
-/// The smallest settings: freezes, spills and new log segments happen all the time. Single-threaded, so that runs repeat exactly.
+/// The smallest settings: freezes, flushes and new log segments happen all the time. Single-threaded, so that runs repeat exactly.
 pub fn small_options() -> Options {
     Options {
         cache_bytes: 256 << 10,
-        delta_bytes: 64 << 10,
+        memtable_bytes: 64 << 10,
         log_segment_bytes: 8 << 10,
         page_size: 4096,
         lock_timeout: Duration::from_millis(1),

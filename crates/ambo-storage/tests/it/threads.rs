@@ -100,7 +100,7 @@ fn transfer(
     Ok(())
 }
 
-/// One thread's own counters go up by one at a time, in a batch with filling that keeps spills coming.
+/// One thread's own counters go up by one at a time, in a batch with filling that keeps flushes coming.
 fn count_up(
     engine: &Arc<Engine>,
     tables: Tables,
@@ -255,9 +255,9 @@ fn run(
         while started.elapsed() < time {
             thread::sleep(Duration::from_millis(20));
             match started.elapsed().as_millis() % 3 {
-                0 => engine.settle().unwrap(),
+                0 => engine.compact().unwrap(),
                 1 => engine.flush().unwrap(),
-                _ => drop(engine.compact().unwrap()),
+                _ => drop(engine.vacuum().unwrap()),
             }
         }
         reading.now();
@@ -362,7 +362,7 @@ fn a_full_disk_is_survived() {
                 thread::sleep(Duration::from_millis(20));
             }
         }
-        engine.settle().unwrap();
+        engine.compact().unwrap();
         drop(running);
         let (engine, _) = open(&disk.env(), &small_options()).unwrap();
         assert_sound(&engine);

@@ -104,8 +104,8 @@ fn phases(arguments: &BenchArguments, store: &Store, table: &Table) -> Result<Ve
         Ok(records)
     };
     let mut measured = vec![phase("put", 1, &put)?, phase("get, fresh", 2, &get)?];
-    measured.push(once("settle", arguments.records, || store.db.settle()).or_fail(&store.dir)?);
-    measured.push(phase("get, settled", 3, &get)?);
+    measured.push(once("compact", arguments.records, || store.db.compact()).or_fail(&store.dir)?);
+    measured.push(phase("get, compacted", 3, &get)?);
     measured.push(phase("range of 10", 4, &range)?);
     measured.push(once("scan", arguments.records, || scan(table)).or_fail(&store.dir)?);
     match interrupt::raised() {

@@ -23,16 +23,16 @@ pub struct WriterArguments {
     /// How many writing threads
     #[arg(long)]
     pub threads: u32,
-    /// Memory for rows not yet settled, in bytes
+    /// Memory for rows not yet compacted, in bytes
     #[arg(long)]
-    pub delta_bytes: usize,
+    pub memtable_bytes: usize,
     /// When a commit counts as done
     #[arg(long)]
     pub durability: Durability,
     /// Where new tables keep their rows; without it, some here and some there
     #[arg(long)]
     pub storage: Option<StorageName>,
-    /// Flush, settle, compact, and make and drop tables all the while
+    /// Flush, compact, vacuum, and make and drop tables all the while
     #[arg(long)]
     pub housekeep: bool,
 }
@@ -43,8 +43,8 @@ impl WriterArguments {
         Self {
             dir: arguments.dir.clone(),
             threads: arguments.threads,
-            // A small delta spills and merges all the time, a large one leaves everything to the log.
-            delta_bytes: if dice & 1 == 0 { 1 << 20 } else { 64 << 20 },
+            // A small memtable flushes and merges all the time, a large one leaves everything to the log.
+            memtable_bytes: if dice & 1 == 0 { 1 << 20 } else { 64 << 20 },
             // A killed process loses nothing even if it never waits for the disk.
             durability: if dice & 2 == 0 { Durability::Commit } else { Durability::Off },
             storage: arguments.storage,
@@ -68,7 +68,7 @@ impl WriterArguments {
             "crash-writer".to_string(),
             self.dir.display().to_string(),
             format!("--threads={}", self.threads),
-            format!("--delta-bytes={}", self.delta_bytes),
+            format!("--memtable-bytes={}", self.memtable_bytes),
             format!("--durability={durability}"),
         ];
         if let Some(storage) = self.storage.and_then(|storage| storage.to_possible_value()) {
@@ -83,8 +83,11 @@ impl WriterArguments {
 
 /// Runs until it is killed, or until nobody listens any more.
 pub fn run(arguments: &WriterArguments) -> Result<()> {
-    let tuning =
-        Tuning { delta: Some(arguments.delta_bytes), sync: Some(arguments.durability), ..Tuning::default() };
+    let tuning = Tuning {
+        memtable: Some(arguments.memtable_bytes),
+        sync: Some(arguments.durability),
+        ..Tuning::default()
+    };
     let store = Store::open(&arguments.dir, Access::Create, &tuning)?;
     let tables = [0, 1, 2].map(|number| open_or_create(&store, TABLES[number], arguments.storage_of(number)));
     let [a, b, c] = tables;
@@ -126,8 +129,8 @@ fn housekeep(store: &Store, arguments: &WriterArguments, stop: &AtomicBool) -> R
         }
         match turn % 4 {
             0 => store.db.flush(),
-            1 => store.db.settle(),
-            2 => store.db.compact().map(drop),
+            1 => store.db.compact(),
+            2 => store.db.vacuum().map(drop),
             _ => come_and_go(store, arguments.storage_of(turn / 4 % 2)),
         }
         .or_fail(&store.dir)?;

@@ -69,7 +69,7 @@ fn load(dir: &Path, data: &Path, storage: &str, tuning: &Tuning) -> Result<Json>
     let store = Store::open(dir, Access::Create, tuning)?;
     let db = database(&store);
     let rows = tables::fill(&mut db.connect(), storage, data, dir)?;
-    super::stage::or_fail(db.sql("settle"), dir)?;
+    super::stage::or_fail(db.sql("compact"), dir)?;
     drop(db);
     store.close()?;
     Ok(json!({ "seconds": start.elapsed().as_secs_f64(), "parse_seconds": 0, "rows": rows }))

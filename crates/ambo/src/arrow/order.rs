@@ -66,7 +66,7 @@ impl Batches {
     /// for (name, people) in [("Delft", 109_000i64), ("Bern", 134_000), ("Ghent", 263_000)] {
     ///     cities.insert_row(&[name.into(), people.into()])?;
     /// }
-    /// db.settle()?;
+    /// db.compact()?;
     /// cities.insert_row(&["Brest".into(), 140_000i64.into()])?;
     /// let largest = cities.select(&["name"])?.batches()?.limit(2).ordered().rev().next().unwrap()?;
     /// let names = largest.column(0);

@@ -51,7 +51,7 @@ impl Batches {
         Ok(UnitFilter(self.scan.filter(place, test)?))
     }
 
-    /// Whether rows ascend by the sort key, or the primary key, from each unit to the next and within it: in a table that is settled.
+    /// Whether rows ascend by the sort key, or the primary key, from each unit to the next and within it: in a table that is compacted.
     pub fn is_in_order(&self) -> bool {
         self.scan.lanes().len() <= 1
     }

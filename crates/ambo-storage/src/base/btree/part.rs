@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl Tree {
-    /// The separator in front of the leaf that holds the entry at `position`, counted from zero: the entries from it on are those from about
-    /// that position on. No leaf is read. `None` for the first leaf, and behind the last entry.
+    /// The separator in front of the leaf that holds the entry at `position`, counted from zero: the entries from it on are those from
+    /// about that position on. No leaf is read. `None` for the first leaf, and behind the last entry.
     pub fn separator_at(&self, position: u64) -> Result<Option<Vec<u8>>> {
         let meta = self.meta();
         if meta.root.is_null() || position >= meta.rows {

@@ -26,7 +26,7 @@ use crate::{
     page::{BlobWriter, PageRange, PageStore},
 };
 
-/// Settling is due with so many rows in runs, for scans look at each by itself …
+/// Compacting is due with so many rows in runs, for scans look at each by itself …
 const ROWS_DUE: u64 = 8 << 10;
 /// … or with so many runs, for reads look into each.
 const RUNS_DUE: usize = 4;
@@ -177,19 +177,19 @@ impl BaseOps for ColumnBase {
         workshop: &Workshop<'_>,
     ) -> Result<Option<Compacted<Self>>> {
         debug_assert_eq!(compaction.runs, runs.len(), "what is older must not come above what is newer");
-        let settled = match runs {
+        let compacted = match runs {
             [] => (*self.0).clone(),
             runs => {
                 let mut rows = (workshop.newest)(runs);
-                self.0.settle(&mut *rows, workshop.read_blob, workshop.cancel)?
+                self.0.compact(&mut *rows, workshop.read_blob, workshop.cancel)?
             }
         };
-        let new = if compaction.whole { settled.tidy(true, workshop.cancel)? } else { settled };
+        let new = if compaction.whole { compacted.merge_segments(true, workshop.cancel)? } else { compacted };
         self.replaced(new, runs, workshop)
     }
 
     fn crowding(&self) -> Crowding {
-        match self.0.is_tidying_due() {
+        match self.0.is_segment_merge_due() {
             false => Crowding::None,
             true if self.0.runs().len() < COLUMN_RUNS_LIMIT => Crowding::Due,
             true => Crowding::Limit,
@@ -197,7 +197,7 @@ impl BaseOps for ColumnBase {
     }
 
     fn merge_parts(&self, cancel: &AtomicBool) -> Result<Self> {
-        self.0.tidy(false, cancel).map(Self::new)
+        self.0.merge_segments(false, cancel).map(Self::new)
     }
 
     fn take_merged(
@@ -212,7 +212,7 @@ impl BaseOps for ColumnBase {
     }
 
     fn build(&self, rows: &mut dyn RowStream, workshop: &Workshop<'_>) -> Result<Built<Self>> {
-        let set = self.0.settle(rows, workshop.read_blob, workshop.cancel)?;
+        let set = self.0.compact(rows, workshop.read_blob, workshop.cancel)?;
         Ok(Built { base: Self::new(set), born: Vec::new() })
     }
 }

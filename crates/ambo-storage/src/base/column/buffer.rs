@@ -389,7 +389,8 @@ impl ColumnBuffer {
         Ok(())
     }
 
-    /// The values of a buffer of 32 bits, unsigned, for values to be put there; then [`ColumnBuffer::append_validity`] is to follow. Panics with a buffer of another type.
+    /// The values of a buffer of 32 bits, unsigned, for values to be put there; then [`ColumnBuffer::append_validity`] is to follow. Panics
+    /// with a buffer of another type.
     pub(super) fn numbers_mut(&mut self) -> &mut Vec<u32> {
         let Values::U32(numbers) = &mut self.values else { panic!("a buffer of {}", self.ty) };
         numbers

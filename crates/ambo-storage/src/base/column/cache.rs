@@ -1,12 +1,13 @@
 //! Encoded blocks in memory.
 //!
-//! Blocks are of any size, so they are kept one by one and not in frames. Each segment has a slot for each of its blocks ([`Slots`]): a look-up
-//! of a row finds the blocks of its columns side by side, without hashing, and waits for nobody who wants another block. Queues hold the
-//! blocks in the order in which they came. Who needs room takes from the front; a block that was read since it came there goes to the back
-//! once more (second chance, as in CLOCK). A scan's blocks get no second chance, so that a scan does not push out what others need.
+//! Blocks are of any size, so they are kept one by one and not in frames. Each segment has a slot for each of its blocks ([`Slots`]): a
+//! look-up of a row finds the blocks of its columns side by side, without hashing, and waits for nobody who wants another block. Queues
+//! hold the blocks in the order in which they came. Who needs room takes from the front; a block that was read since it came there goes to
+//! the back once more (second chance, as in CLOCK). A scan's blocks get no second chance, so that a scan does not push out what others
+//! need.
 //!
-//! Memory comes from the [budget](MemoryBudget). If there is none for a block, others make room, of the same queue as far as it reaches. A slot remembers when its
-//! block was thrown out, by which the budget learns, if it is missed, how much more memory would have kept it.
+//! Memory comes from the [budget](MemoryBudget). If there is none for a block, others make room, of the same queue as far as it reaches. A
+//! slot remembers when its block was thrown out, by which the budget learns, if it is missed, how much more memory would have kept it.
 //!
 //! Who has locked a queue may lock a slot, and never the other way round.
 
@@ -46,8 +47,8 @@ pub(super) struct Slots {
 #[derive(Debug, Default)]
 struct Slot {
     bytes: Option<Arc<[u8]>>,
-    /// How often the block was found since it came. Of one that is not there: how much had been thrown out, in units that may wrap, when it was; zero if it
-    /// never was.
+    /// How often the block was found since it came. Of one that is not there: how much had been thrown out, in units that may wrap, when it
+    /// was; zero if it never was.
     count: u32,
     /// Whether it was found since it came to the front of its queue, by others than scans.
     used: bool,

@@ -227,7 +227,8 @@ mod tests {
         group
     }
 
-    /// Keeps away: bytes that depend on which thread wrote them, groups that are lost or out of order, and buffers that come back with rows.
+    /// Keeps away: bytes that depend on which thread wrote them, groups that are lost or out of order, and buffers that come back with
+    /// rows.
     #[test]
     fn a_thread_writes_the_same() {
         let groups = [(0, 1000), (1000, 3000), (4000, 1), (4001, 5000), (9001, 10)];

@@ -221,8 +221,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Keeps away: keys that are missed, or found in another place, where many are looked for together: before, between and behind parts, twice,
-        /// in rows that are gone, with filters and without.
+        /// Keeps away: keys that are missed, or found in another place, where many are looked for together: before, between and behind
+        /// parts, twice, in rows that are gone, with filters and without.
         #[test]
         fn keys_are_found_together_as_one_by_one(
             runs in proptest::collection::vec(run(), 0..4),

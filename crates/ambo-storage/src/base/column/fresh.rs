@@ -1,13 +1,14 @@
 //! Rows that are not in segments yet, as columns for scans.
 //!
-//! [`FreshRows`] are what a delta, a run, or several of them hold at one moment: the newest row of each of their keys. Rows are kept as
+//! [`FreshRows`] are what a memtable, a run, or several of them hold at one moment: the newest row of each of their keys. Rows are kept as
 //! bytes; a column of a few thousand of them is encoded when a scan first asks for it, by the thread that asks, and kept, so that rows
 //! that scans share are converted once.
 //!
 //! A [`FreshLayer`] is such rows above certain segments: where the row is that each key replaces there. Places name segments, not where
 //! these stand in a set, so they stay when others come and go ([`FreshLayer::above`]).
 //!
-//! Rows that are kept beyond a scan are charged to the budget of memory ([`FreshLayer::keep`]), with the columns that scans make of them later.
+//! Rows that are kept beyond a scan are charged to the budget of memory ([`FreshLayer::keep`]), with the columns that scans make of them
+//! later.
 
 use std::{
     cmp::Ordering,

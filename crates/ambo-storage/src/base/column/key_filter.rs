@@ -1,11 +1,12 @@
 //! Filters of segments: which keys a segment certainly does not have.
 //!
-//! Keys in random order, as of UUIDs, lie between the keys of every run. To look for a new one in each of them costs more than to write
-//! it. A filter says of nearly all that they are not there: it has more bits a key than that of a run of rows, for a load asks it for all of its keys, and each that is let through is looked for.
+//! Keys in random order, as of UUIDs, lie between the keys of every run. To look for a new one in each of them costs more than to write it.
+//! A filter says of nearly all that they are not there: it has more bits a key than that of a run of rows, for a load asks it for all of
+//! its keys, and each that is let through is looked for.
 //!
-//! It follows from the keys, is made by who has looked in vain so often that reading all keys once would have cost as little, or by a load that
-//! has its keys at hand because it asked other segments for them, and is kept in the cache of blocks until others need the room. It is never in a file. Where keys come in order, segments are told apart by their first and last
-//! keys, and none is made.
+//! It follows from the keys, is made by who has looked in vain so often that reading all keys once would have cost as little, or by a load
+//! that has its keys at hand because it asked other segments for them, and is kept in the cache of blocks until others need the room. It is
+//! never in a file. Where keys come in order, segments are told apart by their first and last keys, and none is made.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -166,7 +167,7 @@ mod tests {
                 }
             }
             assert!(set.parts().all(|part| has_filter(part) == is_made));
-            let merged = set.tidy(true, &AtomicBool::new(false)).unwrap();
+            let merged = set.merge_segments(true, &AtomicBool::new(false)).unwrap();
             assert_eq!(merged.runs().len(), 1);
             assert!(merged.parts().all(|part| has_filter(part) == is_made));
             for (key, run) in &expected {
@@ -179,7 +180,7 @@ mod tests {
     #[test]
     fn what_is_merged_of_segments_without_filters_has_none() {
         let runs = [0, 1].map(|odd| (0..5_000).map(|number| key(2 * number + odd)).collect());
-        let merged = set_of(&runs, 64 << 20).tidy(true, &AtomicBool::new(false)).unwrap();
+        let merged = set_of(&runs, 64 << 20).merge_segments(true, &AtomicBool::new(false)).unwrap();
         assert_eq!(merged.runs().len(), 1);
         assert!(!merged.parts().any(has_filter));
     }

@@ -23,7 +23,8 @@ struct Place {
 }
 
 impl ColumnSet {
-    /// The records of keys; none of those that have no row. Of their columns, those that are not `picked` may be NULL. REQUIRES: the keys ascend, and each is there once.
+    /// The records of keys; none of those that have no row. Of their columns, those that are not `picked` may be NULL. REQUIRES: the keys
+    /// ascend, and each is there once.
     pub fn get_many(&self, keys: &[&[u8]], picked: Option<&[bool]>) -> Result<Vec<Option<Vec<u8>>>> {
         let slots: Vec<_> = keys.iter().map(|key| self.slot(key)).collect();
         let mut records: Vec<_> =

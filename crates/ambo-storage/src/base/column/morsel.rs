@@ -25,7 +25,7 @@ use crate::{Error, Result, page::Access};
 pub(super) enum Source<'s> {
     /// A group of a segment.
     Group(Seen<'s>, usize),
-    /// Rows that are not settled.
+    /// Rows that are not compacted.
     Fresh(&'s FreshGroup),
 }
 
@@ -42,7 +42,8 @@ pub struct Morsel<'s> {
 }
 
 impl<'s> Morsel<'s> {
-    /// The rows of a group of a part that are left, `selected` by bitmap indexes, not replaced by newer ones, and answer all filters with yes; `None` if there are none.
+    /// The rows of a group of a part that are left, `selected` by bitmap indexes, not replaced by newer ones, and answer all filters with
+    /// yes; `None` if there are none.
     pub fn of_part(
         part: &'s Part,
         schema: &'s ColumnSchema,

@@ -1,7 +1,8 @@
 //! Postings: of one column of a segment, which rows have each of its values. A bitmap index answers by them.
 //!
-//! They follow from the blocks of the column, are made when a scan first asks for them, and are kept in the cache of blocks, in this form, until others need the room.
-//! They are never in a file. Integers are little-endian, values are in the form of bounds, whose bytes compare as the values do:
+//! They follow from the blocks of the column, are made when a scan first asks for them, and are kept in the cache of blocks, in this form,
+//! until others need the room. They are never in a file. Integers are little-endian, values are in the form of bounds, whose bytes compare
+//! as the values do:
 //!
 //! | part | bytes | meaning |
 //! |---|---|---|
@@ -9,7 +10,8 @@
 //! | ends | 8 each | where the value and where its bitmap ends, from here on; in the order of the values |
 //! | values and bitmaps | any | each a value, then its rows as an encoded bitmap (`docs/formats/bitmaps.md`) |
 //!
-//! Of three rows `2, NULL, 2` of a column of 8-bit integers: `01 00 00 00 | 01 00 00 00, n 00 00 00 | 82`, and the bitmap of the rows 0 and 2, which ends at `n`.
+//! Of three rows `2, NULL, 2` of a column of 8-bit integers: `01 00 00 00 | 01 00 00 00, n 00 00 00 | 82`, and the bitmap of the rows 0 and
+//! 2, which ends at `n`.
 
 use std::{collections::HashMap, sync::Arc};
 

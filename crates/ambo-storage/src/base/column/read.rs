@@ -96,8 +96,8 @@ impl Segment {
 
 /// Some columns of rows of a group, about to be read.
 ///
-/// The values of a row lie apart, and each is a wait for memory: for the block, and then for the place in it. So all columns, and all groups of some, are asked for the one
-/// before any goes on to the next.
+/// The values of a row lie apart, and each is a wait for memory: for the block, and then for the place in it. So all columns, and all
+/// groups of some, are asked for the one before any goes on to the next.
 pub(super) struct GroupRows<'r> {
     segment: &'r Segment,
     schema: &'r ColumnSchema,

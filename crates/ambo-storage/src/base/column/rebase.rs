@@ -18,7 +18,8 @@ use super::{
 use crate::{Error, Result};
 
 impl ColumnSet {
-    /// What this set, which [`ColumnSet::tidy`] made of `from`, comes to if `from` became `now` meanwhile: what came to it is there, and what is gone is not.
+    /// What this set, which [`ColumnSet::merge segments`] made of `from`, comes to if `from` became `now` meanwhile: what came to it is
+    /// there, and what is gone is not.
     ///
     /// A row of `from` that is gone in `now` is deleted where this set has it. Each key of `now` is left once in it, and so it is here.
     pub fn rebased(&self, from: &Self, now: &Self) -> Result<Self> {

@@ -6,10 +6,10 @@
 //! left in one segment at most. So nothing has to be thrown away when rows are replaced, and each snapshot is told what is right for
 //! it.
 //!
-//! Who needs room takes from the front of a queue; a row that was read since it came there goes to the back once more (second
-//! chance, as in CLOCK). Rows only have to go for one that is sought a second time within about as many others as there is room for: where any of many rows is read,
-//! nothing would be found again, and each read would cost an allocation and take one away. (Einziger, Friedman, Manes: TinyLFU, ACM Transactions on
-//! Storage 13, 2017, with counters up to one.)
+//! Who needs room takes from the front of a queue; a row that was read since it came there goes to the back once more (second chance, as in
+//! CLOCK). Rows only have to go for one that is sought a second time within about as many others as there is room for: where any of many
+//! rows is read, nothing would be found again, and each read would cost an allocation and take one away. (Einziger, Friedman, Manes:
+//! TinyLFU, ACM Transactions on Storage 13, 2017, with counters up to one.)
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -100,15 +100,16 @@ impl RowCache {
         Some(entry.bytes[entry.key_len..].to_vec())
     }
 
-    /// Whether the row of a key is to be kept: there is room for one more of its like among `most` bytes, or it was sought lately already. From now on it
-    /// was.
+    /// Whether the row of a key is to be kept: there is room for one more of its like among `most` bytes, or it was sought lately already.
+    /// From now on it was.
     pub(super) fn takes(&self, slot: Slot, most: usize) -> bool {
         let mut shard = self.shard(slot).lock();
         let size = shard.bytes.checked_div(shard.order.len()).unwrap_or(OVERHEAD);
         shard.bytes + size <= most / SHARDS || shard.is_sought_again(slot)
     }
 
-    /// Keeps the record of a key that [`RowCache::takes`], which is in this row of a segment, among `most` bytes at most, if `has_room` takes the bytes that it says from the budget.
+    /// Keeps the record of a key that [`RowCache::takes`], which is in this row of a segment, among `most` bytes at most, if `has_room`
+    /// takes the bytes that it says from the budget.
     pub(super) fn put(
         &self,
         slot: Slot,

@@ -91,8 +91,8 @@ impl RowReader {
         !self.of_row.is_nothing()
     }
 
-    /// Appends the columns of a row to `buffers`, one for each column that was asked for, unless it answers a filter with no. Returns whether it did. A
-    /// key or a record that it does not need may be empty.
+    /// Appends the columns of a row to `buffers`, one for each column that was asked for, unless it answers a filter with no. Returns
+    /// whether it did. A key or a record that it does not need may be empty.
     ///
     /// # Errors
     /// Bytes that no encoder wrote. Some buffers may have the row then, and others not.
@@ -150,7 +150,8 @@ impl RowReader {
 /// Columns, and what belongs to each.
 type Columns<T> = (Vec<usize>, Vec<T>);
 
-/// The columns, and what belongs to each, that are of the key's first `keys`, and the others, by their places in the row. In the order of the columns.
+/// The columns, and what belongs to each, that are of the key's first `keys`, and the others, by their places in the row. In the order of
+/// the columns.
 fn parted<T>(mut all: Vec<(usize, T)>, keys: usize) -> (Columns<T>, Columns<T>) {
     all.sort_by_key(|(column, _)| *column);
     let (of_key, of_row): (Vec<_>, Vec<_>) = all.into_iter().partition(|(column, _)| *column < keys);

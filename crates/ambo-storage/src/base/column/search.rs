@@ -261,7 +261,8 @@ impl Part {
         Ok(place.expect("one key is at one place"))
     }
 
-    /// Where keys are, or would be, that ascend and are all of the group in which `window` is. `decodes`: decoded keys are of use for others.
+    /// Where keys are, or would be, that ascend and are all of the group in which `window` is. `decodes`: decoded keys are of use for
+    /// others.
     pub(super) fn search_group(
         &self,
         schema: &ColumnSchema,

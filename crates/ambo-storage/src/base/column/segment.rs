@@ -66,7 +66,8 @@ impl Giver for SegmentStore {
 }
 
 impl SegmentStore {
-    /// Has the allocator give back what was freed, now and then: it keeps freed memory otherwise, while the pool of pages takes as much from the system.
+    /// Has the allocator give back what was freed, now and then: it keeps freed memory otherwise, while the pool of pages takes as much
+    /// from the system.
     fn give_to_system(&self, bytes: usize) {
         let given = self.given.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if given >= self.memory.limit() / TRIM_SHARE {

@@ -1,4 +1,4 @@
-//! The settled part of a column table: runs of segments, each row at most once in all of them.
+//! The compacted part of a column table: runs of segments, each row at most once in all of them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{Result, budget::MemoryBudget, page::PageRange};
 
-/// All settled rows of a column table at one moment.
+/// All compacted rows of a column table at one moment.
 ///
-/// A key is left in one segment at most: who settles a new row of a key deletes the old one. So runs have no order of age.
+/// A key is left in one segment at most: who compacts a new row of a key deletes the old one. So runs have no order of age.
 #[derive(Clone)]
 pub struct ColumnSet {
     store: Arc<SegmentStore>,

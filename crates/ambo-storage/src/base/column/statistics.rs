@@ -64,9 +64,9 @@ impl SetColumn {
 }
 
 impl ColumnSet {
-    /// About how many different values a stored column has, from blocks spread over all segments; none of a set without rows. A value that was seen in
-    /// one block only stands for others of the blocks that were not read, one that was seen in several does not (the estimator Duj1, with blocks in the
-    /// place of rows: Haas, Stokes: Estimating the number of classes in a finite population, JASA 1998).
+    /// About how many different values a stored column has, from blocks spread over all segments; none of a set without rows. A value that
+    /// was seen in one block only stands for others of the blocks that were not read, one that was seen in several does not (the estimator
+    /// Duj1, with blocks in the place of rows: Haas, Stokes: Estimating the number of classes in a finite population, JASA 1998).
     pub fn sample_distinct(&self, place: usize) -> Result<Option<u64>> {
         let groups: Vec<(Seen<'_>, usize)> = self
             .segments()

@@ -49,8 +49,8 @@ fn empty(store: &Arc<SegmentStore>, schema: &Arc<ColumnSchema>) -> ColumnSet {
     ColumnSet::new(store.clone(), schema.clone(), Vec::new())
 }
 
-fn settle(set: &ColumnSet, model: &Model) -> ColumnSet {
-    set.settle(&mut Rows { rows: model.iter() }, &no_blobs, &GO_ON).unwrap()
+fn compact(set: &ColumnSet, model: &Model) -> ColumnSet {
+    set.compact(&mut Rows { rows: model.iter() }, &no_blobs, &GO_ON).unwrap()
 }
 
 fn assert_sound(set: &ColumnSet) {
@@ -125,7 +125,7 @@ impl Subject for OneRun {
 fn a_run_conforms() {
     conformance::run(&|model| {
         let (_, store) = world();
-        Box::new(OneRun(Arc::new(settle(&empty(&store, &raw_schema()), model))))
+        Box::new(OneRun(Arc::new(compact(&empty(&store, &raw_schema()), model))))
     });
 }
 
@@ -144,13 +144,13 @@ fn a_run_with_deleted_rows_conforms() {
                 more.insert(other, Some(b"doomed".to_vec()));
             }
         }
-        let old = settle(&empty(&store, &raw_schema()), &more);
+        let old = compact(&empty(&store, &raw_schema()), &more);
         let doomed = more.keys().filter(|key| !model.contains_key(*key));
         let tombstones: Model = doomed.map(|key| (key.clone(), None)).collect();
-        let mut set = settle(&old, &tombstones);
+        let mut set = compact(&old, &tombstones);
         // The rows themselves, in the place of their old ones, and then in one run with what is left of those.
-        set = settle(&set, model);
-        let merged = set.tidy(true, &GO_ON).unwrap();
+        set = compact(&set, model);
+        let merged = set.merge_segments(true, &GO_ON).unwrap();
         assert!(merged.runs().len() <= 1);
         Box::new(OneRun(Arc::new(merged)))
     });
@@ -166,7 +166,7 @@ fn random(seed: &mut u64) -> u64 {
 
 /// Keeps away: rows lost, doubled or of an old version when runs overlap and are merged, in whatever order they come.
 #[test]
-fn many_settlements_are_as_the_model() {
+fn many_compactions_are_as_the_model() {
     let (_, store) = world();
     let schema = raw_schema();
     let mut seed = 5;
@@ -180,10 +180,10 @@ fn many_settlements_are_as_the_model() {
                 (!random(&mut seed).is_multiple_of(4)).then(|| format!("{round} {}", key[7]).into_bytes());
             fresh.insert(key, value);
         }
-        set = settle(&set, &fresh);
+        set = compact(&set, &fresh);
         model.extend(fresh);
         if round % 3 == 2 {
-            set = set.tidy(round % 15 == 14, &GO_ON).unwrap();
+            set = set.merge_segments(round % 15 == 14, &GO_ON).unwrap();
         }
         let live: BTreeMap<_, _> = model.iter().filter(|(_, value)| value.is_some()).collect();
         assert_eq!(set.live_rows(), live.len() as u64, "round {round}");
@@ -221,19 +221,19 @@ fn runs_of_many_groups_are_merged() {
             let fresh: Model =
                 numbers.map(|number| (key(number), Some(number.to_le_bytes().to_vec()))).collect();
             assert!(fresh.len() > GROUP_ROWS + 100);
-            set = settle(&set, &fresh);
+            set = compact(&set, &fresh);
             // The first rows of each group, some on their own, and all of the second group.
             let doomed = fresh.keys().enumerate().filter(|(row, _)| {
                 let (group, in_group) = (row / GROUP_ROWS, row % GROUP_ROWS);
                 in_group < 5 + group || in_group.is_multiple_of(700) || run == 1 && group == 1
             });
             let tombstones: Model = doomed.map(|(_, key)| (key.clone(), None)).collect();
-            set = settle(&set, &tombstones);
+            set = compact(&set, &tombstones);
             model.extend(fresh);
             tombstones.keys().for_each(|key| _ = model.remove(key));
         }
         assert_eq!(set.runs().len(), 3);
-        let merged = set.tidy(true, &GO_ON).unwrap();
+        let merged = set.merge_segments(true, &GO_ON).unwrap();
         let [run] = merged.runs() else { panic!("{} runs", merged.runs().len()) };
         for part in &run.parts {
             let directory = part.segment.directory();
@@ -252,7 +252,8 @@ fn runs_of_many_groups_are_merged() {
     }
 }
 
-/// Keeps away: rows that come back, are lost or doubled where segments were merged while rows went on to settle, and others were merged, too.
+/// Keeps away: rows that come back, are lost or doubled where segments were merged while rows went on to compact, and others were merged,
+/// too.
 #[test]
 fn merged_segments_follow_what_became_of_their_set() {
     let (_, store) = world();
@@ -274,20 +275,20 @@ fn merged_segments_follow_what_became_of_their_set() {
         let mut set = empty(&store, &schema);
         for _ in 0..2 + random(&mut seed) % 6 {
             let rows = fresh(&mut seed);
-            set = settle(&set, &rows);
+            set = compact(&set, &rows);
             model.extend(rows);
         }
-        let tidy = set.tidy(round % 2 == 0, &GO_ON).unwrap();
+        let merge_segments = set.merge_segments(round % 2 == 0, &GO_ON).unwrap();
         let mut now = set.clone();
         for _ in 0..random(&mut seed) % 4 {
             let rows = fresh(&mut seed);
-            now = settle(&now, &rows);
+            now = compact(&now, &rows);
             model.extend(rows);
             if random(&mut seed).is_multiple_of(4) {
-                now = now.tidy(round % 3 == 0, &GO_ON).unwrap();
+                now = now.merge_segments(round % 3 == 0, &GO_ON).unwrap();
             }
         }
-        let rebased = tidy.rebased(&set, &now).unwrap();
+        let rebased = merge_segments.rebased(&set, &now).unwrap();
         assert_sound(&rebased);
         let live = model.values().flatten().count() as u64;
         assert_eq!((rebased.live_rows(), now.live_rows()), (live, live), "round {round}");
@@ -328,17 +329,17 @@ fn appended_runs_are_adopted_and_old_files_go() {
     ];
     let large: Vec<_> = [0, 2, 3].map(|run| runs[run].parts[0].segment.id()).into();
     let set = ColumnSet::new(store.clone(), schema.clone(), runs.into());
-    let settled = set.tidy(true, &GO_ON).unwrap();
-    let kept: Vec<_> = settled.segments().map(|segment| segment.id()).collect();
+    let compacted = set.merge_segments(true, &GO_ON).unwrap();
+    let kept: Vec<_> = compacted.segments().map(|segment| segment.id()).collect();
     assert_eq!(kept.len(), 5);
     assert!(large.iter().all(|id| kept.contains(id)), "{large:?} {kept:?}");
-    assert_sound(&settled);
-    assert_eq!(settled.get(&(half + 7).to_be_bytes()).unwrap().map(|row| row.len()), Some(1));
+    assert_sound(&compacted);
+    assert_eq!(compacted.get(&(half + 7).to_be_bytes()).unwrap().map(|row| row.len()), Some(1));
     assert_eq!(store.list().unwrap().len(), 6, "the small one is there as long as it may be read");
     drop(set);
     assert_eq!(store.list().unwrap().len(), 5, "nobody kept it");
-    settled.segments().for_each(|segment| segment.keep());
-    drop(settled);
+    compacted.segments().for_each(|segment| segment.keep());
+    drop(compacted);
     let mut left = store.list().unwrap();
     left.sort_unstable();
     assert_eq!(
@@ -439,9 +440,9 @@ fn rows_of_all_types_come_back() {
     let half = |odd: usize| -> Model {
         all.iter().skip(odd).step_by(2).map(|(key, value)| (key.clone(), Some(value.clone()))).collect()
     };
-    let set = settle(&settle(&empty(&store, &schema), &half(0)), &half(1));
+    let set = compact(&compact(&empty(&store, &schema), &half(0)), &half(1));
     assert_eq!(set.runs().len(), 2);
-    let merged = set.tidy(true, &GO_ON).unwrap();
+    let merged = set.merge_segments(true, &GO_ON).unwrap();
     let rows = table.row_spec().unwrap();
     for set in [set, merged] {
         for (key, value) in all.iter().step_by(17) {
@@ -477,7 +478,7 @@ fn damage_is_reported() {
     let (env, store) = world();
     let schema = raw_schema();
     let model: Model = (0..300).map(|n| (number_key(n), Some(format!("value {n}").into_bytes()))).collect();
-    let set = settle(&empty(&store, &schema), &model);
+    let set = compact(&empty(&store, &schema), &model);
     let segment = set.segments().next().unwrap().clone();
     segment.keep();
     let (id, len) = (segment.id(), segment.file_bytes());
@@ -518,10 +519,10 @@ fn failed_writes_leave_nothing() {
     let store = SegmentStore::new(disk.env().disk.clone(), 77, &crate::budget::MemoryBudget::new(1 << 20));
     let schema = raw_schema();
     let model: Model = (0..300).map(|n| (number_key(n), Some(vec![n as u8; 100]))).collect();
-    let set = settle(&empty(&store, &schema), &model);
+    let set = compact(&empty(&store, &schema), &model);
     let files = store.list().unwrap();
     let cancel = AtomicBool::new(true);
-    let cancelled = set.settle(&mut Rows { rows: model.iter() }, &no_blobs, &cancel);
+    let cancelled = set.compact(&mut Rows { rows: model.iter() }, &no_blobs, &cancel);
     assert!(matches!(cancelled, Err(crate::Error::Cancelled)));
     assert_eq!(store.list().unwrap(), files);
     assert_eq!(set.live_rows(), 300);

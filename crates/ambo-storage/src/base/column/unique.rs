@@ -72,7 +72,7 @@ impl LoadedParts {
         while start < loaded.len() {
             let end = overlapping(&loaded, start);
             if end - start > 1 {
-                left_out += settle(&schema, &mut loaded[start..end], duplicates, cancel)?;
+                left_out += compact(&schema, &mut loaded[start..end], duplicates, cancel)?;
             }
             start = end;
         }
@@ -218,7 +218,7 @@ fn overlapping(loaded: &[LoadedPart], start: usize) -> usize {
 }
 
 /// Leaves of rows of the same key the first or the last. Returns how many rows went.
-fn settle(
+fn compact(
     schema: &ColumnSchema,
     loaded: &mut [LoadedPart],
     duplicates: Duplicates,

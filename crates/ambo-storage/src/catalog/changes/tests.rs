@@ -56,7 +56,8 @@ fn indexes_keep_their_columns() {
     assert_eq!(catalog.find("t").unwrap().1.columns[2].default, Some(7i32.into()));
 }
 
-/// Keeps away: a change that leaves a table without its key, an index without its column, or rows without a value; and refusals that do not say why.
+/// Keeps away: a change that leaves a table without its key, an index without its column, or rows without a value; and refusals that do not
+/// say why.
 #[test]
 fn what_is_in_the_way_is_named() {
     let add = |column: Column| TableChange::AddColumn(column);

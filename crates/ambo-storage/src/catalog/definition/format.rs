@@ -19,8 +19,8 @@
 //! `key_value("t")` with records in `zstd` at level 9 is
 //! `02 01 03 06 "main.t" 02 03 "key" 11 00 00 05 "value" 11 00 00 01 00 00 04 09`.
 //!
-//! A logged column table `(id i64, day date)` with primary key `(id)` and sort key `(day)` ends, behind its columns, in
-//! `02 01 00 00 00 00 01 01 01 00`: the stored key `(day, id)`, no compression, the sort key `(day)`, the primary key `(id)`; its flags are `81`.
+//! A logged column table `(id i64, day date)` with primary key `(id)` and sort key `(day)` ends, behind its columns, in `02 01 00 00 00 00
+//! 01 01 01 00`: the stored key `(day, id)`, no compression, the sort key `(day)`, the primary key `(id)`; its flags are `81`.
 
 use ambo_codec::{
     RowColumn, RowSpec, Type, Value, ValueRef, integer::IntegerCodec, record::RecordCodec, varint,

@@ -1,8 +1,8 @@
 //! Sort keys: rows in the order of other columns than those of the primary key.
 //!
-//! The stored key of such a table is the columns of the sort key, and behind them those of the primary key that are not among them, or the hidden row number:
-//! so rows lie in the order of the sort key, whatever the storage, and stored keys are unique. That no two rows have the same primary key, and where the row of
-//! one is, is known by a unique index that is created with the table.
+//! The stored key of such a table is the columns of the sort key, and behind them those of the primary key that are not among them, or the
+//! hidden row number: so rows lie in the order of the sort key, whatever the storage, and stored keys are unique. That no two rows have the
+//! same primary key, and where the row of one is, is known by a unique index that is created with the table.
 
 use super::TableDefinition;
 
@@ -16,8 +16,8 @@ pub(super) struct SortKey {
 }
 
 impl TableDefinition {
-    /// Keeps rows in the order of these columns, which are never NULL, and of the primary key where they are equal. Scans by conditions on them skip the
-    /// groups of segments that have none of the rows.
+    /// Keeps rows in the order of these columns, which are never NULL, and of the primary key where they are equal. Scans by conditions on
+    /// them skip the groups of segments that have none of the rows.
     ///
     /// ```
     /// use ambo_storage::catalog::{Storage, TableDefinition};
@@ -79,7 +79,8 @@ impl TableDefinition {
         }
     }
 
-    /// The columns of the primary key, in its order; none if it is a hidden row number. With duplicates, those that several rows may have alike.
+    /// The columns of the primary key, in its order; none if it is a hidden row number. With duplicates, those that several rows may have
+    /// alike.
     pub fn primary_columns(&self) -> &[usize] {
         self.sorted.as_ref().map_or(&self.key, |sorted| &sorted.primary)
     }

@@ -39,15 +39,15 @@ impl Sample {
         let mut cursor = MergedCursor::new(table, None, at, Cover::Live);
         let mut sample = Self { stretches: Vec::new(), left_out: 0 };
         let length = if total <= wanted { total } else { wanted.div_ceil(STRETCHES) };
-        let settled = table.trees().max_by_key(|tree| tree.meta().rows);
-        let settled = settled.filter(|tree| tree.meta().rows >= total / 2 && total > wanted);
-        let starts = match settled {
+        let compacted = table.trees().max_by_key(|tree| tree.meta().rows);
+        let compacted = compacted.filter(|tree| tree.meta().rows >= total / 2 && total > wanted);
+        let starts = match compacted {
             Some(tree) => {
                 places(tree.meta().rows, length).map(|place| tree.nth(place)).collect::<Result<Vec<_>>>()?
             }
             None => Vec::new(),
         };
-        if settled.is_some() {
+        if compacted.is_some() {
             for start in starts.iter().flatten() {
                 let last = sample.stretches.last().and_then(|rows: &Vec<Row>| rows.last());
                 let there = match last {

@@ -43,7 +43,7 @@ fn advice_comes_true() {
         engine.put(table, &key, &value).unwrap();
     }
     let fresh = engine.advise(table, 4000).unwrap();
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     let advice = engine.advise(table, 4000).unwrap();
     assert_eq!((advice.rows, advice.sampled), (60_000, 4000));
     assert_eq!((fresh.sampled, fresh.key_bytes), (4000, 16_000));
@@ -64,7 +64,7 @@ fn advice_comes_true() {
         let options = TableOptions::new().key_compression(codec).record_compression(RecordCodec::Lz4);
         engine.alter_table("n", &options).unwrap();
         assert!(engine.info().unwrap().tables[0].outdated);
-        engine.compact().unwrap();
+        engine.vacuum().unwrap();
         let info = &engine.info().unwrap().tables[0];
         assert!(!info.outdated);
         for (estimated, found) in [(keys.bytes, info.space.keys), (zstd.bytes, info.space.records)] {
@@ -75,7 +75,7 @@ fn advice_comes_true() {
 
     assert!(!advice.recommended.is_empty());
     engine.alter_table("n", &advice.recommended).unwrap();
-    engine.compact().unwrap();
+    engine.vacuum().unwrap();
     assert!(engine.info().unwrap().tables[0].stored_bytes(16 << 10) * 2 < advice.rows * 70);
 }
 

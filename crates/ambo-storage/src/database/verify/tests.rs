@@ -18,15 +18,15 @@ use crate::{
         damage::Damage,
         version::{DatabaseVersion, TableShared},
     },
-    delta::Delta,
     id::{PageNo, PagePtr, TableId, Timestamp},
     index::EntryFormat,
     io::sim::SimDisk,
+    memtable::Memtable,
     page::{PageRange, PageStore},
     record::Record,
 };
 
-/// A database with a settled table of each storage in files, an index, a run, and rows that are in deltas alone.
+/// A database with a compacted table of each storage in files, an index, a run, and rows that are in memtables alone.
 struct Fixture {
     disk: SimDisk,
     engine: Arc<Engine>,
@@ -62,7 +62,7 @@ fn fixture() -> Fixture {
         }
     };
     (0..100).for_each(put);
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     put(1);
     engine.flush().unwrap();
     put(2);
@@ -229,31 +229,31 @@ fn what_is_reached_is_not_free() {
     });
 }
 
-/// A delta with one commit, or none.
-fn delta(at: Option<u64>) -> Arc<Delta> {
-    let delta = Delta::new(1 << 20).unwrap();
+/// A memtable with one commit, or none.
+fn memtable(at: Option<u64>) -> Arc<Memtable> {
+    let memtable = Memtable::new(1 << 20).unwrap();
     if let Some(at) = at {
-        delta.insert(b"key", Timestamp(at), Record::TOMBSTONE, Timestamp(0)).unwrap();
+        memtable.insert(b"key", Timestamp(at), Record::TOMBSTONE, Timestamp(0)).unwrap();
     }
-    Arc::new(delta)
+    Arc::new(memtable)
 }
 
-// Keeps away: an older row that is found before a newer one, and a delta that is spilled twice.
+// Keeps away: an older row that is found before a newer one, and a memtable that is flushed twice.
 #[test]
-fn deltas_are_in_order() {
-    breach("9: 9 frozen deltas", |fixture| fixture.table(fixture.rows).frozen = vec![delta(None); 9]);
-    breach("9: a delta is there twice", |fixture| {
+fn memtables_are_in_order() {
+    breach("9: 9 frozen memtables", |fixture| fixture.table(fixture.rows).frozen = vec![memtable(None); 9]);
+    breach("9: a memtable is there twice", |fixture| {
         let table = fixture.table(fixture.rows);
         table.frozen = vec![table.active.clone()];
     });
-    breach("9: a delta from 1 on is before", |fixture| {
+    breach("9: a memtable from 1 on is before", |fixture| {
         let table = fixture.table(fixture.rows);
-        let newer = std::mem::replace(&mut table.active, delta(Some(1)));
+        let newer = std::mem::replace(&mut table.active, memtable(Some(1)));
         table.frozen = vec![newer];
     });
-    breach("9: a frozen delta has commits up to", |fixture| {
+    breach("9: a frozen memtable has commits up to", |fixture| {
         let table = fixture.table(fixture.rows);
-        table.frozen = vec![delta(Some(1))];
+        table.frozen = vec![memtable(Some(1))];
     });
 }
 
@@ -273,7 +273,9 @@ fn nothing_goes_back() {
     fn before(time: Timestamp) -> Timestamp {
         Timestamp(time.0 - 1)
     }
-    breach("11: settled goes back", |fixture| fixture.version.settled = before(fixture.version.settled));
+    breach("11: compacted goes back", |fixture| {
+        fixture.version.compacted = before(fixture.version.compacted)
+    });
     breach("11: since goes back", |fixture| fixture.version.since = before(fixture.version.since));
     breach("11: beyond goes back", |fixture| fixture.version.beyond = before(fixture.version.beyond));
     breach("11: the epoch of indexes goes back", |fixture| fixture.version.index_epoch -= 1);
@@ -285,13 +287,13 @@ fn nothing_goes_back() {
 
 // Keeps away: commits that are nowhere, and conflicts that are not seen.
 #[test]
-fn no_delta_is_lost() {
-    breach("12: a delta goes with commits after", |fixture| {
-        fixture.table(fixture.rows).active = delta(None);
+fn no_memtable_is_lost() {
+    breach("12: a memtable goes with commits after", |fixture| {
+        fixture.table(fixture.rows).active = memtable(None);
     });
-    breach("12: a delta is forgotten", |fixture| {
-        fixture.version.settled = Timestamp(u64::MAX);
-        fixture.table(fixture.rows).active = delta(None);
+    breach("12: a memtable is forgotten", |fixture| {
+        fixture.version.compacted = Timestamp(u64::MAX);
+        fixture.table(fixture.rows).active = memtable(None);
     });
 }
 

@@ -1,8 +1,8 @@
 //! How the pool gives memory back.
 //!
-//! Memory goes back to the system in stretches as long as huge pages, for the system gives memory in those, and taking one apart would cost the rest of it its quick
-//! addresses. So a stretch of frames is emptied: pages in it that were not used lately are thrown out, the others move to frames elsewhere, whose pages the clock
-//! throws out. Pinned frames stay where they are, and keep their memory.
+//! Memory goes back to the system in stretches as long as huge pages, for the system gives memory in those, and taking one apart would cost
+//! the rest of it its quick addresses. So a stretch of frames is emptied: pages in it that were not used lately are thrown out, the others
+//! move to frames elsewhere, whose pages the clock throws out. Pinned frames stay where they are, and keep their memory.
 
 use std::{ops::Range, ptr, sync::atomic::Ordering};
 
@@ -71,7 +71,8 @@ impl Pool {
         count
     }
 
-    /// Moves the page in a frame of a stretch elsewhere, unless it is pinned, and claims the frame. Frames of the stretch that are found on the way are claimed, too.
+    /// Moves the page in a frame of a stretch elsewhere, unless it is pinned, and claims the frame. Frames of the stretch that are found on
+    /// the way are claimed, too.
     fn move_away(&self, index: u32, stretch: &Range<u32>, most: usize, claimed: &mut Vec<u32>) {
         let target = loop {
             match self.claim_empty().or_else(|| self.claim_by_clock()) {
@@ -100,7 +101,8 @@ impl Pool {
         claimed.push(index);
     }
 
-    /// Moves a page from one frame to another. REQUIRES: the caller claimed both; it keeps the first, empty, and the other if this returns false.
+    /// Moves a page from one frame to another. REQUIRES: the caller claimed both; it keeps the first, empty, and the other if this returns
+    /// false.
     fn move_page(&self, from: u32, to: u32) -> bool {
         let number = self.frames.frame(from).take_page();
         let slot = if number == NO_PAGE { None } else { self.table.find(number) };

@@ -229,7 +229,8 @@ fn missed(store: &PageStore, ptrs: &[PagePtr], from: u64) -> u64 {
     store.stats().misses - before
 }
 
-// Keeps away: memory that is not given back, that is given back while somebody reads it, pages that are used and go all the same, and frames that are lost to the pool.
+// Keeps away: memory that is not given back, that is given back while somebody reads it, pages that are used and go all the same, and
+// frames that are lost to the pool.
 #[test]
 fn memory_is_given_back_and_taken_again() {
     let memory = MemoryBudget::new(256 * PAGE);
@@ -322,7 +323,8 @@ fn threads_read_while_memory_comes_and_goes() {
     assert_eq!(store.stats().resident_bytes, 96 * PAGE as u64);
 }
 
-// Keeps away: a pool that does not tell what more memory would have kept, tells so of pages that no memory would have kept, or does not use what it gets.
+// Keeps away: a pool that does not tell what more memory would have kept, tells so of pages that no memory would have kept, or does not use
+// what it gets.
 #[test]
 fn the_budget_learns_what_is_missed() {
     for access in [Access::Point, Access::Scan] {

@@ -24,7 +24,7 @@ struct World {
 }
 
 impl World {
-    /// A table with rows `0..count`, settled.
+    /// A table with rows `0..count`, compacted.
     fn new(definition: TableDefinition, count: i64) -> Self {
         let options = Options { lock_timeout: Duration::from_millis(300), ..small_options() };
         let (engine, _) = open(&SimDisk::new(9).env(), &options).unwrap();
@@ -128,7 +128,7 @@ fn goes_through(definition: TableDefinition, indexes: &[IndexDefinition]) {
     let left = world.rows();
     assert!(left.len() == 10_000 && !left.iter().any(even));
     assert_sound(&world.engine);
-    world.engine.settle().unwrap();
+    world.engine.compact().unwrap();
     assert_eq!(world.rows(), left);
     assert_sound(&world.engine);
 }
@@ -145,10 +145,10 @@ fn changes_of_every_kind_of_table() {
     goes_through(table().primary_key(&["id"]).sort_key(&["s"]), &[]);
 }
 
-/// Keeps away: a change that overwrites what others wrote since its rows were read, in deltas, in runs, and in segments.
+/// Keeps away: a change that overwrites what others wrote since its rows were read, in memtables, in runs, and in segments.
 #[test]
 fn the_first_committer_wins() {
-    for settle in [false, true] {
+    for compact in [false, true] {
         for what in [BulkChange::Update, BulkChange::Delete] {
             let world = World::new(table().primary_key(&["id"]), 1000);
             let since = world.engine.snapshot();
@@ -156,8 +156,8 @@ fn the_first_committer_wins() {
             let (key, _) = &chosen[500];
             let theirs = world.format.encode_row(&row(500, -1)).unwrap();
             world.engine.put(world.table, key, &theirs).unwrap();
-            if settle {
-                world.engine.settle().unwrap();
+            if compact {
+                world.engine.compact().unwrap();
             }
             let error = world.change(what, since, &chosen).unwrap_err();
             assert!(matches!(error, Error::Conflict(_)), "{error}");

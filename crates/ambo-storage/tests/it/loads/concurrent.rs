@@ -149,7 +149,7 @@ fn write_and_load(indexed: bool) {
     };
     look();
     assert_sound(engine);
-    engine.settle().unwrap();
+    engine.compact().unwrap();
     look();
     assert_sound(engine);
     running.close().unwrap();

@@ -55,8 +55,8 @@ impl World {
         match self.random.below(15) {
             0 | 1 => self.write(),
             2 => self.engine.flush().unwrap(),
-            3 => self.engine.settle().unwrap(),
-            4 => self.engine.settle_due().unwrap(),
+            3 => self.engine.compact().unwrap(),
+            4 => self.engine.compact_due().unwrap(),
             5 => self.snapshots.push((self.engine.snapshot(), self.model.clone())),
             6 => self.look_back(),
             7 => self.reopen(),
@@ -182,7 +182,7 @@ impl World {
                 0 => self.load(Trouble::None),
                 1 | 2 => self.write(),
                 3 | 4 => self.engine.flush().unwrap(),
-                5 => self.engine.settle().unwrap(),
+                5 => self.engine.compact().unwrap(),
                 _ => continue,
             }
             others = true;

@@ -74,7 +74,7 @@ fn sorted_input_makes_full_segments() {
     let space = engine.info().unwrap().tables[0].segments.clone().unwrap();
     assert!(space.runs > 4, "{} runs", space.runs);
     assert_sound(&engine);
-    engine.settle_due().unwrap();
+    engine.compact_due().unwrap();
     let space = engine.info().unwrap().tables[0].segments.clone().unwrap();
     assert!(space.runs <= 3, "{} runs", space.runs);
     assert_eq!(segments(&disk) as u64, space.segments);

@@ -139,8 +139,8 @@ pub enum Operation {
         seed: u64,
     },
     Flush,
-    Settle,
     Compact,
+    Vacuum,
     Create {
         kind: Kind,
         keys: Keys,
@@ -199,8 +199,8 @@ const CHOICES: &[(u64, Choose)] = &[
     (120, transaction),
     (15, |r| Operation::Load { table: r.next(), first: r.below(KEYS), rows: r.below(KEYS), seed: r.next() }),
     (30, |_| Operation::Flush),
-    (20, |_| Operation::Settle),
-    (10, |_| Operation::Compact),
+    (20, |_| Operation::Compact),
+    (10, |_| Operation::Vacuum),
     (20, |r| Operation::Create {
         kind: *r.pick(&[Kind::Logged, Kind::Logged, Kind::LogOff, Kind::Memory, Kind::Column, Kind::Column]),
         keys: *r.pick(&[Keys::Any, Keys::Four, Keys::Eight, Keys::Sorted]),

@@ -237,7 +237,7 @@ impl World {
         }
         let before = self.engine().current();
         let written = self.write(write);
-        // A spill on the way may have made history forgotten.
+        // A flush on the way may have made history forgotten.
         shadow.flushed |= !std::sync::Arc::ptr_eq(&before, &self.engine().current());
         if written {
             shadow.interfered.insert(at);

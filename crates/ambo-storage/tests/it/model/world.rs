@@ -95,7 +95,7 @@ impl World {
     pub fn new(seed: u64, mut random: Random, by_row: Storage) -> Self {
         let options = Options {
             page_size: *random.pick(&[4096, 4096, 4096, 8192]),
-            delta_bytes: *random.pick(&[64 << 10, 64 << 10, 256 << 10]),
+            memtable_bytes: *random.pick(&[64 << 10, 64 << 10, 256 << 10]),
             log_segment_bytes: *random.pick(&[4 << 10, 16 << 10, 128 << 10]),
             log_compression: random.one_in(3),
             background_merge: random.one_in(2),
@@ -160,8 +160,8 @@ impl World {
             }
             Operation::Load { table, first, rows, seed } => self.load(*table, *first, *rows, *seed),
             Operation::Flush => self.settle_down(|engine| engine.flush()),
-            Operation::Settle => self.settle_down(|engine| engine.settle()),
-            Operation::Compact => self.settle_down(|engine| engine.compact().map(drop)),
+            Operation::Compact => self.settle_down(|engine| engine.compact()),
+            Operation::Vacuum => self.settle_down(|engine| engine.vacuum().map(drop)),
             Operation::Create { kind, keys, compression } => self.create(*kind, *keys, *compression),
             Operation::Drop { table } => self.drop_table(*table),
             Operation::Rename { table } => self.rename(*table),
@@ -632,7 +632,7 @@ impl World {
         if how != Reopen::Close || self.disturbed || self.poisoned {
             return None;
         }
-        self.settle_down(|engine| engine.compact().map(drop));
+        self.settle_down(|engine| engine.vacuum().map(drop));
         Some(self.engine().info().expect("figures").pages.used_pages)
     }
 

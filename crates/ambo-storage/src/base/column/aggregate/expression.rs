@@ -29,8 +29,8 @@ pub enum Expression<C = usize> {
     Arithmetic(Operator, Box<Self>, Box<Self>),
     /// One where the answer to a question about a column is yes, zero where it is not. Never NULL.
     Holds(C, Test),
-    /// The second where the first is neither zero nor NULL, and elsewhere the third, or NULL where there is none. Both have the longer scale of the two, or are doubles if one is. Both are computed for
-    /// every row: an overflow of either is an error.
+    /// The second where the first is neither zero nor NULL, and elsewhere the third, or NULL where there is none. Both have the longer
+    /// scale of the two, or are doubles if one is. Both are computed for every row: an overflow of either is an error.
     Choice(Box<Self>, Box<Self>, Option<Box<Self>>),
 }
 

@@ -1,7 +1,7 @@
 //! How the values of a group become its key.
 //!
-//! If they take 128 bits together at most, the key is a number: for each column, from the highest bit of it on, a bit that is set if there is a value, unless the column
-//! refuses NULL, and the bits of the value:
+//! If they take 128 bits together at most, the key is a number: for each column, from the highest bit of it on, a bit that is set if there
+//! is a value, unless the column refuses NULL, and the bits of the value:
 //!
 //! | values | bits | |
 //! |---|--:|---|
@@ -10,8 +10,9 @@
 //! | decimals of `p` digits | enough for twice 10 to the power of `p` | their integer and 10 to the power of `p` less one |
 //! | text, bytes | 32 | their number ([`super::text_numbers`]) |
 //!
-//! NULL has no bit set, so it comes first. Example: `(smallint 3, int not null -1)` is `1 1000000000000011 7FFFFFFF`, the number `0x1_8003_7FFF_FFFF`. But for text such keys sort as
-//! the values do. Other keys are bytes (`docs/formats/keys.md`, every column nullable), and those of a single column of text, which has no need of a number beside its place in the list.
+//! NULL has no bit set, so it comes first. Example: `(smallint 3, int not null -1)` is `1 1000000000000011 7FFFFFFF`, the number
+//! `0x1_8003_7FFF_FFFF`. But for text such keys sort as the values do. Other keys are bytes (`docs/formats/keys.md`, every column
+//! nullable), and those of a single column of text, which has no need of a number beside its place in the list.
 
 use ambo_codec::{KeyColumn, KeySpec, Result, Type, Value, ValueRef};
 

@@ -1,7 +1,7 @@
 //! The keys of groups, numbered in the order in which they come: a hash table with open addressing.
 //!
-//! Many keys are numbered at once, step by step, so that what each step waits for in memory is asked for by all of them together. A key is in its own bucket, unless that
-//! was full when it came; then it is in the next one that was not.
+//! Many keys are numbered at once, step by step, so that what each step waits for in memory is asked for by all of them together. A key is
+//! in its own bucket, unless that was full when it came; then it is in the next one that was not.
 
 use std::hint::select_unpredictable;
 
@@ -12,7 +12,8 @@ const NONE: u32 = u32::MAX;
 /// Slots of a bucket.
 const BUCKET: usize = 4;
 
-/// Slots that are looked at together, in one line of the processor's cache. Of each slot the high half is that of a key's hash, and the low one its number plus one; zero is free.
+/// Slots that are looked at together, in one line of the processor's cache. Of each slot the high half is that of a key's hash, and the low
+/// one its number plus one; zero is free.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Bucket([u64; BUCKET]);

@@ -9,9 +9,10 @@
 //!    values hashed.
 //! 3. Steps are computed a chunk at a time, so that they stay in the processor's cache ([`evaluate`]); in 64 bits where the bounds of the
 //!    blocks prove that nothing overflows, else in 128 with a look at each result.
-//! 4. Values are added to arrays by the number of their group ([`local`]), and these, once for each group and some thousand rows, to a hash table
-//!    by the values that make the group ([`key_form`]; text by its number, [`text_numbers`]), for each block numbers groups in its own way ([`table`]). Where some thousand rows have almost as many groups, steps 2 and 4 are left
-//!    out for those that follow: rows are added to the table one by one ([`direct`]).
+//! 4. Values are added to arrays by the number of their group ([`local`]), and these, once for each group and some thousand rows, to a hash
+//!    table by the values that make the group ([`key_form`]; text by its number, [`text_numbers`]), for each block numbers groups in its
+//!    own way ([`table`]). Where some thousand rows have almost as many groups, steps 2 and 4 are left out for those that follow: rows are
+//!    added to the table one by one ([`direct`]).
 //!
 //! Tables of all threads are merged at the end.
 //!

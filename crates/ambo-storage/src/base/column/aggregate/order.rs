@@ -1,7 +1,8 @@
 //! Sorting keys by their numbers or bytes.
 //!
-//! What is compared is 16 bytes of each key, which stand beside its number; where they are the same, all with these are sorted by the next 16 (as in multikey quicksort: Bentley and Sedgewick, 1997), so
-//! that a key in memory is looked at once for every 16 bytes, and not for every comparison. Threads sort parts of keys that are less than those of the next one.
+//! What is compared is 16 bytes of each key, which stand beside its number; where they are the same, all with these are sorted by the next
+//! 16 (as in multikey quicksort: Bentley and Sedgewick, 1997), so that a key in memory is looked at once for every 16 bytes, and not for
+//! every comparison. Threads sort parts of keys that are less than those of the next one.
 
 use crate::record::key_head_wide;
 
@@ -17,7 +18,8 @@ const SAMPLE: usize = 255;
 /// Up to so many keys are compared as a whole.
 const FEW: usize = 8;
 
-/// Bytes of a key from `depth` on as a number, zeros where there are fewer. Where two differ, they order as the keys do, if these are the same before.
+/// Bytes of a key from `depth` on as a number, zeros where there are fewer. Where two differ, they order as the keys do, if these are the
+/// same before.
 pub(super) fn head(key: &[u8], depth: usize) -> u128 {
     key_head_wide(&key[depth.min(key.len())..])
 }

@@ -1,6 +1,7 @@
 //! Numbers for the text of a column that is grouped by. With them keys with text are numbers as others are.
 //!
-//! Each text has one number, given in the order in which they come. The text of an entry of a dictionary is looked for once in a block, whatever the number of rows that have it.
+//! Each text has one number, given in the order in which they come. The text of an entry of a dictionary is looked for once in a block,
+//! whatever the number of rows that have it.
 
 use ambo_codec::{
     Error, Result,

@@ -1,4 +1,4 @@
-//! Settling: new rows become a run of their own, the rows that they replace are marked as deleted, and runs are merged.
+//! Compacting: new rows become a run of their own, the rows that they replace are marked as deleted, and runs are merged.
 //!
 //! # When runs are merged
 //!
@@ -35,7 +35,7 @@ const FANOUT: usize = 4;
 const LEVEL_ROWS: u64 = 64 << 10;
 /// A segment is worn if so many hundredths of its rows are deleted: scans pass by them …
 const WORN_PERCENT: u64 = 20;
-/// … and if all is to be tidied, if so many are: then its space counts, not what it costs to write it.
+/// … and if all is to be merged, if so many are: then its space counts, not what it costs to write it.
 const WORN_PERCENT_OF_ALL: u64 = 13;
 
 /// Reads a long value that a record refers to.
@@ -46,7 +46,7 @@ impl ColumnSet {
     ///
     /// New segments are written and synced, their directory entries are not. They go again unless they are kept
     /// ([`super::Segment::keep`]).
-    pub fn settle(
+    pub fn compact(
         &self,
         rows: &mut dyn RowStream,
         read_blob: &ReadBlob<'_>,
@@ -86,15 +86,15 @@ impl ColumnSet {
         Ok(self.with_runs(runs))
     }
 
-    /// Whether [`Self::tidy`] has something to do.
-    pub fn is_tidying_due(&self) -> bool {
+    /// Whether [`Self::merge segments`] has something to do.
+    pub fn is_segment_merge_due(&self) -> bool {
         let mut rows: Vec<_> = self.runs().iter().map(ColumnRun::live_rows).collect();
         rows.sort_unstable_by(|a, b| b.cmp(a));
         due_of(&rows).is_some() || self.parts().any(|part| is_worn(part, false))
     }
 
     /// Merges runs that are due, and rewrites segments of which much is deleted. `all`: everything into one run.
-    pub fn tidy(&self, all: bool, cancel: &AtomicBool) -> Result<ColumnSet> {
+    pub fn merge_segments(&self, all: bool, cancel: &AtomicBool) -> Result<ColumnSet> {
         let mut runs = self.runs().to_vec();
         runs.iter_mut().for_each(|run| run.parts.retain(|part| part.live_rows() > 0));
         runs.retain(|run| !run.parts.is_empty());
@@ -132,7 +132,8 @@ impl ColumnSet {
         Ok(ColumnRun { parts })
     }
 
-    /// Merges runs. What comes of segments that have filters of their keys has some, too: else the next look-ups or loads would have to make them.
+    /// Merges runs. What comes of segments that have filters of their keys has some, too: else the next look-ups or loads would have to
+    /// make them.
     fn merge(&self, runs: &[&ColumnRun], cancel: &AtomicBool) -> Result<ColumnRun> {
         let merged = merge(self.store(), self.schema(), runs, cancel)?;
         if runs.iter().flat_map(|run| &run.parts).any(|part| part.segment.has_kept(Kept::Filter)) {
@@ -190,12 +191,12 @@ fn everything(runs: &[ColumnRun]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Keeps away: write amplification that grows faster than a logarithm, and ever more runs, under endless settling.
+    /// Keeps away: write amplification that grows faster than a logarithm, and ever more runs, under endless compacting.
     #[test]
-    fn endless_settling_stays_cheap() {
+    fn endless_compacting_stays_cheap() {
         let (mut runs, mut written, mut most) = (Vec::<u64>::new(), 0u64, 0);
-        let (spills, rows) = (20_000, 10_000);
-        for _ in 0..spills {
+        let (flushes, rows) = (20_000, 10_000);
+        for _ in 0..flushes {
             runs.push(rows);
             written += rows;
             runs.sort_by_key(|rows| std::cmp::Reverse(*rows));
@@ -207,7 +208,7 @@ mod tests {
             }
             most = most.max(runs.len());
         }
-        let amplification = written as f64 / (spills * rows) as f64;
+        let amplification = written as f64 / (flushes * rows) as f64;
         assert!(amplification < 10.0, "write amplification {amplification}");
         assert!(most < 24, "{most} runs");
         assert_eq!(due_of(&[1 << 40, 1 << 30, 5, 4, 3]), None);

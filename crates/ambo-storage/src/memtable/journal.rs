@@ -1,7 +1,8 @@
-//! The rows of a delta in the order in which versions of them came: so what was written since a moment is found without a walk over all rows.
+//! The rows of a memtable in the order in which versions of them came: so what was written since a moment is found without a walk over all
+//! rows.
 //!
-//! A version has the number that the delta's count of versions had before it, and its row is noted under that number. Chunks of numbers double, so
-//! that nothing is ever moved.
+//! A version has the number that the memtable's count of versions had before it, and its row is noted under that number. Chunks of numbers
+//! double, so that nothing is ever moved.
 //!
 //! **Thread safety.** Any number of threads note and read.
 //!
@@ -17,7 +18,7 @@ use super::{
 
 /// Numbers of the first chunk; each has twice as many as the one before.
 const FIRST_CHUNK: usize = 1 << 10;
-/// Enough for 2³² versions, which no delta has.
+/// Enough for 2³² versions, which no memtable has.
 const CHUNKS: usize = 23;
 
 /// See the module.

@@ -2,7 +2,7 @@
 //!
 //! A node is one allocation: tower, then key, then value. Its first line holds the first 8 bytes of the key as a
 //! big-endian word, so that most comparisons read one line and no key. Links are 32-bit counts of 8-byte units.
-//! It keeps one version a key, which is less than the delta has to do.
+//! It keeps one version a key, which is less than the memtable has to do.
 
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},

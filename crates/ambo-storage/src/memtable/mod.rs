@@ -1,9 +1,9 @@
-//! The delta: an ordered, multi-version row index in memory. It only ever grows, until it is frozen, spilled
+//! The memtable: an ordered, multi-version row index in memory. It only ever grows, until it is frozen, flushed
 //! into a run and dropped as a whole.
 //!
 //! | module | what |
 //! |---|---|
-//! | `memory` | address ranges, and the memory that one delta leaves for the next |
+//! | `memory` | address ranges, and the memory that one memtable leaves for the next |
 //! | `arena` | one such range, handed out front to back |
 //! | `row` | a key with its chain of versions |
 //! | `lock` | the optimistic lock of a node |
@@ -14,12 +14,12 @@
 //! | `part` | keys that cut it into parts |
 //!
 //! # Thread safety
-//! Every method of [`Delta`] may be called by any number of threads at once, under one REQUIRES: of one key, versions are
+//! Every method of [`Memtable`] may be called by any number of threads at once, under one REQUIRES: of one key, versions are
 //! inserted by one thread at a time and in ascending order of their timestamps (the transaction layer's row latches).
 //!
 //! 1. What `insert` put in is found by every `get`, `newest` and seek that begins after it returned.
-//! 2. Rows, versions and nodes are never moved, changed in their published parts, or freed before the delta is: a
-//!    reference into a delta is good as long as the delta is borrowed or shared.
+//! 2. Rows, versions and nodes are never moved, changed in their published parts, or freed before the memtable is: a
+//!    reference into a memtable is good as long as the memtable is borrowed or shared.
 //! 3. A version is visible whole or not at all.
 //! 4. A snapshot at or after every `oldest_snapshot` ever given finds the version it always would have found.
 //! 5. Readers write to no shared memory, and wait only for a writer that is inside the very node they want.
@@ -56,17 +56,17 @@ use tree::{Inserted, Tree};
 pub use arena::Full;
 pub use cursor::Cursor;
 pub use memory::MemoryPool;
-pub use row::{DELTA_VALUE_BYTES_MAX, Version, Versions};
+pub use row::{MEMTABLE_VALUE_BYTES_MAX, Version, Versions};
 
 /// Addresses reserved beyond what the caller plans to use, for the rows still on their way when the plan is
 /// reached. They cost nothing.
 const SLACK_BYTES: usize = 512 << 20;
 
-/// Rows in the high half of [`Delta::counts`], versions in the low: neither can reach 2³² in 32 GiB.
+/// Rows in the high half of [`Memtable::counts`], versions in the low: neither can reach 2³² in 32 GiB.
 const ONE_ROW: u64 = 1 << 32;
 
 /// See the module.
-pub struct Delta {
+pub struct Memtable {
     tree: Tree,
     journal: Option<Journal>,
     counts: AtomicU64,
@@ -74,8 +74,8 @@ pub struct Delta {
     oldest: AtomicU64,
 }
 
-impl Delta {
-    /// An empty delta that is meant to take about `reserve_bytes` of memory, and can take 512 MiB more (up to 32 GiB in
+impl Memtable {
+    /// An empty memtable that is meant to take about `reserve_bytes` of memory, and can take 512 MiB more (up to 32 GiB in
     /// all). No memory is taken before it is used.
     ///
     /// # Errors
@@ -84,16 +84,17 @@ impl Delta {
         Self::with_arena(Arena::new(reserve_bytes.saturating_add(SLACK_BYTES), None)?)
     }
 
-    /// As [`Delta::new`], but memory that earlier deltas of the pool left is used before new memory, and left
+    /// As [`Memtable::new`], but memory that earlier memtables of the pool left is used before new memory, and left
     /// again.
     ///
     /// # Errors
-    /// As [`Delta::new`].
+    /// As [`Memtable::new`].
     pub fn new_in(pool: &Arc<MemoryPool>, reserve_bytes: usize) -> Result<Self> {
         Self::with_arena(Arena::new(reserve_bytes.saturating_add(SLACK_BYTES), Some(Arc::clone(pool)))?)
     }
 
-    /// The same, and it knows in which order rows were written ([`Delta::written_since`]); 4 to 8 bytes a version. REQUIRES: it is empty.
+    /// The same, and it knows in which order rows were written ([`Memtable::written_since`]); 4 to 8 bytes a version. REQUIRES: it is
+    /// empty.
     #[must_use]
     pub fn with_journal(self) -> Self {
         Self { journal: Some(Journal::default()), ..self }
@@ -118,7 +119,7 @@ impl Delta {
     ///
     /// # Panics
     /// If the key has a later version already, is longer than [`KEY_BYTES_MAX`](crate::record::KEY_BYTES_MAX), or the
-    /// value longer than [`DELTA_VALUE_BYTES_MAX`].
+    /// value longer than [`MEMTABLE_VALUE_BYTES_MAX`].
     pub fn insert(
         &self,
         key: &[u8],
@@ -131,7 +132,7 @@ impl Delta {
 
     /// For one who inserts many keys, quicker if they are in order.
     pub fn inserter(&self) -> Inserter<'_> {
-        Inserter { delta: self, near: At::NULL }
+        Inserter { memtable: self, near: At::NULL }
     }
 
     /// What a snapshot at `at` finds under `key`: the newest version not after it.
@@ -156,8 +157,8 @@ impl Delta {
 
     /// Rows that were written from a number on, which is 0 or that of an earlier answer; none if the order is not known.
     ///
-    /// Those whose inserts have returned by now are among them, and maybe others. Who goes on from [`Written::next`] meets every row with a version that
-    /// was not there or is later than `at`, and maybe some others again.
+    /// Those whose inserts have returned by now are among them, and maybe others. Who goes on from [`Written::next`] meets every row with a
+    /// version that was not there or is later than `at`, and maybe some others again.
     pub fn written_since(&self, from: usize, at: Timestamp) -> Option<Written<'_>> {
         let journal = self.journal.as_ref()?;
         let end = self.versions_inserted();
@@ -174,15 +175,15 @@ impl Delta {
             }
             rows.push((key_head(self.tree.key(row)), row));
         }
-        Some(Written { delta: self, rows, next })
+        Some(Written { memtable: self, rows, next })
     }
 
-    /// A cursor that borrows the delta, on no row yet.
+    /// A cursor that borrows the memtable, on no row yet.
     pub fn cursor(&self) -> Cursor<&Self> {
         Cursor::new(self)
     }
 
-    /// A cursor that owns a share of the delta, on no row yet.
+    /// A cursor that owns a share of the memtable, on no row yet.
     pub fn owned_cursor(self: &Arc<Self>) -> Cursor<Arc<Self>> {
         Cursor::new(Arc::clone(self))
     }
@@ -220,17 +221,17 @@ impl Delta {
     }
 }
 
-/// Inserts into a delta, and remembers where it did last.
+/// Inserts into a memtable, and remembers where it did last.
 pub struct Inserter<'d> {
-    delta: &'d Delta,
+    memtable: &'d Memtable,
     near: At<Node>,
 }
 
 impl Inserter<'_> {
-    /// As [`Delta::insert`].
+    /// As [`Memtable::insert`].
     ///
     /// # Errors
-    /// As [`Delta::insert`].
+    /// As [`Memtable::insert`].
     pub fn insert(
         &mut self,
         key: &[u8],
@@ -238,34 +239,34 @@ impl Inserter<'_> {
         record: Record<'_>,
         oldest_snapshot: Timestamp,
     ) -> Result<bool, Full> {
-        let Self { delta, near } = self;
-        let arena = &delta.tree.arena;
+        let Self { memtable, near } = self;
+        let arena = &memtable.tree.arena;
         let (row, is_new) =
-            match delta.tree.insert(near, key, || row::new_row(arena, key, timestamp, record))? {
+            match memtable.tree.insert(near, key, || row::new_row(arena, key, timestamp, record))? {
                 Inserted::New(row) => (row, true),
                 Inserted::Found(row) => {
                     row::add_version(arena, row, timestamp, record, oldest_snapshot)?;
                     (row, false)
                 }
             };
-        let before = delta.counts.fetch_add(if is_new { ONE_ROW | 1 } else { 1 }, Ordering::Relaxed);
-        if let Some(journal) = &delta.journal {
+        let before = memtable.counts.fetch_add(if is_new { ONE_ROW | 1 } else { 1 }, Ordering::Relaxed);
+        if let Some(journal) = &memtable.journal {
             journal.note((before % ONE_ROW) as usize, row);
         }
         // Commits are installed nearly in order, so one of the two seldom has to write.
-        if delta.newest.load(Ordering::Relaxed) < timestamp.0 {
-            delta.newest.fetch_max(timestamp.0, Ordering::Relaxed);
+        if memtable.newest.load(Ordering::Relaxed) < timestamp.0 {
+            memtable.newest.fetch_max(timestamp.0, Ordering::Relaxed);
         }
-        if delta.oldest.load(Ordering::Relaxed) > timestamp.0 {
-            delta.oldest.fetch_min(timestamp.0, Ordering::Relaxed);
+        if memtable.oldest.load(Ordering::Relaxed) > timestamp.0 {
+            memtable.oldest.fetch_min(timestamp.0, Ordering::Relaxed);
         }
         Ok(is_new)
     }
 }
 
-/// Rows of a delta that were written since a moment. See [`Delta::written_since`].
+/// Rows of a memtable that were written since a moment. See [`Memtable::written_since`].
 pub struct Written<'d> {
-    delta: &'d Delta,
+    memtable: &'d Memtable,
     rows: Vec<(u64, At<Row>)>,
     next: usize,
 }
@@ -283,7 +284,7 @@ impl<'d> Written<'d> {
 
     /// Each row once, by key and versions, in the order of the keys.
     pub fn in_order(mut self) -> impl Iterator<Item = (&'d [u8], Versions<'d>)> {
-        let tree = &self.delta.tree;
+        let tree = &self.memtable.tree;
         let key = |row: At<Row>| tree.key(row);
         self.rows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))));
         self.rows.dedup_by(|a, b| a.1 == b.1);
@@ -291,8 +292,8 @@ impl<'d> Written<'d> {
     }
 }
 
-impl std::fmt::Debug for Delta {
+impl std::fmt::Debug for Memtable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Delta").field("rows", &self.rows()).field("bytes", &self.bytes()).finish()
+        f.debug_struct("Memtable").field("rows", &self.rows()).field("bytes", &self.bytes()).finish()
     }
 }

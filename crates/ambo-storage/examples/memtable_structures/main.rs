@@ -1,7 +1,7 @@
-//! Measures candidates for the delta's structure beside each other: decision 0001 has the figures.
+//! Measures candidates for the memtable's structure beside each other: decision 0001 has the figures.
 //!
-//! `cargo run --release -p ambo-storage --example delta_structures [-- STRUCTURE [ROWS]]`, where STRUCTURE is `delta`,
-//! `pooled` (the delta with memory that an earlier one left), `skiplist` (arena, prefix words), `crossbeam` (crossbeam-skiplist) or `all`.
+//! `cargo run --release -p ambo-storage --example memtable_structures [-- STRUCTURE [ROWS]]`, where STRUCTURE is `memtable`, `pooled` (the
+//! memtable with memory that an earlier one left), `skiplist` (arena, prefix words), `crossbeam` (crossbeam-skiplist) or `all`.
 
 #![allow(clippy::print_stdout, reason = "a program that prints its measurements")]
 
@@ -18,8 +18,8 @@ use std::{
 };
 
 use ambo_storage::{
-    delta::{Delta, MemoryPool},
     id::Timestamp,
+    memtable::{MemoryPool, Memtable},
     record::Record,
 };
 
@@ -34,7 +34,7 @@ trait Candidate: Sync {
     fn bytes(&self) -> Option<usize>;
 }
 
-impl Candidate for Delta {
+impl Candidate for Memtable {
     const NAME: &'static str = "B+tree, optimistic lock coupling";
     fn new(reserve: usize) -> Self {
         Self::new(reserve).expect("addresses")
@@ -59,19 +59,19 @@ impl Candidate for Delta {
         (rows, sum)
     }
     fn bytes(&self) -> Option<usize> {
-        Some(Delta::bytes(self))
+        Some(Memtable::bytes(self))
     }
 }
 
-/// A delta whose memory an earlier one left, as in a database that has been running for a while.
-struct Pooled(Delta);
+/// A memtable whose memory an earlier one left, as in a database that has been running for a while.
+struct Pooled(Memtable);
 
 static POOL: LazyLock<Arc<MemoryPool>> = LazyLock::new(|| MemoryPool::new(1 << 30));
 
 impl Candidate for Pooled {
     const NAME: &'static str = "the same, memory from a pool";
     fn new(reserve: usize) -> Self {
-        Self(Delta::new_in(&POOL, reserve).expect("addresses"))
+        Self(Memtable::new_in(&POOL, reserve).expect("addresses"))
     }
     fn insert(&self, key: &[u8], timestamp: u64, value: &[u8]) {
         Candidate::insert(&self.0, key, timestamp, value);
@@ -267,8 +267,8 @@ fn main() {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for workload in &WORKLOADS {
-        if matches!(&*which, "all" | "delta") {
-            measure::<Delta>(workload, rows);
+        if matches!(&*which, "all" | "memtable") {
+            measure::<Memtable>(workload, rows);
         }
         if matches!(&*which, "all" | "pooled") {
             measure::<Pooled>(workload, rows);

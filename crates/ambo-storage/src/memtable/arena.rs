@@ -1,4 +1,4 @@
-//! The memory of one delta: a single reserved mapping, handed out front to back and given back whole.
+//! The memory of one memtable: a single reserved mapping, handed out front to back and given back whole.
 //!
 //! **Thread safety.** [`Arena::allocate`] may be called by any number of threads.
 //!
@@ -20,9 +20,9 @@ use crate::{
 
 use super::memory::{CHUNK, Mapping, MemoryPool};
 
-/// The delta has no room left for what was to be inserted: nothing was inserted. Freeze it and go on in a new one.
+/// The memtable has no room left for what was to be inserted: nothing was inserted. Freeze it and go on in a new one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the delta's reserved memory is used up")]
+#[error("the memtable's reserved memory is used up")]
 pub struct Full;
 
 /// Every allocation begins on a multiple of this, and [`At`] counts in it.
@@ -31,7 +31,7 @@ pub(super) const UNIT: usize = 8;
 const REACH: usize = UNIT << 32;
 /// Reservations are whole pages.
 const PAGE: usize = 4096;
-/// From this offset on the kernel is asked for huge pages. A delta below it costs what it uses to within 4 KiB;
+/// From this offset on the kernel is asked for huge pages. A memtable below it costs what it uses to within 4 KiB;
 /// above it at most one huge page (2 MiB, a quarter of what is there already) is resident in advance.
 const HUGE_PAGES_FROM: usize = 8 << 20;
 const _: () = assert!(HUGE_PAGES_FROM.is_multiple_of(CHUNK));

@@ -45,8 +45,8 @@ const _: () = assert!(size_of::<Row>() == 8 && size_of::<VersionHeader>() == 16)
 const _: () = assert!(align_of::<Row>() <= UNIT && align_of::<VersionHeader>() <= UNIT);
 
 const VALUE_BITS: u32 = 30;
-/// The longest value a delta holds, in bytes; what is longer is a blob, of which the delta holds the reference.
-pub const DELTA_VALUE_BYTES_MAX: usize = (1 << VALUE_BITS) - 1;
+/// The longest value a memtable holds, in bytes; what is longer is a blob, of which the memtable holds the reference.
+pub const MEMTABLE_VALUE_BYTES_MAX: usize = (1 << VALUE_BITS) - 1;
 
 /// What a key mapped to from one moment on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +59,7 @@ pub struct Version<'a> {
 
 impl VersionHeader {
     fn new(timestamp: Timestamp, record: Record<'_>, older: At<VersionHeader>) -> Self {
-        assert!(record.bytes.len() <= DELTA_VALUE_BYTES_MAX, "a value too long for a delta");
+        assert!(record.bytes.len() <= MEMTABLE_VALUE_BYTES_MAX, "a value too long for a memtable");
         let kind_and_bytes = u32::from(record.kind as u8) << VALUE_BITS | record.bytes.len() as u32;
         Self { timestamp: timestamp.0, older: AtomicAt::new(older), kind_and_bytes }
     }
@@ -72,7 +72,7 @@ pub(super) fn new_row(
     timestamp: Timestamp,
     record: Record<'_>,
 ) -> Result<At<Row>, Full> {
-    assert!(key.len() <= KEY_BYTES_MAX, "a key too long for a delta");
+    assert!(key.len() <= KEY_BYTES_MAX, "a key too long for a memtable");
     let version_offset = (size_of::<Row>() + key.len()).next_multiple_of(UNIT);
     let bytes = version_offset + size_of::<VersionHeader>() + record.bytes.len();
     let header = VersionHeader::new(timestamp, record, At::NULL);
@@ -150,7 +150,7 @@ impl<'a> Iterator for Versions<'a> {
             return None;
         }
         let header = self.arena.get(self.at);
-        let bytes = header.kind_and_bytes as usize & DELTA_VALUE_BYTES_MAX;
+        let bytes = header.kind_and_bytes as usize & MEMTABLE_VALUE_BYTES_MAX;
         let kind = RecordKind::from_u8((header.kind_and_bytes >> VALUE_BITS) as u8);
         let kind = kind.expect("a version has a kind");
         // SAFETY: `new_row` or `add_version` wrote as many before the version was published.

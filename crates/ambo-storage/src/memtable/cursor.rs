@@ -1,4 +1,4 @@
-//! A cursor over the rows of a delta.
+//! A cursor over the rows of a memtable.
 //!
 //! It copies the row places of one leaf, with the leaf's fences, checks that they are of one moment, and walks the
 //! copy; behind its end it descends again, to the leaf at or below the fence.
@@ -6,7 +6,7 @@
 //! **Thread safety.** A cursor is one thread's at a time; inserts go on beside it.
 //!
 //! 1. Keys come strictly ascending (or descending), and each at most once in one pass.
-//! 2. A key that was in the delta when the cursor was placed by a seek is never left out. A key inserted later may or may not
+//! 2. A key that was in the memtable when the cursor was placed by a seek is never left out. A key inserted later may or may not
 //!    come: seek again for a snapshot that is newer than the last seek.
 
 use std::ops::Deref;
@@ -14,7 +14,7 @@ use std::ops::Deref;
 use crate::id::Timestamp;
 
 use super::{
-    Delta, Version,
+    Memtable, Version,
     arena::At,
     lock::Restart,
     node::FANOUT,
@@ -26,11 +26,11 @@ use super::{
 const PREFETCH_ROWS: usize = 8;
 const PREFETCH_BYTES: usize = 128;
 
-/// A cursor over a [`Delta`] that borrows it (`Cursor<&Delta>`) or owns a share of it (`Cursor<Arc<Delta>>`).
+/// A cursor over a [`Memtable`] that borrows it (`Cursor<&Memtable>`) or owns a share of it (`Cursor<Arc<Memtable>>`).
 ///
 /// A new cursor, and one that ran off either end, stands on no row until it is placed by a seek.
 pub struct Cursor<D> {
-    delta: D,
+    memtable: D,
     rows: [At<Row>; FANOUT],
     low: At<Row>,
     high: At<Row>,
@@ -46,16 +46,16 @@ enum Side {
     After,
 }
 
-impl<D: Deref<Target = Delta>> Cursor<D> {
+impl<D: Deref<Target = Memtable>> Cursor<D> {
     /// A cursor that stands on no row.
-    pub fn new(delta: D) -> Self {
+    pub fn new(memtable: D) -> Self {
         let rows = [At::NULL; FANOUT];
-        Self { delta, rows, low: At::NULL, high: At::NULL, count: 0, place: 0 }
+        Self { memtable, rows, low: At::NULL, high: At::NULL, count: 0, place: 0 }
     }
 
-    /// The delta it goes over.
-    pub fn delta(&self) -> &Delta {
-        &self.delta
+    /// The memtable it goes over.
+    pub fn memtable(&self) -> &Memtable {
+        &self.memtable
     }
 
     /// Whether it stands on a row.
@@ -68,7 +68,7 @@ impl<D: Deref<Target = Delta>> Cursor<D> {
     /// # Panics
     /// If it stands on none.
     pub fn key(&self) -> &[u8] {
-        self.delta.tree.key(self.row())
+        self.memtable.tree.key(self.row())
     }
 
     /// The newest version of the row with a timestamp of at most `at`.
@@ -76,7 +76,7 @@ impl<D: Deref<Target = Delta>> Cursor<D> {
     /// # Panics
     /// If it stands on no row.
     pub fn version_at(&self, at: Timestamp) -> Option<Version<'_>> {
-        row::version_at(&self.delta.tree.arena, self.row(), at)
+        row::version_at(&self.memtable.tree.arena, self.row(), at)
     }
 
     /// All versions of the row, newest first.
@@ -84,7 +84,7 @@ impl<D: Deref<Target = Delta>> Cursor<D> {
     /// # Panics
     /// If it stands on no row.
     pub fn versions(&self) -> Versions<'_> {
-        row::versions(&self.delta.tree.arena, self.row())
+        row::versions(&self.memtable.tree.arena, self.row())
     }
 
     /// Goes to the first row. Like all movements, tells whether it stands on a row now.
@@ -130,7 +130,7 @@ impl<D: Deref<Target = Delta>> Cursor<D> {
         }
         self.place += 1;
         if let Some(&ahead) = self.rows[..self.count].get(self.place + PREFETCH_ROWS) {
-            self.delta.tree.arena.prefetch(ahead, PREFETCH_BYTES);
+            self.memtable.tree.arena.prefetch(ahead, PREFETCH_BYTES);
         }
         self.settle_forward()
     }
@@ -168,7 +168,7 @@ impl<D: Deref<Target = Delta>> Cursor<D> {
         }
         self.place -= 1;
         if let Some(ahead) = self.place.checked_sub(PREFETCH_ROWS) {
-            self.delta.tree.arena.prefetch(self.rows[ahead], PREFETCH_BYTES);
+            self.memtable.tree.arena.prefetch(self.rows[ahead], PREFETCH_BYTES);
         }
         true
     }
@@ -181,26 +181,26 @@ impl<D: Deref<Target = Delta>> Cursor<D> {
     /// Loads the leaf that begins at a fence (the first row at or above it) or the one that ends there (behind the
     /// last row below it).
     fn load_at_fence(&mut self, fence: At<Row>, is_forward: bool) {
-        let Self { delta, rows, low, high, count, place } = self;
-        let key = delta.tree.key(fence);
+        let Self { memtable, rows, low, high, count, place } = self;
+        let key = memtable.tree.key(fence);
         let target = if is_forward { Target::Key(key) } else { Target::Below(key) };
-        (*low, *high, *count, *place) = load_leaf(delta, rows, target, Side::Before);
+        (*low, *high, *count, *place) = load_leaf(memtable, rows, target, Side::Before);
     }
 
     fn load(&mut self, target: Target<'_>, side: Side) {
-        let Self { delta, rows, low, high, count, place } = self;
-        (*low, *high, *count, *place) = load_leaf(delta, rows, target, side);
+        let Self { memtable, rows, low, high, count, place } = self;
+        (*low, *high, *count, *place) = load_leaf(memtable, rows, target, side);
     }
 }
 
 /// Copies a leaf's rows: its fences, their number, and how many are below (or at) the target.
 fn load_leaf(
-    delta: &Delta,
+    memtable: &Memtable,
     rows: &mut [At<Row>; FANOUT],
     target: Target<'_>,
     side: Side,
 ) -> (At<Row>, At<Row>, usize, usize) {
-    let tree = &delta.tree;
+    let tree = &memtable.tree;
     until_stable(|| {
         let leaf = tree.leaf(target)?;
         let count = leaf.node.count();

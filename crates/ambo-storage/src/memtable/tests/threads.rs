@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    delta::{Delta, MemoryPool},
     id::Timestamp,
+    memtable::{MemoryPool, Memtable},
     record::Record,
 };
 
@@ -22,23 +22,23 @@ fn scattered(i: u64) -> [u8; 8] {
 fn readers_beside_writers_miss_nothing() {
     const WRITERS: u64 = 8;
     const EACH: u64 = 20_000;
-    let delta = Delta::new(1 << 20).expect("addresses");
+    let memtable = Memtable::new(1 << 20).expect("addresses");
     let done: [AtomicU64; WRITERS as usize] = Default::default();
     thread::scope(|scope| {
         for writer in 0..WRITERS {
-            let (delta, done) = (&delta, &done[writer as usize]);
+            let (memtable, done) = (&memtable, &done[writer as usize]);
             scope.spawn(move || {
-                let mut inserter = delta.inserter();
+                let mut inserter = memtable.inserter();
                 for i in 0..EACH {
                     let key = scattered(writer * EACH + i);
                     inserter.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
-                    assert!(delta.contains(&key), "an own insert is visible");
+                    assert!(memtable.contains(&key), "an own insert is visible");
                     done.store(i + 1, Ordering::Release);
                 }
             });
         }
         for reader in 0..4u64 {
-            let (delta, done) = (&delta, &done);
+            let (memtable, done) = (&memtable, &done);
             scope.spawn(move || {
                 let mut round = reader;
                 while done.iter().any(|done| done.load(Ordering::Acquire) < EACH) {
@@ -47,22 +47,25 @@ fn readers_beside_writers_miss_nothing() {
                     let there = done[writer as usize].load(Ordering::Acquire);
                     for i in (round * 31 % 97..there).step_by(97) {
                         let key = scattered(writer * EACH + i);
-                        assert_eq!(delta.get(&key, Timestamp(u64::MAX)).expect("inserted").record.bytes, key);
+                        assert_eq!(
+                            memtable.get(&key, Timestamp(u64::MAX)).expect("inserted").record.bytes,
+                            key
+                        );
                     }
-                    check_pass(delta, reader % 2 == 0);
+                    check_pass(memtable, reader % 2 == 0);
                 }
             });
         }
     });
-    assert_eq!(delta.rows() as u64, WRITERS * EACH);
-    assert_eq!(check_pass(&delta, true), WRITERS * EACH);
-    assert_eq!(check_pass(&delta, false), WRITERS * EACH);
+    assert_eq!(memtable.rows() as u64, WRITERS * EACH);
+    assert_eq!(check_pass(&memtable, true), WRITERS * EACH);
+    assert_eq!(check_pass(&memtable, false), WRITERS * EACH);
 }
 
 /// Passes over everything; the number of rows, which is at least what was there at the beginning.
-fn check_pass(delta: &Delta, is_forward: bool) -> u64 {
-    let at_least = delta.rows() as u64;
-    let mut cursor = delta.cursor();
+fn check_pass(memtable: &Memtable, is_forward: bool) -> u64 {
+    let at_least = memtable.rows() as u64;
+    let mut cursor = memtable.cursor();
     let mut more = if is_forward { cursor.seek_first() } else { cursor.seek_last() };
     let mut before: Option<Vec<u8>> = None;
     let mut rows = 0;
@@ -84,7 +87,7 @@ fn check_pass(delta: &Delta, is_forward: bool) -> u64 {
 #[test]
 fn ascending_keys_from_many_threads() {
     const COUNT: u64 = 200_000;
-    let delta = Delta::new(1 << 20).expect("addresses");
+    let memtable = Memtable::new(1 << 20).expect("addresses");
     let next = AtomicU64::new(0);
     thread::scope(|scope| {
         for _ in 0..16 {
@@ -95,35 +98,35 @@ fn ascending_keys_from_many_threads() {
                         break;
                     }
                     let key = i.to_be_bytes();
-                    delta.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
+                    memtable.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
                 }
             });
         }
     });
-    assert_eq!(check_pass(&delta, true), COUNT);
-    assert_eq!(delta.timestamps(), Some((Timestamp(1), Timestamp(COUNT))));
+    assert_eq!(check_pass(&memtable, true), COUNT);
+    assert_eq!(memtable.timestamps(), Some((Timestamp(1), Timestamp(COUNT))));
 }
 
 // A version cut off under a reader at the oldest snapshot.
 #[test]
 fn the_oldest_snapshot_is_served_while_versions_are_cut_off() {
     const COUNT: u64 = 100_000;
-    let delta = Delta::new(1 << 20).expect("addresses");
+    let memtable = Memtable::new(1 << 20).expect("addresses");
     let oldest = AtomicU64::new(1);
-    delta.insert(b"k", Timestamp(1), Record::inline(&1u64.to_be_bytes()), START).expect("room");
+    memtable.insert(b"k", Timestamp(1), Record::inline(&1u64.to_be_bytes()), START).expect("room");
     thread::scope(|scope| {
         scope.spawn(|| {
             for i in 2..COUNT {
                 let oldest = Timestamp(oldest.load(Ordering::Acquire));
-                delta.insert(b"k", Timestamp(i), Record::inline(&i.to_be_bytes()), oldest).expect("room");
+                memtable.insert(b"k", Timestamp(i), Record::inline(&i.to_be_bytes()), oldest).expect("room");
             }
         });
         scope.spawn(|| {
             loop {
-                let newest = delta.newest(b"k").expect("there").0;
+                let newest = memtable.newest(b"k").expect("there").0;
                 oldest.store(newest, Ordering::Release);
                 for _ in 0..20 {
-                    let version = delta.get(b"k", Timestamp(newest)).expect("kept");
+                    let version = memtable.get(b"k", Timestamp(newest)).expect("kept");
                     assert_eq!(version.record.bytes, version.timestamp.0.to_be_bytes());
                     assert_eq!(version.timestamp.0, newest);
                 }
@@ -135,14 +138,14 @@ fn the_oldest_snapshot_is_served_while_versions_are_cut_off() {
     });
 }
 
-// Memory of an earlier delta moved under the hands of a writer, or its contents shining through.
+// Memory of an earlier memtable moved under the hands of a writer, or its contents shining through.
 #[test]
-fn deltas_that_follow_each_other_share_memory() {
+fn memtables_that_follow_each_other_share_memory() {
     const COUNT: u64 = 60_000;
     let pool = MemoryPool::new(64 << 20);
     let value = [9; 480];
     for round in 0..4 {
-        let delta = Delta::new_in(&pool, 1 << 20).expect("addresses");
+        let memtable = Memtable::new_in(&pool, 1 << 20).expect("addresses");
         let next = AtomicU64::new(0);
         thread::scope(|scope| {
             for _ in 0..4 {
@@ -153,19 +156,21 @@ fn deltas_that_follow_each_other_share_memory() {
                             break;
                         }
                         let record = Record::inline(&value);
-                        delta.insert(&scattered(i + round), Timestamp(i + 1), record, START).expect("room");
+                        memtable
+                            .insert(&scattered(i + round), Timestamp(i + 1), record, START)
+                            .expect("room");
                     }
                 });
             }
         });
-        assert_eq!(delta.rows() as u64, COUNT);
+        assert_eq!(memtable.rows() as u64, COUNT);
         for i in 0..COUNT {
-            let version = delta.get(&scattered(i + round), Timestamp(u64::MAX)).expect("inserted");
+            let version = memtable.get(&scattered(i + round), Timestamp(u64::MAX)).expect("inserted");
             assert_eq!(version.record.bytes, value);
         }
-        assert!(!delta.contains(&scattered(COUNT + round)) && pool.bytes() < 4 << 20);
-        let bytes = delta.bytes();
-        drop(delta);
+        assert!(!memtable.contains(&scattered(COUNT + round)) && pool.bytes() < 4 << 20);
+        let bytes = memtable.bytes();
+        drop(memtable);
         assert!(pool.bytes() + (10 << 20) > bytes && pool.bytes() <= bytes, "{} of {bytes}", pool.bytes());
     }
 }
@@ -175,17 +180,17 @@ fn deltas_that_follow_each_other_share_memory() {
 fn what_was_written_is_met_going_on() {
     const WRITERS: u64 = 6;
     const EACH: u64 = 20_000;
-    let delta = Delta::new(1 << 20).expect("addresses").with_journal();
+    let memtable = Memtable::new(1 << 20).expect("addresses").with_journal();
     let done: [AtomicU64; WRITERS as usize] = Default::default();
     // Every key is written twice.
     let key = |writer: u64, i: u64| scattered(writer * EACH + i % (EACH / 2));
     thread::scope(|scope| {
         for writer in 0..WRITERS {
-            let (delta, done) = (&delta, &done[writer as usize]);
+            let (memtable, done) = (&memtable, &done[writer as usize]);
             scope.spawn(move || {
                 for i in 0..EACH {
                     let key = key(writer, i);
-                    delta.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
+                    memtable.insert(&key, Timestamp(i + 1), Record::inline(&key), START).expect("room");
                     done.store(i + 1, Ordering::Release);
                 }
             });
@@ -198,7 +203,7 @@ fn what_was_written_is_met_going_on() {
                 is_last = there.iter().all(|there| *there == EACH);
                 // A moment before some of what is there, until all is.
                 let at = Timestamp(there.iter().copied().min().unwrap_or(0));
-                let written = delta.written_since(next, at).expect("a journal");
+                let written = memtable.written_since(next, at).expect("a journal");
                 assert!(written.next() >= next);
                 next = written.next();
                 let mut last: Vec<u8> = Vec::new();
@@ -213,7 +218,7 @@ fn what_was_written_is_met_going_on() {
                 }
                 for (writer, there) in (0..).zip(there) {
                     for i in at.0.min(there).saturating_sub(50)..at.0.min(there) {
-                        let is_later = delta.newest(&key(writer, i)).is_some_and(|newest| newest > at);
+                        let is_later = memtable.newest(&key(writer, i)).is_some_and(|newest| newest > at);
                         let seen = seen.get(&key(writer, i)[..]);
                         assert!(is_later || seen.is_some_and(|seen| *seen > Timestamp(i)), "it was met");
                     }

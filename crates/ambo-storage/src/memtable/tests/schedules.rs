@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use shuttle::{check_pct, check_random, sync::atomic::AtomicU64, sync::atomic::Ordering, thread};
 
-use super::delta_of;
+use super::memtable_of;
 use crate::{
-    delta::{Delta, Full, Inserter},
     id::Timestamp,
+    memtable::{Full, Inserter, Memtable},
     record::Record,
 };
 
@@ -21,15 +21,15 @@ fn explore(scenario: impl Fn() + Send + Sync + Copy + 'static) {
     check_pct(scenario, ITERATIONS, 3);
 }
 
-fn insert(delta: &Delta, inserter: &mut Inserter<'_>, key: &[u8], timestamp: u64) {
+fn insert(memtable: &Memtable, inserter: &mut Inserter<'_>, key: &[u8], timestamp: u64) {
     inserter.insert(key, Timestamp(timestamp), Record::inline(key), START).expect("room");
-    let version = delta.get(key, END).expect("an own insert is visible");
+    let version = memtable.get(key, END).expect("an own insert is visible");
     assert_eq!(version.record.bytes, key);
 }
 
-fn pass(delta: &Delta, is_forward: bool) -> Vec<Vec<u8>> {
+fn pass(memtable: &Memtable, is_forward: bool) -> Vec<Vec<u8>> {
     let mut keys = Vec::new();
-    let mut cursor = delta.cursor();
+    let mut cursor = memtable.cursor();
     let mut more = if is_forward { cursor.seek_first() } else { cursor.seek_last() };
     while more {
         assert_eq!(cursor.version_at(END).expect("a version").record.bytes, cursor.key());
@@ -43,17 +43,17 @@ fn pass(delta: &Delta, is_forward: bool) -> Vec<Vec<u8>> {
 
 /// Three writers of six keys each beside a reader that knows of some keys and passes over all.
 fn writers_beside_readers(key: impl Fn(u8) -> Vec<u8> + Send + Sync + Copy + 'static) {
-    let delta = Arc::new(delta_of(64 << 10));
+    let memtable = Arc::new(memtable_of(64 << 10));
     for i in [3, 9, 14] {
-        insert(&delta, &mut delta.inserter(), &key(i), 1);
+        insert(&memtable, &mut memtable.inserter(), &key(i), 1);
     }
     let writers: Vec<_> = (0..3u8)
         .map(|writer| {
-            let delta = Arc::clone(&delta);
+            let memtable = Arc::clone(&memtable);
             thread::spawn(move || {
-                let mut inserter = delta.inserter();
+                let mut inserter = memtable.inserter();
                 for i in (0..18).filter(|i| i % 3 == writer && ![3, 9, 14].contains(i)) {
-                    insert(&delta, &mut inserter, &key(i), 2);
+                    insert(&memtable, &mut inserter, &key(i), 2);
                 }
             })
         })
@@ -61,11 +61,11 @@ fn writers_beside_readers(key: impl Fn(u8) -> Vec<u8> + Send + Sync + Copy + 'st
     let readers: Vec<_> = [true, false]
         .into_iter()
         .map(|is_forward| {
-            let delta = Arc::clone(&delta);
+            let memtable = Arc::clone(&memtable);
             thread::spawn(move || {
-                let seen = pass(&delta, is_forward);
+                let seen = pass(&memtable, is_forward);
                 assert!([3, 9, 14].into_iter().all(|i| seen.contains(&key(i))), "{seen:?}");
-                assert!(seen.iter().all(|key| delta.contains(key)));
+                assert!(seen.iter().all(|key| memtable.contains(key)));
             })
         })
         .collect();
@@ -74,10 +74,10 @@ fn writers_beside_readers(key: impl Fn(u8) -> Vec<u8> + Send + Sync + Copy + 'st
     }
     let mut keys: Vec<_> = (0..18).map(key).collect();
     keys.sort_unstable();
-    assert_eq!(pass(&delta, true), keys);
+    assert_eq!(pass(&memtable, true), keys);
     keys.reverse();
-    assert_eq!(pass(&delta, false), keys);
-    assert_eq!(delta.rows(), 18);
+    assert_eq!(pass(&memtable, false), keys);
+    assert_eq!(memtable.rows(), 18);
 }
 
 // A key lost or misplaced when leaves, inner nodes and the root split under readers and other writers.
@@ -108,25 +108,25 @@ fn shared_prefixes_under_any_schedule() {
 #[test]
 fn pruning_under_any_schedule() {
     explore(|| {
-        let delta = Arc::new(delta_of(64 << 10));
+        let memtable = Arc::new(memtable_of(64 << 10));
         let oldest = Arc::new(AtomicU64::new(1));
-        let put = |delta: &Delta, timestamp: u64, oldest| {
+        let put = |memtable: &Memtable, timestamp: u64, oldest| {
             let value = timestamp.to_be_bytes();
-            delta
+            memtable
                 .insert(b"k", Timestamp(timestamp), Record::inline(&value), Timestamp(oldest))
                 .expect("room");
         };
-        put(&delta, 1, 0);
+        put(&memtable, 1, 0);
         let writer = {
-            let (delta, oldest) = (Arc::clone(&delta), Arc::clone(&oldest));
-            thread::spawn(move || (2..8).for_each(|i| put(&delta, i, oldest.load(Ordering::SeqCst))))
+            let (memtable, oldest) = (Arc::clone(&memtable), Arc::clone(&oldest));
+            thread::spawn(move || (2..8).for_each(|i| put(&memtable, i, oldest.load(Ordering::SeqCst))))
         };
         let reader = thread::spawn(move || {
             for _ in 0..4 {
-                let snapshot = delta.newest(b"k").expect("there");
+                let snapshot = memtable.newest(b"k").expect("there");
                 oldest.store(snapshot.0, Ordering::SeqCst);
                 for _ in 0..2 {
-                    let version = delta.get(b"k", snapshot).expect("kept");
+                    let version = memtable.get(b"k", snapshot).expect("kept");
                     assert_eq!(version.timestamp, snapshot);
                     assert_eq!(version.record.bytes, snapshot.0.to_be_bytes());
                 }
@@ -141,12 +141,12 @@ fn pruning_under_any_schedule() {
 #[test]
 fn running_full_under_any_schedule() {
     explore(|| {
-        let delta = Arc::new(delta_of(12 << 10));
+        let memtable = Arc::new(memtable_of(12 << 10));
         let writers: Vec<_> = (0..2u8)
             .map(|writer| {
-                let delta = Arc::clone(&delta);
+                let memtable = Arc::clone(&memtable);
                 thread::spawn(move || {
-                    let (mut inserted, mut inserter) = (Vec::new(), delta.inserter());
+                    let (mut inserted, mut inserter) = (Vec::new(), memtable.inserter());
                     for i in 0..120u8 {
                         let key = vec![i.wrapping_mul(2) + writer];
                         match inserter.insert(&key, Timestamp(1), Record::inline(&key), START) {
@@ -163,25 +163,26 @@ fn running_full_under_any_schedule() {
             writers.into_iter().flat_map(|writer| writer.join().expect("no panic")).collect();
         keys.sort_unstable();
         assert!(keys.len() < 240, "it never ran full");
-        assert_eq!(pass(&delta, true), keys);
+        assert_eq!(pass(&memtable, true), keys);
     });
 }
 
-// A write that is passed over by who goes on from what was written before, because its number was given and not noted yet, or its version was too late.
+// A write that is passed over by who goes on from what was written before, because its number was given and not noted yet, or its version
+// was too late.
 #[test]
 fn going_on_misses_no_write_under_any_schedule() {
     explore(|| {
-        let delta = Arc::new(delta_of(64 << 10).with_journal());
+        let memtable = Arc::new(memtable_of(64 << 10).with_journal());
         // The moment up to which all is inserted, as the publisher would say it: commits of each writer ascend.
         let done = Arc::new([const { AtomicU64::new(0) }; 2]);
         let writers: Vec<_> = (0..2u64)
             .map(|writer| {
-                let (delta, done) = (Arc::clone(&delta), Arc::clone(&done));
+                let (memtable, done) = (Arc::clone(&memtable), Arc::clone(&done));
                 thread::spawn(move || {
                     for i in 1..=4u64 {
                         // Of its two keys it writes each twice.
                         let key = [writer as u8, (i % 2) as u8];
-                        delta.insert(&key, Timestamp(i), Record::inline(&[i as u8]), START).expect("room");
+                        memtable.insert(&key, Timestamp(i), Record::inline(&[i as u8]), START).expect("room");
                         done[writer as usize].store(i, Ordering::SeqCst);
                     }
                 })
@@ -191,7 +192,7 @@ fn going_on_misses_no_write_under_any_schedule() {
         while at < 4 {
             let since = at;
             at = done.iter().map(|done| done.load(Ordering::SeqCst)).min().unwrap_or(0);
-            let written = delta.written_since(next, Timestamp(at)).expect("a journal");
+            let written = memtable.written_since(next, Timestamp(at)).expect("a journal");
             next = written.next();
             for (key, mut versions) in written.in_order() {
                 if let Some(version) = versions.find(|version| version.timestamp.0 <= at)
@@ -202,7 +203,7 @@ fn going_on_misses_no_write_under_any_schedule() {
             }
             // What is known is what a snapshot at this moment sees.
             for key in (0..4u8).map(|nth| vec![nth / 2, nth % 2]) {
-                let seen = delta.get(&key, Timestamp(at)).map(|version| version.record.bytes[0]);
+                let seen = memtable.get(&key, Timestamp(at)).map(|version| version.record.bytes[0]);
                 assert_eq!(known.get(&key).copied(), seen, "{key:?} at {at}");
             }
             thread::yield_now();

@@ -1,7 +1,7 @@
-//! Keys that cut a delta into parts of about as many rows.
+//! Keys that cut a memtable into parts of about as many rows.
 
 use super::{
-    Delta,
+    Memtable,
     arena::At,
     lock::Restart,
     node::Node,
@@ -12,7 +12,7 @@ use super::{
 /// The rows that part the children of a node, and these.
 type Entries = (Vec<At<Row>>, Vec<At<Node>>);
 
-impl Delta {
+impl Memtable {
     /// Keys of rows, in no order, that lie about equally far from each other: at least `wanted`, if it has leaves enough, and not many more
     /// than 64 times as many. While rows come in, one may be there twice and another not.
     pub fn separators(&self, wanted: usize) -> Vec<&[u8]> {
@@ -58,22 +58,22 @@ impl Tree {
 
 #[cfg(all(test, not(feature = "shuttle")))]
 mod tests {
-    use crate::{delta::Delta, id::Timestamp, record::Record};
+    use crate::{id::Timestamp, memtable::Memtable, record::Record};
 
-    // Keeps away: separators that are too few, that are all at one end, or no keys of the delta.
+    // Keeps away: separators that are too few, that are all at one end, or no keys of the memtable.
     #[test]
     fn separators_lie_among_the_rows() {
-        let delta = Delta::new(1 << 20).unwrap();
-        assert!(delta.separators(10).is_empty());
+        let memtable = Memtable::new(1 << 20).unwrap();
+        assert!(memtable.separators(10).is_empty());
         for n in 0..20_000u64 {
             // Half of them ascend, half come in between.
             let key = if n.is_multiple_of(2) { n } else { (n.wrapping_mul(7919) % 20_000) | 1 };
-            delta.insert(&key.to_be_bytes(), Timestamp(n + 1), Record::inline(b""), Timestamp(0)).unwrap();
+            memtable.insert(&key.to_be_bytes(), Timestamp(n + 1), Record::inline(b""), Timestamp(0)).unwrap();
         }
         for wanted in [1, 5, 100] {
-            let mut keys = delta.separators(wanted);
+            let mut keys = memtable.separators(wanted);
             assert!((wanted..=wanted * 64 + 64).contains(&keys.len()), "{} of {wanted}", keys.len());
-            assert!(keys.iter().all(|key| delta.contains(key)));
+            assert!(keys.iter().all(|key| memtable.contains(key)));
             keys.sort_unstable();
             keys.dedup();
             let number = |key: &&[u8]| u64::from_be_bytes((*key).try_into().unwrap());

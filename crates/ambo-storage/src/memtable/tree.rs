@@ -170,7 +170,8 @@ impl Tree {
     /// Puts the row that `make_row` allocates in place of a key that has none. `make_row` is called at most once, and
     /// only if the key has no row.
     ///
-    /// `near` is null or a leaf of this tree, and becomes the leaf of the key: of keys in order many go to the leaf of the one before, without a descent.
+    /// `near` is null or a leaf of this tree, and becomes the leaf of the key: of keys in order many go to the leaf of the one before,
+    /// without a descent.
     pub(super) fn insert(
         &self,
         near: &mut At<Node>,

@@ -1,9 +1,9 @@
-//! Address ranges for arenas, and what makes them quick: memory that an earlier delta used and the kernel need
+//! Address ranges for arenas, and what makes them quick: memory that an earlier memtable used and the kernel need
 //! not clear again.
 //!
 //! A first touch of a page costs a fault and its clearing, for rows of 500 bytes as much as the insert itself. So a
-//! dropped delta gives its memory to a [`MemoryPool`], and a growing one takes it from there, 2 MiB at a time, by having
-//! the kernel move the pages to the next of its own addresses. Only as much as is used is moved: a small delta
+//! dropped memtable gives its memory to a [`MemoryPool`], and a growing one takes it from there, 2 MiB at a time, by having
+//! the kernel move the pages to the next of its own addresses. Only as much as is used is moved: a small memtable
 //! never holds what a large one left.
 //!
 //! **Thread safety.** A pool may be used by any number of threads; its lock is a leaf.
@@ -35,7 +35,7 @@ impl Mapping {
     /// Reserves `len` bytes of addresses from a multiple of [`CHUNK`] on, without taking memory for them.
     pub(super) fn new(len: usize) -> Result<Self> {
         let wrap = |e: rustix::io::Errno| {
-            Error::io(format!("reserve {len} bytes of addresses for a delta"), io::Error::from(e))
+            Error::io(format!("reserve {len} bytes of addresses for a memtable"), io::Error::from(e))
         };
         let around = len + CHUNK;
         // SAFETY: a new anonymous mapping at an address of the kernel's choice overlaps nothing of ours.
@@ -128,7 +128,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Memory that dropped deltas leave for later ones; see the module. Without a pool a delta returns all of its memory to
+/// Memory that dropped memtables leave for later ones; see the module. Without a pool a memtable returns all of its memory to
 /// the system.
 pub struct MemoryPool {
     keep_bytes_max: usize,
@@ -147,7 +147,7 @@ impl MemoryPool {
         Arc::new(Self { keep_bytes_max, kept: Mutex::default() })
     }
 
-    /// Bytes that are resident for no delta.
+    /// Bytes that are resident for no memtable.
     pub fn bytes(&self) -> usize {
         self.kept.lock().bytes
     }

@@ -4,10 +4,10 @@ use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use proptest::prelude::*;
 
-use super::delta_of;
+use super::memtable_of;
 use crate::{
-    delta::Delta,
     id::Timestamp,
+    memtable::Memtable,
     record::{KEY_BYTES_MAX, Record, RecordKind},
 };
 
@@ -55,11 +55,11 @@ fn inserts(len: usize) -> impl Strategy<Value = Vec<(Vec<u8>, RecordKind, u8)>> 
         })
 }
 
-fn fill(inserts: &[(Vec<u8>, RecordKind, u8)]) -> (Delta, Model) {
-    let delta = Delta::new(1 << 20).expect("addresses");
+fn fill(inserts: &[(Vec<u8>, RecordKind, u8)]) -> (Memtable, Model) {
+    let memtable = Memtable::new(1 << 20).expect("addresses");
     let mut model = Model::new();
     // Goes on from the leaf of the key before, which is that of the next one often enough.
-    let mut inserter = delta.inserter();
+    let mut inserter = memtable.inserter();
     for (index, (key, kind, len)) in inserts.iter().enumerate() {
         let timestamp = index as u64 + 1;
         let value = vec![timestamp as u8; if *kind == RecordKind::Tombstone { 0 } else { usize::from(*len) }];
@@ -68,7 +68,7 @@ fn fill(inserts: &[(Vec<u8>, RecordKind, u8)]) -> (Delta, Model) {
         assert_eq!(inserter.insert(key, Timestamp(timestamp), record, START), Ok(is_new));
         model.insert((key.clone(), Reverse(timestamp)), (*kind, value));
     }
-    (delta, model)
+    (memtable, model)
 }
 
 fn model_at(model: &Model, key: &[u8], at: u64) -> Option<(u64, RecordKind, Vec<u8>)> {
@@ -77,8 +77,8 @@ fn model_at(model: &Model, key: &[u8], at: u64) -> Option<(u64, RecordKind, Vec<
     (found == key).then(|| (timestamp.0, *kind, value.clone()))
 }
 
-fn delta_at(delta: &Delta, key: &[u8], at: u64) -> Option<(u64, RecordKind, Vec<u8>)> {
-    let version = delta.get(key, Timestamp(at))?;
+fn memtable_at(memtable: &Memtable, key: &[u8], at: u64) -> Option<(u64, RecordKind, Vec<u8>)> {
+    let version = memtable.get(key, Timestamp(at))?;
     Some((version.timestamp.0, version.record.kind, version.record.bytes.to_vec()))
 }
 
@@ -88,28 +88,28 @@ proptest! {
     // A key found under another's version, a snapshot that sees a later commit, a lost key.
     #[test]
     fn gets_match_an_ordered_map(inserts in inserts(300), strangers in prop::collection::vec(key(), 0..20)) {
-        let (delta, model) = fill(&inserts);
+        let (memtable, model) = fill(&inserts);
         for key in inserts.iter().map(|(key, ..)| key).chain(&strangers) {
             for at in [0, 1, inserts.len() as u64 / 2, u64::MAX] {
-                prop_assert_eq!(delta_at(&delta, key, at), model_at(&model, key, at));
+                prop_assert_eq!(memtable_at(&memtable, key, at), model_at(&model, key, at));
             }
             let newest = model_at(&model, key, u64::MAX).map(|(timestamp, ..)| Timestamp(timestamp));
-            prop_assert_eq!(delta.newest(key), newest);
-            prop_assert_eq!(delta.contains(key), newest.is_some());
+            prop_assert_eq!(memtable.newest(key), newest);
+            prop_assert_eq!(memtable.contains(key), newest.is_some());
         }
-        prop_assert_eq!(delta.versions_inserted(), model.len());
-        prop_assert_eq!(delta.timestamps(), Some((Timestamp(1), Timestamp(inserts.len() as u64))));
+        prop_assert_eq!(memtable.versions_inserted(), model.len());
+        prop_assert_eq!(memtable.timestamps(), Some((Timestamp(1), Timestamp(inserts.len() as u64))));
     }
 
     // A pass that leaves out, repeats or misplaces a key, in either direction.
     #[test]
     fn passes_match_an_ordered_map(inserts in inserts(300)) {
-        let (delta, model) = fill(&inserts);
+        let (memtable, model) = fill(&inserts);
         let mut keys: Vec<Vec<u8>> = model.keys().map(|(key, _)| key.clone()).collect();
         keys.dedup();
-        prop_assert_eq!(delta.rows(), keys.len());
-        let delta = Arc::new(delta);
-        let mut cursor = delta.owned_cursor();
+        prop_assert_eq!(memtable.rows(), keys.len());
+        let memtable = Arc::new(memtable);
+        let mut cursor = memtable.owned_cursor();
         let mut at = 0;
         let mut more = cursor.seek_first();
         while more {
@@ -131,10 +131,10 @@ proptest! {
     // A seek that is off by one at a leaf's edge, at a fence, between equal words or at a key that is not there.
     #[test]
     fn seeks_match_an_ordered_map(inserts in inserts(300), strangers in prop::collection::vec(key(), 0..30)) {
-        let (delta, model) = fill(&inserts);
+        let (memtable, model) = fill(&inserts);
         let mut keys: Vec<Vec<u8>> = model.keys().map(|(key, _)| key.clone()).collect();
         keys.dedup();
-        let mut cursor = delta.cursor();
+        let mut cursor = memtable.cursor();
         for key in keys.iter().chain(&strangers) {
             let below = keys.partition_point(|known| known < key);
             let through = keys.partition_point(|known| known <= key);
@@ -160,18 +160,18 @@ proptest! {
     // A version cut off that a snapshot from the oldest on still has to see.
     #[test]
     fn pruning_keeps_what_the_oldest_snapshot_sees(steps in prop::collection::vec((0..6u8, 0..4u64), 1..120)) {
-        let delta = Delta::new(1 << 20).expect("addresses");
+        let memtable = Memtable::new(1 << 20).expect("addresses");
         let mut model = Model::new();
         let mut oldest = 0;
         for (index, (key, advance)) in steps.iter().enumerate() {
             let timestamp = index as u64 + 1;
             oldest = (oldest + advance).min(timestamp - 1);
             let value = timestamp.to_be_bytes();
-            delta.insert(&[*key], Timestamp(timestamp), Record::inline(&value), Timestamp(oldest)).expect("room");
+            memtable.insert(&[*key], Timestamp(timestamp), Record::inline(&value), Timestamp(oldest)).expect("room");
             model.insert((vec![*key], Reverse(timestamp)), (RecordKind::Inline, value.to_vec()));
             for at in oldest..=timestamp {
                 for key in 0..6 {
-                    prop_assert_eq!(delta_at(&delta, &[key], at), model_at(&model, &[key], at));
+                    prop_assert_eq!(memtable_at(&memtable, &[key], at), model_at(&model, &[key], at));
                 }
             }
         }
@@ -186,22 +186,22 @@ fn large_loads_keep_every_key_in_order() {
         [|i| i, |i| u64::MAX - i, |i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15), |i| i % 2 * 1_000_000 + i / 2];
     for order in orders {
         for prefix in [&b""[..], b"a long common prefix of all the keys/"] {
-            let delta = Delta::new(1 << 20).expect("addresses");
+            let memtable = Memtable::new(1 << 20).expect("addresses");
             let key = |i: u64| [prefix, &order(i).to_be_bytes()].concat();
             const COUNT: u64 = 60_000;
             for i in 0..COUNT {
-                delta
+                memtable
                     .insert(&key(i), Timestamp(i + 1), Record::inline(&i.to_le_bytes()), START)
                     .expect("room");
             }
             for i in 0..COUNT {
-                let version = delta.get(&key(i), Timestamp(u64::MAX)).expect("inserted");
+                let version = memtable.get(&key(i), Timestamp(u64::MAX)).expect("inserted");
                 assert_eq!(version.record.bytes, i.to_le_bytes());
-                assert!(delta.get(&key(i), Timestamp(i)).is_none());
+                assert!(memtable.get(&key(i), Timestamp(i)).is_none());
             }
             let mut keys: Vec<_> = (0..COUNT).map(key).collect();
             keys.sort_unstable();
-            let mut cursor = delta.cursor();
+            let mut cursor = memtable.cursor();
             assert!(cursor.seek_first());
             for key in &keys {
                 assert_eq!(cursor.key(), key);
@@ -212,25 +212,25 @@ fn large_loads_keep_every_key_in_order() {
     }
 }
 
-// Half-empty leaves after a sequential load: they double the delta's overhead.
+// Half-empty leaves after a sequential load: they double the memtable's overhead.
 #[test]
 fn ascending_loads_pack_their_leaves() {
-    let delta = Delta::new(1 << 20).expect("addresses");
+    let memtable = Memtable::new(1 << 20).expect("addresses");
     const COUNT: usize = 100_000;
     for i in 0..COUNT as u64 {
-        delta.insert(&i.to_be_bytes(), Timestamp(1), Record::inline(&[0; 8]), START).expect("room");
+        memtable.insert(&i.to_be_bytes(), Timestamp(1), Record::inline(&[0; 8]), START).expect("room");
     }
-    let overhead = delta.bytes() as f64 / COUNT as f64 - (8.0 + 8.0 + 16.0 + 8.0);
+    let overhead = memtable.bytes() as f64 / COUNT as f64 - (8.0 + 8.0 + 16.0 + 8.0);
     assert!(overhead < 14.5, "{overhead} bytes a row beside the row itself");
 }
 
-// A failed insert that leaves half a change behind, or a delta that cannot be read any more once it is full.
+// A failed insert that leaves half a change behind, or a memtable that cannot be read any more once it is full.
 #[test]
-fn a_full_delta_refuses_and_stays_whole() {
-    let delta = delta_of(256 << 10);
+fn a_full_memtable_refuses_and_stays_whole() {
+    let memtable = memtable_of(256 << 10);
     let value = [7; 100];
     let mut rows = 0u64;
-    while delta.insert(
+    while memtable.insert(
         &(rows * 7919 % 65_536).to_be_bytes(),
         Timestamp(rows + 1),
         Record::inline(&value),
@@ -240,17 +240,17 @@ fn a_full_delta_refuses_and_stays_whole() {
         rows += 1;
     }
     assert!(rows > 1000, "{rows}");
-    assert_eq!(delta.rows() as u64, rows);
+    assert_eq!(memtable.rows() as u64, rows);
     assert_eq!(
-        delta.insert(b"large", Timestamp(rows + 1), Record::inline(&[0; 1 << 20]), START),
-        Err(crate::delta::Full)
+        memtable.insert(b"large", Timestamp(rows + 1), Record::inline(&[0; 1 << 20]), START),
+        Err(crate::memtable::Full)
     );
-    let mut cursor = delta.cursor();
+    let mut cursor = memtable.cursor();
     let mut seen = 0;
     let mut more = cursor.seek_first();
     while more {
         seen += 1;
-        assert!(delta.contains(cursor.key()));
+        assert!(memtable.contains(cursor.key()));
         more = cursor.next();
     }
     assert_eq!(seen, rows);
@@ -260,15 +260,15 @@ fn a_full_delta_refuses_and_stays_whole() {
 #[test]
 fn running_full_within_a_split_loses_nothing() {
     for filler in (0..5000).step_by(16) {
-        let delta = delta_of(8 << 10);
-        delta.insert(&[], Timestamp(1), Record::inline(&vec![0; filler]), START).expect("room");
+        let memtable = memtable_of(8 << 10);
+        memtable.insert(&[], Timestamp(1), Record::inline(&vec![0; filler]), START).expect("room");
         let inserted = (1..=255u8)
             .take_while(|i| {
-                delta.insert(&[i.wrapping_mul(77)], Timestamp(1), Record::inline(&[]), START).is_ok()
+                memtable.insert(&[i.wrapping_mul(77)], Timestamp(1), Record::inline(&[]), START).is_ok()
             })
             .count();
         assert!((10..255).contains(&inserted), "{inserted}");
-        let mut cursor = delta.cursor();
+        let mut cursor = memtable.cursor();
         let mut seen = 0;
         let mut more = cursor.seek_first();
         while more {
@@ -279,12 +279,14 @@ fn running_full_within_a_split_loses_nothing() {
     }
 }
 
-// An empty delta, where every edge is the same edge.
+// An empty memtable, where every edge is the same edge.
 #[test]
-fn an_empty_delta_has_nothing() {
-    let delta = Delta::new(0).expect("addresses");
-    assert!(delta.is_empty() && delta.timestamps().is_none() && delta.get(b"", Timestamp(1)).is_none());
-    let mut cursor = delta.cursor();
+fn an_empty_memtable_has_nothing() {
+    let memtable = Memtable::new(0).expect("addresses");
+    assert!(
+        memtable.is_empty() && memtable.timestamps().is_none() && memtable.get(b"", Timestamp(1)).is_none()
+    );
+    let mut cursor = memtable.cursor();
     assert!(
         !cursor.seek_first()
             && !cursor.seek_last()
@@ -292,26 +294,26 @@ fn an_empty_delta_has_nothing() {
             && !cursor.next()
             && !cursor.prev()
     );
-    assert!(delta.bytes() < 4096);
+    assert!(memtable.bytes() < 4096);
 }
 
 // Values at the limit of what a record in the log may bring.
 #[test]
 fn a_value_of_64_mib_fits() {
-    let delta = Delta::new(0).expect("addresses");
+    let memtable = Memtable::new(0).expect("addresses");
     let value = vec![3; 64 << 20];
     for timestamp in 1..=2 {
-        delta.insert(b"k", Timestamp(timestamp), Record::inline(&value), START).expect("room");
+        memtable.insert(b"k", Timestamp(timestamp), Record::inline(&value), START).expect("room");
     }
-    assert_eq!(delta.get(b"k", Timestamp(1)).expect("there").record.bytes.len(), value.len());
+    assert_eq!(memtable.get(b"k", Timestamp(1)).expect("there").record.bytes.len(), value.len());
 }
 
 // A version that would be hidden behind a later one for ever.
 #[test]
 #[should_panic(expected = "order of their commits")]
 fn an_older_version_on_top_is_refused() {
-    let delta = Delta::new(0).expect("addresses");
+    let memtable = Memtable::new(0).expect("addresses");
     for timestamp in [2, 1] {
-        let _ = delta.insert(b"k", Timestamp(timestamp), Record::TOMBSTONE, START);
+        let _ = memtable.insert(b"k", Timestamp(timestamp), Record::TOMBSTONE, START);
     }
 }
