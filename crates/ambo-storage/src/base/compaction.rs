@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use ambo_codec::record::Dictionary;
 
 use super::{
-    btree::{BuildOptions, RowStream, Tree},
+    btree::{BuildOptions, Tree},
     column::{ReadBlob, Segment},
 };
 use crate::{
@@ -25,8 +25,6 @@ pub struct Compaction {
 
 /// Trains a dictionary for the records of trees, if their table wants one: its number, and itself.
 pub type Train<'a> = dyn Fn(&[Arc<Tree>]) -> Result<Option<(u32, Dictionary)>> + 'a;
-/// The newest row of each key of runs that are sorted from the newest to the oldest, tombstones among them.
-pub type Newest<'a> = dyn Fn(&[Arc<Tree>]) -> Box<dyn RowStream> + 'a;
 /// Copies a long value that a record refers to.
 pub type CopyBlob<'a> = dyn Fn(&[u8]) -> Result<BlobRef> + 'a;
 
@@ -38,8 +36,6 @@ pub struct Workshop<'a> {
     pub build: BuildOptions,
     /// Trains a dictionary for trees that become one, if they are to have a new one.
     pub train: &'a Train<'a>,
-    /// See there.
-    pub newest: &'a Newest<'a>,
     /// Reads a long value that a record refers to.
     pub read_blob: &'a ReadBlob<'a>,
     /// Copies long values to the store, if they are in another one.

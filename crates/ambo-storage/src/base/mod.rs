@@ -11,6 +11,7 @@ mod compaction;
 #[cfg(test)]
 pub(crate) mod conformance;
 pub mod key_filter;
+pub mod merge;
 mod ops;
 pub mod root;
 pub mod runs;

@@ -3,8 +3,8 @@
 //! # When they are merged
 //!
 //! A read looks into every run, so there must be few; a merge writes everything it takes, so it must take things of a
-//! size. Runs are looked at from the newest on, taking the next one as long as it is at most [`GROWTH`] times what was
-//! taken so far; a main tree is taken when all runs are and it is at most [`MAIN_GROWTH`] times as large. A merge happens when at least
+//! size. Runs are looked at from the newest on, taking the next one as long as it is at most `GROWTH` times what was
+//! taken so far; a main tree is taken when all runs are and it is at most `MAIN_GROWTH` times as large. A merge happens when at least
 //! [`RUNS_WANTED`] runs are there, so each byte is rewritten a logarithmic number of times (the tiered scheme of LSM trees: O'Neil et al.
 //! 1996, and RocksDB's universal compaction).
 
@@ -13,10 +13,11 @@ use std::sync::Arc;
 use ambo_codec::record::Dictionary;
 
 use super::{
-    btree::{BuildOptions, MergeOptions, Merged, Tree, merge},
+    btree::{BuildOptions, MergeOptions, Merged, RowStream, Tree, TreeCursor, merge},
     compaction::{Compacted, Compaction, Made, Workshop},
+    merge::{Head, Input, Tournament},
 };
-use crate::Result;
+use crate::{Result, record::Record};
 
 /// So many make a merge.
 pub const RUNS_WANTED: usize = 4;
@@ -56,6 +57,69 @@ pub fn compact<B>(runs: &[Arc<Tree>], workshop: &Workshop<'_>) -> Result<Option<
     }
     let merged = merge_trees(runs, false, &workshop.build, workshop)?;
     Ok(Some(merged.into_compacted(runs, Made::Run)))
+}
+
+/// The newest row of each key of runs, which come newest first; tombstones among them.
+pub struct NewestRows {
+    runs: Tournament<Rows>,
+    /// The key that was handed out last, where an older run has it, too.
+    key: Vec<u8>,
+    is_begun: bool,
+}
+
+/// The rows of one run.
+struct Rows {
+    cursor: TreeCursor,
+    /// How many runs are newer.
+    age: u32,
+}
+
+impl Input for Rows {
+    fn head(&self) -> Head {
+        if self.cursor.is_valid() { Head::new(self.cursor.key(), self.age) } else { Head::END }
+    }
+
+    fn key(&self) -> &[u8] {
+        self.cursor.key()
+    }
+}
+
+impl NewestRows {
+    /// Of these runs.
+    pub fn new(runs: &[Arc<Tree>]) -> Result<Self> {
+        let rows = |(run, age): (&Arc<Tree>, u32)| {
+            let mut cursor = run.cursor();
+            cursor.seek_first()?;
+            Ok(Rows { cursor, age })
+        };
+        let rows = runs.iter().zip(0..).map(rows).collect::<Result<Vec<_>>>()?;
+        Ok(Self { runs: Tournament::new(rows), key: Vec::new(), is_begun: false })
+    }
+
+    /// Goes on to the next key.
+    fn step(&mut self) -> Result<()> {
+        let Some(winner) = self.runs.winner() else { return Ok(()) };
+        let has_older = self.runs.second().is_some_and(|second| second.key() == winner.key());
+        if has_older {
+            self.key.clear();
+            self.key.extend_from_slice(winner.key());
+        }
+        self.runs.step(|run| run.cursor.next().map(drop))?;
+        while has_older && self.runs.winner().is_some_and(|winner| winner.key() == self.key) {
+            self.runs.step(|run| run.cursor.next().map(drop))?;
+        }
+        Ok(())
+    }
+}
+
+impl RowStream for NewestRows {
+    fn next_row(&mut self) -> Result<Option<(&[u8], Record<'_>)>> {
+        if self.is_begun {
+            self.step()?;
+        }
+        self.is_begun = true;
+        Ok(self.runs.winner().map(|run| (run.cursor.key(), run.cursor.record())))
+    }
 }
 
 /// Trees that became one, or nothing.
@@ -106,7 +170,38 @@ impl MergedTrees {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::{base::btree::TreeBuilder, page::PageStore};
+
+    // Keeps away: an old row, one that is compacted twice or not at all, and a deleted one that comes back.
+    #[test]
+    fn the_newest_row_of_each_key() {
+        for count in 0..7u64 {
+            let store = PageStore::memory(4096);
+            let (mut expected, mut runs) = (BTreeMap::new(), Vec::new());
+            for run in (0..count).rev() {
+                let mut builder = TreeBuilder::new(&store, BuildOptions::default());
+                for key in (0..3000u64).filter(|key| key.wrapping_mul(0x9e37_79b9) >> 7 & run != 1) {
+                    let key = (key / 2 * 2 + run % 2).to_be_bytes();
+                    if builder.last_key() == Some(&key[..]) {
+                        continue;
+                    }
+                    let value = (u64::from_be_bytes(key) % 3 != run % 3).then(|| vec![run as u8; 9]);
+                    builder.push(&key, value.as_deref().map_or(Record::TOMBSTONE, Record::inline)).unwrap();
+                    expected.insert(key.to_vec(), value);
+                }
+                runs.insert(0, Tree::open(store.clone(), builder.finish().unwrap()));
+            }
+            let mut rows = NewestRows::new(&runs).unwrap();
+            let mut found = Vec::new();
+            while let Some((key, record)) = rows.next_row().unwrap() {
+                found.push((key.to_vec(), (!record.is_tombstone()).then(|| record.bytes.to_vec())));
+            }
+            assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{count} runs");
+        }
+    }
 
     // Keeps away: rewriting a large tree for every small run, and ever more runs.
     #[test]

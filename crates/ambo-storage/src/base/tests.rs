@@ -49,7 +49,6 @@ impl World {
             store: &self.store,
             build: BuildOptions::default(),
             train: &|_| Ok(None),
-            newest: &|_| unreachable!("there are no runs"),
             read_blob: &|_| unreachable!("no row is a blob"),
             copy_blob: None,
             relocate_from: None,

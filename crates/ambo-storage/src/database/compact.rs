@@ -9,8 +9,7 @@ use super::{
     blobs::read_whole,
     checkpoint::Turnover,
     compression::keep_dictionary,
-    cursor::{Cover, MergedCursor, Rows},
-    engine::{Engine, NEWEST},
+    engine::Engine,
     version::{DatabaseVersion, TableVersion},
     version_edit::{TableEdit, VersionEdit},
 };
@@ -18,7 +17,6 @@ use crate::{
     Error, Result,
     base::{
         Base, BaseOps, Compacted, Compaction, Crowding, Workshop,
-        btree::{RowStream, Tree},
         runs::{self, RUNS_MAX},
     },
     catalog::roots::TREES_MAX,
@@ -54,12 +52,6 @@ impl TableVersion {
     /// All runs, with all that is compacted or not.
     fn all_runs(&self, whole: bool) -> Compaction {
         Compaction { runs: self.runs.len(), whole }
-    }
-
-    /// The newest row of each key of runs of it, newest first.
-    pub(super) fn newest_of(&self, runs: &[Arc<Tree>]) -> Box<dyn RowStream> {
-        let runs = Self { runs: runs.to_vec(), ..self.clone() };
-        Box::new(Rows::new(MergedCursor::new(&runs, None, NEWEST, Cover::Runs)))
     }
 
     fn compact_runs(
@@ -251,7 +243,6 @@ impl Engine {
             store,
             build: version.build_options(id, store),
             train: &|trees| self.train_dictionary(version, id, trees, rewrite.all),
-            newest: &|runs| table.newest_of(runs),
             read_blob: &|reference| read_whole(store, &Self::decode_blob(reference, id)?),
             copy_blob: None,
             relocate_from: rewrite.relocate_from,

@@ -190,8 +190,6 @@ pub(super) enum Cover {
     LiveKeys,
     /// Only what is newer than the base, tombstones included.
     AboveBase,
-    /// Only the runs, tombstones included.
-    Runs,
     /// Only the transaction's own writes, tombstones included.
     Own,
 }
@@ -202,7 +200,6 @@ impl MergedCursor {
         let own = own.filter(|writes| !writes.is_empty()).map(|writes| Source::Own(WriteCursor::new(writes)));
         let (active, frozen, runs) = match cover {
             Cover::Live | Cover::LiveKeys | Cover::AboveBase => (true, true, true),
-            Cover::Runs => (false, false, true),
             Cover::Own => (false, false, false),
         };
         let memtables = std::iter::once(&table.active)

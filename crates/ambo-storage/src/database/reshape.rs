@@ -134,7 +134,6 @@ impl Engine {
             store: to,
             build: version.copy_options(id, from, to),
             train: &|_| Ok(None),
-            newest: &|runs| old.newest_of(runs),
             read_blob: &|reference| read_whole(from, &Self::decode_blob(reference, id)?),
             copy_blob: copy_blob.as_deref(),
             relocate_from: None,

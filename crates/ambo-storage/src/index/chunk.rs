@@ -2,8 +2,12 @@
 
 use std::cmp::Ordering;
 
-use super::tournament::{Head, Rank};
-use crate::{budget::Charge, record::Record};
+use super::entries::{DELETED_RANK, LIVE_RANK};
+use crate::{
+    base::merge::{Head, prefix},
+    budget::Charge,
+    record::Record,
+};
 
 /// Where an entry is among the bytes gathered.
 #[derive(Clone, Copy)]
@@ -94,18 +98,6 @@ impl Gathered {
     }
 }
 
-/// The first eight bytes, zeros behind shorter keys: as numbers they are in the order of the keys, if they differ.
-pub(super) fn prefix(key: &[u8]) -> u64 {
-    match key.first_chunk() {
-        Some(first) => u64::from_be_bytes(*first),
-        None => {
-            let mut bytes = [0; 8];
-            bytes[..key.len()].copy_from_slice(key);
-            u64::from_be_bytes(bytes)
-        }
-    }
-}
-
 /// An entry of a chunk. It ends where the next begins.
 struct Item {
     prefix: u64,
@@ -165,7 +157,7 @@ impl Chunk {
     /// What a merge compares of an entry.
     pub(super) fn head(&self, index: usize) -> Head {
         let Item { prefix, key, .. } = self.items[index];
-        Head { prefix, rank: if key & DELETED == 0 { Rank::Live } else { Rank::Deleted } }
+        Head::of_prefix(prefix, if key & DELETED == 0 { LIVE_RANK } else { DELETED_RANK })
     }
 
     /// The record of an entry.

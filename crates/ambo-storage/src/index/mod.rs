@@ -13,15 +13,15 @@
 //! |---|---|
 //! | `entry` | what an entry looks like |
 //! | `chunk` | entries in memory, gathered and sorted |
-//! | `tournament` | sorted entries of several inputs as one stream |
+//! | `entries` | sorted entries of chunks and trees, as inputs of a merge |
 //! | `sorter` | entries in any order into one packed tree |
 
 mod chunk;
+mod entries;
 mod entry;
 mod sorter;
 #[cfg(test)]
 mod tests;
-mod tournament;
 
 pub use entry::{Entry, EntryFormat};
 pub use sorter::{EntryGatherer, EntrySorter, SortedEntries};

@@ -14,11 +14,14 @@ use parking_lot::Mutex;
 
 use super::{
     chunk::{Chunk, Gathered},
-    tournament::{Input, Tournament},
+    entries::Entries,
 };
 use crate::{
     Error, Result,
-    base::btree::{BuildOptions, MergeOptions, Tree, TreeBuilder, TreeMeta, merge},
+    base::{
+        btree::{BuildOptions, MergeOptions, Tree, TreeBuilder, TreeMeta, merge},
+        merge::{Input, Tournament},
+    },
     budget::MemoryBudget,
     page::{Extents, PageRange, PageStore},
     parts::fold_parts,
@@ -148,9 +151,9 @@ impl Sorted {
         Ok(samples.cut(entries))
     }
 
-    fn inputs(&self, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<Vec<Input<'_>>> {
-        let chunks = self.chunks.iter().map(|chunk| Ok(Input::of_chunk(chunk, lower, upper)));
-        let trees = self.trees.open().map(|tree| Input::of_tree(tree.cursor(), lower, upper));
+    fn inputs(&self, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<Vec<Entries<'_>>> {
+        let chunks = self.chunks.iter().map(|chunk| Ok(Entries::of_chunk(chunk, lower, upper)));
+        let trees = self.trees.open().map(|tree| Entries::of_tree(tree.cursor(), lower, upper));
         chunks.chain(trees).collect()
     }
 }
@@ -233,7 +236,7 @@ impl EntryGatherer<'_> {
     /// Writes what was sorted as a tree.
     fn flush(&mut self) -> Result<()> {
         let EntrySorter { store, sorted, .. } = self.sorter;
-        let inputs = self.chunks.iter().map(|chunk| Input::of_chunk(chunk, None, None)).collect();
+        let inputs = self.chunks.iter().map(|chunk| Entries::of_chunk(chunk, None, None)).collect();
         let SortedEntries { meta, pages, twice } = build(store, inputs, &AtomicBool::new(false))?;
         self.chunks.clear();
         let mut sorted = sorted.lock();
@@ -261,11 +264,12 @@ fn build_options(store: &PageStore) -> BuildOptions {
 }
 
 /// A tree of the entries of inputs.
-fn build(store: &Arc<PageStore>, inputs: Vec<Input<'_>>, cancel: &AtomicBool) -> Result<SortedEntries> {
+fn build(store: &Arc<PageStore>, inputs: Vec<Entries<'_>>, cancel: &AtomicBool) -> Result<SortedEntries> {
     let mut builder = TreeBuilder::new(store, build_options(store));
     let mut twice = None;
     let mut entries = Tournament::new(inputs);
-    while let Some((key, record)) = entries.peek() {
+    while let Some(entry) = entries.winner() {
+        let (key, record) = (entry.key(), entry.record());
         match record.kind {
             // Of the same key, what is deleted comes last.
             RecordKind::Tombstone if builder.last_key() == Some(key) => {}
@@ -276,7 +280,7 @@ fn build(store: &Arc<PageStore>, inputs: Vec<Input<'_>>, cancel: &AtomicBool) ->
         if builder.rows().is_multiple_of(ENTRIES_A_LOOK) && cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
         }
-        entries.step()?;
+        entries.step(Entries::step)?;
     }
     let (meta, pages) = builder.finish_with_pages()?;
     Ok(SortedEntries { meta, pages, twice })

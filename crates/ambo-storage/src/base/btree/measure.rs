@@ -207,3 +207,34 @@ fn compressed_rates() {
         }
     }
 }
+
+/// Runs whose keys lie between each other's, of `count` rows in all.
+fn interleaved(store: &Arc<PageStore>, runs: u64, count: u64, prefix: &[u8], value: &[u8]) -> Vec<Arc<Tree>> {
+    let run = |run: u64| {
+        let keys: Vec<Vec<u8>> =
+            sorted(run, count / runs, runs).iter().map(|key| [prefix, key].concat()).collect();
+        build(store, &keys, value)
+    };
+    (0..runs).map(run).collect()
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn merges_of_runs() {
+    const ROWS: u64 = 1_000_000;
+    let cancel = AtomicBool::new(false);
+    for (what, prefix, value) in
+        [("12+20", &b""[..], &[7; 20][..]), ("32+20", b"the same of all keys", &[7; 20])]
+    {
+        for runs in [2, 4, 8, 16] {
+            let store = PageStore::memory(PAGE);
+            let trees = interleaved(&store, runs, ROWS, prefix, value);
+            for _ in 0..3 {
+                let start = begin();
+                let merged = merge(&trees, &MergeOptions::new(&cancel)).unwrap();
+                report(&format!("merge {runs} runs of {what}"), merged.merged_rows, start);
+                store.free(merged.written);
+            }
+        }
+    }
+}

@@ -6,11 +6,10 @@
 //!
 //! Each input is, at any moment, at a leaf that is not read yet (its next key is at or above the leaf's
 //! lower bound) or at an entry of a leaf that is (its next key is known). The input with the smallest next
-//! key, or bound, has its turn: if only the bound is known, the leaf is adopted or read; else its entries
-//! are taken as far as no other input can have one.
+//! key, or bound, has its turn ([`Tournament`]): if only the bound is known, the leaf is adopted or read;
+//! else its entries are taken as far as no other input can have one.
 
 use std::{
-    cmp::Ordering as Order,
     fmt,
     sync::{
         Arc,
@@ -29,6 +28,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::merge::{Head, Input, Tournament},
     id::PageNo,
     page::{PageRange, PageRef},
     record::{Record, RecordKind},
@@ -101,10 +101,8 @@ pub fn merge(inputs: &[Arc<Tree>], options: &MergeOptions<'_>) -> Result<Merged>
         inputs.iter().all(|tree| Arc::ptr_eq(&tree.store, &first.store)),
         "trees of one store are merged: pages are adopted"
     );
-    let mut sources = Vec::with_capacity(inputs.len());
-    for tree in inputs {
-        sources.push(Source::start(tree)?);
-    }
+    let sources = inputs.iter().zip(0..).map(|(tree, age)| Source::start(tree, age));
+    let sources = Tournament::new(sources.collect::<Result<_>>()?);
     let mut merge = Merge {
         builder: TreeBuilder::new(&first.store, options.build.clone()),
         page_size: first.store.page_size(),
@@ -115,8 +113,9 @@ pub fn merge(inputs: &[Arc<Tree>], options: &MergeOptions<'_>) -> Result<Merged>
         key: Vec::new(),
         unreported: 0,
     };
-    while let Some(turn) = merge.least() {
-        merge.take_turn(turn)?;
+    while merge.sources.winner().is_some() {
+        merge.take_turn()?;
+        merge.sources.replay();
     }
     merge.finish()
 }
@@ -143,6 +142,8 @@ const TOMBSTONE: Stored = Stored::Plain(RecordKind::Tombstone);
 /// One input.
 struct Source<'t> {
     tree: &'t Tree,
+    /// How many inputs are newer.
+    age: u32,
     walker: LeafWalker<'t>,
     /// `None`: at a leaf that is not read.
     open: Option<Open<'t>>,
@@ -152,10 +153,27 @@ struct Source<'t> {
     keys: KeyReader,
 }
 
+/// Among equals one whose leaf is not read comes first: it may have smaller keys than all others. Then the newest.
+const READ: u32 = 1 << 16;
+
+impl Input for Source<'_> {
+    #[inline]
+    fn head(&self) -> Head {
+        let rank = if self.open.is_some() { READ | self.age } else { self.age };
+        if self.done { Head::END } else { Head::new(self.bound(), rank) }
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.bound()
+    }
+}
+
 impl<'t> Source<'t> {
-    fn start(tree: &'t Tree) -> Result<Self> {
+    fn start(tree: &'t Tree, age: u32) -> Result<Self> {
         let mut source = Self {
             tree,
+            age,
             walker: LeafWalker::new(tree),
             open: None,
             done: false,
@@ -205,7 +223,8 @@ impl<'t> Source<'t> {
 struct Merge<'t, 'o> {
     builder: TreeBuilder,
     page_size: usize,
-    sources: Vec<Source<'t>>,
+    /// The winner has its turn.
+    sources: Tournament<Source<'t>>,
     options: &'o MergeOptions<'o>,
     merged: Merged,
     /// The smallest next key or bound of the inputs that do not have the turn.
@@ -214,45 +233,36 @@ struct Merge<'t, 'o> {
     unreported: u64,
 }
 
-impl Merge<'_, '_> {
-    /// The input with the smallest next key or bound. Among equals one whose leaf is not read (it may have
-    /// smaller keys than all others), then the newest.
-    fn least(&self) -> Option<usize> {
-        let order = |a: &Source<'_>, b: &Source<'_>| {
-            a.bound().cmp(b.bound()).then(a.open.is_some().cmp(&b.open.is_some()))
-        };
-        let mut least: Option<usize> = None;
-        for (index, source) in self.sources.iter().enumerate().filter(|(_, source)| !source.done) {
-            if least.is_none_or(|least| order(source, &self.sources[least]) == Order::Less) {
-                least = Some(index);
-            }
-        }
-        least
+impl<'t> Merge<'t, '_> {
+    /// The input that has its turn.
+    fn source(&mut self) -> &mut Source<'t> {
+        self.sources.winner_mut().expect("an input has its turn")
     }
 
-    fn take_turn(&mut self, turn: usize) -> Result<()> {
+    fn take_turn(&mut self) -> Result<()> {
         if self.options.cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
         }
-        if self.sources[turn].open.is_none() {
-            if self.adopt_unread(turn)? {
-                return Ok(());
-            }
-            self.sources[turn].open()?;
-            if self.adopt_read(turn)? {
-                return Ok(());
-            }
-            self.merged.freed.push(self.sources[turn].walker.leaf().into());
-            self.merged.merged_leaves += 1;
-            // What was a bound is a key now: another input may have the turn.
+        if self.source().open.is_some() {
+            return self.take_rows();
+        }
+        if self.adopt_unread()? {
             return Ok(());
         }
-        if self.drop_older(turn)? { self.take_row(turn) } else { self.take_rows(turn) }
+        self.source().open()?;
+        if self.adopt_read()? {
+            return Ok(());
+        }
+        let leaf = self.source().walker.leaf();
+        self.merged.freed.push(leaf.into());
+        self.merged.merged_leaves += 1;
+        // What was a bound is a key now: another input may have the turn.
+        Ok(())
     }
 
     /// Whether a leaf may become part of the new tree as it is, as far as its contents are concerned.
-    fn is_adoptable(&self, turn: usize, summary: Option<LeafSummary>) -> bool {
-        let leaf = self.sources[turn].walker.leaf();
+    fn is_adoptable(&self, source: &Source<'_>, summary: Option<LeafSummary>) -> bool {
+        let leaf = source.walker.leaf();
         let Some(summary) = summary else { return false };
         let relocated = self.options.rewrite
             || self.options.relocate_from.is_some_and(|from| {
@@ -265,17 +275,16 @@ impl Merge<'_, '_> {
     }
 
     /// Adopts the leaf by what its parents say, if they say enough.
-    fn adopt_unread(&mut self, turn: usize) -> Result<bool> {
-        let source = &self.sources[turn];
-        let mut others =
-            self.sources.iter().enumerate().filter(|(index, other)| *index != turn && !other.done);
+    fn adopt_unread(&mut self) -> Result<bool> {
+        let source = self.sources.winner().expect("an input has its turn");
+        let second = self.sources.second().map(Source::bound);
         let ceiling = match source.walker.upper() {
-            Some(upper) if others.all(|(_, other)| other.bound() >= upper) => Ceiling::Below(upper),
-            None if others.next().is_none() => Ceiling::End,
+            Some(upper) if second.is_none_or(|second| second >= upper) => Ceiling::Below(upper),
+            None if second.is_none() => Ceiling::End,
             _ => return Ok(false),
         };
         let summary = source.walker.summary();
-        if !self.is_adoptable(turn, summary) || !self.builder.is_behind_all(source.walker.lower()) {
+        if !self.is_adoptable(source, summary) || !self.builder.is_behind_all(source.walker.lower()) {
             return Ok(false);
         }
         self.builder.adopt_leaf(&Adopted {
@@ -287,23 +296,21 @@ impl Merge<'_, '_> {
             compression: source.tree.meta().compression,
         })?;
         self.merged.adopted_leaves += 1;
-        self.sources[turn].next_leaf()?;
+        self.source().next_leaf()?;
         Ok(true)
     }
 
     /// Adopts a leaf that had to be read, as its bounds alone left open whether it overlaps another.
-    fn adopt_read(&mut self, turn: usize) -> Result<bool> {
-        let summary = self.sources[turn].walker.summary();
-        if !self.is_adoptable(turn, summary) {
+    fn adopt_read(&mut self) -> Result<bool> {
+        let source = self.sources.winner().expect("an input has its turn");
+        let summary = source.walker.summary();
+        if !self.is_adoptable(source, summary) {
             return Ok(false);
         }
-        let source = &self.sources[turn];
         let open = source.open.as_ref().expect("just read");
         let loaded = open.view.keys.key_into(&open.page, open.view.len() - 1, &mut self.key);
         loaded.map_err(|what| source.tree.damaged(source.walker.leaf(), what))?;
-        let mut others =
-            self.sources.iter().enumerate().filter(|(index, other)| *index != turn && !other.done);
-        if others.any(|(_, other)| other.bound() <= self.key.as_slice())
+        if self.sources.second().is_some_and(|second| second.bound() <= self.key.as_slice())
             || !self.builder.is_behind_all(&open.key)
         {
             return Ok(false);
@@ -317,59 +324,55 @@ impl Merge<'_, '_> {
             compression: source.tree.meta().compression,
         })?;
         self.merged.adopted_leaves += 1;
-        self.sources[turn].next_leaf()?;
+        self.source().next_leaf()?;
         Ok(true)
     }
 
-    /// Steps the other inputs past the key whose turn it is; whether there was one that had it.
-    fn drop_older(&mut self, turn: usize) -> Result<bool> {
-        let mut any = false;
-        for index in 0..self.sources.len() {
-            let source = &self.sources[index];
-            if index == turn
-                || source.done
-                || source.open.is_none()
-                || source.bound() != self.sources[turn].bound()
-            {
-                continue;
+    /// Takes entries while no other input can have a smaller or equal key. Of equal keys the newest, whose turn it is.
+    fn take_rows(&mut self) -> Result<()> {
+        let turn = self.sources.winner().expect("an input has its turn");
+        let second = self.sources.second();
+        let is_limited = second.is_some();
+        let has_older = second.is_some_and(|second| second.bound() == turn.bound());
+        if let Some(second) = second {
+            self.limit.clear();
+            self.limit.extend_from_slice(second.bound());
+        }
+        // The first is taken even if a bound is equal to it: an unread leaf would have had the turn.
+        loop {
+            self.take_row()?;
+            let source = self.source();
+            if source.done || source.open.is_none() || has_older {
+                break;
             }
-            assert!(index > turn, "of equal keys the newest has its turn");
-            let open = source.open.as_ref().expect("checked above");
+            let source = self.sources.winner().expect("an input has its turn");
+            if is_limited && source.bound() >= self.limit.as_slice() {
+                break;
+            }
+        }
+        if has_older { self.drop_older() } else { Ok(()) }
+    }
+
+    /// Steps the other inputs past the key that was taken, which is in `limit`.
+    fn drop_older(&mut self) -> Result<()> {
+        self.sources.replay();
+        while let Some(source) = self.sources.winner()
+            && source.bound() == self.limit
+            && let Some(open) = &source.open
+        {
             let (stored, bytes) = open.record(source.tree, &source.walker)?;
             if stored == BLOB {
                 value::add_blob_pages(bytes, &mut self.merged.freed)?;
             }
-            self.sources[index].next_row()?;
-            any = true;
+            self.source().next_row()?;
+            self.sources.replay();
         }
-        Ok(any)
-    }
-
-    /// Takes entries while no other input can have a smaller or equal key.
-    fn take_rows(&mut self, turn: usize) -> Result<()> {
-        let others = self.sources.iter().enumerate().filter(|(index, other)| *index != turn && !other.done);
-        let limited = match others.map(|(_, other)| other.bound()).min() {
-            Some(limit) => {
-                self.limit.clear();
-                self.limit.extend_from_slice(limit);
-                true
-            }
-            None => false,
-        };
-        // The first is taken even if a bound is equal to it: then there is an unread leaf, which would have
-        // had the turn.
-        loop {
-            self.take_row(turn)?;
-            let source = &self.sources[turn];
-            if source.done || source.open.is_none() || (limited && source.bound() >= self.limit.as_slice()) {
-                return Ok(());
-            }
-        }
+        Ok(())
     }
 
     /// Takes the entry whose turn it is.
-    fn take_row(&mut self, turn: usize) -> Result<()> {
-        let source = &self.sources[turn];
+    fn take_row(&mut self) -> Result<()> {
+        let source = self.sources.winner().expect("an input has its turn");
         let open = source.open.as_ref().expect("an open leaf");
         let (stored, bytes) = open.record(source.tree, &source.walker)?;
         self.merged.merged_rows += 1;
@@ -388,7 +391,7 @@ impl Merge<'_, '_> {
             Stored::Plain(kind) => self.builder.push(&open.key, Record { kind, bytes })?,
             Stored::Packed => self.builder.push_packed(&open.key, bytes)?,
         }
-        self.sources[turn].next_row()?;
+        self.source().next_row()?;
         if self.unreported >= self.options.throttle_bytes {
             if let Some(throttle) = self.options.throttle {
                 throttle(self.unreported);
@@ -411,7 +414,7 @@ impl Merge<'_, '_> {
     fn finish(self) -> Result<Merged> {
         let Self { builder, sources, mut merged, .. } = self;
         (merged.meta, merged.written) = builder.finish_with_pages()?;
-        for source in sources {
+        for source in sources.into_inputs() {
             merged.freed.extend(source.walker.into_inner_pages().into_iter().map(PageRange::from));
         }
         merged.freed = coalesce(merged.freed);

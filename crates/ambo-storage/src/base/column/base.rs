@@ -20,6 +20,7 @@ use crate::{
         BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Crowding, Made, Prober,
         Root, Workshop,
         btree::{RowStream, Tree},
+        runs::NewestRows,
     },
     catalog::TableDefinition,
     id::PageNo,
@@ -180,8 +181,8 @@ impl BaseOps for ColumnBase {
         let compacted = match runs {
             [] => (*self.0).clone(),
             runs => {
-                let mut rows = (workshop.newest)(runs);
-                self.0.compact(&mut *rows, workshop.read_blob, workshop.cancel)?
+                let mut rows = NewestRows::new(runs)?;
+                self.0.compact(&mut rows, workshop.read_blob, workshop.cancel)?
             }
         };
         let new = if compaction.whole { compacted.merge_segments(true, workshop.cancel)? } else { compacted };
