@@ -64,7 +64,7 @@ pub fn tables(info: &Info, out: &mut Output) -> Result<()> {
             t.segments.as_ref().map_or(String::new(), |segments| output::count(segments.segments)),
         ]);
     }
-    if table.len() == 0 && info.damaged.is_empty() {
+    if table.waiting() == 0 && info.damaged.is_empty() {
         writeln!(out, "no tables")?;
     }
     table.write(out, true)?;

@@ -165,7 +165,7 @@ pub fn scan(
             _ => table.row(cells(&record)),
         }
         shown += 1;
-        if table.len() >= GROUP {
+        if table.waiting() >= GROUP {
             table.write(out, headed)?;
             headed = false;
         }

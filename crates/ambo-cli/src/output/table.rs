@@ -38,7 +38,7 @@ impl Table {
     }
 
     /// How many rows wait to be written.
-    pub fn len(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.rows.len()
     }
 
