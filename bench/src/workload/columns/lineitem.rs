@@ -127,7 +127,7 @@ impl Case {
             // Not asked before the first query, so that it is this one that finds the rows new.
             left.push(table.select(&["l_tax"])?.scan()?.fresh_rows());
         }
-        table.database().settle_due()?;
+        table.database().compact_due()?;
         let mut times = Vec::new();
         for (at, (asked, (first, fastest, rows))) in asked.iter().zip(ours).enumerate() {
             let what = self.label(&format!("{}, {fresh}", asked.name));

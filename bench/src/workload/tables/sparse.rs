@@ -92,5 +92,5 @@ fn memory(database: &Database) -> Result<f64> {
     if table.leaf_pages > 0 {
         return Err("rows were settled before they were measured: the deltas' budget is too small".into());
     }
-    Ok(table.delta_bytes as f64)
+    Ok(table.memtable_bytes as f64)
 }
