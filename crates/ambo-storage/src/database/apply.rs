@@ -223,6 +223,7 @@ impl Engine {
 
     /// Makes `next` the version that is read from now on. The caller holds the lock of versions.
     pub(super) fn install_version(&self, next: DatabaseVersion) {
+        self.keep_room(&next);
         let old = self.versions.swap(Arc::new(next));
         self.lineage.lock().replaced(&old);
     }

@@ -135,6 +135,16 @@ impl Engine {
     /// Flushes all memtables and publishes a checkpoint. Commits go on meanwhile.
     pub fn flush(&self) -> Result<()> {
         self.check_writable()?;
+        match self.try_flush() {
+            Err(Error::DiskFull(_)) => {
+                self.await_room();
+                self.try_flush()
+            }
+            flushed => flushed,
+        }
+    }
+
+    fn try_flush(&self) -> Result<()> {
         self.limit_runs()?;
         let mut checkpoint = self.checkpoint.lock();
         let most_frozen = self.versions.load().tables.values().map(|table| table.frozen.len()).max();
@@ -297,6 +307,8 @@ impl Engine {
         if !new_segments.is_empty() {
             self.segments.sync_directory()?;
         }
+        // The catalog takes the place of the last one.
+        let makes_room = moment.log_from > checkpoint.superblock.log_from || !retired.is_empty();
         let (catalog, catalog_pages) = self.write_catalog(&next)?;
         born.extend(catalog_pages.iter().copied());
         retired.extend(checkpoint.catalog_pages.iter().copied());
@@ -317,6 +329,9 @@ impl Engine {
         checkpoint.superblock = superblock;
         checkpoint.catalog_pages = catalog_pages;
         self.install_version(next);
+        if makes_room {
+            self.note_room_made();
+        }
         let (parts, before) = {
             let mut lineage = self.lineage.lock();
             let parts = lineage.part(&retired);

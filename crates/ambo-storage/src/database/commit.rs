@@ -64,8 +64,8 @@ impl Engine {
         terms: Terms<'_>,
     ) -> Result<Timestamp> {
         self.check_writable()?;
-        let mut made_room = false;
         loop {
+            let room_made = self.room_made();
             let (indexed, epoch) = self.check_rows(operations, terms)?;
             if indexed && terms.index_epoch.is_none() {
                 return self.commit_indexed(operations, terms);
@@ -79,10 +79,7 @@ impl Engine {
                 // Indexes or storage were changed just now. Without a snapshot there is no other conflict.
                 Err(Error::Conflict(_)) if terms.snapshot.is_none() => {}
                 // Nothing was written, and the log itself may be what fills the disk.
-                Err(Error::DiskFull(_)) if !made_room && !self.is_flushed_soon() => {
-                    self.make_room();
-                    made_room = true;
-                }
+                Err(Error::DiskFull(_)) if !self.is_flushed_soon() && self.make_room(room_made) => {}
                 result => return result,
             }
         }
@@ -97,6 +94,7 @@ impl Engine {
     ) -> Result<Timestamp> {
         let bytes = bytes_of(operations);
         self.admit(bytes)?;
+        self.admit_by_room(operations)?;
         let latches = self.latch_unlocked(operations, terms.owner)?;
         if let Some(snapshot) = terms.snapshot {
             self.check_writes(operations, snapshot, epoch)?;
@@ -242,19 +240,6 @@ impl Engine {
             }
         }
         Ok(is_behind)
-    }
-
-    /// Whether a flush found the disk full, and the background thread tries again every so often.
-    fn is_flushed_soon(&self) -> bool {
-        self.options.background_threads && self.governor.has_failed()
-    }
-
-    /// Flushes the memtables in this thread, so that the log before them goes.
-    fn make_room(&self) {
-        self.flush_and_report();
-        if self.governor.has_failed() {
-            self.signals.raise(|state| &mut state.flush);
-        }
     }
 
     /// Has the memtables flushed: by the background thread, or here when there is none.

@@ -137,7 +137,7 @@ impl Engine {
         loop {
             let crowded = |table: &&Arc<TableVersion>| table.runs.len() >= RUNS_LIMIT;
             let id = self.versions.load().tables.values().find(crowded).map(|table| table.shared.id);
-            let Some(id) = id else { return Ok(()) };
+            let Some(id) = id else { return self.merge_for_room() };
             match self.limit_runs_of(id) {
                 // The database is being closed, and its last flush is one more run.
                 Err(Error::Cancelled) => return Ok(()),

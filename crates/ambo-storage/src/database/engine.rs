@@ -61,6 +61,11 @@ pub struct Engine {
     pub(super) signals: Signals,
     /// Set to end a merge early.
     pub(super) cancel_merge: std::sync::atomic::AtomicBool,
+    /// How often room became free on the disk: a checkpoint let go of log or of pages of tables, or the log has room again. A checkpoint
+    /// that does neither does not count, so who is refused does not try for ever.
+    pub(super) room_made: AtomicU64,
+    /// What it was when a merge found no room.
+    pub(super) no_room_to_merge: AtomicU64,
     next_owner: AtomicU64,
     _lock: Option<Box<dyn Lock>>,
 }
@@ -141,9 +146,12 @@ impl Engine {
             fresh_blobs: Mutex::new(parts.fresh_blobs),
             signals: Signals::default(),
             cancel_merge: super::compact::not_cancelled(),
+            room_made: AtomicU64::new(0),
+            no_room_to_merge: AtomicU64::new(u64::MAX),
             next_owner: AtomicU64::new(1),
             _lock: parts.lock,
         };
+        engine.keep_room(&engine.versions.load());
         engine.snapshots.refresh(&engine.pipeline.publisher);
         engine.signals.state.lock().flush = wants_freeze;
         engine

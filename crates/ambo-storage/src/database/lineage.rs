@@ -15,8 +15,8 @@
 //! 4. Segments need none of this: their files go with their last `Arc<Segment>`.
 //!
 //! Who breaks 1 reads what was written to the page since. Worse, it may read the page in the moment between its being forgotten by the pool
-//! and its being written, and so leave what was there before for all others to find. With assertions both panic: the reading of a free
-//! page, and the writing of one that the pool has.
+//! and its being written, and so leave what was there before for all others to find. The reading of a free page is an error; with
+//! assertions even of one that is in the pool, and to write one that is there panics.
 
 use std::{
     collections::VecDeque,

@@ -8,6 +8,7 @@
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
 //! | `not_null` | making a column refuse NULL |
 //! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `memtables`, `workers` | from memtables to packed trees, at a pace |
+//! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
@@ -62,6 +63,7 @@ mod options;
 mod path;
 mod relocate;
 mod reshape;
+mod room;
 mod row_scan;
 mod scan;
 mod scan_results;

@@ -31,7 +31,8 @@
 //! A segment's space is reserved when it is created ([`LogOptions::segment_bytes`]), so that groups go into space that is there. On a
 //! small disk it gets an eighth of what is free, 64 KiB at least; when that is refused, a quarter of it, and so on down to what its first
 //! group needs. Only then is the disk full. Once such a segment is used up, the writer asks for a checkpoint
-//! ([`LogWriter::take_crowded`]), which lets the log before it go. No size is part of the format.
+//! ([`LogWriter::take_crowded`]), which lets the log before it go. No segment takes the room that this checkpoint needs, and the last
+//! before that is for deletes ([`LogWriter::keep_room`]). No size is part of the format.
 //!
 //! # Recovery: what is found, what is done
 //!

@@ -14,13 +14,10 @@ use crate::{
     io::{Disk, File, OpenMode},
 };
 
+mod room;
+
 /// How many positions a segment is divided into for [`LogWriter::position_after`].
 const MARKS_PER_SEGMENT: u64 = 64;
-/// A segment takes at most one part in so many of the free disk. A checkpoint needs room for what the log holds, and it must find
-/// that before the log is gone.
-const FREE_SHARE: u64 = 8;
-/// A segment is not made smaller for the share: each costs syncs of its own.
-const SHARE_BYTES_MIN: u64 = 64 << 10;
 /// A segment that the disk has no room for is tried again, so many times smaller.
 const STEP: u64 = 4;
 
@@ -47,6 +44,11 @@ pub struct LogWriter {
     compressor: Option<GroupCompressor>,
     /// Whether a segment became full that the disk had no more room for; see [`LogWriter::take_crowded`].
     crowded: bool,
+    /// What a checkpoint needs besides what the log holds; see [`LogWriter::keep_room`].
+    checkpoint_bytes: Option<u64>,
+    /// Whether what is left of the disk is kept for deletes; see [`LogWriter::is_tight`].
+    tight: bool,
+    written: Written,
     failure: Option<String>,
 }
 
@@ -64,6 +66,14 @@ impl Current {
     fn offset(&self, lsn: Lsn) -> u64 {
         SEGMENT_HEADER_BYTES as u64 + (lsn.0 - self.start.0)
     }
+}
+
+/// Bytes of the groups that this writer wrote.
+#[derive(Clone, Copy, Default, Debug)]
+struct Written {
+    raw: u64,
+    /// After compression.
+    stored: u64,
 }
 
 /// A file with groups that are not known durable.
@@ -127,6 +137,9 @@ impl LogWriter {
             marks,
             from: position.from,
             crowded: false,
+            checkpoint_bytes: None,
+            tight: false,
+            written: Written::default(),
             failure: None,
         }
     }
@@ -183,6 +196,8 @@ impl LogWriter {
     /// Takes a written group over into the positions.
     fn wrote(&mut self, header: &GroupHeader) -> Lsn {
         let current = self.current.as_ref().expect("it was written to");
+        self.written.raw += u64::from(header.raw);
+        self.written.stored += u64::from(header.stored);
         (self.next_lsn, self.last_ts) = (header.end(), header.last_ts);
         match self.unsynced.last_mut() {
             Some(last) if last.number == current.number => last.end = self.next_lsn,
@@ -233,6 +248,7 @@ impl LogWriter {
                 self.retire_current();
                 self.crowded |= next.len < self.options.segment_bytes && !self.old.is_empty();
                 self.current = Some(next);
+                self.weigh_room();
                 Ok(())
             }
             Err(e @ Error::DiskFull(_)) => Err(e),
@@ -245,19 +261,16 @@ impl LogWriter {
         let least = SEGMENT_HEADER_BYTES as u64 + group_len;
         let mut len = self.segment_bytes().max(least);
         loop {
-            match self.create_segment_of(len) {
+            let made = match self.has_room(len, len) {
+                true => self.create_segment_of(len),
+                false => {
+                    Err(Error::DiskFull("making a log segment; the rest is kept for a checkpoint".into()))
+                }
+            };
+            match made {
                 Err(Error::DiskFull(_)) if len > least => len = (len / STEP).max(least),
                 created => return created,
             }
-        }
-    }
-
-    /// The size of a segment, as the options say or as the free disk allows.
-    fn segment_bytes(&self) -> u64 {
-        let wanted = self.options.segment_bytes;
-        match self.disk.free_bytes() {
-            Some(free) => wanted.min((free / FREE_SHARE).max(SHARE_BYTES_MIN)),
-            None => wanted,
         }
     }
 
@@ -375,12 +388,6 @@ impl LogWriter {
         let stale = self.marks.partition_point(|(lsn, _)| *lsn <= from);
         self.marks.drain(..stale);
         Ok(bytes)
-    }
-
-    /// Whether, since this was last asked, the log went on in another segment and the disk had no room for a whole one: a checkpoint
-    /// that lets segments go is due.
-    pub fn take_crowded(&mut self) -> bool {
-        std::mem::take(&mut self.crowded)
     }
 
     /// Refuses everything from now on (D7), because of a failure that the caller saw.

@@ -32,9 +32,18 @@ impl FilePages {
         Ok(Self { file, pool, page_size, bytes_read: AtomicU64::new(0) })
     }
 
+    /// Pins a page; `check` may refuse it before it is read from the file.
     #[inline]
-    pub(super) fn read(&self, ptr: PagePtr, access: Access) -> Result<PageRef<'_>> {
-        self.pool.read(ptr, access, |page| self.load(ptr.number(), page))
+    pub(super) fn read(
+        &self,
+        ptr: PagePtr,
+        access: Access,
+        check: impl Fn() -> Result<()>,
+    ) -> Result<PageRef<'_>> {
+        self.pool.read(ptr, access, |page| {
+            check()?;
+            self.load(ptr.number(), page)
+        })
     }
 
     /// Reads consecutive pages of one unit past the pool, and verifies each.

@@ -220,11 +220,9 @@ impl PageStore {
 
     /// Pins a page in memory, reading and verifying it if it is not there.
     ///
-    /// A pointer that leads to no sound page is [`Error::Damaged`]: it was read from somewhere.
-    ///
-    /// # Panics
-    /// With assertions, if the page is in the file and free: whoever reads it does not keep the version that has it. In memory a free
-    /// page is none.
+    /// A pointer that leads to no sound page, or to a free one, is [`Error::Damaged`]: it was read from somewhere. Freed pages leave the
+    /// pool, so to look at what comes from the file is enough. With assertions every read is looked at: whoever reads a free page
+    /// may be one of ours that does not keep the version that has it.
     #[inline]
     pub fn read(&self, ptr: PagePtr, access: Access) -> Result<PageRef<'_>> {
         match &self.backing {
@@ -232,8 +230,10 @@ impl PageStore {
                 if ptr.units() == 0 || ptr.units() > UNITS_MAX {
                     return Err(no_page(ptr));
                 }
-                self.assert_in_use(ptr.into());
-                pages.read(ptr, access)
+                if cfg!(debug_assertions) {
+                    self.check_in_use(ptr.into())?;
+                }
+                pages.read(ptr, access, || self.check_in_use(ptr.into()))
             }
             Backing::Memory(pages) => pages.read(ptr),
         }
@@ -264,9 +264,11 @@ impl PageStore {
         self.space.lock().is_free(range)
     }
 
-    #[inline]
-    fn assert_in_use(&self, range: PageRange) {
-        debug_assert!(!self.is_free(range), "{range:?} is read and free");
+    fn check_in_use(&self, range: PageRange) -> Result<()> {
+        if self.is_free(range) {
+            return Err(free_page(range, self.page_size));
+        }
+        Ok(())
     }
 
     /// Who has the pages.
@@ -350,6 +352,11 @@ impl PageStore {
         }
     }
 
+    /// Bytes of the device that free pages occupy.
+    pub fn idle_bytes(&self) -> u64 {
+        self.space.lock().idle_pages() * self.page_size as u64
+    }
+
     /// Gives the space of free runs of at least `pages_min` pages back to the file system; returns how many pages that were not
     /// given back before.
     pub fn punch_free(&self, pages_min: u64) -> Result<u64> {
@@ -421,7 +428,7 @@ impl PageStore {
     fn read_direct(&self, first: PageNo, pages: &mut [u8]) -> Result<()> {
         match &self.backing {
             Backing::File(file) => {
-                self.assert_in_use(PageRange::new(first, (pages.len() / self.page_size) as u64));
+                self.check_in_use(PageRange::new(first, (pages.len() / self.page_size) as u64))?;
                 file.read_direct(first, pages)
             }
             Backing::Memory(memory) => {
@@ -474,6 +481,12 @@ fn check_page_size(size: usize) -> Result<()> {
 #[cold]
 fn no_page(ptr: PagePtr) -> Error {
     Error::damaged(NAME, ptr.number().0, format!("something refers to {ptr:?}, which cannot be a page"))
+}
+
+#[cold]
+fn free_page(range: PageRange, page_size: usize) -> Error {
+    let offset = range.start.0.saturating_mul(page_size as u64);
+    Error::damaged(NAME, offset, format!("something refers to {range:?}, and not all of it is in use"))
 }
 
 #[cfg(test)]

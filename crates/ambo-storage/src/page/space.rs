@@ -349,6 +349,12 @@ impl Space {
         self.free.pages()
     }
 
+    /// How many of them are not holes in the file.
+    pub(super) fn idle_pages(&self) -> u64 {
+        debug_assert!(self.punched.pages() <= self.free.pages(), "holes are free");
+        self.free.pages() - self.punched.pages()
+    }
+
     /// Whether a page of a range may be taken by anybody.
     pub(super) fn is_free(&self, range: PageRange) -> bool {
         !self.free.intersection(range).is_empty()

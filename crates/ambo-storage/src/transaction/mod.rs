@@ -21,9 +21,9 @@
 //! # Lock order
 //!
 //! `loading` → `merging_segments` → `merging` → `checkpoint` → `versions` (`database/apply.rs`) → latches (ascending) → `writer` →
-//! `sequencer`. A load that is published alone takes all latches before the checkpoint, and never waits for `merging_segments`; no commit
-//! waits for those before the latches while it has one. The registry of snapshots and the row-lock table are leaves: nothing is taken under
-//! them.
+//! `sequencer`. A load that is published alone takes all latches before the checkpoint, and waits for `merging_segments` only where the
+//! disk is almost full; no commit waits for those before the latches while it has one. The registry of snapshots and the row-lock table
+//! are leaves: nothing is taken under them.
 
 pub mod fuse;
 pub mod latch;

@@ -100,6 +100,10 @@ pub struct Pipeline {
     failures: AtomicUsize,
     /// Whether a checkpoint is due to make room for the log.
     crowded: AtomicBool,
+    /// Whether what the disk has left is kept for deletes and checkpoints.
+    tight: AtomicBool,
+    /// What a checkpoint writes besides the rows of the log, in bytes.
+    checkpoint_bytes: AtomicU64,
     poison: Mutex<Option<Arc<str>>>,
     poisoned: AtomicUsize,
     /// The newest of what snapshots see.
@@ -129,6 +133,8 @@ impl Pipeline {
             written_lsn: AtomicU64::new(lsn),
             failures: AtomicUsize::new(0),
             crowded: AtomicBool::new(false),
+            tight: AtomicBool::new(false),
+            checkpoint_bytes: AtomicU64::new(0),
             poison: Mutex::new(None),
             poisoned: AtomicUsize::new(0),
             publisher: Publisher::new(last),
@@ -340,7 +346,9 @@ impl Pipeline {
             // Even for lack of space: what a failed sync has lost, no later one brings back.
             self.pages.sync().map_err(|error| self.poisoned(&error.to_string()))?;
         }
+        writer.log.keep_room(self.checkpoint_bytes.load(Ordering::Relaxed));
         let result = writer.log.write_group(&mut writer.group);
+        self.tight.store(writer.log.is_tight(), Ordering::Relaxed);
         let first = Timestamp(self.written.load(Ordering::Relaxed) + 1);
         match result {
             Ok(end) => {
@@ -396,6 +404,26 @@ impl Pipeline {
     #[inline]
     pub fn take_crowded(&self) -> bool {
         self.crowded.load(Ordering::Relaxed) && self.crowded.swap(false, Ordering::Relaxed)
+    }
+
+    /// Says what a checkpoint writes besides the rows of the log: the log leaves room for it.
+    pub fn keep_room(&self, checkpoint_bytes: u64) {
+        self.checkpoint_bytes.store(checkpoint_bytes, Ordering::Relaxed);
+    }
+
+    /// Whether only deletes are to be committed, because the disk is as good as full.
+    #[inline]
+    pub fn is_tight(&self) -> bool {
+        self.tight.load(Ordering::Relaxed)
+    }
+
+    /// As [`Pipeline::is_tight`], after another look at the disk.
+    pub fn weigh_room(&self) -> Result<bool> {
+        self.with_log(|log| {
+            let tight = log.weigh_room();
+            self.tight.store(tight, Ordering::Relaxed);
+            Ok(tight)
+        })
     }
 
     /// Where the log ends that was written so far. Nothing in it is newer than the newest timestamp given out.

@@ -5,7 +5,7 @@ use std::{sync::Arc, thread};
 use ambo_storage::{
     Error,
     catalog::TableDefinition,
-    database::{Engine, Options, Running},
+    database::{Engine, Isolation, Options, Running},
     id::TableId,
     io::sim::SimDisk,
 };
@@ -138,10 +138,56 @@ fn a_crash_on_a_small_disk_loses_nothing() {
     assert!(refused > 0, "no disk was ever full");
 }
 
-/// Keeps away: threads that fill the disk with log while a checkpoint is under way, and are refused for it.
+/// Keeps away: a commit that no checkpoint makes room for, and that tries again for ever.
+#[test]
+fn a_transaction_that_has_no_room_is_refused() {
+    let disk = small(6, 4 * MIB);
+    let (engine, table) = start(&disk);
+    engine.put(table, &key(0), &bytes(0, 1000)).unwrap();
+    let mut transaction = engine.begin(Isolation::Snapshot).unwrap();
+    for n in 1..2500 {
+        transaction.put(table, &key(n), &bytes(n, 1000)).unwrap();
+    }
+    assert!(matches!(transaction.commit(), Err(Error::DiskFull(_))));
+    assert_eq!(rows(&engine.snapshot(), table).unwrap(), expected([0]));
+    engine.put(table, &key(1), &bytes(1, 1000)).unwrap();
+    assert_eq!(rows(&engine.snapshot(), table).unwrap(), expected([0, 1]));
+    assert_sound(&engine);
+}
+
+/// Keeps away: deletes that a full disk refuses, so that it stays full; deleted rows whose room never comes back.
+#[test]
+fn a_full_disk_takes_deletes_and_then_rows() {
+    for background_threads in [false, true] {
+        let disk = small(4, 8 * MIB);
+        let options = Options { background_threads, ..Options::default() };
+        let running = Running::start(Engine::open(disk.env(), options).unwrap().0).unwrap();
+        let engine = running.engine();
+        let table = engine.create_table(TableDefinition::key_value("t")).unwrap();
+        for n in 0..3000 {
+            engine.put(table, &key(n % 500), &bytes(n, 1000)).unwrap();
+        }
+        let mut first = 500;
+        for _ in 0..3 {
+            let full = fill(engine, table, first);
+            assert!(full - first > 5000, "{} rows of 1,000 bytes", full - first);
+            for n in first..full {
+                engine.delete(table, &key(n)).unwrap();
+            }
+            first = full;
+        }
+        let kept = (2500..3000).map(|n| (key(n % 500).to_vec(), bytes(n, 1000)));
+        assert_eq!(rows(&engine.snapshot(), table).unwrap(), kept.collect::<Vec<_>>());
+        engine.compact().unwrap();
+        assert_sound(engine);
+    }
+}
+
+/// Keeps away: threads that fill the disk with log while a checkpoint is under way, and are refused for it; runs that pile up until
+/// there is no room to merge them.
 #[test]
 fn threads_share_a_small_disk() {
-    let disk = small(3, 16 * MIB);
+    let disk = small(3, 8 * MIB);
     let running = Running::start(Engine::open(disk.env(), Options::default()).unwrap().0).unwrap();
     let engine = running.engine();
     let table = engine.create_table(TableDefinition::key_value("t")).unwrap();

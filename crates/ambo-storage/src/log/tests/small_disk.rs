@@ -100,3 +100,28 @@ fn a_checkpoint_is_asked_for_when_a_small_segment_is_used_up() {
     let (_, mut log, _) = written(0, 30, 900);
     assert!(log.segments() > 2 && !log.take_crowded(), "segments of 4 KiB are what was asked for");
 }
+
+#[test]
+fn segments_leave_room_for_a_checkpoint() {
+    // Keeps away a log that takes the room of the only thing that could let it go, and a full disk that refuses deletes.
+    const PAGES: u64 = 64 << 10;
+    for capacity in [1 << 20, 8 << 20] {
+        let (disk, mut log) = small(capacity);
+        log.keep_room(PAGES);
+        let mut ts = 1;
+        while !log.is_tight() {
+            write(&mut log, ts, 900).unwrap();
+            ts += 1;
+        }
+        let full = fill(&mut log, ts, 900);
+        assert!(full > ts, "what is kept for deletes can be written to");
+        // A file takes whole blocks.
+        let left = capacity - disk.used() + 4096;
+        assert!(left >= 2 * log.next_lsn().0 + PAGES, "{left} of {capacity}, and {} of log", log.next_lsn());
+
+        log.remove_before(log.next_lsn()).unwrap();
+        assert!(!log.weigh_room());
+        let again = fill(&mut log, full, 900);
+        assert!(again - full > full / 4 * 3, "{full}, then {again}: what is let go can be written again");
+    }
+}

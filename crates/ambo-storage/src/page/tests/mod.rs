@@ -91,27 +91,40 @@ fn a_pinned_page_in_memory_is_reused_only_when_unpinned() {
     assert_eq!(store.allocate(1).unwrap(), ptr.number());
 }
 
-// Keeps away: a reader that keeps no version, and sees what was written to its page since.
+fn assert_free_page_is_refused(result: Result<impl Sized>, number: PageNo) {
+    match result.err() {
+        Some(Error::Damaged { file, offset, what }) => {
+            assert_eq!((file.as_str(), offset), (NAME, number.0 * PAGE as u64));
+            assert!(what.contains("not all of it is in use"), "{what}");
+        }
+        other => panic!("a free page is read: {other:?}"),
+    }
+}
+
+// Keeps away: a page of a damaged or hostile file that refers to a free page, and panics or shows what was there before; a reader that
+// keeps no version, and sees what was written to its page since.
 #[test]
-#[cfg(debug_assertions)]
-#[should_panic(expected = "is read and free")]
 fn free_pages_are_not_read() {
     let store = store(8);
     let ptr = write(&store, 1, false)[0];
     assert_page(&store, ptr, 0, Access::Point);
     store.free([ptr]);
-    let _ = store.read(ptr, Access::Point);
+    for access in [Access::Point, Access::Scan, Access::Inner] {
+        assert_free_page_is_refused(store.read(ptr, access), ptr.number());
+    }
+    let large = PagePtr::new(ptr.number(), 2);
+    assert_free_page_is_refused(store.read(large, Access::Point), ptr.number());
+    assert_free_page_is_refused(store.read_owned(ptr, Access::Inner), ptr.number());
 }
 
 // Keeps away: the same of several pages at once.
 #[test]
-#[cfg(debug_assertions)]
-#[should_panic(expected = "is read and free")]
 fn free_pages_are_not_read_past_the_pool() {
     let store = store(8);
     let ptrs = write(&store, 4, false);
     store.free([ptrs[2]]);
-    let _ = store.read_direct(ptrs[0].number(), &mut vec![0; 4 * PAGE]);
+    let read = store.read_direct(ptrs[0].number(), &mut vec![0; 4 * PAGE]);
+    assert_free_page_is_refused(read, ptrs[0].number());
 }
 
 // Keeps away: a page that somebody brought into the pool after it became free, and before it is written.
