@@ -76,6 +76,11 @@ pub(super) fn say_select(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>>
     (!words.is_empty()).then_some(said)
 }
 
+/// The places of all tokens but blanks and comments.
+fn seen(tokens: &[TokenWithSpan]) -> Vec<usize> {
+    (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect()
+}
+
 /// The parser knows some units of intervals in the singular only, and takes others for the name of a column: `INTERVAL '2' DECADES`.
 pub(super) fn say_units(tokens: &mut [TokenWithSpan]) {
     const UNITS: [(&str, &str); 6] = [
@@ -86,8 +91,10 @@ pub(super) fn say_units(tokens: &mut [TokenWithSpan]) {
         ("millenniums", "MILLENNIUM"),
         ("millenium", "MILLENNIUM"),
     ];
-    let seen: Vec<usize> =
-        (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect();
+    if !tokens.iter().any(|token| is(token, Keyword::INTERVAL)) {
+        return;
+    }
+    let seen = seen(tokens);
     for nth in 0..seen.len() {
         if !is(&tokens[seen[nth]], Keyword::INTERVAL) {
             continue;
@@ -117,8 +124,10 @@ pub(super) fn without_hints(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan
             number.retain(|digit| digit != '_');
         }
     }
-    let seen: Vec<usize> =
-        (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect();
+    if !tokens.iter().any(|token| is(token, Keyword::MATERIALIZED) || is(token, Keyword::VALUES)) {
+        return tokens;
+    }
+    let seen = seen(&tokens);
     let word = |nth: usize, keyword| seen.get(nth).is_some_and(|at| is(&tokens[*at], keyword));
     let is_open = |nth: usize| seen.get(nth).is_some_and(|at| tokens[*at].token == Token::LParen);
     let mut left_out = Vec::new();

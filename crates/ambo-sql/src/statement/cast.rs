@@ -10,22 +10,14 @@ use crate::{
     Result,
     numbers::cast_numbers,
     optimizer::refuse_written_bytes,
-    times::{Zone, converted, converts},
+    times::{Zone, converted, converts, rules::refuse_numbers},
     value,
 };
 
 /// Whether values of a type may be put into a column of another. Numbers are not dates, times or moments, nor these numbers; one
 /// value is not a list.
 pub(super) fn is_assignable(from: &DataType, to: &DataType) -> bool {
-    let is_mixed = |one: &DataType, other: &DataType| {
-        let is_point = matches!(
-            other,
-            DataType::Timestamp(..) | DataType::Date32 | DataType::Time32(_) | DataType::Time64(_)
-        );
-        one.is_numeric() && is_point
-    };
-    let becomes_list = to.is_list() && !from.is_nested() && !from.is_null();
-    can_cast_types(from, to) && !is_mixed(from, to) && !is_mixed(to, from) && !becomes_list
+    can_cast_types(from, to) && refuse_numbers(from, to).is_ok()
 }
 
 /// Values in another type. Numbers are rounded to the digits that it has, and clocks show what those of the zone do.

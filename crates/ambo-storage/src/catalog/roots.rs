@@ -216,10 +216,20 @@ mod tests {
         assert_eq!(roots.take(&[2, 0, 0, 0, 1], b""), Ok(false));
         assert_eq!(roots.take(b"", b""), Ok(false));
         let key = |kind, len| [&[kind][..], &[0; 13][..len]].concat();
-        for (kind, len) in [(3, 3), (3, 5), (7, 4), (7, 11), (7, 13), (9, 3), (9, 11)] {
-            assert!(roots.take(&key(kind, len), &Roots::default().encode()).is_err(), "{kind} {len}");
+        let [no_table, no_part] = ["roots of no table", "a root of no part"];
+        for (kind, len, wrong) in [
+            (3, 3, no_table),
+            (3, 5, "roots of a part of a table"),
+            (7, 4, no_part),
+            (7, 11, no_part),
+            (7, 13, no_part),
+            (9, 3, no_table),
+            (9, 11, no_part),
+        ] {
+            let taken = roots.take(&key(kind, len), &Roots::default().encode());
+            assert_eq!(taken, Err(wrong.to_owned()), "{kind} {len}");
         }
-        assert!(roots.take(&key(9, 12), b"").is_err());
-        assert!(roots.take(&key(3, 4), b"x").is_err());
+        assert_eq!(roots.take(&key(9, 12), b""), Err("a root without a tag".to_owned()));
+        assert_eq!(roots.take(&key(3, 4), b"x"), Err("roots that are cut off".to_owned()));
     }
 }
