@@ -25,7 +25,7 @@ demo:
 test: lint $(DUCKDB_VENV)/made
 	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) $(CARGO) test --workspace --exclude ambo-bench
 	$(CARGO) test -p ambo --features arrow
-	$(CARGO) test -p ambo-storage --features shuttle --lib -- schedules shuttle_tests
+	$(CARGO) test -p ambo-engine --features shuttle --lib -- schedules shuttle_tests
 
 lint:
 	$(CARGO) fmt --all -- --check
@@ -35,7 +35,7 @@ lint:
 
 # 10,000 seeds of the crash-and-fault model test, then a process killed again and again.
 crash:
-	AMBO_SEEDS=$(SEEDS) $(CARGO) test --release -p ambo-storage --test it model -- --nocapture
+	AMBO_SEEDS=$(SEEDS) $(CARGO) test --release -p ambo-engine --test it model -- --nocapture
 	$(CARGO) build --release -p ambo-tools
 	target_dir=$$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/'); \
 	dir=$$(mktemp -d); $$target_dir/release/ambo-tools crash-loop $$dir/db --rounds $(ROUNDS); status=$$?; rm -rf $$dir; exit $$status

@@ -1,16 +1,16 @@
 //! Aggregates of columns, with groups or without.
 
-use ambo_storage::{
-    base::column::{self, AggregatePlan, Groups},
+use ambo_engine::{
     database::{ScanPlan, TableScan},
+    scan::{self, AggregatePlan, Groups},
 };
 
 use crate::{Result, Select};
 
 /// Arithmetic on columns, which are called by their names: `col("price") * (lit(1) - col("discount"))`.
-pub type Expression = column::Expression<String>;
+pub type Expression = scan::Expression<String>;
 /// What is computed of all rows, or of the rows of a group.
-pub type Aggregate = column::Aggregate<String>;
+pub type Aggregate = scan::Aggregate<String>;
 
 /// The value of a column.
 pub fn col(name: impl Into<String>) -> Expression {

@@ -1,6 +1,6 @@
 //! Batches: several writes, one commit, no reads.
 
-use ambo_storage::{id::TableId, log::Operation, record::Record};
+use ambo_engine::{id::TableId, log::Operation, record::Record};
 
 use crate::{Database, Error, Result, Sync, Table};
 

@@ -1,6 +1,6 @@
 //! Bulk loads of sorted rows.
 
-use ambo_storage::database;
+use ambo_engine::database;
 
 use crate::{Result, Table};
 

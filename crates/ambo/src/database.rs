@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use ambo_storage::{
+use ambo_engine::{
     catalog::Catalog,
     database::{Engine, Isolation, Running},
     id::TableId,

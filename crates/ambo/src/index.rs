@@ -3,11 +3,11 @@
 use std::ops::Bound;
 
 use ambo_codec::column::Compare;
-use ambo_storage::{
-    base::column::{Filter, Test},
+use ambo_engine::{
     catalog::{IndexKind, IndexOf},
     database::{self, DistinctScan, IndexRange, IndexScan, ScanPlan},
     id::TableId,
+    scan::{Filter, Test},
 };
 
 use crate::{Datum, Error, Result, Row, Snapshot, Table, Transaction, Value, rows::fit};

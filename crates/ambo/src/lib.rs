@@ -67,9 +67,8 @@ pub use ambo_codec::column::{Compare, Mask, Sum, arithmetic::Operator};
 pub use ambo_codec::{
     Type, Value as Datum, ValueRef as DatumRef, integer::IntegerCodec, record::RecordCodec,
 };
-pub use ambo_storage::{
+pub use ambo_engine::{
     Error, Result,
-    base::column::{ColumnBuffer, Groups, Morsel, Test},
     catalog::{
         Check, Column, DEFAULT_SCHEMA, IndexDefinition, IndexKind, Storage, StorageTraits, TableChange,
         TableDefinition, TableOptions, View, nearest, qualify,
@@ -80,6 +79,7 @@ pub use ambo_storage::{
         TableHold, TableInfo, TableScan, TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,
     },
     priority::give_way,
+    scan::{ColumnBuffer, Groups, Morsel, Test},
     transaction::write_set::Savepoint,
 };
 

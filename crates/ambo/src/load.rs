@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use ambo_storage::database::ColumnLoad;
+use ambo_engine::database::ColumnLoad;
 
-use crate::check::RowChecks;
-use crate::{ColumnBuffer, LoadOptions, Loaded, Result, Table};
+use crate::{ColumnBuffer, LoadOptions, Loaded, Result, Table, check::RowChecks};
 
 /// A load of a column table under way: any number of threads bring rows as columns, which become segments at once. Dropped before
 /// [`Load::finish`], it never was.
@@ -38,7 +37,7 @@ pub struct Load {
 /// Takes the rows of one thread of a [`Load`]. Of two rows with the same key the one in the writer that was made first counts as the
 /// first.
 pub struct LoadWriter {
-    writer: ambo_storage::database::LoadWriter,
+    writer: ambo_engine::database::LoadWriter,
     table: Table,
     checks: Option<Arc<RowChecks>>,
 }
@@ -129,7 +128,7 @@ impl LoadWriter {
         }
     }
 
-    pub(crate) fn inner_mut(&mut self) -> &mut ambo_storage::database::LoadWriter {
+    pub(crate) fn inner_mut(&mut self) -> &mut ambo_engine::database::LoadWriter {
         &mut self.writer
     }
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use ambo_storage::{
+use ambo_engine::{
     database::{Engine, Options as Settings, Running, Sync},
     io::{Env, sim::SimDisk},
 };

@@ -1,6 +1,6 @@
 //! Some columns of rows by their keys: a column table reads no others.
 
-use ambo_storage::database;
+use ambo_engine::database;
 
 use crate::{Datum, Result, Row, Snapshot, Table, Transaction, Value, select::column};
 

@@ -1,6 +1,6 @@
 //! Rows by their primary key in tables whose rows are stored in the order of a sort key: through the index that is created with them.
 
-use ambo_storage::{
+use ambo_engine::{
     database::{IndexRange, IndexScan},
     id::TableId,
 };

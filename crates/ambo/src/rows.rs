@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use ambo_storage::database::{IndexRange, Replaced, RowFormat};
+use ambo_engine::database::{IndexRange, Replaced, RowFormat};
 
 use crate::{
     Datum, Error, Result, Scan, Snapshot, Table, Transaction, Type, primary::PrimaryScan, range::Bounds,

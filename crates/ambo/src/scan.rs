@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use ambo_storage::database::{Cursor, Seek};
+use ambo_engine::database::{Cursor, Seek};
 
 use crate::{Result, range::Bounds};
 

@@ -2,10 +2,10 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use ambo_storage::{
-    base::column::{Filter, Test},
+use ambo_engine::{
     catalog::Catalog,
     database::{ScanPlan, TableScan},
+    scan::{Filter, Test},
 };
 
 use crate::{Error, Result, Table};

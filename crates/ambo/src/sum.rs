@@ -1,6 +1,6 @@
 //! Sums of integer keys.
 
-use ambo_storage::database::KeySum;
+use ambo_engine::database::KeySum;
 
 use crate::{Error, Result, TableDefinition, Type};
 

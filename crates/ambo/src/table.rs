@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo_storage::{catalog::TableDefinition, database::RowFormat, id::TableId};
+use ambo_engine::{catalog::TableDefinition, database::RowFormat, id::TableId};
 
 use crate::{
     BulkLoad, Cursor, Database, KeyRange, Result, Scan, Value, ValueReader, ValueWriter,

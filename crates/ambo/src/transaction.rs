@@ -1,6 +1,6 @@
 //! Transactions and snapshots: several operations at one moment.
 
-use ambo_storage::{database, id::Timestamp};
+use ambo_engine::{database, id::Timestamp};
 
 use crate::{
     Cursor, Groups, KeyRange, Query, Result, Savepoint, Scan, Select, Sync, Table, TableScan, Value,

@@ -1,6 +1,6 @@
 //! Writing a row that may be there already, and changing rows.
 
-use ambo_storage::database::Replaced;
+use ambo_engine::database::Replaced;
 
 use crate::{Datum, Error, Result, Row, Table, Transaction};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo_storage::database::{FoundRows, Replaced, RowFormat};
+use ambo_engine::database::{FoundRows, Replaced, RowFormat};
 
 use crate::{
     BulkChange, Datum, Result, Row, Select, Snapshot, Table, Transaction,

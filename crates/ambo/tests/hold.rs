@@ -1,6 +1,6 @@
 //! Tables that are held, and bulk changes beside writers that do not rest.
 
-#[path = "../../ambo-storage/tests/it/stop.rs"]
+#[path = "../../ambo-engine/tests/it/stop.rs"]
 mod stop;
 
 use std::{

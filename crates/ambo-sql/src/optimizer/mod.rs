@@ -130,9 +130,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     ];
     rules.extend(Analyzer::new().rules);
     rules.push(Arc::new(Times::Behind));
-    rules.push(Arc::new(OrdersOfDistinct));
     for ours in [
-        REPEATED_ORDERS,
         CASTS,
         CHECKED,
         LOSSY_CASTS,
@@ -148,7 +146,9 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         rules.push(Arc::new(ours));
     }
     rules.push(Arc::new(Subqueries));
-    // Behind those that make aggregates of subqueries.
+    // Behind those that make aggregates of subqueries, and put columns from outside into orders.
+    rules.push(Arc::new(OrdersOfDistinct));
+    rules.push(Arc::new(REPEATED_ORDERS));
     rules.push(Arc::new(FLOAT_EXTREMES));
     rules.push(Arc::new(DISTINCT_ORDERS));
     rules.push(Arc::new(ComputedOnce));

@@ -23,7 +23,7 @@ mod prepare;
 mod pushdown;
 mod replace;
 mod row_scans;
-#[path = "../../../ambo-storage/tests/it/stop.rs"]
+#[path = "../../../ambo-engine/tests/it/stop.rs"]
 mod stop;
 mod tables;
 mod times;

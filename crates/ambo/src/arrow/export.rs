@@ -10,7 +10,7 @@ use std::sync::{
 };
 
 use ambo_codec::column::Element;
-use ambo_storage::{base::column::Morsel, database::TableScan};
+use ambo_engine::{database::TableScan, scan::Morsel};
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, DictionaryArray, PrimitiveArray, RecordBatch,
     RecordBatchOptions, StringArray,

@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use ambo_storage::base::column::RowKeys;
+use ambo_engine::base::column::RowKeys;
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::SchemaRef;
 use arrow_select::{concat::concat_batches, take::take_record_batch};

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
-use ambo_storage::{
-    base::column::{ColumnBuffer, Test, Values},
+use ambo_engine::{
     database::{RowScan, UnitRows},
+    scan::{ColumnBuffer, Test, Values},
 };
+
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, PrimitiveArray, RecordBatch, RecordBatchOptions,
     StringArray,

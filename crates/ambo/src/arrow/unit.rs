@@ -3,7 +3,7 @@
 //! (Abadi, Myers, DeWitt, Madden: Materialization strategies in a column-oriented DBMS, ICDE 2007.)
 
 use ambo_codec::column::BitsView;
-use ambo_storage::base::column::{Filter, Morsel, Test};
+use ambo_engine::scan::{Filter, Morsel, Test};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::filter;

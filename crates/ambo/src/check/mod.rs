@@ -9,7 +9,7 @@ mod rows;
 
 use std::sync::Arc;
 
-use ambo_storage::catalog::TableDefinition;
+use ambo_engine::catalog::TableDefinition;
 
 use crate::{ColumnBuffer, Datum, DatumRef, Error, Result, Table};
 use condition::Condition;

@@ -10,7 +10,7 @@
 //!
 //! Everything else is for SQL, and so is a constant that is not a value of its column's type: what SQL makes of it is not known here.
 
-use ambo_storage::catalog::TableDefinition;
+use ambo_engine::catalog::TableDefinition;
 
 use super::condition::{Condition, Operand};
 use crate::{Compare, Datum, Type};

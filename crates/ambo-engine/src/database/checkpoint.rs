@@ -1,0 +1,497 @@
+//! Freeze, flush, checkpoint: how memtables become durable pages, and the log before them goes.
+//!
+//! 1. *Freeze*: nothing is sequenced while every active memtable is set aside and a new one takes its place. The last
+//!    timestamp given out, F, and the log's end are noted: both are exact, since nothing was in flight.
+//! 2. *Flush*: the newest version of each key of each frozen memtable goes, in key order, into a run of packed pages.
+//! 3. *Publish*: the catalog is written with the new roots, then the list of free pages; the file is synced; then one of
+//!    the two superblocks is written and synced. That is the moment at which the checkpoint counts.
+//! 4. The new version of the database is installed, log segments behind the noted position are deleted, and replaced
+//!    pages wait in the graveyard for their last reader.
+//!
+//! A crash before 3's last sync leaves the old checkpoint with all its pages and log; pages written meanwhile are
+//! free in its list.
+
+use std::{collections::HashSet, sync::Arc};
+
+use ambo_base::{
+    BaseOps,
+    btree::{BuildOptions, Tree, TreeBuilder, TreeMeta},
+    column::Segment,
+    key_filter::{FEW_BITS, KeyFilter},
+};
+use ambo_pages::{
+    page::{PageRange, PageStore, RetiredPages, superblock::Superblock},
+    sync::Ordering,
+};
+use ambo_types::{
+    Error, Result,
+    id::{Lsn, TableId, Timestamp},
+    record::{Record, RecordKind},
+};
+use parking_lot::Mutex;
+
+use super::{
+    engine::Engine,
+    version::{DatabaseVersion, TableVersion},
+    version_edit::{Compacted, Durability, TableEdit, VersionEdit},
+};
+use crate::{catalog::roots::TableRoots, memtable::Memtable};
+
+/// The pages that come and go with a checkpoint.
+#[derive(Default)]
+pub(super) struct Turnover {
+    /// Pages of trees that are new.
+    pub born: Vec<PageRange>,
+    /// Pages of blobs that memtables referred to before.
+    pub blobs: Vec<PageRange>,
+    /// Pages of the last checkpoint that nothing new reads.
+    pub retired: Vec<PageRange>,
+    /// Pages that no checkpoint ever knew and nothing new reads, with their store.
+    pub private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
+    /// Segments that are new, written and synced.
+    pub new_segments: Vec<Arc<Segment>>,
+    /// Segments that nothing new reads.
+    pub old_segments: Vec<Arc<Segment>>,
+}
+
+/// Pages that nothing new reads, waiting for their last reader.
+struct Grave {
+    /// Pages that a checkpoint retired; free when this is dropped.
+    retired: Option<RetiredPages>,
+    private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
+    /// No version from this number on …
+    from: u64,
+    /// … and before this one must be left.
+    before: u64,
+}
+
+/// A moment of the log: everything at or before the timestamp is in groups before the position.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Moment {
+    pub timestamp: Timestamp,
+    pub log_from: Lsn,
+}
+
+/// The most frozen memtables of a table: reads look into each.
+pub(super) const FROZEN_MAX: usize = 8;
+
+/// What the last checkpoint leaves behind for the next.
+pub(super) struct CheckpointState {
+    /// The moment of the last freeze.
+    frozen: Option<Moment>,
+    superblock: Superblock,
+    catalog_pages: Vec<PageRange>,
+    graveyard: Vec<Grave>,
+}
+
+/// A memtable that was written out.
+struct Flushed {
+    table: TableId,
+    store: Arc<PageStore>,
+    memtable: Arc<Memtable>,
+    run: Run,
+}
+
+/// A run that is written and not yet part of a checkpoint.
+struct Run {
+    meta: TreeMeta,
+    pages: Vec<PageRange>,
+    /// Taken when the run is installed.
+    filter: Mutex<Option<KeyFilter>>,
+}
+
+impl Flushed {
+    /// What it changes in its table.
+    fn edit(&self) -> TableEdit {
+        let filter = self.run.filter.lock().take();
+        let open = || Tree::open_filtered(self.store.clone(), self.run.meta, filter);
+        TableEdit::Flush { memtable: self.memtable.clone(), run: (!self.run.meta.is_empty()).then(open) }
+    }
+}
+
+impl CheckpointState {
+    /// The state after `superblock` was read.
+    pub(super) fn new(superblock: &Superblock, catalog_pages: Vec<PageRange>) -> Self {
+        Self { frozen: None, superblock: superblock.clone(), catalog_pages, graveyard: Vec::new() }
+    }
+
+    /// The superblock of the last checkpoint.
+    pub(super) fn superblock(&self) -> &Superblock {
+        &self.superblock
+    }
+
+    /// Pages of a store that no checkpoint knew and that wait for their last reader.
+    pub(super) fn buried<'a>(&'a self, store: &'a Arc<PageStore>) -> impl Iterator<Item = PageRange> + 'a {
+        let private = self.graveyard.iter().flat_map(|grave| &grave.private);
+        private.filter(move |(of, _)| Arc::ptr_eq(of, store)).flat_map(|(_, pages)| pages.iter().copied())
+    }
+
+    /// What the last checkpoint holds.
+    pub(super) fn moment(&self) -> Moment {
+        Moment { timestamp: self.superblock.timestamp, log_from: self.superblock.log_from }
+    }
+}
+
+impl Engine {
+    /// Flushes all memtables and publishes a checkpoint. Commits go on meanwhile.
+    pub fn flush(&self) -> Result<()> {
+        self.check_writable()?;
+        match self.try_flush() {
+            Err(Error::DiskFull(_)) => {
+                self.await_room();
+                self.try_flush()
+            }
+            flushed => flushed,
+        }
+    }
+
+    fn try_flush(&self) -> Result<()> {
+        self.limit_runs()?;
+        let mut checkpoint = self.checkpoint.lock();
+        let most_frozen = self.versions.load().tables.values().map(|table| table.frozen.len()).max();
+        if let Some(frozen) = checkpoint.frozen
+            && most_frozen.is_some_and(|most| most >= FROZEN_MAX)
+        {
+            // Flushes have failed again and again: before more is set aside, what is must go.
+            self.checkpoint_at(&mut checkpoint, frozen)?;
+        }
+        let moment = self.freeze()?;
+        checkpoint.frozen = Some(moment);
+        if moment == checkpoint.moment() && self.dropped.lock().is_empty() {
+            return Ok(());
+        }
+        self.checkpoint_at(&mut checkpoint, moment)
+    }
+
+    /// Flushes all frozen memtables, which hold everything up to `moment` that is not in bases, and publishes it.
+    fn checkpoint_at(&self, checkpoint: &mut CheckpointState, moment: Moment) -> Result<()> {
+        let flushed = self.flush_all()?;
+        let locks = self.lock_versions_within(checkpoint);
+        let tables = &locks.version().tables;
+        let (kept, orphaned): (Vec<_>, Vec<_>) =
+            flushed.into_iter().partition(|flush| tables.contains_key(&flush.table));
+        self.abandon(&orphaned);
+        let mut turnover = Turnover { born: self.pages_in_file(&kept).collect(), ..Turnover::default() };
+        self.compact_blobs(moment.timestamp, &kept, &mut turnover);
+        let compacted = Compacted {
+            at: moment.timestamp,
+            oldest: self.snapshots.oldest(),
+            history_bytes: self.options.memtable_bytes / 2,
+        };
+        let mut edit = VersionEdit {
+            durability: Durability::CheckpointAt(moment),
+            turnover,
+            compacted: Some(compacted),
+            ..VersionEdit::default()
+        };
+        for flush in &kept {
+            edit.table(flush.table, flush.edit());
+        }
+        self.apply(locks, edit).inspect_err(|_| self.abandon(&kept))?;
+        self.fresh_blobs.lock().retain(|blob| blob.at > moment.timestamp);
+        self.governor.flushed();
+        self.pipeline.with_log(|log| log.remove_before(moment.log_from).map(drop))
+    }
+
+    /// Sets the active memtables aside.
+    fn freeze(&self) -> Result<Moment> {
+        let locks = self.lock_versions().quiet()?;
+        let mut edit = VersionEdit { is_freeze: true, ..VersionEdit::default() };
+        for (id, table) in &locks.version().tables {
+            if !table.active.is_empty() {
+                edit.table(*id, TableEdit::Freeze(self.memtables.make(table.shared.storage)?));
+            }
+        }
+        let moment = Moment { timestamp: locks.last(), log_from: self.pipeline.written_lsn() };
+        self.apply(locks, edit)?;
+        Ok(moment)
+    }
+
+    /// Writes every frozen memtable of every table as a run.
+    fn flush_all(&self) -> Result<Vec<Flushed>> {
+        let version = self.versions.load_full();
+        let mut flushed = Vec::new();
+        for (id, table) in &version.tables {
+            // Oldest first, so that runs are installed in order.
+            for (age, memtable) in table.frozen.iter().rev().enumerate() {
+                let bottom = age == 0 && table.has_no_base();
+                let options = version.build_options(*id, &table.shared.store);
+                match flush(&table.shared.store, memtable, bottom, options) {
+                    Ok(run) => flushed.push(Flushed {
+                        table: *id,
+                        store: table.shared.store.clone(),
+                        memtable: memtable.clone(),
+                        run,
+                    }),
+                    Err(error) => {
+                        self.abandon(&flushed);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(flushed)
+    }
+
+    /// Gives the pages of runs back that were not published.
+    fn abandon(&self, flushed: &[Flushed]) {
+        for flush in flushed {
+            self.give_back(&flush.store, flush.run.pages.iter().copied());
+        }
+    }
+
+    /// Frees pages that a failed step wrote, unless the superblock on the device may refer to them: then they stay until the
+    /// database is reopened.
+    pub(super) fn give_back(&self, store: &Arc<PageStore>, pages: impl IntoIterator<Item = PageRange>) {
+        if self.pipeline.check_poison().is_ok() {
+            store.free(pages);
+        }
+    }
+
+    /// The pages among those flushed that are in the database's file.
+    fn pages_in_file<'a>(&self, flushed: &'a [Flushed]) -> impl Iterator<Item = PageRange> + 'a {
+        let file = self.store.clone();
+        flushed
+            .iter()
+            .filter(move |flush| Arc::ptr_eq(&flush.store, &file))
+            .flat_map(|flush| flush.run.pages.iter().copied())
+    }
+
+    /// Sorts the blobs that commits up to `at` referred to: those that a flushed memtable still refers to become part of the base; the
+    /// others were replaced before they got there.
+    fn compact_blobs(&self, at: Timestamp, flushed: &[Flushed], pages: &mut Turnover) {
+        let fresh = self.fresh_blobs.lock();
+        if fresh.iter().all(|blob| blob.at > at) {
+            return;
+        }
+        // A table may have moved: two blobs of it may be in the same pages of different stores.
+        let place = |store: &Arc<PageStore>| Arc::as_ptr(store).addr();
+        let mut live: HashSet<(TableId, usize, Vec<u8>)> = HashSet::new();
+        for flush in flushed {
+            for_each_newest(&flush.memtable, |_, record| {
+                if record.kind == RecordKind::Blob {
+                    live.insert((flush.table, place(&flush.store), record.bytes.to_vec()));
+                }
+                Ok(())
+            })
+            .expect("looking at records does not fail");
+        }
+        for fresh in fresh.iter().filter(|blob| blob.at <= at) {
+            match live.contains(&(fresh.table, place(&fresh.store), fresh.blob.encode())) {
+                true if Arc::ptr_eq(&fresh.store, &self.store) => pages.blobs.extend(fresh.blob.pages()),
+                true => {}
+                false => pages.private.push((fresh.store.clone(), fresh.blob.pages().to_vec())),
+            }
+        }
+    }
+
+    /// Writes a checkpoint of `next` and installs it: what [`Engine::apply`] does with edits that need one.
+    ///
+    /// It shows the newest catalog and all loads, and of rows in memtables only those up to `moment`. So that no commit is lost that came
+    /// before one of these, the log is synced first where it has to be.
+    ///
+    /// # Errors
+    /// Before the flip nothing has changed, and `published` pages are still the caller's. After a failed flip the database is
+    /// poisoned.
+    pub(super) fn publish(
+        &self,
+        checkpoint: &mut CheckpointState,
+        moment: Moment,
+        next: DatabaseVersion,
+        pages: Turnover,
+    ) -> Result<()> {
+        let Turnover { mut born, blobs, mut retired, private, new_segments, old_segments } = pages;
+        if next.beyond > moment.timestamp {
+            self.pipeline.sync_all()?;
+        }
+        retired.extend(self.dropped_tables()?);
+        if !new_segments.is_empty() {
+            self.segments.sync_directory()?;
+        }
+        // The catalog takes the place of the last one.
+        let makes_room = moment.log_from > checkpoint.superblock.log_from || !retired.is_empty();
+        let (catalog, catalog_pages) = self.write_catalog(&next)?;
+        born.extend(catalog_pages.iter().copied());
+        retired.extend(checkpoint.catalog_pages.iter().copied());
+        let published: Vec<_> = born.iter().copied().chain(blobs).collect();
+
+        // From the flip on the superblock on the device may name them.
+        new_segments.iter().for_each(|segment| segment.keep());
+        let flipped = self.flip(checkpoint, moment, &catalog, &published, retired.clone());
+        let (superblock, owner) = flipped.inspect_err(|_| {
+            self.give_back(&self.store, catalog_pages.iter().copied());
+            if self.pipeline.check_poison().is_ok() {
+                new_segments.iter().for_each(|segment| segment.discard());
+            }
+        })?;
+        let dropped = std::mem::take(&mut *self.dropped.lock());
+        let of_dropped = dropped.iter().flat_map(|table| table.base.segments());
+        old_segments.into_iter().chain(of_dropped).for_each(|segment| segment.discard());
+        checkpoint.superblock = superblock;
+        checkpoint.catalog_pages = catalog_pages;
+        self.install_version(next);
+        if makes_room {
+            self.note_room_made();
+        }
+        let (parts, before) = {
+            let mut lineage = self.lineage.lock();
+            let parts = lineage.part(&retired);
+            lineage.born(born);
+            (parts, lineage.count())
+        };
+        for (from, pages) in parts {
+            let retired = Some(owner.split(&pages));
+            checkpoint.graveyard.push(Grave { retired, private: Vec::new(), from, before });
+        }
+        self.bury(checkpoint, private);
+        Ok(())
+    }
+
+    /// Lets pages that no checkpoint knows wait for the readers of all versions replaced so far.
+    pub(super) fn bury(
+        &self,
+        checkpoint: &mut CheckpointState,
+        private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
+    ) {
+        let before = self.lineage.lock().count();
+        checkpoint.graveyard.push(Grave { retired: None, private, from: 0, before });
+        self.sweep(checkpoint);
+    }
+
+    /// Makes the checkpoint durable: pages first, then the superblock that names them. Returns the superblock and the retired pages.
+    fn flip(
+        &self,
+        checkpoint: &CheckpointState,
+        moment: Moment,
+        catalog: &TreeMeta,
+        published: &[PageRange],
+        retired: Vec<PageRange>,
+    ) -> Result<(Superblock, RetiredPages)> {
+        let pages = self.store.begin_checkpoint(published, &retired)?;
+        let superblock = Superblock {
+            page_size: self.store.page_size() as u32,
+            database_id: checkpoint.superblock.database_id,
+            sequence: checkpoint.superblock.sequence + 1,
+            timestamp: moment.timestamp,
+            log_from: moment.log_from,
+            file_pages: pages.file_pages(),
+            free_list: pages.free_list(),
+            catalog: catalog.encode().to_vec(),
+            other: Vec::new(),
+        };
+        let synced = self.store.sync();
+        let flipped =
+            synced.and_then(|()| self.store.write_superblock(&superblock)).and_then(|()| self.store.sync());
+        match flipped {
+            Ok(()) => Ok((superblock, pages.commit())),
+            Err(error) => {
+                // Which superblock the device has is not known: the pages of neither state may be touched.
+                // So "disk full" would say too much.
+                Err(self.pipeline.poisoned(&format!("publishing a checkpoint: {error}")))
+            }
+        }
+    }
+
+    /// Frees the pages whose last reader is gone.
+    pub(super) fn sweep(&self, checkpoint: &mut CheckpointState) {
+        let read = self.lineage.lock().read();
+        checkpoint.graveyard.retain_mut(|grave| {
+            let first = read.partition_point(|version| *version < grave.from);
+            if read.get(first).is_some_and(|version| *version < grave.before) {
+                return true;
+            }
+            grave.retired.take();
+            for (store, ranges) in grave.private.drain(..) {
+                store.free(ranges);
+            }
+            false
+        });
+    }
+
+    fn write_catalog(&self, version: &DatabaseVersion) -> Result<(TreeMeta, Vec<PageRange>)> {
+        let mut rows = version.catalog.rows();
+        rows.extend(version.catalog.view_rows());
+        rows.extend(version.tables.iter().flat_map(|(id, table)| roots_of(table).rows(*id)));
+        rows.sort_unstable();
+        let mut builder = TreeBuilder::new(&self.store, BuildOptions::default());
+        for (key, value) in rows {
+            builder.push(&key, Record::inline(&value))?;
+        }
+        builder.finish_with_pages()
+    }
+
+    /// The pages of tables that were dropped since the last checkpoint.
+    fn dropped_tables(&self) -> Result<Vec<PageRange>> {
+        let dropped = self.dropped.lock();
+        let in_file = dropped.iter().filter(|table| Arc::ptr_eq(&table.shared.store, &self.store));
+        let mut pages = Vec::new();
+        for table in in_file {
+            pages.extend(table.pages()?);
+            pages.extend(table.damage.iter().flat_map(|damage| damage.pages.iter().copied()));
+        }
+        Ok(pages)
+    }
+
+    /// Flushes, and tells waiting writers what went wrong if something did.
+    pub(super) fn flush_and_report(&self) {
+        if let Err(error) = self.flush() {
+            if !matches!(error, Error::DiskFull(_)) {
+                self.pipeline.poison(&format!("flushing: {error}"));
+            }
+            self.governor.flush_failed(error.to_string());
+        }
+    }
+}
+
+/// Writes the newest version of each key of a frozen memtable into a packed tree. At the bottom, tombstones hide nothing.
+fn flush(
+    store: &Arc<PageStore>,
+    memtable: &Arc<Memtable>,
+    bottom: bool,
+    options: BuildOptions,
+) -> Result<Run> {
+    // A run is soon merged; what of it is read before comes into the cache then. Filling the cache would slow the writers
+    // that wait for this flush.
+    let mut builder = TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..options });
+    // A look-up asks every run: all but one in a hundred of those that do not have the key say so at once.
+    let mut filter = if bottom { None } else { KeyFilter::new(memtable.rows(), FEW_BITS) };
+    for_each_newest(memtable, |key, record| {
+        if bottom && record.is_tombstone() {
+            return Ok(());
+        }
+        if let Some(filter) = &mut filter {
+            filter.insert(key);
+        }
+        builder.push(key, record)
+    })?;
+    let (meta, pages) = builder.finish_with_pages()?;
+    Ok(Run { meta, pages, filter: Mutex::new(filter) })
+}
+
+fn for_each_newest(
+    memtable: &Arc<Memtable>,
+    mut visit: impl FnMut(&[u8], Record<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut cursor = memtable.cursor();
+    let mut there = cursor.seek_first();
+    while there {
+        let newest = cursor.versions().next().expect("a row has a version");
+        visit(cursor.key(), newest.record)?;
+        there = cursor.next();
+    }
+    Ok(())
+}
+
+/// Where a table is. Tables in memory have nothing to find again.
+fn roots_of(table: &TableVersion) -> TableRoots {
+    let mut roots =
+        TableRoots { next_row: table.shared.next_row.load(Ordering::Relaxed), ..TableRoots::default() };
+    if table.is_durable() {
+        roots.runs = table.runs.iter().map(|run| *run.meta()).collect();
+        roots.base = match &table.damage {
+            Some(damage) => damage.roots.clone(),
+            None => table.base.roots(),
+        };
+    }
+    roots
+}

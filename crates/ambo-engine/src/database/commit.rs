@@ -1,0 +1,355 @@
+//! Commits, as `transaction/mod.rs` orders their steps.
+
+use std::sync::Arc;
+
+use ambo_base::column::ColumnSchema;
+use ambo_pages::{log::Operation, page::PageStore};
+use ambo_types::{Error, Result, id::Timestamp, record::RecordKind};
+
+use super::{
+    blobs::read_whole,
+    engine::Engine,
+    options::Sync,
+    version::{DatabaseVersion, TableVersion},
+};
+use crate::transaction::{
+    fuse::Fuse,
+    latch::LatchGuard,
+    pipeline::{Pipeline, Sequencer},
+    row_lock::OwnerId,
+};
+
+/// Fails if something was changed that must not have been.
+pub(super) type ReadCheck<'a> = dyn Fn(&DatabaseVersion) -> Result<()> + 'a;
+
+/// What a commit asks for beyond its writes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Terms<'a> {
+    /// Fail if a written key was changed after this snapshot.
+    pub snapshot: Option<Timestamp>,
+    /// Fail if anything read was changed after the snapshot: the check for a serializable transaction.
+    pub reads: Option<&'a ReadCheck<'a>>,
+    /// Whose row locks do not block it.
+    pub owner: Option<OwnerId>,
+    /// How durable, if not as the database is.
+    pub sync: Option<Sync>,
+    /// The indexes that the operations were made for, by the epoch of the version they were looked up in.
+    pub index_epoch: Option<u64>,
+    /// Where long values were written that the operations refer to, if it was without a snapshot.
+    pub blobs_in: Option<&'a Arc<PageStore>>,
+}
+
+/// The longest row of a column table: it is in memory as a whole while it is compacted.
+const COLUMN_ROW_BYTES_MAX: u64 = 256 << 20;
+
+/// Bookkeeping of a row in a memtable, for the budget.
+pub(super) const ROW_OVERHEAD: usize = 48;
+
+fn bytes_of(operations: &[Operation<'_>]) -> usize {
+    operations.iter().map(|op| op.key.len() + op.record.bytes.len() + ROW_OVERHEAD).sum()
+}
+
+impl Engine {
+    /// Commits the operations at once, in their order. Those on rows of tables with indexes that come without the entries are given them.
+    ///
+    /// # Errors
+    /// Without a snapshot [`Error::Conflict`] says that long values are not where their table is any more.
+    pub(super) fn commit(
+        self: &Arc<Self>,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+    ) -> Result<Timestamp> {
+        self.check_writable()?;
+        loop {
+            let room_made = self.room_made();
+            let (indexed, epoch) = self.check_rows(operations, terms)?;
+            if indexed && terms.index_epoch.is_none() {
+                return self.commit_indexed(operations, terms);
+            }
+            if let Some(of_entries) = terms.index_epoch {
+                check_tables(&self.versions.load(), operations, of_entries, |table| {
+                    !table.indexes.is_empty()
+                })?;
+            }
+            match self.commit_as_is(operations, terms, epoch) {
+                // Indexes or storage were changed just now. Without a snapshot there is no other conflict.
+                Err(Error::Conflict(_)) if terms.snapshot.is_none() => {}
+                // Nothing was written, and the log itself may be what fills the disk.
+                Err(Error::DiskFull(_)) if !self.is_flushed_soon() && self.make_room(room_made) => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// Commits operations that are complete for tables as they were at this epoch.
+    fn commit_as_is(
+        self: &Arc<Self>,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+        epoch: u64,
+    ) -> Result<Timestamp> {
+        let bytes = bytes_of(operations);
+        self.admit(bytes)?;
+        self.admit_by_room(operations)?;
+        let latches = self.latch_unlocked(operations, terms.owner)?;
+        if let Some(snapshot) = terms.snapshot {
+            self.check_writes(operations, snapshot, epoch)?;
+        }
+        let (at, is_behind) = self.sequence_and_install(operations, terms, epoch)?;
+        drop(latches);
+        self.pipeline.wait(at)?;
+        if at.0.is_multiple_of(64) {
+            self.snapshots.refresh(&self.pipeline.publisher);
+        }
+        if self.governor.add(bytes) | self.pipeline.take_crowded() {
+            self.request_flush();
+        }
+        if is_behind {
+            self.catch_up();
+        }
+        Ok(at)
+    }
+
+    /// Refuses rows that a column table could not store as columns, or with NULL where a column has come to refuse it: later would be too
+    /// late. This is done before anything is locked. Returns whether one of the tables has indexes, and of which epoch that is true.
+    fn check_rows(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<(bool, u64)> {
+        let version = self.versions.load();
+        let mut indexed = false;
+        for op in operations {
+            // A table that is not there is noticed in the order of commits.
+            if let Ok(table) = version.table(op.table) {
+                if terms.index_epoch.is_some_and(|epoch| table.shared.moved > epoch) {
+                    return Err(changed());
+                }
+                check_store(table, op, terms.blobs_in)?;
+                if let Some(schema) = table.shared.row_check() {
+                    check_row(schema, table, op)?;
+                }
+                indexed |= !table.indexes.is_empty();
+            }
+        }
+        Ok((indexed, version.index_epoch))
+    }
+
+    /// Waits as long as the memtables' budget asks.
+    #[inline]
+    fn admit(&self, bytes: usize) -> Result<()> {
+        if !self.options.background_threads && self.governor.is_used_up() {
+            // Nobody else makes room, or finds that there is space again.
+            self.flush_and_report();
+        }
+        // A flush may have failed for another reason than space, and then nothing helps but reopening.
+        self.governor.admit(bytes).map_err(|error| self.pipeline.check_poison().err().unwrap_or(error))
+    }
+
+    /// Latches the keys while nobody else holds a row lock on one of them, or a table.
+    fn latch_unlocked(&self, operations: &[Operation<'_>], owner: Option<OwnerId>) -> Result<LatchGuard<'_>> {
+        let hash = |op: &Operation<'_>| Self::row_hash(op.table, op.key);
+        loop {
+            let guard = match operations {
+                [op] => self.latches.lock_one(hash(op)),
+                _ => self.latches.lock_many(operations.iter().map(hash)),
+            };
+            if !self.row_locks.any() {
+                return Ok(guard);
+            }
+            let tables = operations.chunk_by(|one, next| one.table == next.table);
+            let tables = tables.map(|of_one| Self::table_hash(of_one[0].table));
+            let mut locks = tables.chain(operations.iter().map(hash));
+            let Some(blocked) = locks.find(|hash| self.row_locks.blocked(*hash, owner)) else {
+                return Ok(guard);
+            };
+            drop(guard);
+            let waiter = owner.unwrap_or_else(|| self.new_owner());
+            self.row_locks.wait(blocked, waiter, self.lock_timeout())?;
+        }
+    }
+
+    fn check_writes(&self, operations: &[Operation<'_>], snapshot: Timestamp, epoch: u64) -> Result<()> {
+        let version = self.versions.load();
+        check_tables(&version, operations, epoch, depends_on_epoch)?;
+        operations.iter().try_for_each(|op| version.table(op.table)?.check_unchanged(op.key, snapshot))
+    }
+
+    /// The timestamp of the operations, and what [`Self::install`] says.
+    fn sequence_and_install(
+        &self,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+        epoch: u64,
+    ) -> Result<(Timestamp, bool)> {
+        let validation = terms.reads.map(|_| self.pipeline.validate()).transpose()?;
+        if let Some(check) = terms.reads {
+            check(&self.versions.load())?;
+        }
+        let mut sequencer = match &validation {
+            Some(validation) => validation.sequence(),
+            None => self.pipeline.sequence(),
+        };
+        // Loaded under the sequencer's lock: a freeze changes memtables and timestamp together under it.
+        let version = self.versions.load();
+        check_tables(&version, operations, epoch, depends_on_epoch)?;
+        self.pipeline.check_poison()?;
+        let (at, logged) = append(&self.pipeline, &mut sequencer, &version, operations)?;
+        // Until it is complete, nothing that comes after it is visible.
+        let in_flight = Fuse::in_flight(&self.pipeline, at);
+        drop(sequencer);
+        drop(validation);
+        let written = if logged { self.write_log(at, terms.sync) } else { Ok(()) };
+        if let Err(error) = written {
+            // None of it was installed: the timestamp is used up, and what comes after it must become visible.
+            in_flight.complete();
+            return Err(error);
+        }
+        // If it fails, the log has it and memory in part: only a new start brings them together again.
+        let is_behind = self.install(&version, operations, at)?;
+        in_flight.complete();
+        Ok((at, is_behind))
+    }
+
+    fn write_log(&self, at: Timestamp, sync: Option<Sync>) -> Result<()> {
+        let durable = sync.unwrap_or(self.options.sync) == Sync::Commit;
+        self.pipeline.flush(at, durable)
+    }
+
+    /// Puts operations into the memtables. Returns whether the layers of a table that is scanned are behind what is written to it.
+    fn install(
+        &self,
+        version: &DatabaseVersion,
+        operations: &[Operation<'_>],
+        at: Timestamp,
+    ) -> Result<bool> {
+        let oldest = self.snapshots.oldest_hint();
+        let mut is_behind = false;
+        for of_one in operations.chunk_by(|one, next| one.table == next.table) {
+            let table = version.table(of_one[0].table)?;
+            let mut inserter = table.active.inserter();
+            for op in of_one {
+                if let Err(error) = inserter.insert(op.key, at, op.record, oldest) {
+                    self.pipeline.poison("a memtable was full");
+                    return Err(Error::Poisoned(error.to_string()));
+                }
+                if op.record.kind == RecordKind::Blob {
+                    self.note_fresh_blob(&table.shared, at, op.record.bytes);
+                }
+                is_behind |= table.shared.schema.is_some() && table.shared.fresh.demand.note_write();
+            }
+        }
+        Ok(is_behind)
+    }
+
+    /// Has the memtables flushed: by the background thread, or here when there is none.
+    pub(super) fn request_flush(&self) {
+        if self.options.background_threads {
+            self.signals.raise(|state| &mut state.flush);
+        } else {
+            self.flush_and_report();
+            if self.options.background_merge {
+                self.merge_and_report();
+            }
+        }
+    }
+}
+
+/// Whether what is written to a table depends on what it looked like: its indexes, and the columns that rows have to fit.
+fn depends_on_epoch(table: &TableVersion) -> bool {
+    !table.indexes.is_empty() || table.shared.row_check().is_some()
+}
+
+/// Fails if a table is not there, or depends on an epoch and is not what it was in this one.
+fn check_tables(
+    version: &DatabaseVersion,
+    operations: &[Operation<'_>],
+    epoch: u64,
+    depends: fn(&TableVersion) -> bool,
+) -> Result<()> {
+    let is_current = epoch == version.index_epoch;
+    let depends = |table: &TableVersion| depends(table) || table.shared.moved > epoch;
+    for op in operations {
+        match version.table(op.table) {
+            Ok(table) if !is_current && depends(table) => return Err(changed()),
+            // It may have been an index.
+            Err(_) if !is_current => return Err(changed()),
+            result => drop(result?),
+        }
+    }
+    Ok(())
+}
+
+fn changed() -> Error {
+    Error::Conflict("indexes or the storage of a table that it wrote to were changed".into())
+}
+
+/// Fails if an operation refers to a long value that is not where its table is.
+pub(super) fn check_store(
+    table: &TableVersion,
+    op: &Operation<'_>,
+    blobs_in: Option<&Arc<PageStore>>,
+) -> Result<()> {
+    let is_there = |store| Arc::ptr_eq(store, &table.shared.store);
+    match op.record.kind == RecordKind::Blob && !blobs_in.is_none_or(is_there) {
+        true => Err(changed()),
+        false => Ok(()),
+    }
+}
+
+/// Gives the operations a timestamp and appends those of logged tables to the group. Returns whether there were any.
+///
+/// # Errors
+/// [`Error::Invalid`] if the group cannot take them: then nothing was given out.
+fn append(
+    pipeline: &Pipeline,
+    sequencer: &mut Sequencer,
+    version: &DatabaseVersion,
+    operations: &[Operation<'_>],
+) -> Result<(Timestamp, bool)> {
+    let at = Timestamp(sequencer.last.0 + 1);
+    let logged = |op: &&Operation<'_>| version.tables.get(&op.table).is_some_and(|table| table.shared.logged);
+    let mut any = false;
+    let mut blobs = false;
+    let fuse =
+        Fuse::new(pipeline, "a commit was left in the middle of being appended to the log, by a panic");
+    for op in operations.iter().filter(logged) {
+        if !any {
+            sequencer.group.begin(at);
+            any = true;
+        }
+        blobs |= op.record.kind == RecordKind::Blob;
+        sequencer.group.op(op.table, op.key, op.record);
+    }
+    let ended = if any { sequencer.group.end() } else { Ok(()) };
+    fuse.take_out();
+    ended?;
+    sequencer.last = at;
+    if any {
+        sequencer.note_logged(blobs);
+    }
+    Ok((at, any))
+}
+
+/// Refuses a commit that the limits do not allow, before its first byte goes anywhere.
+pub(super) fn check_size(bytes: usize, max: usize) -> Result<()> {
+    match bytes <= max {
+        true => Ok(()),
+        false => Err(Error::Invalid(format!(
+            "a transaction of {bytes} bytes; the limit is {max} (Options::transaction_bytes_max); commit in parts or use a bulk load"
+        ))),
+    }
+}
+
+pub(super) fn check_row(schema: &ColumnSchema, table: &TableVersion, op: &Operation<'_>) -> Result<()> {
+    match op.record.kind {
+        RecordKind::Tombstone => Ok(()),
+        RecordKind::Inline => schema.check(op.key, op.record.bytes),
+        RecordKind::Blob => {
+            let blob = Engine::decode_blob(op.record.bytes, op.table)?;
+            if blob.bytes() > COLUMN_ROW_BYTES_MAX {
+                return Err(Error::Invalid(format!(
+                    "a row of {} bytes; a column table takes up to {COLUMN_ROW_BYTES_MAX}, a btree table 4 GiB",
+                    blob.bytes()
+                )));
+            }
+            schema.check(op.key, &read_whole(&table.shared.store, &blob)?)
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The engine: what all handles of an open database share.
+
+use std::{sync::Arc, time::Duration};
+
+use ambo_base::{Base, Place, column::SegmentStore};
+use ambo_pages::{
+    io::Lock,
+    page::PageStore,
+    sync::{AtomicU64, Ordering},
+};
+use ambo_types::{
+    Error, Result,
+    id::{TableId, Timestamp},
+    record::RecordKind,
+};
+use arc_swap::ArcSwap;
+use parking_lot::{Condvar, Mutex};
+
+use super::{
+    checkpoint::CheckpointState,
+    governor::Governor,
+    lineage::Lineage,
+    memtables::Memtables,
+    options::Options,
+    table::Picked,
+    value::{Keeper, Value},
+    version::{DatabaseVersion, Found, TableShared, TableVersion},
+};
+use crate::transaction::{latch::Latches, pipeline::Pipeline, row_lock::RowLocks, snapshots::Snapshots};
+
+/// Reads at "now": no timestamp is greater.
+pub(super) const NEWEST: Timestamp = Timestamp(u64::MAX);
+
+/// An open database.
+pub struct Engine {
+    pub(super) options: Options,
+    pub(super) store: Arc<PageStore>,
+    /// Where column tables have their segments.
+    pub(super) segments: Arc<SegmentStore>,
+    pub(super) versions: ArcSwap<DatabaseVersion>,
+    /// What `versions` was before.
+    pub(super) lineage: Mutex<Lineage>,
+    /// Held by whoever replaces `versions`.
+    pub(super) version_lock: Mutex<()>,
+    pub(super) memtables: Memtables,
+    pub(super) pipeline: Pipeline,
+    pub(super) snapshots: Snapshots,
+    pub(super) latches: Latches,
+    pub(super) row_locks: RowLocks,
+    pub(super) governor: Governor,
+    /// Held while a checkpoint is written.
+    pub(super) checkpoint: Mutex<CheckpointState>,
+    /// Held while runs are merged, and while bases are replaced by what others made of them.
+    pub(super) merging: Mutex<()>,
+    /// Held while segments are merged, before `merging`: loads and compacting go on meanwhile.
+    pub(super) merging_segments: Mutex<()>,
+    /// Held while a load is published: it may have the latches before the checkpoint, or after.
+    pub(super) loading: Mutex<()>,
+    /// Tables that were dropped since the last checkpoint, for their pages.
+    pub(super) dropped: Mutex<Vec<Arc<TableVersion>>>,
+    /// Blobs that commits referred to since the last freeze.
+    pub(super) fresh_blobs: Mutex<Vec<super::blobs::FreshBlob>>,
+    pub(super) signals: Signals,
+    /// Set to end a merge early.
+    pub(super) cancel_merge: std::sync::atomic::AtomicBool,
+    /// How often room became free on the disk: a checkpoint let go of log or of pages of tables, or the log has room again. A checkpoint
+    /// that does neither does not count, so who is refused does not try for ever.
+    pub(super) room_made: AtomicU64,
+    /// What it was when a merge found no room.
+    pub(super) no_room_to_merge: AtomicU64,
+    next_owner: AtomicU64,
+    _lock: Option<Box<dyn Lock>>,
+}
+
+/// What the background threads wait for.
+#[derive(Default)]
+pub(super) struct Signals {
+    pub(super) state: Mutex<SignalState>,
+    pub(super) changed: Condvar,
+}
+
+#[derive(Default)]
+pub(super) struct SignalState {
+    pub(super) stop: bool,
+    pub(super) flush: bool,
+    pub(super) merge: bool,
+    pub(super) merge_segments: bool,
+    pub(super) ahead: bool,
+}
+
+impl Signals {
+    /// Raises a flag; whoever waits is woken if it was not raised.
+    pub(super) fn raise(&self, flag: impl FnOnce(&mut SignalState) -> &mut bool) {
+        if !std::mem::replace(flag(&mut self.state.lock()), true) {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until a flag is raised, and takes it down; false if the threads are to stop.
+    pub(super) fn wait_for(&self, flag: impl Fn(&mut SignalState) -> &mut bool) -> bool {
+        let mut state = self.state.lock();
+        while !state.stop && !*flag(&mut state) {
+            self.changed.wait(&mut state);
+        }
+        *flag(&mut state) = false;
+        !state.stop
+    }
+}
+
+/// The parts that opening a database prepares.
+pub(super) struct Parts {
+    pub options: Options,
+    pub store: Arc<PageStore>,
+    pub segments: Arc<SegmentStore>,
+    pub version: DatabaseVersion,
+    pub memtables: Memtables,
+    pub pipeline: Pipeline,
+    pub checkpoint: CheckpointState,
+    /// Tables of the checkpoint that the log drops.
+    pub dropped: Vec<Arc<TableVersion>>,
+    pub fresh_blobs: Vec<super::blobs::FreshBlob>,
+    pub memtable_bytes: usize,
+    pub lock: Option<Box<dyn Lock>>,
+}
+
+impl Engine {
+    pub(super) fn new(parts: Parts) -> Self {
+        let governor = Governor::new(parts.options.memtable_bytes);
+        let wants_freeze = governor.add(parts.memtable_bytes);
+        let engine = Self {
+            governor,
+            options: parts.options,
+            store: parts.store,
+            segments: parts.segments,
+            versions: ArcSwap::from_pointee(parts.version),
+            lineage: Mutex::default(),
+            version_lock: Mutex::new(()),
+            memtables: parts.memtables,
+            pipeline: parts.pipeline,
+            snapshots: Snapshots::default(),
+            latches: Latches::new(),
+            row_locks: RowLocks::default(),
+            checkpoint: Mutex::new(parts.checkpoint),
+            merging: Mutex::new(()),
+            merging_segments: Mutex::new(()),
+            loading: Mutex::new(()),
+            dropped: Mutex::new(parts.dropped),
+            fresh_blobs: Mutex::new(parts.fresh_blobs),
+            signals: Signals::default(),
+            cancel_merge: super::compact::not_cancelled(),
+            room_made: AtomicU64::new(0),
+            no_room_to_merge: AtomicU64::new(u64::MAX),
+            next_owner: AtomicU64::new(1),
+            _lock: parts.lock,
+        };
+        engine.keep_room(&engine.versions.load());
+        engine.snapshots.refresh(&engine.pipeline.publisher);
+        engine.signals.state.lock().flush = wants_freeze;
+        engine
+    }
+
+    /// The settings it was opened with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The tables as they are now.
+    pub fn current(&self) -> Arc<DatabaseVersion> {
+        self.versions.load_full()
+    }
+
+    /// A new identity for row locks.
+    pub(super) fn new_owner(&self) -> u64 {
+        self.next_owner.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// [`Error::Invalid`] when opened read-only, [`Error::Poisoned`] after a failed write.
+    #[inline]
+    pub(super) fn check_writable(&self) -> Result<()> {
+        if self.options.read_only {
+            return Err(Error::Invalid("the database was opened read-only".into()));
+        }
+        self.pipeline.check_poison()
+    }
+
+    /// The newest committed value of a key.
+    #[inline]
+    pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        self.get_picked(table, key, None)
+    }
+
+    /// As [`Engine::get`], for [`RowFormat::decode_picked`](super::RowFormat::decode_picked): columns that are not picked may be NULL.
+    #[inline]
+    pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
+        let keeper = Keeper::Guard(self.versions.load());
+        let value = Value::find(keeper, |version| version.table(table)?.find_picked(key, NEWEST, picked))?;
+        self.finish_newest(table, value)
+    }
+
+    /// Waits for a commit that was found before it was published, drops tombstones and loads blobs.
+    #[inline]
+    fn finish_newest(&self, table: TableId, value: Option<Value>) -> Result<Option<Value>> {
+        let Some(value) = value else { return Ok(None) };
+        let kind = match value.found() {
+            Some(found) => {
+                if let Found::Memtable(version) = found
+                    && version.timestamp > self.pipeline.publisher.published()
+                {
+                    self.pipeline.wait(version.timestamp)?;
+                }
+                found.record().kind
+            }
+            None => RecordKind::Inline,
+        };
+        match kind {
+            RecordKind::Inline => Ok(Some(value)),
+            RecordKind::Tombstone => Ok(None),
+            RecordKind::Blob => Self::load_blob(value.version(), table, &value).map(Some),
+        }
+    }
+
+    /// Whether a key has a committed value.
+    pub fn contains(&self, table: TableId, key: &[u8]) -> Result<bool> {
+        let version = self.versions.load();
+        let found = version.table(table)?.find(key, NEWEST)?;
+        if let Some(Found::Memtable(version)) = &found {
+            self.pipeline.wait(version.timestamp)?;
+        }
+        Ok(super::version::is_live(&found))
+    }
+
+    /// Where its bases are.
+    pub(super) fn place(&self) -> Place<'_> {
+        Place { pages: &self.store, segments: &self.segments }
+    }
+
+    /// An empty table.
+    pub(super) fn new_table(
+        memtables: &Memtables,
+        place: Place<'_>,
+        shared: TableShared,
+        floor: Timestamp,
+    ) -> Result<Arc<TableVersion>> {
+        Ok(Arc::new(TableVersion {
+            active: memtables.make(shared.storage)?,
+            base: Base::empty(shared.storage, place, shared.schema.as_ref()),
+            shared: Arc::new(shared),
+            frozen: Vec::new(),
+            retired: Vec::new(),
+            history_floor: floor,
+            runs: Vec::new(),
+            indexes: Arc::new([]),
+            is_held: false,
+            damage: None,
+        }))
+    }
+
+    /// Stops background work; the caller joins the threads.
+    pub(super) fn stop(&self) {
+        self.signals.raise(|state| &mut state.stop);
+    }
+
+    /// How long a wait for a row lock may take.
+    pub(super) fn lock_timeout(&self) -> Duration {
+        self.options.lock_timeout
+    }
+
+    /// A hash for latches and row locks.
+    pub(super) fn row_hash(table: TableId, key: &[u8]) -> u64 {
+        rapidhash::v3::rapidhash_v3_seeded(key, &row_hash_seed(table))
+    }
+
+    /// Refuses keys that no table can hold.
+    pub(super) fn check_key(key: &[u8]) -> Result<()> {
+        match key.len() <= ambo_types::record::KEY_BYTES_MAX {
+            true => Ok(()),
+            false => Err(Error::Invalid(format!(
+                "a key of {} bytes; at most {} are possible",
+                key.len(),
+                ambo_types::record::KEY_BYTES_MAX
+            ))),
+        }
+    }
+}
+
+fn row_hash_seed(table: TableId) -> rapidhash::v3::RapidSecrets {
+    rapidhash::v3::RapidSecrets::seed_cpp(u64::from(table.0))
+}

@@ -1,0 +1,112 @@
+//! The database: versions of tables, the threads that compact them, and what users hold in hand.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `engine`, `access` | what all handles share; single reads and writes |
+//! | `version`, `version_edit`, `apply`, `verify` | what a reader sees, as one immutable value; what changes from one to the next, the one way there, and what always holds |
+//! | `commit` | the steps of a commit |
+//! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
+//! | `not_null` | making a column refuse NULL |
+//! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `memtables`, `workers` | from memtables to packed trees, at a pace |
+//! | `room` | what becomes of a full disk |
+//! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
+//! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
+//! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
+//! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
+//! | `row_scan`, `walk`, `cuts` | rows by conditions as columns, in parts that threads take: ranges of keys |
+//! | `distinct` | the different values of a column in the order of an index |
+//! | `indexes`, `index_writes`, `index_scan`, `index_loads`, `index_check`, `entry_sums` | building indexes, writing their entries, finding rows by them, loading with them, comparing them with rows |
+//! | `damage` | tables that cannot be read |
+//! | `lineage` | how long replaced versions are read |
+//! | `check`, `info`, `advise`, `statistics` | what is wrong, what is there, what codecs would make of it, what plans are chosen by |
+
+mod access;
+mod advise;
+mod ahead;
+mod apply;
+mod blobs;
+mod bulk;
+mod bulk_change;
+mod check;
+mod checkpoint;
+mod choose;
+mod commit;
+mod compact;
+mod compression;
+mod count;
+mod cursor;
+mod cuts;
+mod damage;
+mod ddl;
+mod distinct;
+mod engine;
+mod entry_sums;
+mod find;
+mod fresh;
+mod governor;
+mod index_check;
+mod index_loads;
+mod index_rows;
+mod index_scan;
+mod index_writes;
+mod indexes;
+mod info;
+mod kept_table;
+mod lanes;
+mod lineage;
+mod load;
+mod load_publish;
+mod memtables;
+mod not_null;
+mod open;
+mod options;
+mod path;
+mod relocate;
+mod reshape;
+mod room;
+mod row_scan;
+mod scan;
+mod scan_results;
+mod scanned;
+mod snapshot;
+mod statistics;
+mod table;
+mod table_hold;
+mod transaction;
+mod vacuum;
+mod value;
+mod verify;
+mod version;
+mod version_edit;
+mod walk;
+mod workers;
+
+pub use advise::{Advice, Estimate, RecordChoice};
+pub use ambo_base::btree::{KeySum, TreeSpace};
+pub use ambo_base::column::{ColumnFigures, ColumnSpace, Duplicates};
+pub use ambo_pages::budget::MemoryUse;
+pub use blobs::{ValueReader, ValueWriter};
+pub use bulk::BulkLoad;
+pub use bulk_change::BulkChange;
+pub use check::CheckReport;
+pub use cursor::Seek;
+pub use distinct::DistinctScan;
+pub use engine::Engine;
+pub use find::FoundRows;
+pub use index_scan::{IndexRange, IndexScan};
+pub use index_writes::Replaced;
+pub use indexes::TableIndex;
+pub use info::{Info, TableInfo};
+pub use load::{ColumnLoad, LoadOptions, LoadWriter, Loaded};
+pub use open::RecoveryReport;
+pub use options::{Options, Sync};
+pub use row_scan::{RowScan, UnitRows};
+pub use scan::{ScanPlan, TableScan};
+pub use snapshot::{Cursor, Snapshot};
+pub use statistics::{ColumnStatistics, Figure, TableStatistics};
+pub use table::{Picked, RowFormat};
+pub use table_hold::TableHold;
+pub use transaction::{Isolation, Transaction};
+pub use vacuum::VacuumReport;
+pub use value::Value;
+pub use workers::Running;

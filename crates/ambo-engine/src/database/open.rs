@@ -1,0 +1,478 @@
+//! Opening: the last checkpoint, then the log's tail.
+//!
+//! | found | done |
+//! |---|---|
+//! | no `pages` file, `create` set | a new database: `pages` is written under another name, synced, renamed |
+//! | no `pages` file, but segments of a log, or a lock file that names a database | [`Error::Damaged`]: it was lost, and nothing new takes its place |
+//! | no `pages` file, `create` not set, or read-only | [`Error::NotFound`] |
+//! | `pages.new` left by a crash while creating | removed |
+//! | `pages` with a valid superblock | its checkpoint is loaded, the log behind it is replayed into memtables |
+//! | a superblock chosen | it is written again and synced before anything builds on it: after a failed sync only the page cache may have it |
+//! | one superblock bad | the other counts; the report says so |
+//! | no valid superblock | [`Error::Damaged`], nothing is changed |
+//! | an index that is not ready | building it was interrupted: it is dropped, unless read-only |
+//! | a segment of a column table, or its deleted rows, missing or unreadable | the table answers with [`Error::Damaged`], the others are opened: `damage` |
+//! | the log: see the case table of `log` | a torn tail is cut and reported; damage is an error |
+//! | the lock held by another | [`Error::InUse`] |
+
+use std::{sync::Arc, time::Duration};
+
+use ambo_base::{
+    BaseOps, Place,
+    btree::{Tree, TreeMeta},
+    column::SegmentStore,
+};
+use ambo_pages::{
+    budget::MemoryBudget,
+    io::{Env, Lock, OpenMode},
+    log::{self, Access, Cut, LogOptions, LogWriter, Operation, Operations, Recovery, Start},
+    page::{self, FreeListRoot, PageStore, PageStoreOptions, blob::BlobRef, superblock::Superblock},
+    sync::Ordering,
+};
+use ambo_types::{
+    Error, Result,
+    id::{Lsn, TableId, Timestamp},
+    record::{Record, RecordKind},
+};
+
+use super::{
+    blobs::{FreshBlob, whole},
+    checkpoint::CheckpointState,
+    compression::load_dictionaries,
+    damage::Damage,
+    ddl::open_table,
+    engine::{Engine, Parts},
+    memtables::Memtables,
+    options::Options,
+    table::RowFormat,
+    verify::verify,
+    version::{DatabaseVersion, TableVersion},
+};
+use crate::{
+    catalog,
+    catalog::CATALOG_TABLE,
+    catalog::Catalog,
+    catalog::roots::{CatalogRoots, TableRoots},
+    transaction::pipeline::Pipeline,
+};
+
+const LOCK_FILE: &str = "lock";
+/// Digits of a database's id.
+const ID_DIGITS: usize = 32;
+const NEW_PAGES_FILE: &str = "pages.new";
+
+/// What opening found and did.
+#[derive(Clone, Debug, Default)]
+pub struct RecoveryReport {
+    /// Whether the database was created.
+    pub created: bool,
+    /// Transactions that were in the log only.
+    pub transactions: u64,
+    /// Bytes of log that were read.
+    pub log_bytes: u64,
+    /// How long opening took.
+    pub elapsed: Duration,
+    /// The torn end of the log that was cut off, if there was one: what was never acknowledged as durable.
+    pub cut: Option<Cut>,
+    /// What is wrong with the superblock that was not used: after a crash a torn write, which is no loss.
+    pub superblock: Option<String>,
+}
+
+impl RecoveryReport {
+    /// Whether the database was closed in order before.
+    pub fn is_clean(&self) -> bool {
+        self.transactions == 0 && self.cut.is_none() && self.superblock.is_none()
+    }
+}
+
+impl Engine {
+    /// Opens the database in `env`, or creates it.
+    pub fn open(env: Env, options: Options) -> Result<(Self, RecoveryReport)> {
+        options.validate()?;
+        let started = env.clock.now();
+        let lock = take_lock(&env, &options)?;
+        let created = create_if_absent(&env, &options)?;
+        let mut opening = Opening::checkpoint(&env, &options)?;
+        if lock.is_some() && !options.read_only {
+            mark(&env, opening.superblock.database_id);
+        }
+        let recovery = opening.replay_log()?;
+        let clock = env.clock.clone();
+        let mut report = RecoveryReport {
+            created,
+            transactions: recovery.transactions,
+            log_bytes: recovery.bytes,
+            cut: recovery.cut.clone(),
+            superblock: opening.other_superblock.take(),
+            elapsed: Duration::ZERO,
+        };
+        let engine = opening.finish(recovery, lock)?;
+        if !engine.options.read_only {
+            engine.drop_unready_indexes()?;
+        }
+        report.elapsed = clock.now().saturating_sub(started);
+        Ok((engine, report))
+    }
+}
+
+fn take_lock(env: &Env, options: &Options) -> Result<Option<Box<dyn Lock>>> {
+    let lock = match env.disk.lock(LOCK_FILE, !options.read_only) {
+        Ok(lock) => lock,
+        // A reader of a directory that it may not write to goes without: nobody can write there.
+        Err(error) if options.read_only && error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Ok(None);
+        }
+        Err(error) if options.read_only && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(format!("locking {LOCK_FILE}"), error)),
+    };
+    match lock {
+        Some(lock) => Ok(Some(lock)),
+        None => {
+            Err(Error::InUse("another process, or another handle in this one, has the database open".into()))
+        }
+    }
+}
+
+fn create_if_absent(env: &Env, options: &Options) -> Result<bool> {
+    let names = env.disk.list().map_err(|error| Error::io("listing the database directory", error))?;
+    if names.iter().any(|name| name == page::NAME) {
+        return Ok(false);
+    }
+    if let Some(database) = marked(env, &names) {
+        return Err(Error::damaged(
+            page::NAME,
+            0,
+            format!(
+                "the file is missing, but the database {database} was here; put it back from a copy, or remove {LOCK_FILE} to begin anew"
+            ),
+        ));
+    }
+    if options.read_only || !options.create {
+        return Err(Error::NotFound("a database in this directory (it has no file \"pages\")".into()));
+    }
+    if let Some(log) = names.iter().find(|name| name.starts_with("log-")) {
+        return Err(Error::damaged(
+            page::NAME,
+            0,
+            format!("the file is missing, but there is a log ({log})"),
+        ));
+    }
+    if names.iter().any(|name| name == NEW_PAGES_FILE) {
+        env.disk
+            .remove(NEW_PAGES_FILE)
+            .map_err(|error| Error::io(format!("removing {NEW_PAGES_FILE}"), error))?;
+    }
+    let file = env
+        .disk
+        .open(NEW_PAGES_FILE, OpenMode::Create)
+        .map_err(|error| Error::io(format!("creating {NEW_PAGES_FILE}"), error))?;
+    let superblock = Superblock {
+        page_size: options.page_size as u32,
+        database_id: u128::from(env.chance.next_u64()) << 64 | u128::from(env.chance.next_u64()),
+        sequence: 1,
+        timestamp: Timestamp(0),
+        log_from: Lsn(0),
+        file_pages: page::reserved_pages(options.page_size),
+        free_list: FreeListRoot::default(),
+        catalog: TreeMeta::default().encode().to_vec(),
+        other: Vec::new(),
+    };
+    file.set_len(superblock.file_pages * options.page_size as u64)
+        .map_err(|error| Error::io(format!("writing {NEW_PAGES_FILE}"), error))?;
+    superblock.write(&*file)?;
+    file.sync().map_err(|error| Error::io(format!("syncing {NEW_PAGES_FILE}"), error))?;
+    let renamed = env.disk.rename(NEW_PAGES_FILE, page::NAME).and_then(|()| env.disk.sync_directory());
+    renamed.map_err(|error| Error::io(format!("renaming {NEW_PAGES_FILE} to {}", page::NAME), error))?;
+    Ok(true)
+}
+
+/// The database that the lock file says is here: its id in hexadecimal digits.
+fn marked(env: &Env, names: &[String]) -> Option<String> {
+    names.iter().find(|name| *name == LOCK_FILE)?;
+    let file = env.disk.open(LOCK_FILE, OpenMode::Read).ok()?;
+    let mut digits = [0; ID_DIGITS];
+    file.read_at(&mut digits, 0).ok()?;
+    let digits = std::str::from_utf8(&digits).ok()?;
+    digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then(|| digits.to_owned())
+}
+
+/// Writes the database's id into the lock file, if it is not there, so that lost pages are told from a directory that never had
+/// any. A help and no promise: a failure, such as a full disk, keeps nobody from opening.
+fn mark(env: &Env, database: u128) {
+    let mark = || -> std::io::Result<()> {
+        if marked(env, &env.disk.list()?).is_none() {
+            let file = match env.disk.open(LOCK_FILE, OpenMode::ReadWrite) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    env.disk.open(LOCK_FILE, OpenMode::Create)?
+                }
+                file => file?,
+            };
+            file.write_at(format!("{database:0ID_DIGITS$x}").as_bytes(), 0)?;
+            file.sync()?;
+        }
+        Ok(())
+    };
+    let _ = mark();
+}
+
+/// A database that is being opened.
+struct Opening {
+    env: Env,
+    options: Options,
+    store: Arc<PageStore>,
+    segments: Arc<SegmentStore>,
+    memtables: Memtables,
+    superblock: Superblock,
+    other_superblock: Option<String>,
+    version: DatabaseVersion,
+    checkpoint: CheckpointState,
+    last: Timestamp,
+    dropped: Vec<Arc<TableVersion>>,
+    fresh_blobs: Vec<FreshBlob>,
+    replayed_bytes: usize,
+    /// Formats of tables whose keys end in a number, to go on counting.
+    numbered: std::collections::HashMap<TableId, RowFormat>,
+}
+
+impl Opening {
+    /// Loads the last checkpoint.
+    fn checkpoint(env: &Env, options: &Options) -> Result<Self> {
+        let mode = if options.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
+        let file = env
+            .disk
+            .open(page::NAME, mode)
+            .map_err(|error| Error::io(format!("opening {}", page::NAME), error))?;
+        let opened = Superblock::open(&*file)?;
+        let superblock = opened.superblock;
+        if !options.read_only {
+            // After a failed sync and a restart the page cache shows what the device does not have: before anything builds on this
+            // checkpoint it is written again.
+            superblock.write(&*file)?;
+            file.sync().map_err(|error| Error::io(format!("syncing {}", page::NAME), error))?;
+        }
+        let memory = MemoryBudget::new(options.cache_bytes);
+        let page_options =
+            PageStoreOptions { page_size: superblock.page_size as usize, memory: memory.clone() };
+        let store = PageStore::open(file.clone(), &page_options, &superblock)?;
+        let meta = TreeMeta::decode(&superblock.catalog)
+            .ok_or_else(|| Error::damaged(page::NAME, 0, "the superblock's catalog root cannot be read"))?;
+        let segments = SegmentStore::new(env.disk.clone(), superblock.database_id, &memory);
+        let (catalog, mut roots) = read_catalog(&store, meta)?;
+        segments.sweep(&roots.segments().collect(), options.read_only)?;
+        load_dictionaries(&store, &catalog)?;
+        let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
+        let memtables = Memtables::new(options);
+        let mut version = DatabaseVersion {
+            compacted: superblock.timestamp,
+            catalog: Arc::new(catalog),
+            tables: Default::default(),
+            since: superblock.timestamp,
+            beyond: Timestamp(0),
+            index_epoch: 0,
+        };
+        let mut numbered = std::collections::HashMap::new();
+        for (id, definition) in version.catalog.clone().all() {
+            let place = Place { pages: &store, segments: &segments };
+            let table = open_table(&memtables, place, id, &version.catalog, superblock.timestamp)?;
+            version.tables.insert(id, with_roots(table, roots.remove(id))?);
+            note_numbered(&mut numbered, id, definition)?;
+        }
+        Ok(Self {
+            checkpoint: CheckpointState::new(&superblock, catalog_pages),
+            env: env.clone(),
+            memtables,
+            options: options.clone(),
+            store,
+            segments,
+            last: superblock.timestamp,
+            superblock,
+            other_superblock: opened.other,
+            version,
+            dropped: Vec::new(),
+            fresh_blobs: Vec::new(),
+            replayed_bytes: 0,
+            numbered,
+        })
+    }
+
+    /// Brings everything that is only in the log into memtables.
+    fn replay_log(&mut self) -> Result<Recovery> {
+        let disk = self.env.disk.clone();
+        let start = Start { from: self.superblock.log_from, after: self.superblock.timestamp };
+        let access = if self.options.read_only { Access::ReadOnly } else { Access::Write };
+        log::recover(&disk, self.superblock.database_id, start, access, |at, operations| {
+            self.replay(at, operations)
+        })
+    }
+
+    fn replay(&mut self, at: Timestamp, operations: Operations<'_>) -> Result<()> {
+        self.last = self.last.max(at);
+        for operation in operations {
+            let operation = operation?;
+            if operation.table == CATALOG_TABLE {
+                self.replay_catalog(at, &operation)?;
+            } else {
+                self.replay_row(at, &operation)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn replay_catalog(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
+        let catalog = Arc::make_mut(&mut self.version.catalog);
+        let damaged = |what: String| Error::damaged("log", 0, format!("the transaction {at}: {what}"));
+        catalog.apply(operation.key, operation.record).map_err(damaged)?;
+        let Some(id) = catalog::table_row(operation.key) else { return Ok(()) };
+        match catalog.table(id).cloned() {
+            None => {
+                // Its pages are part of the checkpoint; the next one retires them.
+                self.dropped.extend(self.version.tables.remove(&id));
+                self.numbered.remove(&id);
+            }
+            Some(definition) if !self.version.tables.contains_key(&id) => {
+                let place = Place { pages: &self.store, segments: &self.segments };
+                let table = open_table(&self.memtables, place, id, &self.version.catalog, at)?;
+                self.version.tables.insert(id, table);
+                note_numbered(&mut self.numbered, id, &definition)?;
+            }
+            // Renamed, or its options or columns changed. The checkpoint knows its storage better.
+            Some(definition) => {
+                let storage = self.version.tables[&id].shared.storage;
+                if definition.storage != storage {
+                    Arc::make_mut(&mut self.version.catalog).set_storage(id, storage)?;
+                }
+                self.version.reform(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn replay_row(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
+        let Some(table) = self.version.tables.get(&operation.table) else {
+            // Written before the table was dropped; the checkpoint, or an earlier row of the log, knows that it is gone.
+            return match self.version.catalog.was_used(operation.table) {
+                true => Ok(()),
+                false => Err(Error::damaged(
+                    "log",
+                    0,
+                    format!("the transaction {at} writes to table {}, which never was", operation.table),
+                )),
+            };
+        };
+        if !table.is_durable() {
+            // It was logged before the checkpoint moved it to memory, where nothing of it is left.
+            return Ok(());
+        }
+        if let Some(number) =
+            self.numbered.get(&operation.table).and_then(|format| format.number_of(operation.key))
+        {
+            table.shared.note_row_number(number);
+        }
+        if operation.record.kind == RecordKind::Blob {
+            let blob = BlobRef::decode(operation.record.bytes).ok_or_else(|| {
+                Error::damaged(
+                    "log",
+                    0,
+                    format!("the transaction {at} has a blob reference that cannot be read"),
+                )
+            })?;
+            self.store.reserve(blob.pages().iter().copied())?;
+            self.fresh_blobs.push(FreshBlob {
+                table: operation.table,
+                store: table.shared.store.clone(),
+                at,
+                blob,
+            });
+        }
+        self.replayed_bytes +=
+            operation.key.len() + operation.record.bytes.len() + super::commit::ROW_OVERHEAD;
+        // No snapshot is older than what is being replayed: only the newest versions are kept.
+        let inserted = table.active.insert(operation.key, at, operation.record, at);
+        inserted.map(drop).map_err(|full| {
+            Error::Invalid(format!(
+                "the log holds more than memtable_bytes {} can take ({full}); open with more",
+                self.options.memtable_bytes
+            ))
+        })
+    }
+
+    fn finish(mut self, recovery: Recovery, lock: Option<Box<dyn Lock>>) -> Result<Engine> {
+        self.version.attach_indexes()?;
+        if cfg!(debug_assertions) {
+            // What is read from files is damaged where it breaks an invariant.
+            verify(&self.version, None).map_err(|what| Error::damaged(page::NAME, 0, what))?;
+        }
+        let log_options = LogOptions {
+            segment_bytes: self.options.log_segment_bytes,
+            compress: self.options.log_compression,
+        };
+        let writer = (!self.options.read_only).then(|| {
+            LogWriter::new(self.env.disk.clone(), log_options, self.superblock.database_id, recovery.position)
+        });
+        let pipeline = Pipeline::new(self.last, writer, self.store.clone());
+        Ok(Engine::new(Parts {
+            options: self.options,
+            store: self.store,
+            segments: self.segments,
+            version: self.version,
+            memtables: self.memtables,
+            pipeline,
+            checkpoint: self.checkpoint,
+            dropped: self.dropped,
+            fresh_blobs: self.fresh_blobs,
+            memtable_bytes: self.replayed_bytes,
+            lock,
+        }))
+    }
+}
+
+fn note_numbered(
+    numbered: &mut std::collections::HashMap<TableId, RowFormat>,
+    id: TableId,
+    definition: &Arc<catalog::TableDefinition>,
+) -> Result<()> {
+    if definition.has_hidden_key() || definition.auto_increment {
+        numbered.insert(id, RowFormat::new(definition.clone())?);
+    }
+    Ok(())
+}
+
+/// Definitions and roots from a checkpoint's catalog.
+fn read_catalog(store: &Arc<PageStore>, meta: TreeMeta) -> Result<(Catalog, CatalogRoots)> {
+    let (mut catalog, mut roots) = (Catalog::default(), CatalogRoots::default());
+    if meta.is_empty() {
+        return Ok((catalog, roots));
+    }
+    let damaged = |what: String| Error::damaged(page::NAME, 0, format!("the catalog: {what}"));
+    let mut cursor = Tree::open(store.clone(), meta).cursor();
+    let mut there = cursor.seek_first()?;
+    while there {
+        let value = whole(store, CATALOG_TABLE, cursor.record())?;
+        if !roots.take(cursor.key(), &value).map_err(damaged)? {
+            catalog.apply(cursor.key(), Record::inline(&value)).map_err(damaged)?;
+        }
+        there = cursor.next()?;
+    }
+    Ok((catalog, roots))
+}
+
+/// A table with its runs and its base. If that cannot be read, neither can the table.
+fn with_roots(mut table: Arc<TableVersion>, roots: TableRoots) -> Result<Arc<TableVersion>> {
+    let version = Arc::make_mut(&mut table);
+    version.shared.next_row.fetch_max(roots.next_row.max(1), Ordering::Relaxed);
+    if !version.is_durable() {
+        return Ok(table);
+    }
+    let (id, store) = (version.shared.id, &version.shared.store);
+    version.runs = roots.runs.into_iter().map(|meta| Tree::open(store.clone(), meta)).collect();
+    let damaged = |what| Error::damaged(page::NAME, 0, format!("the catalog: table {id}: {what}"));
+    let pages = version.base.pages_of(&roots.base).map_err(damaged)?;
+    match version.base.open(&roots.base, store) {
+        Ok(base) => version.base = base,
+        Err(error) => {
+            version.damage = Some(Arc::new(Damage::of(error, roots.base, pages)?));
+            version.is_held = true;
+        }
+    }
+    Ok(table)
+}

@@ -1,0 +1,96 @@
+//! The few settings of a database.
+
+use std::time::Duration;
+
+use ambo_pages::page::{PAGE_SIZE_MAX, PAGE_SIZE_MIN};
+use ambo_types::{Error, Result};
+
+/// How durable a commit is when it returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sync {
+    /// On the device: survives power loss. Threads that commit at once share one sync.
+    Commit,
+    /// Handed to the operating system: survives the death of the process. A background thread syncs this often.
+    Interval(Duration),
+    /// Handed to the operating system, which writes it when it likes.
+    Off,
+}
+
+/// What a database is opened with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Memory for all that is cached, in bytes, at least 256 KiB: pages, encoded blocks and rows of segments, rows that scans of column
+    /// tables keep as columns.
+    pub cache_bytes: usize,
+    /// Memory for rows that are not compacted yet, of all tables together, in bytes.
+    pub memtable_bytes: usize,
+    /// How durable a commit is; a transaction may choose otherwise.
+    pub sync: Sync,
+    /// Whether log groups are compressed (LZ4) when it pays.
+    pub log_compression: bool,
+    /// The size of a log segment, in bytes; it is reserved at once. Smaller ones are made where less than eight times as much is free.
+    pub log_segment_bytes: u64,
+    /// The size of a page in bytes, a power of two from 4 KiB to 64 KiB; of a new database only.
+    pub page_size: usize,
+    /// Whether a database is created where none is.
+    pub create: bool,
+    /// Whether only reads are allowed. Shares the directory with other readers.
+    pub read_only: bool,
+    /// How long a commit or `lock` waits for another's row lock.
+    pub lock_timeout: Duration,
+    /// Whether runs are merged in the background. Without, that waits for `compact`.
+    pub background_merge: bool,
+    /// Whether background threads do the flushing and merging. Without, the thread that fills the budget does it itself: for tests that
+    /// must repeat exactly.
+    pub background_threads: bool,
+    /// The most bytes that one transaction may write.
+    pub transaction_bytes_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 256 << 20,
+            memtable_bytes: 128 << 20,
+            sync: Sync::Commit,
+            log_compression: false,
+            log_segment_bytes: 64 << 20,
+            page_size: 16 << 10,
+            create: true,
+            read_only: false,
+            lock_timeout: Duration::from_secs(5),
+            background_merge: true,
+            background_threads: true,
+            transaction_bytes_max: 1 << 30,
+        }
+    }
+}
+
+const CACHE_BYTES_MIN: usize = 256 << 10;
+const MEMTABLE_BYTES_MIN: usize = 64 << 10;
+const LOG_SEGMENT_BYTES_MIN: u64 = 4 << 10;
+
+impl Options {
+    /// Checks that the settings can work.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] that names the setting and its bounds.
+    pub fn validate(&self) -> Result<()> {
+        let size = self.page_size;
+        if !size.is_power_of_two() || !(PAGE_SIZE_MIN..=PAGE_SIZE_MAX).contains(&size) {
+            return Err(Error::Invalid(format!(
+                "page_size {size}: a power of two from {PAGE_SIZE_MIN} to {PAGE_SIZE_MAX} is possible"
+            )));
+        }
+        at_least("cache_bytes", self.cache_bytes as u64, CACHE_BYTES_MIN as u64)?;
+        at_least("memtable_bytes", self.memtable_bytes as u64, MEMTABLE_BYTES_MIN as u64)?;
+        at_least("log_segment_bytes", self.log_segment_bytes, LOG_SEGMENT_BYTES_MIN)
+    }
+}
+
+fn at_least(name: &str, value: u64, min: u64) -> Result<()> {
+    match value >= min {
+        true => Ok(()),
+        false => Err(Error::Invalid(format!("{name} {value}: at least {min} is needed"))),
+    }
+}

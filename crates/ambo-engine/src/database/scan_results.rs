@@ -1,0 +1,76 @@
+//! What scans of column tables make of the rows that they select: sums, bounds, groups.
+
+use ambo_codec::{Value, column::Sum};
+use ambo_scan::{AggregatePlan, Aggregation, Groups};
+use ambo_types::{Error, Result};
+
+use super::scan::TableScan;
+
+impl TableScan {
+    /// The sum of the selected rows' values at a place of the projection, in units of the last digit if they are decimals; none if no
+    /// row has a value.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if they are no numbers, or 128 bits cannot hold the sum.
+    pub fn sum(&self, place: usize, threads: usize) -> Result<Option<Sum>> {
+        let sums = self.fold(
+            threads,
+            || None,
+            |sum: &mut Option<Sum>, morsel| {
+                if morsel.count(place)? > 0 {
+                    *sum = Some(add(*sum, morsel.sum(place)?)?);
+                }
+                Ok(())
+            },
+        )?;
+        sums.into_iter().flatten().try_fold(None, |sum, part| add(sum, part).map(Some))
+    }
+
+    /// Aggregates of the selected rows. The plan's columns are places of the projection.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`]: a plan that does not fit the columns, or a result that 128 bits cannot hold.
+    pub fn aggregate(&self, plan: &AggregatePlan, threads: usize) -> Result<Groups> {
+        let aggregation = Aggregation::new(plan, &self.types(), self.nullable())?;
+        if let Some(rows) = self.rows_known().filter(|_| aggregation.asks_rows_only()) {
+            return aggregation.finish_rows(rows);
+        }
+        let parts = self.fold(threads, || aggregation.begin(), |part, morsel| part.add(morsel))?;
+        aggregation.finish(parts)
+    }
+
+    /// The least and the greatest of the selected rows' values at a place of the projection, in the type that blocks have them in
+    /// (`docs/formats/columns.md`): text as bytes, dates as integers, decimals in units of the last digit. None if no row has a value.
+    pub fn min_max(&self, place: usize, threads: usize) -> Result<Option<(Value, Value)>> {
+        let bounds = self.fold(
+            threads,
+            || None,
+            |bounds, morsel| {
+                *bounds = widest(bounds.take(), morsel.min_max(place)?);
+                Ok(())
+            },
+        )?;
+        Ok(bounds.into_iter().fold(None, widest))
+    }
+}
+
+fn add(sum: Option<Sum>, part: Sum) -> Result<Sum> {
+    match (sum, part) {
+        (None, part) => Ok(part),
+        (Some(Sum::Integer(a)), Sum::Integer(b)) => a
+            .checked_add(b)
+            .map(Sum::Integer)
+            .ok_or_else(|| Error::Invalid("a sum that 128 bits cannot hold".into())),
+        (Some(Sum::Float(a)), Sum::Float(b)) => Ok(Sum::Float(a + b)),
+        (Some(_), _) => unreachable!("the values of one column are of one type"),
+    }
+}
+
+type Bounds = Option<(Value, Value)>;
+
+fn widest(a: Bounds, b: Bounds) -> Bounds {
+    let (Some((a_low, a_high)), Some((b_low, b_high))) = (&a, &b) else { return a.or(b) };
+    let low = if a_low.as_ref().compare(b_low.as_ref()).is_le() { a_low } else { b_low };
+    let high = if a_high.as_ref().compare(b_high.as_ref()).is_ge() { a_high } else { b_high };
+    Some((low.clone(), high.clone()))
+}

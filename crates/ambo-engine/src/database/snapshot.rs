@@ -1,0 +1,284 @@
+//! Snapshots: reads at one moment, in step with nobody.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ambo_base::{BaseOps, btree::KeySum};
+use ambo_types::{
+    Result,
+    id::{TableId, Timestamp},
+    record::{Record, RecordKind},
+};
+
+use super::{
+    blobs::whole,
+    count,
+    cursor::{Cover, MergedCursor},
+    engine::Engine,
+    table::Picked,
+    value::{Keeper, Value},
+    version::DatabaseVersion,
+};
+use crate::{
+    catalog::Catalog,
+    transaction::write_set::{TableWrites, Writes},
+};
+
+/// A consistent, unchanging view of all tables.
+///
+/// It blocks nobody. While it lives, the memtables and pages that it began with are kept.
+pub struct Snapshot {
+    engine: Arc<Engine>,
+    at: Timestamp,
+    version: Arc<DatabaseVersion>,
+    /// What a transaction wrote so far, if this is its view.
+    own: BTreeMap<TableId, Writes>,
+}
+
+impl Snapshot {
+    pub(super) fn new(engine: &Arc<Engine>) -> Self {
+        let (at, version) = engine.snapshots.register(&engine.pipeline.publisher, |at| {
+            // The version must have been current when the timestamp was read, or later; its bases must hold nothing newer than the
+            // timestamp, and its indexes must know that moment.
+            let version = engine.versions.load_full();
+            (version.compacted.max(version.since) <= at).then_some(version)
+        });
+        Self { engine: engine.clone(), at, version, own: BTreeMap::new() }
+    }
+
+    /// The same moment with a transaction's writes.
+    pub(super) fn with_writes(&self, own: BTreeMap<TableId, Writes>) -> Self {
+        self.engine.snapshots.register_again(self.at);
+        Self { engine: self.engine.clone(), at: self.at, version: self.version.clone(), own }
+    }
+
+    /// The moment that it shows.
+    pub fn timestamp(&self) -> Timestamp {
+        self.at
+    }
+
+    /// The schemas, tables and indexes at that moment.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.version.catalog
+    }
+
+    /// The writes to a table that belong to this view.
+    pub(super) fn own(&self, table: TableId) -> Option<TableWrites> {
+        self.own.get(&table).map(|writes| writes.ordered().clone())
+    }
+
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(super) fn version(&self) -> &Arc<DatabaseVersion> {
+        &self.version
+    }
+
+    /// The value of a key.
+    pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        self.get_picked(table, key, None)
+    }
+
+    /// As [`Snapshot::get`], for [`RowFormat::decode_picked`](super::RowFormat::decode_picked): columns that are not picked may be NULL.
+    pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
+        if let Some(own) = self.own.get(&table).and_then(|writes| writes.get(key)) {
+            return Engine::own_value(&self.version, table, own);
+        }
+        match self.get_raw(table, key, picked)? {
+            Some(value) => match value.found().map(|found| found.record().kind) {
+                Some(RecordKind::Tombstone) => Ok(None),
+                Some(RecordKind::Blob) => Engine::load_blob(&self.version, table, &value).map(Some),
+                Some(RecordKind::Inline) | None => Ok(Some(value)),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// The values of many keys, none of those that have none. Of rows that are put together, columns that are not `picked` may be NULL.
+    /// REQUIRES: each key is there once.
+    pub(super) fn get_many(
+        &self,
+        table: TableId,
+        keys: &[Vec<u8>],
+        picked: Option<&[bool]>,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let version = self.version.table(table)?;
+        let mut values = vec![None; keys.len()];
+        let mut compacted = Vec::new();
+        for (index, key) in keys.iter().enumerate() {
+            let own = self.own.get(&table).and_then(|writes| writes.get(key));
+            values[index] = match own {
+                Some(own) => Engine::own_value(&self.version, table, own)?.map(|value| value.to_vec()),
+                None => match version.find_above(key, self.at)? {
+                    Some(found) if found.record().is_tombstone() => None,
+                    Some(found) => Some(whole(&version.shared.store, table, found.record())?.into_owned()),
+                    None => {
+                        compacted.push(index);
+                        None
+                    }
+                },
+            };
+        }
+        compacted.sort_unstable_by_key(|index| &keys[*index]);
+        let sought: Vec<&[u8]> = compacted.iter().map(|index| &keys[*index][..]).collect();
+        version.base.get_many(&sought, picked, &mut |place, record| {
+            let whole = |record: Record<'_>| Ok(whole(&version.shared.store, table, record)?.into_owned());
+            values[compacted[place]] = Some(record.into_value(whole)?);
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// What is stored under a key: tombstones and references to blobs too.
+    pub(super) fn get_raw(
+        &self,
+        table: TableId,
+        key: &[u8],
+        picked: Option<&Picked>,
+    ) -> Result<Option<Value>> {
+        let keeper = Keeper::Arc(self.version.clone());
+        Value::find(keeper, |version| version.table(table)?.find_picked(key, self.at, picked))
+    }
+
+    /// A cursor over a table.
+    pub fn cursor(&self, table: TableId) -> Result<Cursor> {
+        self.cursor_over(table, self.own(table))
+    }
+
+    pub(super) fn cursor_over(&self, table: TableId, own: Option<TableWrites>) -> Result<Cursor> {
+        let merged = MergedCursor::new(self.version.table(table)?, own, self.at, Cover::Live);
+        Ok(Cursor { merged, table, pin: Pin::new(self), blob: None })
+    }
+
+    /// How many rows have keys from `lower` on and below `upper`. `None` is unbounded.
+    pub fn count(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
+        count::count(self.version.table(table)?, self.own(table), self.at, lower, upper)
+    }
+
+    /// The sum of the keys from `lower` on and below `upper`, as big-endian numbers, and how many there are. REQUIRES: all keys of the
+    /// table have one length of up to 8 bytes.
+    pub fn sum_keys(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<KeySum> {
+        count::sum_keys(self.version.table(table)?, self.own(table), self.at, lower, upper)
+    }
+}
+
+impl Clone for Snapshot {
+    fn clone(&self) -> Self {
+        self.with_writes(self.own.clone())
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.engine.snapshots.release(self.at, &self.engine.pipeline.publisher);
+    }
+}
+
+/// Keeps a snapshot's registration for a cursor that may outlive it.
+struct Pin {
+    engine: Arc<Engine>,
+    at: Timestamp,
+    version: Arc<DatabaseVersion>,
+}
+
+impl Pin {
+    fn new(snapshot: &Snapshot) -> Self {
+        let (engine, at) = (snapshot.engine.clone(), snapshot.at);
+        engine.snapshots.register_again(at);
+        Self { engine, at, version: snapshot.version.clone() }
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.engine.snapshots.release(self.at, &self.engine.pipeline.publisher);
+    }
+}
+
+/// A cursor over the rows of a table in key order, both ways. It borrows from nothing and stays at its
+/// moment.
+pub struct Cursor {
+    merged: MergedCursor,
+    table: TableId,
+    pin: Pin,
+    /// The current row's value, when it was loaded from a blob.
+    blob: Option<Vec<u8>>,
+}
+
+impl Cursor {
+    /// Moves to a row; false (and nowhere) when there is none.
+    pub fn seek(&mut self, to: super::Seek<'_>) -> Result<bool> {
+        self.blob = None;
+        self.merged.seek(to)
+    }
+
+    /// Moves to the row with exactly this key.
+    pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
+        self.blob = None;
+        self.merged.seek_exact(key)
+    }
+
+    /// Moves to the next row; false (and nowhere) behind the last.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "a lending cursor cannot be an Iterator")]
+    pub fn next(&mut self) -> Result<bool> {
+        self.blob = None;
+        self.merged.next()
+    }
+
+    /// Moves to the previous row; false (and nowhere) before the first.
+    #[inline]
+    pub fn prev(&mut self) -> Result<bool> {
+        self.blob = None;
+        self.merged.prev()
+    }
+
+    /// Whether it stands on a row.
+    pub fn is_valid(&self) -> bool {
+        self.merged.is_valid()
+    }
+
+    /// The key of the row.
+    ///
+    /// # Panics
+    /// If the cursor stands nowhere.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        self.merged.key()
+    }
+
+    /// The value of the row.
+    ///
+    /// # Panics
+    /// If the cursor stands nowhere.
+    #[inline]
+    pub fn value(&mut self) -> Result<&[u8]> {
+        if self.merged.is_blob() {
+            return self.blob_value();
+        }
+        Ok(self.merged.record().bytes)
+    }
+
+    /// Key and value of the row.
+    ///
+    /// # Panics
+    /// If the cursor stands nowhere.
+    #[inline]
+    pub fn row(&mut self) -> Result<(&[u8], &[u8])> {
+        if self.merged.is_blob() {
+            self.blob_value()?;
+        }
+        let value = self.blob.as_deref().unwrap_or_else(|| self.merged.record().bytes);
+        Ok((self.merged.key(), value))
+    }
+
+    #[cold]
+    fn blob_value(&mut self) -> Result<&[u8]> {
+        if self.blob.is_none() {
+            let store = &self.pin.version.table(self.table)?.shared.store;
+            let blob = Engine::decode_blob(self.merged.record().bytes, self.table)?;
+            self.blob = Some(super::blobs::read_whole(store, &blob)?);
+        }
+        Ok(self.blob.as_deref().expect("just loaded"))
+    }
+}

@@ -1,0 +1,408 @@
+//! Read-write transactions: a snapshot, buffered writes, locks.
+
+use std::{collections::HashSet, sync::Arc};
+
+use ambo_base::btree::KeySum;
+use ambo_pages::{
+    log::Operation,
+    page::{PageStore, blob::BlobRef},
+};
+use ambo_types::{
+    Error, Result,
+    id::{TableId, Timestamp},
+    record::{Record, RecordKind},
+};
+use parking_lot::Mutex;
+
+use super::{
+    access::check_value,
+    blobs::INLINE_BYTES_MAX,
+    commit::{ReadCheck, Terms, check_size},
+    count,
+    engine::Engine,
+    index_writes::{EntryWrite, Replaced},
+    options::Sync,
+    scan::{ScanPlan, TableScan},
+    snapshot::{Cursor, Snapshot},
+    table::Picked,
+    value::Value,
+    version::DatabaseVersion,
+};
+use crate::{
+    catalog::Catalog,
+    transaction::{
+        row_lock::OwnerId,
+        write_set::{Savepoint, TableWrites, WriteSet},
+    },
+};
+
+/// What a transaction is protected from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Isolation {
+    /// Reads at one moment; of two that write the same row the second to commit fails. Allows write skew.
+    Snapshot,
+    /// As if one transaction ran after the other: whatever it read is checked when it commits.
+    Serializable,
+}
+
+/// A range that was read: `lower <= key < upper`.
+struct ReadRange {
+    table: TableId,
+    lower: Box<[u8]>,
+    upper: Option<Box<[u8]>>,
+}
+
+/// What a serializable transaction has read.
+#[derive(Default)]
+struct Reads {
+    keys: HashSet<(TableId, Box<[u8]>)>,
+    ranges: Vec<ReadRange>,
+}
+
+/// A transaction. Dropped without `commit`, it never was.
+pub struct Transaction {
+    snapshot: Snapshot,
+    writes: WriteSet,
+    reads: Option<Mutex<Reads>>,
+    /// Row locks that were taken, by hash.
+    locks: Vec<u64>,
+    owner: OwnerId,
+    sync: Option<Sync>,
+    /// Blobs that only this transaction refers to, and where they are.
+    blobs: Vec<(Arc<PageStore>, BlobRef)>,
+}
+
+impl Transaction {
+    pub(super) fn new(engine: &Arc<Engine>, isolation: Isolation) -> Result<Self> {
+        engine.check_writable()?;
+        Ok(Self {
+            snapshot: Snapshot::new(engine),
+            writes: WriteSet::default(),
+            reads: (isolation == Isolation::Serializable).then(Mutex::default),
+            locks: Vec::new(),
+            owner: engine.new_owner(),
+            sync: None,
+            blobs: Vec::new(),
+        })
+    }
+
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        self.snapshot.engine()
+    }
+
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The schemas, tables and indexes as it sees them.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        self.snapshot.catalog()
+    }
+
+    /// What it wrote to a table so far.
+    pub(super) fn own_writes(&self, table: TableId) -> Option<TableWrites> {
+        self.writes.table(table)
+    }
+
+    /// Whether what it reads is checked when it commits.
+    pub(super) fn is_serializable(&self) -> bool {
+        self.reads.is_some()
+    }
+
+    /// The moment that it reads at.
+    pub fn timestamp(&self) -> Timestamp {
+        self.snapshot.timestamp()
+    }
+
+    /// Chooses how durable its commit is.
+    pub fn set_sync(&mut self, sync: Sync) {
+        self.sync = Some(sync);
+    }
+
+    fn note_read(&self, table: TableId, key: &[u8]) {
+        if let Some(reads) = &self.reads {
+            reads.lock().keys.insert((table, key.into()));
+        }
+    }
+
+    pub(super) fn note_range(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) {
+        if let Some(reads) = &self.reads {
+            reads.lock().ranges.push(ReadRange { table, lower: lower.into(), upper: upper.map(Into::into) });
+        }
+    }
+
+    /// The value of a key, as the transaction left or found it.
+    pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        self.get_picked(table, key, None)
+    }
+
+    /// As [`Transaction::get`], for [`RowFormat::decode_picked`](super::RowFormat::decode_picked): columns that are not picked may be NULL.
+    pub fn get_picked(&self, table: TableId, key: &[u8], picked: Option<&Picked>) -> Result<Option<Value>> {
+        match self.writes.get(table, key) {
+            Some(own) => Engine::own_value(self.snapshot.version(), table, own),
+            None => {
+                self.note_read(table, key);
+                self.snapshot.get_picked(table, key, picked)
+            }
+        }
+    }
+
+    /// As [`Snapshot::get_many`], as the transaction left or found them.
+    pub(super) fn get_many(
+        &self,
+        table: TableId,
+        keys: &[Vec<u8>],
+        picked: Option<&[bool]>,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let is_own = |key: &&Vec<u8>| self.writes.get(table, key).is_some();
+        keys.iter().filter(|key| !is_own(key)).for_each(|key| self.note_read(table, key));
+        let mut values = self.snapshot.get_many(table, keys, picked)?;
+        for (key, value) in keys.iter().zip(&mut values) {
+            if let Some(own) = self.writes.get(table, key) {
+                *value = Engine::own_value(self.snapshot.version(), table, own)?.map(|value| value.to_vec());
+            }
+        }
+        Ok(values)
+    }
+
+    /// As [`Transaction::get`], for what the outcome does not depend on, or what is written then: it is no read to be checked.
+    pub(super) fn peek(&self, table: TableId, key: &[u8]) -> Result<Option<Value>> {
+        match self.writes.get(table, key) {
+            Some(own) => Engine::own_value(self.snapshot.version(), table, own),
+            None => self.snapshot.get(table, key),
+        }
+    }
+
+    /// Maps `key` to `value`.
+    pub fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.put_over(table, key, value, Replaced::Unknown)
+    }
+
+    /// Maps `key` to `value`, for a caller that has looked up what is there.
+    pub fn put_over(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        value: &[u8],
+        replaced: Replaced<'_>,
+    ) -> Result<()> {
+        Engine::check_key(key)?;
+        check_value(value)?;
+        let entries = self.entries_for(table, key, Some(value), replaced)?;
+        if value.len() > INLINE_BYTES_MAX {
+            // Where the table is for this transaction: it reads it there.
+            let (store, blob) = Engine::write_blob(self.snapshot.version(), table, value)?;
+            let encoded = blob.encode();
+            self.blobs.push((store, blob));
+            return self.write(table, key, Record { kind: RecordKind::Blob, bytes: &encoded }, entries);
+        }
+        self.write(table, key, Record::inline(value), entries)
+    }
+
+    /// Deletes `key`, whether or not it is there.
+    pub fn delete(&mut self, table: TableId, key: &[u8]) -> Result<()> {
+        self.delete_over(table, key, Replaced::Unknown)
+    }
+
+    /// Deletes `key`, for a caller that has looked up what is there.
+    pub fn delete_over(&mut self, table: TableId, key: &[u8], replaced: Replaced<'_>) -> Result<()> {
+        Engine::check_key(key)?;
+        let entries = self.entries_for(table, key, None, replaced)?;
+        self.write(table, key, Record::TOMBSTONE, entries)
+    }
+
+    /// Buffers a record of a table and what goes with it into its indexes: all or nothing.
+    pub(super) fn write(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        record: Record<'_>,
+        entries: Vec<EntryWrite>,
+    ) -> Result<()> {
+        let of_entries: usize = entries.iter().map(EntryWrite::bytes).sum();
+        check_size(
+            self.writes.bytes() + key.len() + record.bytes.len() + of_entries,
+            self.engine().options.transaction_bytes_max,
+        )?;
+        self.writes.insert(table, key, record);
+        for entry in entries {
+            self.writes.insert(entry.index, &entry.key, entry.record());
+        }
+        Ok(())
+    }
+
+    /// Takes the row's lock now and holds it to the end: nobody else can commit to it meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the row was changed since the snapshot; [`Error::Lock`] after waiting in vain.
+    pub fn lock(&mut self, table: TableId, key: &[u8]) -> Result<()> {
+        Engine::check_key(key)?;
+        let (hash, of_table) = (Engine::row_hash(table, key), Engine::table_hash(table));
+        let engine = self.engine().clone();
+        loop {
+            // Who holds the table would wait for the row, and this transaction for the table when it commits.
+            if engine.row_locks.blocked(of_table, Some(self.owner)) {
+                engine.row_locks.wait(of_table, self.owner, engine.lock_timeout())?;
+            }
+            // Under the key's latch no commit to it is half done, and later ones will see the lock.
+            let latch = engine.latches.lock_one(hash);
+            match engine.row_locks.try_acquire(hash, self.owner) {
+                Some(new) => {
+                    if new {
+                        self.locks.push(hash);
+                    }
+                    return engine.versions.load().table(table)?.check_unchanged(key, self.timestamp());
+                }
+                None => {
+                    drop(latch);
+                    engine.row_locks.wait(hash, self.owner, engine.lock_timeout())?;
+                }
+            }
+        }
+    }
+
+    /// A cursor over the table as the transaction sees it now; its later writes are not shown.
+    ///
+    /// A serializable transaction counts the whole table as read; [`Transaction::cursor_in`] says less.
+    pub fn cursor(&self, table: TableId) -> Result<Cursor> {
+        self.cursor_in(table, &[], None)
+    }
+
+    /// As [`Transaction::cursor`], for a caller that stays within `lower <= key < upper`.
+    pub fn cursor_in(&self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<Cursor> {
+        self.note_range(table, lower, upper);
+        self.snapshot.cursor_over(table, self.writes.table(table))
+    }
+
+    /// How many rows have keys from `lower` on and below `upper`.
+    pub fn count(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<u64> {
+        self.note_range(table, lower.unwrap_or_default(), upper);
+        let own = self.writes.table(table);
+        count::count(self.snapshot.version().table(table)?, own, self.timestamp(), lower, upper)
+    }
+
+    /// The sum of the keys from `lower` on and below `upper`, and how many there are. See [`Snapshot::sum_keys`].
+    pub fn sum_keys(&self, table: TableId, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<KeySum> {
+        self.note_range(table, lower.unwrap_or_default(), upper);
+        let own = self.writes.table(table);
+        count::sum_keys(self.snapshot.version().table(table)?, own, self.timestamp(), lower, upper)
+    }
+
+    /// Prepares a scan of a column table, with what this transaction wrote. See [`Snapshot::scan_columns`].
+    pub fn scan_columns(&self, table: TableId, plan: &ScanPlan) -> Result<TableScan> {
+        self.note_range(table, &[], None);
+        let own = self.writes.table(table);
+        TableScan::new(self.snapshot.version(), table, own, self.timestamp(), plan)
+    }
+
+    /// What the transaction sees now, for readers that outlive this call; its later writes are not shown.
+    ///
+    /// What is read there is no read of a serializable transaction: [`Transaction::note_scan`] says that it is.
+    pub fn view(&self) -> Snapshot {
+        self.snapshot.with_writes(self.writes.tables().clone())
+    }
+
+    /// Counts a table as read from end to end.
+    pub fn note_scan(&self, table: TableId) {
+        self.note_range(table, &[], None);
+    }
+
+    /// Marks this moment, to roll back to.
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.writes.savepoint()
+    }
+
+    /// Takes back what was written after `savepoint`. Locks stay.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the savepoint itself was rolled back.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        if !self.writes.knows(savepoint) {
+            return Err(Error::Invalid("the savepoint was rolled back itself".into()));
+        }
+        self.writes.rollback_to(savepoint);
+        Ok(())
+    }
+
+    /// Makes the writes durable and visible, all or none.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`]: nothing was written, run it again. [`Error::DiskFull`]: nothing was written. [`Error::Poisoned`] or
+    /// [`Error::Io`]: whether it was written is known after reopening.
+    pub fn commit(mut self) -> Result<Timestamp> {
+        if self.writes.is_empty() {
+            return Ok(self.timestamp());
+        }
+        let writes = std::mem::take(&mut self.writes).into_order();
+        let check = |now: &DatabaseVersion| self.check_reads(now);
+        let terms = Terms {
+            snapshot: Some(self.timestamp()),
+            reads: self.reads.as_ref().map(|_| &check as &ReadCheck<'_>),
+            owner: Some(self.owner),
+            sync: self.sync,
+            index_epoch: Some(self.snapshot.version().index_epoch),
+            blobs_in: None,
+        };
+        let operations = writes.operations();
+        let result = self.engine().commit(&operations, terms);
+        if result.is_ok() {
+            forget_committed(&mut self.blobs, &operations);
+        } else if self.engine().pipeline.check_poison().is_err() {
+            // Perhaps it was written: the pages must stay.
+            self.blobs.clear();
+        }
+        result
+    }
+
+    /// Gives up all writes and locks.
+    pub fn rollback(self) {}
+
+    /// Fails if anything that was read has a newer version.
+    fn check_reads(&self, now: &DatabaseVersion) -> Result<()> {
+        let Some(reads) = &self.reads else { return Ok(()) };
+        let reads = reads.lock();
+        let since = self.timestamp();
+        for (table, key) in &reads.keys {
+            now.table(*table)?.check_unchanged(key, since)?;
+        }
+        for ReadRange { table, lower, upper } in &reads.ranges {
+            let table = now.table(*table)?;
+            table.check_history(since)?;
+            for memtable in table.memtables().filter(|memtable| memtable.is_later_than(since)) {
+                let mut cursor = memtable.cursor();
+                let mut there = cursor.seek_ge(lower);
+                while there && upper.as_ref().is_none_or(|upper| cursor.key() < &**upper) {
+                    if cursor.versions().next().is_some_and(|version| version.timestamp > since) {
+                        return Err(Error::Conflict(
+                            "a row in a range that was read was changed by a transaction that committed first".into(),
+                        ));
+                    }
+                    there = cursor.next();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Leaves only those blobs that no committed record refers to.
+fn forget_committed(blobs: &mut Vec<(Arc<PageStore>, BlobRef)>, committed: &[Operation<'_>]) {
+    if blobs.is_empty() {
+        return;
+    }
+    let records = committed.iter().map(|op| op.record).filter(|record| record.kind == RecordKind::Blob);
+    let committed: HashSet<&[u8]> = records.map(|record| record.bytes).collect();
+    blobs.retain(|(_, blob)| !committed.contains(&blob.encode()[..]));
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if !self.locks.is_empty() {
+            let engine = self.snapshot.engine();
+            engine.row_locks.release(self.locks.drain(..), self.owner);
+        }
+        for (store, blob) in &self.blobs {
+            store.free(blob.pages().iter().copied());
+        }
+    }
+}

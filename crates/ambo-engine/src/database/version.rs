@@ -1,0 +1,380 @@
+//! Versions: what a reader sees, as one immutable value.
+//!
+//! # Invariants
+//!
+//! 1. A version's bases hold exactly the commits at or before its `compacted`; its memtables hold the rest up to now.
+//! 2. A snapshot at `t` uses a version with `compacted <= t` whose active memtables took every commit at or before `t`.
+//! 3. Nothing in a version changes but the contents of active memtables, which only grow.
+//!
+//! What holds of its parts is listed in `verify`; the next version is made by `apply`, of a `version_edit`.
+
+use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
+
+use ambo_base::{Base, BaseOps, BaseRecord, btree::Tree, column::ColumnSchema};
+use ambo_pages::{
+    page::{PageRange, PageStore},
+    sync::{AtomicU64, Ordering},
+};
+use ambo_types::{
+    Error, Result, Storage,
+    id::{TableId, Timestamp},
+    record::{Record, RecordKind},
+};
+
+use super::{damage::Damage, fresh::FreshCache, indexes::TableIndex, statistics::Samples, table::Picked};
+use crate::{
+    catalog::Catalog,
+    memtable::{Memtable, Version},
+};
+
+/// What stays the same for a table through all its versions, as long as its columns do.
+pub struct TableShared {
+    /// The table's id.
+    pub id: TableId,
+    /// Where its pages are: the database's file, or memory of its own.
+    pub store: Arc<PageStore>,
+    /// The shape of its base.
+    pub storage: Storage,
+    /// Whether commits to it are logged.
+    pub logged: bool,
+    /// The epoch since which its pages are there. What was prepared before, long values above all, is elsewhere.
+    pub moved: u64,
+    /// The next hidden row number or auto-increment value.
+    pub next_row: Arc<AtomicU64>,
+    /// The columns of a table that is stored by column.
+    pub schema: Option<Arc<ColumnSchema>>,
+    /// What else rows are compared with as they are written; none where those who write do it.
+    pub(super) guard: Option<RowGuard>,
+    /// What is newer than its segments, as scans last saw it.
+    pub(super) fresh: FreshCache,
+    /// How many different values its columns have, about, where that was asked for.
+    pub(super) samples: Samples,
+}
+
+/// The columns that refuse NULL although there may be handles that do not know it. From the moment when the first column of a table
+/// is made NOT NULL until the database is closed.
+#[derive(Clone)]
+pub(super) struct RowGuard {
+    /// The columns as they are now.
+    pub schema: Arc<ColumnSchema>,
+    /// Slots that refuse NULL beyond what the definition says: all rows are looked at.
+    pub pending: Vec<usize>,
+}
+
+impl TableShared {
+    /// The same table with its compacted part in pages of another store, or in another shape.
+    pub(super) fn with_base(
+        &self,
+        store: &Arc<PageStore>,
+        storage: Storage,
+        schema: Option<Arc<ColumnSchema>>,
+    ) -> Self {
+        Self {
+            id: self.id,
+            store: store.clone(),
+            storage,
+            logged: self.logged,
+            moved: self.moved,
+            next_row: self.next_row.clone(),
+            schema,
+            guard: self.guard.clone(),
+            fresh: FreshCache::default(),
+            samples: Samples::default(),
+        }
+    }
+
+    /// The same table with other columns.
+    fn with_columns(&self, schema: &Arc<ColumnSchema>, guard: Option<RowGuard>) -> Self {
+        let schema = self.schema.as_ref().map(|_| schema.clone());
+        Self { guard, ..self.with_base(&self.store, self.storage, schema) }
+    }
+
+    /// What rows have to fit when they are written.
+    pub(super) fn row_check(&self) -> Option<&Arc<ColumnSchema>> {
+        self.schema.as_ref().or(self.guard.as_ref().map(|guard| &guard.schema))
+    }
+
+    /// Slots that refuse NULL beyond what the definition says.
+    pub(super) fn pending(&self) -> &[usize] {
+        self.guard.as_ref().map_or(&[], |guard| &guard.pending)
+    }
+
+    /// Takes the next row number.
+    pub fn take_row_number(&self) -> u64 {
+        self.next_row.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Makes later numbers greater than `used`.
+    pub fn note_row_number(&self, used: u64) {
+        self.next_row.fetch_max(used.saturating_add(1), Ordering::Relaxed);
+    }
+}
+
+/// One table at one moment: everything that a read looks into, newest first.
+#[derive(Clone)]
+pub struct TableVersion {
+    /// What stays the same from version to version, but for its columns.
+    pub shared: Arc<TableShared>,
+    /// Takes the writes.
+    pub active: Arc<Memtable>,
+    /// Waiting to be flushed, newest first.
+    pub frozen: Vec<Arc<Memtable>>,
+    /// Flushed and kept only so that open transactions find their conflicts, newest first.
+    pub retired: Vec<Arc<Memtable>>,
+    /// Commits after this are found in the memtables above; older ones may be in the bases alone, without their timestamps.
+    pub history_floor: Timestamp,
+    /// Flushed memtables that are not merged yet, newest first.
+    pub runs: Vec<Arc<Tree>>,
+    /// The compacted part.
+    pub base: Base,
+    /// The indexes that follow it, those that are still built among them.
+    pub indexes: Arc<[Arc<TableIndex>]>,
+    /// Whether what is compacted is held as it is: nothing is merged into it, and tombstones in runs are kept. So while an index is built,
+    /// whose compacted part comes later, and while a compacted part of another shape is built.
+    pub is_held: bool,
+    /// What is wrong with it, if it cannot be read.
+    pub damage: Option<Arc<Damage>>,
+}
+
+/// Where a key was found.
+pub enum Found<'a> {
+    /// In a memtable.
+    Memtable(Version<'a>),
+    /// In a run or the base.
+    Base(BaseRecord<'a>),
+}
+
+impl Found<'_> {
+    /// What was found.
+    pub fn record(&self) -> Record<'_> {
+        match self {
+            Self::Memtable(version) => version.record,
+            Self::Base(record) => record.record(),
+        }
+    }
+}
+
+impl TableVersion {
+    /// The newest record of `key` at or before `at`. Tombstones are found too.
+    #[inline]
+    pub fn find(&self, key: &[u8], at: Timestamp) -> Result<Option<Found<'_>>> {
+        self.find_picked(key, at, None)
+    }
+
+    /// As [`TableVersion::find`]; of a row that is put together, columns that are not picked may be NULL.
+    #[inline]
+    pub fn find_picked(
+        &self,
+        key: &[u8],
+        at: Timestamp,
+        picked: Option<&Picked>,
+    ) -> Result<Option<Found<'_>>> {
+        match self.find_above(key, at)? {
+            Some(found) => Ok(Some(found)),
+            None => Ok(self.base.get(key, picked.map(Picked::slots))?.map(Found::Base)),
+        }
+    }
+
+    /// As [`TableVersion::find`], in what is above the base.
+    #[inline]
+    pub(super) fn find_above(&self, key: &[u8], at: Timestamp) -> Result<Option<Found<'_>>> {
+        for memtable in std::iter::once(&self.active).chain(&self.frozen) {
+            if !memtable.is_empty()
+                && let Some(version) = memtable.get(key, at)
+            {
+                return Ok(Some(Found::Memtable(version)));
+            }
+        }
+        for run in &self.runs {
+            if let Some(record) = run.get(key)? {
+                return Ok(Some(Found::Base(BaseRecord::Tree(record))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fails if a commit to `key` after `since` is known. REQUIRES: no other commit to the key is half done.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when there is one, or when `since` is so long ago that it cannot be told.
+    pub fn check_unchanged(&self, key: &[u8], since: Timestamp) -> Result<()> {
+        self.check_history(since)?;
+        // A commit to the key has raised its memtable's newest timestamp before its latch, which the caller has now, was free.
+        for memtable in self.memtables().filter(|memtable| memtable.is_later_than(since)) {
+            if memtable.newest(key).is_some_and(|newest| newest > since) {
+                return Err(Error::Conflict(
+                    "a row was changed by a transaction that committed first".into(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all commits after `since` are still known one by one.
+    pub fn check_history(&self, since: Timestamp) -> Result<()> {
+        match since >= self.history_floor {
+            true => Ok(()),
+            false => Err(Error::Conflict(
+                "the transaction began before the oldest change that is still kept in memory".into(),
+            )),
+        }
+    }
+
+    /// All memtables that hold timestamps, newest first.
+    pub fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active)
+            .chain(&self.frozen)
+            .chain(&self.retired)
+            .filter(|memtable| !memtable.is_empty())
+    }
+
+    /// Drops retired memtables that no open transaction needs, and the oldest beyond `bytes`. Everything up to `at` is in the
+    /// bases.
+    pub(super) fn forget_history(&mut self, at: Timestamp, oldest: Option<Timestamp>, bytes: usize) {
+        let mut kept = 0;
+        let mut floor = self.history_floor;
+        let oldest = oldest.unwrap_or(at);
+        // Newest first: once one is dropped, so are all that are older.
+        let mut dropping = false;
+        self.retired.retain(|memtable| {
+            let newest = memtable.timestamps().map_or(Timestamp(0), |(_, newest)| newest);
+            kept += memtable.bytes();
+            dropping |= newest <= oldest || kept > bytes;
+            if dropping {
+                floor = floor.max(newest);
+            }
+            !dropping
+        });
+        self.history_floor = floor;
+    }
+
+    /// Whether nothing is compacted: what comes is the oldest.
+    pub(super) fn has_no_base(&self) -> bool {
+        self.runs.is_empty() && !self.is_held && self.base.is_empty()
+    }
+
+    /// Runs and the trees of the base, newest first.
+    pub fn trees(&self) -> impl Iterator<Item = &Arc<Tree>> {
+        self.runs.iter().chain(self.base.trees())
+    }
+
+    /// The pages of runs and base, each once.
+    pub(super) fn pages(&self) -> Result<Vec<PageRange>> {
+        let mut pages = self.base.pages()?;
+        for run in &self.runs {
+            pages.extend(run.all_pages()?);
+        }
+        Ok(pages)
+    }
+
+    /// Whether its rows outlive the process: its pages are in the file.
+    pub(super) fn is_durable(&self) -> bool {
+        !self.shared.store.is_memory()
+    }
+}
+
+/// Hashes small dense ids by spreading their bits.
+#[derive(Default)]
+pub struct IdHasher(u64);
+
+impl std::hash::Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(u32::from(byte));
+        }
+    }
+    fn write_u32(&mut self, id: u32) {
+        // Fibonacci hashing: the top bits, which the table takes for its tags, depend on all bits.
+        self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+/// All tables at one moment.
+#[derive(Clone)]
+pub struct DatabaseVersion {
+    /// Everything at or before this is in the bases.
+    pub compacted: Timestamp,
+    /// What the tables are called and how they look.
+    pub catalog: Arc<Catalog>,
+    /// Snapshots that use it are not older than this: an index does not know what was before it was built.
+    pub since: Timestamp,
+    /// The newest commit that any checkpoint of it shows, whatever its moment: a change of the catalog, or a load.
+    pub beyond: Timestamp,
+    /// Greater with every change of what has to be written to indexes, and of the storage of a table.
+    pub index_epoch: u64,
+    /// The tables by id.
+    pub tables: HashMap<TableId, Arc<TableVersion>, BuildHasherDefault<IdHasher>>,
+}
+
+impl DatabaseVersion {
+    /// The stored columns of a table, and where they refuse NULL.
+    pub(super) fn columns_of(&self, id: TableId) -> Result<ColumnSchema> {
+        let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get(&id)) else {
+            return Err(gone(id));
+        };
+        Ok(ColumnSchema::new(definition)?.requiring(table.shared.pending()))
+    }
+
+    /// Gives a table the stored columns that its definition says.
+    pub(super) fn reform(&mut self, id: TableId) -> Result<()> {
+        match self.tables.get(&id).map(|table| table.shared.guard.clone()) {
+            Some(guard) => self.reform_guarded(id, guard),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`DatabaseVersion::reform`], with another guard, whose schema follows from what is pending.
+    pub(super) fn reform_guarded(&mut self, id: TableId, guard: Option<RowGuard>) -> Result<()> {
+        let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get_mut(&id)) else {
+            return Err(gone(id));
+        };
+        if table.shared.schema.is_none() && guard.is_none() && table.shared.guard.is_none() {
+            return Ok(());
+        }
+        let pending = guard.map(|guard| guard.pending);
+        let schema = ColumnSchema::new(definition)?.requiring(pending.as_deref().unwrap_or_default());
+        if table.shared.row_check().is_some_and(|there| **there == schema)
+            && table.shared.guard.as_ref().map(|guard| &guard.pending) == pending.as_ref()
+        {
+            return Ok(());
+        }
+        let schema = Arc::new(schema);
+        let guard = pending.map(|pending| RowGuard { schema: schema.clone(), pending });
+        let table = Arc::make_mut(table);
+        table.shared = Arc::new(table.shared.with_columns(&schema, guard));
+        table.base = table.base.with_schema(&schema);
+        Ok(())
+    }
+
+    /// The table with this id.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if it was dropped, or truncated, or created after this version; [`Error::Damaged`] if it cannot be read.
+    #[inline]
+    pub fn table(&self, id: TableId) -> Result<&Arc<TableVersion>> {
+        match self.tables.get(&id) {
+            Some(table) if table.damage.is_none() => Ok(table),
+            table => Err(refused(id, table)),
+        }
+    }
+}
+
+#[cold]
+fn refused(id: TableId, table: Option<&Arc<TableVersion>>) -> Error {
+    match table.and_then(|table| table.damage.as_ref()) {
+        Some(damage) => damage.error(),
+        None => gone(id),
+    }
+}
+
+pub(super) fn gone(id: TableId) -> Error {
+    Error::NotFound(format!("table {id} (it was dropped or truncated, or is newer than the snapshot)"))
+}
+
+/// Whether a found record is a live row.
+pub fn is_live(found: &Option<Found<'_>>) -> bool {
+    found.as_ref().is_some_and(|found| found.record().kind != RecordKind::Tombstone)
+}

@@ -1,0 +1,111 @@
+//! A walk over a range of keys of a table of rows, at one moment: the oldest tree leaf by leaf, and what is newer between its entries.
+//!
+//! A cursor merges its sources at each step, and puts each key together. Most rows are in one tree with nothing newer near them: between
+//! two newer rows the entries of a leaf are given one after the other, and their keys only if they are wanted.
+
+use std::{cell::Cell, ops::ControlFlow, sync::Arc};
+
+use ambo_base::{
+    BaseOps,
+    btree::{Tree, TreeCursor},
+};
+use ambo_types::{Result, id::Timestamp, record::Record};
+
+use super::{
+    cursor::{Cover, MergedCursor, Seek},
+    version::TableVersion,
+};
+use crate::transaction::write_set::TableWrites;
+
+/// A table at a moment, its trees told apart: the oldest, and all that is newer.
+#[derive(Clone)]
+pub(super) struct Layers {
+    /// The lowest tree of the base, or the oldest run.
+    pub(super) oldest: Option<Arc<Tree>>,
+    /// Without the oldest tree.
+    pub(super) newer: TableVersion,
+    pub(super) own: Option<TableWrites>,
+    pub(super) at: Timestamp,
+}
+
+impl Layers {
+    /// REQUIRES: a table that is stored as rows.
+    pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp) -> Self {
+        let mut newer = table.clone();
+        let oldest = newer.base.take_lowest().or_else(|| newer.runs.pop());
+        Self { oldest, newer, own: own.filter(|own| !own.is_empty()), at }
+    }
+}
+
+/// See the module.
+pub(super) struct Walk {
+    /// On its next entry.
+    oldest: Option<TreeCursor>,
+    /// On its next row, tombstones among them.
+    newer: MergedCursor,
+    upper: Option<Vec<u8>>,
+    with_keys: bool,
+}
+
+/// What came of a part of a walk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Walked {
+    /// The visitor broke; rows may be left.
+    Broken,
+    /// There are no more rows.
+    End,
+}
+
+impl Walk {
+    /// A walk from `lower` to below `upper`. Keys that it gives are empty unless `with_keys`, or known anyway.
+    pub(super) fn new(layers: &Layers, lower: &[u8], upper: Option<&[u8]>, with_keys: bool) -> Result<Self> {
+        let mut oldest = layers.oldest.as_ref().map(Tree::cursor);
+        if let Some(oldest) = &mut oldest {
+            oldest.seek_ge(lower)?;
+        }
+        let mut newer = MergedCursor::new(&layers.newer, layers.own.clone(), layers.at, Cover::AboveBase);
+        newer.seek(Seek::Ge(lower))?;
+        Ok(Self { oldest, newer, upper: upper.map(<[u8]>::to_vec), with_keys })
+    }
+
+    /// Gives rows to `visit`, in the order of their keys, until it breaks.
+    pub(super) fn go_on(
+        &mut self,
+        mut visit: impl FnMut(&[u8], Record<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<Walked> {
+        let Self { oldest, newer, upper, with_keys } = self;
+        let upper = upper.as_deref();
+        loop {
+            let next =
+                newer.is_valid().then(|| newer.key()).filter(|key| upper.is_none_or(|upper| *key < upper));
+            let is_broken = Cell::new(false);
+            let mut visit_live = |key: &[u8], record: Record<'_>| {
+                if record.is_tombstone() {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                let flow = visit(key, record)?;
+                is_broken.set(flow.is_break());
+                Ok(flow)
+            };
+            if let Some(oldest) = oldest {
+                let until = next.or(upper);
+                while !is_broken.get() && oldest.visit_leaf(until, *with_keys, &mut visit_live)? > 0 {}
+            }
+            if is_broken.get() {
+                return Ok(Walked::Broken);
+            }
+            let Some(next) = next else { return Ok(Walked::End) };
+            // The oldest tree stands on the first of its keys that is not less.
+            if let Some(oldest) = oldest.as_mut().filter(|oldest| oldest.is_valid())
+                && oldest.key() == next
+            {
+                oldest.next()?;
+            }
+            let _ = visit_live(next, newer.record())?;
+            newer.next()?;
+            if is_broken.get() {
+                return Ok(Walked::Broken);
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Indexes beside the model, which knows only rows: which indexes there are, the engine says.
+
+use ambo_codec::Value as Datum;
+use ambo_engine::{
+    Error, Result,
+    catalog::{IndexDefinition, IndexOf},
+    database::{IndexRange, Snapshot},
+    id::TableId,
+};
+
+use super::{
+    oracle::{Change, Digest, State, Table, apply},
+    plan::{IndexOn, Keys},
+    world::World,
+};
+
+const NAMES: [&str; 6] = ["i0", "i1", "i2", "i3", "i4", "i5"];
+/// The place of the value's column.
+const VALUE: usize = 1;
+
+impl World {
+    fn indexes(&self) -> Vec<(TableId, String, IndexOf)> {
+        let current = self.engine().current();
+        let indexes = current.catalog.indexes();
+        indexes
+            .map(|(id, definition)| {
+                (id, definition.name.clone(), definition.index.clone().expect("an index"))
+            })
+            .collect()
+    }
+
+    fn has_indexes(&self, table: TableId) -> bool {
+        self.indexes().iter().any(|(_, _, of)| of.table == table)
+    }
+
+    /// Whether no two rows of a table may have the same value.
+    pub fn has_unique_values(&self, name: &str) -> bool {
+        let is_meant = |of: &IndexOf| of.table == self.ids[name] && of.unique && of.columns == [VALUE];
+        self.indexes().iter().any(|(_, _, of)| of.ready && is_meant(of))
+    }
+
+    /// Whether one of these changes, made one after the other, would give a row the value of another where that may not be.
+    pub fn takes(&self, state: &State, changes: &[Change]) -> bool {
+        let mut state = state.clone();
+        for change in changes {
+            if let Change::Row { table, key, value: Some(value) } = change
+                && self.has_unique_values(table)
+                && state[table].rows.iter().any(|(other, there)| other != key && there == value)
+            {
+                return true;
+            }
+            apply(&mut state, std::slice::from_ref(change));
+        }
+        false
+    }
+
+    /// Whether the changes to a table, made at once, would give two rows the same value where that may not be.
+    pub fn takes_at_once(&self, table: &str, changes: &[Change]) -> bool {
+        let mut state = self.oracle.now.clone();
+        apply(&mut state, changes);
+        let mut values: Vec<_> = state[table].rows.values().map(|digest| (digest.len, digest.hash)).collect();
+        values.sort_unstable();
+        self.has_unique_values(table) && values.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    /// Whether a write was refused because of a unique index, as it had to be or not.
+    pub fn is_refused<T>(&self, result: &Result<T>, expected: bool) -> bool {
+        match result {
+            Err(Error::Exists(what)) => {
+                let unfinished = self.disturbed && self.indexes().iter().any(|(_, _, of)| !of.ready);
+                assert!(expected || unfinished, "refused for no reason: {what}");
+                self.trace(|| format!("  {what}"));
+                true
+            }
+            Ok(_) => {
+                assert!(!expected, "a second row with the same value is not noticed");
+                false
+            }
+            Err(_) => false,
+        }
+    }
+
+    pub fn create_index(&mut self, table: u64, on: IndexOn) {
+        let Some((table, id)) = self.table(table) else { return };
+        let indexes = self.indexes();
+        let is_free = |name: &&&str| !indexes.iter().any(|(_, there, _)| there == &format!("main.{name}"));
+        let Some(name) = NAMES.iter().find(is_free) else { return };
+        let on = match (self.oracle.now[&table].keys, on) {
+            (Keys::Any, on) => on,
+            // What the model writes there is bytes, not rows of columns.
+            (_, IndexOn::Value) => IndexOn::Key,
+            (_, IndexOn::UniqueValue) => IndexOn::UniqueKey,
+            (_, on) => on,
+        };
+        // Texts in keys are as long as they like, values too long for an ordered index.
+        let index = match on {
+            IndexOn::Key | IndexOn::UniqueKey => IndexDefinition::new(*name, &table, &["key"]),
+            IndexOn::Value | IndexOn::UniqueValue => IndexDefinition::new(*name, &table, &["value"]).hash(),
+        };
+        let unique = matches!(on, IndexOn::UniqueKey | IndexOn::UniqueValue);
+        let index = if unique { index.unique() } else { index };
+        let mut values: Vec<_> = self.oracle.now[&table].rows.values().collect();
+        values.sort_by_key(|digest| format!("{digest:?}"));
+        let twice = on == IndexOn::UniqueValue && values.windows(2).any(|pair| pair[0] == pair[1]);
+        match self.engine().create_index(&index) {
+            Ok(_) => {
+                assert!(!twice, "rows with the same value are not noticed");
+                assert!(self.has_indexes(id));
+            }
+            Err(Error::Exists(what)) => {
+                assert!(twice, "refused for no reason: {what}");
+                self.trace(|| format!("  {what}"));
+            }
+            Err(error) => self.excuse(&error),
+        }
+    }
+
+    pub fn drop_index(&mut self, index: u64) {
+        let indexes = self.indexes();
+        let Some((id, name, of)) = indexes.get(index as usize % indexes.len().max(1)) else { return };
+        let primary = self.engine().current().catalog.primary_index(of.table).map(|(id, _)| id);
+        if primary == Some(*id) {
+            assert!(matches!(self.engine().drop_index(name), Err(Error::Invalid(_) | Error::Poisoned(_))));
+            return;
+        }
+        if let Err(error) = self.engine().drop_index(name) {
+            self.excuse(&error);
+        }
+    }
+
+    /// Each index of a table has as many entries as that has rows, and finds one of them.
+    pub fn verify_indexes(&mut self, snapshot: &Snapshot, id: TableId, table: &Table) -> Result<()> {
+        let catalog = snapshot.catalog().clone();
+        for (index, definition) in catalog.indexes_of(id) {
+            let of = definition.index.as_ref().expect("an index");
+            if !of.ready {
+                continue;
+            }
+            let name = &definition.name;
+            assert_eq!(snapshot.count(index, None, None)?, table.rows.len() as u64, "{name}");
+            if table.rows.is_empty() {
+                continue;
+            }
+            let chosen = self.random.below(table.rows.len() as u64) as usize;
+            let (key, digest) = table.rows.iter().nth(chosen).expect("there are as many");
+            let value = snapshot.get(id, key)?.expect("the row is there");
+            let wanted = match (of.columns[0] == VALUE, table.keys) {
+                (true, _) => Datum::from(&value[..]),
+                (false, Keys::Any) => Datum::from(&key[..]),
+                (false, Keys::Sorted) => {
+                    Datum::U32(u32::from_be_bytes(key[4..].try_into().expect("4 bytes")))
+                }
+                (false, Keys::Four) => Datum::U32(u32::from_be_bytes(key[..].try_into().expect("4 bytes"))),
+                (false, Keys::Eight) => Datum::U64(u64::from_be_bytes(key[..].try_into().expect("8 bytes"))),
+            };
+            let wanted = [wanted];
+            let mut found = Vec::new();
+            let mut scan = snapshot.index_scan(index, IndexRange::Equal(&wanted))?;
+            while let Some(row) = scan.next_key()? {
+                found.push(row.to_vec());
+            }
+            let expected: Vec<_> = match of.columns[0] == VALUE {
+                true => table
+                    .rows
+                    .iter()
+                    .filter(|(_, other)| *other == digest)
+                    .map(|(key, _)| key.clone())
+                    .collect(),
+                false => vec![key.clone()],
+            };
+            assert_eq!(found, expected, "{name}");
+            let first = snapshot.index_get(index, &wanted)?.map(|(key, row)| (key, Digest::of(&row)));
+            assert_eq!(first.as_ref(), Some(&(expected[0].clone(), *digest)), "{name}");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,309 @@
+//! Reading the log back. The cases R1 … and the rules D1 … are in the [parent](super)'s documentation.
+
+use std::sync::Arc;
+
+use ambo_types::{
+    Error, Result,
+    id::{Lsn, Timestamp},
+};
+
+use super::{
+    LogPosition, OldSegment,
+    format::{FLAG_LZ4, GROUP_BYTES_MAX, GroupHeader, SEGMENT_HEADER_BYTES, segment_name, segment_number},
+    segment::{Behind, Found, Segment},
+    tail,
+    transaction::{Operations, Source, Transactions},
+};
+use crate::io::{Disk, OpenMode};
+
+/// What the checkpoint says about where to read from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Start {
+    /// Everything in groups before this position is in the bases. It is a position that [`LogWriter`](super::LogWriter) has
+    /// returned, or zero.
+    pub from: Lsn,
+    /// Transactions up to this one are in the bases, wherever they are in the log.
+    pub after: Timestamp,
+}
+
+/// Whether recovery may change the files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// The caller holds the lock of the writer: a torn tail is cut, and what was read is made durable.
+    Write,
+    /// Nothing is changed, and another process may be writing.
+    ReadOnly,
+}
+
+/// A torn tail: bytes that were written but never acknowledged as durable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// The segment's file.
+    pub file: String,
+    /// Where in it the tail begins.
+    pub offset: u64,
+    /// Bytes dropped, in this file and later ones.
+    pub bytes_dropped: u64,
+    /// Among them, groups that are whole but come after a gap. At least as many were lost.
+    pub groups_dropped: u64,
+    /// Why reading could not go on.
+    pub reason: &'static str,
+}
+
+/// What was read, and where writing goes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recovery {
+    /// Groups read.
+    pub groups: u64,
+    /// Transactions delivered.
+    pub transactions: u64,
+    /// Bytes of the groups read.
+    pub bytes: u64,
+    /// What was cut (or would be, when read-only).
+    pub cut: Option<Cut>,
+    /// For [`LogWriter::new`](super::LogWriter::new), if not read-only.
+    pub position: LogPosition,
+}
+
+/// Reads the log of the database with the id `database` from `start` on, and hands every transaction after
+/// `start.after` to `visit`, in order. One group is in memory at a time.
+pub fn recover<V>(
+    disk: &Arc<dyn Disk>,
+    database: u128,
+    start: Start,
+    access: Access,
+    mut visit: V,
+) -> Result<Recovery>
+where
+    V: FnMut(Timestamp, Operations<'_>) -> Result<()>,
+{
+    let mut segments = open_segments(&**disk, database, access)?;
+    let highest = segments.last().map_or(0, |s| s.number);
+    let first = tail::first_segment(&mut segments, start.from)?;
+    // R13: the segments before the first are not read.
+    let obsolete: Vec<u64> = segments.drain(..first).map(|s| s.number).collect();
+    let mut reader = Reader {
+        segments,
+        at: 0,
+        lsn: start.from,
+        recovery: Recovery::new(start),
+        ends: Vec::new(),
+        durable: start.from,
+    };
+    let (tail, reason) = reader.read(start.after, access, &mut visit)?;
+    let Reader { segments, at, lsn, mut recovery, mut ends, durable } = reader;
+    recovery.position.next_lsn = lsn;
+    recovery.position.next_segment = highest + 1;
+    let mut log = tail::Log { segments, at, end: lsn };
+    recovery.cut = log.torn_tail(&tail, reason)?.or(recovery.cut);
+    if access == Access::Write {
+        let len = log.settle(&**disk, start.from, durable, &obsolete)?;
+        if let (true, Some(last)) = (lsn > start.from, ends.last_mut()) {
+            last.bytes = len;
+            recovery.position.segments = ends;
+        }
+    }
+    Ok(recovery)
+}
+
+impl Recovery {
+    fn new(start: Start) -> Self {
+        let position = LogPosition {
+            next_segment: 1,
+            next_lsn: start.from,
+            from: start.from,
+            last_ts: start.after,
+            segments: Vec::new(),
+        };
+        Self { groups: 0, transactions: 0, bytes: 0, cut: None, position }
+    }
+}
+
+/// All segments by number.
+fn open_segments(disk: &dyn Disk, database: u128, access: Access) -> Result<Vec<Segment>> {
+    let names = disk.list().map_err(|e| Error::io("listing the directory", e))?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| segment_number(name)).collect();
+    numbers.sort_unstable();
+    let mode = match access {
+        Access::Write => OpenMode::ReadWrite,
+        Access::ReadOnly => OpenMode::Read,
+    };
+    let open = |number| {
+        let mut segment = Segment::open(disk, number, database, mode)?;
+        segment.release();
+        Ok(segment)
+    };
+    numbers.into_iter().map(open).collect()
+}
+
+/// The reading itself.
+struct Reader {
+    segments: Vec<Segment>,
+    /// The index of the segment that is read.
+    at: usize,
+    /// The end of what was read.
+    lsn: Lsn,
+    recovery: Recovery,
+    /// The segments that were read, with their ends.
+    ends: Vec<OldSegment>,
+    /// The greatest claim of a group that was read: what is before was durable.
+    durable: Lsn,
+}
+
+impl Reader {
+    /// Reads to the end; returns what is behind it and why it is there.
+    fn read<V>(&mut self, after: Timestamp, access: Access, visit: &mut V) -> Result<(Behind, &'static str)>
+    where
+        V: FnMut(Timestamp, Operations<'_>) -> Result<()>,
+    {
+        let mut raw = Vec::new();
+        let mut last_ts = Timestamp(0);
+        let mut read_again = access == Access::ReadOnly;
+        if self.segments.is_empty() {
+            return Ok((Behind::default(), "there is no log")); // R8
+        }
+        loop {
+            let segment = &mut self.segments[self.at];
+            let offset = segment.offset(self.lsn).expect("reading begins at or after the start");
+            let reason = match segment.group(offset, Some(self.lsn))? {
+                Found::Group(header) => {
+                    // R1
+                    let source = Source { file: &segment.name.clone(), offset };
+                    check_order(&header, last_ts, source)?;
+                    let stored = segment.stored(offset, &header)?;
+                    self.recovery.transactions += deliver(&header, stored, &mut raw, after, source, visit)?;
+                    self.recovery.groups += 1;
+                    self.recovery.bytes += header.padded_len();
+                    self.durable = self.durable.max(header.durable);
+                    (self.lsn, last_ts) = (header.end(), header.last_ts);
+                    self.recovery.position.last_ts = self.recovery.position.last_ts.max(last_ts);
+                    read_again = access == Access::ReadOnly;
+                    continue;
+                }
+                Found::Nothing(reason) => reason,
+            };
+            if let Some(next) = self.continuation(offset, reason)? {
+                self.note_end();
+                self.at = next;
+                continue;
+            }
+            let tail = tail::behind(&mut self.segments[self.at..], self.lsn)?;
+            if read_again && tail.claim > self.lsn {
+                // R15
+                tail::refresh(&mut self.segments[self.at..])?;
+                read_again = false;
+                continue;
+            }
+            self.note_end();
+            return Ok((tail, reason));
+        }
+    }
+
+    /// R2: the later segment that goes on here, if nothing behind here claims that more was durable.
+    fn continuation(&mut self, offset: u64, reason: &'static str) -> Result<Option<usize>> {
+        let (lsn, at) = (self.lsn, self.at);
+        let later = self.segments[at + 1..].iter().position(|s| s.header.is_some_and(|h| h.start == lsn));
+        let Some(later) = later else { return Ok(None) };
+        let segment = &mut self.segments[at];
+        let behind = segment.behind(offset)?;
+        if behind.claim > lsn {
+            return Ok(None);
+        }
+        if behind.groups > 0 {
+            // The writer failed before it could use the next segment, or a cut was undone by a crash.
+            self.recovery.cut = Some(Cut {
+                file: segment.name.clone(),
+                offset,
+                bytes_dropped: behind.bytes,
+                groups_dropped: behind.groups,
+                reason,
+            });
+        }
+        Ok(Some(at + 1 + later))
+    }
+
+    fn note_end(&mut self) {
+        let segment = &mut self.segments[self.at];
+        segment.release();
+        self.ends.push(OldSegment {
+            number: segment.number,
+            end: self.lsn,
+            last_ts: self.recovery.position.last_ts,
+            bytes: segment.len,
+        });
+    }
+}
+
+/// R14, for what the header says.
+fn check_order(header: &GroupHeader, last_ts: Timestamp, source: Source<'_>) -> Result<()> {
+    if header.first_ts <= last_ts || header.last_ts < header.first_ts {
+        return Err(source.damaged("the timestamps of this group go back"));
+    }
+    if header.flags & !FLAG_LZ4 != 0 {
+        return Err(source.damaged("this group has unknown flags"));
+    }
+    Ok(())
+}
+
+/// Hands the transactions of a group to `visit`; returns how many.
+fn deliver<V>(
+    header: &GroupHeader,
+    stored: &[u8],
+    raw: &mut Vec<u8>,
+    after: Timestamp,
+    source: Source<'_>,
+    visit: &mut V,
+) -> Result<u64>
+where
+    V: FnMut(Timestamp, Operations<'_>) -> Result<()>,
+{
+    if header.last_ts <= after {
+        return Ok(0);
+    }
+    let bytes = if header.flags & FLAG_LZ4 == 0 { stored } else { decompress(header, stored, raw, source)? };
+    if bytes.len() != header.raw as usize {
+        return Err(source.damaged("this group has another length than it says"));
+    }
+    let (mut read, mut delivered, mut last) = (0, 0, Timestamp(0));
+    for transaction in Transactions::new(bytes, source) {
+        let (ts, operations) = transaction?;
+        if ts <= last || ts < header.first_ts || ts > header.last_ts {
+            return Err(source.damaged("the timestamps in this group are not in order"));
+        }
+        (last, read) = (ts, read + 1);
+        if ts > after {
+            visit(ts, operations)?;
+            delivered += 1;
+        }
+    }
+    if read != header.transactions || last != header.last_ts {
+        return Err(source.damaged("this group has other transactions than it says"));
+    }
+    Ok(delivered)
+}
+
+/// The raw bytes of a compressed group.
+fn decompress<'r>(
+    header: &GroupHeader,
+    stored: &[u8],
+    raw: &'r mut Vec<u8>,
+    source: Source<'_>,
+) -> Result<&'r [u8]> {
+    let len = header.raw as usize;
+    // A byte of an LZ4 block stands for at most 255 bytes: what says more would only make us allocate.
+    if len > GROUP_BYTES_MAX || len / 255 > stored.len() {
+        return Err(source.damaged("this group says that it is larger than it can be"));
+    }
+    raw.clear();
+    raw.resize(len, 0);
+    match lz4_flex::block::decompress_into(stored, raw) {
+        Ok(n) if n == len => Ok(raw),
+        _ => Err(source.damaged("this group cannot be decompressed")),
+    }
+}
+
+/// The name of a segment that is gone, or of the file where one should be.
+pub(super) fn missing(number: u64, from: Lsn) -> Error {
+    let what = format!("the log from position {from} on is missing; the first segment there begins later");
+    Error::damaged(segment_name(number), SEGMENT_HEADER_BYTES as u64, what)
+}

@@ -1,0 +1,131 @@
+//! What a scan asks of a column, with constants of its own.
+
+use std::fmt;
+
+use ambo_codec::{
+    Result, Type, Value,
+    column::{Compare, Predicate},
+};
+
+use crate::bounds::physical;
+
+/// A question about a value. NULL answers it with no, but for the one about NULL.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// How the value compares with a constant.
+    Compare(Compare, Value),
+    /// At least the first and at most the second.
+    Between(Value, Value),
+    /// One of these.
+    In(Vec<Value>),
+    /// Text or bytes that begin so.
+    Prefix(Vec<u8>),
+    /// Text or bytes with these in them.
+    Contains(Vec<u8>),
+    /// NULL.
+    IsNull,
+    /// Not NULL.
+    IsNotNull,
+}
+
+impl Test {
+    /// The same question with constants in the type of the column where they have a value there: integers of other widths, decimals
+    /// of another scale. A constant that has none there is left as it is: blocks compare numbers of any type.
+    ///
+    /// # Errors
+    /// A constant that cannot be compared with values of the column.
+    pub fn fit(self, ty: Type) -> Result<Self> {
+        Ok(match self {
+            Self::Compare(compare, constant) => Self::Compare(compare, fit(constant, ty)?),
+            Self::Between(low, high) => Self::Between(fit(low, ty)?, fit(high, ty)?),
+            Self::In(list) => {
+                Self::In(list.into_iter().map(|constant| fit(constant, ty)).collect::<Result<_>>()?)
+            }
+            Self::Prefix(_) | Self::Contains(_) if !ty.is_variable() => {
+                return Err(ambo_codec::Error::invalid(format!(
+                    "a part of text asked of a column of type {ty}"
+                )));
+            }
+            other => other,
+        })
+    }
+
+    /// Calls `then` with the question as blocks take it.
+    pub fn with<R>(&self, then: impl FnOnce(&Predicate<'_>) -> R) -> R {
+        match self {
+            Self::Compare(compare, constant) => {
+                then(&Predicate::Compare(*compare, physical(constant.as_ref())))
+            }
+            Self::Between(low, high) => {
+                then(&Predicate::Between(physical(low.as_ref()), physical(high.as_ref())))
+            }
+            Self::In(list) => {
+                let list: Vec<_> = list.iter().map(|value| physical(value.as_ref())).collect();
+                then(&Predicate::In(&list))
+            }
+            Self::Prefix(prefix) => then(&Predicate::Prefix(prefix)),
+            Self::Contains(part) => then(&Predicate::Contains(part)),
+            Self::IsNull => then(&Predicate::IsNull),
+            Self::IsNotNull => then(&Predicate::IsNotNull),
+        }
+    }
+}
+
+/// As in a WHERE, without the column.
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compare(compare, constant) => {
+                let sign = match compare {
+                    Compare::Equal => "=",
+                    Compare::NotEqual => "<>",
+                    Compare::Less => "<",
+                    Compare::LessEqual => "<=",
+                    Compare::Greater => ">",
+                    Compare::GreaterEqual => ">=",
+                };
+                write!(f, "{sign} {constant}")
+            }
+            Self::Between(low, high) => write!(f, "between {low} and {high}"),
+            Self::In(list) => {
+                let list: Vec<_> = list.iter().map(Value::to_string).collect();
+                write!(f, "in ({})", list.join(", "))
+            }
+            Self::Prefix(prefix) => write!(f, "begins with '{}'", prefix.escape_ascii()),
+            Self::Contains(part) => write!(f, "contains '{}'", part.escape_ascii()),
+            Self::IsNull => f.write_str("is null"),
+            Self::IsNotNull => f.write_str("is not null"),
+        }
+    }
+}
+
+fn fit(constant: Value, ty: Type) -> Result<Value> {
+    let is_number = |value: &Value| value.as_ref().as_f64().is_some();
+    match constant.clone().fit(ty) {
+        Ok(fitting) => Ok(fitting),
+        // Only numbers of fixed types are compared with numbers of others; a decimal has to have the column's scale.
+        Err(_) if is_number(&constant) && !ty.is_variable() && !matches!(ty, Type::Decimal128 { .. }) => {
+            Ok(constant)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A question about one column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filter {
+    /// The column: its place in the table's definition, or among the stored columns.
+    pub column: usize,
+    /// The question.
+    pub test: Test,
+}
+
+impl Filter {
+    /// The same of a stored column of this type.
+    ///
+    /// # Errors
+    /// A constant that cannot be compared with values of the column.
+    pub fn stored(&self, column: usize, ty: Type) -> Result<Self> {
+        Ok(Self { column, test: self.test.clone().fit(ty)? })
+    }
+}

@@ -1,0 +1,22 @@
+//! The vocabulary of scans, which all storages share: what is asked of columns, buffers of values, aggregates.
+//!
+//! Knows values and encoded blocks. Knows neither files nor tables: whoever has rows shows them as a [`RowGroup`].
+
+pub mod aggregate;
+pub mod bounds;
+pub mod buffer;
+mod filter;
+mod gather;
+mod group;
+pub mod key_words;
+mod morsel;
+pub mod stretch;
+mod strings;
+
+pub use aggregate::{Aggregate, AggregatePlan, Aggregation, Aggregator, Expression, Groups};
+pub use bounds::Bounds;
+pub use buffer::{ColumnBuffer, Values};
+pub use filter::{Filter, Test};
+pub use group::RowGroup;
+pub use morsel::Morsel;
+pub use strings::Strings;
