@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::ops::Bound;
 use std::path::Path;
 
-use ambo::{Datum, Table, Transaction};
+use ambo::{Bytes, Datum, Read as _, Table, Transaction};
 
 use crate::engine::OrFail;
 use crate::failure::{Failure, Result};
@@ -151,8 +151,9 @@ impl View<'_> {
             None => self.table.scan(bounds),
         };
         let pairs = scan.or_fail(self.dir)?;
-        let record =
-            |pair: ambo::Result<(Vec<u8>, Vec<u8>)>| pair.map(|(key, value)| Record::Pair(key, value));
+        let record = |pair: ambo::Result<(Bytes, Bytes)>| {
+            pair.map(|(key, value)| Record::Pair(key.into(), value.into()))
+        };
         Ok(if reverse { Box::new(pairs.rev().map(record)) } else { Box::new(pairs.map(record)) })
     }
 

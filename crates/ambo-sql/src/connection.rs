@@ -9,7 +9,7 @@ use crate::{
     Error, Result, Rows,
     convert::Params,
     engine::SqlEngine,
-    fast::{FastPlan, Reader},
+    fast::FastPlan,
     parse::{Statement, parse},
     planner::Planner,
     prepared::{Known, PreparedStatement, check_parameters},
@@ -200,9 +200,10 @@ impl Connection {
     fn run_fast(&mut self, fast: &FastPlan, params: &[Datum]) -> Result<Option<Rows<'static>>> {
         if !fast.writes() {
             return match &self.scope {
-                Scope::Auto => fast.read(&Reader::Now, params),
-                Scope::ReadOnly(snapshot) => fast.read(&Reader::Snapshot(snapshot), params),
-                Scope::Open(open) => fast.read(&Reader::Transaction(&open.transaction), params),
+                Scope::Auto if fast.reads_often() => fast.read(&self.engine.db.snapshot(), params),
+                Scope::Auto => fast.read(&self.engine.db, params),
+                Scope::ReadOnly(snapshot) => fast.read(&**snapshot, params),
+                Scope::Open(open) => fast.read(&open.transaction, params),
             };
         }
         let mut is_slow = false;

@@ -3,7 +3,9 @@
 //! The stored key of such a row ends in an order number (u64). Rows are put between others by taking a number between theirs; when there
 //! is none left, the rows of that key are numbered anew, in the same transaction.
 
-use crate::{Datum, Error, Result, Row, Table, Transaction, rows::fit_row};
+use bytes::Bytes;
+
+use crate::{Datum, Error, Read, Result, Row, Table, Transaction, rows::fit_row};
 
 /// Where among the rows of its key a new row goes. Positions count from zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +90,7 @@ impl Transaction {
     }
 
     /// Stored keys and order numbers of the rows of a key.
-    fn stored_keys(&self, table: &Table, key: &[Datum]) -> Result<Vec<(Vec<u8>, u64)>> {
+    fn stored_keys(&self, table: &Table, key: &[Datum]) -> Result<Vec<(Bytes, u64)>> {
         self.scan(table, table.prefix(key)?)?
             .map(|row| {
                 let (stored, _) = row?;

@@ -10,7 +10,7 @@ use ambo_engine::{
     scan::{Filter, Test},
 };
 
-use crate::{Datum, Error, Result, Row, Snapshot, Table, Transaction, Value, rows::fit};
+use crate::{Datum, Error, Read, Result, Row, Snapshot, Table, Value, moment::Moment, rows::fit};
 
 /// An index of a table, which finds its rows by the values of some columns. See [`Database::create_index`](crate::Database::create_index).
 #[derive(Clone)]
@@ -95,7 +95,11 @@ impl Index {
     /// # Errors
     /// [`Error::Invalid`] for values that do not fit the columns, or too few for a hash index.
     pub fn get(&self, values: &[Datum]) -> Result<Option<Row>> {
-        let found = self.snapshot().index_get(self.id, &self.fit(values)?)?;
+        self.table.database().index_get(self, values)
+    }
+
+    pub(crate) fn get_in(&self, moment: &Moment<'_>, values: &[Datum]) -> Result<Option<Row>> {
+        let found = moment.index_get(self.id, self.table.id(), &self.fit(values)?)?;
         found.map(|(key, row)| self.table.format().decode(&key, &row)).transpose()
     }
 
@@ -115,9 +119,13 @@ impl Index {
     /// # Ok::<(), ambo::Error>(())
     /// ```
     pub fn rows(&self, values: &[Datum]) -> Result<IndexRows<'static>> {
-        let snapshot = self.snapshot();
-        let scan = snapshot.index_scan(self.id, IndexRange::Equal(&self.fit(values)?))?;
-        Ok(IndexRows { scan, reader: Reader::Own(snapshot), table: self.table.clone() })
+        self.rows_in(self.now(), values)
+    }
+
+    pub(crate) fn rows_in<'a>(&self, moment: Moment<'a>, values: &[Datum]) -> Result<IndexRows<'a>> {
+        let moment = moment.pinned();
+        let scan = moment.index_scan(self.id, IndexRange::Equal(&self.fit(values)?))?;
+        Ok(IndexRows { scan, moment, table: self.table.clone() })
     }
 
     /// The rows between two bounds on the first columns of an ordered index, in its order.
@@ -125,9 +133,18 @@ impl Index {
     /// # Errors
     /// [`Error::Invalid`] for a hash index, and for values that do not fit.
     pub fn range(&self, lower: Bound<&[Datum]>, upper: Bound<&[Datum]>) -> Result<IndexRows<'static>> {
-        let snapshot = self.snapshot();
-        let scan = self.between(lower, upper, |range| snapshot.index_scan(self.id, range))?;
-        Ok(IndexRows { scan, reader: Reader::Own(snapshot), table: self.table.clone() })
+        self.range_in(self.now(), lower, upper)
+    }
+
+    pub(crate) fn range_in<'a>(
+        &self,
+        moment: Moment<'a>,
+        lower: Bound<&[Datum]>,
+        upper: Bound<&[Datum]>,
+    ) -> Result<IndexRows<'a>> {
+        let moment = moment.pinned();
+        let scan = self.between(lower, upper, |range| moment.index_scan(self.id, range))?;
+        Ok(IndexRows { scan, moment, table: self.table.clone() })
     }
 
     /// How many rows have these values in the first columns of the index. An ordered index counts its entries, a bitmap index positions;
@@ -149,6 +166,10 @@ impl Index {
     /// The values of its columns in a row.
     pub(crate) fn values_of(&self, row: &[Datum]) -> Row {
         self.of.columns.iter().map(|&column| row[column].clone()).collect()
+    }
+
+    fn now(&self) -> Moment<'static> {
+        Moment::Pinned(self.snapshot())
     }
 
     fn snapshot(&self) -> database::Snapshot {
@@ -198,42 +219,10 @@ fn borrow(bound: &Bound<Row>) -> Bound<&[Datum]> {
     }
 }
 
-macro_rules! index_reads {
-    ($($view:ident: $what:literal),*) => {$(
-        impl $view {
-            #[doc = concat!("As [`Index::rows`], ", $what, ".")]
-            pub fn index_rows(&self, index: &Index, values: &[Datum]) -> Result<IndexRows<'_>> {
-                let scan = self.inner().index_scan(index.id, IndexRange::Equal(&index.fit(values)?))?;
-                Ok(IndexRows { scan, reader: Reader::$view(self), table: index.table.clone() })
-            }
-
-            #[doc = concat!("As [`Index::range`], ", $what, ".")]
-            pub fn index_range(
-                &self,
-                index: &Index,
-                lower: Bound<&[Datum]>,
-                upper: Bound<&[Datum]>,
-            ) -> Result<IndexRows<'_>> {
-                let scan = index.between(lower, upper, |range| self.inner().index_scan(index.id, range))?;
-                Ok(IndexRows { scan, reader: Reader::$view(self), table: index.table.clone() })
-            }
-        }
-    )*};
-}
-
-index_reads!(Transaction: "with what the transaction wrote", Snapshot: "at this moment");
-
-/// Where rows are read: at the moment of the scan.
-enum Reader<'a> {
-    Own(database::Snapshot),
-    Snapshot(&'a Snapshot),
-    Transaction(&'a Transaction),
-}
-
 /// An iterator over the rows that an index finds.
 pub struct IndexRows<'a> {
     scan: IndexScan,
-    reader: Reader<'a>,
+    moment: Moment<'a>,
     table: Table,
 }
 
@@ -256,18 +245,7 @@ impl IndexRows<'_> {
     }
 
     fn next_stored(&mut self) -> Result<Option<(Vec<u8>, Value)>> {
-        loop {
-            let Some(key) = self.scan.next_key()?.map(<[u8]>::to_vec) else { return Ok(None) };
-            let row = match &self.reader {
-                Reader::Own(snapshot) => snapshot.get(self.table.id(), &key)?,
-                Reader::Snapshot(snapshot) => snapshot.get(&self.table, &key)?,
-                Reader::Transaction(transaction) => transaction.get(&self.table, &key)?,
-            };
-            let row = row.ok_or_else(|| self.scan.no_row(&key))?;
-            if self.scan.is_meant(&key, &row)? {
-                return Ok(Some((key, row)));
-            }
-        }
+        self.moment.next_found(&mut self.scan, self.table.id())
     }
 }
 

@@ -23,7 +23,7 @@
 //!
 //! * [`Database`]: open, tables, transactions, compacting, checking.
 //! * [`Table`]: single operations; keys and values as bytes, or rows of typed columns.
-//! * [`Transaction`] and [`Snapshot`]: several operations at one moment.
+//! * [`Transaction`] and [`Snapshot`]: several operations at one moment; [`Read`]: what all views have in common.
 //! * [`Cursor`] and [`Scan`]: ordered reading, both ways.
 //! * [`Select`] and [`Query`]: reading column tables by column, and aggregates of them.
 //! * [`Load`]: columns straight into the segments of a column table.
@@ -47,10 +47,12 @@ mod index;
 mod load;
 #[cfg(feature = "arrow")]
 mod load_batches;
+mod moment;
 mod options;
 mod picked;
 mod primary;
 mod range;
+mod read;
 mod rows;
 mod scan;
 mod select;
@@ -87,6 +89,7 @@ pub use aggregate::{Aggregate, Expression, GroupBy, Query, col, lit};
 pub use batch::Batch;
 pub use bulk_change::{BULK_PATIENCE, BULK_ROWS};
 pub use bulk_load::BulkLoad;
+pub use bytes::Bytes;
 pub use database::{Database, SchemaStamp};
 pub use duplicates::Place;
 pub use index::{Index, IndexRows};
@@ -94,6 +97,7 @@ pub use load::{Load, LoadWriter};
 pub use options::Options;
 pub use picked::PickedColumns;
 pub use range::{Bounds, KeyRange};
+pub use read::Read;
 pub use rows::{Row, Rows};
 pub use scan::Scan;
 pub use select::Select;

@@ -2,7 +2,7 @@
 
 use ambo_engine::database;
 
-use crate::{Datum, Result, Row, Snapshot, Table, Transaction, Value, select::column};
+use crate::{Datum, Read, Result, Row, Table, Value, select::column};
 
 /// Some columns of a table, to look them up by the primary key.
 ///
@@ -53,21 +53,12 @@ impl PickedColumns {
         )
     }
 
-    /// As [`PickedColumns::get`], at the moment of a snapshot.
-    pub fn get_at(&self, snapshot: &Snapshot, key: &[Datum]) -> Result<Option<Row>> {
+    /// As [`PickedColumns::get`], as a view of the database shows the row.
+    pub fn get_in(&self, view: &impl Read, key: &[Datum]) -> Result<Option<Row>> {
         self.get_by(
             key,
-            |key| snapshot.inner().get_picked(self.table.id(), key, Some(&self.picked)),
-            |key| snapshot.get_row(&self.table, key),
-        )
-    }
-
-    /// As [`PickedColumns::get`], as a transaction left or found the row.
-    pub fn get_in(&self, transaction: &Transaction, key: &[Datum]) -> Result<Option<Row>> {
-        self.get_by(
-            key,
-            |key| transaction.inner().get_picked(self.table.id(), key, Some(&self.picked)),
-            |key| transaction.get_row(&self.table, key),
+            |key| view.view().get_picked(self.table.id(), key, &self.picked),
+            |key| view.get_row(&self.table, key),
         )
     }
 

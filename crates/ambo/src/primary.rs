@@ -5,7 +5,7 @@ use ambo_engine::{
     id::TableId,
 };
 
-use crate::{Cursor, Datum, Error, Result, Row, Snapshot, Table, Transaction, rows::fit_key};
+use crate::{Cursor, Datum, Error, Result, Row, Table, Transaction, moment::Moment, rows::fit_key};
 
 impl Table {
     /// The index of the primary key.
@@ -49,18 +49,11 @@ pub(crate) struct PrimaryScan {
 }
 
 impl PrimaryScan {
-    /// The rows whose first columns of the primary key have these values.
-    pub(crate) fn new(table: &Table, key: &[Datum], snapshot: &Snapshot) -> Result<Self> {
+    /// The rows whose first columns of the primary key have these values. A serializable transaction has then read the whole table.
+    pub(crate) fn new(table: &Table, key: &[Datum], moment: &Moment<'_>) -> Result<Self> {
         let values = table.primary_prefix(key)?;
-        let entries = snapshot.inner().index_scan(table.primary_or_none()?, IndexRange::Equal(&values))?;
-        Ok(Self { entries, rows: snapshot.cursor(table)? })
-    }
-
-    /// As [`PrimaryScan::new`], with what a transaction wrote. A serializable one has then read the whole table.
-    pub(crate) fn new_in(table: &Table, key: &[Datum], tx: &Transaction) -> Result<Self> {
-        let values = table.primary_prefix(key)?;
-        let entries = tx.inner().index_scan(table.primary_or_none()?, IndexRange::Equal(&values))?;
-        Ok(Self { entries, rows: tx.cursor(table)? })
+        let entries = moment.index_scan(table.primary_or_none()?, IndexRange::Equal(&values))?;
+        Ok(Self { entries, rows: moment.cursor_in(table.id(), &[], None)? })
     }
 
     pub(crate) fn rev(mut self) -> Self {

@@ -5,7 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use ambo_engine::database::{IndexRange, Replaced, RowFormat};
 
 use crate::{
-    Datum, Error, Result, Scan, Snapshot, Table, Transaction, Type, primary::PrimaryScan, range::Bounds,
+    Datum, Error, Read, Result, Table, Transaction, Type, moment::Moment, primary::PrimaryScan,
+    range::Bounds, scan::RangeRows,
 };
 
 /// A row: a value for each column, in the order of the definition.
@@ -18,17 +19,17 @@ pub struct Rows {
 }
 
 enum Source {
-    Scan(Scan),
+    Range(RangeRows),
     /// Rows by their primary key, where they are stored in another order.
     Index(PrimaryScan),
 }
 
 impl Rows {
-    fn new(scan: Scan, table: &Table) -> Self {
-        Self { source: Source::Scan(scan), format: table.format().clone() }
+    pub(crate) fn new(rows: RangeRows, table: &Table) -> Self {
+        Self { source: Source::Range(rows), format: table.format().clone() }
     }
 
-    fn by_index(scan: PrimaryScan, table: &Table) -> Self {
+    pub(crate) fn by_index(scan: PrimaryScan, table: &Table) -> Self {
         Self { source: Source::Index(scan), format: table.format().clone() }
     }
 
@@ -36,7 +37,7 @@ impl Rows {
     #[must_use]
     pub fn rev(mut self) -> Self {
         self.source = match self.source {
-            Source::Scan(scan) => Source::Scan(scan.rev()),
+            Source::Range(rows) => Source::Range(rows.rev()),
             Source::Index(scan) => Source::Index(scan.rev()),
         };
         self
@@ -48,10 +49,14 @@ impl Iterator for Rows {
 
     fn next(&mut self) -> Option<Result<Row>> {
         let row = match &mut self.source {
-            Source::Scan(scan) => scan.next()?,
-            Source::Index(scan) => scan.next_row().transpose()?,
+            Source::Range(rows) => {
+                rows.next().transpose()?.and_then(|(key, row)| self.format.decode(key, row))
+            }
+            Source::Index(scan) => {
+                scan.next_row().transpose()?.and_then(|(key, row)| self.format.decode(&key, &row))
+            }
         };
-        Some(row.and_then(|(key, value)| self.format.decode(&key, &value)))
+        Some(row)
     }
 }
 
@@ -119,12 +124,7 @@ impl Table {
 
     /// The row with this key.
     pub fn get_row(&self, key: &[Datum]) -> Result<Option<Row>> {
-        if let Some(primary) = self.primary() {
-            let found = self.database().engine().snapshot().index_get(primary, &self.key_values(key)?)?;
-            return found.map(|(key, row)| self.format().decode(&key, &row)).transpose();
-        }
-        let key = self.whole_key(key)?;
-        self.get(&key)?.map(|value| self.format().decode(&key, &value)).transpose()
+        Read::get_row(self.database(), self, key)
     }
 
     /// Deletes the row with this key. Returns whether there was one.
@@ -134,16 +134,16 @@ impl Table {
 
     /// All rows, in key order: that of the sort key, if the table has one.
     pub fn rows(&self) -> Result<Rows> {
-        Ok(Rows::new(self.scan(..)?, self))
+        Read::rows_prefix(self.database(), self, &[])
     }
 
     /// The rows whose first columns of the primary key have these values, in its order.
     pub fn rows_prefix(&self, key: &[Datum]) -> Result<Rows> {
         if self.definition().has_sort_key() {
-            let scan = PrimaryScan::new(self, key, &self.database().snapshot())?;
-            return Ok(Rows::by_index(scan, self));
+            let now = Moment::Now(self.database().engine()).pinned();
+            return Ok(Rows::by_index(PrimaryScan::new(self, key, &now)?, self));
         }
-        Ok(Rows::new(self.scan_bounds(self.prefix(key)?)?, self))
+        Read::rows_prefix(self.database(), self, key)
     }
 
     /// How many rows have these values in the first columns of their primary key.
@@ -221,26 +221,6 @@ impl Table {
     }
 }
 
-impl Snapshot {
-    /// As [`Table::rows_prefix`], at this moment; with no values, all rows, in the order of [`Table::rows`].
-    pub fn rows_prefix(&self, table: &Table, key: &[Datum]) -> Result<Rows> {
-        if table.definition().has_sort_key() && !key.is_empty() {
-            return Ok(Rows::by_index(PrimaryScan::new(table, key, self)?, table));
-        }
-        Ok(Rows::new(self.scan(table, table.prefix(key)?)?, table))
-    }
-
-    /// As [`Table::get_row`], at this moment.
-    pub fn get_row(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>> {
-        if table.definition().has_sort_key() {
-            let row = PrimaryScan::new(table, key, self)?.next_row()?;
-            return row.map(|(key, value)| table.format().decode(&key, &value)).transpose();
-        }
-        let key = table.whole_key(key)?;
-        self.get(table, &key)?.map(|value| table.format().decode(&key, &value)).transpose()
-    }
-}
-
 impl Transaction {
     /// As [`Table::insert_row`], in this transaction.
     pub fn insert_row(&mut self, table: &Table, row: &[Datum]) -> Result<Option<u64>> {
@@ -283,29 +263,12 @@ impl Transaction {
         self.inner_mut().put(table.id(), &key, &value)
     }
 
-    /// As [`Table::get_row`], in this transaction.
-    pub fn get_row(&self, table: &Table, key: &[Datum]) -> Result<Option<Row>> {
-        let Some(key) = self.stored_key(table, key)? else { return Ok(None) };
-        self.get(table, &key)?.map(|value| table.format().decode(&key, &value)).transpose()
-    }
-
     /// As [`Table::delete_row`], in this transaction.
     pub fn delete_row(&mut self, table: &Table, key: &[Datum]) -> Result<bool> {
         let Some(key) = self.stored_key(table, key)? else { return Ok(false) };
         let Some(row) = self.get(table, &key)? else { return Ok(false) };
         self.inner_mut().delete_over(table.id(), &key, Replaced::Row(&row))?;
         Ok(true)
-    }
-
-    /// As [`Table::rows_prefix`], in this transaction; with no values, all rows, in the order of [`Table::rows`].
-    pub fn rows_prefix(&self, table: &Table, key: &[Datum]) -> Result<Rows> {
-        if table.definition().has_sort_key() && !key.is_empty() {
-            return Ok(Rows::by_index(PrimaryScan::new_in(table, key, self)?, table));
-        }
-        if key.is_empty() {
-            return Ok(Rows::new(self.scan(table, ..)?, table));
-        }
-        Ok(Rows::new(self.scan(table, table.prefix(key)?)?, table))
     }
 
     /// The stored key of a row, the row with its number filled in, and the number if one was given to it.

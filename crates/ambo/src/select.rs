@@ -8,7 +8,7 @@ use ambo_engine::{
     scan::{Filter, Test},
 };
 
-use crate::{Error, Result, Table};
+use crate::{Error, Read, Result, Table};
 
 /// Which columns of a column table to read, and of which rows.
 ///
@@ -121,8 +121,7 @@ impl Select {
     /// # Errors
     /// [`Error::Invalid`] if the table is not of storage column, or a constant does not fit its column.
     pub fn scan(&self) -> Result<TableScan> {
-        let snapshot = self.table.database().engine().snapshot();
-        snapshot.scan_columns(self.table.id(), &*self.plan_in(snapshot.catalog())?)
+        self.table.database().scan_columns(self)
     }
 
     pub(crate) fn column(&self, name: &str) -> Result<usize> {

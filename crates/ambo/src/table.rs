@@ -5,10 +5,8 @@ use std::sync::Arc;
 use ambo_engine::{catalog::TableDefinition, database::RowFormat, id::TableId};
 
 use crate::{
-    BulkLoad, Cursor, Database, KeyRange, Result, Scan, Value, ValueReader, ValueWriter,
+    BulkLoad, Cursor, Database, KeyRange, Read, Result, Scan, Value, ValueReader, ValueWriter,
     check::RowChecks,
-    range::{Bounds, half_open, prefix_bounds},
-    sum::sum_of_keys,
 };
 
 /// A table of an open database. Clones are cheap.
@@ -151,20 +149,16 @@ impl Table {
     ///     t.put(key, b"")?;
     /// }
     /// let keys: Vec<_> = t.scan("a".."c")?.rev().map(|row| row.map(|(key, _)| key)).collect::<Result<_, _>>()?;
-    /// assert_eq!(keys, [b"b", b"a"]);
+    /// assert_eq!(keys, ["b", "a"]);
     /// # Ok::<(), ambo::Error>(())
     /// ```
     pub fn scan(&self, range: impl KeyRange) -> Result<Scan> {
-        self.scan_bounds(range.into_bounds())
+        Read::scan(&self.db, self, range)
     }
 
     /// The rows whose keys begin with `prefix`.
     pub fn scan_prefix(&self, prefix: impl AsRef<[u8]>) -> Result<Scan> {
-        self.scan_bounds(prefix_bounds(prefix.as_ref()))
-    }
-
-    pub(crate) fn scan_bounds(&self, bounds: Bounds) -> Result<Scan> {
-        Ok(Scan::new(self.cursor()?, bounds))
+        Read::scan_prefix(&self.db, self, prefix)
     }
 
     /// A cursor over the table as it is now. It lends rows without copying.
@@ -183,13 +177,12 @@ impl Table {
     /// # Ok::<(), ambo::Error>(())
     /// ```
     pub fn cursor(&self) -> Result<Cursor> {
-        self.db.engine().snapshot().cursor(self.id)
+        Read::cursor(&self.db, self)
     }
 
     /// How many rows a range has. Records are not read; once the table is compacted, neither are most keys.
     pub fn count(&self, range: impl KeyRange) -> Result<u64> {
-        let (lower, upper) = half_open(range.into_bounds());
-        self.db.engine().snapshot().count(self.id, lower.as_deref(), upper.as_deref())
+        Read::count(&self.db, self, range)
     }
 
     /// The sum of the keys of a range. The key is one integer. Records are not read, and keys that are compressed are summed
@@ -209,10 +202,7 @@ impl Table {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if the key is something else.
     pub fn sum_keys(&self, range: impl KeyRange) -> Result<i128> {
-        let (lower, upper) = half_open(range.into_bounds());
-        sum_of_keys(self.definition(), || {
-            self.db.engine().snapshot().sum_keys(self.id, lower.as_deref(), upper.as_deref())
-        })
+        Read::sum_keys(&self.db, self, range)
     }
 
     /// Reads columns of a column table: these, of rows that a [`Select`](crate::Select) leaves.

@@ -2,18 +2,15 @@
 
 use ambo_engine::{database, id::Timestamp};
 
-use crate::{
-    Cursor, Groups, KeyRange, Query, Result, Savepoint, Scan, Select, Sync, Table, TableScan, Value,
-    range::{Bounds, half_open, prefix_bounds},
-    sum::sum_of_keys,
-};
+use crate::{Result, Savepoint, Sync, Table};
 
-/// A transaction: what it reads is of one moment, what it writes is committed together or not at all.
+/// A transaction: what it [reads](crate::Read) is of one moment, what it writes is committed together or not at all.
 ///
 /// Dropped without [`Transaction::commit`], it never was. When two transactions write the same row, the second to commit
 /// gets [`Error::Conflict`](crate::Error::Conflict) and is to be run again:
 ///
 /// ```
+/// use ambo::Read;
 /// # let db = ambo::Database::in_memory()?;
 /// # let t = db.key_value("t")?;
 /// loop {
@@ -49,11 +46,6 @@ impl Transaction {
         self.inner.timestamp()
     }
 
-    /// The value of a key, as the transaction left or found it.
-    pub fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value>> {
-        self.inner.get(table.id(), key)
-    }
-
     /// Maps `key` to `value`.
     ///
     /// # Errors
@@ -75,56 +67,6 @@ impl Transaction {
     /// after waiting in vain or when waiting would be a deadlock.
     pub fn lock(&mut self, table: &Table, key: &[u8]) -> Result<()> {
         self.inner.lock(table.id(), key)
-    }
-
-    /// The rows of a range in key order, own writes so far included. The transaction may go on writing while the scan is
-    /// read.
-    pub fn scan(&self, table: &Table, range: impl KeyRange) -> Result<Scan> {
-        self.scan_bounds(table, range.into_bounds())
-    }
-
-    /// The rows whose keys begin with `prefix`.
-    pub fn scan_prefix(&self, table: &Table, prefix: impl AsRef<[u8]>) -> Result<Scan> {
-        self.scan_bounds(table, prefix_bounds(prefix.as_ref()))
-    }
-
-    fn scan_bounds(&self, table: &Table, bounds: Bounds) -> Result<Scan> {
-        let (lower, upper) = half_open(bounds.clone());
-        let cursor =
-            self.inner.cursor_in(table.id(), lower.as_deref().unwrap_or_default(), upper.as_deref())?;
-        Ok(Scan::new(cursor, bounds))
-    }
-
-    /// A cursor over the table as the transaction sees it now. A serializable transaction has then read the whole table.
-    pub fn cursor(&self, table: &Table) -> Result<Cursor> {
-        self.inner.cursor(table.id())
-    }
-
-    /// How many rows a range has.
-    pub fn count(&self, table: &Table, range: impl KeyRange) -> Result<u64> {
-        let (lower, upper) = half_open(range.into_bounds());
-        self.inner.count(table.id(), lower.as_deref(), upper.as_deref())
-    }
-
-    /// The sum of the keys of a range. See [`Table::sum_keys`].
-    pub fn sum_keys(&self, table: &Table, range: impl KeyRange) -> Result<i128> {
-        let (lower, upper) = half_open(range.into_bounds());
-        sum_of_keys(table.definition(), || {
-            self.inner.sum_keys(table.id(), lower.as_deref(), upper.as_deref())
-        })
-    }
-
-    /// Prepares a scan of columns, with what this transaction wrote.
-    pub fn scan_columns(&self, select: &Select) -> Result<TableScan> {
-        self.inner.scan_columns(select.table().id(), &*select.plan_in(self.inner.catalog())?)
-    }
-
-    /// Runs a query on what this transaction sees, its own writes among it.
-    ///
-    /// # Errors
-    /// As [`Query::run`].
-    pub fn aggregate(&self, query: &Query, threads: usize) -> Result<Groups> {
-        query.run_on(&self.scan_columns(query.select())?, threads)
     }
 
     /// What the transaction sees now, as a snapshot that may be shared among threads; its later writes are not shown. REQUIRES: the
@@ -170,9 +112,10 @@ impl Transaction {
     }
 }
 
-/// A consistent, read-only view of all tables at one moment. It blocks nobody and is never blocked.
+/// A consistent, read-only [view](crate::Read) of all tables at one moment. It blocks nobody and is never blocked.
 ///
 /// ```
+/// use ambo::Read;
 /// let db = ambo::Database::in_memory()?;
 /// let t = db.key_value("t")?;
 /// t.put(b"k", b"before")?;
@@ -198,52 +141,5 @@ impl Snapshot {
     /// The moment that it shows.
     pub fn timestamp(&self) -> Timestamp {
         self.inner.timestamp()
-    }
-
-    /// The value of a key.
-    pub fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value>> {
-        self.inner.get(table.id(), key)
-    }
-
-    /// The rows of a range in key order.
-    pub fn scan(&self, table: &Table, range: impl KeyRange) -> Result<Scan> {
-        Ok(Scan::new(self.cursor(table)?, range.into_bounds()))
-    }
-
-    /// The rows whose keys begin with `prefix`.
-    pub fn scan_prefix(&self, table: &Table, prefix: impl AsRef<[u8]>) -> Result<Scan> {
-        Ok(Scan::new(self.cursor(table)?, prefix_bounds(prefix.as_ref())))
-    }
-
-    /// A cursor over a table.
-    pub fn cursor(&self, table: &Table) -> Result<Cursor> {
-        self.inner.cursor(table.id())
-    }
-
-    /// Prepares a scan of columns as they were at this moment.
-    pub fn scan_columns(&self, select: &Select) -> Result<TableScan> {
-        self.inner.scan_columns(select.table().id(), &*select.plan_in(self.inner.catalog())?)
-    }
-
-    /// Runs a query on the rows as they were at this moment.
-    ///
-    /// # Errors
-    /// As [`Query::run`].
-    pub fn aggregate(&self, query: &Query, threads: usize) -> Result<Groups> {
-        query.run_on(&self.scan_columns(query.select())?, threads)
-    }
-
-    /// How many rows a range has.
-    pub fn count(&self, table: &Table, range: impl KeyRange) -> Result<u64> {
-        let (lower, upper) = half_open(range.into_bounds());
-        self.inner.count(table.id(), lower.as_deref(), upper.as_deref())
-    }
-
-    /// The sum of the keys of a range. See [`Table::sum_keys`].
-    pub fn sum_keys(&self, table: &Table, range: impl KeyRange) -> Result<i128> {
-        let (lower, upper) = half_open(range.into_bounds());
-        sum_of_keys(table.definition(), || {
-            self.inner.sum_keys(table.id(), lower.as_deref(), upper.as_deref())
-        })
     }
 }

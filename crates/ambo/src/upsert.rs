@@ -2,7 +2,7 @@
 
 use ambo_engine::database::Replaced;
 
-use crate::{Datum, Error, Result, Row, Table, Transaction};
+use crate::{Datum, Error, Read, Result, Row, Table, Transaction};
 
 impl Table {
     /// Adds a row, unless one with its key, or with its values in a unique index, is there. Returns whether it was added.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ambo_engine::database::{FoundRows, Replaced, RowFormat};
 
 use crate::{
-    BulkChange, Datum, Result, Row, Select, Snapshot, Table, Transaction,
+    BulkChange, Datum, Read, Result, Row, Select, Snapshot, Table, Transaction,
     bulk_change::FewOrBulk,
     rows::{fit, fit_row},
 };

@@ -1,7 +1,7 @@
 //! Some columns of rows by their keys, beside the whole rows.
 
 use ambo::{
-    Column, Database, Datum, Error, Options, PickedColumns, Row, Storage, Table, TableChange,
+    Column, Database, Datum, Error, Options, PickedColumns, Read, Row, Storage, Table, TableChange,
     TableDefinition, Type,
 };
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn compare(table: &Table, picked: &PickedColumns, places: &[usize]) {
         let wanted = row.map(of);
         assert_eq!(got, [wanted.clone(), wanted.clone()], "{number}");
         let snapshot = table.database().snapshot();
-        assert_eq!(picked.get_at(&snapshot, &key(number)).unwrap(), wanted);
+        assert_eq!(picked.get_in(&snapshot, &key(number)).unwrap(), wanted);
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ambo::{
-    ColumnBuffer, Compare, Database, Datum, Error, IndexDefinition, LoadOptions, Options, Row, Storage, Sync,
-    Table, TableDefinition, Test, Type,
+    ColumnBuffer, Compare, Database, Datum, Error, IndexDefinition, LoadOptions, Options, Read, Row, Storage,
+    Sync, Table, TableDefinition, Test, Type,
 };
 
 /// `(id i64, name text, day date, size i64)`, by `(day, name)`; the primary key is `(id)`, or `(name, id)`.

@@ -15,5 +15,4 @@ mod write;
 
 pub(crate) use expression::{Expression, cast};
 pub(crate) use plan::FastPlan;
-pub(crate) use read::Reader;
 pub(crate) use recognise::recognise;

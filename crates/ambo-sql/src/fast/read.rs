@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ambo::{Datum, Error as StorageError, PickedColumns, Row, Snapshot, Table, Transaction};
+use ambo::{Datum, Error as StorageError, PickedColumns, Read, Row};
 
 use super::{
     expression::Expression,
@@ -10,48 +10,18 @@ use super::{
 };
 use crate::{Result, Rows, rows::Source};
 
-/// Where a statement reads.
-pub(crate) enum Reader<'a> {
-    /// What is committed now.
-    Now,
-    Snapshot(&'a Snapshot),
-    Transaction(&'a Transaction),
-}
-
-impl Reader<'_> {
-    /// The row of a key, or of it what is picked.
-    fn by_key(
-        &self,
-        table: &Table,
-        key: &[Datum],
-        picked: Option<&PickedColumns>,
-    ) -> Result<Option<Row>, StorageError> {
-        match (self, picked) {
-            (Self::Now, None) => table.get_row(key),
-            (Self::Snapshot(snapshot), None) => snapshot.get_row(table, key),
-            (Self::Transaction(transaction), None) => transaction.get_row(table, key),
-            (Self::Now, Some(picked)) => picked.get(key),
-            (Self::Snapshot(snapshot), Some(picked)) => picked.get_at(snapshot, key),
-            (Self::Transaction(transaction), Some(picked)) => picked.get_in(transaction, key),
-        }
-    }
-
-    fn count(&self, table: &Table) -> Result<u64, StorageError> {
-        match self {
-            Self::Now => table.len(),
-            Self::Snapshot(snapshot) => snapshot.count(table, ..),
-            Self::Transaction(transaction) => transaction.count(table, ..),
-        }
-    }
-}
-
 impl FastPlan {
+    /// Whether a statement reads several times: it is to do so at one moment.
+    pub(crate) fn reads_often(&self) -> bool {
+        matches!(&self.action, Action::Read { search, .. } if matches!(search.lookup, Lookup::Keys(_)))
+    }
+
     /// The rows of a statement that reads. `None`: it is one for the planner after all.
-    pub(crate) fn read(&self, reader: &Reader<'_>, params: &[Datum]) -> Result<Option<Rows<'static>>> {
+    pub(crate) fn read(&self, view: &impl Read, params: &[Datum]) -> Result<Option<Rows<'static>>> {
         match &self.action {
             Action::Read { search, output } => {
                 let picked = output.picked.as_ref();
-                let Some(found) = self.find(reader, &search.lookup, picked, params)? else { return Ok(None) };
+                let Some(found) = self.find(view, &search.lookup, picked, params)? else { return Ok(None) };
                 if picked.is_some() {
                     return Ok(Some(Rows::new(output.schema.clone(), Source::Values(found.into()))));
                 }
@@ -68,7 +38,7 @@ impl FastPlan {
                 Ok(Some(Rows::new(output.schema.clone(), Source::Values(rows))))
             }
             Action::Count { schema } => {
-                let count = i64::try_from(reader.count(&self.table)?).unwrap_or(i64::MAX);
+                let count = i64::try_from(view.count(&self.table, ..)?).unwrap_or(i64::MAX);
                 Ok(Some(Rows::new(schema.clone(), Source::Values([vec![Datum::I64(count)]].into()))))
             }
             Action::Insert(_) | Action::Update(_) | Action::Delete { .. } => Ok(None),
@@ -78,7 +48,7 @@ impl FastPlan {
     /// The rows of a look-up, or of them what is picked; `None` if a value does not fit its column as it is.
     fn find(
         &self,
-        reader: &Reader<'_>,
+        view: &impl Read,
         lookup: &Lookup,
         picked: Option<&PickedColumns>,
         params: &[Datum],
@@ -90,7 +60,7 @@ impl FastPlan {
                 if values.iter().any(Datum::is_null) {
                     return Ok(Some(Vec::new()));
                 }
-                Ok(Some(reader.by_key(&self.table, &values, picked)?.into_iter().collect()))
+                Ok(Some(self.by_key(view, &values, picked)?.into_iter().collect()))
             }
             Lookup::Keys(values) => {
                 let mut keys = Vec::with_capacity(values.len());
@@ -102,7 +72,7 @@ impl FastPlan {
                         keys.push(value);
                     }
                 }
-                let found = keys.iter().map(|key| reader.by_key(&self.table, key, picked));
+                let found = keys.iter().map(|key| self.by_key(view, key, picked));
                 Ok(Some(found.filter_map(Result::transpose).collect::<Result<_, _>>()?))
             }
             Lookup::Unique(index, values) => {
@@ -112,13 +82,7 @@ impl FastPlan {
                 if values.iter().any(Datum::is_null) {
                     return Ok(Some(Vec::new()));
                 }
-                let row = match reader {
-                    Reader::Now => index.get(&values)?,
-                    Reader::Snapshot(snapshot) => snapshot.index_rows(index, &values)?.next().transpose()?,
-                    Reader::Transaction(transaction) => {
-                        transaction.index_rows(index, &values)?.next().transpose()?
-                    }
-                };
+                let row = view.index_get(index, &values)?;
                 Ok(Some(row.into_iter().collect()))
             }
             Lookup::Prefix { values, reverse, limit } => {
@@ -126,11 +90,7 @@ impl FastPlan {
                 if values.iter().any(Datum::is_null) {
                     return Ok(Some(Vec::new()));
                 }
-                let rows = match reader {
-                    Reader::Now => self.table.rows_prefix(&values)?,
-                    Reader::Snapshot(snapshot) => snapshot.rows_prefix(&self.table, &values)?,
-                    Reader::Transaction(transaction) => transaction.rows_prefix(&self.table, &values)?,
-                };
+                let rows = view.rows_prefix(&self.table, &values)?;
                 let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
                 let rows: Result<Vec<_>, _> = match reverse {
                     true => rows.rev().take(limit).collect(),
@@ -138,6 +98,19 @@ impl FastPlan {
                 };
                 Ok(Some(rows?))
             }
+        }
+    }
+
+    /// The row of a key, or of it what is picked.
+    fn by_key(
+        &self,
+        view: &impl Read,
+        key: &[Datum],
+        picked: Option<&PickedColumns>,
+    ) -> Result<Option<Row>, StorageError> {
+        match picked {
+            Some(picked) => picked.get_in(view, key),
+            None => view.get_row(&self.table, key),
         }
     }
 }

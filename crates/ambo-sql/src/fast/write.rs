@@ -1,6 +1,6 @@
 //! Running fast statements that write.
 
-use ambo::{Datum, Row, Transaction};
+use ambo::{Datum, Read, Row, Transaction};
 
 use super::{
     condition::{Answer, Condition},

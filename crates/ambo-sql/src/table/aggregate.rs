@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Select, Snapshot, Test, Type};
+use ambo::{Aggregate as Asked, Datum, Expression, Groups, Query, Read, Select, Snapshot, Test, Type};
 use arrow::{
     array::RecordBatch,
     datatypes::{DataType, SchemaRef, i256},

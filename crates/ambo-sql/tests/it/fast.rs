@@ -366,3 +366,30 @@ fn explain_shows_the_query_of_a_statement_that_writes() {
     assert_eq!(rows(&mut connection, "select count(*) from s", &[]), [[Datum::I64(20)]]);
     sound(&db);
 }
+
+/// Keeps away: a statement that looks up several keys, each at a moment of its own, and so sees half of another's commit.
+#[test]
+fn several_keys_are_read_at_one_moment() {
+    const ROUNDS: i32 = 300;
+    for storage in STORAGES {
+        let db = Database::in_memory().unwrap();
+        let mut reader = db.connect();
+        reader
+            .script(&format!("create table t (k int primary key, n int not null) storage = {storage}"))
+            .unwrap();
+        reader.sql("insert into t values (1, 0), (2, 0), (3, 0), (4, 0)").unwrap();
+        std::thread::scope(|scope| {
+            let mut writer = db.connect();
+            let writing = scope.spawn(move || {
+                for round in 1..=ROUNDS {
+                    writer.execute("update t set n = ? where k >= 1", (round,)).unwrap();
+                }
+            });
+            while !writing.is_finished() {
+                let found = rows(&mut reader, "select n from t where k in (4, 3, 2, 1)", &[]);
+                assert!(found.len() == 4 && found.iter().all(|row| *row == found[0]), "{storage}: {found:?}");
+            }
+        });
+        sound(&db);
+    }
+}

@@ -62,6 +62,7 @@ fn compare(store: &Store, model: &Model) -> Result<()> {
             Some(table) => table
                 .scan(..)
                 .or_fail(&store.dir)?
+                .map(|row| row.map(|(key, value)| (key.to_vec(), value.to_vec())))
                 .collect::<ambo::Result<BTreeMap<_, _>>>()
                 .or_fail(&store.dir)?,
             None => BTreeMap::new(),

@@ -23,7 +23,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::types;
-use crate::{Error, Result, Select, Snapshot, Transaction, Type};
+use crate::{Error, Read, Result, Select, Snapshot, Transaction, Type};
 
 /// Batches that wait for each thread of a [`Stream`].
 const WAITING: usize = 2;

@@ -1,7 +1,7 @@
 //! All rows of a database, held to the columns and checks of their tables.
 
 use super::RowChecks;
-use crate::{CheckReport, Database, Datum, Result, Snapshot, Table};
+use crate::{CheckReport, Database, Datum, Read, Result, Snapshot, Table};
 
 /// More problems than these are not listed.
 const PROBLEMS_MAX: usize = 1000;
