@@ -132,6 +132,7 @@ impl BaseOps for Base {
         picked: Option<&[bool]>,
         found: &mut dyn FnMut(usize, BaseRecord<'_>) -> Result<()>,
     ) -> Result<()> {
+        debug_assert!(keys.is_sorted_by(|one, next| one < next), "keys ascend");
         each!(self, base => base.get_many(keys, picked, found))
     }
 
@@ -168,11 +169,18 @@ impl BaseOps for Base {
     }
 
     fn adopted(&self, tree: &Arc<Tree>) -> Option<Self> {
-        each!(self, (base, wrap) => base.adopted(tree).map(wrap))
+        let adopted = each!(self, (base, wrap) => base.adopted(tree).map(wrap));
+        debug_assert!(
+            adopted.as_ref().is_none_or(|adopted| adopted.rows() == tree.meta().rows),
+            "all its rows"
+        );
+        adopted
     }
 
     fn with_schema(&self, schema: &Arc<ColumnSchema>) -> Self {
-        each!(self, (base, wrap) => wrap(base.with_schema(schema)))
+        let reformed = each!(self, (base, wrap) => wrap(base.with_schema(schema)));
+        debug_assert_eq!(reformed.rows(), self.rows(), "columns come and go, rows stay");
+        reformed
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -225,6 +233,7 @@ impl BaseOps for Base {
         compaction: Compaction,
         workshop: &Workshop<'_>,
     ) -> Result<Option<Compacted<Self>>> {
+        assert!(compaction.runs <= runs.len(), "runs that are there are merged");
         each!(self, (base, wrap) => {
             let compacted = base.compact(runs, compaction, workshop)?;
             Ok(compacted.map(|compacted| compacted.map(wrap)))

@@ -43,6 +43,7 @@ impl KeyFilter {
     /// Adds a key.
     pub fn insert(&mut self, key: &[u8]) {
         add(&mut self.bytes, KeyHash::of(key));
+        debug_assert!(self.may_have(key), "what is in it is not denied");
     }
 
     /// Adds many keys.
@@ -59,6 +60,8 @@ impl KeyFilter {
 impl<B: AsRef<[u8]>> KeyFilter<B> {
     /// The filter with these bytes, which are those of [`KeyFilter::into_bytes`].
     pub fn of(bytes: B) -> Self {
+        let len = bytes.as_ref().len();
+        assert!(len > 0 && len.is_multiple_of(BLOCK_BYTES), "a filter consists of whole blocks");
         Self { bytes }
     }
 

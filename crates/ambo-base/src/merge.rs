@@ -88,7 +88,15 @@ impl<I: Input> Tournament<I> {
             *champion = winners[1];
         }
         this.losers = losers;
+        debug_assert!(this.is_decided());
         this
+    }
+
+    /// Whether nobody comes before the winner; for assertions.
+    fn is_decided(&self) -> bool {
+        let Some(&winner) = self.losers.first() else { return true };
+        let head = |input: usize| Player { head: self.inputs[input].head(), input };
+        (0..self.inputs.len()).all(|input| input == winner.input || !self.is_before(head(input), winner))
     }
 
     /// Whether the next entry of `a` comes first.
@@ -152,6 +160,7 @@ impl<I: Input> Tournament<I> {
             game /= 2;
         }
         self.losers[0] = winner;
+        debug_assert!(self.is_decided());
     }
 
     /// Moves the winner on, and finds the next.

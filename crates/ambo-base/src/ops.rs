@@ -31,6 +31,7 @@ pub trait BaseOps: Sized + Clone {
         picked: Option<&[bool]>,
         found: &mut dyn FnMut(usize, BaseRecord<'_>) -> Result<()>,
     ) -> Result<()> {
+        debug_assert!(keys.is_sorted());
         for (place, key) in keys.iter().enumerate() {
             if let Some(record) = self.get(key, picked)? {
                 found(place, record)?;

@@ -136,6 +136,10 @@ pub(super) fn merge_trees(
     build: &BuildOptions,
     workshop: &Workshop<'_>,
 ) -> Result<MergedTrees> {
+    assert!(
+        inputs.iter().all(|tree| Arc::ptr_eq(tree.store(), workshop.store)),
+        "the new tree is where those are that it is made of"
+    );
     let options = MergeOptions {
         drop_tombstones,
         relocate_from: workshop.relocate_from,

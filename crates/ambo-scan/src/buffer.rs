@@ -396,6 +396,15 @@ impl ColumnBuffer {
         Ok(())
     }
 
+    /// Whether each row has a value, or any in its place.
+    fn has_values(&self) -> bool {
+        let len = with_fixed!(&self.values, vector => vector.len();
+            Values::Bool(words) => return words.len() >= self.len.div_ceil(64),
+            Values::Bytes { offsets, .. } => offsets.len() - 1
+        );
+        len >= self.len
+    }
+
     /// The values of a buffer of 32 bits, unsigned, for values to be put there; then [`ColumnBuffer::append_validity`] is to follow. Panics
     /// with a buffer of another type.
     pub fn numbers_mut(&mut self) -> &mut Vec<u32> {
@@ -407,6 +416,7 @@ impl ColumnBuffer {
     pub fn append_validity(&mut self, count: usize, is_valid: impl Fn(usize) -> bool, all: bool) {
         let start = self.len;
         self.len += count;
+        debug_assert!(self.has_values(), "the values are appended already");
         if all && self.nulls == 0 {
             return;
         }

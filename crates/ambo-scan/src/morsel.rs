@@ -130,6 +130,7 @@ impl<'s> Morsel<'s> {
             let positions = self.selected_rows();
             block.gather(&positions, out)
         };
+        debug_assert!(result.is_err() || out.len() == selected);
         result.map_err(|error| self.wrong(self.projection[place], error))
     }
 
@@ -202,6 +203,7 @@ impl<'s> Morsel<'s> {
             false => buffer.append_places(&block, rows),
         };
         appended.map_err(|error| self.wrong(column, error))?;
+        debug_assert_eq!(buffer.len(), rows.len());
         Ok(buffer)
     }
 

@@ -72,6 +72,7 @@ impl BaseOps for TreeBase {
     }
 
     fn adopted(&self, tree: &Arc<Tree>) -> Option<Self> {
+        debug_assert!(self.main.is_none(), "a tree takes the place of nothing");
         (tree.meta().tombstones == 0).then(|| Self::new(Some(tree.clone())))
     }
 
@@ -112,6 +113,7 @@ impl BaseOps for TreeBase {
     }
 
     fn open(&self, roots: &[Root], store: &Arc<PageStore>) -> Result<Self> {
+        debug_assert!(self.main.is_none(), "a base is opened once");
         let meta = match roots {
             [] => return Ok(Self::default()),
             [Root { tag: TREE, bytes, .. }] => TreeMeta::decode(bytes),
@@ -133,6 +135,7 @@ impl BaseOps for TreeBase {
         workshop: &Workshop<'_>,
     ) -> Result<Option<Compacted<Self>>> {
         let Compaction { runs: count, whole } = compaction;
+        assert!(!whole || count == runs.len(), "what is older must not come above what is newer");
         let taken = &runs[..count];
         let main = self.main.iter().filter(|_| whole);
         let inputs: Vec<_> = taken.iter().chain(main).cloned().collect();
@@ -167,6 +170,7 @@ impl BaseOps for TreeBase {
     }
 
     fn build(&self, rows: &mut dyn RowStream, workshop: &Workshop<'_>) -> Result<Built<Self>> {
+        assert!(self.main.is_none(), "what is built replaces nothing");
         let mut copy = TreeCopy::new(workshop.store, workshop.build.clone(), workshop.copy_blob);
         while let Some((key, record)) = rows.next_row()? {
             copy.push(key, record)?;
@@ -175,6 +179,7 @@ impl BaseOps for TreeBase {
             }
         }
         let (meta, born) = copy.finish()?;
+        assert_eq!(meta.tombstones, 0, "rows of a base are live");
         let main = (!meta.is_empty()).then(|| Tree::open(workshop.store.clone(), meta));
         Ok(Built { base: Self::new(main), born })
     }

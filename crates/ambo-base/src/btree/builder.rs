@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ambo_codec::integer::IntegerCodec;
-use ambo_pages::page::{NAME, PageRange, PageStore, PageWriter};
+use ambo_pages::page::{NAME, PageRange, PageStore, PageWriter, are_disjoint};
 use ambo_types::{
     Error, Result,
     id::PagePtr,
@@ -248,6 +248,10 @@ impl TreeBuilder {
     }
 
     fn push_entry(&mut self, entry: &Entry<'_>) -> Result<()> {
+        debug_assert!(
+            entry.bytes.len() <= self.inline_max || !entry.stored.is_inline(),
+            "a long value is a blob by now"
+        );
         if self.current.len() >= self.options.fanout_max || !self.current.push(entry) {
             self.hold_back()?;
             let fits = self.current.push(entry);
@@ -266,6 +270,7 @@ impl TreeBuilder {
     /// Writes the leaf that was held back and holds back the current one.
     fn hold_back(&mut self) -> Result<()> {
         self.write_previous()?;
+        debug_assert!(self.previous.is_empty(), "one leaf is held back");
         std::mem::swap(&mut self.previous, &mut self.current);
         Ok(())
     }
@@ -299,7 +304,10 @@ impl TreeBuilder {
                 }
             }
         }
+        let before = self.previous.len() + self.current.len();
+        debug_assert_eq!(left.len() + right.len(), before, "each entry is on one side");
         if !right.is_empty() {
+            debug_assert_eq!(right.last_key(), self.current.last_key());
             (self.previous, self.current) = (left, right);
         }
         Ok(())
@@ -382,6 +390,7 @@ impl TreeBuilder {
 
     /// Adds a child to the rightmost page of a level, writing that page first if it is full.
     fn add_child(&mut self, level: usize, separator: Separator, child: Child) -> Result<()> {
+        debug_assert!(level <= self.levels.len(), "levels grow one by one");
         if level == self.levels.len() {
             let number =
                 u8::try_from(level + 1).expect("a tree of 255 levels has more leaves than there are pages");
@@ -413,6 +422,7 @@ impl TreeBuilder {
     /// pages, not and those of blobs that it wrote.
     pub fn finish_with_pages(mut self) -> Result<(TreeMeta, Vec<PageRange>)> {
         self.write_leaves(4)?;
+        assert!(self.previous.is_empty() && self.current.is_empty(), "each entry is in a page");
         let mut level = 0;
         while level < self.levels.len() {
             if level + 1 == self.levels.len()
@@ -427,6 +437,8 @@ impl TreeBuilder {
         }
         let mut pages = self.writer.finish()?;
         pages.append(&mut self.blobs.keep());
+        assert_eq!(self.meta.root.is_null(), self.meta.leaf_pages == 0, "the root leads to the leaves");
+        debug_assert!(are_disjoint(&pages), "a page is written once");
         Ok((self.meta, pages))
     }
 

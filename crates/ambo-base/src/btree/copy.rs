@@ -47,6 +47,8 @@ impl<'a> TreeCopy<'a> {
     pub fn finish(mut self) -> Result<(TreeMeta, Vec<PageRange>)> {
         let builder = self.builder.take().expect("it is finished once");
         let (meta, mut pages) = builder.finish_with_pages()?;
+        let copied: u64 = self.blobs.iter().map(|range| range.pages).sum();
+        assert!(copied <= meta.blob_pages, "what was copied is in the tree");
         pages.append(&mut self.blobs);
         Ok((meta, pages))
     }

@@ -287,6 +287,7 @@ impl TreeCursor {
     #[inline]
     pub(super) fn settle(&mut self, index: usize) -> Result<bool> {
         let leaf = self.leaf.as_ref().expect("an entry is in a leaf");
+        debug_assert!(index < leaf.view.len(), "whoever settles knows how many entries there are");
         let page: &[u8] = &leaf.page;
         let found = self.keys.suffix(page, &leaf.view.keys, index).and_then(|suffix| {
             let (stored, record) = leaf.view.record(page, index)?;
@@ -376,6 +377,7 @@ impl TreeCursor {
 
     /// Makes the page at `ptr` the cursor's leaf.
     fn enter(&mut self, ptr: PagePtr, access: Access) -> Result<()> {
+        debug_assert_eq!(self.path.len() + 1, usize::from(self.tree.meta().height), "a step for each level");
         self.place = Place::Before;
         let page = match self.leaf.take() {
             Some(mut leaf) => {
@@ -446,6 +448,7 @@ impl TreeCursor {
     /// Goes down from the child that the last step of the path points at.
     fn descend_here(&mut self, towards: Towards<'_>) -> Result<()> {
         let step = self.path.last().expect("a leaf has a parent here");
+        debug_assert!(step.index < step.view.children(), "the step went on within its page");
         let child = step.view.child(&step.page, step.index);
         let child = child.map_err(|what| self.tree.damaged(step.ptr, what))?;
         self.descend_from(child, step.view.level, towards, Access::Scan)

@@ -7,7 +7,8 @@ use ambo_types::record::{Record, RecordKind};
 use super::{
     key_blocks::{BLOCKS, BlocksDraft},
     key_list::{self, KeyMeasure},
-    leaf::{FIXED, LeafSummary, OFFSETS, Stored},
+    key_reader::KeyReader,
+    leaf::{FIXED, LeafSummary, LeafView, OFFSETS, Stored},
     node::{self, BODY, FLAG_KEYS_64, FLAG_KINDS, FLAG_WIDE, NodeHeader, TAIL},
 };
 
@@ -161,6 +162,7 @@ impl LeafDraft {
     /// of several units, which takes nothing more.
     #[inline]
     pub(super) fn push(&mut self, entry: &Entry<'_>) -> bool {
+        debug_assert!(self.last_key().is_none_or(|last| last < entry.key), "keys of a leaf ascend");
         let first = if self.is_empty() { entry.key } else { &self.keys[..self.key_ends[0] as usize] };
         let fill = self.fill.with(first, entry);
         let blocks =
@@ -195,6 +197,7 @@ impl LeafDraft {
         self.summary.key_bytes += entry.key.len() as u64;
         self.summary.value_bytes += entry.value_bytes;
         self.summary.blob_pages += entry.blob_pages;
+        debug_assert!(self.used() + TAIL <= self.page.len(), "what was measured fits");
         true
     }
 
@@ -237,7 +240,23 @@ impl LeafDraft {
         header.write(&mut self.page);
         page_header::set_header(&mut self.page, PageKind::Leaf, 0);
         self.summary.used = used as u32;
+        if cfg!(debug_assertions) {
+            self.verify_encoded();
+        }
         (&mut self.page, self.summary)
+    }
+
+    /// That the page reads as the entries that were pushed.
+    fn verify_encoded(&self) {
+        let leaf = LeafView::parse(&self.page).expect("a leaf that was written parses");
+        assert_eq!((leaf.len(), leaf.tombstones()), (self.len(), self.summary.tombstones));
+        let (mut keys, mut key) = (KeyReader::default(), Vec::new());
+        for index in 0..self.len() {
+            keys.key_into(&self.page, &leaf.keys, index, &mut key).expect("a key that was written parses");
+            assert_eq!(key, self.key(index), "key {index}");
+            let (stored, range) = leaf.record(&self.page, index).expect("a record that was written parses");
+            assert_eq!((stored, &self.page[range]), self.record(index), "record {index}");
+        }
     }
 
     /// Writes the key list and what the header says of it; where it ends.

@@ -60,6 +60,7 @@ pub(super) fn node<'s>(
     wrong: &dyn Fn(&'static str) -> ambo_types::Error,
 ) -> Result<Option<&'s HotNode>> {
     if let Some(node) = slot.get() {
+        debug_assert!(node.as_ref().is_none_or(|node| node.view.level == level), "a slot is of one page");
         return Ok(node.as_ref());
     }
     let node = HotNode::read(store, ptr, level, wrong)?;

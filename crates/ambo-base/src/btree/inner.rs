@@ -149,7 +149,9 @@ impl Separator {
     pub(super) fn after(last: &[u8], first: &[u8]) -> Self {
         debug_assert!(last < first);
         let needed = common_prefix(last, first) + 1;
-        Self { bytes: first[..first.len().min(needed + SPARE)].to_vec(), needed }
+        let separator = Self { bytes: first[..first.len().min(needed + SPARE)].to_vec(), needed };
+        debug_assert!(last < separator.short() && &separator.bytes[..] <= first);
+        separator
     }
 
     /// Parts keys below `bound` from keys from `first` ≥ `bound` on.
@@ -157,7 +159,9 @@ impl Separator {
         debug_assert!(bound <= first);
         let common = common_prefix(bound, first);
         let needed = if common == bound.len() { common } else { common + 1 };
-        Self { bytes: first[..first.len().min(needed + SPARE)].to_vec(), needed }
+        let separator = Self { bytes: first[..first.len().min(needed + SPARE)].to_vec(), needed };
+        debug_assert!(bound <= separator.short() && &separator.bytes[..] <= first);
+        separator
     }
 
     fn short(&self) -> &[u8] {
@@ -281,10 +285,32 @@ impl InnerDraft {
         assert!(header.used as usize + TAIL <= page.len(), "an inner page is no larger than it was measured");
         header.write(page);
         page_header::set_header(page, PageKind::Inner, 0);
+        if cfg!(debug_assertions) {
+            self.verify_encoded(page, width, entries);
+        }
         self.children.clear();
         self.separators.clear();
         self.measure = KeyMeasure::default();
         (std::mem::take(&mut self.first), entries)
+    }
+
+    /// That the page reads as the children that were pushed, with `entries` under them.
+    fn verify_encoded(&self, page: &[u8], width: Option<usize>, entries: u64) {
+        let view = InnerView::parse(page, self.level).expect("an inner page that was written parses");
+        assert_eq!(view.children(), self.children.len());
+        assert_eq!(self.separators.len() + 1, self.children.len(), "a separator between two children");
+        assert_eq!(view.entries_before(page, self.children.len()), Ok(entries));
+        for (index, child) in self.children.iter().enumerate() {
+            assert_eq!(view.child(page, index), Ok(child.ptr), "child {index}");
+            if self.level == 1 {
+                assert_eq!(view.summary(page, index), Ok(child.summary), "leaf {index}");
+            }
+        }
+        let mut key = Vec::new();
+        for (index, separator) in self.separators.iter().enumerate() {
+            view.keys.key_into(page, index, &mut key).expect("a separator that was written parses");
+            assert_eq!(key, separator.bytes[..width.unwrap_or(separator.needed)], "separator {index}");
+        }
     }
 
     /// The width that all separators can have, if there is one and the list then takes no more than `room`.

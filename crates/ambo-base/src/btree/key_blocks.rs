@@ -346,6 +346,7 @@ impl BlocksDraft {
     /// Takes note of a key that has been added to `keys`.
     #[inline]
     pub(super) fn pushed(&mut self, keys: &[u8]) {
+        debug_assert!(keys.len().is_multiple_of(self.width), "all keys have one width");
         if self.rest(keys).len() == self.codec.block_len() * self.width {
             self.fill_block(keys);
         }
@@ -379,6 +380,7 @@ impl BlocksDraft {
         let starts_at = at + self.starts.len() * self.width;
         let heap_at = starts_at + self.starts.len() * offset_bytes;
         let block_bytes = self.codec.block_len() * self.width;
+        assert_eq!(self.starts.len(), keys.len().div_ceil(block_bytes), "each block has a start");
         for (index, (keys, start)) in keys.chunks(block_bytes).zip(&self.starts).enumerate() {
             let first = &mut page[at + index * self.width..at + (index + 1) * self.width];
             with_word!(self.width == 8, W => W::from_key(&keys[..W::WIDTH]).put_page(first));

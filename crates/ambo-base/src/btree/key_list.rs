@@ -343,6 +343,7 @@ pub(super) fn encode<'k>(
         let width = width - prefix.len();
         let mut end = at;
         for key in keys {
+            debug_assert!(key.starts_with(prefix), "the prefix is that of all keys");
             page[end..end + width].copy_from_slice(&key[prefix.len()..]);
             end += width;
         }
@@ -353,6 +354,7 @@ pub(super) fn encode<'k>(
     let mut end = heap_at;
     let mut index = 0;
     for key in keys {
+        debug_assert!(key.starts_with(prefix), "the prefix is that of all keys");
         write_offset(page, at, offset_bytes, index, end - heap_at);
         let suffix = &key[prefix.len()..];
         page[end..end + suffix.len()].copy_from_slice(suffix);

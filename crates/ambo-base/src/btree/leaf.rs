@@ -63,6 +63,10 @@ impl Stored {
         }
     }
 
+    /// Whether the value is in the leaf.
+    pub(super) fn is_inline(self) -> bool {
+        matches!(self, Self::Plain(RecordKind::Inline) | Self::Packed)
+    }
     #[inline]
     fn from_u8(number: u8) -> Option<Self> {
         if number == Self::PACKED { Some(Self::Packed) } else { RecordKind::from_u8(number).map(Self::Plain) }

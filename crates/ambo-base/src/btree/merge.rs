@@ -102,6 +102,7 @@ pub fn merge(inputs: &[Arc<Tree>], options: &MergeOptions<'_>) -> Result<Merged>
         inputs.iter().all(|tree| Arc::ptr_eq(&tree.store, &first.store)),
         "trees of one store are merged: pages are adopted"
     );
+    assert!(inputs.len() <= READ as usize, "ages are less than what marks a leaf that is read");
     let sources = inputs.iter().zip(0..).map(|(tree, age)| Source::start(tree, age));
     let sources = Tournament::new(sources.collect::<Result<_>>()?);
     let mut merge = Merge {
@@ -413,8 +414,9 @@ impl<'t> Merge<'t, '_> {
     }
 
     fn finish(self) -> Result<Merged> {
-        let Self { builder, sources, mut merged, .. } = self;
+        let Self { builder, sources, mut merged, options, .. } = self;
         (merged.meta, merged.written) = builder.finish_with_pages()?;
+        assert!(!options.drop_tombstones || merged.meta.tombstones == 0, "nothing is left to be deleted");
         for source in sources.into_inputs() {
             merged.freed.extend(source.walker.into_inner_pages().into_iter().map(PageRange::from));
         }

@@ -73,7 +73,9 @@ impl TreeCompression {
         let (number, level) = self.records.map_or((0, 0), |codec| (codec.number(), codec.level()));
         let flags =
             if self.dictionary { Self::DICTIONARY } else { 0 } | if self.mixed { Self::MIXED } else { 0 };
-        [self.keys.map_or(0, |codec| codec as u8), number, level, flags]
+        let bytes = [self.keys.map_or(0, |codec| codec as u8), number, level, flags];
+        debug_assert_eq!(Self::decode(bytes), Some(*self));
+        bytes
     }
 
     fn decode([keys, number, level, flags]: [u8; 4]) -> Option<Self> {

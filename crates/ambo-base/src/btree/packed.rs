@@ -70,6 +70,7 @@ impl Packer {
         self.buffer.extend_from_slice(&self.head);
         varint::encode(raw.len() as u64, &mut self.buffer);
         self.compressor.compress(raw, &mut self.buffer);
+        debug_assert_eq!(unpacked_len(&self.buffer), Ok(raw.len()));
         // Its kind costs a byte in the leaf.
         (self.buffer.len() + 1 < raw.len()).then_some(&self.buffer)
     }

@@ -40,6 +40,7 @@ impl Tree {
 
     /// As [`Tree::open`], with a filter that has all its keys.
     pub fn open_filtered(store: Arc<PageStore>, meta: TreeMeta, filter: Option<KeyFilter>) -> Arc<Self> {
+        assert_eq!(meta.root.is_null(), meta.height == 0, "a tree with levels has a root");
         Arc::new(Self { store, meta, root: HotSlot::new(), filter })
     }
 

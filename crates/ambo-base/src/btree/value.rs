@@ -47,16 +47,21 @@ impl Blobs {
         let mut offset = 0;
         while offset < reader.len() {
             let read = reader.read_at(offset, &mut buffer)?;
+            assert!(read > 0, "there is more of it");
             writer.write_all(&buffer[..read])?;
             offset += read as u64;
         }
-        self.finish(writer)
+        let copy = self.finish(writer)?;
+        assert_eq!(copy.bytes, reader.len(), "a copy is as long as what it is of");
+        Ok(copy)
     }
 
     fn finish(&mut self, writer: BlobWriter) -> Result<Written> {
         let blob = writer.finish()?;
         self.written.extend_from_slice(blob.pages());
-        Ok(Written { encoded: blob.encode(), bytes: blob.bytes(), pages: page_count(&blob) })
+        let encoded = blob.encode();
+        debug_assert_eq!(BlobRef::decode(&encoded).as_ref(), Some(&blob));
+        Ok(Written { encoded, bytes: blob.bytes(), pages: page_count(&blob) })
     }
 
     /// The blobs belong to the tree now: their pages.

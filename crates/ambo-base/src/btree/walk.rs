@@ -84,6 +84,7 @@ impl<'t> LeafWalker<'t> {
             self.path.push(Step { page, ptr, view, index: 0 });
             ptr = child;
         }
+        debug_assert_eq!(self.path.len() + 1, usize::from(self.tree.meta().height), "a step for each level");
         self.leaf = ptr;
         self.entries = self.tree.meta().rows;
         self.summary = None;
@@ -143,6 +144,7 @@ impl<'t> LeafWalker<'t> {
 
     /// The inner pages visited so far; all of them once behind the last leaf.
     pub(super) fn into_inner_pages(self) -> Vec<PagePtr> {
+        debug_assert!(self.path.is_empty(), "behind the last leaf all are known");
         self.inner
     }
 }

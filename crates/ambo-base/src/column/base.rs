@@ -9,12 +9,13 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use ambo_codec::bitmap::Positions;
+use ambo_codec::bitmap::{Bitmap, Positions};
 use ambo_pages::page::{BlobWriter, PageRange, PageStore};
 use ambo_types::{Result, TableDefinition, id::PageNo};
 
 use super::{
-    ColumnSchema, ColumnSet, ColumnSpace, Deleted, Finder, Segment, SetColumn, Wanted, run::ColumnRun,
+    ColumnSchema, ColumnSet, ColumnSpace, Deleted, Finder, Segment, SetColumn, Wanted,
+    run::{ColumnRun, Part},
 };
 use crate::{
     BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Crowding, Made, Prober, Root,
@@ -182,6 +183,7 @@ impl BaseOps for ColumnBase {
             }
         };
         let new = if compaction.whole { compacted.merge_segments(true, workshop.cancel)? } else { compacted };
+        debug_assert!(!compaction.whole || new.runs().len() <= 1, "what is merged whole is one run");
         self.replaced(new, runs, workshop)
     }
 
@@ -209,6 +211,7 @@ impl BaseOps for ColumnBase {
     }
 
     fn build(&self, rows: &mut dyn RowStream, workshop: &Workshop<'_>) -> Result<Built<Self>> {
+        assert!(self.0.runs().is_empty(), "what is built replaces nothing");
         let set = self.0.compact(rows, workshop.read_blob, workshop.cancel)?;
         Ok(Built { base: Self::new(set), born: Vec::new() })
     }
@@ -226,6 +229,8 @@ pub struct Exchanged {
 
 /// What goes, and what comes, when `new` takes the place of `old`.
 pub fn exchanged(old: &ColumnSet, new: &ColumnSet) -> Exchanged {
+    let is_stored = |part: &Part| part.deleted.as_ref().is_none_or(|deleted| deleted.blob.is_some());
+    assert!(new.parts().all(is_stored), "deleted rows are stored before a set takes another's place");
     let kept: HashSet<_> = new.deleted_pages().map(|range| range.start).collect();
     let without = |these: &ColumnSet, others: &ColumnSet| -> Vec<Arc<Segment>> {
         let others: HashSet<_> = others.segments().map(|segment| segment.id()).collect();
@@ -266,9 +271,11 @@ pub fn store_deleted(
         if is_due(deleted) {
             let mut bytes = Vec::new();
             deleted.rows.encode(&mut bytes);
+            debug_assert!(Bitmap::decode(&bytes).is_ok_and(|rows| rows == deleted.rows));
             let mut writer = BlobWriter::new(store, None);
             writer.write_all(&bytes)?;
             let blob = writer.finish()?;
+            assert_eq!(blob.bytes(), bytes.len() as u64, "all of it is written");
             born.extend(blob.pages().iter().copied());
             *deleted =
                 Arc::new(Deleted { rows: deleted.rows.clone(), count: deleted.count, blob: Some(blob) });

@@ -67,6 +67,8 @@ impl RunBuilder {
     /// The run; it has no parts if there were no rows.
     pub fn finish(mut self) -> Result<ColumnRun> {
         self.end_segment()?;
-        Ok(ColumnRun { parts: self.parts })
+        let run = ColumnRun { parts: self.parts };
+        debug_assert!(run.is_in_order());
+        Ok(run)
     }
 }

@@ -238,6 +238,7 @@ impl Queue {
         *slot = Slot { bytes: Some(bytes.clone()), count: 0, used: false };
         self.blocks.push_back((slots.clone(), block));
         self.bytes += bytes.len() + OVERHEAD;
+        debug_assert!(self.bytes >= self.blocks.len() * OVERHEAD, "each block is counted");
         true
     }
 
@@ -258,6 +259,7 @@ impl Queue {
             freed += bytes.expect("what is in the queue is in its slot").len() + OVERHEAD;
         }
         self.bytes -= freed;
+        debug_assert_eq!(self.bytes == 0, self.blocks.is_empty(), "bytes are those of blocks");
         freed
     }
 

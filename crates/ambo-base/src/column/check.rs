@@ -76,9 +76,7 @@ impl ColumnSet {
 }
 
 fn check_order(run: &ColumnRun, number: usize, report: &mut ColumnReport) {
-    let ordered =
-        run.parts.is_sorted_by(|a, b| a.segment.directory().last_key() < b.segment.directory().first_key());
-    if !ordered {
+    if !run.is_in_order() {
         report.problems.push(format!("the segments of run {number} overlap"));
     }
 }

@@ -97,6 +97,8 @@ impl ChunkWriter {
     pub fn push(&mut self, columns: &[ColumnBuffer]) -> Result<()> {
         self.check_cancelled()?;
         let rows = columns[0].len();
+        assert_eq!(columns.len(), self.options.schema.types().len(), "all stored columns come");
+        assert!(columns.iter().all(|column| column.len() == rows), "columns of the same rows");
         if rows == 0 {
             return Ok(());
         }
@@ -141,6 +143,7 @@ impl ChunkWriter {
     /// The segments, and how many rows were left out.
     pub fn finish(mut self) -> Result<(Vec<LoadedPart>, u64)> {
         self.cut()?;
+        assert!(self.segment.is_none() && self.pending.iter().all(ColumnBuffer::is_empty), "no row waits");
         Ok((self.done, self.left_out))
     }
 
@@ -169,6 +172,7 @@ impl ChunkWriter {
         } else {
             let order = keys.order(&self.options.schema, self.options.duplicates)?;
             self.left_out += (rows - order.len()) as u64;
+            debug_assert!(!order.is_empty(), "of rows with one key one stays");
             let ends = (order[0] as usize, order[order.len() - 1] as usize);
             self.store_in_order(&columns, Chosen::These(&order), &keys, ends)?;
         }
@@ -216,10 +220,19 @@ impl ChunkWriter {
                 SegmentWriter::new(&self.options.store, &self.options.schema, Encoding::Here)
                     .at_most(blocks_max)
             });
-            match &mut chosen {
-                Chosen::All(rows) => rows.start += segment.append(columns, rows.clone())?,
-                Chosen::These(rows) => *rows = &rows[segment.gather(columns, rows)?..],
-            }
+            let taken = match &mut chosen {
+                Chosen::All(rows) => {
+                    let taken = segment.append(columns, rows.clone())?;
+                    rows.start += taken;
+                    taken
+                }
+                Chosen::These(rows) => {
+                    let taken = segment.gather(columns, rows)?;
+                    *rows = &rows[taken..];
+                    taken
+                }
+            };
+            assert!(taken > 0, "a segment that is not full takes a row");
             if segment.is_full() {
                 self.end_segment()?;
             }
@@ -233,6 +246,7 @@ impl ChunkWriter {
 
     fn end_segment(&mut self) -> Result<()> {
         let Some(segment) = self.segment.take() else { return Ok(()) };
+        assert!(segment.rows() > 0, "a segment is begun for a row");
         let order = (self.order, self.done.len() as u64);
         self.done.push(LoadedPart { part: Part::new(segment.finish()?), order });
         Ok(())

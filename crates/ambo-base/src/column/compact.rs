@@ -56,6 +56,7 @@ impl ColumnSet {
         let mut replaced: BTreeMap<(usize, usize), Vec<u64>> = BTreeMap::new();
         let mut finder = Finder::new(self);
         let mut keys = Strings::default();
+        let (mut came, mut gone) = (0, 0);
         loop {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
@@ -65,6 +66,7 @@ impl ColumnSet {
                 && let Some((key, record)) = rows.next_row()?
             {
                 push(&mut builder, key, record, read_blob)?;
+                came += u64::from(record.kind != RecordKind::Tombstone);
                 keys.push(key);
             }
             if keys.is_empty() {
@@ -76,14 +78,18 @@ impl ColumnSet {
         }
         let mut runs = self.runs().to_vec();
         for ((run, part), rows) in replaced {
+            gone += rows.len() as u64;
             let rows = Bitmap::from_sorted(rows).expect("rows of a segment ascend with their keys");
             delete(&mut runs[run].parts[part], &rows);
         }
         let run = builder.finish()?;
+        assert_eq!(run.live_rows(), came, "all rows that came are in segments");
         if !run.parts.is_empty() {
             runs.push(run);
         }
-        Ok(self.with_runs(runs))
+        let new = self.with_runs(runs);
+        assert_eq!(new.live_rows() + gone, self.live_rows() + came, "a row goes for each that replaces it");
+        Ok(new)
     }
 
     /// Whether [`Self::merge segments`] has something to do.
@@ -114,7 +120,9 @@ impl ColumnSet {
                 *run = self.rewrite_worn(run, all, cancel)?;
             }
         }
-        Ok(self.with_runs(runs))
+        let new = self.with_runs(runs);
+        assert_eq!(new.live_rows(), self.live_rows(), "merging keeps all rows that are left");
+        Ok(new)
     }
 
     /// Writes the worn segments of a run anew, neighbours together.
@@ -129,13 +137,17 @@ impl ColumnSet {
                 }
             }
         }
-        Ok(ColumnRun { parts })
+        let written = ColumnRun { parts };
+        debug_assert!(written.is_in_order());
+        Ok(written)
     }
 
     /// Merges runs. What comes of segments that have filters of their keys has some, too: else the next look-ups or loads would have to
     /// make them.
     fn merge(&self, runs: &[&ColumnRun], cancel: &AtomicBool) -> Result<ColumnRun> {
         let merged = merge(self.store(), self.schema(), runs, cancel)?;
+        let rows = runs.iter().map(|run| run.live_rows()).sum::<u64>();
+        assert_eq!(merged.live_rows(), rows, "merging keeps all rows that are left");
         if runs.iter().flat_map(|run| &run.parts).any(|part| part.segment.has_kept(Kept::Filter)) {
             for part in &merged.parts {
                 part.segment.key_filter(self.schema())?;

@@ -184,6 +184,8 @@ impl RunCursor {
         if self.window.0 != place.part || !self.window.1.contains(&place.row) {
             self.load(place, forward)?;
         }
+        debug_assert!(self.window.1.contains(&place.row), "its row is decoded");
+        debug_assert!(!self.run().parts[place.part].is_deleted(place.row), "it stands on a row that is left");
         let index = (place.row - self.window.1.start) as usize;
         let schema = self.set.schema();
         self.key.clear();
@@ -210,12 +212,14 @@ impl RunCursor {
             true => place.row..rows.end.min(place.row + self.window_rows),
             false => rows.start.max((place.row + 1).saturating_sub(self.window_rows))..place.row + 1,
         };
+        debug_assert!(rows.start <= window.start && window.end <= rows.end, "a window is of one group");
         self.window = (place.part, 0..0);
         self.buffers.iter_mut().for_each(ColumnBuffer::clear);
         let within = (window.start - rows.start) as usize..(window.end - rows.start) as usize;
         // A window is read again and again only by few rows at a time, which is no scan.
         let access = if self.window_rows < WINDOW_MAX { Access::Point } else { Access::Scan };
         part.segment.read_into(self.set.schema(), &mut self.buffers, 0, group, within, access)?;
+        debug_assert!(self.buffers.iter().all(|buffer| buffer.len() == window.len()));
         self.window.1 = window;
         Ok(())
     }

@@ -29,6 +29,7 @@ fn deleted_only_in(part: &Part, other: &Part) -> Option<Part> {
     if part.deleted.as_ref().is_some_and(|deleted| Arc::ptr_eq(deleted, gone)) {
         return None;
     }
+    debug_assert_eq!(part.rows(), other.rows(), "both are of one segment");
     let mut left_out = Bitmap::from_range(0..u64::from(part.rows())).and_not(&gone.rows);
     if let Some(deleted) = &part.deleted {
         left_out = left_out.or(&deleted.rows);

@@ -104,6 +104,7 @@ pub(super) fn trailer(segment: u64, directory: &[u8]) -> [u8; TRAILER_BYTES] {
     let crc = crc32c(&bytes[..TRAILER_CRC_AT]);
     bytes[TRAILER_CRC_AT..TRAILER_CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
     bytes[TRAILER_CRC_AT + 4..].copy_from_slice(&TRAILER_MAGIC);
+    debug_assert!(read_trailer(&bytes, segment).is_ok_and(|(len, _)| len as usize == directory.len()));
     bytes
 }
 
@@ -183,11 +184,20 @@ pub struct Directory {
 impl Directory {
     /// REQUIRES: what the format says of its parts.
     pub(super) fn new(group_rows: &[u32], columns: Vec<ColumnEntry>, fences: Vec<Box<[u8]>>) -> Self {
+        let groups = group_rows.len();
+        assert!(groups > 0 && fences.len() == groups + 1, "a fence for each group, and the last key");
+        assert!(
+            columns.iter().all(|column| column.blocks.len() == groups),
+            "each column has a block of each group"
+        );
+        assert!(group_rows.iter().all(|rows| (1..=GROUP_ROWS_MAX).contains(&(*rows as usize))));
         let mut starts = vec![0];
         for rows in group_rows {
             starts.push(starts.last().expect("there is one") + rows);
         }
-        Self { starts, columns, fences }
+        let directory = Self { starts, columns, fences };
+        assert!(directory.rows() as usize <= SEGMENT_ROWS_MAX);
+        directory
     }
 
     /// All rows.
@@ -207,6 +217,7 @@ impl Directory {
 
     /// The group of a row.
     pub fn group_of(&self, row: u32) -> usize {
+        debug_assert!(row < self.rows(), "row {row} is one of the segment's");
         self.starts.partition_point(|start| *start <= row) - 1
     }
 

@@ -45,6 +45,7 @@ impl Chunk {
             }
             _ => encode(values, buffer.validity(), Goal::Speed, &mut self.bytes)?,
         };
+        assert_eq!(summary.nulls, buffer.nulls(), "the encoder saw the values that are there");
         let block = &self.bytes[start..];
         self.blocks.push(BlockEntry {
             offset: start as u64,
@@ -58,6 +59,12 @@ impl Chunk {
 }
 
 fn push_all(chunks: &mut [Chunk], group: &[ColumnBuffer]) -> Result<()> {
+    assert_eq!(chunks.len(), group.len(), "a chunk for each column");
+    let rows = group[0].len();
+    assert!(
+        rows > 0 && group.iter().all(|buffer| buffer.len() == rows),
+        "columns of a group have the same rows"
+    );
     chunks.iter_mut().zip(group).try_for_each(|(chunk, buffer)| chunk.push(buffer))
 }
 

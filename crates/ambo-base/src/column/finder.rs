@@ -126,6 +126,10 @@ impl Part {
         window: &mut Window,
         found: &mut impl FnMut(usize, u32),
     ) -> Result<()> {
+        debug_assert!(left.iter().all(|key| {
+            let (key, directory) = (sought.keys[*key], self.segment.directory());
+            directory.first_key() <= key && key <= directory.last_key()
+        }));
         let maybe = match window.filter.of(&self.segment) {
             Some(filter) => filter.not_denied(left.iter().map(|key| (*key, sought.hashes[*key]))),
             None => left.to_vec(),
@@ -146,6 +150,7 @@ impl Part {
                 group + 1 == directory.groups() || sought.keys[*key] < directory.fence(group + 1)
             };
             let (here, behind) = maybe.split_at(maybe.partition_point(is_here));
+            assert!(!here.is_empty(), "the first key is in the group that was found for it");
             let probes: Vec<_> = here.iter().map(|key| sought.probe(schema, *key)).collect();
             let vectors = directory.group(group).len().div_ceil(VECTOR);
             let decodes = probes.len() >= DECODED_FROM * vectors;

@@ -109,6 +109,7 @@ impl FreshGroup {
         for row in 0..self.rows() {
             reader.read(self.keys.get(row), self.records.get(row), &mut buffers).map_err(unreadable)?;
         }
+        debug_assert!(buffers.iter().all(|buffer| buffer.len() == self.rows()), "each row is read");
         for (column, buffer) in columns.into_iter().zip(buffers) {
             let mut block = Vec::new();
             let summary = encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut block)
@@ -230,6 +231,7 @@ impl<'s> FreshBuilder<'s> {
     pub fn push(&mut self, key: &[u8], record: Option<&[u8]>) -> Result<()> {
         let rows = &mut self.rows;
         let columns = self.schema.types().len();
+        debug_assert!(rows.names.is_empty() || rows.names.get(rows.names.len() - 1) < key, "keys ascend");
         rows.names.push(key);
         rows.heads.push(key_head(key));
         rows.rows.push(if record.is_some() { rows.count } else { NO_ROW });
@@ -276,11 +278,28 @@ impl<'s> FreshBuilder<'s> {
         self.rows.names.shrink_to_fit();
         self.rows.heads.shrink_to_fit();
         self.rows.rows.shrink_to_fit();
+        if cfg!(debug_assertions) {
+            self.rows.verify();
+        }
         Ok(self.rows)
     }
 }
 
 impl FreshRows {
+    /// That its parts are of the same rows.
+    fn verify(&self) {
+        assert_eq!((self.heads.len(), self.rows.len()), (self.names.len(), self.names.len()));
+        let live = self.rows.iter().filter(|row| **row != NO_ROW);
+        assert!(live.copied().eq(0..self.count), "rows are numbered in the order of their keys");
+        let mut first = 0;
+        for group in &self.groups {
+            assert_eq!(group.first_row(), first, "groups follow each other");
+            assert!((1..=GROUP_ROWS).contains(&group.rows()));
+            assert!(group.records.is_empty() || group.records.len() == group.rows(), "a record for each key");
+            first += group.rows() as u64;
+        }
+        assert_eq!(first, u64::from(self.count), "each row is in a group");
+    }
     /// The first key at or behind `from` that is not less than key `of` of other rows: keys of one layer are often near in another.
     fn search_from(&self, from: usize, other: &Self, of: usize) -> usize {
         let head = other.heads[of];
@@ -347,6 +366,7 @@ impl FreshLayer {
     }
 
     fn with_places(rows: Arc<FreshRows>, places: Vec<Option<SegmentPlace>>, set: &ColumnSet) -> Self {
+        assert_eq!(places.len(), rows.rows.len(), "a place for each key");
         let mut replaced: Vec<Vec<Vec<u64>>> =
             set.runs().iter().map(|run| vec![Vec::new(); run.parts.len()]).collect();
         let mut last = None;
@@ -461,6 +481,10 @@ impl Replaced {
         if self.count == 0 || other.count == 0 {
             return if self.count == 0 { other.clone() } else { self.clone() };
         }
+        debug_assert!(
+            self.parts.iter().map(Vec::len).eq(other.parts.iter().map(Vec::len)),
+            "both are of one set"
+        );
         let either = |(a, b): (&Option<Bitmap>, &Option<Bitmap>)| match (a, b) {
             (Some(a), Some(b)) => Some(a.or(b)),
             (a, b) => a.clone().or_else(|| b.clone()),
@@ -468,6 +492,7 @@ impl Replaced {
         let run = |(a, b): (&Vec<_>, &Vec<_>)| a.iter().zip(b).map(either).collect::<Vec<_>>();
         let parts: Vec<Vec<Option<Bitmap>>> = self.parts.iter().zip(&other.parts).map(run).collect();
         let count = parts.iter().flatten().flatten().map(Positions::cardinality).sum();
+        debug_assert!(count <= self.count + other.count);
         Arc::new(Self { parts, count })
     }
 }
@@ -479,6 +504,7 @@ fn find_all(
     wanted: &[usize],
     places: &mut [Option<SegmentPlace>],
 ) -> Result<()> {
+    debug_assert!(wanted.is_sorted_by(|a, b| a < b));
     let find = |keys: &[usize]| -> Result<Vec<_>> {
         let mut finder = Finder::new(set);
         let place = |found: RowPlace| SegmentPlace {
@@ -490,6 +516,7 @@ fn find_all(
             let keys: Vec<_> = keys.iter().map(|key| names.get(*key)).collect();
             places.extend(finder.find_all(&keys)?.into_iter().map(|found| found.map(place)));
         }
+        debug_assert_eq!(places.len(), keys.len(), "an answer for each key");
         Ok(places)
     };
     // How many processors there are is read from files: not for few keys.

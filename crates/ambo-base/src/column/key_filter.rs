@@ -43,6 +43,7 @@ impl Segment {
 
     /// Has a filter of these keys, which are those of all rows that anybody can ever see, if there is room for it.
     pub(super) fn keep_filter_of(&self, keys: &[KeyHash]) -> Result<()> {
+        assert!(keys.len() <= self.directory().rows() as usize, "keys of its rows");
         let of_keys = || {
             let mut filter = self.empty_filter();
             filter.insert_all(keys.iter().copied());
@@ -56,7 +57,9 @@ impl Segment {
         if !self.may_keep(bytes_for(self.directory().rows() as usize, MANY_BITS)) {
             return Ok(None);
         }
-        Ok(Some(KeyFilter::of(self.keep_or(Kept::Filter, Access::Point, make)?)))
+        let bytes = self.keep_or(Kept::Filter, Access::Point, make)?;
+        debug_assert_eq!(bytes.len(), bytes_for(self.directory().rows() as usize, MANY_BITS));
+        Ok(Some(KeyFilter::of(bytes)))
     }
 
     fn empty_filter(&self) -> KeyFilter {

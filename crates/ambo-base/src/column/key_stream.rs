@@ -104,6 +104,7 @@ impl<'a> KeyStream<'a> {
             self.buffers.iter_mut().for_each(ColumnBuffer::clear);
             segment.read_into(self.schema, &mut self.buffers, 0, group, 0..rows, Access::Scan)?;
             self.keys = Keys::of(self.schema, &self.buffers).map_err(|error| segment.damaged(0, error))?;
+            debug_assert_eq!(self.keys.len(), rows, "a key for each row of the group");
         }
         Ok(())
     }
@@ -146,6 +147,7 @@ impl PartKeys {
             self.hashes.push(KeyHash::of(key));
         });
         self.rows.push(stream.row());
+        debug_assert_eq!((self.keys.len(), self.hashes.len()), (self.rows.len(), self.rows.len()));
     }
 
     fn clear(&mut self) {
@@ -180,6 +182,7 @@ impl<'a> Heap<'a> {
         let order: Vec<_> = (0..streams.len()).filter(|stream| !streams[*stream].is_done()).collect();
         let mut heap = Self { streams, order };
         (0..heap.order.len() / 2).rev().for_each(|place| heap.sink(place));
+        debug_assert!(heap.is_in_order());
         heap
     }
 
@@ -209,6 +212,12 @@ impl<'a> Heap<'a> {
             self.order.swap_remove(0);
         }
         self.sink(0);
+        debug_assert!(self.is_in_order());
+    }
+
+    /// Whether nobody has a lesser key than who is above; for assertions.
+    fn is_in_order(&self) -> bool {
+        (1..self.order.len()).all(|place| !self.is_less(place, (place - 1) / 2))
     }
 
     /// The place of the second least key.
@@ -259,6 +268,7 @@ pub(super) fn shared(
             heap.streams[number].next()?;
             heap.settle_top();
         }
+        debug_assert!(places.len() > 1, "two streams have the key");
         found(&places, &key)?;
     }
     Ok(())

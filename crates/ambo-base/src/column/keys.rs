@@ -115,7 +115,8 @@ impl Keys {
     /// How a key compares with one of other keys of the same schema.
     pub(super) fn compare(&self, row: usize, other: &Self, of_other: usize) -> Ordering {
         match (self, other) {
-            (Self::Words { words, .. }, Self::Words { words: others, .. }) => {
+            (Self::Words { words, width }, Self::Words { words: others, width: of_others }) => {
+                debug_assert_eq!(width, of_others, "keys of the same schema");
                 words[row].cmp(&others[of_other])
             }
             _ => self.with(row, |key| other.with(of_other, |other| key.cmp(other))),
@@ -159,6 +160,7 @@ impl Keys {
                 is_same
             }),
         }
+        debug_assert!(order.is_sorted_by(|one, other| by_key(one, other).is_lt()), "each key once, in order");
         Ok(order.into_iter().map(|(_, row)| row).collect())
     }
 }

@@ -34,6 +34,12 @@ pub struct SegmentRow {
 impl SegmentRow {
     /// The row's bytes.
     pub fn encode(&self) -> Vec<u8> {
+        assert!(self.deleted <= self.rows, "deleted rows are rows of the segment");
+        assert_eq!(
+            self.deleted > 0,
+            self.blob.is_some(),
+            "deleted rows are stored before a checkpoint says so"
+        );
         let mut out = vec![VERSION];
         for number in [self.run, self.file_bytes, self.rows.into(), self.deleted.into()] {
             varint::encode(number, &mut out);
@@ -41,6 +47,7 @@ impl SegmentRow {
         if let Some(blob) = &self.blob {
             out.extend_from_slice(&blob.encode());
         }
+        debug_assert_eq!(Self::decode(&out).as_ref(), Ok(self));
         out
     }
 

@@ -62,6 +62,7 @@ impl ColumnSet {
 
     /// The records of places, which ascend.
     fn records_at(&self, places: &[Place], picked: Option<&[bool]>) -> Result<Vec<Vec<u8>>> {
+        debug_assert!(places.is_sorted());
         let schema = self.schema();
         let columns = RowColumns { first: schema.key_columns(), picked };
         let mut buffers = schema.buffers().split_off(schema.key_columns());
@@ -89,6 +90,7 @@ impl ColumnSet {
                 }
             }
         }
+        assert_eq!(records.len(), places.len(), "a record for each place");
         Ok(records)
     }
 }

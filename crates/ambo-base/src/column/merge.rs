@@ -54,6 +54,7 @@ pub(super) fn merge(
             let before = order[1..].partition_point(|other| sources[*other].compare(&sources[least]).is_lt());
             order[..=before].rotate_left(1);
         }
+        debug_assert!(order.is_sorted_by(|one, other| sources[*one].compare(&sources[*other]).is_le()));
     }
     output.flush(&sources)?;
     output.builder.finish()
@@ -79,6 +80,7 @@ impl Output {
     }
 
     fn push(&mut self, stretch: Stretch) {
+        assert!((1..=self.room).contains(&stretch.len()), "a merge goes on, as far as there is room");
         self.room -= stretch.len();
         self.stretches.push(stretch);
     }

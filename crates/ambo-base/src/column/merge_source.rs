@@ -61,6 +61,7 @@ impl<'a> Source<'a> {
     pub(super) fn stretch(&self, next: Option<&Self>, room: usize) -> Range<u32> {
         let alive = self.dead.get(self.passed).map_or(self.heads.len(), |row| *row as usize);
         let most = room.min(alive - self.row);
+        debug_assert!(most > 0, "its row is left, and there is room");
         let rows = match next {
             None => most,
             // The first one is.
@@ -121,6 +122,7 @@ impl<'a> Source<'a> {
             let keys = Keys::of(self.schema, &self.buffers);
             self.keys = keys.map_err(|error| part.segment.damaged(0, error))?;
             self.heads = self.keys.heads();
+            debug_assert_eq!(self.heads.len(), rows.len(), "a key for each row of the group");
             self.dead = part.deleted_in(rows);
             self.passed = 0;
             if self.advance(0) {

@@ -128,6 +128,7 @@ impl Segment {
             out.extend_from_slice(&(body.len() as u32).to_le_bytes());
         }
         out.extend_from_slice(&body);
+        debug_assert!(Postings::parse(&out).is_some_and(|made| made.ends.len() <= VALUES_MAX));
         Ok(out.into())
     }
 }

@@ -51,6 +51,7 @@ impl Segment {
         rows: Range<usize>,
         access: Access,
     ) -> Result<()> {
+        debug_assert!(rows.end <= self.directory().group(group).len(), "rows of the group");
         for (column, buffer) in (first..).zip(buffers) {
             if !self.is_stored(schema, column) {
                 append_times(buffer, schema.missing(column), rows.len())?;
@@ -148,6 +149,7 @@ impl<'r> GroupRows<'r> {
 
     /// Asks for the memory of a row in blocks that were read, for who reads other groups before this one.
     pub(super) fn ask_row(&self, row: usize) -> Result<()> {
+        debug_assert_eq!(self.blocks.len(), self.columns.len(), "blocks are read before their rows");
         for (column, bytes) in self.columns.clone().zip(&self.blocks) {
             if let Some(bytes) = bytes {
                 self.segment.parse(column, self.group, bytes)?.prefetch(row);
@@ -175,6 +177,9 @@ impl<'r> GroupRows<'r> {
     /// Appends rows, which ascend, of blocks that were read. What is not picked is NULL.
     pub(super) fn append(&self, rows: &[u32], buffers: &mut [ColumnBuffer]) -> Result<()> {
         let Self { segment, schema, group, .. } = *self;
+        assert_eq!(self.blocks.len(), self.columns.len(), "blocks are read before their rows");
+        assert_eq!(buffers.len(), self.columns.len(), "a buffer for each column");
+        debug_assert!(rows.is_sorted());
         let blocks = self.parsed(rows)?;
         for ((column, buffer), block) in self.columns.clone().zip(buffers).zip(&blocks) {
             let Some(block) = block else {

@@ -39,7 +39,9 @@ impl ColumnSet {
         let mut runs: Vec<_> = kept.runs().iter().chain(came.runs()).cloned().collect();
         runs.iter_mut().for_each(|run| run.parts.retain(|part| part.live_rows() > 0));
         runs.retain(|run| !run.parts.is_empty());
-        Ok(Self::new(now.store().clone(), now.schema().clone(), runs))
+        let rebased = Self::new(now.store().clone(), now.schema().clone(), runs);
+        debug_assert_eq!(rebased.live_rows(), now.live_rows(), "each row is there once");
+        Ok(rebased)
     }
 
     /// The same runs with other parts, or without them.

@@ -46,6 +46,7 @@ impl ColumnSet {
     /// The set with the segments that roots name. REQUIRES: this one is empty.
     pub(super) fn open(&self, roots: &[Root], store: &Arc<PageStore>) -> Result<Self> {
         let damaged = |what: String| Error::damaged(page::NAME, 0, format!("the catalog: {what}"));
+        debug_assert!(self.runs().is_empty(), "a base is opened once");
         let mut runs: Vec<ColumnRun> = Vec::new();
         let count = roots.len() as u64;
         for Root { tag, part: number, bytes } in roots {

@@ -170,6 +170,7 @@ impl Shard {
             self.order.push_back(slot.0);
         }
         self.bytes -= before;
+        debug_assert_eq!(self.order.len(), self.rows.len(), "each row is in the queue once");
         before
     }
 
@@ -187,6 +188,8 @@ impl Shard {
                 self.rows.remove(&slot);
             }
         }
+        debug_assert_eq!(self.order.len(), self.rows.len(), "each row is in the queue once");
+        debug_assert_eq!(self.bytes == 0, self.rows.is_empty(), "bytes are those of rows");
         had - self.bytes
     }
 }

@@ -47,6 +47,7 @@ impl RowKeys {
             .find(|(_, bits)| *bits != 0)
             .expect("a row is selected");
         let last = word as u32 * 64 + 63 - bits.leading_zeros();
+        debug_assert!(first <= last && (last as usize) < morsel.rows(), "rows of the group");
         Self::of_rows(morsel, schema, &[first, last])
     }
 

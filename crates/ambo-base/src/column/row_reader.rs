@@ -104,6 +104,11 @@ impl RowReader {
         record: &[u8],
         buffers: &mut [ColumnBuffer],
     ) -> ambo_codec::Result<bool> {
+        debug_assert_eq!(
+            buffers.len(),
+            self.of_key.places.len() + self.of_row.places.len(),
+            "a buffer for each column"
+        );
         if !self.is_selected(key, record)? {
             return Ok(false);
         }

@@ -161,6 +161,11 @@ pub struct Place {
 }
 
 impl ColumnRun {
+    /// Whether its segments follow each other.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.parts.is_sorted_by(|a, b| a.segment.directory().last_key() < b.segment.directory().first_key())
+    }
+
     /// Rows that are left.
     pub fn live_rows(&self) -> u64 {
         self.parts.iter().map(|part| u64::from(part.live_rows())).sum()
@@ -191,6 +196,7 @@ impl ColumnRun {
             Found::At(row) => row + u32::from(after),
             Found::Before(row) => row,
         };
+        debug_assert!(row <= part.rows());
         match row == part.rows() {
             true => Ok(Place { part: index + 1, row: 0 }),
             false => Ok(Place { part: index, row }),
@@ -223,6 +229,7 @@ impl ColumnRun {
                     high = middle;
                 }
             }
+            debug_assert_eq!((part.is_deleted(low), part.live_before(low)), (false, before));
             return Some(Place { part: index, row: low });
         }
         None

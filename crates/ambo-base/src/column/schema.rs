@@ -74,6 +74,7 @@ impl ColumnSchema {
         let mut required: Vec<_> = required.collect();
         required.sort_unstable();
         let types: Vec<_> = of_key.chain(of_row).collect();
+        debug_assert!(are_places(&places, types.len()), "each column has a place of its own");
         Ok(Self {
             unwritten: Unwritten::of(types.len()),
             raw: definition.is_raw(),
@@ -239,6 +240,11 @@ impl ColumnSchema {
         let mut scratch = Vec::new();
         let mut values = Vec::with_capacity(self.types.len());
         self.values(key, record, &mut scratch, &mut values)?;
+        assert_eq!(
+            (values.len(), buffers.len()),
+            (self.types.len(), self.types.len()),
+            "a value for each column"
+        );
         for (buffer, value) in buffers.iter_mut().zip(values) {
             buffer.push(value)?;
         }
@@ -250,6 +256,7 @@ impl ColumnSchema {
         let mut scratch = Vec::new();
         let mut values = Vec::with_capacity(self.key_columns());
         self.keys.decode_refs(key, &mut scratch, &mut values)?;
+        assert!(values.len() == self.key_columns() && buffers.len() >= values.len());
         buffers.iter_mut().zip(values).try_for_each(|(buffer, value)| buffer.push(value))
     }
 
@@ -282,10 +289,18 @@ impl ColumnSchema {
             }
             return Ok(());
         }
+        debug_assert_eq!(row_buffers.len(), self.types.len() - self.key_columns(), "all columns of the row");
         let mut values: SmallVec<[_; 16]> = SmallVec::new();
         for column in row_buffers {
             values.push(column.get(index)?);
         }
         self.rows.encode(&values, out)
     }
+}
+
+/// Whether each of these is a place of its own, of so many; for assertions.
+fn are_places(places: &[usize], count: usize) -> bool {
+    let mut sorted = places.to_vec();
+    sorted.sort_unstable();
+    sorted.is_sorted_by(|one, other| one < other) && sorted.last().is_none_or(|last| *last < count)
 }

@@ -33,6 +33,7 @@ impl Scratch {
                 row: schema.buffers().into_iter().skip(schema.key_columns()).collect(),
             })
         });
+        debug_assert!(scratch.row.iter().all(ColumnBuffer::is_empty), "nothing is left of the last look-up");
         let result = then(&mut scratch);
         // Blocks are the cache's, and segments of another database may have the same numbers.
         scratch.window.forget();

@@ -164,6 +164,7 @@ impl Window {
             true => self.vector_of(schema, blocks, vectors, probe)?,
             false => self.vector_of_once(schema, blocks, vectors, probe)?,
         };
+        debug_assert!(vector < vectors, "a vector of the group");
         self.vector = None;
         for (buffer, block) in self.buffers.iter_mut().zip(blocks) {
             buffer.clear();
@@ -269,7 +270,9 @@ impl Part {
     ) -> Result<()> {
         let segment = &*self.segment;
         let wrong = |error| segment.damaged(segment.entry(0, 0).offset, error);
+        debug_assert!(probes.is_sorted_by_key(|probe| probe.key));
         let entered = window.group.take().expect("a group was entered");
+        debug_assert_eq!(entered.segment, segment.id(), "the group is one of this part");
         let group = entered.group;
         let rows = segment.directory().group(group);
         let parse = |(column, bytes): (usize, _)| segment.parse(column, group, bytes);
@@ -290,6 +293,9 @@ impl Part {
                     place.map(|row| start + row).map_err(|row| start + row)
                 }
             };
+            debug_assert!(
+                place.is_ok_and(|row| row < rows.len()) || place.is_err_and(|row| row <= rows.len())
+            );
             found(nth, found_from(rows.start, place));
         }
         drop(blocks);

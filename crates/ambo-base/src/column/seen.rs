@@ -128,5 +128,6 @@ fn constant(
     buffer.push_times(schema.missing(column), rows)?;
     let mut block = Vec::new();
     let summary = encode(buffer.slice(), buffer.validity(), Goal::Speed, &mut block)?;
+    debug_assert!(Block::parse(&block, Kind::of(buffer.ty()), rows).is_ok(), "it is read as it was written");
     Ok((summary, block))
 }

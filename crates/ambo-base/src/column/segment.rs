@@ -295,6 +295,12 @@ impl Segment {
     /// The number of something that is kept: blocks of a group lie side by side, postings behind all blocks, the filter last.
     fn number(&self, of: Kept) -> u32 {
         let columns = self.directory.columns.len();
+        let of_segment = match of {
+            Kept::Block { column, group } => column < columns && group < self.directory.groups(),
+            Kept::Postings(column) => column < columns,
+            Kept::Filter => true,
+        };
+        debug_assert!(of_segment, "another number is that of something else: {of:?}");
         (match of {
             Kept::Block { column, group } => group * columns + column,
             Kept::Postings(column) => self.directory.groups() * columns + column,
@@ -334,6 +340,7 @@ impl Segment {
 
     /// Reads a part of the file and compares its checksum.
     fn load(&self, offset: u64, len: u32, crc: u32) -> Result<Vec<u8>> {
+        debug_assert!(offset + u64::from(len) <= self.file_bytes, "a directory names bytes of its file");
         let mut bytes = vec![0; len as usize];
         self.file
             .read_at(&mut bytes, offset)

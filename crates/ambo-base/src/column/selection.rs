@@ -51,7 +51,9 @@ impl Selection {
                     (Some(rows), Some(others)) => common = Some(others.and(&rows)),
                 }
             }
-            Ok(common.map(|rows| Selected { rows, is_whole }))
+            let selected = common.map(|rows| Selected { rows, is_whole });
+            debug_assert!(selected.iter().all(|these| these.rows.last() < Some(part.rows().into())));
+            Ok(selected)
         };
         let of_run = |parts: &[Part]| parts.iter().map(of_part).collect::<Result<Vec<_>>>();
         let rows = set.runs().iter().map(|run| of_run(&run.parts)).collect::<Result<Vec<_>>>()?;

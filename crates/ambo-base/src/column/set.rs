@@ -81,6 +81,7 @@ impl ColumnSet {
 
     /// The same segments with the columns of another definition of their table.
     pub fn with_schema(&self, schema: Arc<ColumnSchema>) -> Self {
+        assert_eq!(schema.key_columns(), self.schema.key_columns(), "columns of the key stay");
         let figures = schema.types().iter().map(|_| OnceLock::new()).collect();
         Self { schema, figures, ..self.clone() }
     }

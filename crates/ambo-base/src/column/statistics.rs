@@ -104,6 +104,7 @@ impl ColumnSet {
         }
         let unread = 1.0 - read as f64 / groups.len() as f64;
         let estimate = distinct as f64 / (1.0 - unread * once as f64 / seen.len() as f64);
+        debug_assert!(estimate >= distinct as f64, "{estimate} values, of which {distinct} were seen");
         Ok(Some(estimate.round() as u64))
     }
 }

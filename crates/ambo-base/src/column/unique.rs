@@ -67,6 +67,8 @@ impl LoadedParts {
         cancel: &AtomicBool,
     ) -> Result<(Self, u64)> {
         loaded.sort_by(|a, b| first_key(&a.part).cmp(first_key(&b.part)));
+        let live = |part: &Part| u64::from(part.live_rows());
+        let came = loaded.iter().map(|loaded| live(&loaded.part)).sum::<u64>();
         let mut left_out = 0;
         let mut start = 0;
         while start < loaded.len() {
@@ -78,6 +80,7 @@ impl LoadedParts {
         }
         let parts: Vec<_> = loaded.into_iter().map(|loaded| loaded.part).collect();
         let parts: Vec<_> = parts.into_iter().filter(|part| part.live_rows() > 0).collect();
+        assert_eq!(parts.iter().map(live).sum::<u64>() + left_out, came, "a row stays or is left out");
         let keys = parts.iter().map(|_| OnceLock::new()).collect();
         Ok((Self { schema, duplicates, removes: false, parts, keys, known: HashMap::new() }, left_out))
     }
@@ -171,6 +174,7 @@ impl LoadedParts {
         let mut replaced = 0;
         for part in runs.iter_mut().flat_map(|run| &mut run.parts) {
             let known = &self.known[&part.segment.id()];
+            assert!(known.of.is_same(part), "it was compared as it is now");
             match self.duplicates {
                 Duplicates::Refuse => {}
                 Duplicates::KeepLast => {
@@ -187,7 +191,9 @@ impl LoadedParts {
         parts.retain(|part| part.live_rows() > 0 && !self.removes);
         let rows = parts.iter().map(|part| u64::from(part.live_rows())).sum();
         runs.extend(arrange(parts));
+        let before = set.live_rows();
         let set = ColumnSet::new(set.store().clone(), set.schema().clone(), runs);
+        assert_eq!(set.live_rows() + replaced, before + rows, "a row goes for each that replaces it");
         Joined { set, rows, replaced }
     }
 }
@@ -250,11 +256,15 @@ pub(super) fn delete(part: &mut Part, rows: &Bitmap) {
     if rows.cardinality() == 0 {
         return;
     }
+    assert!(rows.last() < Some(part.rows().into()), "rows of the segment");
+    let gone = part.deleted_rows();
+    let found = rows.cardinality();
     let rows = match &part.deleted {
         Some(before) => before.rows.or(rows),
         None => rows.clone(),
     };
     let count = rows.cardinality() as u32;
+    debug_assert_eq!(u64::from(count), u64::from(gone) + found, "a row is deleted once");
     part.deleted = Some(Arc::new(Deleted { rows, count, blob: None }));
 }
 
@@ -270,5 +280,6 @@ fn arrange(mut parts: Vec<Part>) -> Vec<ColumnRun> {
             None => runs.push(ColumnRun { parts: vec![part] }),
         }
     }
+    debug_assert!(runs.iter().all(ColumnRun::is_in_order));
     runs
 }

@@ -100,6 +100,7 @@ impl SegmentWriter {
     pub(super) fn append(&mut self, buffers: &[ColumnBuffer], rows: std::ops::Range<usize>) -> Result<usize> {
         let room = self.room(&[buffers])?;
         let rows = rows.start..rows.end.min(rows.start + room);
+        assert_eq!(buffers.len(), self.group.len(), "all stored columns come");
         for (to, from) in self.group.iter_mut().zip(buffers) {
             to.append(from, rows.clone()).map_err(unstorable)?;
         }
@@ -111,6 +112,7 @@ impl SegmentWriter {
     pub(super) fn gather(&mut self, buffers: &[ColumnBuffer], rows: &[u32]) -> Result<usize> {
         let room = self.room(&[buffers])?;
         let rows = &rows[..rows.len().min(room)];
+        assert_eq!(buffers.len(), self.group.len(), "all stored columns come");
         for (to, from) in self.group.iter_mut().zip(buffers) {
             to.gather(from, rows).map_err(unstorable)?;
         }
@@ -129,6 +131,10 @@ impl SegmentWriter {
             to.append_stretches(&from, stretches).map_err(unstorable)?;
         }
         self.rows += stretches.iter().map(Stretch::len).sum::<usize>();
+        assert!(
+            self.group[0].len() <= GROUP_ROWS && self.rows <= SEGMENT_ROWS_MAX,
+            "there was room for them"
+        );
         Ok(())
     }
 
@@ -144,7 +150,9 @@ impl SegmentWriter {
         }
         let room = (GROUP_ROWS - self.group[0].len()).min(SEGMENT_ROWS_MAX - self.rows);
         let by_text = GROUP_TEXT_BYTES.checked_div(average).unwrap_or(room).max(1);
-        Ok(room.min(by_text))
+        let room = room.min(by_text);
+        assert!(room > 0, "a segment that is not full takes a row");
+        Ok(room)
     }
 
     fn group_is_full(&self, more_text: usize) -> bool {
@@ -172,6 +180,10 @@ impl SegmentWriter {
     /// Notes the rows and the keys of the group, which is not empty.
     fn note_group(&mut self) -> Result<()> {
         let rows = self.group[0].len();
+        debug_assert!(
+            self.group.iter().all(|buffer| buffer.len() == rows),
+            "columns of a group have the same rows"
+        );
         let mut fence = Vec::new();
         self.schema.key_of(&self.group, 0, &mut fence).map_err(unstorable)?;
         self.last_key.clear();
@@ -187,6 +199,8 @@ impl SegmentWriter {
         if !self.group[0].is_empty() {
             self.note_group()?;
         }
+        let noted = self.group_rows.iter().map(|rows| *rows as usize).sum::<usize>();
+        assert!(noted > 0 && noted == self.rows, "each row is in a group");
         let chunks = self.encoder.finish_with(&self.group).map_err(unstorable)?;
         let (id, file) = self.store.create()?;
         // From here on the file goes if anything fails.
@@ -210,6 +224,7 @@ impl SegmentWriter {
         let mut out = FileWriter { file, at: 0, pending: Vec::new() };
         out.put(&directory::header(id, self.store.database()))?;
         debug_assert_eq!(out.offset(), HEADER_BYTES as u64);
+        assert_eq!(chunks.len(), self.schema.types().len(), "each column was encoded");
         let mut columns = Vec::with_capacity(chunks.len());
         for (chunk, ty) in chunks.into_iter().zip(self.schema.types()) {
             let table = match &chunk.table {
@@ -232,6 +247,7 @@ impl SegmentWriter {
         fences.push(self.last_key.as_slice().into());
         let directory = Directory::new(&self.group_rows, columns, fences);
         let encoded = directory.encode();
+        debug_assert_eq!(Directory::decode(&encoded, out.offset()).as_ref(), Ok(&directory));
         if u32::try_from(encoded.len()).is_err() {
             return Err(WriteError::Other(Error::Invalid("keys of more than 4 GiB in one segment".into())));
         }

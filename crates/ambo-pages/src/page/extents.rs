@@ -24,6 +24,13 @@ impl PageRange {
     }
 }
 
+/// Whether no page is in two of these ranges; for assertions.
+pub fn are_disjoint(ranges: &[PageRange]) -> bool {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_unstable();
+    sorted.array_windows().all(|[one, next]| one.end() <= next.start.0)
+}
+
 impl From<PagePtr> for PageRange {
     fn from(ptr: PagePtr) -> Self {
         Self { start: ptr.number(), pages: u64::from(ptr.units()) }

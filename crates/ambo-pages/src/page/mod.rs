@@ -42,6 +42,7 @@ pub use checkpoint::{PendingCheckpoint, RetiredPages};
 pub use dictionaries::Dictionaries;
 pub use extents::Extents;
 pub use extents::PageRange;
+pub use extents::are_disjoint;
 pub use free_list::FreeListRoot;
 pub use header::{HEADER_BYTES, PageKind};
 pub use page_ref::{HotPage, OwnedPage, PageRef};

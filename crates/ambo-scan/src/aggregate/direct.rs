@@ -32,6 +32,7 @@ impl Worker<'_> {
             let part = rows.part(start..rows.len().min(start + CHUNK));
             let chunk = part.counting(&mut places);
             self.number(morsel, blocks, &chunk)?;
+            debug_assert_eq!(self.numbers.len(), chunk.len(), "each row that counts has a group");
             self.vectors.compute(&compiled.program, &self.lanes, &needs.steps, blocks, &chunk, &wrong)?;
             self.table.add_rows(self.numbers.iter().map(|number| (*number, 1)));
             texts.iter_mut().for_each(Texts::clear);

@@ -21,6 +21,16 @@ pub(super) struct Vector {
     pub valid: Option<Words>,
 }
 
+impl Vector {
+    fn len(&self, lane: Lane) -> usize {
+        match lane {
+            Lane::Narrow(..) => self.narrow.len(),
+            Lane::Wide => self.wide.len(),
+            Lane::Float => self.float.len(),
+        }
+    }
+}
+
 /// Where the numbers of a chunk are, by step.
 #[derive(Debug, Default)]
 pub(super) struct Vectors(pub Vec<Vector>);
@@ -87,8 +97,10 @@ impl Vectors {
         rows: &Rows<'_>,
         wrong: &dyn Fn(usize, ambo_codec::Error) -> Error,
     ) -> Result<()> {
+        debug_assert!(rows.len() <= CHUNK, "validity has a bit for each row of a chunk");
         self.0.resize_with(program.steps.len(), Vector::default);
         for (index, step) in program.steps.iter().enumerate().filter(|(index, _)| needed[*index]) {
+            debug_assert!(step.operands().all(|of| of < index && needed[of]), "operands are computed before");
             let mut out = std::mem::take(&mut self.0[index]);
             out.valid = None;
             match *step {
@@ -135,6 +147,7 @@ impl Vectors {
                     }
                 }
             }
+            debug_assert_eq!(out.len(lanes[index]), rows.len(), "a number for each row");
             self.0[index] = out;
         }
         Ok(())

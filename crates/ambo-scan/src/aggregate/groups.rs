@@ -46,6 +46,7 @@ impl LocalGroups {
         columns: &[GroupColumn<'_, '_>],
         rows: &Rows<'_>,
     ) -> Result<(), (usize, ambo_codec::Error)> {
+        debug_assert!(rows.len() < usize::from(u16::MAX), "a group for each still has a number of 16 bits");
         let mut total = 1;
         let mut codes = std::mem::take(&mut self.codes);
         let mut other = std::mem::take(&mut self.other);
@@ -68,6 +69,7 @@ impl LocalGroups {
                 (total, codes) = rank(codes.iter().map(|code| u64::from(*code)));
             }
         }
+        debug_assert!(total <= rows.len().max(DENSE_MAX), "too many numbers were made ranks");
         self.count = total;
         match rows {
             Rows::Range(range, words) => {
@@ -78,6 +80,7 @@ impl LocalGroups {
                 self.ids.extend(codes.iter().map(|code| *code as u16));
             }
         }
+        debug_assert_eq!(self.ids.len(), rows.len(), "a group for each row");
         (self.codes, self.other) = (codes, other);
         Ok(())
     }

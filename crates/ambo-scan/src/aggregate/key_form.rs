@@ -75,6 +75,8 @@ impl KeyForm {
     /// NULL in a column that refuses it, text that is none, a decimal of too many digits: damage.
     pub(super) fn encode(&self, columns: &mut [ColumnBuffer], list: &mut KeyList) -> Result<()> {
         let rows = columns.first().map_or(0, ColumnBuffer::len);
+        debug_assert_eq!(columns.len(), self.columns.len(), "a value of each column makes a key");
+        debug_assert!(columns.iter().all(|column| column.len() == rows), "of the same rows");
         match list {
             KeyList::Words(words) => {
                 words.clear();

@@ -80,6 +80,11 @@ impl Keys {
         for (key, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == NONE) {
             *number = self.number_one(keys, key, hashes[key]);
         }
+        debug_assert_eq!(numbers.len(), keys.len());
+        debug_assert!(
+            self.list.len() * 2 <= self.buckets.len() * BUCKET,
+            "at most half of the slots are used"
+        );
     }
 
     fn number_one(&mut self, keys: &KeyList, key: usize, hash: u64) -> u32 {
@@ -97,6 +102,7 @@ impl Keys {
         }
         self.list.push(keys, key);
         self.hashes.push(hash);
+        debug_assert_eq!(self.hashes.len(), self.list.len());
         let mask = self.buckets.len() - 1;
         self.buckets[at & mask].push(hash, self.list.len() - 1);
         self.list.len() as u32 - 1

@@ -40,7 +40,10 @@ impl<'a> Rows<'a> {
     /// Some of them. REQUIRES: they begin at a multiple of 64.
     pub(super) fn part(&self, rows: Range<usize>) -> Rows<'a> {
         match self {
-            Self::Range(range, words) => Rows::Range(range.start + rows.start..range.start + rows.end, words),
+            Self::Range(range, words) => {
+                debug_assert!(rows.start.is_multiple_of(64) && rows.end <= range.len());
+                Rows::Range(range.start + rows.start..range.start + rows.end, words)
+            }
             Self::Places(places) => Rows::Places(&places[rows]),
         }
     }

@@ -95,6 +95,8 @@ impl Table {
     /// Room for groups that are new.
     fn grow(&mut self, accumulators: &[Accumulator]) {
         let len = self.keys.len();
+        debug_assert!(self.rows.len() <= len, "groups stay");
+        debug_assert_eq!(self.states.len(), accumulators.len());
         self.rows.resize(len, 0);
         for (states, accumulator) in self.states.iter_mut().zip(accumulators) {
             match (states, accumulator) {
@@ -201,6 +203,7 @@ impl Table {
             }
         };
         self.grow(accumulators);
+        debug_assert_eq!(numbers.len(), other.rows.len(), "each group of the other has a number here");
         let numbers = || numbers.iter().copied();
         self.add_rows(numbers().zip(other.rows.iter().copied()));
         for (index, accumulator) in accumulators.iter().copied().enumerate() {
@@ -233,6 +236,7 @@ impl Table {
                 form.renumbered(self.keys.list(), &ranks).order(threads)
             }
         };
+        debug_assert_eq!(order.len(), self.rows.len(), "each group is a row of the result");
         let parts: Vec<&[u32]> = order.chunks(FINISHED_TOGETHER).collect();
         let done =
             fold_parts(parts.len(), threads, Vec::new, |done: &mut Vec<(usize, Vec<Vec<Value>>)>, part| {
@@ -263,6 +267,7 @@ impl Table {
                 Ok(())
             })?;
         }
+        debug_assert!(rows.iter().all(|row| row.len() == compiled.types.len()), "a value of each type");
         Ok(rows)
     }
 

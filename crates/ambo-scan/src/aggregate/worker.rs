@@ -401,6 +401,7 @@ impl<'p> Worker<'p> {
                 left -= 1;
             }
         }
+        debug_assert_eq!(left, 0, "each group was found");
         self.number(morsel, blocks, &Rows::Places(&places))?;
         found.iter_mut().zip(&self.numbers).for_each(|(group, number)| group.number = *number);
         self.table.add_rows(found.iter().map(|group| (group.number, group.rows.into())));
