@@ -24,6 +24,7 @@ impl Samples {
                 rows = 0;
             }
         }
+        debug_assert!(cuts.is_sorted_by(|one, other| one < other));
         cuts
     }
 }

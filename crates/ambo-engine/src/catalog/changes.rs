@@ -79,6 +79,7 @@ impl Catalog {
             self.change(id, &mut table, change)?;
         }
         table.validate()?;
+        debug_assert!(keeps_rows(&old, &table), "rows are read as they were written");
         let mut changes = vec![table_change(id, Some(&table))];
         for (index, definition) in self.moved_indexes(id, &old, &table) {
             changes.push(table_change(index, Some(&definition)));
@@ -226,6 +227,15 @@ impl Catalog {
         }
         moved
     }
+}
+
+/// Whether what is stored of a row is of the types that it was, unless its column was dropped.
+fn keeps_rows(old: &TableDefinition, new: &TableDefinition) -> bool {
+    let mut columns = old.columns.iter().enumerate();
+    columns.all(|(place, column)| {
+        let there = new.column_in(old.stored_in(place));
+        there.is_none_or(|there| new.columns[there].kind == column.kind)
+    })
 }
 
 fn taken(table: &TableDefinition, column: &str) -> Error {

@@ -94,6 +94,7 @@ impl Catalog {
         let id = self.fresh_id()?;
         let change = table_change(id, Some(&definition));
         self.put_table(id, definition);
+        debug_assert!(self.primary_index(table).is_some_and(|(primary, _)| primary == id));
         Ok(Some((id, change)))
     }
 

@@ -170,7 +170,10 @@ impl Catalog {
     fn fresh_id(&self) -> Result<TableId> {
         match self.next_id {
             u32::MAX => Err(Error::Invalid("all ids of tables are used up".into())),
-            id => Ok(TableId(id)),
+            id => {
+                debug_assert!(self.tables.range(TableId(id)..).next().is_none(), "no table has had this id");
+                Ok(TableId(id))
+            }
         }
     }
 
@@ -262,6 +265,7 @@ impl Catalog {
             truncated.changes.extend([table_change(old, None), table_change(new, Some(&definition))]);
             truncated.removed.push(old);
             truncated.added.push(new);
+            debug_assert!(old < new, "ids only grow");
             self.put_table(new, definition);
         }
         Ok(truncated)
@@ -335,6 +339,35 @@ impl Catalog {
         self.next_id = self.next_id.max(id.0 + 1);
     }
 
+    /// That its parts fit each other.
+    ///
+    /// # Errors
+    /// What does not, in words.
+    pub(crate) fn verify(&self) -> Result<(), String> {
+        let hold = |holds: bool, what: String| if holds { Ok(()) } else { Err(what) };
+        hold(self.by_name.len() == self.tables.len(), "two tables or indexes have one name".into())?;
+        for (id, definition) in &self.tables {
+            let name = &definition.name;
+            hold(self.by_name.get(name) == Some(id), format!("\"{name}\" is the name of another"))?;
+            hold(!self.views.contains_key(name), format!("\"{name}\" is a view, too"))?;
+            hold(id.0 < self.next_id, format!("table {id} has an id that is still to be given out"))?;
+            if let Some(of) = &definition.index {
+                let of = self.tables.get(&of.table).filter(|of| of.index.is_none());
+                hold(of.is_some(), format!("index \"{name}\" is of no table"))?;
+            }
+        }
+        for name in self.by_name.keys().chain(self.views.keys()) {
+            let schema = name.split_once('.').map(|(schema, _)| schema);
+            let is_known = schema.is_some_and(|schema| self.schemas.contains(schema));
+            hold(is_known, format!("\"{name}\" is in no schema"))?;
+        }
+        let newest = self.dictionaries.keys().map(|(_, number)| *number).max();
+        hold(
+            newest < Some(self.next_dictionary),
+            "a dictionary has a number that is still to be given out".into(),
+        )
+    }
+
     /// The dictionaries that records of a table may be compressed with, with their numbers, the newest last.
     pub fn dictionaries(&self, id: TableId) -> impl DoubleEndedIterator<Item = (u32, &Arc<[u8]>)> {
         self.dictionaries.range((id, 0)..=(id, u32::MAX)).map(|((_, number), bytes)| (*number, bytes))
@@ -342,7 +375,8 @@ impl Catalog {
 
     /// Adds a dictionary of a table.
     pub fn put_dictionary(&mut self, id: TableId, number: u32, bytes: Arc<[u8]>) {
-        self.dictionaries.insert((id, number), bytes);
+        let before = self.dictionaries.insert((id, number), bytes.clone());
+        debug_assert!(before.is_none_or(|before| before == bytes), "a number is that of one dictionary");
         self.next_dictionary = self.next_dictionary.max(number.saturating_add(1));
     }
 
@@ -421,7 +455,16 @@ impl Catalog {
         if self.next_dictionary > 1 {
             rows.push((vec![NEXT_DICTIONARY_ROW], self.next_dictionary.to_be_bytes().to_vec()));
         }
+        debug_assert!(self.is_read_from(&rows), "it is read as it was written");
         rows
+    }
+
+    /// Whether rows of a checkpoint make it again, but for its views.
+    fn is_read_from(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> bool {
+        let mut read = Self::default();
+        rows.iter().all(|(key, value)| read.apply(key, Record::inline(value)).is_ok())
+            && (&read.schemas, &read.tables, read.next_id) == (&self.schemas, &self.tables, self.next_id)
+            && (&read.dictionaries, read.next_dictionary) == (&self.dictionaries, self.next_dictionary)
     }
 }
 
@@ -445,7 +488,9 @@ fn table_key(kind: u8, id: TableId) -> Vec<u8> {
 }
 
 fn table_change(id: TableId, definition: Option<&TableDefinition>) -> CatalogChange {
-    CatalogChange { key: table_key(TABLE_ROW, id), value: definition.map(TableDefinition::encode) }
+    let value = definition.map(TableDefinition::encode);
+    debug_assert_eq!(value.as_deref().map(TableDefinition::decode), definition.cloned().map(Ok));
+    CatalogChange { key: table_key(TABLE_ROW, id), value }
 }
 
 #[cfg(test)]

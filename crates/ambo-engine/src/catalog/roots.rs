@@ -50,7 +50,10 @@ impl TableRoots {
         for Root { tag, part, bytes } in &self.base {
             let key = |kind| [&table_key(kind, table)[..], &part.to_be_bytes()].concat();
             match *tag {
-                TREE => main = TreeMeta::decode(bytes).expect("a base writes what it reads"),
+                TREE => {
+                    assert!(main.is_empty(), "a base has one main tree");
+                    main = TreeMeta::decode(bytes).expect("a base writes what it reads");
+                }
                 SEGMENT => rows.push((key(SEGMENT_ROW), bytes.clone())),
                 tag => rows.push((key(BASE_ROW), [&[tag], &bytes[..]].concat())),
             }
@@ -127,6 +130,7 @@ impl Roots {
         for tree in &self.trees {
             out.extend_from_slice(&tree.encode());
         }
+        assert_eq!(out.len(), FIXED_LEN + self.trees.len() * TreeMeta::BYTES);
         out
     }
 

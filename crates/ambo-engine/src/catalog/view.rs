@@ -51,6 +51,7 @@ impl View {
         let mut out = vec![VERSION];
         put_optional(&mut out, Some(&self.query));
         put_optional(&mut out, self.comment.as_deref());
+        debug_assert_eq!(Self::decode(&self.name, &out).as_ref(), Ok(self));
         out
     }
 

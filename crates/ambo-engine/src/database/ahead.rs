@@ -58,6 +58,7 @@ impl Demand {
         self.is_wanted.store(true, Ordering::Relaxed);
         match &mut *wanted {
             Some(wanted) => {
+                debug_assert_eq!(wanted.columns.len(), columns.len(), "columns of one schema");
                 wanted.columns.iter_mut().zip(columns).for_each(|(wanted, needed)| *wanted |= needed);
                 wanted.until = until;
             }

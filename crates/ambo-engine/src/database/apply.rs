@@ -77,6 +77,7 @@ impl Engine {
         &'e self,
         checkpoint: &'e mut CheckpointState,
     ) -> VersionLocks<'e> {
+        debug_assert!(self.checkpoint.is_locked());
         self.locked(CheckpointLock::Lent(checkpoint))
     }
 
@@ -97,6 +98,7 @@ impl VersionLocks<'_> {
 
     /// Nothing is sequenced any more, and everything sequenced before is installed.
     pub(super) fn quiet(mut self) -> Result<Self> {
+        debug_assert!(self.validation.is_none(), "who has it would wait for itself");
         self.validation = Some(self.engine.pipeline.validate()?);
         Ok(self)
     }
@@ -160,7 +162,10 @@ impl Engine {
             self.governor.freeze();
         }
         if let (Some(validation), Some(at)) = (own, at) {
-            validation.sequence().last = at;
+            let mut sequencer = validation.sequence();
+            assert_eq!(sequencer.last.0 + 1, at.0, "nothing was sequenced meanwhile");
+            sequencer.last = at;
+            drop(sequencer);
             self.pipeline.publisher.complete(at);
         }
         Ok(())
@@ -223,6 +228,7 @@ impl Engine {
 
     /// Makes `next` the version that is read from now on. The caller holds the lock of versions.
     pub(super) fn install_version(&self, next: DatabaseVersion) {
+        debug_assert!(self.version_lock.is_locked(), "who replaces the version holds its lock");
         self.keep_room(&next);
         let old = self.versions.swap(Arc::new(next));
         self.lineage.lock().replaced(&old);

@@ -105,7 +105,9 @@ impl Engine {
         let store = version.table(table)?.shared.store.clone();
         let mut writer = BlobWriter::new(&store, version.blob_codec(table));
         writer.write_all(bytes)?;
-        Ok((store, writer.finish()?))
+        let blob = writer.finish()?;
+        assert_eq!(blob.bytes(), bytes.len() as u64, "all of it is written");
+        Ok((store, blob))
     }
 
     /// Maps `key` to a blob that was written for it to `store`. If that certainly fails, the blob's pages are given back.
@@ -163,10 +165,13 @@ pub(super) fn copy_blob(
     let mut position = 0;
     while position < reader.len() {
         let count = reader.read_at(position, &mut buffer)?;
+        assert!(count > 0, "there is more of it");
         writer.write_all(&buffer[..count])?;
         position += count as u64;
     }
-    writer.finish()
+    let copy = writer.finish()?;
+    assert_eq!(copy.bytes(), reader.len(), "a copy is as long as what it is of");
+    Ok(copy)
 }
 
 /// Copies the long value that a record refers to.
@@ -215,6 +220,7 @@ impl ValueWriter {
     /// Commits the value.
     pub fn finish(mut self) -> Result<()> {
         let blob = self.blob.take().expect("there until it is finished").finish()?;
+        assert_eq!(blob.bytes(), self.written, "all of it is written");
         self.engine.commit_blob(self.table, &self.key, (self.store.clone(), blob))
     }
 }

@@ -94,6 +94,7 @@ impl BulkLoad {
     pub fn finish(self) -> Result<u64> {
         let Self { engine, table, store, builder, options, check, rows, .. } = self;
         let (meta, pages) = builder.finish_with_pages()?;
+        assert_eq!(meta.rows, rows, "all rows are in the tree");
         let result = (0..ATTEMPTS).find_map(|_| {
             let check = check.as_deref();
             engine.try_install_loaded(table, (meta, &pages, &store), &options, check).transpose()
@@ -178,6 +179,7 @@ impl Engine {
         (before, fits): (&DatabaseVersion, &dyn Fn(&TableVersion) -> bool),
         runs: &IndexRuns,
     ) -> Result<Option<()>> {
+        debug_assert!(self.loading.is_locked());
         // A commit that has its latches may have seen that nobody changed what it writes: it has to come first.
         let locks = self.lock_checkpoint().latched().quiet()?;
         let now = locks.version();

@@ -162,6 +162,10 @@ impl Shared {
         self.check_numbers(numbers.as_ref(), rows)?;
         keys.extend(numbers);
         keys.iter_mut().for_each(ColumnBuffer::make_canonical);
+        debug_assert!(
+            keys.iter().map(ColumnBuffer::ty).eq(self.schema().types().iter().copied()),
+            "a key's columns"
+        );
         Ok(keys)
     }
 

@@ -20,7 +20,7 @@ use ambo_base::{
     key_filter::{FEW_BITS, KeyFilter},
 };
 use ambo_pages::{
-    page::{PageRange, PageStore, RetiredPages, superblock::Superblock},
+    page::{PageRange, PageStore, RetiredPages, are_disjoint, superblock::Superblock},
     sync::Ordering,
 };
 use ambo_types::{
@@ -70,6 +70,13 @@ struct Grave {
 pub(super) struct Moment {
     pub timestamp: Timestamp,
     pub log_from: Lsn,
+}
+
+impl Moment {
+    /// Whether the other is the same or later, by its commits and by its place in the log.
+    fn is_before(self, other: Self) -> bool {
+        self.timestamp <= other.timestamp && self.log_from <= other.log_from
+    }
 }
 
 /// The most frozen memtables of a table: reads look into each.
@@ -156,6 +163,10 @@ impl Engine {
             self.checkpoint_at(&mut checkpoint, frozen)?;
         }
         let moment = self.freeze()?;
+        assert!(
+            checkpoint.frozen.is_none_or(|before| before.is_before(moment)),
+            "a freeze is later than the last"
+        );
         checkpoint.frozen = Some(moment);
         if moment == checkpoint.moment() && self.dropped.lock().is_empty() {
             return Ok(());
@@ -171,6 +182,10 @@ impl Engine {
         let (kept, orphaned): (Vec<_>, Vec<_>) =
             flushed.into_iter().partition(|flush| tables.contains_key(&flush.table));
         self.abandon(&orphaned);
+        assert!(
+            kept.iter().all(|flush| !flush.memtable.is_later_than(moment.timestamp)),
+            "a checkpoint has nothing that is later than its moment"
+        );
         let mut turnover = Turnover { born: self.pages_in_file(&kept).collect(), ..Turnover::default() };
         self.compact_blobs(moment.timestamp, &kept, &mut turnover);
         let compacted = Compacted {
@@ -301,6 +316,8 @@ impl Engine {
         pages: Turnover,
     ) -> Result<()> {
         let Turnover { mut born, blobs, mut retired, private, new_segments, old_segments } = pages;
+        assert!(checkpoint.moment().is_before(moment), "checkpoints only go on");
+        assert_eq!(next.compacted, moment.timestamp, "the bases have what the log before the checkpoint has");
         if next.beyond > moment.timestamp {
             self.pipeline.sync_all()?;
         }
@@ -314,6 +331,7 @@ impl Engine {
         born.extend(catalog_pages.iter().copied());
         retired.extend(checkpoint.catalog_pages.iter().copied());
         let published: Vec<_> = born.iter().copied().chain(blobs).collect();
+        debug_assert!(are_disjoint(&published), "a page that is new has one owner");
 
         // From the flip on the superblock on the device may name them.
         new_segments.iter().for_each(|segment| segment.keep());
@@ -353,6 +371,7 @@ impl Engine {
         checkpoint: &mut CheckpointState,
         private: Vec<(Arc<PageStore>, Vec<PageRange>)>,
     ) {
+        debug_assert!(self.checkpoint.is_locked());
         let before = self.lineage.lock().count();
         checkpoint.graveyard.push(Grave { retired: None, private, from: 0, before });
         self.sweep(checkpoint);
@@ -465,6 +484,9 @@ fn flush(
         builder.push(key, record)
     })?;
     let (meta, pages) = builder.finish_with_pages()?;
+    let rows = memtable.rows() as u64;
+    assert!(meta.rows == rows || bottom && meta.rows < rows, "each key of a frozen memtable is in its run");
+    assert!(!bottom || meta.tombstones == 0, "below the lowest run is nothing to be deleted");
     Ok(Run { meta, pages, filter: Mutex::new(filter) })
 }
 

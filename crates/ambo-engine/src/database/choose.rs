@@ -116,6 +116,7 @@ fn together(counted: &[(u64, Path)]) -> usize {
 
 /// What is in both of two sorted lists.
 fn intersection(mut a: Vec<Vec<u8>>, b: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    debug_assert!(a.is_sorted() && b.is_sorted());
     let mut at = 0;
     a.retain(|key| {
         while b.get(at).is_some_and(|other| other < key) {

@@ -98,6 +98,7 @@ impl Engine {
         let (at, is_behind) = self.sequence_and_install(operations, terms, epoch)?;
         drop(latches);
         self.pipeline.wait(at)?;
+        debug_assert!(at <= self.pipeline.publisher.published(), "what is answered is seen by all");
         if at.0.is_multiple_of(64) {
             self.snapshots.refresh(&self.pipeline.publisher);
         }
@@ -191,6 +192,8 @@ impl Engine {
         check_tables(&version, operations, epoch, depends_on_epoch)?;
         self.pipeline.check_poison()?;
         let (at, logged) = append(&self.pipeline, &mut sequencer, &version, operations)?;
+        assert!(at > version.compacted, "bases have nothing that is later than a commit");
+        assert!(terms.snapshot.is_none_or(|read| read < at), "a commit is later than what it has read");
         // Until it is complete, nothing that comes after it is visible.
         let in_flight = Fuse::in_flight(&self.pipeline, at);
         drop(sequencer);
@@ -220,6 +223,7 @@ impl Engine {
         at: Timestamp,
     ) -> Result<bool> {
         let oldest = self.snapshots.oldest_hint();
+        debug_assert!(oldest < at, "what is not published is read by nobody");
         let mut is_behind = false;
         for of_one in operations.chunk_by(|one, next| one.table == next.table) {
             let table = version.table(of_one[0].table)?;

@@ -103,6 +103,7 @@ impl Engine {
     /// Merges all that is compacted and all runs of a table. With `relocate_from` its pages from there on are moved down. The caller holds
     /// `merging_segments` and `merging`.
     pub(super) fn merge_all(&self, id: TableId, relocate_from: Option<PageNo>) -> Result<()> {
+        debug_assert!(self.merging.is_locked());
         let version = self.versions.load_full();
         let Ok(table) = version.table(id) else { return Ok(()) };
         if table.is_held && table.runs.is_empty() {
@@ -191,6 +192,7 @@ impl Engine {
         compaction: Compaction,
         rewrite: Rewrite,
     ) -> Result<()> {
+        debug_assert!(self.merging.is_locked());
         let compacted =
             self.in_workshop(version, table, rewrite, |workshop| table.compact_runs(compaction, workshop))?;
         compacted.map_or(Ok(()), |compacted| self.install_compacted(table, compacted, rewrite))
@@ -199,6 +201,7 @@ impl Engine {
     /// Merges parts of the base of a table as they are due, beside loads and compacting. Returns whether some were. The caller holds
     /// `merging_segments`.
     fn merge_parts(&self, id: TableId) -> Result<bool> {
+        debug_assert!(self.merging_segments.is_locked());
         let Some(from) = self.crowded(id, Crowding::Due) else { return Ok(false) };
         let merged = from.merge_parts(&self.cancel_merge)?;
         let _merging = self.merging.lock();
@@ -261,6 +264,11 @@ impl Engine {
     ) -> Result<()> {
         let (id, store) = (table.shared.id, &table.shared.store);
         let Compacted { inputs, made, born, retired, new_segments, old_segments, dictionary } = compacted;
+        debug_assert!(self.merging.is_locked());
+        debug_assert!(
+            !new_segments.iter().any(|new| old_segments.iter().any(|old| old.id() == new.id())),
+            "a segment that is new does not go"
+        );
         let locks = self.lock_checkpoint();
         let now = locks.version();
         let Some(now_table) = now.tables.get(&id) else {

@@ -147,6 +147,7 @@ fn walk(
 ) -> Result<()> {
     let mut there = cursor.seek(lower.map_or(Seek::First, Seek::Ge))?;
     while there && upper.is_none_or(|upper| cursor.key() < upper) {
+        debug_assert!(lower.is_none_or(|lower| lower <= cursor.key()), "a key of the range");
         visit(cursor)?;
         there = cursor.next()?;
     }

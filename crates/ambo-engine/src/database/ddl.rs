@@ -181,6 +181,7 @@ impl Engine {
         let mut catalog = (*locks.version().catalog).clone();
         let (effect, result) = change(&mut catalog)?;
         let Effect { changes, added, removed, reformed } = effect;
+        debug_assert!(leads_to(&locks.version().catalog, &changes, &catalog), "as after a crash");
         let mut edit = VersionEdit { durability: Durability::Log(changes), ..VersionEdit::default() };
         removed.into_iter().for_each(|id| edit.table(id, TableEdit::Drop));
         for id in added {
@@ -193,6 +194,14 @@ impl Engine {
         self.apply(locks, edit)?;
         Ok(result)
     }
+}
+
+/// Whether changes, as the log has them, make one catalog of another; for assertions.
+fn leads_to(before: &Catalog, changes: &[CatalogChange], after: &Catalog) -> bool {
+    let mut catalog = before.clone();
+    let rows = |of: &Catalog| of.rows().into_iter().chain(of.view_rows()).collect::<Vec<_>>();
+    changes.iter().all(|change| catalog.apply(&change.key, change.record()).is_ok())
+        && rows(&catalog) == rows(after)
 }
 
 /// An empty table as its definition says.

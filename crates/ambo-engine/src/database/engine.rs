@@ -153,6 +153,10 @@ impl Engine {
             next_owner: AtomicU64::new(1),
             _lock: parts.lock,
         };
+        assert!(
+            engine.versions.load().compacted <= engine.pipeline.publisher.published(),
+            "what is in the bases is published"
+        );
         engine.keep_room(&engine.versions.load());
         engine.snapshots.refresh(&engine.pipeline.publisher);
         engine.signals.state.lock().flush = wants_freeze;
@@ -208,6 +212,7 @@ impl Engine {
                     && version.timestamp > self.pipeline.publisher.published()
                 {
                     self.pipeline.wait(version.timestamp)?;
+                    debug_assert!(version.timestamp <= self.pipeline.publisher.published());
                 }
                 found.record().kind
             }

@@ -299,6 +299,7 @@ impl Source {
                     let (key, row) = cursor.row()?;
                     batch.push((key.to_vec(), row.to_vec()));
                 }
+                debug_assert!(batch.first().is_none_or(|(key, _)| *key >= *lower), "rows of the range");
                 Ok(batch)
             }
             Self::Index(scan) => {
@@ -343,6 +344,7 @@ fn look_up(
     no_row: impl Fn(&[u8]) -> Error,
 ) -> Result<Vec<FoundRow>> {
     let rows = view.rows(table, &keys, wanted.picked.as_deref())?;
+    assert_eq!(rows.len(), keys.len(), "an answer for each key");
     let row = |(key, row): (Vec<u8>, Option<Vec<u8>>)| match row {
         Some(row) => Ok((key, row)),
         None => Err(no_row(&key)),

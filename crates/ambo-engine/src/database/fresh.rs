@@ -404,6 +404,7 @@ impl Request<'_> {
             merged += 1;
         }
         let since = known.get(merged).map(|older| older.at);
+        debug_assert!(since.is_none_or(|since| since <= self.at), "layers of the future are not built on");
         let written = memtable.written_since(first, self.at);
         let end = written.as_ref().map_or(last, Written::next);
         let written = written.filter(|written| SORTING * written.writes() < memtable.rows());
@@ -430,12 +431,14 @@ impl Memo {
     fn followed_by(mut self, set: u64, kept: Vec<Kept>) -> Self {
         let is_same = |(new, old): &(&Kept, &Kept)| Arc::ptr_eq(&new.layer, &old.layer);
         let same = kept.iter().rev().zip(self.kept.iter().rev()).take_while(is_same).count();
+        debug_assert!(kept.iter().all(|kept| kept.layer.set() == set), "all layers are above one set");
         let same = same.min(self.stacks.len());
         let mut stacks = self.stacks.split_off(self.stacks.len() - same);
         for at in (0..kept.len() - same).rev() {
             let below = stacks.first().cloned().unwrap_or_default();
             stacks.insert(0, below.with(&kept[at..]));
         }
+        debug_assert_eq!(stacks.len(), kept.len(), "a stack for each layer");
         Self { set, kept, stacks }
     }
 
@@ -452,6 +455,7 @@ impl Stack {
     /// The same with one more layer above: the first of `kept`. REQUIRES: the stack is of the others.
     fn with(mut self, kept: &[Kept]) -> Self {
         let Some((newest, older)) = kept.split_first() else { return self };
+        debug_assert_eq!(self.hidden.len(), older.len(), "the stack is of the older layers");
         for (older, hidden) in older.iter().zip(&mut self.hidden) {
             *hidden = either(hidden.take(), newest.layer.hidden_in(&older.layer).map(Arc::new));
         }

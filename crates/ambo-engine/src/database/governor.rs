@@ -76,7 +76,8 @@ impl Governor {
     /// All frozen memtables were flushed.
     pub fn flushed(&self) {
         let bytes = self.frozen.swap(0, Ordering::Relaxed);
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        let used = self.used.fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(bytes <= used, "{bytes} frozen bytes of {used} in use");
         let mut state = self.state.lock();
         state.debt = 0.0;
         state.failure = None;

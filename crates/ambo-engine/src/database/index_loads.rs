@@ -70,7 +70,10 @@ impl Engine {
         }
         let filled = self.fill(version, &mut runs, rows, cancel);
         match filled {
-            Ok(()) => Ok(runs),
+            Ok(()) => {
+                assert_eq!(runs.runs.len(), runs.indexes.len(), "a run for each index");
+                Ok(runs)
+            }
             Err(error) => {
                 self.give_back_runs(version, runs);
                 Err(error)

@@ -60,6 +60,7 @@ pub(super) fn gather(
     threads: usize,
     cancel: &AtomicBool,
 ) -> Result<()> {
+    assert_eq!(indexes.len(), sorters.len(), "a sorter for each index");
     let parts_of = |(number, (rows, _)): (usize, &(&dyn IndexedRows, Fate))| {
         (0..rows.parts()).map(move |part| (number, part))
     };
@@ -146,6 +147,8 @@ impl<'g> Gathering<'g> {
         let Self { indexes, entry, fate } = self;
         let keys = RowKeys::of(morsel, schema)?;
         let rows = morsel.selected_rows();
+        assert_eq!(keys.len(), rows.len(), "a key for each row");
+        assert_eq!(indexes.len(), columns.of.len(), "columns of each index");
         let buffer = |place: usize| {
             let column = morsel.projection()[place];
             morsel.buffer(column, schema.types()[column], &rows)

@@ -57,6 +57,7 @@ impl IndexScan {
     /// The same rows from the last to the first. To be called before the first step.
     #[must_use]
     pub fn rev(mut self) -> Self {
+        assert!(self.state == State::Before, "a scan is turned before its first step");
         self.is_backward = !self.is_backward;
         self
     }

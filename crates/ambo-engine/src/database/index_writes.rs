@@ -99,6 +99,12 @@ impl Transaction {
                 writes.push(EntryWrite { index: index.id, key: after.key, value: Some(after.value) });
             }
         }
+        debug_assert!(
+            writes.is_sorted_by(
+                |one, next| one.index < next.index || (one.index == next.index && one.key != next.key)
+            ),
+            "no entry is taken away and put"
+        );
         Ok(writes)
     }
 

@@ -174,6 +174,7 @@ impl Engine {
         self.pipeline.wait_for_all()?;
         let snapshot = self.snapshot();
         let index = find_index(snapshot.version(), id)?;
+        assert!(!index.is_ready(), "entries of an index that is ready are all there");
         let store = snapshot.version().table(id)?.shared.store.clone();
         let sorted = self.sort_entries(&snapshot, &index, &store)?;
         let tree = Tree::open(store.clone(), sorted.meta);
@@ -258,6 +259,7 @@ impl Engine {
         pages: &[PageRange],
         since: Timestamp,
     ) -> Result<()> {
+        assert_eq!(tree.meta().tombstones, 0, "below the lowest tree is nothing to be deleted");
         let is_durable = Arc::ptr_eq(tree.store(), &self.store);
         if is_durable {
             // A crash must not leave an entry whose row it took: the rows of the snapshot become durable first.

@@ -31,6 +31,7 @@ impl TableScan {
     /// As [`TableScan::lanes`], the longest cut into several until there are `wanted`, as far as they have units.
     pub fn lanes_for(&self, wanted: usize) -> Vec<Range<usize>> {
         let mut lanes = self.lanes();
+        let units = lanes.iter().map(Range::len).sum::<usize>();
         while lanes.len() < wanted {
             let Some(longest) = (0..lanes.len()).max_by_key(|lane| lanes[*lane].len()) else { break };
             let Range { start, end } = lanes[longest].clone();
@@ -41,6 +42,7 @@ impl TableScan {
             lanes[longest] = start..middle;
             lanes.insert(longest + 1, middle..end);
         }
+        debug_assert_eq!(lanes.iter().map(Range::len).sum::<usize>(), units, "each unit is in one lane");
         lanes
     }
 

@@ -57,6 +57,7 @@ impl Lineage {
     /// Notes pages that the current version is the first to reach.
     pub(super) fn born(&mut self, pages: impl IntoIterator<Item = PageRange>) {
         if !self.replaced.is_empty() {
+            debug_assert!(self.born.last().is_none_or(|last| last.at <= self.count()), "versions only go on");
             self.born.push(Born { at: self.count(), pages: pages.into_iter().collect() });
         }
     }
@@ -77,6 +78,9 @@ impl Lineage {
             }
         }
         parts.push((0, rest.iter().collect()));
+        let pages = |(_, pages): &(u64, Vec<PageRange>)| pages.iter().map(|range| range.pages).sum::<u64>();
+        let all: Extents = retired.iter().copied().collect();
+        debug_assert_eq!(parts.iter().map(pages).sum::<u64>(), all.pages(), "each page is in one part");
         parts
     }
 

@@ -201,6 +201,8 @@ impl ColumnLoad {
         }
         let (parts, left_out) = (std::mem::take(&mut state.parts), state.left_out);
         drop(state);
+        let rows: u64 = parts.iter().map(|loaded| u64::from(loaded.part.rows())).sum();
+        assert_eq!(rows + left_out, shared.rows.load(Ordering::Relaxed), "each row is in a part or left out");
         shared.publish_parts(parts, left_out)
     }
 }
@@ -351,6 +353,10 @@ impl LoadWriter {
             stored[schema.place(index)] = buffer;
         }
         schema.fill_dropped(&mut stored, rows).map_err(unstorable)?;
+        debug_assert!(
+            stored.iter().zip(schema.types()).all(|(buffer, ty)| buffer.len() == rows && buffer.ty() == *ty),
+            "each stored column is there"
+        );
         if shared.definition.auto_increment {
             let place = schema.place(shared.definition.primary_columns()[0]);
             number_keys(&shared.of_table, &mut stored[place])?;
@@ -360,6 +366,7 @@ impl LoadWriter {
     }
 
     fn take_numbers(&mut self) {
+        debug_assert!(self.numbers.is_empty(), "numbers are used before others are taken");
         let count = SEGMENT_ROWS_MAX as u64;
         let first = self.shared.of_table.next_row.fetch_add(count, Ordering::Relaxed);
         self.numbers = first..first + count;

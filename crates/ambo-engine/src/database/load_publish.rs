@@ -55,6 +55,7 @@ impl Shared {
             let latches = (attempt == TRIES).then(|| self.engine.latches.lock_all());
             match self.try_publish(&mut parts, latches.is_some())? {
                 Tried::Published(mut loaded) => {
+                    assert!(loaded.rows <= rows, "nothing comes that was not loaded");
                     loaded.left_out = left_out + (rows - loaded.rows);
                     return Ok(loaded);
                 }
@@ -76,6 +77,7 @@ impl Shared {
     /// One try.
     fn try_publish(&self, parts: &mut LoadedParts, alone: bool) -> Result<Tried> {
         let engine = &self.engine;
+        debug_assert!(engine.loading.is_locked());
         if !alone {
             engine.limit_parts(self.table)?;
         }
@@ -162,6 +164,7 @@ impl Shared {
     fn publish_loaded(&self, parts: &LoadedParts, turn: Turn<'_>, alone: bool) -> Result<Option<Tried>> {
         let Turn { old, new, runs, born } = turn;
         let engine = &self.engine;
+        debug_assert!(engine.merging.is_locked());
         let Exchanged { retired, new_segments, old_segments } = exchanged(old, &new);
         let turnover = Turnover { born, retired, new_segments, old_segments, ..Turnover::default() };
         let locks = engine.lock_checkpoint();

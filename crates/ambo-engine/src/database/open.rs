@@ -306,6 +306,7 @@ impl Opening {
     }
 
     fn replay(&mut self, at: Timestamp, operations: Operations<'_>) -> Result<()> {
+        assert!(at > self.version.compacted, "what the checkpoint has is not replayed");
         self.last = self.last.max(at);
         for operation in operations {
             let operation = operation?;

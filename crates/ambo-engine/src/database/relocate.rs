@@ -208,6 +208,7 @@ impl Engine {
                 moved.memtables.splice(0..0, copied);
             }
         }
+        debug_assert!(self.merging.is_locked());
         self.pipeline.sync_all()?;
         let mut catalog = (*now.catalog).clone();
         catalog.set_storage_of_all(id, storage)?;
@@ -231,6 +232,8 @@ impl Engine {
 impl Move {
     /// What comes and goes in the database's files when it takes the place of the table.
     fn turn_over(&self, table: &TableVersion, turnover: &mut Turnover) -> Result<()> {
+        debug_assert!(!Arc::ptr_eq(&self.store, &table.shared.store), "pages are copied to other ones");
+        debug_assert_eq!(self.runs.len(), table.runs.len(), "there is a copy of each run, and of no other");
         if !table.shared.store.is_memory() {
             turnover.retired.extend(table.pages()?);
             turnover.old_segments.extend(table.base.segments());
@@ -303,5 +306,7 @@ fn copy_memtable(
         copy.push(cursor.key(), newest.record)?;
         there = cursor.next();
     }
-    Ok(Some(Copied::new(&moved.store, copy.finish()?, filter)))
+    let (meta, pages) = copy.finish()?;
+    assert_eq!(meta.rows, memtable.rows() as u64, "nothing is written to it meanwhile");
+    Ok(Some(Copied::new(&moved.store, (meta, pages), filter)))
 }

@@ -329,6 +329,10 @@ impl<'r> Taker<'r> {
             return Ok(ControlFlow::Continue(()));
         }
         self.taken += 1;
+        debug_assert!(
+            self.buffers.iter().all(|buffer| buffer.len() == self.taken),
+            "each column has each row"
+        );
         let bytes: usize = self.texts.iter().map(|place| self.buffers[*place].data_bytes()).sum();
         match self.taken == self.wanted || bytes >= BATCH_BYTES {
             true => Ok(ControlFlow::Break(())),

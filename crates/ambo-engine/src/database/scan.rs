@@ -218,7 +218,9 @@ impl TableScan {
 
     /// How many rows are selected, where that is known before one is looked at: nothing is filtered.
     pub(super) fn rows_known(&self) -> Option<u64> {
-        let compacted = || self.columns.live_rows() - self.fresh.replaced.count();
+        let (live, replaced) = (self.columns.live_rows(), self.fresh.replaced.count());
+        debug_assert!(replaced <= live, "{replaced} rows of {live} are replaced");
+        let compacted = || live - replaced;
         self.filters.is_empty().then(|| compacted() + self.fresh_rows())
     }
 
@@ -262,6 +264,7 @@ impl TableScan {
                 Some((before(group.end) - before(group.start), *is_whole && left.is_empty()))
             });
             let (rows, is_answered) = selected.unwrap_or((group.len() as u64, false));
+            debug_assert!(rows <= group.len() as u64, "rows are selected of those of the group");
             reach.groups += 1;
             reach.rows += rows;
             reach.asked += if is_answered { 0 } else { group.len() as u64 };
@@ -307,6 +310,7 @@ impl TableScan {
 
     /// One of them, of which these stored columns may be asked for.
     pub(super) fn morsel_with(&self, unit: usize, needed: &[bool]) -> Result<Option<Morsel<'_>>> {
+        debug_assert_eq!(needed.len(), self.schema().types().len(), "asked of each stored column");
         match self.units[unit] {
             Unit::Fresh { layer, group } => {
                 let Fresh { layer, hidden } = &self.fresh.layers[layer];
@@ -397,6 +401,10 @@ impl TableScan {
             last.is_some_and(|(_, is_counted)| is_counted)
         };
         let units = (0..self.units.len()).filter(|unit| !is_counted(unit)).collect();
+        debug_assert!(
+            counted <= self.columns.live_rows() - self.fresh.replaced.count(),
+            "of those not replaced"
+        );
         (counted, units)
     }
 }

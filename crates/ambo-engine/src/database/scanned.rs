@@ -96,10 +96,15 @@ impl ScannedRows {
         let left = 0..morsel.selected();
         Ok(match self.scan.place(unit) {
             Place::Group(..) => {
-                let places = morsel.mask().iter().map(|row| row as u32).collect();
+                let places: Vec<_> = morsel.mask().iter().map(|row| row as u32).collect();
+                debug_assert_eq!(places.len(), left.len(), "a place for each row");
                 Selected::Group { unit, places, left }
             }
-            Place::Fresh => Selected::Fresh { keys: self.scan.keys(&morsel)?, left },
+            Place::Fresh => {
+                let keys = self.scan.keys(&morsel)?;
+                debug_assert_eq!(keys.len(), left.len(), "a key for each row");
+                Selected::Fresh { keys, left }
+            }
         })
     }
 }

@@ -121,6 +121,7 @@ impl Snapshot {
         }
         compacted.sort_unstable_by_key(|index| &keys[*index]);
         let sought: Vec<&[u8]> = compacted.iter().map(|index| &keys[*index][..]).collect();
+        debug_assert!(sought.is_sorted_by(|one, next| one < next), "each key is there once");
         version.base.get_many(&sought, picked, &mut |place, record| {
             let whole = |record: Record<'_>| Ok(whole(&version.shared.store, table, record)?.into_owned());
             values[compacted[place]] = Some(record.into_value(whole)?);

@@ -296,6 +296,7 @@ type Bound = Option<Figure<Value>>;
 
 impl Newer {
     fn add(&mut self, row: Vec<Value>) {
+        debug_assert_eq!(row.len(), self.nulls.len(), "a value for each column");
         self.live += 1;
         for (column, value) in row.into_iter().enumerate() {
             if value.is_null() {

@@ -42,6 +42,11 @@ impl RowFormat {
         let rows = definition.row_spec().map_err(invalid)?;
         let slots: Vec<_> = definition.slots().iter().map(|slot| slot.column).collect();
         let live: Vec<_> = (0..slots.len()).filter(|&slot| slots[slot].is_some()).collect();
+        debug_assert_eq!(
+            live.len() + definition.key.len(),
+            definition.columns.len(),
+            "each column is of the key or in a slot"
+        );
         let live = match live.len() == slots.len() {
             true => None,
             false => Some(rows.projection(&live).map_err(invalid)?),
@@ -219,6 +224,7 @@ impl RowFormat {
         let keys = places(&mut |column| key.iter().position(|part| *part == column));
         let slot_of = |column| self.slots.iter().position(|slot| *slot == Some(column));
         let (slots, of_rows) = places(&mut |column| slot_of(column).filter(|_| !key.contains(&column)));
+        debug_assert_eq!(keys.0.len() + slots.len(), columns.len(), "each column is found");
         // The one column of a raw table is the record.
         let read = if self.definition.is_raw() { &[] } else { &slots[..] };
         let projection = self.rows.projection(read).map_err(invalid)?;

@@ -249,6 +249,7 @@ impl Transaction {
             match engine.row_locks.try_acquire(hash, self.owner) {
                 Some(new) => {
                     if new {
+                        debug_assert!(!self.locks.contains(&hash), "a lock is taken once");
                         self.locks.push(hash);
                     }
                     return engine.versions.load().table(table)?.check_unchanged(key, self.timestamp());
@@ -346,6 +347,7 @@ impl Transaction {
         let operations = writes.operations();
         let result = self.engine().commit(&operations, terms);
         if result.is_ok() {
+            debug_assert!(result.as_ref().is_ok_and(|at| *at > self.timestamp()));
             forget_committed(&mut self.blobs, &operations);
         } else if self.engine().pipeline.check_poison().is_err() {
             // Perhaps it was written: the pages must stay.

@@ -245,6 +245,7 @@ impl TableVersion {
             }
             !dropping
         });
+        debug_assert!(floor <= self.history_floor.max(at), "what is forgotten is in the bases");
         self.history_floor = floor;
     }
 

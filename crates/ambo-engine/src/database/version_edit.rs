@@ -116,6 +116,10 @@ impl VersionEdit {
 
     /// The version after `current`. `at` is the edit's own commit, if it is one.
     pub(super) fn on(&self, current: &DatabaseVersion, at: Option<Timestamp>) -> Result<DatabaseVersion> {
+        debug_assert!(
+            at.is_none_or(|at| at > current.compacted.max(current.since).max(current.beyond)),
+            "a commit is later than all that bases and checkpoints show"
+        );
         let mut next = current.clone();
         if let Some(catalog) = &self.catalog {
             next.catalog = catalog.clone();
@@ -191,11 +195,12 @@ impl TableEdit {
             Self::Create(table) => {
                 let mut table = table.clone();
                 Arc::make_mut(&mut table).history_floor = at.expect("tables are made by commits");
-                next.tables.insert(id, table);
+                let before = next.tables.insert(id, table);
+                assert!(before.is_none(), "an id is given out once");
                 Ok(())
             }
             Self::Drop => {
-                next.tables.remove(&id);
+                assert!(next.tables.remove(&id).is_some(), "what is dropped was there");
                 Ok(())
             }
             Self::Reform => next.reform(id),
@@ -211,10 +216,15 @@ impl TableEdit {
     fn on_table(&self, table: &mut TableVersion, at: Option<Timestamp>) {
         match self {
             Self::Freeze(active) => {
+                assert!(active.is_empty() && !table.active.is_empty(), "rows are set aside, and none comes");
                 let active = std::mem::replace(&mut table.active, active.clone());
                 table.frozen.insert(0, active);
             }
             Self::Flush { memtable, run } => {
+                assert!(
+                    table.frozen.last().is_some_and(|oldest| Arc::ptr_eq(oldest, memtable)),
+                    "memtables become runs in their order"
+                );
                 table.frozen.retain(|frozen| !Arc::ptr_eq(frozen, memtable));
                 table.retired.insert(0, memtable.clone());
                 run.iter().for_each(|run| table.add_run(run));
@@ -225,16 +235,25 @@ impl TableEdit {
                 run.iter().for_each(|run| table.add_run(run));
             }
             Self::LoadBase(base) => {
+                assert!(table.runs.is_empty(), "runs are newer than the base");
                 table.forget_all_history(at);
                 table.base = base.clone();
             }
             Self::Lowest(tree) => {
+                assert!(table.is_held, "tombstones above it were kept");
                 table.base =
                     table.base.adopted(tree).expect("entries without tombstones, in a table of trees");
             }
-            Self::Hold(hold) => table.is_held = *hold,
-            Self::Reshape(reshaped) => reshaped.on(table),
+            Self::Hold(hold) => {
+                assert!(!(*hold && table.is_held), "one at a time changes what is compacted");
+                table.is_held = *hold;
+            }
+            Self::Reshape(reshaped) => {
+                assert!(table.is_held, "what is compacted stayed as it was");
+                reshaped.on(table);
+            }
             Self::Move { reshaped, runs, active } => {
+                assert!(active.is_empty(), "all rows are in runs");
                 reshaped.on(table);
                 table.runs.clone_from(runs);
                 let active = std::mem::replace(&mut table.active, active.clone());
@@ -250,6 +269,7 @@ impl TableEdit {
 
 impl Reshaped {
     fn on(&self, table: &mut TableVersion) {
+        assert_eq!(self.shared.id, table.shared.id, "a shape of this table");
         table.shared = self.shared.clone();
         table.base = self.base.clone();
         table.is_held = false;
@@ -266,7 +286,10 @@ impl TableVersion {
     fn compact(&mut self, inputs: &[Arc<Tree>], made: &Made<Base>) {
         let is_input = |run: &Arc<Tree>| inputs.iter().any(|input| Arc::ptr_eq(input, run));
         let place = self.runs.iter().position(is_input).unwrap_or(self.runs.len());
+        let older = self.runs.len() - place;
         self.runs.retain(|run| !is_input(run));
+        assert_eq!(self.runs.len() + inputs.len(), place + older, "what was merged was there");
+        assert!(self.runs.len() == place || matches!(made, Made::Run(_)), "a base is older than all runs");
         match made {
             Made::Run(run) => run.iter().for_each(|run| self.put_run(place, run)),
             Made::Base(base) => {
@@ -321,7 +344,8 @@ mod tests {
     fn apply(version: &DatabaseVersion, id: TableId, edit: TableEdit) -> DatabaseVersion {
         let mut edits = VersionEdit::default();
         edits.table(id, edit);
-        edits.on(version, Some(Timestamp(9))).unwrap()
+        let last = version.compacted.max(version.since).max(version.beyond);
+        edits.on(version, Some(Timestamp(last.0 + 1))).unwrap()
     }
 
     /// The roots of a table: of its runs, and of its main tree.

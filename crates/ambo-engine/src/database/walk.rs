@@ -33,6 +33,7 @@ impl Layers {
     pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp) -> Self {
         let mut newer = table.clone();
         let oldest = newer.base.take_lowest().or_else(|| newer.runs.pop());
+        debug_assert!(newer.base.is_empty(), "a base of rows is one tree");
         Self { oldest, newer, own: own.filter(|own| !own.is_empty()), at }
     }
 }

@@ -46,6 +46,7 @@ impl Gathered {
 
     /// Adds an entry; without a value one that is deleted.
     pub(super) fn push(&mut self, key: &[u8], value: Option<&[u8]>) {
+        debug_assert!(key.len() < DELETED as usize && u32::try_from(self.bytes.len()).is_ok());
         let span = Span {
             at: self.bytes.len() as u32,
             key: key.len() as u32,
@@ -89,6 +90,8 @@ impl Gathered {
             let (at, len) = (span.at as usize, span.key as usize + span.value_len());
             chunk.bytes.extend_from_slice(&self.bytes[at..at + len]);
         }
+        debug_assert!(chunk.is_in_order());
+        debug_assert_eq!(chunk.bytes.len(), self.bytes.len(), "all that was gathered");
         order.clear();
         self.order = order;
         self.spans.clear();
@@ -127,6 +130,11 @@ impl Chunk {
         self.bytes.len() + self.items.len() * size_of::<Item>()
     }
 
+    /// Whether keys ascend, and of each what is deleted comes last; for assertions.
+    fn is_in_order(&self) -> bool {
+        let place = |index: usize| (self.key(index), self.items[index].key & DELETED);
+        (1..self.len()).all(|index| place(index - 1) <= place(index))
+    }
     /// How many entries.
     pub(super) fn len(&self) -> usize {
         self.items.len()

@@ -30,6 +30,7 @@ impl<'c> Entries<'c> {
     pub(super) fn of_chunk(chunk: &'c Chunk, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Self {
         let next = lower.map_or(0, |lower| chunk.lower_bound(lower));
         let end = upper.map_or(chunk.len(), |upper| chunk.lower_bound(upper));
+        debug_assert!(next <= end, "a range begins before it ends");
         Self::Chunk { chunk, next, end }
     }
 

@@ -183,11 +183,14 @@ impl EntryFormat {
         entry.key.clear();
         entry.value.clear();
         entry.is_exclusive = self.of.unique;
+        let mut columns = 0;
         for (index, value) in values.enumerate() {
             let value = value?;
+            columns += 1;
             entry.is_exclusive &= !value.is_null();
             self.spec.encode_at(index, value, &mut entry.key).map_err(|error| self.unfit(error))?;
         }
+        debug_assert_eq!(columns, self.sources.len(), "a value for each column");
         self.hash(&mut entry.key);
         match entry.is_exclusive {
             true => entry.value.extend_from_slice(key),
@@ -201,6 +204,7 @@ impl EntryFormat {
                 self.columns.join(", "),
             )));
         }
+        debug_assert!(self.row_key(&entry.key, &entry.value).is_ok_and(|row| row == key), "it names its row");
         Ok(())
     }
 

@@ -124,8 +124,10 @@ impl EntrySorter {
         let mut built: Vec<_> =
             fold_parts(cuts.len() + 1, threads, Vec::new, range)?.into_iter().flatten().collect();
         built.sort_unstable_by_key(|(number, _)| *number);
+        debug_assert!(built.iter().map(|(number, _)| *number).eq(0..=cuts.len()), "each range is built once");
         drop(sorted);
         let (meta, pages) = Trees::join(built.into_iter().map(|(_, trees)| trees), cancel)?;
+        assert!(meta.rows <= entries, "nothing comes that was not gathered");
         Ok(SortedEntries { meta, pages, twice: twice.into_inner() })
     }
 }
@@ -146,7 +148,9 @@ impl Sorted {
                 }
             }
         }
-        Ok(samples.cut(entries))
+        let cuts = samples.cut(entries);
+        debug_assert!(cuts.is_sorted_by(|one, next| one < next), "ranges of keys that meet nowhere");
+        Ok(cuts)
     }
 
     fn inputs(&self, lower: Option<&[u8]>, upper: Option<&[u8]>) -> Result<Vec<Entries<'_>>> {
@@ -172,6 +176,8 @@ impl Trees {
         let inputs: Vec<_> = all.iter().flat_map(Self::open).collect();
         let options = MergeOptions { build: build_options(&store), ..MergeOptions::new(cancel) };
         let merged = merge(&inputs, &options)?;
+        let rows = inputs.iter().map(|input| input.meta().rows).sum::<u64>();
+        assert_eq!(merged.meta.rows, rows, "trees that are joined share no key");
         drop(inputs);
         let mut pages = Extents::default();
         let had =

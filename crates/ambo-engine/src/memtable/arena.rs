@@ -192,6 +192,7 @@ impl Arena {
     /// # Safety
     /// The range must be newly allocated, by this thread, and not yet published.
     pub(super) unsafe fn write_tail<T>(&self, at: At<T>, bytes: &[u8]) {
+        debug_assert!(self.has_tail(at, bytes.len()), "the range was handed out");
         // SAFETY: the range was handed out to this thread and nobody else knows of it, says the caller.
         unsafe {
             self.pointer(at).add(1).cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -210,6 +211,7 @@ impl Arena {
     /// # Safety
     /// They must have been written before the place was published, and never be written again.
     pub(super) unsafe fn tail<T>(&self, at: At<T>, len: usize) -> &[u8] {
+        debug_assert!(self.has_tail(at, len), "the range was handed out");
         // SAFETY: initialised and immutable, says the caller; mapped, says invariant 1.
         unsafe { std::slice::from_raw_parts(self.pointer(at).add(1).cast::<u8>(), len) }
     }
@@ -227,6 +229,10 @@ impl Arena {
         let _ = (at, bytes);
     }
 
+    /// Whether so many bytes behind the `T` at `at` were handed out; for assertions.
+    fn has_tail<T>(&self, at: At<T>, bytes: usize) -> bool {
+        at.0 as usize * UNIT + size_of::<T>() + bytes <= self.used()
+    }
     fn pointer<T>(&self, at: At<T>) -> *mut T {
         let offset = at.0 as usize * UNIT;
         debug_assert!(offset < self.reserved);

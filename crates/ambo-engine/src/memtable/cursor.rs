@@ -185,11 +185,13 @@ impl<D: Deref<Target = Memtable>> Cursor<D> {
         let key = memtable.tree.key(fence);
         let target = if is_forward { Target::Key(key) } else { Target::Below(key) };
         (*low, *high, *count, *place) = load_leaf(memtable, rows, target, Side::Before);
+        debug_assert!(*place <= *count);
     }
 
     fn load(&mut self, target: Target<'_>, side: Side) {
         let Self { memtable, rows, low, high, count, place } = self;
         (*low, *high, *count, *place) = load_leaf(memtable, rows, target, side);
+        debug_assert!(*place <= *count);
     }
 }
 

@@ -41,6 +41,7 @@ impl Journal {
             let empty = || AtomicAt::new(At::NULL);
             (0..FIRST_CHUNK << chunk).map(|_| empty()).collect()
         });
+        debug_assert!(rows[place].load().is_null(), "a number is noted once");
         rows[place].store(row);
     }
 

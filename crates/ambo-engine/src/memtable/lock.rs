@@ -60,6 +60,7 @@ impl VersionLock {
 
     /// Locks for writing if the node is still at `version`.
     pub(super) fn lock(&self, version: u64) -> Result<WriteGuard<'_>, Restart> {
+        debug_assert!(version & 1 == 0, "a version that was read is that of a node that nobody writes");
         self.0
             .compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed)
             .map_err(|_| Restart)?;
@@ -76,6 +77,7 @@ pub(super) struct WriteGuard<'a> {
 
 impl Drop for WriteGuard<'_> {
     fn drop(&mut self) {
+        debug_assert_eq!(self.lock.0.load(Ordering::Relaxed), self.version + 1, "nobody else has the lock");
         self.lock.0.store(self.version + 2, Ordering::Release);
     }
 }

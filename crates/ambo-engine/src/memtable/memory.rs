@@ -171,6 +171,7 @@ impl MemoryPool {
         if room.min(chunks) > 0 {
             mapping.cut_back(mapping.len() - room.min(chunks));
             kept.bytes += mapping.len();
+            debug_assert!(mapping.len().is_multiple_of(CHUNK) && kept.bytes <= self.keep_bytes_max);
             kept.mappings.push(mapping);
         }
     }
@@ -190,6 +191,7 @@ impl MemoryPool {
             kept.mappings.pop();
         }
         kept.bytes -= CHUNK;
+        debug_assert_eq!(kept.bytes == 0, kept.mappings.is_empty());
     }
 }
 

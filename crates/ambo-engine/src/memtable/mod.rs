@@ -161,6 +161,7 @@ impl Memtable {
     pub fn written_since(&self, from: usize, at: Timestamp) -> Option<Written<'_>> {
         let journal = self.journal.as_ref()?;
         let end = self.versions_inserted();
+        debug_assert!(from <= end, "an earlier answer");
         let mut next = end;
         let mut rows = Vec::with_capacity(end.saturating_sub(from));
         for number in from..end {

@@ -232,6 +232,9 @@ impl Node {
         let count = self.count();
         assert!(count < FANOUT && index <= count);
         let key = row::key(arena, row);
+        debug_assert!(self.encloses(arena, key), "the key is within the fences");
+        debug_assert!(index == 0 || row::key(arena, self.row(index - 1)) < key);
+        debug_assert!(index == count || key < row::key(arena, self.row(index)));
         let skip = self.admit(arena, key);
         for to in (index + 1..=count).rev() {
             self.words[to].store(self.word_at(to - 1), Ordering::Relaxed);
@@ -278,6 +281,22 @@ impl Node {
         self.count.store(self.count() as u32 - 1, Ordering::Relaxed);
     }
 
+    /// That invariants 1 to 3 hold; for assertions, where nobody else writes.
+    pub(super) fn verify(&self, arena: &Arena) {
+        let (count, skip) = (self.count(), self.skip.load(Ordering::Relaxed) as usize);
+        assert!(count <= FANOUT);
+        for index in 0..count {
+            let key = row::key(arena, self.row(index));
+            assert!(index == 0 || row::key(arena, self.row(index - 1)) < key, "keys ascend");
+            assert!(self.compare_prefix(arena, key, skip) == Order::Equal, "all keys have the prefix");
+            assert_eq!(self.word_at(index), word(key, skip), "a word is that of its key");
+            assert!(self.low.is_null() || row::key(arena, self.low) <= key, "no key is below the fences");
+            assert!(
+                self.high().is_null() || key < row::key(arena, self.high()),
+                "no key is above the fences"
+            );
+        }
+    }
     /// Lets the words begin later if the fences, or at an edge of the tree the keys, share more bytes by now.
     fn raise_skip(&self, arena: &Arena) {
         let skip = self.skip.load(Ordering::Relaxed) as usize;

@@ -156,6 +156,10 @@ impl<'a> Iterator for Versions<'a> {
         // SAFETY: `new_row` or `add_version` wrote as many before the version was published.
         let bytes = unsafe { self.arena.tail(self.at, bytes) };
         self.at = header.older.load();
+        debug_assert!(
+            self.at.is_null() || self.arena.get(self.at).timestamp <= header.timestamp,
+            "from newest to oldest timestamps never grow"
+        );
         Some(Version { timestamp: Timestamp(header.timestamp), record: Record { kind, bytes } })
     }
 }

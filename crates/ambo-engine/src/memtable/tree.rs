@@ -210,6 +210,7 @@ impl Tree {
             return Err(Stop::Restart);
         }
         let node = self.arena.get(at);
+        debug_assert_eq!(node.level(), 0, "keys are near in a leaf");
         let leaf = Leaf { node, version: node.lock.read() };
         if !node.encloses(&self.arena, key) || node.is_full() {
             return Err(Stop::Restart);
@@ -303,6 +304,7 @@ impl Tree {
             self.arena.write(right, Node::new(0, separator, leaf.high()));
             right
         };
+        debug_assert!(leaf.level() == 0 && leaf.is_full(), "a leaf that is as it was is full");
         let new_root = self.root_over(&visit)?;
         let right = self.arena.get(right_at);
         leaf.split_to(&self.arena, right, at, separator);
@@ -310,6 +312,10 @@ impl Tree {
         match is_right {
             true => right.insert(&self.arena, position.index - at, row),
             false => leaf.insert(&self.arena, position.index, row),
+        }
+        if cfg!(debug_assertions) {
+            leaf.verify(&self.arena);
+            right.verify(&self.arena);
         }
         self.publish_split(&visit, new_root, separator, right_at);
         if right.high().is_null() {
@@ -335,6 +341,10 @@ impl Tree {
         };
         let new_root = self.root_over(&visit)?;
         inner.split_to(&self.arena, self.arena.get(right_at), at, separator);
+        if cfg!(debug_assertions) {
+            inner.node.verify(&self.arena);
+            self.arena.get(right_at).node.verify(&self.arena);
+        }
         // SAFETY: an `Inner` begins with its `Node`.
         self.publish_split(&visit, new_root, separator, unsafe { right_at.cast() });
         Ok(())

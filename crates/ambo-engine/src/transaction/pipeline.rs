@@ -54,6 +54,7 @@ pub struct Sequencer {
 impl Sequencer {
     /// Notes that the transaction at `last` was appended to `group`.
     pub fn note_logged(&mut self, has_blobs: bool) {
+        debug_assert!(self.last > self.group_last, "the log has commits in their order");
         self.group_last = self.last;
         self.group_count += 1;
         self.group_has_blobs |= has_blobs;
@@ -316,6 +317,7 @@ impl Pipeline {
         match synced {
             Ok(()) => {
                 log.note_durable(ticket.end());
+                debug_assert!(last.0 <= self.written.load(Ordering::Acquire), "what is durable was written");
                 self.durable.fetch_max(last.0, Ordering::Release);
                 Ok(count)
             }
@@ -352,9 +354,11 @@ impl Pipeline {
         let result = writer.log.write_group(&mut writer.group);
         self.tight.store(writer.log.is_tight(), Ordering::Relaxed);
         let first = Timestamp(self.written.load(Ordering::Relaxed) + 1);
+        assert!(first <= last, "groups are written in their order");
         match result {
             Ok(end) => {
-                self.written_lsn.store(end.0, Ordering::Release);
+                let before = self.written_lsn.swap(end.0, Ordering::Release);
+                debug_assert!(before <= end.0, "the log only grows");
                 if writer.log.take_crowded() {
                     self.crowded.store(true, Ordering::Relaxed);
                 }
@@ -439,7 +443,8 @@ struct OpenGate<'a>(&'a Pipeline);
 
 impl Drop for OpenGate<'_> {
     fn drop(&mut self) {
-        self.0.gate.lock().is_syncing = false;
+        let was_syncing = std::mem::replace(&mut self.0.gate.lock().is_syncing, false);
+        debug_assert!(was_syncing, "one thread at a time syncs");
         self.0.synced.notify_all();
     }
 }
@@ -462,7 +467,8 @@ impl Validation<'_> {
 
 impl Drop for Validation<'_> {
     fn drop(&mut self) {
-        self.pipeline.sequencer.lock().validating = false;
+        let was_validating = std::mem::replace(&mut self.pipeline.sequencer.lock().validating, false);
+        debug_assert!(was_validating, "one commit at a time validates");
         self.pipeline.validated.notify_all();
     }
 }

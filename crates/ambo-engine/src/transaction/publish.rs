@@ -56,6 +56,7 @@ impl Publisher {
     /// Marks the commit at `at` as complete (installed, or failed and empty) and advances the frontier over all
     /// that are complete in a row.
     pub fn complete(&self, at: Timestamp) {
+        debug_assert!(at > self.published(), "a commit is complete once");
         self.slots[(at.0 % WINDOW) as usize].store(at.0, Ordering::SeqCst);
         self.advance();
     }

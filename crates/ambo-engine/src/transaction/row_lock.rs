@@ -57,7 +57,8 @@ impl RowLocks {
             Some(_) => None,
             None => {
                 state.owner_of.insert(hash, me);
-                self.held.fetch_add(1, Ordering::Release);
+                let held = self.held.fetch_add(1, Ordering::Release) + 1;
+                debug_assert_eq!(held, state.owner_of.len(), "each lock is counted");
                 Some(true)
             }
         }
@@ -112,6 +113,7 @@ impl RowLocks {
             debug_assert_eq!(owner, Some(me));
             self.held.fetch_sub(1, Ordering::Release);
         }
+        debug_assert_eq!(self.held.load(Ordering::Relaxed), state.owner_of.len(), "each lock is counted");
         drop(state);
         self.released.notify_all();
     }

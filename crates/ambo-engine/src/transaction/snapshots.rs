@@ -34,6 +34,7 @@ impl Snapshots {
         loop {
             let at = publisher.published();
             if let Some(view) = view(at) {
+                debug_assert!(at >= self.oldest_hint(), "no snapshot is older than the hint");
                 *active.entry(at).or_insert(0) += 1;
                 return (at, view);
             }
@@ -58,7 +59,8 @@ impl Snapshots {
 
     fn raise(&self, active: &BTreeMap<Timestamp, usize>, publisher: &Publisher) {
         let oldest = active.keys().next().copied().unwrap_or_else(|| publisher.published());
-        self.oldest_hint.fetch_max(oldest.0, Ordering::Release);
+        let before = self.oldest_hint.fetch_max(oldest.0, Ordering::Release);
+        debug_assert!(before <= oldest.0, "no snapshot is older than the hint");
     }
 
     /// A timestamp that no snapshot, now or later, is older than. Cheap, and a little behind.

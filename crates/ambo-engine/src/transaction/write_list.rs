@@ -85,6 +85,7 @@ impl WriteList {
             Entry::Vacant(vacant) => {
                 vacant.insert(new);
                 self.writes.push((key, record));
+                debug_assert_eq!(self.writes.len(), self.places.len(), "each write has a place");
                 None
             }
         }
@@ -102,7 +103,9 @@ impl WriteList {
             let moved = Place { hash, at: at as u32 };
             self.places.insert_unique(moved.spread(), moved, Place::spread);
         }
-        Some(self.writes.swap_remove(at).1)
+        let (_, removed) = self.writes.swap_remove(at);
+        debug_assert_eq!(self.writes.len(), self.places.len(), "each write has a place");
+        Some(removed)
     }
 
     fn forget(&mut self, place: Place) {

@@ -178,10 +178,12 @@ impl WriteSet {
 
     /// Takes back all writes after `savepoint`.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
+        assert!(self.knows(savepoint), "the savepoint was rolled back itself");
         while self.undo.len() > savepoint.undo_len {
             let Undo { table, key, before } = self.undo.pop().expect("longer than the savepoint");
             self.replace(table, key, before, false);
         }
+        debug_assert_eq!(self.bytes == 0, self.is_empty(), "bytes are those of writes");
     }
 
     /// All writes, put in order.
@@ -231,6 +233,7 @@ impl WritesInOrder {
                 }
             }
         }
+        debug_assert!(all.is_sorted_by(|one, next| (one.table, one.key) < (next.table, next.key)));
         all
     }
 }
