@@ -12,7 +12,9 @@ use ambo_types::{Result, Storage, TableDefinition};
 use super::stub::StubBase;
 use super::{
     btree::{KeySum, RowStream, Tree, TreeBase},
-    column::{ColumnBase, ColumnSchema, ColumnSet, ColumnSpace, Segment, SegmentStore, SetColumn, Wanted},
+    column::{
+        ColumnBase, ColumnSchema, ColumnSet, ColumnSpace, CursorRows, Segment, SegmentStore, SetColumn,
+    },
     compaction::{Built, Compacted, Compaction, Workshop},
     ops::{BaseCursor, BaseOps, BaseRecord, BaseReport, Crowding, Prober},
     root::Root,
@@ -56,14 +58,14 @@ macro_rules! each {
 
 /// Where a database has its bases.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct Stores<'a> {
     /// Its file of pages.
     pub pages: &'a Arc<PageStore>,
     /// Its segments.
     pub segments: &'a Arc<SegmentStore>,
 }
 
-impl Place<'_> {
+impl Stores<'_> {
     /// Where the pages of a new table are: in the file, or in memory of its own.
     pub fn store(&self, storage: Storage) -> Arc<PageStore> {
         if storage.traits().durable { self.pages.clone() } else { PageStore::memory(self.pages.page_size()) }
@@ -87,7 +89,7 @@ impl Base {
     ///
     /// # Panics
     /// If it is, and there are none.
-    pub fn empty(storage: Storage, place: Place<'_>, schema: Option<&Arc<ColumnSchema>>) -> Self {
+    pub fn empty(storage: Storage, place: Stores<'_>, schema: Option<&Arc<ColumnSchema>>) -> Self {
         match storage {
             Storage::BTree | Storage::Memory => Self::BTree(TreeBase::default()),
             Storage::Column => {
@@ -136,7 +138,7 @@ impl BaseOps for Base {
         each!(self, base => base.get_many(keys, picked, found))
     }
 
-    fn cursors(&self, wanted: Wanted, take: &mut dyn FnMut(BaseCursor)) {
+    fn cursors(&self, wanted: CursorRows, take: &mut dyn FnMut(BaseCursor)) {
         each!(self, base => base.cursors(wanted, take));
     }
 

@@ -21,7 +21,7 @@ mod stub;
 #[cfg(test)]
 mod tests;
 
-pub use any::{Base, Place};
+pub use any::{Base, Stores};
 pub use compaction::{Built, Compacted, Compaction, CopyBlob, Made, Workshop};
 pub use ops::{BaseCursor, BaseOps, BaseRecord, BaseReport, Crowding, Prober};
 pub use root::Root;

@@ -14,7 +14,7 @@ use ambo_types::{
 
 use super::{
     btree::{KeySum, RowStream, Tree, TreeCursor, TreeRecord},
-    column::{ColumnSchema, ColumnSet, ColumnSpace, Finder, RunCursor, Segment, SetColumn, Wanted},
+    column::{ColumnSchema, ColumnSet, ColumnSpace, CursorRows, Finder, RunCursor, Segment, SetColumn},
     compaction::{Built, Compacted, Compaction, Workshop},
     root::Root,
 };
@@ -41,7 +41,7 @@ pub trait BaseOps: Sized + Clone {
     }
 
     /// Hands out cursors that have all rows between them, each key in one of them.
-    fn cursors(&self, wanted: Wanted, take: &mut dyn FnMut(BaseCursor));
+    fn cursors(&self, wanted: CursorRows, take: &mut dyn FnMut(BaseCursor));
 
     /// What says of many keys, best in their order, whether they are there.
     fn prober(&self) -> Prober<'_>;

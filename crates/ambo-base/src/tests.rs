@@ -13,9 +13,9 @@ use ambo_types::{
 };
 
 use super::{
-    Base, BaseCursor, BaseOps, Place, Prober, Workshop,
+    Base, BaseCursor, BaseOps, Prober, Stores, Workshop,
     btree::{BuildOptions, RowStream},
-    column::{ColumnSchema, SegmentStore, Wanted},
+    column::{ColumnSchema, CursorRows, SegmentStore},
     conformance::{self, Model, Subject, SubjectCursor, Value},
 };
 
@@ -46,7 +46,7 @@ impl World {
     /// A base of the live rows of a model.
     fn build(&self, storage: Storage, model: &Model) -> Base {
         let schema = Arc::new(ColumnSchema::new(&TableDefinition::key_value("t")).unwrap());
-        let place = Place { pages: &self.store, segments: &self.segments };
+        let place = Stores { pages: &self.store, segments: &self.segments };
         let workshop = Workshop {
             store: &self.store,
             build: BuildOptions::default(),
@@ -87,7 +87,7 @@ impl OfEnum {
 
     fn cursor(&self) -> Cursor<'_> {
         let mut all = Vec::new();
-        self.base.cursors(Wanted::Rows, &mut |cursor| all.push(cursor));
+        self.base.cursors(CursorRows::Rows, &mut |cursor| all.push(cursor));
         assert!(all.len() <= 1, "it was built of one stream");
         Cursor { of: self, cursor: all.pop() }
     }

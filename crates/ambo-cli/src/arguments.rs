@@ -59,7 +59,7 @@ pub struct ShellArguments {
 
 /// Which table of which database.
 #[derive(Args, Clone, Debug)]
-pub struct Place {
+pub struct TableArgument {
     /// The database's directory
     pub dir: PathBuf,
     /// The table [default: `default`, or the only one]
@@ -104,7 +104,7 @@ pub enum Command {
     /// Store a value under a key, or a row with one value a column
     Put {
         #[command(flatten)]
-        place: Place,
+        place: TableArgument,
         /// KEY VALUE, or one value a column (NULL for none)
         #[arg(required = true, allow_negative_numbers = true, value_name = "KEY VALUE")]
         words: Vec<OsString>,
@@ -115,7 +115,7 @@ pub enum Command {
     /// Show the value of a key, or a row
     Get {
         #[command(flatten)]
-        place: Place,
+        place: TableArgument,
         /// The key, one word for each of its columns
         #[arg(required = true, allow_negative_numbers = true)]
         key: Vec<OsString>,
@@ -126,7 +126,7 @@ pub enum Command {
     /// Remove a key
     Del {
         #[command(flatten)]
-        place: Place,
+        place: TableArgument,
         /// The key, one word for each of its columns
         #[arg(required = true, allow_negative_numbers = true)]
         key: Vec<OsString>,
@@ -134,14 +134,14 @@ pub enum Command {
     /// Show the records of a range of keys
     Scan {
         #[command(flatten)]
-        place: Place,
+        place: TableArgument,
         #[command(flatten)]
         scan: ScanArguments,
     },
     /// Count the records of a range of keys
     Count {
         #[command(flatten)]
-        place: Place,
+        place: TableArgument,
         #[command(flatten)]
         range: RangeArguments,
     },
@@ -152,7 +152,7 @@ pub enum Command {
     /// Show tables, sizes, and figures of files, cache and log; of one table its columns and how they are encoded
     Info {
         #[command(flatten)]
-        place: Place,
+        place: TableArgument,
     },
     /// Verify every page and segment, checksum, key order and count
     Check {

@@ -14,11 +14,11 @@ pub type Row = Vec<Datum>;
 
 /// An iterator over the rows of a typed table, in key order.
 pub struct Rows {
-    source: Source,
+    source: RowSource,
     format: Arc<RowFormat>,
 }
 
-enum Source {
+enum RowSource {
     Range(RangeRows),
     /// Rows by their primary key, where they are stored in another order.
     Index(PrimaryScan),
@@ -26,19 +26,19 @@ enum Source {
 
 impl Rows {
     pub(crate) fn new(rows: RangeRows, table: &Table) -> Self {
-        Self { source: Source::Range(rows), format: table.format().clone() }
+        Self { source: RowSource::Range(rows), format: table.format().clone() }
     }
 
     pub(crate) fn by_index(scan: PrimaryScan, table: &Table) -> Self {
-        Self { source: Source::Index(scan), format: table.format().clone() }
+        Self { source: RowSource::Index(scan), format: table.format().clone() }
     }
 
     /// The same rows from the last to the first. To be called before the first step.
     #[must_use]
     pub fn rev(mut self) -> Self {
         self.source = match self.source {
-            Source::Range(rows) => Source::Range(rows.rev()),
-            Source::Index(scan) => Source::Index(scan.rev()),
+            RowSource::Range(rows) => RowSource::Range(rows.rev()),
+            RowSource::Index(scan) => RowSource::Index(scan.rev()),
         };
         self
     }
@@ -49,10 +49,10 @@ impl Iterator for Rows {
 
     fn next(&mut self) -> Option<Result<Row>> {
         let row = match &mut self.source {
-            Source::Range(rows) => {
+            RowSource::Range(rows) => {
                 rows.next().transpose()?.and_then(|(key, row)| self.format.decode(key, row))
             }
-            Source::Index(scan) => {
+            RowSource::Index(scan) => {
                 scan.next_row().transpose()?.and_then(|(key, row)| self.format.decode(&key, &row))
             }
         };

@@ -11,7 +11,7 @@ use ambo_types::{Error, Result, TableDefinition};
 use super::{CheckOptions, KeySum, RowStream, Tree, TreeCompression, TreeCopy, TreeMeta, TreeProblem};
 use crate::{
     BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Made, Prober, Root, Workshop,
-    column::{SetColumn, Wanted},
+    column::{CursorRows, SetColumn},
     root::TREE,
     runs::{due_above, merge_trees},
 };
@@ -43,7 +43,7 @@ impl BaseOps for TreeBase {
         }
     }
 
-    fn cursors(&self, _wanted: Wanted, take: &mut dyn FnMut(BaseCursor)) {
+    fn cursors(&self, _wanted: CursorRows, take: &mut dyn FnMut(BaseCursor)) {
         self.main.iter().for_each(|main| take(BaseCursor::Tree(main.cursor())));
     }
 

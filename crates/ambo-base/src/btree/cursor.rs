@@ -72,7 +72,7 @@ struct Leaf {
 
 /// Where a cursor is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum Position {
     /// Before the first entry, where a new cursor is.
     Before,
     /// On an entry.
@@ -89,7 +89,7 @@ pub struct TreeCursor {
     path: Vec<Step>,
     leaf: Option<Leaf>,
     tree: Arc<Tree>,
-    place: Place,
+    place: Position,
     index: usize,
     /// The current key; its first `prefix` bytes are the leaf's.
     key: Vec<u8>,
@@ -116,7 +116,7 @@ impl TreeCursor {
             path: Vec::new(),
             leaf: None,
             tree,
-            place: Place::Before,
+            place: Position::Before,
             index: 0,
             key: Vec::new(),
             prefix: 0,
@@ -142,7 +142,7 @@ impl TreeCursor {
     /// Whether the cursor is on an entry.
     #[inline]
     pub fn is_valid(&self) -> bool {
-        self.place == Place::On
+        self.place == Position::On
     }
 
     /// The current entry's key.
@@ -172,7 +172,7 @@ impl TreeCursor {
     /// Goes to the first entry.
     pub fn seek_first(&mut self) -> Result<bool> {
         if !self.descend(Towards::First)? {
-            return Ok(self.leave(Place::Behind));
+            return Ok(self.leave(Position::Behind));
         }
         self.settle(0)
     }
@@ -180,7 +180,7 @@ impl TreeCursor {
     /// Goes to the last entry.
     pub fn seek_last(&mut self) -> Result<bool> {
         if !self.descend(Towards::Last)? {
-            return Ok(self.leave(Place::Before));
+            return Ok(self.leave(Position::Before));
         }
         self.settle(self.leaf_len() - 1)
     }
@@ -189,7 +189,7 @@ impl TreeCursor {
     pub fn seek_ge(&mut self, key: &[u8]) -> Result<bool> {
         match self.search(key)? {
             Some((index, _)) => self.settle_or_next(index),
-            None => Ok(self.leave(Place::Behind)),
+            None => Ok(self.leave(Position::Behind)),
         }
     }
 
@@ -197,7 +197,7 @@ impl TreeCursor {
     pub fn seek_gt(&mut self, key: &[u8]) -> Result<bool> {
         match self.search(key)? {
             Some((index, equal)) => self.settle_or_next(index + usize::from(equal)),
-            None => Ok(self.leave(Place::Behind)),
+            None => Ok(self.leave(Position::Behind)),
         }
     }
 
@@ -205,7 +205,7 @@ impl TreeCursor {
     pub fn seek_le(&mut self, key: &[u8]) -> Result<bool> {
         match self.search(key)? {
             Some((index, equal)) => self.settle_or_previous(index + usize::from(equal)),
-            None => Ok(self.leave(Place::Before)),
+            None => Ok(self.leave(Position::Before)),
         }
     }
 
@@ -213,16 +213,16 @@ impl TreeCursor {
     pub fn seek_lt(&mut self, key: &[u8]) -> Result<bool> {
         match self.search(key)? {
             Some((index, _)) => self.settle_or_previous(index),
-            None => Ok(self.leave(Place::Before)),
+            None => Ok(self.leave(Position::Before)),
         }
     }
 
     /// Goes to the entry at `position`, counted from zero.
     pub fn seek_nth(&mut self, position: u64) -> Result<bool> {
         if position >= self.tree.meta().rows {
-            return Ok(self.leave(Place::Behind));
+            return Ok(self.leave(Position::Behind));
         }
-        self.place = Place::Before;
+        self.place = Position::Before;
         self.path.clear();
         let mut ptr = self.tree.meta().root;
         let mut position = position;
@@ -246,10 +246,10 @@ impl TreeCursor {
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend")]
     pub fn next(&mut self) -> Result<bool> {
         match self.place {
-            Place::On if self.index + 1 < self.leaf_len() => self.settle(self.index + 1),
-            Place::On => self.next_leaf(),
-            Place::Before => self.seek_first(),
-            Place::Behind => Ok(false),
+            Position::On if self.index + 1 < self.leaf_len() => self.settle(self.index + 1),
+            Position::On => self.next_leaf(),
+            Position::Before => self.seek_first(),
+            Position::Behind => Ok(false),
         }
     }
 
@@ -257,10 +257,10 @@ impl TreeCursor {
     #[inline]
     pub fn prev(&mut self) -> Result<bool> {
         match self.place {
-            Place::On if self.index > 0 => self.settle(self.index - 1),
-            Place::On => self.previous_leaf(),
-            Place::Behind => self.seek_last(),
-            Place::Before => Ok(false),
+            Position::On if self.index > 0 => self.settle(self.index - 1),
+            Position::On => self.previous_leaf(),
+            Position::Behind => self.seek_last(),
+            Position::Before => Ok(false),
         }
     }
 
@@ -270,7 +270,7 @@ impl TreeCursor {
     }
 
     #[cold]
-    fn leave(&mut self, place: Place) -> bool {
+    fn leave(&mut self, place: Position) -> bool {
         self.place = place;
         false
     }
@@ -305,12 +305,12 @@ impl TreeCursor {
             Ok((suffix, record)) => {
                 self.key.truncate(self.prefix);
                 self.key.extend_from_slice(suffix);
-                (self.record, self.index, self.place) = (record, index, Place::On);
+                (self.record, self.index, self.place) = (record, index, Position::On);
                 Ok(true)
             }
             Err(what) => {
                 let error = self.tree.damaged(leaf.ptr, what);
-                self.leave(Place::Before);
+                self.leave(Position::Before);
                 Err(error)
             }
         }
@@ -328,7 +328,7 @@ impl TreeCursor {
 
     /// Goes from the root to a leaf; `false` if the tree is empty.
     fn descend(&mut self, towards: Towards<'_>) -> Result<bool> {
-        self.place = Place::Before;
+        self.place = Position::Before;
         let root = self.tree.meta().root;
         if root.is_null() {
             return Ok(false);
@@ -378,7 +378,7 @@ impl TreeCursor {
     /// Makes the page at `ptr` the cursor's leaf.
     fn enter(&mut self, ptr: PagePtr, access: Access) -> Result<()> {
         debug_assert_eq!(self.path.len() + 1, usize::from(self.tree.meta().height), "a step for each level");
-        self.place = Place::Before;
+        self.place = Position::Before;
         let page = match self.leaf.take() {
             Some(mut leaf) => {
                 leaf.page.replace(ptr, access)?;
@@ -430,7 +430,7 @@ impl TreeCursor {
             }
             self.path.pop();
         }
-        Ok(self.leave(Place::Behind))
+        Ok(self.leave(Position::Behind))
     }
 
     fn previous_leaf(&mut self) -> Result<bool> {
@@ -442,7 +442,7 @@ impl TreeCursor {
             }
             self.path.pop();
         }
-        Ok(self.leave(Place::Before))
+        Ok(self.leave(Position::Before))
     }
 
     /// Goes down from the child that the last step of the path points at.

@@ -103,7 +103,7 @@ pub fn merge(inputs: &[Arc<Tree>], options: &MergeOptions<'_>) -> Result<Merged>
         "trees of one store are merged: pages are adopted"
     );
     assert!(inputs.len() <= READ as usize, "ages are less than what marks a leaf that is read");
-    let sources = inputs.iter().zip(0..).map(|(tree, age)| Source::start(tree, age));
+    let sources = inputs.iter().zip(0..).map(|(tree, age)| TreeInput::start(tree, age));
     let sources = Tournament::new(sources.collect::<Result<_>>()?);
     let mut merge = Merge {
         builder: TreeBuilder::new(&first.store, options.build.clone()),
@@ -142,7 +142,7 @@ const BLOB: Stored = Stored::Plain(RecordKind::Blob);
 const TOMBSTONE: Stored = Stored::Plain(RecordKind::Tombstone);
 
 /// One input.
-struct Source<'t> {
+struct TreeInput<'t> {
     tree: &'t Tree,
     /// How many inputs are newer.
     age: u32,
@@ -158,7 +158,7 @@ struct Source<'t> {
 /// Among equals one whose leaf is not read comes first: it may have smaller keys than all others. Then the newest.
 const READ: u32 = 1 << 16;
 
-impl Input for Source<'_> {
+impl Input for TreeInput<'_> {
     #[inline]
     fn head(&self) -> Head {
         let rank = if self.open.is_some() { READ | self.age } else { self.age };
@@ -171,7 +171,7 @@ impl Input for Source<'_> {
     }
 }
 
-impl<'t> Source<'t> {
+impl<'t> TreeInput<'t> {
     fn start(tree: &'t Tree, age: u32) -> Result<Self> {
         let mut source = Self {
             tree,
@@ -226,7 +226,7 @@ struct Merge<'t, 'o> {
     builder: TreeBuilder,
     page_size: usize,
     /// The winner has its turn.
-    sources: Tournament<Source<'t>>,
+    sources: Tournament<TreeInput<'t>>,
     options: &'o MergeOptions<'o>,
     merged: Merged,
     /// The smallest next key or bound of the inputs that do not have the turn.
@@ -237,7 +237,7 @@ struct Merge<'t, 'o> {
 
 impl<'t> Merge<'t, '_> {
     /// The input that has its turn.
-    fn source(&mut self) -> &mut Source<'t> {
+    fn source(&mut self) -> &mut TreeInput<'t> {
         self.sources.winner_mut().expect("an input has its turn")
     }
 
@@ -263,7 +263,7 @@ impl<'t> Merge<'t, '_> {
     }
 
     /// Whether a leaf may become part of the new tree as it is, as far as its contents are concerned.
-    fn is_adoptable(&self, source: &Source<'_>, summary: Option<LeafSummary>) -> bool {
+    fn is_adoptable(&self, source: &TreeInput<'_>, summary: Option<LeafSummary>) -> bool {
         let leaf = source.walker.leaf();
         let Some(summary) = summary else { return false };
         let relocated = self.options.rewrite
@@ -279,7 +279,7 @@ impl<'t> Merge<'t, '_> {
     /// Adopts the leaf by what its parents say, if they say enough.
     fn adopt_unread(&mut self) -> Result<bool> {
         let source = self.sources.winner().expect("an input has its turn");
-        let second = self.sources.second().map(Source::bound);
+        let second = self.sources.second().map(TreeInput::bound);
         let ceiling = match source.walker.upper() {
             Some(upper) if second.is_none_or(|second| second >= upper) => Ceiling::Below(upper),
             None if second.is_none() => Ceiling::End,

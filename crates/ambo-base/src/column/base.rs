@@ -14,7 +14,7 @@ use ambo_pages::page::{BlobWriter, PageRange, PageStore};
 use ambo_types::{Result, TableDefinition, id::PageNo};
 
 use super::{
-    ColumnSchema, ColumnSet, ColumnSpace, Deleted, Finder, Segment, SetColumn, Wanted,
+    ColumnSchema, ColumnSet, ColumnSpace, CursorRows, Deleted, Finder, Segment, SetColumn,
     run::{ColumnRun, Part},
 };
 use crate::{
@@ -88,7 +88,7 @@ impl BaseOps for ColumnBase {
         Ok(())
     }
 
-    fn cursors(&self, wanted: Wanted, take: &mut dyn FnMut(BaseCursor)) {
+    fn cursors(&self, wanted: CursorRows, take: &mut dyn FnMut(BaseCursor)) {
         self.0.cursors(wanted).for_each(|cursor| take(BaseCursor::Columns(cursor)));
     }
 

@@ -57,7 +57,7 @@ impl ColumnSet {
             return Ok(());
         }
         let set = std::sync::Arc::new(self.clone());
-        let mut cursors: Vec<_> = set.cursors(super::Wanted::Keys).collect();
+        let mut cursors: Vec<_> = set.cursors(super::CursorRows::Keys).collect();
         for cursor in &mut cursors {
             cursor.seek_first()?;
         }

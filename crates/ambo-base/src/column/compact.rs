@@ -22,7 +22,7 @@ use super::{
     finder::{FOUND_TOGETHER, Finder},
     merge::merge,
     run::{ColumnRun, Part},
-    segment::Kept,
+    segment::CachedPart,
     set::{ColumnSet, RowPlace},
     unique::delete,
 };
@@ -148,7 +148,7 @@ impl ColumnSet {
         let merged = merge(self.store(), self.schema(), runs, cancel)?;
         let rows = runs.iter().map(|run| run.live_rows()).sum::<u64>();
         assert_eq!(merged.live_rows(), rows, "merging keeps all rows that are left");
-        if runs.iter().flat_map(|run| &run.parts).any(|part| part.segment.has_kept(Kept::Filter)) {
+        if runs.iter().flat_map(|run| &run.parts).any(|part| part.segment.has_kept(CachedPart::Filter)) {
             for part in &merged.parts {
                 part.segment.key_filter(self.schema())?;
             }

@@ -9,7 +9,7 @@ use ambo_pages::page::Access;
 use ambo_types::{Result, record::Record};
 
 use super::{
-    run::{ColumnRun, Place},
+    run::{ColumnRun, RunRow},
     set::ColumnSet,
 };
 use ambo_scan::buffer::ColumnBuffer;
@@ -19,7 +19,7 @@ const WINDOW_MAX: u32 = 1024;
 
 /// What a cursor gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum CursorRows {
     /// Keys and records.
     Rows,
     /// Keys only: [`RunCursor::record`] is empty.
@@ -31,7 +31,7 @@ pub enum Wanted {
 enum At {
     /// Before the first row.
     Start,
-    Row(Place),
+    Row(RunRow),
     /// Behind the last row.
     End,
 }
@@ -42,7 +42,7 @@ enum At {
 pub struct RunCursor {
     set: Arc<ColumnSet>,
     run: usize,
-    wanted: Wanted,
+    wanted: CursorRows,
     at: At,
     buffers: Vec<ColumnBuffer>,
     /// The part and rows in the buffers.
@@ -54,10 +54,10 @@ pub struct RunCursor {
 
 impl RunCursor {
     /// A cursor before the first row.
-    pub fn new(set: &Arc<ColumnSet>, run: usize, wanted: Wanted) -> Self {
+    pub fn new(set: &Arc<ColumnSet>, run: usize, wanted: CursorRows) -> Self {
         let columns = match wanted {
-            Wanted::Rows => set.schema().types().len(),
-            Wanted::Keys => set.schema().key_columns(),
+            CursorRows::Rows => set.schema().types().len(),
+            CursorRows::Keys => set.schema().key_columns(),
         };
         let mut buffers = set.schema().buffers();
         buffers.truncate(columns);
@@ -97,12 +97,12 @@ impl RunCursor {
 
     /// Moves to the first row.
     pub fn seek_first(&mut self) -> Result<bool> {
-        self.settle_forward(Place { part: 0, row: 0 })
+        self.settle_forward(RunRow { part: 0, row: 0 })
     }
 
     /// Moves to the last row.
     pub fn seek_last(&mut self) -> Result<bool> {
-        self.settle_backward(Place { part: self.run().parts.len(), row: 0 })
+        self.settle_backward(RunRow { part: self.run().parts.len(), row: 0 })
     }
 
     /// Moves to the first row with this key or a greater one.
@@ -134,7 +134,7 @@ impl RunCursor {
     pub fn next(&mut self) -> Result<bool> {
         match self.at {
             At::Start => self.seek_first(),
-            At::Row(Place { part, row }) => self.settle_forward(Place { part, row: row + 1 }),
+            At::Row(RunRow { part, row }) => self.settle_forward(RunRow { part, row: row + 1 }),
             At::End => Ok(false),
         }
     }
@@ -149,12 +149,12 @@ impl RunCursor {
     }
 
     /// Moves to the first row at or behind `place` that is left.
-    fn settle_forward(&mut self, mut place: Place) -> Result<bool> {
+    fn settle_forward(&mut self, mut place: RunRow) -> Result<bool> {
         self.at = At::End;
         loop {
             let Some(part) = self.run().parts.get(place.part) else { return Ok(false) };
             if place.row >= part.rows() {
-                place = Place { part: place.part + 1, row: 0 };
+                place = RunRow { part: place.part + 1, row: 0 };
             } else if part.is_deleted(place.row) {
                 place.row += 1;
             } else {
@@ -164,12 +164,12 @@ impl RunCursor {
     }
 
     /// Moves to the last row before `place` that is left.
-    fn settle_backward(&mut self, mut place: Place) -> Result<bool> {
+    fn settle_backward(&mut self, mut place: RunRow) -> Result<bool> {
         self.at = At::Start;
         loop {
             if place.row == 0 {
                 let Some(part) = place.part.checked_sub(1) else { return Ok(false) };
-                place = Place { part, row: self.run().parts[part].rows() };
+                place = RunRow { part, row: self.run().parts[part].rows() };
                 continue;
             }
             place.row -= 1;
@@ -180,7 +180,7 @@ impl RunCursor {
     }
 
     /// Stands on a row that is left.
-    fn enter(&mut self, place: Place, forward: bool) -> Result<bool> {
+    fn enter(&mut self, place: RunRow, forward: bool) -> Result<bool> {
         if self.window.0 != place.part || !self.window.1.contains(&place.row) {
             self.load(place, forward)?;
         }
@@ -191,7 +191,7 @@ impl RunCursor {
         self.key.clear();
         self.record.clear();
         let mut made = schema.key_of(&self.buffers, index, &mut self.key);
-        if self.wanted == Wanted::Rows {
+        if self.wanted == CursorRows::Rows {
             let row = &self.buffers[schema.key_columns()..];
             made = made.and_then(|()| schema.record_of(row, index, &mut self.record));
         }
@@ -201,7 +201,7 @@ impl RunCursor {
     }
 
     /// Decodes the rows from `place` on, or up to it.
-    fn load(&mut self, place: Place, forward: bool) -> Result<()> {
+    fn load(&mut self, place: RunRow, forward: bool) -> Result<()> {
         let part = &self.set.runs()[self.run].parts[place.part];
         let group = part.segment.directory().group_of(place.row);
         let rows = part.segment.directory().group(group);

@@ -84,7 +84,7 @@ struct Worker {
 }
 
 /// Where groups are encoded.
-enum Place {
+enum Destination {
     /// Here: as long as there was none, when no thread can be had, and when none is wanted.
     Here(Vec<Chunk>),
     Beside(Worker),
@@ -94,7 +94,7 @@ enum Place {
 
 /// Encodes the groups of one segment in their order.
 pub(super) struct Encoder {
-    place: Place,
+    place: Destination,
     /// Whether a thread is wanted.
     beside: bool,
     bytes: Arc<AtomicUsize>,
@@ -113,7 +113,7 @@ impl Encoder {
 
     fn new(columns: usize, beside: bool) -> Self {
         let chunks = std::iter::repeat_with(Chunk::default).take(columns).collect();
-        Self { place: Place::Here(chunks), beside, bytes: Arc::default() }
+        Self { place: Destination::Here(chunks), beside, bytes: Arc::default() }
     }
 
     /// Bytes of blocks so far.
@@ -125,13 +125,13 @@ impl Encoder {
     pub(super) fn push(&mut self, group: &mut Vec<ColumnBuffer>) -> Result<()> {
         self.start();
         match &mut self.place {
-            Place::Here(chunks) => {
+            Destination::Here(chunks) => {
                 push_all(chunks, group)?;
                 self.bytes.store(bytes_of(chunks), Ordering::Relaxed);
                 group.iter_mut().for_each(ColumnBuffer::clear);
                 Ok(())
             }
-            Place::Beside(worker) => {
+            Destination::Beside(worker) => {
                 let empty = || group.iter().map(|buffer| ColumnBuffer::new(buffer.ty())).collect();
                 let mut next: Vec<_> = worker.used.try_recv().unwrap_or_else(|_| empty());
                 next.iter_mut().for_each(ColumnBuffer::clear);
@@ -142,20 +142,20 @@ impl Encoder {
                     Err(_) => self.finish().map(drop),
                 }
             }
-            Place::Nowhere => Err(Error::invalid("a segment goes on after its encoder failed")),
+            Destination::Nowhere => Err(Error::invalid("a segment goes on after its encoder failed")),
         }
     }
 
     /// Moves to a thread of its own, if there is one to be had.
     fn start(&mut self) {
-        let (true, Place::Here(chunks)) = (self.beside, &mut self.place) else { return };
+        let (true, Destination::Here(chunks)) = (self.beside, &mut self.place) else { return };
         let (messages, waiting) = sync_channel(WAITING_MAX);
         let (give_back, used) = sync_channel(WAITING_MAX);
         let bytes = self.bytes.clone();
         let work = move || work(&waiting, &give_back, &bytes);
         let Ok(thread) = std::thread::Builder::new().name("ambo-encode".into()).spawn(work) else { return };
         if messages.send(Message::Begin(std::mem::take(chunks))).is_ok() {
-            self.place = Place::Beside(Worker { messages, used, thread });
+            self.place = Destination::Beside(Worker { messages, used, thread });
         }
     }
 
@@ -169,13 +169,13 @@ impl Encoder {
     }
 
     fn finish(&mut self) -> Result<Vec<Chunk>> {
-        match std::mem::replace(&mut self.place, Place::Nowhere) {
-            Place::Here(chunks) => Ok(chunks),
-            Place::Beside(Worker { messages, used, thread }) => {
+        match std::mem::replace(&mut self.place, Destination::Nowhere) {
+            Destination::Here(chunks) => Ok(chunks),
+            Destination::Beside(Worker { messages, used, thread }) => {
                 drop((messages, used));
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
-            Place::Nowhere => Err(Error::invalid("a segment is finished after its encoder failed")),
+            Destination::Nowhere => Err(Error::invalid("a segment is finished after its encoder failed")),
         }
     }
 }
@@ -207,8 +207,8 @@ fn bytes_of(chunks: &[Chunk]) -> usize {
 
 impl Drop for Encoder {
     fn drop(&mut self) {
-        if let Place::Beside(Worker { messages, used, thread }) =
-            std::mem::replace(&mut self.place, Place::Nowhere)
+        if let Destination::Beside(Worker { messages, used, thread }) =
+            std::mem::replace(&mut self.place, Destination::Nowhere)
         {
             // Nobody takes what it still encodes, but the thread ends first.
             drop((messages, used));

@@ -6,7 +6,7 @@ use ambo_codec::column::VECTOR;
 use ambo_types::Result;
 
 use super::{
-    run::{ColumnRun, Part, Place},
+    run::{ColumnRun, Part, RunRow},
     schema::ColumnSchema,
     search::{Found, Probe, Window},
     set::{ColumnSet, RowPlace},
@@ -97,7 +97,7 @@ impl ColumnRun {
         sought: &Sought<'_>,
         mut left: &[usize],
         window: &mut Window,
-        found: &mut impl FnMut(usize, Place),
+        found: &mut impl FnMut(usize, RunRow),
     ) -> Result<()> {
         for (index, part) in self.parts.iter().enumerate() {
             if left.is_empty() {
@@ -109,7 +109,7 @@ impl ColumnRun {
             (here, left) = left.split_at(left.partition_point(|key| sought.keys[*key] <= last));
             let here = &here[here.partition_point(|key| sought.keys[*key] < first)..];
             part.find_all(schema, sought, here, window, &mut |key, row| {
-                found(key, Place { part: index, row })
+                found(key, RunRow { part: index, row })
             })?;
         }
         Ok(())
@@ -199,7 +199,7 @@ mod tests {
                     // A key is left once.
                     let key = key.to_be_bytes().to_vec();
                     if *is_left && !places.contains_key(&key) {
-                        let place = Place { part: run.parts.len(), row: row as u32 };
+                        let place = RunRow { part: run.parts.len(), row: row as u32 };
                         places.insert(key, RowPlace { run: number, place });
                     } else {
                         gone.push(row as u64);

@@ -17,7 +17,7 @@ use super::{
     SEGMENT_ROWS_MAX,
     keys::Keys,
     schema::ColumnSchema,
-    segment::{Kept, Segment},
+    segment::{CachedPart, Segment},
 };
 use crate::key_filter::{BYTES_MAX, KeyFilter, KeyHash, MANY_BITS, bytes_for};
 
@@ -57,7 +57,7 @@ impl Segment {
         if !self.may_keep(bytes_for(self.directory().rows() as usize, MANY_BITS)) {
             return Ok(None);
         }
-        let bytes = self.keep_or(Kept::Filter, Access::Point, make)?;
+        let bytes = self.keep_or(CachedPart::Filter, Access::Point, make)?;
         debug_assert_eq!(bytes.len(), bytes_for(self.directory().rows() as usize, MANY_BITS));
         Ok(Some(KeyFilter::of(bytes)))
     }
@@ -98,7 +98,7 @@ impl KnownFilter {
     pub(super) fn of(&mut self, segment: &Segment) -> Option<&KeyFilter<Arc<[u8]>>> {
         if self.segment != Some(segment.id()) {
             self.segment = Some(segment.id());
-            self.filter = segment.kept(Kept::Filter).map(KeyFilter::of);
+            self.filter = segment.kept(CachedPart::Filter).map(KeyFilter::of);
         }
         self.filter.as_ref()
     }
@@ -120,7 +120,7 @@ mod tests {
     use crate::column::{
         ColumnSchema, ColumnSet, Finder, Part, RunBuilder, SegmentStore,
         key_stream::{KnownKeys, PartKeys, shared_with},
-        segment::Kept,
+        segment::CachedPart,
         unique::delete,
     };
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn has_filter(part: &Part) -> bool {
-        part.segment.kept(Kept::Filter).is_some()
+        part.segment.kept(CachedPart::Filter).is_some()
     }
 
     /// Keeps away: rows that are not found because a filter denies them; filters that are never made, or that a small cache is to keep.
@@ -192,7 +192,7 @@ mod tests {
         let part = set.parts().next().unwrap();
         let keys = PartKeys::of(&schema(), part).unwrap().unwrap();
         part.segment.keep_filter_of(keys.hashes()).unwrap();
-        let kept = part.segment.kept(Kept::Filter).unwrap();
+        let kept = part.segment.kept(CachedPart::Filter).unwrap();
         assert_eq!(kept, part.segment.with_all_keys(&schema()).unwrap());
     }
 

@@ -17,7 +17,7 @@ const KEPT_MAX: usize = 64;
 
 /// A row of a group, and for which key it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct FoundKey {
     /// A run, a part of it, and a group of that.
     group: (usize, usize, usize),
     row: u32,
@@ -47,29 +47,29 @@ impl ColumnSet {
     }
 
     /// Where the rows of those keys are that have no record yet, group by group.
-    fn places(&self, keys: &[&[u8]], records: &[Option<Vec<u8>>]) -> Result<Vec<Place>> {
+    fn places(&self, keys: &[&[u8]], records: &[Option<Vec<u8>>]) -> Result<Vec<FoundKey>> {
         let missing: Vec<usize> = (0..keys.len()).filter(|key| records[*key].is_none()).collect();
         let sought: Vec<&[u8]> = missing.iter().map(|key| keys[*key]).collect();
         let mut places = Vec::with_capacity(sought.len());
         for (key, found) in missing.into_iter().zip(Finder::new(self).find_all(&sought)?) {
             let Some(RowPlace { run, place }) = found else { continue };
             let (group, row) = self.runs()[run].parts[place.part].segment.place(place.row);
-            places.push(Place { group: (run, place.part, group), row: row as u32, key });
+            places.push(FoundKey { group: (run, place.part, group), row: row as u32, key });
         }
         places.sort_unstable();
         Ok(places)
     }
 
     /// The records of places, which ascend.
-    fn records_at(&self, places: &[Place], picked: Option<&[bool]>) -> Result<Vec<Vec<u8>>> {
+    fn records_at(&self, places: &[FoundKey], picked: Option<&[bool]>) -> Result<Vec<Vec<u8>>> {
         debug_assert!(places.is_sorted());
         let schema = self.schema();
         let columns = RowColumns { first: schema.key_columns(), picked };
         let mut buffers = schema.buffers().split_off(schema.key_columns());
         let mut records = Vec::with_capacity(places.len());
-        let groups: Vec<&[Place]> = places.chunk_by(|a, b| a.group == b.group).collect();
+        let groups: Vec<&[FoundKey]> = places.chunk_by(|a, b| a.group == b.group).collect();
         for groups in groups.chunks(GROUPS_TOGETHER) {
-            let rows_of = |places: &&[Place]| {
+            let rows_of = |places: &&[FoundKey]| {
                 let (run, part, group) = places[0].group;
                 GroupRows::new(&self.runs()[run].parts[part].segment, schema, columns, buffers.len(), group)
             };

@@ -13,7 +13,7 @@ use ambo_types::{Error, Result};
 use smallvec::SmallVec;
 
 use super::{
-    builder::RunBuilder, merge_source::Source, run::ColumnRun, schema::ColumnSchema, segment::SegmentStore,
+    builder::RunBuilder, merge_source::RunReader, run::ColumnRun, schema::ColumnSchema, segment::SegmentStore,
 };
 use ambo_scan::{buffer::ColumnBuffer, stretch::Stretch};
 
@@ -24,7 +24,8 @@ pub(super) fn merge(
     runs: &[&ColumnRun],
     cancel: &AtomicBool,
 ) -> Result<ColumnRun> {
-    let mut sources = runs.iter().map(|run| Source::new(schema, &run.parts)).collect::<Result<Vec<_>>>()?;
+    let mut sources =
+        runs.iter().map(|run| RunReader::new(schema, &run.parts)).collect::<Result<Vec<_>>>()?;
     let mut output = Output { builder: RunBuilder::new(store, schema), stretches: Vec::new(), room: 0 };
     // Those with rows left, that with the least key first.
     let mut order: Vec<usize> = (0..sources.len()).filter(|source| !sources[*source].is_done()).collect();
@@ -71,7 +72,7 @@ struct Output {
 
 impl Output {
     /// How many rows may come next. REQUIRES: a source has rows left.
-    fn room(&mut self, sources: &[Source<'_>]) -> Result<usize> {
+    fn room(&mut self, sources: &[RunReader<'_>]) -> Result<usize> {
         if self.room == 0 {
             self.flush(sources)?;
             self.room = self.builder.room(&buffers(sources))?;
@@ -86,7 +87,7 @@ impl Output {
     }
 
     /// Copies the rows that are noted.
-    fn flush(&mut self, sources: &[Source<'_>]) -> Result<()> {
+    fn flush(&mut self, sources: &[RunReader<'_>]) -> Result<()> {
         if !self.stretches.is_empty() {
             self.builder.append(&buffers(sources), &self.stretches)?;
             self.stretches.clear();
@@ -96,6 +97,6 @@ impl Output {
     }
 }
 
-fn buffers<'s>(sources: &'s [Source<'_>]) -> SmallVec<[&'s [ColumnBuffer]; 8]> {
+fn buffers<'s>(sources: &'s [RunReader<'_>]) -> SmallVec<[&'s [ColumnBuffer]; 8]> {
     sources.iter().map(|source| source.buffers.as_slice()).collect()
 }

@@ -14,7 +14,7 @@ fn is_good(part: &Part) -> bool {
 }
 
 /// One run, read group by group.
-pub(super) struct Source<'a> {
+pub(super) struct RunReader<'a> {
     schema: &'a ColumnSchema,
     parts: &'a [Part],
     group: usize,
@@ -31,7 +31,7 @@ pub(super) struct Source<'a> {
     row: usize,
 }
 
-impl<'a> Source<'a> {
+impl<'a> RunReader<'a> {
     pub(super) fn new(schema: &'a ColumnSchema, parts: &'a [Part]) -> Result<Self> {
         let buffers = schema.buffers();
         let keys = Keys::of(schema, &buffers)?;

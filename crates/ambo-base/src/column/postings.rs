@@ -24,7 +24,7 @@ use ambo_pages::page::Access;
 use ambo_types::Result;
 use rapidhash::fast::RandomState;
 
-use super::segment::{Kept, Segment};
+use super::segment::{CachedPart, Segment};
 use ambo_scan::{
     bounds,
     buffer::ColumnBuffer,
@@ -72,11 +72,11 @@ impl Segment {
 
     /// Whether the postings of a column are made and kept.
     pub(super) fn has_postings(&self, column: usize) -> bool {
-        self.has_kept(Kept::Postings(column))
+        self.has_kept(CachedPart::Postings(column))
     }
 
     fn postings(&self, column: usize) -> Result<Arc<[u8]>> {
-        self.keep_or(Kept::Postings(column), Access::Point, || self.make_postings(column))
+        self.keep_or(CachedPart::Postings(column), Access::Point, || self.make_postings(column))
     }
 
     fn make_postings(&self, column: usize) -> Result<Arc<[u8]>> {

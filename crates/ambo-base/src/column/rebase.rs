@@ -9,7 +9,7 @@ use ambo_codec::bitmap::Bitmap;
 use ambo_types::{Error, Result};
 
 use super::{
-    cursor::Wanted,
+    cursor::CursorRows,
     finder::{FOUND_TOGETHER, Finder},
     run::{ColumnRun, Part},
     set::{ColumnSet, RowPlace},
@@ -56,7 +56,7 @@ impl ColumnSet {
 fn without(set: ColumnSet, gone: ColumnSet) -> Result<ColumnSet> {
     let mut rows: BTreeMap<(usize, usize), Bitmap> = BTreeMap::new();
     let mut keys = Strings::default();
-    for mut cursor in Arc::new(gone).cursors(Wanted::Keys) {
+    for mut cursor in Arc::new(gone).cursors(CursorRows::Keys) {
         // Keys ascend within a run.
         let mut finder = Finder::new(&set);
         let mut there = cursor.seek_first()?;

@@ -17,14 +17,14 @@ pub struct RowReader {
     rows: RowSpec,
     /// Whether a record is the one value column as it is.
     is_raw: bool,
-    of_key: Wanted<Vec<usize>>,
-    of_row: Wanted<Projection>,
+    of_key: PartsAsked<Vec<usize>>,
+    of_row: PartsAsked<Projection>,
     scratch: Vec<u8>,
 }
 
 /// What is wanted of the key, or of the record.
 #[derive(Clone, Debug)]
-struct Wanted<P> {
+struct PartsAsked<P> {
     /// The columns of the tests.
     tested: P,
     tests: Vec<ValueTest>,
@@ -34,7 +34,7 @@ struct Wanted<P> {
     places: Vec<usize>,
 }
 
-impl<P> Wanted<P> {
+impl<P> PartsAsked<P> {
     fn is_nothing(&self) -> bool {
         self.tests.is_empty() && self.places.is_empty()
     }
@@ -66,13 +66,13 @@ impl RowReader {
             keys: schema.keys().clone(),
             rows: schema.rows().clone(),
             is_raw: schema.is_raw(),
-            of_row: Wanted {
+            of_row: PartsAsked {
                 tested: projection(&row_tests.0).map_err(invalid)?,
                 tests: row_tests.1,
                 taken: projection(&row_taken.0).map_err(invalid)?,
                 places: row_taken.1,
             },
-            of_key: Wanted {
+            of_key: PartsAsked {
                 tested: key_tests.0,
                 tests: key_tests.1,
                 taken: key_taken.0,
@@ -112,13 +112,13 @@ impl RowReader {
         if !self.is_selected(key, record)? {
             return Ok(false);
         }
-        let Wanted { taken, places, .. } = &self.of_key;
+        let PartsAsked { taken, places, .. } = &self.of_key;
         if !places.is_empty() {
             self.keys.visit_columns(key, taken, &mut self.scratch, |index, value| {
                 buffers[places[index]].push(value)
             })?;
         }
-        let Wanted { taken, places, .. } = &self.of_row;
+        let PartsAsked { taken, places, .. } = &self.of_row;
         match self.is_raw {
             _ if places.is_empty() => {}
             true => places.iter().try_for_each(|place| buffers[*place].push(record.into()))?,
@@ -133,14 +133,14 @@ impl RowReader {
     #[inline]
     fn is_selected(&mut self, key: &[u8], record: &[u8]) -> ambo_codec::Result<bool> {
         let mut is_selected = true;
-        let Wanted { tested, tests, .. } = &self.of_key;
+        let PartsAsked { tested, tests, .. } = &self.of_key;
         if !tests.is_empty() {
             self.keys.visit_columns(key, tested, &mut self.scratch, |index, value| {
                 is_selected &= tests[index].is_answered_by(value);
                 Ok(())
             })?;
         }
-        let Wanted { tested, tests, .. } = &self.of_row;
+        let PartsAsked { tested, tests, .. } = &self.of_row;
         match self.is_raw {
             _ if tests.is_empty() || !is_selected => {}
             true => is_selected = tests.iter().all(|test| test.is_answered_by(record.into())),

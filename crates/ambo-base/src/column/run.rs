@@ -153,7 +153,7 @@ pub struct ColumnRun {
 
 /// A row of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Place {
+pub struct RunRow {
     /// Which part.
     pub part: usize,
     /// Which row of it.
@@ -182,24 +182,24 @@ impl ColumnRun {
         schema: &ColumnSchema,
         probe: &Probe<'_>,
         window: &mut Window,
-    ) -> Result<Option<Place>> {
+    ) -> Result<Option<RunRow>> {
         let index = self.part_for(probe.key);
         let Some(part) = self.parts.get(index) else { return Ok(None) };
-        Ok(part.find(schema, probe, window)?.map(|row| Place { part: index, row }))
+        Ok(part.find(schema, probe, window)?.map(|row| RunRow { part: index, row }))
     }
 
     /// The first row, left or not, with this key or a greater one (with `after`, a greater one); behind the last part if there is none.
-    pub(super) fn lower_bound(&self, schema: &ColumnSchema, key: &[u8], after: bool) -> Result<Place> {
+    pub(super) fn lower_bound(&self, schema: &ColumnSchema, key: &[u8], after: bool) -> Result<RunRow> {
         let index = self.part_for(key);
-        let Some(part) = self.parts.get(index) else { return Ok(Place { part: index, row: 0 }) };
+        let Some(part) = self.parts.get(index) else { return Ok(RunRow { part: index, row: 0 }) };
         let row = match part.search(schema, &Probe::new(schema, key), &mut Window::new(schema))? {
             Found::At(row) => row + u32::from(after),
             Found::Before(row) => row,
         };
         debug_assert!(row <= part.rows());
         match row == part.rows() {
-            true => Ok(Place { part: index + 1, row: 0 }),
-            false => Ok(Place { part: index, row }),
+            true => Ok(RunRow { part: index + 1, row: 0 }),
+            false => Ok(RunRow { part: index, row }),
         }
     }
 
@@ -211,7 +211,7 @@ impl ColumnRun {
     }
 
     /// The row with `position` rows before it that are left; none if there are fewer.
-    pub fn nth(&self, position: u64) -> Option<Place> {
+    pub fn nth(&self, position: u64) -> Option<RunRow> {
         let mut before = position;
         for (index, part) in self.parts.iter().enumerate() {
             let live = u64::from(part.live_rows());
@@ -230,7 +230,7 @@ impl ColumnRun {
                 }
             }
             debug_assert_eq!((part.is_deleted(low), part.live_before(low)), (false, before));
-            return Some(Place { part: index, row: low });
+            return Some(RunRow { part: index, row: low });
         }
         None
     }

@@ -242,7 +242,7 @@ pub struct Segment {
 
 /// What the cache keeps of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kept {
+pub(super) enum CachedPart {
     Block {
         column: usize,
         group: usize,
@@ -293,28 +293,28 @@ impl Segment {
     }
 
     /// The number of something that is kept: blocks of a group lie side by side, postings behind all blocks, the filter last.
-    fn number(&self, of: Kept) -> u32 {
+    fn number(&self, of: CachedPart) -> u32 {
         let columns = self.directory.columns.len();
         let of_segment = match of {
-            Kept::Block { column, group } => column < columns && group < self.directory.groups(),
-            Kept::Postings(column) => column < columns,
-            Kept::Filter => true,
+            CachedPart::Block { column, group } => column < columns && group < self.directory.groups(),
+            CachedPart::Postings(column) => column < columns,
+            CachedPart::Filter => true,
         };
         debug_assert!(of_segment, "another number is that of something else: {of:?}");
         (match of {
-            Kept::Block { column, group } => group * columns + column,
-            Kept::Postings(column) => self.directory.groups() * columns + column,
-            Kept::Filter => (self.directory.groups() + 1) * columns,
+            CachedPart::Block { column, group } => group * columns + column,
+            CachedPart::Postings(column) => self.directory.groups() * columns + column,
+            CachedPart::Filter => (self.directory.groups() + 1) * columns,
         }) as u32
     }
 
     /// Whether something is in the cache.
-    pub(super) fn has_kept(&self, what: Kept) -> bool {
+    pub(super) fn has_kept(&self, what: CachedPart) -> bool {
         self.slots.has(self.number(what))
     }
 
     /// What is in the cache.
-    pub(super) fn kept(&self, what: Kept) -> Option<Arc<[u8]>> {
+    pub(super) fn kept(&self, what: CachedPart) -> Option<Arc<[u8]>> {
         self.store.cache.find(&self.slots, self.number(what), Access::Point)
     }
 
@@ -326,7 +326,7 @@ impl Segment {
     /// What is in the cache, or else comes there from `load`.
     pub(super) fn keep_or(
         &self,
-        what: Kept,
+        what: CachedPart,
         access: Access,
         load: impl FnOnce() -> Result<Arc<[u8]>>,
     ) -> Result<Arc<[u8]>> {
@@ -363,12 +363,12 @@ impl Segment {
 
     /// A block's bytes, to be parsed by [`Segment::parse`].
     pub fn block(&self, column: usize, group: usize, access: Access) -> Result<Arc<[u8]>> {
-        self.keep_or(Kept::Block { column, group }, access, || self.load_block(column, group))
+        self.keep_or(CachedPart::Block { column, group }, access, || self.load_block(column, group))
     }
 
     /// Asks for the memory where the blocks of a group begin, of some columns that it has, as far as they are kept.
     pub(super) fn prefetch_blocks(&self, columns: impl Iterator<Item = usize> + Clone, group: usize) {
-        let numbers = columns.map(|column| self.number(Kept::Block { column, group }));
+        let numbers = columns.map(|column| self.number(CachedPart::Block { column, group }));
         numbers.clone().for_each(|number| self.slots.prefetch(number));
         numbers.for_each(|number| self.slots.prefetch_block(number));
     }

@@ -6,9 +6,9 @@ use ambo_pages::{budget::MemoryBudget, page::PageRange};
 use ambo_types::Result;
 
 use super::{
-    cursor::{RunCursor, Wanted},
+    cursor::{CursorRows, RunCursor},
     row_cache::Slot,
-    run::{ColumnRun, Part, Place},
+    run::{ColumnRun, Part, RunRow},
     schema::ColumnSchema,
     scratch::Scratch,
     search::{Probe, Window},
@@ -38,7 +38,7 @@ pub struct RowPlace {
     /// Which run.
     pub run: usize,
     /// Where in it.
-    pub place: Place,
+    pub place: RunRow,
 }
 
 impl ColumnSet {
@@ -190,7 +190,7 @@ impl ColumnSet {
     }
 
     /// A cursor for each run.
-    pub fn cursors(self: &Arc<Self>, wanted: Wanted) -> impl Iterator<Item = RunCursor> + '_ {
+    pub fn cursors(self: &Arc<Self>, wanted: CursorRows) -> impl Iterator<Item = RunCursor> + '_ {
         (0..self.runs.len()).map(move |run| RunCursor::new(self, run, wanted))
     }
 }

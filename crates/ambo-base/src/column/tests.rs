@@ -98,7 +98,7 @@ impl Subject for OneRun {
         self.0.get(key).unwrap().map(Some)
     }
     fn cursor(&self) -> Box<dyn SubjectCursor + '_> {
-        Box::new(Cursor(self.0.cursors(Wanted::Rows).next()))
+        Box::new(Cursor(self.0.cursors(CursorRows::Rows).next()))
     }
     fn rank(&self, key: &[u8]) -> u64 {
         self.0.rank(key).unwrap()
@@ -238,7 +238,7 @@ fn runs_of_many_groups_are_merged() {
             assert!((0..directory.groups()).all(|group| directory.group(group).len() <= GROUP_ROWS));
         }
         assert_sound(&merged);
-        let mut cursor = Arc::new(merged).cursors(Wanted::Rows).next().unwrap();
+        let mut cursor = Arc::new(merged).cursors(CursorRows::Rows).next().unwrap();
         let mut found = cursor.seek_first().unwrap();
         for (key, value) in &model {
             assert!(

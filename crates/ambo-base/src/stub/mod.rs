@@ -9,7 +9,7 @@ use ambo_types::{Result, TableDefinition};
 use super::{
     BaseCursor, BaseOps, BaseRecord, BaseReport, Built, Compacted, Compaction, Prober, Root, Workshop,
     btree::{KeySum, RowStream, Tree, TreeBase},
-    column::{SetColumn, Wanted},
+    column::{CursorRows, SetColumn},
     root::{STUB, TREE},
 };
 
@@ -22,7 +22,7 @@ impl BaseOps for StubBase {
         self.0.get(key, picked)
     }
 
-    fn cursors(&self, wanted: Wanted, take: &mut dyn FnMut(BaseCursor)) {
+    fn cursors(&self, wanted: CursorRows, take: &mut dyn FnMut(BaseCursor)) {
         self.0.cursors(wanted, take);
     }
 

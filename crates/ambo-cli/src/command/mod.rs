@@ -5,7 +5,7 @@ pub mod check;
 pub mod info;
 pub mod record;
 
-use crate::arguments::{Command, Place};
+use crate::arguments::{Command, TableArgument};
 use crate::engine::{Access, Store, Tuning};
 use crate::failure::Result;
 use crate::output::Output;
@@ -75,7 +75,7 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
 
 /// Opens the database and the table, and closes the database if it was written to.
 fn with_view(
-    place: &Place,
+    place: &TableArgument,
     access: Access,
     tuning: &Tuning,
     action: impl FnOnce(&mut View<'_>) -> Result<()>,

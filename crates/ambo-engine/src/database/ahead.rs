@@ -37,14 +37,14 @@ const WANTED_FOR: Duration = Duration::from_secs(1);
 /// What scans of a table will need, if some are to come.
 #[derive(Default)]
 pub struct Demand {
-    wanted: Mutex<Option<Wanted>>,
+    wanted: Mutex<Option<ColumnsAsked>>,
     /// Whether something is wanted, for those who only count.
     is_wanted: AtomicBool,
     /// Writes since layers were made, counted while something is wanted.
     behind: AtomicUsize,
 }
 
-struct Wanted {
+struct ColumnsAsked {
     /// Stored columns.
     columns: Vec<bool>,
     until: Instant,
@@ -62,7 +62,7 @@ impl Demand {
                 wanted.columns.iter_mut().zip(columns).for_each(|(wanted, needed)| *wanted |= needed);
                 wanted.until = until;
             }
-            None => *wanted = Some(Wanted { columns: columns.to_vec(), until }),
+            None => *wanted = Some(ColumnsAsked { columns: columns.to_vec(), until }),
         }
     }
 

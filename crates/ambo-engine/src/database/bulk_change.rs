@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use ambo_scan::ColumnBuffer;
 
-use ambo_base::column::{ColumnSchema, ColumnSet, Duplicates, Finder, LoadedParts, Wanted};
+use ambo_base::column::{ColumnSchema, ColumnSet, CursorRows, Duplicates, Finder, LoadedParts};
 use ambo_codec::Type;
 use ambo_types::{
     Error, Result,
@@ -192,7 +192,7 @@ impl Shared {
         if !locks.any() || self.options.duplicates != Duplicates::KeepLast {
             return Ok(None);
         }
-        for mut cursor in Arc::new(parts.alone(set)).cursors(Wanted::Keys) {
+        for mut cursor in Arc::new(parts.alone(set)).cursors(CursorRows::Keys) {
             let mut there = cursor.seek_first()?;
             while there {
                 let hash = Engine::row_hash(self.table, cursor.key());

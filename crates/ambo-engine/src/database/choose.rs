@@ -18,7 +18,7 @@ use ambo_base::{
 use ambo_types::{Result, TableDefinition, id::TableId};
 
 use super::{
-    find::{Source, View},
+    find::{Fetch, View},
     path::{Path, paths},
     scan::{ScanPlan, TableScan, stored_filters},
     scanned::ScannedRows,
@@ -52,7 +52,7 @@ const NEWER: u64 = 400;
 /// A way to rows.
 pub(super) enum Way {
     /// One after the other; all conditions have to be asked of them.
-    Rows(Source),
+    Rows(Fetch),
     /// By columns; they are those that the conditions leave.
     Scan(ScannedRows),
 }
@@ -83,7 +83,7 @@ pub(super) fn choose(
 }
 
 /// By one of these paths, which ascend by their counts, by several, or by a look at each row.
-fn by_rows(view: &dyn View, id: TableId, mut counted: Vec<(u64, Path)>) -> Result<Source> {
+fn by_rows(view: &dyn View, id: TableId, mut counted: Vec<(u64, Path)>) -> Result<Fetch> {
     let all = Path::Keys { lower: Vec::new(), upper: None };
     let Some(&(best, _)) = counted.first() else { return all.source(view, id) };
     if best > LOOKED_UP_MIN && best > view.count_in(id, &[], None)? / SHARE_MAX {
@@ -104,7 +104,7 @@ fn by_rows(view: &dyn View, id: TableId, mut counted: Vec<(u64, Path)>) -> Resul
             Some(common) => intersection(common, &keys),
         });
     }
-    Ok(Source::Keys(common.expect("at least two").into_iter()))
+    Ok(Fetch::Keys(common.expect("at least two").into_iter()))
 }
 
 /// How many paths, which ascend by their counts, are worth being read for the keys that they have in common.

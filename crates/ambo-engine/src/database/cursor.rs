@@ -5,7 +5,7 @@
 
 use std::{ops::Bound, sync::Arc};
 
-use ambo_base::{BaseCursor, BaseOps, btree::RowStream, column::Wanted};
+use ambo_base::{BaseCursor, BaseOps, btree::RowStream, column::CursorRows};
 use ambo_types::{
     Result,
     id::Timestamp,
@@ -42,7 +42,7 @@ impl RowStream for Rows {
 }
 
 /// One sorted input, newer than those after it.
-enum Source {
+enum Layer {
     Own(WriteCursor),
     Memtable(memtable::Cursor<Arc<Memtable>>),
     Base(BaseCursor),
@@ -71,7 +71,7 @@ impl Seek<'_> {
     }
 }
 
-impl Source {
+impl Layer {
     fn seek(&mut self, to: Seek<'_>) -> Result<bool> {
         match self {
             Self::Own(own) => {
@@ -170,7 +170,7 @@ enum Direction {
 /// A cursor over the live rows of one table at one timestamp.
 pub struct MergedCursor {
     /// Newest first.
-    sources: Vec<Source>,
+    sources: Vec<Layer>,
     at: Timestamp,
     direction: Direction,
     /// The source whose record is current; none when the cursor stands nowhere.
@@ -200,7 +200,7 @@ pub(super) enum Cover {
 impl MergedCursor {
     /// A cursor over `table` as of `at`, with the transaction's own writes on top.
     pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp, cover: Cover) -> Self {
-        let own = own.filter(|writes| !writes.is_empty()).map(|writes| Source::Own(WriteCursor::new(writes)));
+        let own = own.filter(|writes| !writes.is_empty()).map(|writes| Layer::Own(WriteCursor::new(writes)));
         let (active, frozen, runs) = match cover {
             Cover::Live | Cover::LiveKeys | Cover::AboveBase => (true, true, true),
             Cover::Own => (false, false, false),
@@ -209,13 +209,13 @@ impl MergedCursor {
             .filter(|_| active)
             .chain(table.frozen.iter().filter(|_| frozen))
             .filter(|memtable| !memtable.is_empty())
-            .map(|memtable| Source::Memtable(memtable.owned_cursor()));
+            .map(|memtable| Layer::Memtable(memtable.owned_cursor()));
         let compacted = matches!(cover, Cover::Live | Cover::LiveKeys);
-        let runs = table.runs.iter().filter(|_| runs).map(|run| Source::Base(BaseCursor::Tree(run.cursor())));
+        let runs = table.runs.iter().filter(|_| runs).map(|run| Layer::Base(BaseCursor::Tree(run.cursor())));
         let mut sources: Vec<_> = own.into_iter().chain(memtables).chain(runs).collect();
         if compacted {
-            let wanted = if cover == Cover::LiveKeys { Wanted::Keys } else { Wanted::Rows };
-            table.base.cursors(wanted, &mut |cursor| sources.push(Source::Base(cursor)));
+            let wanted = if cover == Cover::LiveKeys { CursorRows::Keys } else { CursorRows::Rows };
+            table.base.cursors(wanted, &mut |cursor| sources.push(Layer::Base(cursor)));
         }
         assert!(sources.len() <= SOURCES_MAX, "runs are merged long before there are so many");
         Self {
@@ -264,7 +264,7 @@ impl MergedCursor {
         if self.current.is_none() {
             return Ok(false);
         }
-        if let [Source::Base(BaseCursor::Tree(tree))] = &mut self.sources[..]
+        if let [Layer::Base(BaseCursor::Tree(tree))] = &mut self.sources[..]
             && !tree.has_tombstones()
         {
             // The compacted state: nothing to merge, nothing to skip.

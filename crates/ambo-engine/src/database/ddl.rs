@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo_base::{Place, column::ColumnSchema};
+use ambo_base::{Stores, column::ColumnSchema};
 use ambo_pages::sync::AtomicU64;
 use ambo_types::{
     Error, Result, TableDefinition, TableOptions,
@@ -207,7 +207,7 @@ fn leads_to(before: &Catalog, changes: &[CatalogChange], after: &Catalog) -> boo
 /// An empty table as its definition says.
 pub(super) fn open_table(
     memtables: &Memtables,
-    place: Place<'_>,
+    place: Stores<'_>,
     id: TableId,
     catalog: &Catalog,
     floor: Timestamp,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ambo_base::{Base, Place, column::SegmentStore};
+use ambo_base::{Base, Stores, column::SegmentStore};
 use ambo_pages::{
     io::Lock,
     page::PageStore,
@@ -236,14 +236,14 @@ impl Engine {
     }
 
     /// Where its bases are.
-    pub(super) fn place(&self) -> Place<'_> {
-        Place { pages: &self.store, segments: &self.segments }
+    pub(super) fn place(&self) -> Stores<'_> {
+        Stores { pages: &self.store, segments: &self.segments }
     }
 
     /// An empty table.
     pub(super) fn new_table(
         memtables: &Memtables,
-        place: Place<'_>,
+        place: Stores<'_>,
         shared: TableShared,
         floor: Timestamp,
     ) -> Result<Arc<TableVersion>> {

@@ -147,7 +147,7 @@ impl Moment<'_> {
 }
 
 /// How rows are fetched.
-pub(super) enum Source {
+pub(super) enum Fetch {
     Walk {
         cursor: Cursor,
         lower: Vec<u8>,
@@ -160,7 +160,7 @@ pub(super) enum Source {
     Several {
         what: String,
         paths: std::vec::IntoIter<Path>,
-        now: Option<Box<Source>>,
+        now: Option<Box<Fetch>>,
     },
 }
 
@@ -171,13 +171,13 @@ pub struct FoundRows<'v> {
     /// Asks rows whether they are meant; of no columns.
     reader: RowReader,
     way: Way,
-    wanted: Wanted,
+    wanted: RowsAsked,
     /// Found and not yet taken.
     ready: VecDeque<(Vec<u8>, Vec<u8>)>,
 }
 
 /// What is wanted of rows on the way.
-struct Wanted {
+struct RowsAsked {
     /// The slots of rows; all, if it does not say.
     picked: Option<Vec<bool>>,
     /// How many rows at once.
@@ -200,7 +200,7 @@ impl<'v> FoundRows<'v> {
         let definition = moment.view().version().catalog.table(table).expect("the table is there");
         let schema = ColumnSchema::new(definition)?;
         let reader = RowReader::new(&schema, &[], &stored_filters(definition, &schema, filters)?)?;
-        let wanted = Wanted { picked: None, rows: BATCH_ROWS_MIN };
+        let wanted = RowsAsked { picked: None, rows: BATCH_ROWS_MIN };
         Ok(Self { moment, table, reader, way, wanted, ready: VecDeque::new() })
     }
 
@@ -261,7 +261,7 @@ impl FoundRows<'static> {
     }
 }
 
-impl Wanted {
+impl RowsAsked {
     /// Rows that were fetched say how many of the next are not too long together.
     fn note(&mut self, rows: &[FoundRow]) {
         let bytes: usize = rows.iter().map(|(key, row)| key.len() + row.len()).sum();
@@ -270,7 +270,7 @@ impl Wanted {
     }
 }
 
-impl Source {
+impl Fetch {
     /// The way in words.
     pub(super) fn describe(&self) -> String {
         match self {
@@ -283,7 +283,7 @@ impl Source {
     }
 
     /// The next rows on the way, which the conditions may leave out; none behind the last.
-    fn fetch(&mut self, view: &dyn View, table: TableId, wanted: &Wanted) -> Result<Vec<FoundRow>> {
+    fn fetch(&mut self, view: &dyn View, table: TableId, wanted: &RowsAsked) -> Result<Vec<FoundRow>> {
         match self {
             Self::Walk { cursor, lower, upper, started } => {
                 let mut batch = Vec::new();
@@ -340,7 +340,7 @@ fn look_up(
     view: &dyn View,
     table: TableId,
     keys: Vec<Vec<u8>>,
-    wanted: &Wanted,
+    wanted: &RowsAsked,
     no_row: impl Fn(&[u8]) -> Error,
 ) -> Result<Vec<FoundRow>> {
     let rows = view.rows(table, &keys, wanted.picked.as_deref())?;

@@ -79,14 +79,14 @@ pub(super) struct AllFresh {
 
 /// What a layer is made of.
 #[derive(Clone, Copy)]
-enum Source<'a> {
+enum LayerOf<'a> {
     Memtable(&'a Arc<Memtable>),
     Run(&'a Arc<Tree>),
 }
 
 /// A layer that is kept, and what it was made of: that is not kept alive by it, but nothing else gets its address.
 #[derive(Clone)]
-struct Kept {
+struct KeptLayer {
     memtable: Weak<Memtable>,
     /// What the memtable became.
     run: Weak<Tree>,
@@ -98,27 +98,27 @@ struct Kept {
     layer: Arc<FreshLayer>,
 }
 
-impl Kept {
-    fn is_of(&self, source: Source<'_>) -> bool {
+impl KeptLayer {
+    fn is_of(&self, source: LayerOf<'_>) -> bool {
         match source {
-            Source::Memtable(memtable) => std::ptr::eq(self.memtable.as_ptr(), Arc::as_ptr(memtable)),
-            Source::Run(run) => std::ptr::eq(self.run.as_ptr(), Arc::as_ptr(run)),
+            LayerOf::Memtable(memtable) => std::ptr::eq(self.memtable.as_ptr(), Arc::as_ptr(memtable)),
+            LayerOf::Run(run) => std::ptr::eq(self.run.as_ptr(), Arc::as_ptr(run)),
         }
     }
 
     /// Whether it and those below it of the same source are all that a snapshot at `at` sees of it.
-    fn is_right(&self, source: Source<'_>, at: Timestamp) -> bool {
+    fn is_right(&self, source: LayerOf<'_>, at: Timestamp) -> bool {
         match source {
-            Source::Memtable(memtable) => self.at == at || !memtable.is_later_than(self.at),
-            Source::Run(_) => self.is_whole,
+            LayerOf::Memtable(memtable) => self.at == at || !memtable.is_later_than(self.at),
+            LayerOf::Run(_) => self.is_whole,
         }
     }
 
     /// Whether it shows nothing of the source that a snapshot at `at` does not see.
-    fn is_seen_by(&self, source: Source<'_>, at: Timestamp) -> bool {
+    fn is_seen_by(&self, source: LayerOf<'_>, at: Timestamp) -> bool {
         match source {
-            Source::Memtable(_) => self.at <= at,
-            Source::Run(_) => self.is_whole,
+            LayerOf::Memtable(_) => self.at <= at,
+            LayerOf::Run(_) => self.is_whole,
         }
     }
 }
@@ -136,7 +136,7 @@ struct Memo {
     /// The segments that the layers are above.
     set: u64,
     /// Newest first.
-    kept: Vec<Kept>,
+    kept: Vec<KeptLayer>,
     /// What each of them comes to with those below it.
     stacks: Vec<Stack>,
 }
@@ -154,7 +154,7 @@ impl FreshCache {
     pub(super) fn flushed(&self, memtable: &Arc<Memtable>, run: &Arc<Tree>) {
         let mut memo = self.memo.lock();
         let mut kept: Vec<_> =
-            memo.kept.iter_mut().filter(|kept| kept.is_of(Source::Memtable(memtable))).collect();
+            memo.kept.iter_mut().filter(|kept| kept.is_of(LayerOf::Memtable(memtable))).collect();
         // A run at the bottom has no tombstones.
         let has_tombstones = kept.iter().any(|kept| kept.layer.has_tombstones());
         let is_whole = kept.first().is_some_and(|newest| !memtable.is_later_than(newest.at))
@@ -168,7 +168,7 @@ impl FreshCache {
     /// Forgets what these runs hold: it is compacted.
     pub(super) fn compacted(&self, runs: &[Arc<Tree>]) {
         let mut memo = self.memo.lock();
-        memo.kept.retain(|kept| !runs.iter().any(|run| kept.is_of(Source::Run(run))));
+        memo.kept.retain(|kept| !runs.iter().any(|run| kept.is_of(LayerOf::Run(run))));
         memo.stacks.clear();
     }
 }
@@ -309,7 +309,7 @@ impl Request<'_> {
             if memo.kept.iter().any(|kept| kept.at > self.at) || memo.set > self.columns.number() {
                 return Ok(true);
             }
-            let active = Source::Memtable(&self.table.active);
+            let active = LayerOf::Memtable(&self.table.active);
             let known = memo.kept.iter().find(|kept| kept.is_of(active)).map_or(0, |kept| kept.writes.end);
             let is_above = memo.kept.is_empty() || memo.set == self.columns.number();
             let writes = self.table.active.versions_inserted().saturating_sub(known);
@@ -334,8 +334,8 @@ impl Request<'_> {
     fn renew(&self, memo: &mut Memo) -> Result<AllFresh> {
         let set = self.columns.number();
         let frozen = self.table.frozen.iter().filter(|memtable| !memtable.is_empty());
-        let memtables = std::iter::once(&self.table.active).chain(frozen).map(Source::Memtable);
-        let sources = memtables.chain(self.table.runs.iter().map(Source::Run));
+        let memtables = std::iter::once(&self.table.active).chain(frozen).map(LayerOf::Memtable);
+        let sources = memtables.chain(self.table.runs.iter().map(LayerOf::Run));
         let mut kept = Vec::new();
         let mut room = self.bytes_max / WHOLE_SHARE;
         for source in sources {
@@ -360,9 +360,9 @@ impl Request<'_> {
     }
 
     /// The layers of a memtable or a run: those that are kept, if they are right, or with new ones.
-    fn kept_of(&self, source: Source<'_>, kept: &[Kept], room: usize) -> Result<Vec<Kept>> {
-        let is_known = |kept: &&Kept| kept.is_of(source) && kept.is_seen_by(source, self.at);
-        let mut known: Vec<Kept> = kept.iter().filter(is_known).cloned().collect();
+    fn kept_of(&self, source: LayerOf<'_>, kept: &[KeptLayer], room: usize) -> Result<Vec<KeptLayer>> {
+        let is_known = |kept: &&KeptLayer| kept.is_of(source) && kept.is_seen_by(source, self.at);
+        let mut known: Vec<KeptLayer> = kept.iter().filter(is_known).cloned().collect();
         for kept in known.iter_mut().filter(|kept| kept.layer.set() != self.columns.number()) {
             kept.layer = Arc::new(kept.layer.above(self.columns)?);
         }
@@ -372,13 +372,13 @@ impl Request<'_> {
             return Ok(known);
         }
         let (newest, merged) = match source {
-            Source::Memtable(memtable) => {
+            LayerOf::Memtable(memtable) => {
                 self.newest_of(memtable, &known[..of_use], &layers(&known), room)?
             }
-            Source::Run(run) => {
+            LayerOf::Run(run) => {
                 let layer = Arc::new(self.make_of_run(run, &layers(&known), room)?);
                 let (memtable, run) = (Weak::new(), Arc::downgrade(run));
-                (Kept { memtable, run, at: self.at, writes: 0..0, is_whole: true, layer }, of_use)
+                (KeptLayer { memtable, run, at: self.at, writes: 0..0, is_whole: true, layer }, of_use)
             }
         };
         known.truncate(of_use);
@@ -390,10 +390,10 @@ impl Request<'_> {
     fn newest_of(
         &self,
         memtable: &Arc<Memtable>,
-        known: &[Kept],
+        known: &[KeptLayer],
         places: &[&FreshLayer],
         room: usize,
-    ) -> Result<(Kept, usize)> {
+    ) -> Result<(KeptLayer, usize)> {
         let mut first = known.first().map_or(0, |newest| newest.writes.end);
         let last = memtable.versions_inserted();
         let mut merged = 0;
@@ -410,11 +410,11 @@ impl Request<'_> {
         let written = written.filter(|written| SORTING * written.writes() < memtable.rows());
         let layer = Arc::new(self.make_of_memtable(memtable, since, written, places, room)?);
         let (memtable, run) = (Arc::downgrade(memtable), Weak::new());
-        Ok((Kept { memtable, run, at: self.at, writes: first..end, is_whole: true, layer }, merged))
+        Ok((KeptLayer { memtable, run, at: self.at, writes: first..end, is_whole: true, layer }, merged))
     }
 }
 
-fn layers(kept: &[Kept]) -> Vec<&FreshLayer> {
+fn layers(kept: &[KeptLayer]) -> Vec<&FreshLayer> {
     kept.iter().map(|kept| &*kept.layer).collect()
 }
 
@@ -428,8 +428,8 @@ fn either(a: Option<Arc<Bitmap>>, b: Option<Arc<Bitmap>>) -> Option<Arc<Bitmap>>
 
 impl Memo {
     /// What comes after it, with these layers above a set.
-    fn followed_by(mut self, set: u64, kept: Vec<Kept>) -> Self {
-        let is_same = |(new, old): &(&Kept, &Kept)| Arc::ptr_eq(&new.layer, &old.layer);
+    fn followed_by(mut self, set: u64, kept: Vec<KeptLayer>) -> Self {
+        let is_same = |(new, old): &(&KeptLayer, &KeptLayer)| Arc::ptr_eq(&new.layer, &old.layer);
         let same = kept.iter().rev().zip(self.kept.iter().rev()).take_while(is_same).count();
         debug_assert!(kept.iter().all(|kept| kept.layer.set() == set), "all layers are above one set");
         let same = same.min(self.stacks.len());
@@ -453,7 +453,7 @@ impl Memo {
 
 impl Stack {
     /// The same with one more layer above: the first of `kept`. REQUIRES: the stack is of the others.
-    fn with(mut self, kept: &[Kept]) -> Self {
+    fn with(mut self, kept: &[KeptLayer]) -> Self {
         let Some((newest, older)) = kept.split_first() else { return self };
         debug_assert_eq!(self.hidden.len(), older.len(), "the stack is of the older layers");
         for (older, hidden) in older.iter().zip(&mut self.hidden) {

@@ -18,7 +18,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ambo_base::{
-    BaseOps, Place,
+    BaseOps, Stores,
     btree::{Tree, TreeMeta},
     column::SegmentStore,
 };
@@ -272,7 +272,7 @@ impl Opening {
         };
         let mut numbered = std::collections::HashMap::new();
         for (id, definition) in version.catalog.clone().all() {
-            let place = Place { pages: &store, segments: &segments };
+            let place = Stores { pages: &store, segments: &segments };
             let table = open_table(&memtables, place, id, &version.catalog, superblock.timestamp)?;
             version.tables.insert(id, with_roots(table, roots.remove(id))?);
             note_numbered(&mut numbered, id, definition)?;
@@ -331,7 +331,7 @@ impl Opening {
                 self.numbered.remove(&id);
             }
             Some(definition) if !self.version.tables.contains_key(&id) => {
-                let place = Place { pages: &self.store, segments: &self.segments };
+                let place = Stores { pages: &self.store, segments: &self.segments };
                 let table = open_table(&self.memtables, place, id, &self.version.catalog, at)?;
                 self.version.tables.insert(id, table);
                 note_numbered(&mut self.numbered, id, &definition)?;

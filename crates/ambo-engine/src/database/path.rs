@@ -12,7 +12,7 @@ use ambo_types::{Error, Result, TableDefinition, id::TableId};
 
 use super::{
     cursor::Seek,
-    find::{Source, View},
+    find::{Fetch, View},
     index_scan::IndexRange,
     indexes::TableIndex,
 };
@@ -202,14 +202,14 @@ impl Path {
         })
     }
 
-    pub(super) fn source(self, view: &dyn View, table: TableId) -> Result<Source> {
+    pub(super) fn source(self, view: &dyn View, table: TableId) -> Result<Fetch> {
         match self {
             Self::Keys { lower, upper } => {
                 let cursor = view.rows_in(table, &lower, upper.as_deref())?;
-                Ok(Source::Walk { cursor, lower, upper, started: false })
+                Ok(Fetch::Walk { cursor, lower, upper, started: false })
             }
-            Self::Index { index, range } => view.entries(index.id, range.as_range()).map(Source::Index),
-            Self::Several(paths) => Ok(Source::Several {
+            Self::Index { index, range } => view.entries(index.id, range.as_range()).map(Fetch::Index),
+            Self::Several(paths) => Ok(Fetch::Several {
                 what: match paths.first() {
                     Some(Self::Index { index, .. }) => {
                         format!("look-ups in index \"{}\"", index.format.name())
@@ -231,7 +231,7 @@ impl Path {
     }
 }
 
-impl Source {
+impl Fetch {
     fn append_keys(self, view: &dyn View, table: TableId, keys: &mut Vec<Vec<u8>>) -> Result<()> {
         match self {
             Self::Walk { mut cursor, lower, upper, .. } => {

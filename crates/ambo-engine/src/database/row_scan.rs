@@ -29,7 +29,7 @@ use super::{
     choose::{Way, choose},
     cuts::{KeyBounds, cuts, part_rows, rows_about},
     engine::Engine,
-    find::{FoundRows, Source},
+    find::{Fetch, FoundRows},
     path::key_range,
     scan::{ScanPlan, stored_filters, stored_place},
     snapshot::Snapshot,
@@ -87,9 +87,9 @@ impl RowScan {
         let columns = plan.columns.iter().map(place).collect::<Result<Vec<_>>>()?;
         let filters = stored_filters(definition, &schema, &plan.filters)?;
         let (path, source) = match choose(&snapshot, table, definition, &plan.filters)? {
-            Way::Rows(source @ Source::Walk { .. }) if there.base.columns().is_none() => {
+            Way::Rows(source @ Fetch::Walk { .. }) if there.base.columns().is_none() => {
                 let path = source.describe();
-                let Source::Walk { lower, upper, .. } = source else { unreachable!("it was just that") };
+                let Fetch::Walk { lower, upper, .. } = source else { unreachable!("it was just that") };
                 let layers = Box::new(Layers::new(there, snapshot.own(table), snapshot.timestamp()));
                 let range = KeyBounds { lower, upper };
                 (path, Rows::Range { layers, range, cuts: OnceLock::new() })

@@ -48,7 +48,7 @@ pub(super) enum Unit {
 }
 
 /// Where the rows of a unit are.
-pub(super) enum Place<'s> {
+pub(super) enum UnitRowsIn<'s> {
     /// In a group of a segment.
     Group(&'s Part, usize),
     /// Not in segments yet.
@@ -240,10 +240,12 @@ impl TableScan {
     }
 
     /// Where the rows of a part of it are.
-    pub(super) fn place(&self, unit: usize) -> Place<'_> {
+    pub(super) fn place(&self, unit: usize) -> UnitRowsIn<'_> {
         match self.units[unit] {
-            Unit::Group { run, part, group } => Place::Group(&self.columns.runs()[run].parts[part], group),
-            Unit::Fresh { .. } => Place::Fresh,
+            Unit::Group { run, part, group } => {
+                UnitRowsIn::Group(&self.columns.runs()[run].parts[part], group)
+            }
+            Unit::Fresh { .. } => UnitRowsIn::Fresh,
         }
     }
 

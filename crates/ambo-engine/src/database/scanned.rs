@@ -11,7 +11,7 @@ use ambo_types::{Error, Result, id::TableId};
 
 use super::{
     find::{FoundRow, View},
-    scan::{Place, TableScan},
+    scan::{TableScan, UnitRowsIn},
 };
 
 const WINDOW_MIN: usize = 64;
@@ -66,7 +66,7 @@ impl ScannedRows {
         self.window = (window * 2).min(WINDOW_MAX);
         match &mut self.left {
             Selected::Group { unit, places, left } => {
-                let Place::Group(part, group) = self.scan.place(*unit) else {
+                let UnitRowsIn::Group(part, group) = self.scan.place(*unit) else {
                     unreachable!("a unit stays what it is")
                 };
                 let taken = take(left, window);
@@ -95,12 +95,12 @@ impl ScannedRows {
         let Some(morsel) = self.scan.morsel_in_order(unit)? else { return Ok(Selected::None) };
         let left = 0..morsel.selected();
         Ok(match self.scan.place(unit) {
-            Place::Group(..) => {
+            UnitRowsIn::Group(..) => {
                 let places: Vec<_> = morsel.mask().iter().map(|row| row as u32).collect();
                 debug_assert_eq!(places.len(), left.len(), "a place for each row");
                 Selected::Group { unit, places, left }
             }
-            Place::Fresh => {
+            UnitRowsIn::Fresh => {
                 let keys = self.scan.keys(&morsel)?;
                 debug_assert_eq!(keys.len(), left.len(), "a key for each row");
                 Selected::Fresh { keys, left }

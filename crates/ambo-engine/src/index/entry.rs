@@ -26,7 +26,7 @@ use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// Where a column of the index is in a row.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Source {
+enum ValueAt {
     /// In the stored key.
     Key(usize),
     /// In the stored row.
@@ -53,7 +53,7 @@ pub struct EntryFormat {
     name: String,
     /// Names of the columns, for messages.
     columns: Vec<String>,
-    sources: Vec<Source>,
+    sources: Vec<ValueAt>,
     keys: KeySpec,
     rows: RowSpec,
     /// The columns, and behind them the row's key as bytes.
@@ -77,9 +77,9 @@ impl EntryFormat {
                 Error::Invalid(format!("index \"{name}\" names column {index}, which its table has not"))
             })?;
             sources.push(match table.stored_in(index) {
-                StoredIn::Row(_) if table.is_raw() => Source::Whole,
-                StoredIn::Row(slot) => Source::Row(slot),
-                StoredIn::Key(place) => Source::Key(place),
+                StoredIn::Row(_) if table.is_raw() => ValueAt::Whole,
+                StoredIn::Row(slot) => ValueAt::Row(slot),
+                StoredIn::Key(place) => ValueAt::Key(place),
             });
             let key = KeyColumn::new(column.kind);
             spec.push(if column.nullable { key.nullable() } else { key });
@@ -154,13 +154,15 @@ impl EntryFormat {
         scratch: &'r mut Vec<u8>,
         in_key: &mut Vec<ValueRef<'r>>,
     ) -> Result<impl Iterator<Item = Result<ValueRef<'r>>>> {
-        if self.sources.iter().any(|source| matches!(source, Source::Key(_))) {
+        if self.sources.iter().any(|source| matches!(source, ValueAt::Key(_))) {
             self.keys.decode_refs(key, scratch, in_key).map_err(|error| self.unreadable(error))?;
         }
-        let value = |source: &Source| match *source {
-            Source::Key(index) => Ok(in_key[index]),
-            Source::Row(index) => self.rows.decode_column(row, index).map_err(|error| self.unreadable(error)),
-            Source::Whole => Ok(ValueRef::Binary(row)),
+        let value = |source: &ValueAt| match *source {
+            ValueAt::Key(index) => Ok(in_key[index]),
+            ValueAt::Row(index) => {
+                self.rows.decode_column(row, index).map_err(|error| self.unreadable(error))
+            }
+            ValueAt::Whole => Ok(ValueRef::Binary(row)),
         };
         Ok(self.sources.iter().map(value))
     }

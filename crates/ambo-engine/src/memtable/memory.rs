@@ -131,11 +131,11 @@ impl Drop for Mapping {
 /// the system.
 pub struct MemoryPool {
     keep_bytes_max: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptMapping>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptMapping {
     mappings: Vec<Mapping>,
     bytes: usize,
 }

@@ -18,12 +18,12 @@ pub(super) type Write = (WrittenKey, OwnedRecord);
 
 /// Where a write is in the list, and the hash of its key: a growing table, and most of its probes, look at nothing else.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ListedWrite {
     hash: u32,
     at: u32,
 }
 
-impl Place {
+impl ListedWrite {
     /// The table takes its place from the low bits and its tag from the high ones.
     fn spread(&self) -> u64 {
         u64::from(self.hash) << 32 | u64::from(self.hash)
@@ -34,7 +34,7 @@ impl Place {
 #[derive(Clone)]
 pub struct WriteList {
     writes: Vec<Write>,
-    places: HashTable<Place>,
+    places: HashTable<ListedWrite>,
     /// Of this list alone: nobody can choose keys that all have one hash.
     secrets: RapidSecrets,
     /// A copy in key order, for those who have asked for it since the last write.
@@ -58,8 +58,9 @@ impl WriteList {
     }
 
     fn place_of(&self, key: &[u8]) -> Option<usize> {
-        let sought = Place { hash: self.hash(key), at: 0 };
-        let is_it = |place: &Place| place.hash == sought.hash && *self.writes[place.at as usize].0 == *key;
+        let sought = ListedWrite { hash: self.hash(key), at: 0 };
+        let is_it =
+            |place: &ListedWrite| place.hash == sought.hash && *self.writes[place.at as usize].0 == *key;
         self.places.find(sought.spread(), is_it).map(|place| place.at as usize)
     }
 
@@ -74,10 +75,10 @@ impl WriteList {
     /// Returns what was written to the key before.
     pub(super) fn insert(&mut self, key: WrittenKey, record: OwnedRecord) -> Option<OwnedRecord> {
         self.ordered.take();
-        let new = Place { hash: self.hash(&key), at: self.writes.len() as u32 };
+        let new = ListedWrite { hash: self.hash(&key), at: self.writes.len() as u32 };
         let writes = &self.writes;
-        let is_it = |place: &Place| place.hash == new.hash && writes[place.at as usize].0 == key;
-        match self.places.entry(new.spread(), is_it, Place::spread) {
+        let is_it = |place: &ListedWrite| place.hash == new.hash && writes[place.at as usize].0 == key;
+        match self.places.entry(new.spread(), is_it, ListedWrite::spread) {
             Entry::Occupied(there) => {
                 let at = there.get().at as usize;
                 Some(std::mem::replace(&mut self.writes[at].1, record))
@@ -95,20 +96,20 @@ impl WriteList {
     pub(super) fn remove(&mut self, key: &[u8]) -> Option<OwnedRecord> {
         self.ordered.take();
         let at = self.place_of(key)?;
-        self.forget(Place { hash: self.hash(key), at: at as u32 });
+        self.forget(ListedWrite { hash: self.hash(key), at: at as u32 });
         let last = self.writes.len() - 1;
         if at != last {
             let hash = self.hash(&self.writes[last].0);
-            self.forget(Place { hash, at: last as u32 });
-            let moved = Place { hash, at: at as u32 };
-            self.places.insert_unique(moved.spread(), moved, Place::spread);
+            self.forget(ListedWrite { hash, at: last as u32 });
+            let moved = ListedWrite { hash, at: at as u32 };
+            self.places.insert_unique(moved.spread(), moved, ListedWrite::spread);
         }
         let (_, removed) = self.writes.swap_remove(at);
         debug_assert_eq!(self.writes.len(), self.places.len(), "each write has a place");
         Some(removed)
     }
 
-    fn forget(&mut self, place: Place) {
+    fn forget(&mut self, place: ListedWrite) {
         let entry = self.places.find_entry(place.spread(), |other| other.at == place.at);
         entry.expect("each write has a place").remove();
     }

@@ -12,7 +12,7 @@ use super::{
     format::{FLAG_LZ4, GROUP_BYTES_MAX, GroupHeader, SEGMENT_HEADER_BYTES, segment_name, segment_number},
     segment::{Behind, Found, Segment},
     tail,
-    transaction::{Operations, Source, Transactions},
+    transaction::{Operations, Origin, Transactions},
 };
 use crate::io::{Disk, OpenMode};
 
@@ -168,7 +168,7 @@ impl Reader {
             let reason = match segment.group(offset, Some(self.lsn))? {
                 Found::Group(header) => {
                     // R1
-                    let source = Source { file: &segment.name.clone(), offset };
+                    let source = Origin { file: &segment.name.clone(), offset };
                     check_order(&header, last_ts, source)?;
                     let stored = segment.stored(offset, &header)?;
                     self.recovery.transactions += deliver(&header, stored, &mut raw, after, source, visit)?;
@@ -235,7 +235,7 @@ impl Reader {
 }
 
 /// R14, for what the header says.
-fn check_order(header: &GroupHeader, last_ts: Timestamp, source: Source<'_>) -> Result<()> {
+fn check_order(header: &GroupHeader, last_ts: Timestamp, source: Origin<'_>) -> Result<()> {
     if header.first_ts <= last_ts || header.last_ts < header.first_ts {
         return Err(source.damaged("the timestamps of this group go back"));
     }
@@ -251,7 +251,7 @@ fn deliver<V>(
     stored: &[u8],
     raw: &mut Vec<u8>,
     after: Timestamp,
-    source: Source<'_>,
+    source: Origin<'_>,
     visit: &mut V,
 ) -> Result<u64>
 where
@@ -287,7 +287,7 @@ fn decompress<'r>(
     header: &GroupHeader,
     stored: &[u8],
     raw: &'r mut Vec<u8>,
-    source: Source<'_>,
+    source: Origin<'_>,
 ) -> Result<&'r [u8]> {
     let len = header.raw as usize;
     // A byte of an LZ4 block stands for at most 255 bytes: what says more would only make us allocate.

@@ -73,12 +73,12 @@ pub struct Operation<'a> {
 
 /// Where bytes come from, for errors.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
+pub(super) struct Origin<'a> {
     pub file: &'a str,
     pub offset: u64,
 }
 
-impl Source<'_> {
+impl Origin<'_> {
     pub fn damaged(&self, what: &str) -> Error {
         Error::damaged(self.file, self.offset, what)
     }
@@ -88,11 +88,11 @@ impl Source<'_> {
 #[derive(Debug)]
 pub(super) struct Transactions<'a> {
     bytes: &'a [u8],
-    source: Source<'a>,
+    source: Origin<'a>,
 }
 
 impl<'a> Transactions<'a> {
-    pub fn new(bytes: &'a [u8], source: Source<'a>) -> Self {
+    pub fn new(bytes: &'a [u8], source: Origin<'a>) -> Self {
         Self { bytes, source }
     }
 
@@ -128,7 +128,7 @@ impl<'a> Iterator for Transactions<'a> {
 pub struct Operations<'a> {
     bytes: &'a [u8],
     left: u32,
-    source: Source<'a>,
+    source: Origin<'a>,
 }
 
 impl Operations<'_> {

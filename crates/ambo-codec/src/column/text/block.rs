@@ -17,7 +17,7 @@ use crate::{Error, Result};
 
 /// Where a block stands. Blocks in blocks have fewer encodings, so their depth is bounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum Nesting {
     /// A column's rows.
     Column,
     /// The entries of a dictionary: no dictionary.
@@ -26,7 +26,7 @@ pub(super) enum Place {
     Suffixes,
 }
 
-impl Place {
+impl Nesting {
     /// Whether a block here may have this encoding.
     pub(super) fn allows(self, encoding: TextEncoding) -> bool {
         use TextEncoding::*;
@@ -69,14 +69,14 @@ impl<'a> TextBlock<'a> {
     /// # Errors
     /// Bytes that no encoder wrote.
     pub fn parse(bytes: &'a [u8], rows: usize, shared: Option<&SharedTable>) -> Result<Self> {
-        Self::parse_at(bytes, rows, shared, Place::Column)
+        Self::parse_at(bytes, rows, shared, Nesting::Column)
     }
 
     pub(super) fn parse_at(
         bytes: &'a [u8],
         rows: usize,
         shared: Option<&SharedTable>,
-        place: Place,
+        place: Nesting,
     ) -> Result<Self> {
         let mut reader = Reader::new(bytes);
         if rows > BLOCK_ROWS_MAX {
@@ -97,7 +97,7 @@ impl<'a> TextBlock<'a> {
             }
             TextEncoding::Dictionary => {
                 Body::Dictionary(Dictionary::parse(&mut reader, rows, decoded, |bytes, count| {
-                    nested(bytes, count, Place::Entries)
+                    nested(bytes, count, Nesting::Entries)
                 })?)
             }
             TextEncoding::SharedDictionary => {
@@ -112,7 +112,7 @@ impl<'a> TextBlock<'a> {
             }
             TextEncoding::Fsst => Body::Fsst(Fsst::parse(&mut reader, rows, decoded, shared)?),
             TextEncoding::Front => Body::Front(Front::parse(&mut reader, rows, decoded, |bytes| {
-                nested(bytes, rows, Place::Suffixes)
+                nested(bytes, rows, Nesting::Suffixes)
             })?),
             TextEncoding::Positional => Body::Positional(Positional::parse(&mut reader, rows, decoded)?),
             TextEncoding::Compressed => {

@@ -10,7 +10,7 @@ use rapidhash::RapidHashMap;
 use super::{
     BLOCK_ROWS_MAX, BytesView, DECODED_MAX, Goal, TextEncoding, TextTable,
     bits::{pack, packed_len, width_of},
-    block::Place,
+    block::Nesting,
     bounds,
     compressed::{self, Compressor},
     front, fsst, positional,
@@ -108,7 +108,7 @@ pub fn encode(
     out: &mut Vec<u8>,
 ) -> Result<TextSummary> {
     let before = out.len();
-    let encoding = encode_at(strings, goal, shared, Place::Column, out)?;
+    let encoding = encode_at(strings, goal, shared, Nesting::Column, out)?;
     let owned = |string: Option<&[u8]>| string.unwrap_or_default().to_vec();
     Ok(TextSummary {
         encoding,
@@ -144,7 +144,7 @@ pub(super) fn encode_at(
     strings: &BytesView<'_>,
     goal: Goal,
     shared: Option<&TextTable>,
-    place: Place,
+    place: Nesting,
     out: &mut Vec<u8>,
 ) -> Result<TextEncoding> {
     check(strings)?;
@@ -344,7 +344,7 @@ impl<'s> Proposals<'s> {
         let count = entries.len();
         let entries = Strings::collect(entries.into_iter().map(|(string, _)| string));
         let mut bytes = Vec::new();
-        encode_at(&entries.view(), self.goal, self.shared, Place::Entries, &mut bytes).ok()?;
+        encode_at(&entries.view(), self.goal, self.shared, Nesting::Entries, &mut bytes).ok()?;
         let total = 13 + bytes.len() + bits::packed_len(codes.len(), bits::width_of(count as u64 - 1));
         Some((Proposal::Dictionary { codes, count, entries: bytes }, total))
     }
@@ -403,7 +403,7 @@ impl<'s> Proposals<'s> {
         let rests = strings.iter().zip(&prefixes).map(|(string, prefix)| &string[*prefix as usize..]);
         let rests = Strings::collect(rests);
         let mut suffixes = Vec::new();
-        encode_at(&rests.view(), self.goal, self.shared, Place::Suffixes, &mut suffixes).ok()?;
+        encode_at(&rests.view(), self.goal, self.shared, Nesting::Suffixes, &mut suffixes).ok()?;
         let bytes = 7 + stored + suffixes.len();
         Some((Proposal::Front { prefixes, suffixes }, bytes))
     }

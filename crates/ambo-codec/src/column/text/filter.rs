@@ -118,7 +118,7 @@ impl TextBlock<'_> {
                 Ok(())
             }
             Body::Dictionary(dictionary) => {
-                let wanted = Wanted::new(predicate, &prepared, dictionary.entries()?);
+                let wanted = MatchingCodes::new(predicate, &prepared, dictionary.entries()?);
                 on_codes(dictionary, &wanted, selection)
             }
             Body::Raw(bounds, bytes) => by_runs(selection, |rows, selection| {
@@ -205,14 +205,14 @@ fn on_symbols(fsst: &Fsst<'_>, prepared: &Prepared<'_>, selection: &mut Mask) ->
 }
 
 /// The codes of the entries that match.
-enum Wanted {
+enum MatchingCodes {
     /// All from the first to before the second, or, when `true`, all others.
     Range(Range<u32>, bool),
     /// The set bits.
     Some(Vec<bool>),
 }
 
-impl Wanted {
+impl MatchingCodes {
     fn new(predicate: &TextPredicate<'_>, prepared: &Prepared<'_>, entries: &Strings) -> Self {
         let view = entries.view();
         let count = entries.len() as u32;
@@ -247,18 +247,18 @@ impl Wanted {
 }
 
 /// Takes out the rows whose codes are not wanted.
-fn on_codes(dictionary: &Dictionary<'_>, wanted: &Wanted, selection: &mut Mask) -> Result<()> {
+fn on_codes(dictionary: &Dictionary<'_>, wanted: &MatchingCodes, selection: &mut Mask) -> Result<()> {
     let mut codes = Vec::new();
     by_runs(selection, |rows, selection| {
         dictionary.codes(rows.clone(), &mut codes);
         let words = &mut selection.words_mut()[rows.start / 64..rows.end.div_ceil(64)];
         for (word, codes) in words.iter_mut().zip(codes.chunks(64)) {
             let bits = match wanted {
-                Wanted::Range(range, others) => {
+                MatchingCodes::Range(range, others) => {
                     let len = range.end.saturating_sub(range.start);
                     bits(codes, |code| (code.wrapping_sub(range.start) < len) != *others)
                 }
-                Wanted::Some(wanted) => bits(codes, |code| wanted.get(code as usize) == Some(&true)),
+                MatchingCodes::Some(wanted) => bits(codes, |code| wanted.get(code as usize) == Some(&true)),
             };
             *word &= bits;
         }

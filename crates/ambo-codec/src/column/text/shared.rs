@@ -15,7 +15,7 @@ use rapidhash::{RapidHashMap, RapidHashSet};
 
 use super::{
     BLOCK_ROWS_MAX, BytesView, Goal, TextBlock,
-    block::Place,
+    block::Nesting,
     encode,
     reader::Reader,
     strings::Strings,
@@ -59,7 +59,7 @@ impl SharedTable {
         }
         if parts & DICTIONARY != 0 {
             let count = reader.length()?;
-            let block = TextBlock::parse_at(reader.rest(), count, Some(&table), Place::Entries)?;
+            let block = TextBlock::parse_at(reader.rest(), count, Some(&table), Nesting::Entries)?;
             if block.decoded_len() > DICTIONARY_BYTES_MAX {
                 return Err(reader.damaged("a shared dictionary is too large"));
             }
@@ -103,7 +103,8 @@ impl TextTable {
         if let Some(entries) = different(strings) {
             let entries = Strings::collect(entries.into_iter());
             let mut bytes = Vec::new();
-            let encoded = encode::encode_at(&entries.view(), goal, Some(&table), Place::Entries, &mut bytes);
+            let encoded =
+                encode::encode_at(&entries.view(), goal, Some(&table), Nesting::Entries, &mut bytes);
             if encoded.is_ok() {
                 table.bytes[1] |= DICTIONARY;
                 varint::encode(entries.len() as u64, &mut table.bytes);

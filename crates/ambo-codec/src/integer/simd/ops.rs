@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::{
     lanes::Lanes,
-    source::{GroupSource, LaneSource, RowSource, Source, StreamSource, VByteSource, Zeros},
+    source::{GroupSource, Integers, LaneSource, RowSource, StreamSource, VByteSource, Zeros},
 };
 use crate::integer::{
     Block, Damaged, Word,
@@ -124,7 +124,7 @@ unsafe fn put<L: Lanes>(lanes: L, out: &mut [L::Word]) {
 unsafe fn decode_gaps<L: Lanes>(
     first: L::Word,
     least: u64,
-    mut source: impl Source<L>,
+    mut source: impl Integers<L>,
     out: &mut [L::Word],
 ) -> Result<(), Damaged> {
     // SAFETY: The caller's.
@@ -146,7 +146,7 @@ unsafe fn decode_frame<L: Lanes>(
     first: L::Word,
     packing: Packing,
     begin: usize,
-    mut source: impl Source<L>,
+    mut source: impl Integers<L>,
     out: &mut [L::Word],
 ) -> Result<(), Damaged> {
     // SAFETY: The caller's.
@@ -184,7 +184,7 @@ pub(super) unsafe fn select<L: Lanes>(block: &Block<'_, L::Word>, index: usize) 
 
 /// The sum of the first `count` integers, wrapping.
 #[inline(always)]
-unsafe fn total<L: Lanes>(mut source: impl Source<L>, count: usize) -> Result<L::Word, Damaged> {
+unsafe fn total<L: Lanes>(mut source: impl Integers<L>, count: usize) -> Result<L::Word, Damaged> {
     // SAFETY: The caller's.
     let sum = unsafe {
         let mut sums = L::splat(L::Word::default());
@@ -236,7 +236,7 @@ unsafe fn lower_bound_gaps<L: Lanes>(
     block: &Block<'_, L::Word>,
     key: L::Word,
     least: u64,
-    mut source: impl Source<L>,
+    mut source: impl Integers<L>,
 ) -> Result<(usize, bool), Damaged> {
     const SKIP: usize = 4;
     // SAFETY: The caller's.
@@ -286,7 +286,7 @@ unsafe fn lower_bound_frame<L: Lanes>(
     block: &Block<'_, L::Word>,
     key: L::Word,
     packing: Packing,
-    mut source: impl Source<L> + Seek,
+    mut source: impl Integers<L> + Seek,
 ) -> Result<(usize, bool), Damaged> {
     let gaps = block.count - 1;
     let last_of = |group: usize| {
@@ -424,7 +424,7 @@ pub(super) unsafe fn sum<L: Lanes>(block: &Block<'_, L::Word>) -> Result<u128, D
 }
 
 #[inline(always)]
-unsafe fn sum_frame<L: Lanes>(mut source: impl Source<L>, count: usize) -> Result<u128, Damaged> {
+unsafe fn sum_frame<L: Lanes>(mut source: impl Integers<L>, count: usize) -> Result<u128, Damaged> {
     // SAFETY: The caller's.
     unsafe {
         let mut sums = Wide::<L>::zero();
@@ -443,7 +443,7 @@ unsafe fn sum_frame<L: Lanes>(mut source: impl Source<L>, count: usize) -> Resul
 /// The sum of the sums of the first 1, 2, … `count` integers. The integer in lane `l` of vector `k` is in `count - k * LEN - l` of them.
 /// `lanes` adds the integers of each lane, `running` adds up `lanes` after each of the `vectors`, so has each integer `vectors - k` times.
 #[inline(always)]
-unsafe fn sum_gaps<L: Lanes>(mut source: impl Source<L>, count: usize) -> Result<u128, Damaged> {
+unsafe fn sum_gaps<L: Lanes>(mut source: impl Integers<L>, count: usize) -> Result<u128, Damaged> {
     let vectors = count.div_ceil(L::LEN);
     // SAFETY: The caller's.
     let (lanes, running) = unsafe {

@@ -4,7 +4,7 @@ use super::{lanes::Lanes, tables::Controls};
 use crate::integer::lengths::{LengthCode, per_control, per_group};
 
 /// The integers of a block in order.
-pub(super) trait Source<L> {
+pub(super) trait Integers<L> {
     /// The next `count` integers, at most as many as there are lanes, and in the other lanes anything. All calls
     /// but the last ask for all lanes. `None` if the block is cut off.
     ///
@@ -16,7 +16,7 @@ pub(super) trait Source<L> {
 /// Nothing but zeros.
 pub(super) struct Zeros;
 
-impl<L: Lanes> Source<L> for Zeros {
+impl<L: Lanes> Integers<L> for Zeros {
     #[inline(always)]
     unsafe fn next(&mut self, _: usize) -> Option<L> {
         // SAFETY: The caller's.
@@ -31,7 +31,7 @@ pub(super) struct RowSource<'b, L: Lanes> {
     pub group: usize,
 }
 
-impl<L: Lanes> Source<L> for RowSource<'_, L> {
+impl<L: Lanes> Integers<L> for RowSource<'_, L> {
     #[inline(always)]
     unsafe fn next(&mut self, _: usize) -> Option<L> {
         self.group += 1;
@@ -47,7 +47,7 @@ pub(super) struct LaneSource<'b> {
     pub group: usize,
 }
 
-impl<L: Lanes> Source<L> for LaneSource<'_> {
+impl<L: Lanes> Integers<L> for LaneSource<'_> {
     #[inline(always)]
     unsafe fn next(&mut self, _: usize) -> Option<L> {
         self.group += 1;
@@ -81,7 +81,7 @@ impl<'b> StreamSource<'b> {
     }
 }
 
-impl<L: Lanes> Source<L> for StreamSource<'_> {
+impl<L: Lanes> Integers<L> for StreamSource<'_> {
     #[inline(always)]
     unsafe fn next(&mut self, count: usize) -> Option<L> {
         let controls = four(self.controls);
@@ -112,7 +112,7 @@ impl<'b> GroupSource<'b> {
     }
 }
 
-impl<L: Lanes> Source<L> for GroupSource<'_> {
+impl<L: Lanes> Integers<L> for GroupSource<'_> {
     #[inline(always)]
     unsafe fn next(&mut self, count: usize) -> Option<L> {
         if self.left == 0 {
@@ -138,7 +138,7 @@ pub(super) struct VByteSource<'b> {
     pub data: &'b [u8],
 }
 
-impl<L: Lanes> Source<L> for VByteSource<'_> {
+impl<L: Lanes> Integers<L> for VByteSource<'_> {
     #[inline(always)]
     unsafe fn next(&mut self, count: usize) -> Option<L> {
         // SAFETY: The caller's.
