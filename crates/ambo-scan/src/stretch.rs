@@ -18,7 +18,7 @@ pub struct Stretch {
 
 impl Stretch {
     /// How many rows.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         (self.end - self.start) as usize
     }
 
@@ -48,7 +48,7 @@ impl ColumnBuffer {
         }
         copy!(I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 I128);
         if self.nulls() == 0 && sources.iter().all(|source| source.nulls() == 0) {
-            self.append_validity(stretches.iter().map(Stretch::len).sum(), |_| true, true);
+            self.append_validity(stretches.iter().map(Stretch::count).sum(), |_| true, true);
             return Ok(());
         }
         for stretch in stretches {
@@ -73,7 +73,7 @@ fn copy_fixed<T: Copy>(
         sources.iter().map(|source| vector(&source.values).as_slice()).collect();
     for stretch in stretches {
         let source = sources[stretch.source as usize];
-        match stretch.len() {
+        match stretch.count() {
             // Most are of one row where keys come in random order: a call for each would be most of the work.
             1 => to.push(source[stretch.start as usize]),
             _ => to.extend_from_slice(&source[stretch.rows()]),

@@ -81,8 +81,8 @@ impl Output {
     }
 
     fn push(&mut self, stretch: Stretch) {
-        assert!((1..=self.room).contains(&stretch.len()), "a merge goes on, as far as there is room");
-        self.room -= stretch.len();
+        assert!((1..=self.room).contains(&stretch.count()), "a merge goes on, as far as there is room");
+        self.room -= stretch.count();
         self.stretches.push(stretch);
     }
 
