@@ -130,7 +130,7 @@ impl SegmentWriter {
             let from: SmallVec<[_; 8]> = sources.iter().map(|buffers| &buffers[column]).collect();
             to.append_stretches(&from, stretches).map_err(unstorable)?;
         }
-        self.rows += stretches.iter().map(Stretch::len).sum::<usize>();
+        self.rows += stretches.iter().map(Stretch::count).sum::<usize>();
         assert!(
             self.group[0].len() <= GROUP_ROWS && self.rows <= SEGMENT_ROWS_MAX,
             "there was room for them"
