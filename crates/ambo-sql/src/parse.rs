@@ -9,6 +9,7 @@ mod dialect;
 mod empty_lists;
 mod exclusion;
 mod from_first;
+mod lambdas;
 mod parameters;
 mod semi_joins;
 mod series_names;

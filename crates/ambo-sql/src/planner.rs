@@ -1,10 +1,13 @@
 //! From a statement's tree to a plan and its rows, at one moment.
 
 mod alike;
+mod chained;
 mod context;
 mod culprit;
 mod derived;
 mod functions;
+mod json;
+mod lambdas;
 mod mentions;
 mod named_windows;
 mod nested;
@@ -50,6 +53,8 @@ use crate::{
 
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
 use culprit::explained;
+#[cfg(test)]
+pub(crate) use functions::function_names;
 pub(crate) use nested::NestedValues;
 pub(crate) use parameters::count_parameters;
 use parameters::with_types;

@@ -64,7 +64,7 @@ impl Generator<'_> {
 
     fn int(&mut self, columns: &[Column], depth: usize) -> String {
         let of = |of: &mut Self, kind| of.expression(kind, columns, depth);
-        match self.random.below(14) {
+        match self.random.below(17) {
             0 => format!("({} + {})", of(self, Kind::Int), of(self, Kind::Int)),
             1 => format!("({} - {})", of(self, Kind::Int), of(self, Kind::Int)),
             2 => format!("({} * {})", self.leaf(Kind::Int, columns), self.random.below(5)),
@@ -82,6 +82,13 @@ impl Generator<'_> {
             }
             11 => format!("({} - {})", self.leaf(Kind::Date, columns), self.leaf(Kind::Date, columns)),
             12 => format!("strpos({}, {})", of(self, Kind::Text), self.leaf(Kind::Text, &[])),
+            13 => format!("levenshtein({}, {})", of(self, Kind::Text), self.leaf(Kind::Text, columns)),
+            14 => format!(
+                "list_sum([x + {} for x in [1, 2, 3] if x > {}])::bigint",
+                self.leaf(Kind::Int, columns),
+                self.random.below(4)
+            ),
+            15 => format!("cast(json_object('k', {})->>'$.k' as bigint)", of(self, Kind::Int)),
             _ => format!("(-{})", of(self, Kind::Int)),
         }
     }
@@ -122,7 +129,7 @@ impl Generator<'_> {
 
     fn text(&mut self, columns: &[Column], depth: usize) -> String {
         let of = |of: &mut Self, kind| of.expression(kind, columns, depth);
-        match self.random.below(13) {
+        match self.random.below(15) {
             0 | 1 => format!("({} || {})", of(self, Kind::Text), of(self, Kind::Text)),
             2 => format!("upper({})", of(self, Kind::Text)),
             3 => format!("lower({})", of(self, Kind::Text)),
@@ -137,6 +144,12 @@ impl Generator<'_> {
             9 => format!("cast({} as text)", of(self, Kind::Date)),
             10 => format!("concat({}, '-', {})", of(self, Kind::Text), of(self, Kind::Text)),
             11 => format!("left({}, {})", of(self, Kind::Text), self.random.below(3)),
+            12 => format!("json_extract_string(json_object('k', {}), '$.k')", of(self, Kind::Text)),
+            13 => format!(
+                "array_to_string(list_transform(string_split({}, 'a'), lambda x: x || coalesce({}, '')), '-')",
+                of(self, Kind::Text),
+                self.leaf(Kind::Text, columns)
+            ),
             _ => format!("right({}, {})", of(self, Kind::Text), self.random.below(3)),
         }
     }

@@ -245,6 +245,13 @@ impl<'r> Generator<'r> {
             (Kind::Int, 3) => {
                 format!("cast(sum({distinct}{}) {filter} as bigint)", self.expression(kind, own, 1))
             }
+            (Kind::Int | Kind::Text | Kind::Date, 4) => {
+                format!("quantile_disc({distinct}{}, 0.3){filter}", self.expression(kind, own, 1))
+            }
+            (Kind::Double, 2) => {
+                format!("quantile_cont({distinct}{}, 0.25){filter}", self.expression(Kind::Int, own, 1))
+            }
+            (Kind::Double, 3) => format!("mad({distinct}{}){filter}", self.expression(Kind::Int, own, 1)),
             (Kind::Decimal, 0 | 1) => format!("sum({distinct}{}){filter}", self.expression(kind, own, 1)),
             (Kind::Double, 0) => format!("avg({distinct}{}){filter}", self.expression(Kind::Int, own, 1)),
             (Kind::Double, 1) => format!("sum({}){filter}", self.expression(kind, own, 1)),

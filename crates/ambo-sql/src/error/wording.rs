@@ -26,7 +26,7 @@ const PREFIXES: [&str; 11] = [
 const NO_STATEMENT: &str = "a statement of this kind";
 
 /// Messages of the planner, and what they mean.
-const MEANINGS: [(&str, &str); 41] = [
+const MEANINGS: [(&str, &str); 42] = [
     (
         r"^Function '(?P<f>[^']+)' failed to match any signature.*? requires .*? but received .*? \(DataType: (?P<t>.+?)\)\.*(?:,Error.*)?$",
         "$f does not take $t",
@@ -150,6 +150,10 @@ const MEANINGS: [(&str, &str); 41] = [
     (
         r"^SELECT DISTINCT ON expressions must match initial ORDER BY expressions$",
         "ORDER BY begins with the expressions of DISTINCT ON",
+    ),
+    (
+        r"^lambda defined (?P<n>\d+) params but UDF support only (?P<m>\d+)$",
+        "the lambda has $n parameters, and the function gives it $m",
     ),
     (
         r"^Physical plan does not support logical expression Wildcard.*$",

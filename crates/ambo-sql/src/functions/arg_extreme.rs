@@ -31,9 +31,10 @@ pub(super) struct ArgExtreme {
 
 impl ArgExtreme {
     pub(super) fn new(is_greatest: bool) -> Self {
-        let (name, alias) = if is_greatest { ("arg_max", "max_by") } else { ("arg_min", "min_by") };
+        let (name, aliases) =
+            if is_greatest { ("arg_max", ["max_by", "argmax"]) } else { ("arg_min", ["min_by", "argmin"]) };
         let signature = Signature::any(2, Volatility::Immutable);
-        Self { name, is_greatest, aliases: vec![alias.to_owned()], signature }
+        Self { name, is_greatest, aliases: aliases.map(str::to_owned).to_vec(), signature }
     }
 }
 

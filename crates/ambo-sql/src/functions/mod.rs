@@ -2,29 +2,58 @@
 
 mod age;
 mod arg_extreme;
+mod constants;
+mod counts;
 mod date_diff;
+mod distances;
+mod distinct;
+mod encodings;
+mod graphemes;
 mod has;
+mod hashes;
 mod joined;
+mod json;
+mod lambdas;
 mod length;
+mod list_aggregate;
 mod list_mode;
+mod list_reduce;
+mod list_select;
 mod map_element;
-mod mode;
+mod map_parts;
+mod median;
 mod nested_greatest;
 mod nested_order;
 mod nested_text;
 mod one_zero;
+#[cfg(test)]
+mod page;
+mod paths;
 mod patterns;
+mod plain;
 mod printf;
 mod quantified;
+mod quantiles;
+mod real_numbers;
+mod regexes;
 mod regexp_extract;
+mod shape;
 mod sign;
+mod sizes;
+mod struct_parts;
+mod text_or_list;
+mod text_parts;
+mod top_values;
 mod type_name;
+mod uuids;
+mod weighted;
+mod whole_numbers;
 
 use std::sync::Arc;
 
 use datafusion::{
     execution::{FunctionRegistry, SessionState},
-    logical_expr::{AggregateUDF, ScalarUDF},
+    logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF},
 };
 
 use crate::{
@@ -35,11 +64,35 @@ use crate::{
 };
 pub(crate) use arg_extreme::nested_extreme;
 pub(crate) use joined::Joined;
+pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path};
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_greatest::NestedGreatest;
 pub(crate) use nested_order::NestedOrder;
 pub(crate) use nested_text::NestedText;
 pub(crate) use one_zero::{OneZero, has_zeros};
+pub(crate) use text_or_list::TextOrList;
+
+/// What `[x + 1 FOR x IN list IF x > 0]` is called.
+pub(crate) const LIST_COMPREHENSION: &str = "list_comprehension";
+
+/// The functions that take a lambda.
+pub(crate) const WITH_LAMBDAS: [&str; 15] = [
+    "list_transform",
+    "array_transform",
+    "list_apply",
+    "array_apply",
+    "apply",
+    "list_filter",
+    "array_filter",
+    "filter",
+    "list_reduce",
+    "array_reduce",
+    "reduce",
+    "list_any_match",
+    "array_any_match",
+    "any_match",
+    "array_first",
+];
 
 /// Adds them to what the planner knows.
 pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
@@ -57,27 +110,81 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(Power::new()),
         ScalarUDF::new_from_impl(Root::new()),
         ScalarUDF::new_from_impl(Round::new()),
-        ScalarUDF::new_from_impl(regexp_extract::RegexpExtract::new()),
         ScalarUDF::new_from_impl(sign::Sign::new()),
         ScalarUDF::new_from_impl(type_name::TypeOf::new()),
+        ScalarUDF::new_from_impl(whole_numbers::BitCount::new()),
     ];
     let quantified = quantified::Quantified::every().map(ScalarUDF::new_from_impl);
-    for scalar in scalars.into_iter().chain(quantified).chain(times::functions::all()) {
+    let selecting = list_select::ListSelect::all().map(ScalarUDF::new_from_impl);
+    let structs = struct_parts::StructParts::all().map(ScalarUDF::new_from_impl);
+    let maps = map_parts::MapParts::all().map(ScalarUDF::new_from_impl);
+    let regexes = regexp_extract::RegexpExtract::all().map(ScalarUDF::new_from_impl);
+    let parts =
+        TextOrList::all().map(ScalarUDF::new_from_impl).into_iter().chain(structs).chain(maps).chain(regexes);
+    let scalars =
+        scalars.into_iter().chain(quantified).chain(selecting).chain(parts).chain(times::functions::all());
+    for scalar in scalars.chain(plain_functions()) {
         state.register_udf(Arc::new(scalar))?;
     }
-    let aggregates = [
+    for function in json::functions() {
+        state.register_udf(Arc::new(function))?;
+    }
+    for (name, function) in json::table_functions() {
+        state.register_udtf(name, function);
+    }
+    for of_elements in lambdas::OfElements::all() {
+        state.register_higher_order_function(Arc::new(HigherOrderUDF::new_from_impl(of_elements)))?;
+    }
+    let reduce = HigherOrderUDF::new_from_impl(list_reduce::ListReduce::new());
+    state.register_higher_order_function(Arc::new(reduce))?;
+    add_aggregates(state)
+}
+
+/// Functions of single values.
+fn plain_functions() -> impl Iterator<Item = ScalarUDF> {
+    let all: [&'static [plain::Named]; 11] = [
+        &distances::ALL,
+        &encodings::ALL,
+        &graphemes::ALL,
+        &hashes::ALL,
+        &paths::ALL,
+        &real_numbers::ALL,
+        &regexes::ALL,
+        &sizes::ALL,
+        &text_parts::ALL,
+        &uuids::ALL,
+        &whole_numbers::ALL,
+    ];
+    all.into_iter().flat_map(plain::functions)
+}
+
+fn add_aggregates(state: &mut SessionState) -> Result<()> {
+    let mut aggregates = vec![
         AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(true)),
         AggregateUDF::new_from_impl(arg_extreme::ArgExtreme::new(false)),
-        AggregateUDF::new_from_impl(mode::Mode::new()),
         AggregateUDF::new_from_impl(Sum::new()),
         AggregateUDF::new_from_impl(Average::new()),
+        AggregateUDF::new_from_impl(median::Median::new()),
+        AggregateUDF::new_from_impl(weighted::WeightedAverage::new()),
     ];
+    aggregates.extend(counts::OfCounts::all().map(AggregateUDF::new_from_impl));
+    aggregates.extend(quantiles::Quantile::all().map(AggregateUDF::new_from_impl));
+    aggregates.extend(shape::Shape::all().map(AggregateUDF::new_from_impl));
+    aggregates.extend(top_values::TopValues::all().map(AggregateUDF::new_from_impl));
     for aggregate in aggregates {
         state.register_udaf(Arc::new(aggregate))?;
     }
     // The planner's is NULL where all y are equal; in SQL it is 1.
     if let Some(determination) = over_frames("regr_r2", 2) {
         state.register_udaf(determination)?;
+    }
+    // Aggregates over the elements of lists; `mode` has one of its own.
+    let named = state.aggregate_functions().iter().map(|(name, of)| (name.clone(), of.clone()));
+    for (name, of) in named.collect::<Vec<_>>() {
+        let of_lists = ScalarUDF::new_from_impl(list_aggregate::ListAggregate::new(&name, of));
+        if name != "mode" {
+            state.register_udf(Arc::new(of_lists))?;
+        }
     }
     Ok(())
 }

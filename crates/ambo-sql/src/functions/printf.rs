@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `%d`, `%i`, `%u` | a whole number |
 //! | `%f`, `%e`, `%E` | a double, with 6 digits behind the point where `%.2f` does not say |
+//! | `%g`, `%G` | a double with 6 digits in all, with an exponent where it is very large or small |
 //! | `%x`, `%X`, `%o` | a whole number to the base of 16 or 8 |
 //! | `%s` | text; `%.3s` at most three characters of it |
 //! | `%c` | the first character |
@@ -185,6 +186,11 @@ impl Form {
                 let text = with_exponent(&format!("{:.digits$e}", number.abs()));
                 self.number(number < 0.0, &if conversion == 'E' { text.to_uppercase() } else { text })
             }
+            'g' | 'G' => {
+                let number = double(next()?)?;
+                let text = shortest(number.abs(), digits.max(1));
+                self.number(number < 0.0, &if conversion == 'G' { text.to_uppercase() } else { text })
+            }
             's' => {
                 let all = text(next()?)?.unwrap_or_default();
                 self.padded(match self.digits {
@@ -195,7 +201,7 @@ impl Form {
             'c' => self.padded(text(next()?)?.unwrap_or_default().chars().take(1).collect()),
             other => {
                 return exec_err!(
-                    "printf knows no %{other}, as in '{format}'; there are d, i, u, f, e, x, o, s, c"
+                    "printf knows no %{other}, as in '{format}'; there are d, i, u, f, e, g, x, o, s, c"
                 );
             }
         })
@@ -221,6 +227,24 @@ impl Form {
         let width = self.width;
         if self.left { format!("{text:<width$}") } else { format!("{text:>width$}") }
     }
+}
+
+/// A number of so many digits, without zeros at its end.
+fn shortest(number: f64, digits: usize) -> String {
+    if !number.is_finite() {
+        return number.to_string().to_lowercase();
+    }
+    let with_exponent_text = format!("{number:.*e}", digits - 1);
+    let exponent: i32 = with_exponent_text.rsplit('e').next().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let trimmed = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    if exponent >= -4 && exponent < digits as i32 {
+        return trimmed(&format!("{number:.*}", (digits as i32 - 1 - exponent) as usize));
+    }
+    let (mantissa, _) = with_exponent_text.split_once('e').unwrap_or((&with_exponent_text, ""));
+    with_exponent(&format!("{}e{exponent}", trimmed(mantissa)))
 }
 
 /// The exponent with its sign and two digits, as C has it.

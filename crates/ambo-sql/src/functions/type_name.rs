@@ -6,6 +6,7 @@ use datafusion::{
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
 };
 
+use super::json::is_json;
 use crate::{names::quoted, statement::type_text, value::column_type};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -38,7 +39,11 @@ impl ScalarUDFImpl for TypeOf {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        Ok(ColumnarValue::Scalar(ScalarValue::from(name(&args.args[0].data_type()))))
+        let name = match is_json(&args.arg_fields[0]) {
+            true => "json".to_owned(),
+            false => name(&args.args[0].data_type()),
+        };
+        Ok(ColumnarValue::Scalar(ScalarValue::from(name)))
     }
 }
 

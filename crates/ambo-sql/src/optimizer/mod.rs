@@ -21,6 +21,7 @@ mod frames;
 mod guards;
 mod in_lists;
 mod join_orders;
+mod lambda_parts;
 mod lossy_casts;
 mod moments;
 mod moved_keys;
@@ -83,6 +84,7 @@ use guards::{
 pub(crate) use guards::{is_last, lazily, lazy_value, may_fail, without_mark};
 use in_lists::IN_LISTS;
 use join_orders::JoinOrders;
+use lambda_parts::WithWholeLambdas;
 use lossy_casts::LOSSY_CASTS;
 use moved_keys::MovedKeys;
 use nested_counts::WithOwnSteps;
@@ -196,7 +198,8 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
             "aggregate_statistics" => rules.push(Arc::new(WithOwnSteps(rule))),
             "LimitPushPastWindows" => rules.push(Arc::new(WindowLimits(rule))),
             "ProjectionPushdown" => {
-                rules.push(Arc::new(WithFixedProjections(Arc::new(WithWholeFilters(rule)))))
+                let whole = Arc::new(WithWholeFilters(Arc::new(WithWholeLambdas(rule))));
+                rules.push(Arc::new(WithFixedProjections(whole)))
             }
             // It refuses plans that are right: of ORDER BY with a constant column of one side of a join or UNION ALL, whose order
             // it does not see any more.

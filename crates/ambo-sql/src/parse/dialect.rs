@@ -11,12 +11,17 @@ use datafusion::sql::sqlparser::{
     tokenizer::Token,
 };
 
+use super::lambdas;
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Generous;
 
 /// How tight powers bind: more than `*` and less than `::`. A sign before them belongs to the first number: `-2 ^ 2` is 4.
 const POWER: u8 = 45;
+
+/// How tight paths into JSON bind: more than `||`, `+` and comparisons, as in SQLite.
+const PATH: u8 = 44;
 
 /// What the parser allows those who say that they do.
 macro_rules! allowed {
@@ -46,14 +51,21 @@ impl Dialect for Generous {
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
-        (power_tokens(parser) > 0).then_some(Ok(POWER))
+        if power_tokens(parser) > 0 {
+            return Some(Ok(POWER));
+        }
+        let is_path = matches!(
+            parser.peek_token_ref().token,
+            Token::Arrow | Token::LongArrow | Token::HashArrow | Token::HashLongArrow
+        );
+        is_path.then_some(Ok(PATH))
     }
 
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         let op = match parser.peek_token_ref().token {
             Token::Minus => UnaryOperator::Minus,
             Token::Plus => UnaryOperator::Plus,
-            _ => return None,
+            _ => return lambdas::prefix(parser),
         };
         parser.advance_token();
         let expr = parser.parse_subexpr(POWER);

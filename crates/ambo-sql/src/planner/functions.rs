@@ -13,14 +13,17 @@ use datafusion::sql::sqlparser::{
     parser::Parser,
 };
 
-use super::ordered_aggregates::ordered;
-use crate::{names::written, parse::DIALECT};
+use super::{json::to_several, ordered_aggregates::ordered, patterns::call};
+use crate::{
+    names::{ident, written},
+    parse::DIALECT,
+};
 
 /// The operator's name among the meanings. It is a double, whatever its operands are, so that `2 ^ -1` is one half.
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 60] = [
+const MEANINGS: [(&str, usize, &str); 159] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("iif", 2, "CASE WHEN $1 THEN $2 END"),
@@ -35,10 +38,7 @@ const MEANINGS: [(&str, usize, &str); 60] = [
     ("unicode", 1, "ascii($1)"),
     ("space", 1, "repeat(' ', $1)"),
     ("locate", 2, "strpos($2, $1)"),
-    ("hex", 1, "upper(encode($1, 'hex'))"),
-    ("unhex", 1, "decode($1, 'hex')"),
     ("regexp_matches", 2, "regexp_like($1, $2)"),
-    ("gen_random_uuid", 0, "uuid()"),
     ("date", 1, "CAST($1 AS DATE)"),
     ("to_date", 1, "CAST($1 AS DATE)"),
     ("datetime", 1, "CAST($1 AS TIMESTAMP)"),
@@ -81,11 +81,146 @@ const MEANINGS: [(&str, usize, &str); 60] = [
     ("first", 1, "first_value($1)"),
     ("last", 1, "last_value($1)"),
     ("approx_count_distinct", 1, "approx_distinct($1)"),
+    ("to_years", 1, "$1 * INTERVAL '1 year'"),
+    ("to_quarters", 1, "$1 * INTERVAL '3 months'"),
+    ("to_months", 1, "$1 * INTERVAL '1 month'"),
+    ("to_weeks", 1, "$1 * INTERVAL '7 days'"),
+    ("to_days", 1, "$1 * INTERVAL '1 day'"),
+    ("to_hours", 1, "$1 * INTERVAL '1 hour'"),
+    ("to_minutes", 1, "$1 * INTERVAL '1 minute'"),
+    ("to_seconds", 1, "$1 * INTERVAL '1 second'"),
+    ("to_milliseconds", 1, "$1 * INTERVAL '1 millisecond'"),
+    ("to_microseconds", 1, "$1 * INTERVAL '1 microsecond'"),
+    ("to_decades", 1, "$1 * INTERVAL '10 years'"),
+    ("to_centuries", 1, "$1 * INTERVAL '100 years'"),
+    ("to_millennia", 1, "$1 * INTERVAL '1000 years'"),
+    ("microsecond", 1, "date_part('microsecond', $1)"),
+    ("millisecond", 1, "date_part('millisecond', $1)"),
+    ("decade", 1, "date_part('decade', $1)"),
+    ("century", 1, "date_part('century', $1)"),
+    ("millennium", 1, "date_part('millennium', $1)"),
+    ("isodow", 1, "date_part('isodow', $1)"),
+    ("isoyear", 1, "date_part('isoyear', $1)"),
+    ("weekday", 1, "date_part('dow', $1)"),
+    ("weekofyear", 1, "date_part('week', $1)"),
+    ("julianday", 1, "date_part('julian', $1)"),
+    ("julian", 1, "date_part('julian', $1)"),
+    ("days_in_month", 1, "date_part('day', date_trunc('month', $1) + INTERVAL '1 month' - INTERVAL '1 day')"),
+    ("uuid_extract_timestamp", 1, "to_timestamp(CAST(uuid_milliseconds($1) AS DOUBLE) / 1000)"),
+    ("add", 2, "$1 + $2"),
+    ("subtract", 2, "$1 - $2"),
+    ("multiply", 2, "$1 * $2"),
+    ("divide", 2, "$1 / $2"),
+    ("greatest_common_divisor", 2, "gcd($1, $2)"),
+    ("least_common_multiple", 2, "lcm($1, $2)"),
+    ("editdist3", 2, "levenshtein($1, $2)"),
+    ("mid", 2, "substr($1, $2)"),
+    ("mid", 3, "substr($1, $2, $3)"),
+    ("to_base64", 1, "encode($1, 'base64pad')"),
+    ("base64", 1, "encode($1, 'base64pad')"),
+    ("from_base64", 1, "decode($1, 'base64pad')"),
+    ("sha", 1, "sha1($1)"),
+    ("rand", 0, "random()"),
+    ("likely", 1, "$1"),
+    ("unlikely", 1, "$1"),
+    ("clock_timestamp", 0, "now()"),
+    ("statement_timestamp", 0, "now()"),
+    ("transaction_timestamp", 0, "now()"),
+    ("curdate", 0, "current_date()"),
+    ("sind", 1, "sin(radians($1))"),
+    ("cosd", 1, "cos(radians($1))"),
+    ("tand", 1, "tan(radians($1))"),
+    ("regexp_split_to_table", 2, "unnest(regexp_split_to_array($1, $2))"),
+    ("string_to_table", 2, "unnest(string_to_array($1, $2))"),
+    ("list_first", 1, "array_element($1, 1)"),
+    ("array_first", 1, "array_element($1, 1)"),
+    ("list_last", 1, "array_element($1, -1)"),
+    ("array_last", 1, "array_element($1, -1)"),
+    ("list_unique", 1, "length(array_distinct(list_filter($1, lambda x: x IS NOT NULL)))"),
+    ("array_unique", 1, "length(array_distinct(list_filter($1, lambda x: x IS NOT NULL)))"),
+    ("list_reverse_sort", 1, "array_sort($1, 'DESC', 'NULLS FIRST')"),
+    ("array_reverse_sort", 1, "array_sort($1, 'DESC', 'NULLS FIRST')"),
+    ("list_string_agg", 1, "list_string_agg($1, ',')"),
+    ("list_approx_count_distinct", 1, "list_approx_distinct($1)"),
+    ("array_upper", 2, "array_length($1, $2)"),
+    ("map_extract_value", 2, "$1[$2]"),
+    ("map_contains", 2, "array_has(map_keys($1), $2)"),
+    ("map_contains_value", 2, "array_has(map_values($1), $2)"),
+    ("struct_extract", 2, "get_field($1, $2)"),
+    ("min", 2, "min_n($1, $2)"),
+    ("max", 2, "max_n($1, $2)"),
+    ("arg_min", 3, "arg_min_n($1, $2, $3)"),
+    ("arg_max", 3, "arg_max_n($1, $2, $3)"),
+    ("min_by", 3, "arg_min_n($1, $2, $3)"),
+    ("max_by", 3, "arg_max_n($1, $2, $3)"),
+    ("argmin", 3, "arg_min_n($1, $2, $3)"),
+    ("argmax", 3, "arg_max_n($1, $2, $3)"),
+    ("approx_quantile", 2, "quantile_disc($1, $2)"),
+    ("variance", 1, "var($1)"),
+    ("std", 1, "stddev($1)"),
+    ("arbitrary", 1, "first_value($1)"),
+    ("count_star", 0, "count(1)"),
+    ("geomean", 1, "exp(avg(ln(CAST($1 AS DOUBLE))))"),
+    ("geometric_mean", 1, "exp(avg(ln(CAST($1 AS DOUBLE))))"),
+    ("sum_no_overflow", 1, "sum($1)"),
+    ("rank_dense", 0, "dense_rank()"),
+    ("json_group_array", 1, "json_array_of(array_agg(json_element($1)))"),
+    ("json_agg", 1, "json_array_of(array_agg(json_element($1)))"),
+    ("jsonb_agg", 1, "json_array_of(array_agg(json_element($1)))"),
+    ("json_arrayagg", 1, "json_array_of(array_agg(json_element($1)))"),
+    ("json_group_object", 2, "json_object_of(array_agg(json_pair($1, $2)))"),
+    ("json_object_agg", 2, "json_object_of(array_agg(json_pair($1, $2)))"),
+    ("jsonb_object_agg", 2, "json_object_of(array_agg(json_pair($1, $2)))"),
+    ("json_objectagg", 2, "json_object_of(array_agg(json_pair($1, $2)))"),
+    ("json_object_keys", 1, "unnest(json_keys($1))"),
+    ("jsonb_object_keys", 1, "unnest(json_keys($1))"),
+    ("json_array_elements", 1, "cast_to_json(unnest(json_extract_list($1, '$[*]')))"),
+    ("jsonb_array_elements", 1, "cast_to_json(unnest(json_extract_list($1, '$[*]')))"),
+    ("json_array_elements_text", 1, "unnest(json_extract_string_list($1, '$[*]'))"),
+    ("jsonb_array_elements_text", 1, "unnest(json_extract_string_list($1, '$[*]'))"),
+    ("json_unquote", 1, "json_extract_string($1, '$')"),
+    ("json_length", 1, "json_array_length($1)"),
+    ("json_length", 2, "json_array_length($1, $2)"),
+    ("encode", 1, "CAST($1 AS BLOB)"),
+    ("decode", 1, "CAST($1 AS VARCHAR)"),
 ];
 
 /// The aggregates in meanings.
-const AGGREGATES: [&str; 8] =
-    ["sum", "count", "bool_and", "string_agg", "array_agg", "first_value", "last_value", "approx_distinct"];
+const AGGREGATES: [&str; 17] = [
+    "sum",
+    "var",
+    "stddev",
+    "avg",
+    "count",
+    "bool_and",
+    "string_agg",
+    "array_agg",
+    "first_value",
+    "last_value",
+    "approx_distinct",
+    "min_n",
+    "max_n",
+    "arg_min_n",
+    "arg_max_n",
+    "quantile_disc",
+    "dense_rank",
+];
+
+/// Functions that are another one, whatever their arguments are.
+const RENAMED: [(&str, &str); 3] =
+    [("list_value", "make_array"), ("list_pack", "make_array"), ("array_value", "make_array")];
+
+/// What computes an aggregate of a list, which is its second argument.
+const LIST_AGGREGATES: [&str; 5] =
+    ["list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate"];
+
+/// All names of these.
+#[cfg(test)]
+pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
+    let others = ["xor", "struct_pack", "percentile_disc", "unnest"];
+    let meanings = MEANINGS.iter().map(|(name, ..)| *name).filter(|name| *name != POWER);
+    meanings.chain(RENAMED.map(|(name, _)| name)).chain(LIST_AGGREGATES).chain(others)
+}
 
 /// What a function means, if it is one of these.
 pub(super) fn meaning(function: &Function) -> Option<Expr> {
@@ -93,7 +228,31 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     if let Some(ordered) = ordered(function) {
         return Some(ordered);
     }
+    if name == "struct_pack" {
+        return Some(call("named_struct", named(function, 0)?));
+    }
+    if name == "struct_insert" || name == "struct_update" {
+        return Some(call(&name, named(function, 1)?));
+    }
     let mut arguments = arguments(function)?;
+    if let ("regexp_extract" | "regexp_extract_all", [_, _, Expr::Array(names), ..]) =
+        (name.as_str(), &arguments[..])
+    {
+        let names = names.elem.clone();
+        return Some(with_names(&name, arguments, names));
+    }
+    if let Some(several) = to_several(&name, &arguments) {
+        return Some(several);
+    }
+    if let ("strptime" | "try_strptime", Some(true)) = (name.as_str(), arguments.get(1).map(has_zone)) {
+        return Some(call(&format!("{name}_with_zone"), arguments));
+    }
+    if let Some((_, planners)) = RENAMED.iter().find(|(of, _)| *of == name) {
+        return Some(call(planners, arguments));
+    }
+    if LIST_AGGREGATES.contains(&name.as_str()) && arguments.len() > 1 {
+        return of_list(arguments);
+    }
     if name == "xor" {
         let [left, right] = <[Expr; 2]>::try_from(arguments).ok()?;
         let (left, right) = (nested(left).into(), nested(right).into());
@@ -106,6 +265,47 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
         arguments.swap(0, 1);
     }
     said(&name, arguments, Some(function))
+}
+
+/// `struct_insert(s, a := 1)`: so many arguments, and then names and values in turn.
+fn named(function: &Function, plain: usize) -> Option<Vec<Expr>> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let mut all = Vec::with_capacity(2 * list.args.len());
+    for (nth, argument) in list.args.iter().enumerate() {
+        let (name, value) = match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) if nth < plain => {
+                all.push(value.clone());
+                continue;
+            }
+            FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => (ident(name), value),
+            // A column is called as it is.
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(value @ Expr::Identifier(name))) => {
+                (ident(name), value)
+            }
+            _ => return None,
+        };
+        all.extend([Expr::value(Value::SingleQuotedString(name)), value.clone()]);
+    }
+    (all.len() > plain).then_some(all)
+}
+
+/// `regexp_extract(text, pattern, names, options)`: the options before the names, which are arguments by themselves.
+fn with_names(name: &str, mut arguments: Vec<Expr>, names: Vec<Expr>) -> Expr {
+    let options = match arguments.len() {
+        3 => Expr::value(Value::SingleQuotedString(String::new())),
+        _ => arguments.remove(3),
+    };
+    arguments[2] = options;
+    arguments.extend(names);
+    call(&format!("{name}_with_names"), arguments)
+}
+
+/// `list_aggregate(list, 'sum')` is `list_sum(list)`.
+fn of_list(mut arguments: Vec<Expr>) -> Option<Expr> {
+    let Expr::Value(value) = arguments.remove(1) else { return None };
+    let Value::SingleQuotedString(aggregate) = value.value else { return None };
+    let name = format!("list_{}", aggregate.to_lowercase());
+    said(&name, arguments.clone(), None).or_else(|| Some(call(&name, arguments)))
 }
 
 /// What `^` means, between these.
@@ -155,6 +355,18 @@ fn with_padding(function: &Function) -> Expr {
         *form = Expr::value(Value::SingleQuotedString("base64pad".to_owned()));
     }
     Expr::Function(function)
+}
+
+/// Whether a format, or one of a list of formats, has a zone.
+fn has_zone(formats: &Expr) -> bool {
+    match formats {
+        Expr::Value(of) => {
+            matches!(&of.value, Value::SingleQuotedString(text) if text.contains("%z") || text.contains("%Z"))
+        }
+        Expr::Array(list) => list.elem.iter().any(has_zone),
+        Expr::Nested(of) => has_zone(of),
+        _ => false,
+    }
 }
 
 /// `strftime` has its format first in SQLite, last in DuckDB.

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use arrow::datatypes::DataType;
 use datafusion::{
-    common::{DFSchema, Result, ScalarValue},
+    common::{DFSchema, Result, ScalarValue, plan_err},
     logical_expr::{
         Expr, ExprSchemable, GetFieldAccess, Operator, ScalarUDF, ScalarUDFImpl, lit,
         planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr},
@@ -12,9 +12,12 @@ use datafusion::{
     sql::sqlparser::ast::BinaryOperator,
 };
 
-use crate::functions::{Joined, MapElement, NestedOrder};
+use crate::{
+    functions::{Joined, JsonExtract, MapElement, NestedOrder, TextOrList, is_json},
+    times::is_text,
+};
 
-/// `map[key]` by [`MapElement`], `list || list` by [`Joined`] (NULL beside a list is one), `<` and the like by [`NestedOrder`].
+/// `map[key]` by [`MapElement`], `text[place]` by [`TextOrList`], `list || list` by [`Joined`] (NULL beside a list is one), `<` and the like by [`NestedOrder`].
 #[derive(Debug)]
 pub(crate) struct NestedValues;
 
@@ -64,6 +67,19 @@ fn order(op: &BinaryOperator) -> Option<NestedOrder> {
     })
 }
 
+/// `json['name']`, `json[0]`: as `->`.
+fn in_json(access: RawFieldAccessExpr) -> Result<PlannerResult<RawFieldAccessExpr>> {
+    let RawFieldAccessExpr { expr, field_access } = access;
+    let place = match field_access {
+        GetFieldAccess::ListIndex { key } => *key,
+        GetFieldAccess::NamedStructField { name } => Expr::Literal(name, None),
+        GetFieldAccess::ListRange { .. } => {
+            return plan_err!("a part of JSON is taken by one place or name, not by a range of them");
+        }
+    };
+    Ok(PlannerResult::Planned(call(JsonExtract::plain(), vec![expr, place])))
+}
+
 impl ExprPlanner for NestedValues {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let is_join = expr.op == BinaryOperator::StringConcat;
@@ -98,7 +114,11 @@ impl ExprPlanner for NestedValues {
     ) -> Result<PlannerResult<RawFieldAccessExpr>> {
         static ELEMENT: LazyLock<Arc<ScalarUDF>> =
             LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(MapElement::new())));
-        let is_map = matches!(access.expr.get_type(schema)?, DataType::Map(..));
+        if is_json(&*access.expr.to_field(schema)?.1) {
+            return in_json(access);
+        }
+        let ty = access.expr.get_type(schema)?;
+        let is_map = matches!(ty, DataType::Map(..));
         let RawFieldAccessExpr { expr, field_access } = access;
         match field_access {
             GetFieldAccess::ListIndex { key } if is_map => {
@@ -106,6 +126,12 @@ impl ExprPlanner for NestedValues {
             }
             GetFieldAccess::NamedStructField { name } if is_map => {
                 Ok(PlannerResult::Planned(ELEMENT.call(vec![expr, Expr::Literal(name, None)])))
+            }
+            GetFieldAccess::ListIndex { key } if is_text(&ty) => {
+                Ok(PlannerResult::Planned(call(TextOrList::element(), vec![expr, *key])))
+            }
+            GetFieldAccess::ListRange { start, stop, .. } if is_text(&ty) => {
+                Ok(PlannerResult::Planned(call(TextOrList::slice(), vec![expr, *start, *stop])))
             }
             field_access => Ok(PlannerResult::Original(RawFieldAccessExpr { expr, field_access })),
         }

@@ -13,8 +13,29 @@ use super::rewrite::without_parentheses;
 use crate::{names::object, parse::DIALECT};
 
 /// Aggregates that are the same in any order. The planner cannot do with several orders of them.
-const WITHOUT_ORDER: [&str; 11] =
-    ["count", "sum", "avg", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "median"];
+const WITHOUT_ORDER: [&str; 21] = [
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "bool_and",
+    "bool_or",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "median",
+    "quantile",
+    "quantile_cont",
+    "quantile_disc",
+    "mad",
+    "entropy",
+    "histogram",
+    "skewness",
+    "kurtosis",
+    "product",
+    "weighted_avg",
+];
 
 /// What a function means, if it is one of these and has an order.
 pub(super) fn ordered(function: &Function) -> Option<Expr> {
@@ -28,9 +49,32 @@ pub(super) fn ordered(function: &Function) -> Option<Expr> {
         given.within_group.clear();
         return mode(given);
     }
+    if let ("percentile_cont" | "percentile_disc", [_], [by]) =
+        (name.as_str(), &list.args[..], &function.within_group[..])
+    {
+        // The value at this share of the rows in this order.
+        let is_descending = by.options.asc == Some(false);
+        list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(by.expr.clone())));
+        given.within_group.clear();
+        rename(
+            &mut given,
+            match (name.as_str(), is_descending) {
+                ("percentile_cont", false) => "quantile_cont",
+                ("percentile_cont", true) => "quantile_cont_desc",
+                (_, false) => "quantile_disc",
+                (_, true) => "quantile_disc_desc",
+            },
+        )?;
+        return Some(Expr::Function(given));
+    }
     let is_order = |clause: &FunctionArgumentClause| matches!(clause, FunctionArgumentClause::OrderBy(_));
     if !list.clauses.iter().any(is_order) {
         return None;
+    }
+    if let Some(other) = descending(&name, list) {
+        list.clauses.retain(|clause| !is_order(clause));
+        rename(&mut given, other)?;
+        return Some(Expr::Function(given));
     }
     if WITHOUT_ORDER.contains(&name.as_str()) {
         list.clauses.retain(|clause| !is_order(clause));
@@ -43,10 +87,28 @@ pub(super) fn ordered(function: &Function) -> Option<Expr> {
             Some(Expr::Function(given))
         }
         ("mode", 1) => mode(given),
-        ("arg_max" | "max_by", 2) => first(given, "DESC"),
-        ("arg_min" | "min_by", 2) => first(given, "ASC"),
+        ("arg_max" | "max_by" | "argmax", 2) => first(given, "DESC"),
+        ("arg_min" | "min_by" | "argmin", 2) => first(given, "ASC"),
         _ => None,
     }
+}
+
+/// What a quantile of values in descending order is.
+fn descending(name: &str, list: &FunctionArgumentList) -> Option<&'static str> {
+    let other = match name {
+        "quantile_cont" => "quantile_cont_desc",
+        "quantile_disc" | "quantile" => "quantile_disc_desc",
+        _ => return None,
+    };
+    let first = list.args.first()?;
+    let is_descending = |clause: &FunctionArgumentClause| match clause {
+        FunctionArgumentClause::OrderBy(by) => by.first().is_some_and(|by| {
+            by.options.asc == Some(false)
+                && *first == FunctionArg::Unnamed(FunctionArgExpr::Expr(by.expr.clone()))
+        }),
+        _ => false,
+    };
+    list.clauses.iter().any(is_descending).then_some(other)
 }
 
 /// `list_mode(array_agg(x ORDER BY …))`.

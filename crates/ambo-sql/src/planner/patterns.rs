@@ -60,7 +60,8 @@ fn null() -> Expr {
     Expr::value(datafusion::sql::sqlparser::ast::Value::Null)
 }
 
-fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+/// A function of this name.
+pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let unnamed = |argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument));
     Expr::Function(Function {
         name: ObjectName::from(vec![Ident::with_quote('"', name)]),

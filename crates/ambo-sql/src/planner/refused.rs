@@ -289,9 +289,6 @@ pub(super) fn expr(expr: &Expr, is_scalar: &IsScalar<'_>) -> Result<()> {
 fn operator(op: &BinaryOperator) -> Option<(&'static str, &'static str)> {
     use BinaryOperator as Op;
     Some(match op {
-        Op::Arrow | Op::LongArrow | Op::HashArrow | Op::HashLongArrow => {
-            ("paths into JSON (->, ->>, #>, #>>)", "")
-        }
         Op::AtAt | Op::HashMinus | Op::AtQuestion | Op::Question | Op::QuestionAnd | Op::QuestionPipe => {
             ("operators of JSON and of full text", "")
         }

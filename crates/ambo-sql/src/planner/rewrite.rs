@@ -15,7 +15,10 @@ use datafusion::{
 };
 
 use super::{
+    chained::chained,
     functions::{meaning, power},
+    json::json,
+    lambdas::{name_apart, refuse_unnest, say_fields},
     mentions::tell_apart_mentions,
     named_windows,
     once::mark_once,
@@ -55,7 +58,8 @@ pub(super) fn as_meant(
     schema_of: &SchemaOf<'_>,
     is_scalar: &IsScalar<'_>,
 ) -> Result<()> {
-    let mut rewriting = Rewriting { known, schema_of, is_scalar, scopes: Vec::new(), error: None };
+    let mut rewriting =
+        Rewriting { known, schema_of, is_scalar, scopes: Vec::new(), lambdas: 0, error: None };
     let _ = tree.visit(&mut rewriting);
     rewriting.error.map_or(Ok(()), Err)
 }
@@ -66,6 +70,8 @@ struct Rewriting<'a> {
     is_scalar: &'a IsScalar<'a>,
     /// The queries around, from the outermost on.
     scopes: Vec<Scope>,
+    /// How many lambdas were visited.
+    lambdas: usize,
     error: Option<Error>,
 }
 
@@ -165,6 +171,15 @@ impl VisitorMut for Rewriting<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Lambda(lambda) = expr {
+            say_fields(lambda);
+            self.lambdas += 1;
+            name_apart(lambda, self.lambdas);
+            return match refuse_unnest(lambda) {
+                Err(error) => self.stop(error),
+                Ok(()) => ControlFlow::Continue(()),
+            };
+        }
         if let Expr::Value(value) = expr
             && let ast::Value::Number(number, _) = &value.value
             && number.contains(['e', 'E'])
@@ -180,6 +195,11 @@ impl VisitorMut for Rewriting<'_> {
         } else if let Expr::BinaryOp { op: op @ BinaryOperator::DuckIntegerDivide, .. } = expr {
             // Between whole numbers, `/` is that.
             *op = BinaryOperator::Divide;
+        } else if let Some(chained) = chained(expr, &mut |part| self.post_visit_expr(part)) {
+            *expr = chained;
+            return self.post_visit_expr(expr);
+        } else if let Some(meant) = json(expr) {
+            *expr = meant;
         } else if let Expr::BinaryOp { left, op: BinaryOperator::PGExp, right } = expr
             && let Some(power) = power(left, right)
         {

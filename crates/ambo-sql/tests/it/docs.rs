@@ -21,6 +21,7 @@ fn the_examples_of_the_guide_do_what_they_say() {
         ("transactions", include_str!("../../../../docs/book/src/transactions.md"), 10),
         ("loading", include_str!("../../../../docs/book/src/loading.md"), 7),
         ("sql", include_str!("../../../../docs/book/src/sql.md"), 10),
+        ("functions", include_str!("../../../../docs/book/src/sql/functions.md"), 2),
     ];
     for (page, text, statements) in pages {
         assert_eq!(try_out(text), statements, "{page}");

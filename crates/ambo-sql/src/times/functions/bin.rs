@@ -71,7 +71,8 @@ impl ScalarUDFImpl for DateBin {
     }
 }
 
-fn begin(moment: i64, width: IntervalMonthDayNano, origin: i64) -> Result<Option<i64>> {
+/// Where the interval begins that a moment is in; `None` if that is beyond the range of timestamps.
+pub(super) fn begin(moment: i64, width: IntervalMonthDayNano, origin: i64) -> Result<Option<i64>> {
     if width.months != 0 {
         if width.days != 0 || width.nanoseconds != 0 || width.months < 0 {
             return exec_err!("date_bin: the width has months, or days and times, and is more than nothing");

@@ -2,12 +2,15 @@
 
 mod at_zone;
 mod bin;
+mod bucket;
+mod epoch;
 pub(super) mod era;
 mod make;
 mod now;
 mod number;
 mod part;
 pub(super) mod series;
+mod strptime;
 mod trunc;
 
 use arrow::{
@@ -27,6 +30,7 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
     let mut all = vec![
         ScalarUDF::new_from_impl(at_zone::AtZone::new()),
         ScalarUDF::new_from_impl(bin::DateBin::new()),
+        ScalarUDF::new_from_impl(bucket::TimeBucket::new()),
         ScalarUDF::new_from_impl(make::MakeDate::new()),
         ScalarUDF::new_from_impl(make::MakeTimestamp::new(false)),
         ScalarUDF::new_from_impl(make::MakeTimestamp::new(true)),
@@ -35,6 +39,8 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         ScalarUDF::new_from_impl(number::ToUnixtime::new()),
         ScalarUDF::new_from_impl(super::scale::RoundMoment::new()),
     ];
+    all.extend(strptime::Strptime::all().map(ScalarUDF::new_from_impl));
+    all.extend(epoch::Epoch::all().map(ScalarUDF::new_from_impl));
     all.extend(now::all());
     all.extend(number::all());
     all

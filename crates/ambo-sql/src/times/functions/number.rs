@@ -37,7 +37,6 @@ pub(super) fn all() -> Vec<ScalarUDF> {
         of("to_timestamp_seconds", 1, false),
         of("from_unixtime", 1, false),
         of("to_timestamp_millis", 1000, false),
-        of("epoch_ms", 1000, false),
         of("to_timestamp_micros", SECOND, false),
         of("to_timestamp_nanos", 1000 * SECOND, false),
     ]

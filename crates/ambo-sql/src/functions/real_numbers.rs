@@ -1,0 +1,66 @@
+//! Functions of doubles that the planner does not have.
+
+use datafusion::common::{Result, exec_err};
+
+use super::plain::{
+    Form, Given,
+    Kind::{Bool, Double, Whole},
+    Made, Named, plain,
+};
+
+pub(super) static ALL: [Named; 12] = [
+    plain!(["even"], [Double] => Double, |of| Ok(even(of[0].double()).into())),
+    plain!(["fdiv"], [Double, Double] => Double, |of| Ok((of[0].double() / of[1].double()).floor().into())),
+    plain!(["fmod"], [Double, Double] => Double, |of| Ok(remainder(of[0].double(), of[1].double()).into())),
+    plain!(["gamma"], [Double] => Double, gamma),
+    plain!(["lgamma"], [Double] => Double, lgamma),
+    plain!(["nextafter"], [Double, Double] => Double, |of| Ok(libm::nextafter(of[0].double(), of[1].double()).into())),
+    plain!(["signbit"], [Double] => Bool, |of| Ok(of[0].double().is_sign_negative().into())),
+    plain!(["isinf"], [Double] => Bool, |of| Ok(of[0].double().is_infinite().into())),
+    plain!(["round_even", "roundbankers"], [Double, Whole] => Double, |of| Ok(round_even(of).into())),
+    plain!(["erf"], [Double] => Double, |of| Ok(libm::erf(of[0].double()).into())),
+    plain!(["erfc"], [Double] => Double, |of| Ok(libm::erfc(of[0].double()).into())),
+    plain!(["isfinite"], [Double] => Bool, |of| Ok(of[0].double().is_finite().into())),
+];
+
+/// To so many places, half of one to the even digit.
+fn round_even(of: &[Given<'_>]) -> f64 {
+    let (number, places) = (of[0].double(), of[1].whole().clamp(-400, 400) as i32);
+    let scale = 10_f64.powi(places.abs());
+    let rounded = match places < 0 {
+        true => (number / scale).round_ties_even() * scale,
+        false => (number * scale).round_ties_even() / scale,
+    };
+    // With so many places it is what it was, with so few 0.
+    match (rounded.is_finite(), places < 0) {
+        (true, _) => rounded,
+        (false, true) => 0.0,
+        (false, false) => number,
+    }
+}
+
+/// The next even number, away from 0.
+fn even(number: f64) -> f64 {
+    let up = number.abs().ceil();
+    let even = if up % 2.0 == 0.0 { up } else { up + 1.0 };
+    if number < 0.0 { -even } else { even }
+}
+
+/// What is left of a division whose quotient is rounded down.
+fn remainder(number: f64, by: f64) -> f64 {
+    number - (number / by).floor() * by
+}
+
+fn gamma(of: &[Given<'_>]) -> Result<Made> {
+    match of[0].double() {
+        0.0 => exec_err!("gamma: 0 has none"),
+        number => Ok(libm::tgamma(number).into()),
+    }
+}
+
+fn lgamma(of: &[Given<'_>]) -> Result<Made> {
+    match of[0].double() {
+        0.0 => exec_err!("lgamma: 0 has none"),
+        number => Ok(libm::lgamma(number).into()),
+    }
+}

@@ -1,0 +1,140 @@
+//! Whole numbers to other bases, and their bits.
+
+use arrow::{
+    array::{Array, AsArray, Int64Array},
+    datatypes::{
+        DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    },
+};
+use datafusion::{
+    common::{Result, exec_err, plan_err},
+    logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
+};
+use std::sync::Arc;
+
+use super::plain::{
+    Form, Given,
+    Kind::{Text, Whole},
+    Made, Named,
+};
+
+pub(super) static ALL: [Named; 2] = [
+    Named {
+        names: &["to_base"],
+        is_volatile: false,
+        forms: &[
+            Form { takes: &[Whole, Whole], gives: Text, make: to_base },
+            Form { takes: &[Whole, Whole, Whole], gives: Text, make: to_base },
+        ],
+    },
+    Named {
+        names: &["conv"],
+        is_volatile: false,
+        forms: &[Form { takes: &[Text, Whole, Whole], gives: Text, make: conv }],
+    },
+];
+
+/// Longer texts are a mistake that would take the memory.
+const LENGTH_MAX: i64 = 64;
+
+/// The digits of a number to a base, at least as many as are asked for.
+fn to_base(of: &[Given<'_>]) -> Result<Made> {
+    let (number, base) = (of[0].whole(), of[1].whole());
+    let length = of.get(2).map_or(0, Given::whole);
+    if number < 0 {
+        return exec_err!("to_base: {number} is negative");
+    }
+    if !(2..=36).contains(&base) {
+        return exec_err!("to_base: the base {base} is not between 2 and 36");
+    }
+    if !(0..=LENGTH_MAX).contains(&length) {
+        return exec_err!("to_base: a length of {length} is not between 0 and {LENGTH_MAX}");
+    }
+    let text = digits(number as u64, base as u64);
+    Ok(format!("{text:0>width$}", width = length as usize).into())
+}
+
+fn digits(mut number: u64, base: u64) -> String {
+    let mut digits = Vec::new();
+    loop {
+        let digit = char::from_digit((number % base) as u32, base as u32).unwrap_or('0');
+        digits.push(digit.to_ascii_uppercase());
+        number /= base;
+        if number == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
+/// MySQL's: digits of one base as digits of another; what is no digit ends the number.
+fn conv(of: &[Given<'_>]) -> Result<Made> {
+    let (text, from, to) = (of[0].text().trim(), of[1].whole(), of[2].whole());
+    if !(2..=36).contains(&from.abs()) || !(2..=36).contains(&to.abs()) {
+        return Ok(Made::Nothing);
+    }
+    let (is_negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
+    let mut number: u64 = 0;
+    for digit in text.chars().map_while(|c| c.to_digit(from.unsigned_abs() as u32)) {
+        number = number.saturating_mul(from.unsigned_abs()).saturating_add(digit.into());
+    }
+    let number = if is_negative { number.wrapping_neg() } else { number };
+    let signed = number as i64;
+    Ok(match to < 0 && signed < 0 {
+        true => format!("-{}", digits(signed.unsigned_abs(), to.unsigned_abs())),
+        false => digits(number, to.unsigned_abs()),
+    }
+    .into())
+}
+
+/// `bit_count(x)`: how many bits of a whole number are 1; of a negative one among those of its type.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct BitCount(Signature);
+
+impl BitCount {
+    pub(super) fn new() -> Self {
+        Self(Signature::user_defined(Volatility::Immutable))
+    }
+}
+
+impl ScalarUDFImpl for BitCount {
+    fn name(&self) -> &str {
+        "bit_count"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.0
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        match types {
+            [ty] if ty.is_integer() => Ok(vec![ty.clone()]),
+            [DataType::Null] => Ok(vec![DataType::Int64]),
+            _ => plan_err!("bit_count has one whole number"),
+        }
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let of = args.args[0].to_array(args.number_rows)?;
+        macro_rules! counted {
+            ($ty:ty) => {
+                of.as_primitive::<$ty>().unary::<_, Int64Type>(|number| number.count_ones().into())
+            };
+        }
+        let counts: Int64Array = match of.data_type() {
+            DataType::Int8 => counted!(Int8Type),
+            DataType::Int16 => counted!(Int16Type),
+            DataType::Int32 => counted!(Int32Type),
+            DataType::Int64 => counted!(Int64Type),
+            DataType::UInt8 => counted!(UInt8Type),
+            DataType::UInt16 => counted!(UInt16Type),
+            DataType::UInt32 => counted!(UInt32Type),
+            DataType::UInt64 => counted!(UInt64Type),
+            other => return exec_err!("bit_count: {other} is no whole number"),
+        };
+        Ok(ColumnarValue::Array(Arc::new(counts)))
+    }
+}

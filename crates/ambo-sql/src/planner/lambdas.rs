@@ -1,0 +1,97 @@
+//! What stands in lambdas: `x.name` is a field of `x`, where `x` is a parameter, and may stand in `[x]`; rows cannot be made there.
+
+use std::{collections::HashMap, ops::ControlFlow};
+
+use datafusion::sql::sqlparser::ast::{
+    AccessExpr, Expr, Ident, LambdaFunction, OneOrManyWithParens, Spanned, Subscript, Value, Visit, VisitMut,
+    Visitor, VisitorMut,
+};
+
+use super::{patterns::call, rewrite::marked};
+use crate::{Error, Result, names::ident};
+
+/// Says that `x.name` is a field, and `[x]` a function.
+pub(super) fn say_fields(lambda: &mut LambdaFunction) {
+    let names = lambda.params.iter().map(|param| ident(&param.name)).collect();
+    let _ = VisitMut::visit(&mut lambda.body, &mut Fields { names });
+}
+
+struct Fields {
+    names: Vec<String>,
+}
+
+impl VisitorMut for Fields {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::CompoundIdentifier(parts) = expr
+            && let Some((first, fields)) = parts.split_first()
+            && self.names.contains(&ident(first))
+        {
+            let field = |name| {
+                let index = Expr::value(Value::SingleQuotedString(ident(name)));
+                AccessExpr::Subscript(Subscript::Index { index })
+            };
+            *expr = Expr::CompoundFieldAccess {
+                root: Box::new(Expr::Identifier(first.clone())),
+                access_chain: fields.iter().map(field).collect(),
+            };
+        }
+        // The planner reads literals of lists without the parameters.
+        if let Expr::Array(list) = expr {
+            *expr = call("make_array", std::mem::take(&mut list.elem));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Gives parameters names that nothing else has: the planner takes a column of that name for them in places.
+pub(super) fn name_apart(lambda: &mut LambdaFunction, nth: usize) {
+    let mut names = HashMap::new();
+    let params = match &mut lambda.params {
+        OneOrManyWithParens::One(param) => std::slice::from_mut(param),
+        OneOrManyWithParens::Many(params) => &mut params[..],
+    };
+    for param in params {
+        let own = marked(ident(&param.name), nth);
+        names.insert(ident(&param.name), own.clone());
+        param.name = own;
+    }
+    let _ = VisitMut::visit(&mut lambda.body, &mut Names(names));
+}
+
+struct Names(HashMap<String, Ident>);
+
+impl VisitorMut for Names {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Identifier(name) = expr
+            && let Some(own) = self.0.get(&ident(name))
+        {
+            *name = own.clone();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Refuses what makes rows of a list in a lambda, which is of one element.
+pub(super) fn refuse_unnest(lambda: &LambdaFunction) -> Result<()> {
+    struct Unnest;
+    impl Visitor for Unnest {
+        type Break = Expr;
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Expr> {
+            match expr {
+                Expr::Function(of) if of.name.to_string().eq_ignore_ascii_case("unnest") => {
+                    ControlFlow::Break(expr.clone())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    let ControlFlow::Break(found) = Visit::visit(&lambda.body, &mut Unnest) else { return Ok(()) };
+    let start = found.span().start;
+    let error =
+        Error::invalid("unnest() makes rows, and stands in a lambda, which makes one value of an element");
+    Err(error.at_start(start.line, start.column))
+}
