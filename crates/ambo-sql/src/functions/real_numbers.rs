@@ -8,7 +8,7 @@ use super::plain::{
     Made, Named, plain,
 };
 
-pub(super) static ALL: [Named; 12] = [
+pub(super) static ALL: [Named; 13] = [
     plain!(["even"], [Double] => Double, |of| Ok(even(of[0].double()).into())),
     plain!(["fdiv"], [Double, Double] => Double, |of| Ok((of[0].double() / of[1].double()).floor().into())),
     plain!(["fmod"], [Double, Double] => Double, |of| Ok(remainder(of[0].double(), of[1].double()).into())),
@@ -20,8 +20,31 @@ pub(super) static ALL: [Named; 12] = [
     plain!(["round_even", "roundbankers"], [Double, Whole] => Double, |of| Ok(round_even(of).into())),
     plain!(["erf"], [Double] => Double, |of| Ok(libm::erf(of[0].double()).into())),
     plain!(["erfc"], [Double] => Double, |of| Ok(libm::erfc(of[0].double()).into())),
+    plain!(["width_bucket"], [Double, Double, Double, Whole] => Whole, width_bucket),
     plain!(["isfinite"], [Double] => Bool, |of| Ok(of[0].double().is_finite().into())),
 ];
+
+/// In which of so many equal parts of a range a number is; 0 before them, one more than there are behind.
+fn width_bucket(of: &[Given<'_>]) -> Result<Made> {
+    let [number, low, high] = [0, 1, 2].map(|at| of[at].double());
+    let count = of[3].whole();
+    if count < 1 || count >= i64::from(i32::MAX) {
+        return exec_err!("width_bucket: {count} is not the number of parts of a range");
+    }
+    if number.is_nan() || !low.is_finite() || !high.is_finite() || low == high {
+        return exec_err!(
+            "width_bucket: {low} and {high} are not the ends of a range that {number} can be in"
+        );
+    }
+    // A range may go down.
+    let share = (number - low) / (high - low);
+    Ok(match share {
+        share if share < 0.0 => 0,
+        share if share >= 1.0 => count + 1,
+        share => (share * count as f64) as i64 + 1,
+    }
+    .into())
+}
 
 /// To so many places, half of one to the even digit.
 fn round_even(of: &[Given<'_>]) -> f64 {

@@ -11,7 +11,7 @@ use datafusion::{
         config::ConfigOptions,
         tree_node::{TreeNode, TreeNodeRecursion},
     },
-    physical_expr::{PhysicalExpr, expressions::LambdaExpr},
+    physical_expr::expressions::LambdaExpr,
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{ExecutionPlan, joins::NestedLoopJoinExec},
 };

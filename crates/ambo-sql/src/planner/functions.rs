@@ -23,7 +23,7 @@ use crate::{
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 159] = [
+const MEANINGS: [(&str, usize, &str); 161] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("iif", 2, "CASE WHEN $1 THEN $2 END"),
@@ -156,6 +156,8 @@ const MEANINGS: [(&str, usize, &str); 159] = [
     ("argmin", 3, "arg_min_n($1, $2, $3)"),
     ("argmax", 3, "arg_max_n($1, $2, $3)"),
     ("approx_quantile", 2, "quantile_disc($1, $2)"),
+    ("div", 2, "trunc($1 / $2)"),
+    ("generate_subscripts", 2, "unnest(range(1, array_length($1, $2) + 1))"),
     ("variance", 1, "var($1)"),
     ("std", 1, "stddev($1)"),
     ("arbitrary", 1, "first_value($1)"),
