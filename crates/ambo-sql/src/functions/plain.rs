@@ -77,31 +77,37 @@ macro_rules! made {
 
 made! { String => Text, &str => Text, i64 => Whole, f64 => Double, bool => Bool, Vec<u8> => Blob }
 
+/// An argument is asked for as what its form says that it is.
+const WRONG_FORM: &str = "an argument of another kind than its form takes";
+
 impl<'a> Given<'a> {
     /// A text.
     pub(super) fn text(&self) -> &'a str {
         match self {
             Self::Text(text) => text,
-            _ => "",
+            _ => unreachable!("{WRONG_FORM}"),
         }
     }
 
     pub(super) fn whole(&self) -> i64 {
         match self {
             Self::Whole(number) => *number,
-            _ => 0,
+            _ => unreachable!("{WRONG_FORM}"),
         }
     }
 
     pub(super) fn double(&self) -> f64 {
         match self {
             Self::Double(number) => *number,
-            _ => 0.0,
+            _ => unreachable!("{WRONG_FORM}"),
         }
     }
 
     pub(super) fn is_true(&self) -> bool {
-        matches!(self, Self::Bool(true))
+        match self {
+            Self::Bool(truth) => *truth,
+            _ => unreachable!("{WRONG_FORM}"),
+        }
     }
 
     /// A blob, or a text as its bytes.
@@ -109,7 +115,7 @@ impl<'a> Given<'a> {
         match self {
             Self::Blob(bytes) => bytes,
             Self::Text(text) => text.as_bytes(),
-            _ => &[],
+            _ => unreachable!("{WRONG_FORM}"),
         }
     }
 }
