@@ -2,7 +2,7 @@
 //!
 //! Knows values and encoded blocks. Knows neither files nor tables: whoever has rows shows them as a [`RowGroup`].
 
-pub mod aggregate;
+mod aggregate;
 pub mod bounds;
 pub mod buffer;
 mod filter;

@@ -2,8 +2,8 @@
 //!
 //! Of each version:
 //!
-//! 1. The catalog and the tables have the same ids, and each table knows its own. In the catalog a name is that of one table, index or view,
-//!    in a schema that is there, an index is of a table that is there, and all ids and numbers of dictionaries were given out.
+//! 1. The catalog and the tables have the same ids, and each table knows its own. In the catalog a name is that of one table, index or
+//!    view, in a schema that is there, an index is of a table that is there, and all ids and numbers of dictionaries were given out.
 //! 2. A table has the storage that its definition says. Its pages are in memory if that is `memory`, and in the file if not.
 //! 3. The base of a table is that of its storage. This is so, too, while it is held, and where it cannot be read: it is empty then.
 //! 4. The columns of a base are those of its table, and those are what the definition says, with NULL refused where it is about to be.

@@ -102,9 +102,9 @@ impl ScalarUDFImpl for ListSelect {
         let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(list.len()));
         let is_there = |row: usize| columns.iter().all(|column| column.is_valid(row));
         let there: Vec<bool> = (0..list.len()).map(is_there).collect();
-        for row in 0..list.len() {
+        for (row, is_there) in there.iter().enumerate() {
             let before = places.len();
-            if there[row] {
+            if *is_there {
                 self.places(&columns, row, &mut places)?;
             }
             lengths.push(places.len() - before);

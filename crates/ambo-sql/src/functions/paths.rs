@@ -1,5 +1,5 @@
-//! Parts of names of files: `parse_path`, `parse_filename`, `parse_dirname`, `parse_dirpath`; and `path_join`. The parts stand between slashes; a last
-//! argument says what else they may stand between: `'both_slash'`, `'forward_slash'`, `'backslash'` or `'system'`.
+//! Parts of names of files: `parse_path`, `parse_filename`, `parse_dirname`, `parse_dirpath`; and `path_join`. The parts stand between
+//! slashes; a last argument says what else they may stand between: `'both_slash'`, `'forward_slash'`, `'backslash'` or `'system'`.
 
 use datafusion::common::{Result, exec_err};
 

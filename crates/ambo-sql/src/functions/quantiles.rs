@@ -271,7 +271,7 @@ fn mean(sorted: &ArrayRef, low: usize, high: usize, share: f64) -> Result<Scalar
             ScalarValue::Int64(Some(between as i64))
         }
     };
-    Ok(ScalarValue::try_from_array(&cast(&between.to_array()?, ty)?, 0)?)
+    ScalarValue::try_from_array(&cast(&between.to_array()?, ty)?, 0)
 }
 
 fn ordered(values: &ArrayRef) -> Result<ArrayRef> {

@@ -1,5 +1,6 @@
 //! Regular expressions: a text split by what fits, whether all of it fits. Options are letters: `i` without
-//! regard to case, `c` with it, `s` a point is also the end of a line, `m`, `n` and `p` lines begin and end at their ends, `l` no expression but a text.
+//! regard to case, `c` with it, `s` a point is also the end of a line, `m`, `n` and `p` lines begin and end at their ends, `l` no
+//! expression but a text.
 
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use regex::{Regex, RegexBuilder};

@@ -1,7 +1,7 @@
-//! `regexp_extract(text, pattern [, group [, options]])`: the first part of a text that fits a pattern, or a group of it; an empty text where
-//! nothing does. `regexp_extract_all` gives a list of all parts, NULL where a group has none. Groups are numbered from 1; 0, which is meant
-//! without one, is all of it. A list of names in the place of the group makes structs: the first name is for the first group.
-//! Names of fields are known before there are rows: with them it is another function, which has them as arguments.
+//! `regexp_extract(text, pattern [, group [, options]])`: the first part of a text that fits a pattern, or a group of it; an empty text
+//! where nothing does. `regexp_extract_all` gives a list of all parts, NULL where a group has none. Groups are numbered from 1; 0, which is
+//! meant without one, is all of it. A list of names in the place of the group makes structs: the first name is for the first group. Names
+//! of fields are known before there are rows: with them it is another function, which has them as arguments.
 
 use std::{ops::Range, sync::Arc};
 

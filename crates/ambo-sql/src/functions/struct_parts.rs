@@ -1,5 +1,5 @@
-//! Structs by their fields: `struct_keys(s)`, `struct_values(s)`, `struct_concat(s, t)`, `struct_extract_at(s, n)`, and `struct_insert(s, a := 1)`
-//! and `struct_update(s, a := 1)`, which are given the names and values in turn.
+//! Structs by their fields: `struct_keys(s)`, `struct_values(s)`, `struct_concat(s, t)`, `struct_extract_at(s, n)`, and `struct_insert(s, a
+//! := 1)` and `struct_update(s, a := 1)`, which are given the names and values in turn.
 
 use std::sync::Arc;
 

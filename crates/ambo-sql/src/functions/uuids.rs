@@ -30,6 +30,7 @@ pub(super) static ALL: [Named; 4] = [
 ];
 
 /// RFC 9562, 5.7 and 6.2: milliseconds since 1970 and parts of one, each time more than before, and then chance.
+#[expect(clippy::disallowed_methods, reason = "as the planner's now(), it is the machine's")]
 fn of_now() -> Uuid {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

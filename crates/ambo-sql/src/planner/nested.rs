@@ -17,7 +17,8 @@ use crate::{
     times::is_text,
 };
 
-/// `map[key]` by [`MapElement`], `text[place]` by [`TextOrList`], `list || list` by [`Joined`] (NULL beside a list is one), `<` and the like by [`NestedOrder`].
+/// `map[key]` by [`MapElement`], `text[place]` by [`TextOrList`], `list || list` by [`Joined`] (NULL beside a list is one), `<` and the
+/// like by [`NestedOrder`].
 #[derive(Debug)]
 pub(crate) struct NestedValues;
 
@@ -114,7 +115,7 @@ impl ExprPlanner for NestedValues {
     ) -> Result<PlannerResult<RawFieldAccessExpr>> {
         static ELEMENT: LazyLock<Arc<ScalarUDF>> =
             LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(MapElement::new())));
-        if is_json(&*access.expr.to_field(schema)?.1) {
+        if is_json(&access.expr.to_field(schema)?.1) {
             return in_json(access);
         }
         let ty = access.expr.get_type(schema)?;

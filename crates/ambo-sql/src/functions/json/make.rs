@@ -1,5 +1,5 @@
-//! JSON of values of SQL: `to_json(x)`, `json_quote(x)`, `CAST(x AS json)`, `json_array(…)`, `json_object(name, value, …)`; and the parts of
-//! `json_group_array(x)` and `json_group_object(name, x)`, which are arrays and objects of lists of parts.
+//! JSON of values of SQL: `to_json(x)`, `json_quote(x)`, `CAST(x AS json)`, `json_array(…)`, `json_object(name, value, …)`; and the parts
+//! of `json_group_array(x)` and `json_group_object(name, x)`, which are arrays and objects of lists of parts.
 //!
 //! Numbers and booleans are themselves, lists arrays, structs and maps objects, NULL is null, JSON stays what it is; of all else it is the
 //! text in quotes, and so it is of numbers that are not finite.

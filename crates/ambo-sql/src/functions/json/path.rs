@@ -1,4 +1,5 @@
-//! Places in JSON: paths `$.a[0]."b c"`, with `*` for all of a level and `..` for all levels; pointers `/a/0/b` (RFC 6901); and names alone.
+//! Places in JSON: paths `$.a[0]."b c"`, with `*` for all of a level and `..` for all levels; pointers `/a/0/b` (RFC 6901); and names
+//! alone.
 //!
 //! | step | what |
 //! |---|---|

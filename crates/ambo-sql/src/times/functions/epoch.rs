@@ -1,5 +1,5 @@
-//! `epoch_ms(x)`, `epoch_us(x)`, `epoch_ns(x)`: whole milliseconds, microseconds or nanoseconds since 1970 of a moment or day, since midnight
-//! of a time, and of an interval, whose months have 30 days. `epoch_ms` of a number is the moment so many milliseconds after 1970.
+//! `epoch_ms(x)`, `epoch_us(x)`, `epoch_ns(x)`: whole milliseconds, microseconds or nanoseconds since 1970 of a moment or day, since
+//! midnight of a time, and of an interval, whose months have 30 days. `epoch_ms` of a number is the moment so many milliseconds after 1970.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `strptime(text, format)`: the moment that a text in a format says, an error if it says none; `try_strptime`, NULL then. The format may be
-//! a list of formats, of which the first that fits counts.
+//! `strptime(text, format)`: the moment that a text in a format says, an error if it says none; `try_strptime`, NULL then. The format may
+//! be a list of formats, of which the first that fits counts.
 //!
 //! | sign | what |
 //! |---|---|
