@@ -7,7 +7,7 @@
 //! | key | value |
 //! |---|---|
 //! | `01`, schema name | nothing |
-//! | `02`, table id (u32, big-endian) | the definition ([`definition`]) |
+//! | `02`, table id (u32, big-endian) | the definition ([`TableDefinition`]) |
 //! | `03`, table id (u32, big-endian) | its runs, and its main tree ([`roots`]); only in checkpoints |
 //! | `04` | the next table id (u32, big-endian); only in checkpoints |
 //! | `05`, table id, number (u32 each, big-endian) | a dictionary that records of the table are compressed with; only in checkpoints |

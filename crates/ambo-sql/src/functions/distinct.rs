@@ -43,8 +43,8 @@ impl Distinct {
 /// 0.0 and -0.0 are one.
 pub(super) fn one_zero(value: ScalarValue) -> ScalarValue {
     match value {
-        ScalarValue::Float64(Some(number)) if number == 0.0 => ScalarValue::Float64(Some(0.0)),
-        ScalarValue::Float32(Some(number)) if number == 0.0 => ScalarValue::Float32(Some(0.0)),
+        ScalarValue::Float64(Some(number)) => ScalarValue::Float64(Some(number + 0.0)),
+        ScalarValue::Float32(Some(number)) => ScalarValue::Float32(Some(number + 0.0)),
         value => value,
     }
 }
