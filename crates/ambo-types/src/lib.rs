@@ -1,6 +1,7 @@
 //! What all layers of the store speak of: ids, records, definitions of tables, errors.
 //!
-//! Knows values and how they are encoded (`ambo-codec`), and nothing of files, threads' locks or transactions.
+//! Knows values and how they are encoded (`ambo-codec`), and nothing of files, locks or transactions. Besides, how work is cut into parts
+//! for several threads ([`parts`]).
 
 mod definition;
 pub mod encoding;

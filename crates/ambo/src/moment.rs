@@ -84,6 +84,10 @@ impl Moment<'_> {
 
     /// A cursor for the rows between bounds; a serializable transaction has then read these.
     pub(crate) fn cursor_of(&self, table: TableId, bounds: &Bounds) -> Result<Cursor> {
+        // Only what a transaction reads is noted by its bounds.
+        if !matches!(self, Self::Transaction(_)) {
+            return self.cursor_in(table, &[], None);
+        }
         let (lower, upper) = half_open(bounds.clone());
         self.cursor_in(table, lower.as_deref().unwrap_or_default(), upper.as_deref())
     }

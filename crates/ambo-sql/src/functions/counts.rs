@@ -19,7 +19,8 @@ use datafusion::{
 
 use super::{
     constants::whole,
-    distinct::{Distinct, one_zero, state_fields},
+    distinct::{Distinct, state_fields},
+    one_zero::with_one_zero,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -138,7 +139,6 @@ impl Counts {
         if value.is_null() {
             return;
         }
-        let value = one_zero(value);
         let size = value.size() + size_of::<u64>();
         let counted = self.of.entry(value).or_insert_with(|| {
             self.bytes += size;
@@ -187,8 +187,9 @@ fn order(left: &ScalarValue, right: &ScalarValue) -> Ordering {
 
 impl Accumulator for Counts {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        for row in 0..values[0].len() {
-            self.add(ScalarValue::try_from_array(&values[0], row)?.compacted(), 1);
+        let values = with_one_zero(&values[0])?;
+        for row in 0..values.len() {
+            self.add(ScalarValue::try_from_array(&values, row)?.compacted(), 1);
         }
         Ok(())
     }

@@ -13,6 +13,8 @@ use datafusion::{
     logical_expr::{Accumulator, function::StateFieldsArgs, utils::format_state_name},
 };
 
+use super::one_zero::with_one_zero;
+
 /// What is handed on: a list of the values of each argument.
 pub(super) fn state_fields(args: &StateFieldsArgs<'_>) -> Vec<FieldRef> {
     let list = |(nth, field): (usize, &FieldRef)| {
@@ -23,7 +25,7 @@ pub(super) fn state_fields(args: &StateFieldsArgs<'_>) -> Vec<FieldRef> {
     args.input_fields.iter().enumerate().map(list).collect()
 }
 
-/// Hands each row on once, in the order in which they came.
+/// Hands each row on once, 0.0 and -0.0 being one, in the order in which they came.
 #[derive(Debug)]
 pub(super) struct Distinct {
     of: Box<dyn Accumulator>,
@@ -40,22 +42,13 @@ impl Distinct {
     }
 }
 
-/// 0.0 and -0.0 are one.
-pub(super) fn one_zero(value: ScalarValue) -> ScalarValue {
-    match value {
-        ScalarValue::Float64(Some(number)) => ScalarValue::Float64(Some(number + 0.0)),
-        ScalarValue::Float32(Some(number)) => ScalarValue::Float32(Some(number + 0.0)),
-        value => value,
-    }
-}
-
 impl Accumulator for Distinct {
     fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
         let mut new = Vec::new();
+        let alike = columns.iter().map(with_one_zero).collect::<Result<Vec<_>>>()?;
         for row in 0..columns.first().map_or(0, Array::len) {
-            let value =
-                |column: &ArrayRef| Ok(one_zero(ScalarValue::try_from_array(column, row)?.compacted()));
-            let values = columns.iter().map(value).collect::<Result<Vec<_>>>()?;
+            let value = |column: &ArrayRef| Ok(ScalarValue::try_from_array(column, row)?.compacted());
+            let values = alike.iter().map(value).collect::<Result<Vec<_>>>()?;
             if self.seen.insert(values.clone()) {
                 self.bytes += 2 * values.iter().map(ScalarValue::size).sum::<usize>();
                 self.rows.push(values);

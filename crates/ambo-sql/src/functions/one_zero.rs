@@ -39,7 +39,7 @@ impl ScalarUDFImpl for OneZero {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let is_one = matches!(args.args[0], ColumnarValue::Scalar(_));
         let values = args.args[0].to_array(if is_one { 1 } else { args.number_rows })?;
-        let changed = make_array(with_one_zero(values.to_data())?);
+        let changed = with_one_zero(&values)?;
         Ok(match is_one {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&changed, 0)?),
             false => ColumnarValue::Array(changed),
@@ -60,7 +60,15 @@ pub(crate) fn has_zeros(ty: &DataType) -> bool {
     }
 }
 
-fn with_one_zero(data: ArrayData) -> Result<ArrayData> {
+/// The values with 0.0 for each -0.0 in them.
+pub(super) fn with_one_zero(values: &ArrayRef) -> Result<ArrayRef> {
+    match has_zeros(values.data_type()) {
+        true => Ok(make_array(changed(values.to_data())?)),
+        false => Ok(values.clone()),
+    }
+}
+
+fn changed(data: ArrayData) -> Result<ArrayData> {
     let values = || make_array(data.clone());
     // Adding zero makes one zero of two.
     let floats: ArrayRef = match data.data_type() {
@@ -71,7 +79,7 @@ fn with_one_zero(data: ArrayData) -> Result<ArrayData> {
             Arc::new(values().as_primitive::<Float32Type>().unary::<_, Float32Type>(|x| x + 0.0))
         }
         ty if has_zeros(ty) => {
-            let parts = data.child_data().iter().cloned().map(with_one_zero).collect::<Result<_>>()?;
+            let parts = data.child_data().iter().cloned().map(changed).collect::<Result<_>>()?;
             return Ok(data.into_builder().child_data(parts).build()?);
         }
         _ => return Ok(data),

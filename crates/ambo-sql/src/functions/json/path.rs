@@ -205,8 +205,17 @@ mod tests {
         assert_eq!(found("$.a..*"), "{\"b\":1} {\"b\":2} 1 2");
         assert_eq!((found("$"), found("")), (text.to_owned(), text.to_owned()));
         assert_eq!(found("$.a[7]"), "");
-        for wrong in ["$a", "$.", "$.a[", "$.a[x]", "$.\"a", "$..", "$[1"] {
-            assert!(path(wrong).is_err(), "{wrong}");
+        for (wrong, why) in [
+            ("$a", "'a' does not begin with . or ["),
+            ("$.", "a name is missing"),
+            ("$.a[", "a bracket has no end"),
+            ("$.a[x]", "'x' is no place, as 0 or #-1"),
+            ("$.\"a", "a quote has no end"),
+            ("$..", "a name is missing"),
+            ("$[1", "a bracket has no end"),
+        ] {
+            let error = path(wrong).unwrap_err().to_string();
+            assert!(error.contains(&format!("'{wrong}' is no path into JSON: {why}")), "{error}");
         }
     }
 }

@@ -409,32 +409,35 @@ mod tests {
         ] {
             assert!(read(text).is_ok(), "{text}");
         }
-        for text in [
-            "",
-            "nul",
-            "01",
-            "+1",
-            ".5",
-            "1.",
-            "1e",
-            "inf",
-            "NaN",
-            "[1,]",
-            "{\"a\":1,}",
-            "{a:1}",
-            "'a'",
-            "\"\\x\"",
-            "\"\\ud83d\"",
-            "\"\n\"",
-            "1 2",
-            "[1",
-            "\"a",
+        let (value, digit) = ("a value is missing", "a digit is missing");
+        let (behind, array) =
+            ("something stands behind the value", "a comma or the end of an array is missing");
+        for (text, at, why) in [
+            ("", 0, value),
+            ("nul", 0, value),
+            ("01", 1, behind),
+            ("+1", 0, value),
+            (".5", 0, value),
+            ("1.", 2, digit),
+            ("1e", 2, digit),
+            ("inf", 0, value),
+            ("NaN", 0, value),
+            ("[1,]", 3, value),
+            ("{\"a\":1,}", 7, "a name in quotes is missing"),
+            ("{a:1}", 1, "a name in quotes is missing"),
+            ("'a'", 0, value),
+            ("\"\\x\"", 2, "what stands behind a backslash has no meaning"),
+            ("\"\\ud83d\"", 7, "half of a code point stands alone"),
+            ("\"\n\"", 1, "a control character stands in a text"),
+            ("1 2", 2, behind),
+            ("[1", 2, array),
+            ("\"a", 2, "a text has no end"),
         ] {
-            assert!(read(text).is_err(), "{text}");
+            assert_eq!(read(text), Err((at, why)), "{text}");
         }
         let deep = |levels| "[".repeat(levels) + &"]".repeat(levels);
         assert!(read(&deep(1000)).is_ok());
-        assert!(read(&deep(100_000)).is_err());
+        assert_eq!(read(&deep(100_000)), Err((1001, "it is nested deeper than 1000 levels")));
     }
 
     // Keeps away: values that are others when they are written.
