@@ -3,16 +3,16 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ambo::{Datum, Savepoint, Snapshot, Transaction};
-use datafusion::common::ScalarValue;
+use datafusion::{common::ScalarValue, logical_expr::TableSource};
 
 use crate::{
-    Error, Result, Rows,
+    Error, ErrorKind, Result, Rows,
     convert::Params,
     engine::SqlEngine,
     fast::FastPlan,
     parse::{Statement, parse},
     planner::Planner,
-    prepared::{Known, PreparedStatement, check_parameters},
+    prepared::{Known, PreparedStatement, SEVERAL, check_parameters},
     statement::{self, Prepared},
     times::Zone,
     value::scalar,
@@ -66,6 +66,10 @@ pub(crate) struct Work<'a> {
     pub progress: &'a Progress,
     /// That of the session.
     pub zone: Zone,
+    /// What all parts of a statement with several see, if it has several.
+    pub before: Option<Arc<Snapshot>>,
+    /// What parts of the statement have returned, by their names.
+    pub returned: Vec<(String, Arc<dyn TableSource>)>,
 }
 
 /// Whom to tell how many rows a statement has read so far.
@@ -83,8 +87,13 @@ impl Progress {
 impl Work<'_> {
     /// A planner that sees what the transaction wrote so far.
     pub(crate) fn planner(&self) -> Result<Planner<'_>> {
-        let view = Arc::new(self.transaction.view());
-        Planner::new(self.engine, view, Some(self.transaction), self.interrupter, self.zone)
+        let view = self.before.clone().unwrap_or_else(|| Arc::new(self.transaction.view()));
+        let mut planner =
+            Planner::new(self.engine, view, Some(self.transaction), self.interrupter, self.zone)?;
+        for (name, rows) in &self.returned {
+            planner.add_table(name, rows.clone());
+        }
+        Ok(planner)
     }
 }
 
@@ -148,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// Runs one statement.
+    /// Runs a statement; of several, one after the other, the rows are those of the last.
     ///
     /// # Errors
     /// [`Error`] that says what is wrong and where. The statement has changed nothing then; an open transaction stays open.
@@ -156,13 +165,31 @@ impl Connection {
         self.query(statement, ())
     }
 
-    /// Runs one statement with values for its parameters, `$1`, `$2` … or `?`.
+    /// Runs a statement with values for its parameters, `$1`, `$2` … or `?`. Several statements without parameters are run one after the
+    /// other; the rows are those of the last.
     ///
     /// # Errors
-    /// As [`Connection::sql`].
+    /// As [`Connection::sql`]; of several statements, that of the first that fails. Those before it have been done.
     pub fn query(&mut self, statement: &str, params: impl Params) -> Result<Rows<'_>> {
-        let known = self.known(statement)?;
-        self.run_known(&known, params.values())
+        let params = params.values();
+        match self.known(statement) {
+            Ok(known) => self.run_known(&known, params),
+            Err(error) if params.is_empty() && error.message() == SEVERAL => self.run_all(statement),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs statements one after the other.
+    fn run_all(&mut self, statements: &str) -> Result<Rows<'static>> {
+        let mut last = None;
+        for statement in parse(statements)? {
+            if let Some(rows) = last.take() {
+                Rows::finish(rows)?;
+            }
+            let known = Known::of(&self.engine.db, statement)?;
+            last = Some(self.run_known(&known, Vec::new())?);
+        }
+        last.ok_or_else(|| Error::new(ErrorKind::Syntax, "there is no statement"))
     }
 
     /// Reads a statement, to run it often.
@@ -294,6 +321,8 @@ impl Connection {
                     is_auto: false,
                     progress,
                     zone,
+                    before: None,
+                    returned: Vec::new(),
                 });
                 if result.is_err() {
                     open.transaction.rollback_to(before)?;
@@ -312,6 +341,8 @@ impl Connection {
                         is_auto: true,
                         progress,
                         zone,
+                        before: None,
+                        returned: Vec::new(),
                     };
                     let error = match act(work) {
                         Ok(result) => match transaction.commit() {

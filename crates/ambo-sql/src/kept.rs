@@ -3,7 +3,7 @@
 //! A plan is kept for the types of the parameters, with places for their values, as the optimizer left it. What the optimizer computes once
 //! for a statement, as `now()`, is in no plan that is kept.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
 use arrow::datatypes::DataType;
 use datafusion::{
@@ -93,7 +93,7 @@ impl KeptPlan {
 /// A plan to keep. What goes wrong is told when the statement is planned as others are.
 fn made(planner: &Planner<'_>, tree: &ast::Statement, params: &[ScalarValue]) -> Option<LogicalPlan> {
     let plan = planner.unbound(tree.clone(), params).ok()?;
-    let is_steady = is_steady(&plan).ok()?;
+    let is_steady = is_steady(&plan).ok()? && !planner.asked.load(Ordering::Relaxed);
     is_steady.then(|| planner.optimized(&plan).ok()).flatten()
 }
 

@@ -3,17 +3,25 @@
 //! Ours are what stands behind a CREATE TABLE (`STORAGE = column`, `SORT KEY (a, b)`, `KEY COMPRESSION = bp128`, `RECORD COMPRESSION =
 //! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and COMPACT, CHECKPOINT and CHECK DATABASE.
 
+mod asof;
 mod column_names;
 mod depth;
+mod describe;
 mod dialect;
 mod empty_lists;
 mod exclusion;
+mod forms;
 mod from_first;
 mod lambdas;
+mod limits;
 mod parameters;
+mod pivots;
+mod samples;
 mod semi_joins;
 mod series_names;
+mod stars;
 mod tokens;
+mod words;
 
 use std::ops::Range;
 
@@ -25,16 +33,25 @@ use datafusion::sql::sqlparser::{
 };
 
 use crate::{Error, Result, names};
+pub(crate) use asof::ASOF;
 pub(crate) use column_names::each_select;
 use column_names::name_columns;
+pub(crate) use describe::{DESCRIBE, SUMMARIZE};
 use dialect::Generous;
 use exclusion::name_exclusions;
 pub(crate) use exclusion::{EXCLUDE, excluded};
+use forms::say_forms;
 use from_first::say_select_first;
+pub(crate) use limits::PERCENT;
+pub(crate) use parameters::split_names;
+pub(crate) use pivots::{ON, PIVOT, UNPIVOT, VALUES, WITH_NULLS};
+pub(crate) use samples::SAMPLE;
 use semi_joins::say_sides;
 use series_names::name_series;
+pub(crate) use stars::{LAMBDA, UNPACKED};
 pub(crate) use tokens::NOTHING;
 use tokens::{say_nothing, say_select, say_units, without_hints};
+pub(crate) use words::BY_NAME;
 
 /// The dialect of all statements.
 pub(crate) static DIALECT: Generous = Generous;
@@ -111,8 +128,13 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
         let mut statement = statement(&mut parser)?;
         let tokens = begin..parser.index();
         match &mut statement {
-            Statement::Sql(tree) => finish(tree.as_mut(), &parser, tokens)?,
-            Statement::CreateTable(create, _) => finish(create.as_mut(), &parser, tokens)?,
+            Statement::Sql(tree) => {
+                let names = finish(tree.as_mut(), &parser, tokens)?;
+                if let ast::Statement::Prepare { data_types, .. } = tree.as_mut() {
+                    parameters::keep_names(data_types, names);
+                }
+            }
+            Statement::CreateTable(create, _) => drop(finish(create.as_mut(), &parser, tokens)?),
             Statement::AlterTable(..) | Statement::Maintain(_) => {}
         }
         all.push(statement);
@@ -158,22 +180,21 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
     let mut tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location().map_err(ParserError::from)?;
     say_units(&mut tokens);
     let tokens = without_hints(tokens);
-    Ok(name_exclusions(tokens))
+    Ok(say_forms(name_exclusions(tokens)))
 }
 
 fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
     Parser::new(&DIALECT).with_recursion_limit(depth::NESTING).with_tokens_with_locations(tokens)
 }
 
-/// What is done with each tree: it is made flat, its columns get names and its parameters numbers.
-fn finish(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) -> Result<()> {
+/// What is done with each tree: it is made flat, its columns get names and its parameters numbers. Returns the names of parameters.
+fn finish(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) -> Result<Vec<String>> {
     depth::flatten(tree)?;
     empty_lists::refuse(tree)?;
     name_columns(tree, parser, tokens);
     name_series(tree);
     say_sides(tree);
-    parameters::say_numbers(tree);
-    Ok(())
+    Ok(parameters::say_numbers(tree))
 }
 
 /// Statements of ours, by their words.

@@ -1,27 +1,41 @@
 //! From a statement's tree to a plan and its rows, at one moment.
 
 mod alike;
+mod ask;
+mod asof;
 mod chained;
+mod collations;
 mod context;
 mod culprit;
 mod derived;
+mod describe;
+mod distinct_on;
 mod functions;
 mod json;
 mod lambdas;
+mod limits;
 mod mentions;
 mod named_windows;
 mod nested;
 mod once;
 mod ordered_aggregates;
 mod parameters;
+mod parts;
 mod patterns;
+mod pivot;
 mod positional;
 mod recursion;
 mod refused;
 mod rewrite;
 mod row_value;
+mod samples;
+mod series;
+mod spelling;
+mod stars;
 mod tables;
 mod times;
+mod trees;
+mod unpivot;
 mod using;
 
 use std::{
@@ -47,11 +61,12 @@ use futures::TryStreamExt;
 use tokio::runtime::Handle;
 
 use crate::{
-    Error, Result, engine::SqlEngine, error::outer, numbers::beside_doubles_in_plan, parse::DIALECT, stack,
-    times::Zone, wait::Interrupter,
+    Error, ErrorKind, Result, engine::SqlEngine, error::outer, numbers::beside_doubles_in_plan,
+    parse::DIALECT, stack, times::Zone, wait::Interrupter,
 };
 
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
+use ask::Ask;
 use culprit::explained;
 #[cfg(test)]
 pub(crate) use functions::function_names;
@@ -59,6 +74,7 @@ pub(crate) use nested::NestedValues;
 pub(crate) use parameters::count_parameters;
 use parameters::with_types;
 pub(crate) use rewrite::{marked, result_schema, tell_apart};
+use spelling::{FEWER_NAMES, respell};
 pub(crate) use tables::{find_table, tables_of};
 
 /// Plans statements against a view of the database.
@@ -76,6 +92,8 @@ pub(crate) struct Planner<'a> {
     resolved: Mutex<HashMap<String, Arc<dyn TableSource>>>,
     /// Whether tables say what their keys are.
     keys: AtomicBool,
+    /// Whether the plan depends on rows that were read while it was made.
+    pub(crate) asked: AtomicBool,
     /// The views that are being planned, from the outermost on.
     views: Mutex<Vec<String>>,
 }
@@ -102,6 +120,7 @@ impl<'a> Planner<'a> {
             extra: HashMap::new(),
             resolved: Mutex::new(HashMap::new()),
             keys: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
             views: Mutex::new(Vec::new()),
         })
     }
@@ -135,6 +154,19 @@ impl<'a> Planner<'a> {
         params: &[ScalarValue],
     ) -> Result<LogicalPlan> {
         self.as_meant(&mut statement, params)?;
+        match self.understood(statement.clone(), params) {
+            Err(error) if error.kind() == ErrorKind::NotFound || error.message().contains(FEWER_NAMES) => {
+                match respell(&mut statement, &Ask { planner: self, params })? {
+                    true => self.understood(statement, params),
+                    false => Err(error),
+                }
+            }
+            understood => understood,
+        }
+    }
+
+    /// The plan of a statement that is written as it is meant.
+    fn understood(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
         match self.planned(statement.clone(), params) {
             // What follows from a key need not stand in GROUP BY. The planner adds it there, so other statements are planned without keys.
             Err(error) if rewrite::has_groups(&statement) && !is_about_names(&error) => {
@@ -181,7 +213,13 @@ impl<'a> Planner<'a> {
             let plan = self.planned(ast::Statement::Query(Box::new(query)), params).ok()?;
             Some(plan.schema().clone())
         };
-        rewrite::as_meant(tree, &columns, &schema_of, &|name| self.is_scalar(name))
+        rewrite::as_meant(
+            tree,
+            &columns,
+            &schema_of,
+            &|name| self.is_scalar(name),
+            &Ask { planner: self, params },
+        )
     }
 
     /// The names of the columns that a table of FROM has, if these common table expressions are in sight; `None` if that cannot be told

@@ -18,6 +18,9 @@ use crate::{
     planner::count_parameters,
 };
 
+/// What is said of a text that is several statements.
+pub(crate) const SEVERAL: &str = "there is more than one statement";
+
 /// A statement whose text was read.
 pub(crate) struct Known {
     pub statement: Statement,
@@ -36,8 +39,8 @@ impl Known {
         match (all.pop(), all.is_empty()) {
             (Some(statement), true) => Self::of(db, statement),
             (None, _) => Err(Error::new(ErrorKind::Syntax, "there is no statement")),
-            (Some(_), false) => Err(Error::new(ErrorKind::Syntax, "there is more than one statement")
-                .with_hint("run them one by one, or as a script")),
+            (Some(_), false) => Err(Error::new(ErrorKind::Syntax, SEVERAL)
+                .with_hint("statements with values for parameters are run one by one")),
         }
     }
 

@@ -59,6 +59,10 @@ impl From<DataFusionError> for Error {
                     Err(inner) => Self::new(ErrorKind::Execution, inner.to_string()),
                 },
             },
+            // Of several, the first is told.
+            DataFusionError::Collection(errors) if !errors.is_empty() => {
+                errors.into_iter().next().map_or_else(|| Self::new(ErrorKind::Execution, ""), Self::from)
+            }
             DataFusionError::SQL(error, _) => Self::from(*error),
             DataFusionError::SchemaError(error, _) => of_schema(*error),
             DataFusionError::Plan(message) => Wording::of(&message).error(ErrorKind::Invalid),

@@ -2,6 +2,7 @@
 
 mod age;
 mod arg_extreme;
+mod chance;
 mod constants;
 mod counts;
 mod date_diff;
@@ -63,6 +64,7 @@ use crate::{
     times,
 };
 pub(crate) use arg_extreme::nested_extreme;
+pub(crate) use chance::CHANCE;
 pub(crate) use joined::Joined;
 pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path};
 pub(crate) use map_element::MapElement;
@@ -99,12 +101,11 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let scalars = [
         ScalarUDF::new_from_impl(Abs::new()),
         ScalarUDF::new_from_impl(age::Age::new()),
+        ScalarUDF::new_from_impl(chance::Chance::new()),
         ScalarUDF::new_from_impl(date_diff::DateDiff::new()),
         ScalarUDF::new_from_impl(has::Has::any()),
         ScalarUDF::new_from_impl(has::Has::all()),
         ScalarUDF::new_from_impl(length::Length::new()),
-        ScalarUDF::new_from_impl(patterns::Pattern::like()),
-        ScalarUDF::new_from_impl(patterns::Pattern::similar()),
         ScalarUDF::new_from_impl(list_mode::ListMode::new()),
         ScalarUDF::new_from_impl(printf::Printf::new()),
         ScalarUDF::new_from_impl(Power::new()),
@@ -121,8 +122,14 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let regexes = regexp_extract::RegexpExtract::all().map(ScalarUDF::new_from_impl);
     let parts =
         TextOrList::all().map(ScalarUDF::new_from_impl).into_iter().chain(structs).chain(maps).chain(regexes);
-    let scalars =
-        scalars.into_iter().chain(quantified).chain(selecting).chain(parts).chain(times::functions::all());
+    let patterns = patterns::Pattern::every().map(ScalarUDF::new_from_impl);
+    let scalars = scalars
+        .into_iter()
+        .chain(patterns)
+        .chain(quantified)
+        .chain(selecting)
+        .chain(parts)
+        .chain(times::functions::all());
     for scalar in scalars.chain(plain_functions()) {
         state.register_udf(Arc::new(scalar))?;
     }

@@ -1,6 +1,6 @@
 //! `like_escape(pattern, escape)` and `similar_to_escape(pattern [, escape])`, as PostgreSQL has them: the pattern of a LIKE with another
 //! sign than the backslash before what stands for itself, written with the backslash; and the pattern of a SIMILAR TO as a regular
-//! expression that all of a text has to fit.
+//! expression that all of a text has to fit. `glob_to_regexp(pattern)` is that of a GLOB.
 
 use std::sync::Arc;
 
@@ -17,23 +17,31 @@ use crate::value::returned;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pattern {
-    is_similar: bool,
+    kind: Kind,
     signature: Signature,
 }
 
-impl Pattern {
-    pub(super) fn like() -> Self {
-        Self { is_similar: false, signature: Signature::user_defined(Volatility::Immutable) }
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Like,
+    Similar,
+    Glob,
+}
 
-    pub(super) fn similar() -> Self {
-        Self { is_similar: true, ..Self::like() }
+impl Pattern {
+    pub(super) fn every() -> [Self; 3] {
+        [Kind::Like, Kind::Similar, Kind::Glob]
+            .map(|kind| Self { kind, signature: Signature::user_defined(Volatility::Immutable) })
     }
 }
 
 impl ScalarUDFImpl for Pattern {
     fn name(&self) -> &str {
-        if self.is_similar { "similar_to_escape" } else { "like_escape" }
+        match self.kind {
+            Kind::Like => "like_escape",
+            Kind::Similar => "similar_to_escape",
+            Kind::Glob => "glob_to_regexp",
+        }
     }
 
     fn signature(&self) -> &Signature {
@@ -41,8 +49,10 @@ impl ScalarUDFImpl for Pattern {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        match (types.len(), self.is_similar) {
-            (2, _) | (1, true) => Ok(vec![DataType::Utf8; types.len()]),
+        match (types.len(), self.kind) {
+            (1, Kind::Glob) => Ok(vec![DataType::Utf8]),
+            (_, Kind::Glob) => plan_err!("{} has a pattern", self.name()),
+            (2, _) | (1, Kind::Similar) => Ok(vec![DataType::Utf8; types.len()]),
             _ => plan_err!("{} has a pattern and the sign before what stands for itself", self.name()),
         }
     }
@@ -64,7 +74,11 @@ impl ScalarUDFImpl for Pattern {
             let escape = if columns.len() > 1 { text(1, row) } else { Some("\\") };
             let Some(escape) = escape else { return Ok(None) };
             let escape = one_sign(escape)?;
-            let read = if self.is_similar { regex(pattern, escape) } else { like(pattern, escape) };
+            let read = match self.kind {
+                Kind::Like => like(pattern, escape),
+                Kind::Similar => regex(pattern, escape),
+                Kind::Glob => glob(pattern),
+            };
             read.map(Some)
         };
         let read: StringArray = (0..rows).map(read).collect::<Result<_>>()?;
@@ -124,8 +138,29 @@ fn regex(pattern: &str, escape: Option<char>) -> Result<String> {
             '%' => read.push_str(".*"),
             '_' => read.push('.'),
             '(' => read.push_str("(?:"),
-            '[' => brackets(&mut signs, &mut read, pattern, escape)?,
+            '[' => brackets(&mut signs, &mut read, pattern, escape, false)?,
             '|' | '*' | '+' | '?' | ')' | '{' | '}' => read.push(sign),
+            other => read.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    read.push_str(")$");
+    Ok(read)
+}
+
+/// The regular expression of a pattern of GLOB: `*` is any text, `?` any character.
+fn glob(pattern: &str) -> Result<String> {
+    let mut read = String::with_capacity(pattern.len() + 16);
+    read.push_str("^(?s:");
+    let mut signs = pattern.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '\\' => {
+                let literal = signs.next().ok_or_else(|| ends_with_escape(pattern))?;
+                read.push_str(&regex::escape(literal.encode_utf8(&mut [0; 4])));
+            }
+            '*' => read.push_str(".*"),
+            '?' => read.push('.'),
+            '[' => brackets(&mut signs, &mut read, pattern, Some('\\'), true)?,
             other => read.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
         }
     }
@@ -139,9 +174,10 @@ fn brackets(
     read: &mut String,
     pattern: &str,
     escape: Option<char>,
+    is_glob: bool,
 ) -> Result<()> {
     read.push('[');
-    if signs.next_if_eq(&'^').is_some() {
+    if signs.next_if(|sign| *sign == '^' || *sign == '!' && is_glob).is_some() {
         read.push('^');
     }
     let mut is_first = true;
@@ -194,6 +230,27 @@ mod tests {
         }
         assert_error(like("%%%", Some('%')), "the pattern '%%%' ends with its ESCAPE character");
         assert_error(one_sign("ab"), "ESCAPE 'ab': it is one character, or none");
+    }
+
+    /// Keeps away: signs of another kind of pattern.
+    #[test]
+    fn patterns_of_glob_are_regular_expressions() {
+        let fits =
+            |text: &str, pattern: &str| regex::Regex::new(&glob(pattern).unwrap()).unwrap().is_match(text);
+        for (text, pattern) in [
+            ("abc", "a*"),
+            ("a", "?"),
+            ("b", "[a-c]"),
+            ("d", "[!a-c]"),
+            ("a*", "a\\*"),
+            ("a%_.", "a%_."),
+            ("", "*"),
+        ] {
+            assert!(fits(text, pattern), "{text} {pattern}");
+        }
+        for (text, pattern) in [("abc", "a"), ("ab", "?"), ("ab", "a\\*"), ("b", "[!a-c]"), ("A", "a")] {
+            assert!(!fits(text, pattern), "{text} {pattern}");
+        }
     }
 
     /// Keeps away: a part of a text that fits, where all of it has to.

@@ -6,6 +6,7 @@
 //! Each was found by random queries (`crates/ambo-differential`, `tests/it/joins.rs`, the test files of SQLite) and has a test of its own,
 //! so that what a later planner does right can go.
 
+mod asof;
 mod barrier;
 mod byte_casts;
 mod cast_bounds;
@@ -64,6 +65,8 @@ use crate::{
     times::rules::Times,
 };
 
+pub(crate) use asof::ASOF_CONDITION;
+use asof::AsOfJoins;
 use barrier::Barriers;
 use byte_casts::BYTE_CASTS;
 pub(crate) use byte_casts::refuse_written_bytes;
@@ -147,6 +150,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     ] {
         rules.push(Arc::new(ours));
     }
+    rules.push(Arc::new(AsOfJoins));
     rules.push(Arc::new(Subqueries));
     // Behind those that make aggregates of subqueries, and put columns from outside into orders.
     rules.push(Arc::new(OrdersOfDistinct));

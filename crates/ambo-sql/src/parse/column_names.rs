@@ -15,15 +15,15 @@ use std::{
 
 use datafusion::sql::sqlparser::{
     ast::{
-        self, Expr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
-        helpers::attached_token::AttachedToken,
+        self, Expr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr, Visit, VisitMut, Visitor,
+        VisitorMut, helpers::attached_token::AttachedToken,
     },
     keywords::Keyword,
     parser::Parser,
     tokenizer::{Location, Token, TokenWithSpan},
 };
 
-use super::depth::flatten;
+use super::{depth::flatten, parameters::written};
 
 /// Names the columns of a statement, or of a query, that the parser read from these of its tokens.
 pub(super) fn name_columns(tree: &mut impl VisitMut, parser: &Parser<'_>, tokens: Range<usize>) {
@@ -60,7 +60,10 @@ impl VisitorMut for Naming<'_> {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         each_select(&mut query.body, &mut |select| {
             let begin = begin(select);
-            if !self.values.contains(&begin) && select.projection.iter().any(needs_name) {
+            // What is marked is not a list of columns yet.
+            let is_marked = matches!(select.projection.first(), Some(SelectItem::UnnamedExpr(Expr::Identifier(name)))
+                if name.value.starts_with('\u{1}'));
+            if !is_marked && !self.values.contains(&begin) && select.projection.iter().any(needs_name) {
                 let written = self.token_at(begin).and_then(|at| self.read_again(at));
                 name_items(&mut select.projection, written);
             }
@@ -164,7 +167,29 @@ pub(crate) fn each_select(body: &mut SetExpr, act: &mut impl FnMut(&mut Select))
 }
 
 fn needs_name(item: &SelectItem) -> bool {
-    matches!(item, SelectItem::UnnamedExpr(expr) if !is_column(expr))
+    matches!(item, SelectItem::UnnamedExpr(expr) if !is_column(expr) && !has_columns(expr))
+}
+
+/// Whether COLUMNS stands in it: then the columns give the names.
+fn has_columns(expr: &Expr) -> bool {
+    struct Finding;
+    impl Visitor for Finding {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Function(function)
+                    if function.name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| {
+                        name.quote_style.is_none() && name.value.eq_ignore_ascii_case("columns")
+                    }) =>
+                {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    Visit::visit(expr, &mut Finding).is_break()
 }
 
 fn is_column(expr: &Expr) -> bool {
@@ -196,12 +221,16 @@ fn name_items(items: &mut [SelectItem], written: Option<Vec<(SelectItem, String)
 /// Tokens as they were written, in one line and without comments.
 fn text(tokens: &[TokenWithSpan]) -> String {
     let mut text = String::new();
-    for token in tokens {
+    for (at, token) in tokens.iter().enumerate() {
         match &token.token {
+            // A sign of ours, which is not written.
+            Token::Plus if tokens.get(at + 1).is_some_and(|next| next.span == token.span) => {}
             Token::Whitespace(_) if text.is_empty() || text.ends_with(' ') => {}
             Token::Whitespace(_) => text.push(' '),
             Token::SingleQuotedString(of) => text.push_str(&format!("'{}'", of.replace('\'', "''"))),
-            Token::Placeholder(name) if name.starts_with('?') => text.push('?'),
+            Token::Placeholder(name) if let Some(name) = written(name) => text.push_str(&name),
+            // Functions of ours.
+            Token::Word(word) if word.value.starts_with('\u{1}') => text.push_str(&word.value[1..]),
             other => text.push_str(&other.to_string()),
         }
     }

@@ -4,8 +4,11 @@
 use std::any::TypeId;
 
 use datafusion::sql::sqlparser::{
-    ast::{BinaryOperator, Expr, UnaryOperator},
-    dialect::{Dialect, GenericDialect},
+    ast::{
+        BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+        FunctionArguments, Ident, ObjectName, UnaryOperator,
+    },
+    dialect::{Dialect, GenericDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::Token,
@@ -54,6 +57,9 @@ impl Dialect for Generous {
         if power_tokens(parser) > 0 {
             return Some(Ok(POWER));
         }
+        if glob_tokens(parser).is_some() {
+            return Some(Ok(self.prec_value(Precedence::Like)));
+        }
         let is_path = matches!(
             parser.peek_token_ref().token,
             Token::Arrow | Token::LongArrow | Token::HashArrow | Token::HashLongArrow
@@ -75,7 +81,12 @@ impl Dialect for Generous {
     /// Of `INSERT INTO t SELECT 1 ON CONFLICT …` ON is not the name of the column.
     fn is_column_alias(&self, word: &Keyword, parser: &mut Parser<'_>) -> bool {
         let is_conflict = *word == Keyword::ON && parser.peek_keyword(Keyword::CONFLICT);
-        !is_conflict && GenericDialect.is_column_alias(word, parser)
+        // Words that are reserved for others, and not in PostgreSQL.
+        let is_free = matches!(
+            word,
+            Keyword::CLUSTER | Keyword::DISTRIBUTE | Keyword::SORT | Keyword::TOP | Keyword::VIEW
+        ) && !parser.peek_keyword(Keyword::BY);
+        is_free || !is_conflict && GenericDialect.is_column_alias(word, parser)
     }
 
     fn parse_infix(
@@ -86,7 +97,9 @@ impl Dialect for Generous {
     ) -> Option<Result<Expr, ParserError>> {
         let tokens = power_tokens(parser);
         if tokens == 0 {
-            return distinct(parser, expr, precedence);
+            return distinct(parser, expr, precedence)
+                .or_else(|| in_list(parser, expr, precedence))
+                .or_else(|| glob(parser, expr, precedence));
         }
         (0..tokens).for_each(|_| parser.advance_token());
         let power = |exponent| {
@@ -105,6 +118,7 @@ impl Dialect for Generous {
         supports_asc_desc_in_column_definition
         supports_bitwise_shift_operators
         supports_comma_separated_set_assignments
+        supports_column_definition_trailing_commas
         supports_comma_separated_trim
         supports_comment_on
         supports_comment_optimizer_hint
@@ -123,6 +137,7 @@ impl Dialect for Generous {
         supports_from_first_select
         supports_group_by_expr
         supports_group_by_with_modifier
+        supports_insert_table_alias
         supports_install
         supports_in_empty_list
         supports_interpolate
@@ -181,6 +196,76 @@ fn distinct(parser: &mut Parser<'_>, expr: &Expr, precedence: u8) -> Option<Resu
         true => Expr::IsNotDistinctFrom(left, Box::new(right)),
         false => Expr::IsDistinctFrom(left, Box::new(right)),
     }))
+}
+
+fn is_word(parser: &Parser<'_>, nth: usize, wanted: &str) -> bool {
+    matches!(&parser.peek_nth_token_ref(nth).token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+/// `a IN list`, without parentheses, is `a = ANY (list)`.
+fn in_list(parser: &mut Parser<'_>, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+    let nth = usize::from(parser.peek_keyword(Keyword::NOT));
+    let is_list = |token: &Token| match token {
+        Token::Word(word) => word.keyword != Keyword::UNNEST,
+        Token::LBracket => true,
+        _ => false,
+    };
+    if !is_word(parser, nth, "in") || !is_list(&parser.peek_nth_token_ref(nth + 1).token) {
+        return None;
+    }
+    (0..=nth).for_each(|_| parser.advance_token());
+    let left = Box::new(expr.clone());
+    Some(parser.parse_subexpr(precedence).map(|list| {
+        let any = Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right: Box::new(list), is_some: false };
+        match nth {
+            0 => any,
+            _ => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(Expr::Nested(Box::new(any))) },
+        }
+    }))
+}
+
+/// How many tokens stand before GLOB, if it comes next and a pattern follows: it may be a name, too.
+fn glob_tokens(parser: &Parser<'_>) -> Option<usize> {
+    let nth = usize::from(parser.peek_keyword(Keyword::NOT));
+    let is_pattern = match &parser.peek_nth_token_ref(nth + 1).token {
+        Token::SingleQuotedString(_) | Token::Placeholder(_) | Token::LParen => true,
+        Token::Word(word) => word.keyword == Keyword::NoKeyword,
+        _ => false,
+    };
+    (is_pattern && is_word(parser, nth, "glob")).then_some(nth)
+}
+
+/// `a GLOB 'x*'`: the regular expression of the pattern has to fit all of the text.
+fn glob(parser: &mut Parser<'_>, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+    let nth = glob_tokens(parser)?;
+    (0..=nth).for_each(|_| parser.advance_token());
+    let op = if nth == 0 { BinaryOperator::PGRegexMatch } else { BinaryOperator::PGRegexNotMatch };
+    let left = Box::new(expr.clone());
+    Some(parser.parse_subexpr(precedence).map(|pattern| {
+        let right = Box::new(call(GLOB, pattern));
+        Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }))
+    }))
+}
+
+/// The function that makes a regular expression of a pattern of GLOB.
+pub(crate) const GLOB: &str = "glob_to_regexp";
+
+fn call(name: &str, argument: Expr) -> Expr {
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))],
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
 }
 
 /// How many of the next tokens are the sign of a power.

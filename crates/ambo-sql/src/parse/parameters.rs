@@ -2,26 +2,28 @@
 //!
 //! The tree of a statement has its parts in another order (OFFSET stands before LIMIT in a text, FROM may stand before SELECT), so they are
 //! counted before there is one. Until its columns have names, a counted `?` is kept apart from `$1`: a column is called as it was written.
+//! So are `$name`, whose numbers are those of the order in which the names come first: `?2:name` is the second.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::{
-    ast::{Value, ValueWithSpan, VisitMut, VisitorMut},
+    ast::{DataType, Ident, ObjectName, Value, ValueWithSpan, VisitMut, VisitorMut},
     tokenizer::{Token, TokenWithSpan},
 };
 
 use crate::{Error, Result};
 
-/// Gives each `?` of a statement its number, and makes `$3` of `?3`.
+/// Gives each `?` and each `$name` of a statement its number, and makes `$3` of `?3`.
 ///
 /// # Errors
-/// `?` and `$1` in one statement, at the first that does not fit.
+/// `?`, `$1` and `$name` in one statement, at the first that does not fit.
 pub(super) fn number(tokens: &mut [TokenWithSpan]) -> Result<()> {
-    let (mut marks, mut numbered) = (0, false);
+    let (mut marks, mut numbered, mut names) = (0, false, Vec::new());
     for TokenWithSpan { token, span } in tokens {
         let name = match token {
             Token::SemiColon => {
                 (marks, numbered) = (0, false);
+                names.clear();
                 continue;
             }
             Token::Placeholder(name) => name,
@@ -33,30 +35,78 @@ pub(super) fn number(tokens: &mut [TokenWithSpan]) -> Result<()> {
         } else if let Some(number) = name.strip_prefix('?') {
             numbered = true;
             *name = format!("${number}");
+        } else if let Some(named) = name.strip_prefix('$')
+            && named.starts_with(|letter: char| !letter.is_ascii_digit())
+        {
+            let named = named.to_lowercase();
+            let number = names.iter().position(|known| *known == named).unwrap_or_else(|| {
+                names.push(named.clone());
+                names.len() - 1
+            });
+            *name = format!("?{}:{named}", number + 1);
         } else if name.starts_with('$') {
             numbered = true;
         }
-        if marks > 0 && numbered {
-            let error = Error::invalid("a statement has its parameters as ? or as $1, $2 …, not both");
+        if usize::from(marks > 0) + usize::from(numbered) + usize::from(!names.is_empty()) > 1 {
+            let error =
+                Error::invalid("a statement has its parameters as ?, as $1, $2 … or as $name, not both ways");
             return Err(error.at_start(span.start.line, span.start.column));
         }
     }
     Ok(())
 }
 
-/// Says `$1` for the first `?`, and so on.
-pub(super) fn say_numbers(tree: &mut impl VisitMut) {
-    struct Numbers;
+/// What a counted parameter was written as.
+pub(super) fn written(name: &str) -> Option<String> {
+    let counted = name.strip_prefix('?')?;
+    Some(counted.split_once(':').map_or("?".to_owned(), |(_, name)| format!("${name}")))
+}
+
+/// Says `$1` for the first `?`, and so on. Returns the names of those that have names.
+pub(super) fn say_numbers(tree: &mut impl VisitMut) -> Vec<String> {
+    struct Numbers(Vec<String>);
     impl VisitorMut for Numbers {
         type Break = ();
         fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> ControlFlow<()> {
             if let Value::Placeholder(name) = &mut value.value
-                && let Some(number) = name.strip_prefix('?')
+                && let Some(counted) = name.strip_prefix('?')
             {
+                let (number, named) =
+                    counted.split_once(':').map_or((counted, None), |(n, name)| (n, Some(name)));
+                if let (Some(named), Ok(place)) = (named, number.parse::<usize>()) {
+                    if self.0.len() < place {
+                        self.0.resize(place, String::new());
+                    }
+                    named.clone_into(&mut self.0[place - 1]);
+                }
                 *name = format!("${number}");
             }
             ControlFlow::Continue(())
         }
     }
-    let _ = tree.visit(&mut Numbers);
+    let mut numbers = Numbers(Vec::new());
+    let _ = tree.visit(&mut numbers);
+    numbers.0
+}
+
+/// What names of parameters stand in among the types of a PREPARE.
+const NAMES: &str = "\u{1}names";
+
+/// Keeps the names of parameters with the types of a PREPARE.
+pub(super) fn keep_names(data_types: &mut Vec<DataType>, names: Vec<String>) {
+    if !names.is_empty() {
+        data_types.push(DataType::Custom(ObjectName::from(vec![Ident::with_quote('"', NAMES)]), names));
+    }
+}
+
+/// The types of a PREPARE, and the names of its parameters.
+pub(crate) fn split_names(mut data_types: Vec<DataType>) -> (Vec<DataType>, Vec<String>) {
+    let is_names = |of: &ObjectName| matches!(of.0.first().and_then(|part| part.as_ident()), Some(name) if name.value == NAMES);
+    match data_types.pop() {
+        Some(DataType::Custom(of, names)) if is_names(&of) => (data_types, names),
+        last => {
+            data_types.extend(last);
+            (data_types, Vec::new())
+        }
+    }
 }

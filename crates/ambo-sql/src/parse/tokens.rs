@@ -5,8 +5,36 @@ use datafusion::sql::sqlparser::{
     tokenizer::{Token, TokenWithSpan, Whitespace},
 };
 
-fn is(token: &TokenWithSpan, keyword: Keyword) -> bool {
+pub(super) fn is(token: &TokenWithSpan, keyword: Keyword) -> bool {
     matches!(&token.token, Token::Word(word) if word.keyword == keyword)
+}
+
+/// Whether a token is a blank or a comment.
+pub(super) fn is_blank(token: &TokenWithSpan) -> bool {
+    matches!(token.token, Token::Whitespace(_))
+}
+
+/// The next token from there on that is no blank.
+pub(super) fn next(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
+    (from..tokens.len()).find(|&at| !is_blank(&tokens[at]))
+}
+
+/// The last token before that is no blank.
+pub(super) fn before(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    (0..at).rev().find(|&at| !is_blank(&tokens[at]))
+}
+
+/// The parenthesis that closes one.
+pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    let mut depth = 0;
+    (open..tokens.len()).find(|&at| {
+        match tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })
 }
 
 /// What the column is called that DO NOTHING sets.
@@ -188,7 +216,7 @@ fn is_query(tokens: &[TokenWithSpan], at: usize) -> bool {
 }
 
 /// Whether a query may begin behind a token.
-fn begins_query(before: Option<&TokenWithSpan>) -> bool {
+pub(super) fn begins_query(before: Option<&TokenWithSpan>) -> bool {
     const WORDS: [Keyword; 9] = [
         Keyword::ALL,
         Keyword::ANALYZE,

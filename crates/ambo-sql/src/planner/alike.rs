@@ -21,7 +21,7 @@ use datafusion::{
 };
 
 use super::rewrite::{MARK, each_select_list, marked, without_parentheses};
-use crate::{Error, Result, identity::identity, names::ident, parse::DIALECT};
+use crate::{Error, Result, identity::identity, names::ident, optimizer::ASOF_CONDITION, parse::DIALECT};
 
 /// Whether the planner refused a statement for two columns of one name.
 pub(super) fn is_about_names(error: &Error) -> bool {
@@ -47,11 +47,13 @@ pub(super) fn name_alike(tree: &mut impl VisitMut) -> bool {
     naming.is_changed
 }
 
-/// The function that is around what has a name, if it has that name.
+/// The function that is around what has a name, or around the condition of an ASOF JOIN, if it is called so.
 pub(super) fn function(name: &str) -> Option<Arc<ScalarUDF>> {
-    static FUNCTION: LazyLock<Arc<ScalarUDF>> =
-        LazyLock::new(|| Arc::new(identity(format!("cast_as{MARK}"), 2, false)));
-    (name == FUNCTION.name()).then(|| FUNCTION.clone())
+    static FUNCTIONS: LazyLock<[Arc<ScalarUDF>; 2]> = LazyLock::new(|| {
+        let named = identity(format!("cast_as{MARK}"), 2, false);
+        [Arc::new(named), Arc::new(identity(ASOF_CONDITION, 1, true))]
+    });
+    FUNCTIONS.iter().find(|function| function.name() == name).cloned()
 }
 
 struct Naming {

@@ -99,7 +99,7 @@ impl ContextProvider for Planner<'_> {
 
     fn get_table_function_source(&self, name: &str, args: Vec<Expr>) -> PlanResult<Arc<dyn TableSource>> {
         let functions = self.state.table_functions();
-        let Some(function) = functions.get(name) else {
+        let Some(function) = functions.get(&name.to_lowercase()) else {
             let known = functions.keys().map(String::as_str);
             return Err(outer(Error::not_found("table function", name, known)));
         };

@@ -7,7 +7,7 @@ use datafusion::{
     logical_expr::TableSource,
 };
 
-use super::Planner;
+use super::{Planner, tables::alike};
 use crate::{Error, ErrorKind, Result, catalog, names::shown, parse::parse_query};
 
 /// Views within views within views: more are not planned.
@@ -23,7 +23,14 @@ impl Planner<'_> {
             return Ok(Some(provider_as_source(table)));
         }
         // What is no name of a table may be that of a file.
-        let Ok(view) = self.engine.db.view(name) else { return Ok(None) };
+        let db = &self.engine.db;
+        let view = match db.view(name) {
+            Ok(view) => view,
+            Err(_) => match alike(db.views().iter().map(|view| view.name.clone()), name)? {
+                Some(alike) => db.view(&alike)?,
+                None => return Ok(None),
+            },
+        };
         let plan = self.view(&view.name, &view.query)?;
         Ok(Some(provider_as_source(Arc::new(ViewTable::new(plan, Some(view.query.clone()))))))
     }

@@ -5,36 +5,42 @@ use std::{ops::ControlFlow, sync::Arc};
 use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{
     logical_expr::LogicalPlan,
-    sql::sqlparser::{
-        ast::{
-            self, BinaryOperator, Expr, GroupByExpr, LimitClause, OrderByKind, Select, SelectItem, SetExpr,
-            Statement, TableFactor, UnaryOperator, Visit, VisitMut, Visitor, VisitorMut,
-        },
-        parser::Parser,
+    sql::sqlparser::ast::{
+        self, BinaryOperator, Expr, GroupByExpr, LimitClause, OrderByKind, Select, SelectItem, SetExpr,
+        Statement, TableFactor, UnaryOperator, Visit, VisitMut, Visitor, VisitorMut,
     },
 };
 
 use super::{
+    ask::Ask,
+    asof::say_asof,
     chained::chained,
+    collations::{say_collation, say_orders},
+    describe,
+    distinct_on::say_first_rows,
     functions::{meaning, power},
     json::json,
     lambdas::{name_apart, refuse_unnest, say_fields},
+    limits,
     mentions::tell_apart_mentions,
     named_windows,
     once::mark_once,
+    parts::{list_of_columns, say_parts},
     patterns::by_function,
+    pivot::say_pivot,
     positional::refuse_positional,
     recursion::{SchemaOf, widen},
     refused,
     row_value::by_values,
+    samples,
+    series::say_lateral,
+    stars,
     times::{times, unclear_interval},
+    trees::is_marked,
+    unpivot::say_unpivot,
     using::say_common_columns,
 };
-use crate::{
-    Error, Result,
-    names::ident,
-    parse::{DIALECT, each_select},
-};
+use crate::{Error, Result, names::ident, parse::each_select};
 
 /// Begins what is added to a name.
 pub(super) const MARK: char = '\u{1}';
@@ -57,9 +63,10 @@ pub(super) fn as_meant(
     known: &ColumnsOf<'_>,
     schema_of: &SchemaOf<'_>,
     is_scalar: &IsScalar<'_>,
+    ask: &Ask<'_>,
 ) -> Result<()> {
     let mut rewriting =
-        Rewriting { known, schema_of, is_scalar, scopes: Vec::new(), lambdas: 0, error: None };
+        Rewriting { known, schema_of, is_scalar, ask, scopes: Vec::new(), lambdas: 0, error: None };
     let _ = tree.visit(&mut rewriting);
     rewriting.error.map_or(Ok(()), Err)
 }
@@ -68,6 +75,7 @@ struct Rewriting<'a> {
     known: &'a ColumnsOf<'a>,
     schema_of: &'a SchemaOf<'a>,
     is_scalar: &'a IsScalar<'a>,
+    ask: &'a Ask<'a>,
     /// The queries around, from the outermost on.
     scopes: Vec<Scope>,
     /// How many lambdas were visited.
@@ -111,6 +119,29 @@ impl Rewriting<'_> {
     }
 }
 
+impl Rewriting<'_> {
+    /// What has to be known of tables for, when all queries within are written as they are meant.
+    fn write_out(&self, query: &mut ast::Query) -> Result<()> {
+        let with = self.visible(query.with.as_ref());
+        let mut order_by = match query.body.as_ref() {
+            SetExpr::Select(_) => query.order_by.as_mut().map(|order_by| &mut order_by.kind),
+            _ => None,
+        };
+        let mut result = Ok(());
+        each_select(&mut query.body, &mut |select| {
+            if result.is_ok() {
+                result = stars::write_out(select, order_by.take(), with.as_ref(), self.ask)
+                    .and_then(|()| say_pivot(select, with.as_ref(), self.ask))
+                    .and_then(|()| say_unpivot(select, with.as_ref(), self.ask))
+                    .and_then(|()| describe::write_out(select, with.as_ref(), self.ask));
+            }
+        });
+        result?;
+        order_by_all_columns(query, with.as_ref(), self.ask);
+        limits::say_limits(query, with.as_ref(), self.ask)
+    }
+}
+
 impl VisitorMut for Rewriting<'_> {
     type Break = ();
 
@@ -119,7 +150,11 @@ impl VisitorMut for Rewriting<'_> {
             scope.visited += 1;
         }
         say_rollups(&mut query.body);
+        say_orders(query);
         if let Err(error) = refused::query(query) {
+            return self.stop(error);
+        }
+        if let Err(error) = say_asof(query).and_then(|()| samples::say_samples(query, self.known)) {
             return self.stop(error);
         }
         let own = query.with.clone();
@@ -137,6 +172,7 @@ impl VisitorMut for Rewriting<'_> {
             return self.stop(error);
         }
         order_by_all(query);
+        say_first_rows(query);
         order_by_columns(query);
         say_limit(query);
         self.scopes.push(Scope { with: own, visited: 0 });
@@ -144,14 +180,20 @@ impl VisitorMut for Rewriting<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        match refused::table_factor(factor) {
+        let said = samples::say_sample(factor, self.known).and_then(|()| refused::table_factor(factor));
+        match said {
             Err(error) => self.stop(error),
-            Ok(()) => ControlFlow::Continue(()),
+            Ok(()) => {
+                say_lateral(factor);
+                ControlFlow::Continue(())
+            }
         }
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         say_regular_expression(expr);
+        say_collation(expr);
+        say_parts(expr);
         match refused::expr(expr, self.is_scalar) {
             Err(error) => self.stop(error),
             Ok(()) => ControlFlow::Continue(()),
@@ -164,6 +206,9 @@ impl VisitorMut for Rewriting<'_> {
         if let Some(with) = &mut query.with
             && let Err(error) = widen(with, self.visible(None), self.schema_of)
         {
+            return self.stop(error);
+        }
+        if let Err(error) = self.write_out(query) {
             return self.stop(error);
         }
         mark_once(query);
@@ -208,6 +253,8 @@ impl VisitorMut for Rewriting<'_> {
             && let Some(meant) = meaning(function)
         {
             *expr = meant;
+        } else if let Some(list) = list_of_columns(expr) {
+            *expr = list;
         } else if let Some(values) = by_values(expr) {
             *expr = values;
         } else {
@@ -311,6 +358,9 @@ fn tell_names_apart(items: &mut [SelectItem]) {
 }
 
 fn tell_apart_by(items: &mut [SelectItem], by_table: bool) {
+    if is_marked(items) {
+        return;
+    }
     // Tables, the schema behind, and names. Where there is no table, it may be any: a column may be called with its table and without.
     let mut seen: Vec<(Vec<String>, String)> = Vec::new();
     for (nth, item) in items.iter_mut().enumerate() {
@@ -345,7 +395,7 @@ pub(super) fn without_parentheses(expr: &Expr) -> &Expr {
     }
 }
 
-/// `ORDER BY ALL` is by all columns of the result, from the first to the last.
+/// `ORDER BY ALL` is by all columns of the result, from the first to the last, if the list of the SELECT says how many.
 fn order_by_all(query: &mut ast::Query) {
     let Some(order_by) = &mut query.order_by else { return };
     let OrderByKind::Expressions(by) = &order_by.kind else { return };
@@ -355,41 +405,36 @@ fn order_by_all(query: &mut ast::Query) {
     if name.quote_style.is_some() || !name.value.eq_ignore_ascii_case("all") {
         return;
     }
-    let options = *options;
-    // The columns of the first list, where it says how many; and whether they are known to be columns of tables.
-    let (mut columns, mut is_plain) = (None, true);
-    each_select_list(&mut query.body, &mut |items| {
-        if columns.is_none() {
-            let is_wildcard = |item: &SelectItem| {
-                matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
-            };
-            columns = Some((!items.iter().any(is_wildcard)).then_some(items.len()));
-            is_plain = items.iter().all(is_wildcard);
-        }
-    });
-    if let Some(columns) = columns.flatten() {
-        let number = |nth: usize| Expr::value(ast::Value::Number(nth.to_string(), false));
-        let by = |nth| ast::OrderByExpr { expr: number(nth), options, with_fill: None };
-        order_by.kind = OrderByKind::Expressions((1..=columns).map(by).collect());
-        return;
-    }
-    order_by.kind = OrderByKind::All(options);
-    if !is_plain {
-        columns_of_own(query);
-    }
+    order_by.kind = OrderByKind::All(*options);
 }
 
-/// Puts `SELECT * FROM (…)` around the body of a query: then all of its columns are columns of a table.
-fn columns_of_own(query: &mut ast::Query) {
-    let parsed = Parser::new(&DIALECT).try_with_sql("SELECT * FROM (SELECT 1) AS columns");
-    let Ok(mut around) = parsed.and_then(|mut parser| parser.parse_query()) else { return };
-    if let SetExpr::Select(select) = &mut *around.body
-        && let [ast::TableWithJoins { relation: TableFactor::Derived { subquery, .. }, .. }] =
-            &mut select.from[..]
+/// The same when all is written as it is meant: then the planner knows how many columns there are.
+fn order_by_all_columns(query: &mut ast::Query, with: Option<&ast::With>, ask: &Ask<'_>) {
+    let Some(ast::OrderBy { kind: OrderByKind::All(options), .. }) = &query.order_by else { return };
+    let options = *options;
+    let is_wildcard =
+        |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+    let mut columns = None;
+    if let SetExpr::Select(select) = query.body.as_ref()
+        && !select.projection.iter().any(is_wildcard)
     {
-        std::mem::swap(&mut subquery.body, &mut query.body);
-        query.body = around.body;
+        columns = Some(select.projection.len());
     }
+    if columns.is_none() {
+        let alone = ast::Query {
+            with: with.cloned(),
+            order_by: None,
+            limit_clause: None,
+            fetch: None,
+            locks: Vec::new(),
+            ..query.clone()
+        };
+        columns = ask.schema(alone).ok().map(|schema| schema.fields().len());
+    }
+    let (Some(columns), Some(order_by)) = (columns, &mut query.order_by) else { return };
+    let number = |nth: usize| Expr::value(ast::Value::Number(nth.to_string(), false));
+    let by = |nth| ast::OrderByExpr { expr: number(nth), options, with_fill: None };
+    order_by.kind = OrderByKind::Expressions((1..=columns).map(by).collect());
 }
 
 /// The planner finds an expression of SELECT DISTINCT in ORDER BY only by its name.

@@ -5,7 +5,8 @@
 //! | `(a, b) = (c, d)` | `a = c AND b = d` |
 //! | `(a, b) < (c, d)` | `a <= c AND (a < c OR a = c AND b < d)` |
 //! | `(a, b) IN ((c, d), …)` | `(a = c AND b = d) OR …` |
-//! | `(a, b) IN (SELECT c, d …)` | whether such a row exists; else NULL, if there is one of which it is not known |
+//! | `(a, b) IN (SELECT c, d …)`, `(a, b) < ANY (SELECT …)` | whether there is such a row; else NULL, if of one it is not known |
+//! | `(a, b) < ALL (SELECT c, d …)` | `NOT (a, b) >= ANY (SELECT c, d …)` |
 //!
 //! The planner compares them as structures, which is another thing with NULL and takes no index.
 
@@ -14,6 +15,7 @@ use datafusion::sql::sqlparser::{
     parser::Parser,
 };
 
+use super::pivot::listed;
 use crate::parse::DIALECT;
 
 /// The same without rows; `None` if there are none.
@@ -32,8 +34,27 @@ pub(super) fn by_values(expr: &Expr) -> Option<Expr> {
             let any = list.iter().map(equal).collect::<Option<Vec<_>>>()?.into_iter().reduce(or)?;
             Some(negate(any, *negated))
         }
+        // The values of a PIVOT.
+        Expr::InSubquery { subquery, .. } if listed(subquery).is_some() => None,
         Expr::InSubquery { expr, subquery, negated } => {
-            Some(negate(in_query(row(expr)?, subquery)?, *negated))
+            Some(negate(in_query(row(expr)?, &Op::Eq, subquery)?, *negated))
+        }
+        Expr::AnyOp { left, compare_op, right, .. } => {
+            in_query(row(left)?, &turned(compare_op)?, subquery_of(right)?)
+                .map(|expr| Expr::Nested(Box::new(expr)))
+        }
+        // All are so if none is the contrary.
+        Expr::AllOp { left, compare_op, right } => {
+            let contrary = match compare_op {
+                Op::Eq => Op::NotEq,
+                Op::NotEq => Op::Eq,
+                Op::Lt => Op::GtEq,
+                Op::LtEq => Op::Gt,
+                Op::Gt => Op::LtEq,
+                Op::GtEq => Op::Lt,
+                _ => return None,
+            };
+            Some(negate(in_query(row(left)?, &turned(&contrary)?, subquery_of(right)?)?, true))
         }
         _ => None,
     }
@@ -77,10 +98,32 @@ fn name(nth: usize) -> String {
     format!("__row_{nth}")
 }
 
-fn in_query(wanted: &[Expr], query: &ast::Query) -> Option<Expr> {
+/// The comparison with its sides changed.
+fn turned(op: &Op) -> Option<Op> {
+    Some(match op {
+        Op::Eq => Op::Eq,
+        Op::NotEq => Op::NotEq,
+        Op::Lt => Op::Gt,
+        Op::LtEq => Op::GtEq,
+        Op::Gt => Op::Lt,
+        Op::GtEq => Op::LtEq,
+        _ => return None,
+    })
+}
+
+fn subquery_of(expr: &Expr) -> Option<&ast::Query> {
+    match expr {
+        Expr::Subquery(query) => Some(query),
+        Expr::Nested(inner) => subquery_of(inner),
+        _ => None,
+    }
+}
+
+/// Whether a query has a row of which it is so: `row op wanted`.
+fn in_query(wanted: &[Expr], op: &Op, query: &ast::Query) -> Option<Expr> {
     let names: Vec<_> = (0..wanted.len()).map(name).collect();
     let values: Vec<_> = names.iter().map(|name| Expr::Identifier(ast::Ident::new(name))).collect();
-    let equal = compared(&values, &Op::Eq, wanted)?;
+    let equal = compared(&values, op, wanted)?;
     let exists = |condition: Expr| {
         let text = format!("EXISTS (SELECT 1 FROM (SELECT 1) AS __rows ({}) WHERE TRUE)", names.join(", "));
         let mut exists = Parser::new(&DIALECT).try_with_sql(&text).ok()?.parse_expr().ok()?;

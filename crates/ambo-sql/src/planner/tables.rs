@@ -7,21 +7,42 @@ use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
 
 use crate::{Error, Result, names};
 
-/// The stored table of a name.
+/// The stored table of a name: the one that has it, or else the one that has it but for large and small letters.
 ///
 /// # Errors
-/// [`crate::ErrorKind::NotFound`] with the nearest name that is there; [`crate::ErrorKind::Invalid`] for the name of a view.
+/// [`crate::ErrorKind::NotFound`] with the nearest name that is there; [`crate::ErrorKind::Invalid`] for the name of a view, and for one
+/// that several tables have but for large and small letters.
 pub(crate) fn find_table(db: &Database, name: &str) -> Result<ambo::Table> {
     match db.table(name) {
         Err(ambo::Error::NotFound(_)) if db.view(name).is_ok() => {
             Err(Error::invalid(format!("\"{}\" is a view, not a table", names::shown(name))))
         }
+        Err(ambo::Error::NotFound(_)) if let Some(alike) = alike(db.tables(), name)? => Ok(db.table(&alike)?),
         Err(ambo::Error::NotFound(_)) => Err(Error::not_found(
             "table",
             names::shown(name),
             db.tables().iter().map(|name| names::shown(name)),
         )),
         found => Ok(found?),
+    }
+}
+
+/// The one of some qualified names that is another but for large and small letters.
+///
+/// # Errors
+/// There are several.
+pub(super) fn alike(known: impl IntoIterator<Item = String>, name: &str) -> Result<Option<String>> {
+    let Ok(wanted) = ambo::qualify(name) else { return Ok(None) };
+    let wanted = wanted.to_lowercase();
+    let mut alike: Vec<_> = known.into_iter().filter(|known| known.to_lowercase() == wanted).collect();
+    match (alike.pop(), &alike[..]) {
+        (one, []) => Ok(one),
+        (one, others) => {
+            let names: Vec<_> =
+                others.iter().chain(&one).map(|name| format!("\"{}\"", names::shown(name))).collect();
+            let error = format!("\"{}\" is ambiguous: there are {}", names::shown(name), names.join(" and "));
+            Err(Error::invalid(error).with_hint("in double quotes a name is found as it is written"))
+        }
     }
 }
 

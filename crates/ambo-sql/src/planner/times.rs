@@ -1,7 +1,7 @@
 //! What is said of times in a statement, as the functions that compute it.
 
 use datafusion::sql::sqlparser::{
-    ast::{CastKind, DataType, DateTimeField, Expr, Interval, UnaryOperator, Value},
+    ast::{BinaryOperator, CastKind, DataType, DateTimeField, Expr, Interval, UnaryOperator, Value},
     parser::Parser,
 };
 
@@ -26,7 +26,10 @@ pub(super) fn times(expr: &Expr) -> Option<Expr> {
             let value = Expr::Value(of.value.clone());
             rounded(&CastKind::Cast, &value, &of.data_type)
         }
-        Expr::Interval(interval) => Some(Expr::Interval(canonical(interval)?)),
+        Expr::Interval(interval) => match canonical(interval) {
+            Some(canonical) => Some(Expr::Interval(canonical)),
+            None => multiplied(interval),
+        },
         // The planner puts the sign before the text, where it is of the first word alone.
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
             Expr::Interval(interval) if interval.leading_field.is_none() => {
@@ -37,6 +40,31 @@ pub(super) fn times(expr: &Expr) -> Option<Expr> {
         },
         _ => None,
     }
+}
+
+/// `INTERVAL (n) HOUR` is n times `INTERVAL '1' HOUR`.
+fn multiplied(interval: &Interval) -> Option<Expr> {
+    let Interval {
+        value,
+        leading_field: Some(unit),
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    } = interval
+    else {
+        return None;
+    };
+    if text_of(value).is_some() {
+        return None;
+    }
+    let unit = unit.to_string();
+    let one = canonical_interval("1", Some(&IntervalUnits { first: &unit, last: None, digits: None }))?;
+    let nested = |expr| Box::new(Expr::Nested(Box::new(expr)));
+    Some(Expr::Nested(Box::new(Expr::BinaryOp {
+        left: nested(value.as_ref().clone()),
+        op: BinaryOperator::Multiply,
+        right: Box::new(Expr::Interval(in_words(one))),
+    })))
 }
 
 /// A cast to a type of moments with fewer digits of a second than there are: `timestamp(3)`.

@@ -17,7 +17,10 @@ use datafusion::sql::sqlparser::{
     parser::Parser,
 };
 
-use super::row_value::compared;
+use super::{
+    asof::{condition, is_asof},
+    row_value::compared,
+};
 use crate::{Error, Result, names::ident, parse::DIALECT};
 
 /// Says which columns a table of FROM has; `None` if it cannot be told.
@@ -61,6 +64,11 @@ fn refuse_other_side(from: &[TableWithJoins]) -> Result<()> {
     use JoinConstraint::{Natural, Using};
     use JoinOperator as J;
     for join in from.iter().flat_map(|relation| &relation.joins) {
+        let is_asof = constraint_of(&mut join.join_operator.clone()).is_some_and(|of| is_asof(of));
+        if is_asof {
+            return Err(Error::invalid("ASOF JOIN … USING: which columns do the tables have?")
+                .with_hint("give each table, query and function in FROM a name with AS, or join with ON"));
+        }
         if let J::Right(Using(_) | Natural)
         | J::RightOuter(Using(_) | Natural)
         | J::FullOuter(Using(_) | Natural) = &join.join_operator
@@ -165,6 +173,20 @@ fn constraint_of(join: &mut JoinOperator) -> Option<&mut JoinConstraint> {
     }
 }
 
+/// What two sides are joined by, whichever rows of them are in the result.
+pub(super) fn constraint_of_any(join: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+    use JoinOperator as J;
+    match join {
+        J::Semi(of)
+        | J::LeftSemi(of)
+        | J::RightSemi(of)
+        | J::Anti(of)
+        | J::LeftAnti(of)
+        | J::RightAnti(of) => Some(of),
+        other => constraint_of(other),
+    }
+}
+
 /// All columns of a table that has a name.
 fn rest_of(factor: &TableFactor, known: &Known<'_>) -> Option<Part> {
     let table = match factor {
@@ -186,8 +208,9 @@ fn common_columns(
 ) -> Option<Vec<Part>> {
     let mut common = Vec::new();
     let (mut lefts, mut rights) = (Vec::new(), Vec::new());
-    let mut is_as_planned = true;
-    for name in names {
+    let is_asof = constraint_of(join).is_some_and(|constraint| is_asof(constraint));
+    let mut is_as_planned = !is_asof;
+    for name in names.iter().skip(usize::from(is_asof)) {
         let (of_left, was_left) = taken_of(left, name)?;
         let of_right = taken(right, name)?;
         is_as_planned &= was_left;
@@ -206,7 +229,11 @@ fn common_columns(
     }
     if !is_as_planned {
         // The planner would join by the column on the left alone.
-        *constraint_of(join)? = JoinConstraint::On(compared(&lefts, &BinaryOperator::Eq, &rights)?);
+        let condition = match is_asof {
+            true => condition(&lefts, &rights)?,
+            false => compared(&lefts, &BinaryOperator::Eq, &rights)?,
+        };
+        *constraint_of(join)? = JoinConstraint::On(condition);
         for part in &mut common {
             if let Part::Common { is_left, .. } = part {
                 *is_left = false;

@@ -18,6 +18,8 @@ use super::{
 use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
+    parse::BY_NAME,
+    planner::result_schema,
     value::{self, Values},
 };
 
@@ -40,22 +42,25 @@ pub(super) struct Given {
     pub file: Option<String>,
 }
 
-fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) -> Result<Outcome> {
+pub(super) fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) -> Result<Outcome> {
     let mut insert = insert.clone();
     refuse(&insert)?;
     let target = Target::of_insert(work, &insert)?;
     target.unqualify(&mut insert.returning);
     let mut params = work.params.to_vec();
-    let source = insert.source.take();
+    let mut source = insert.source.take();
+    if let (Some(source), Some(with)) = (&mut source, with) {
+        merge_with(source, with)?;
+    }
+    if is_by_name(&insert.columns) {
+        insert.columns = names_of(work, source.as_deref(), &params)?;
+    }
     let columns = columns(&target, &insert.columns)?;
     let on = OnConflict::new(&target, &insert, &mut params)?;
     let is_values = source.as_ref().is_none_or(|source| matches!(*source.body, SetExpr::Values(_)));
     let batches: Batches = match source {
         None => Box::new(std::iter::once(defaults())),
         Some(mut source) => {
-            if let Some(with) = with {
-                merge_with(&mut source, with)?;
-            }
             if let SetExpr::Values(rows) = &mut *source.body {
                 values::prepare(&target, &columns, rows, &mut params)?;
             }
@@ -79,6 +84,24 @@ fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast::With>) ->
     };
     let given = Given { columns, batches, may_load: !is_values, file: None };
     put(work, target, given, on, insert.returning.as_deref(), &params)
+}
+
+/// Whether the columns are those that the query has.
+fn is_by_name(columns: &[ObjectName]) -> bool {
+    matches!(columns, [only] if only.0.last().and_then(|part| part.as_ident()).is_some_and(|name| name.value == BY_NAME))
+}
+
+/// The names of the columns of a query.
+fn names_of(work: &Work<'_>, source: Option<&ast::Query>, params: &[ScalarValue]) -> Result<Vec<ObjectName>> {
+    let Some(source) = source.filter(|source| !matches!(*source.body, SetExpr::Values(_))) else {
+        return Err(Error::invalid("INSERT BY NAME takes a query, whose columns have names")
+            .with_hint("name the columns behind the table: INSERT INTO t (a, b) VALUES (1, 2)"));
+    };
+    let plan = work.planner()?.plan_query(source, params)?;
+    let schema = result_schema(&plan);
+    let name =
+        |field: &arrow::datatypes::FieldRef| ObjectName::from(ast::Ident::with_quote('"', field.name()));
+    Ok(schema.fields().iter().map(name).collect())
 }
 
 /// Puts rows into a table: in this transaction, or later by a bulk load if that may be and they are many.

@@ -40,6 +40,7 @@ mod types;
 mod update;
 mod values;
 mod view;
+mod with_writes;
 
 use ambo::{Database, Table};
 use datafusion::{
@@ -100,6 +101,12 @@ fn run_sql(
         | ast::SetExpr::Merge(inner) = &*query.body
     {
         return write(connection, inner.clone(), query.with.take(), params);
+    }
+    if let S::Query(query) = &mut statement
+        && with_writes::has_writes(query.with.as_ref())
+        && let Some(with) = query.with.take()
+    {
+        return with_writes::run(connection, statement, &with, params);
     }
     match statement {
         S::Query(_) => query::run(connection, statement, params),
@@ -169,6 +176,9 @@ fn write(
 ) -> Result<Rows<'static>> {
     use ast::Statement as S;
     let with = with.as_ref();
+    if let Some(with) = with.filter(|with| with_writes::has_writes(Some(with))) {
+        return with_writes::run(connection, statement, with, params);
+    }
     match &statement {
         S::Insert(of) => insert::run(connection, of, with, params),
         S::Update(of) => load::write(connection, params, "UPDATE", |work| update::apply(work, of, with)),

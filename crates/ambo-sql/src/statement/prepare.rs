@@ -5,15 +5,15 @@ use std::sync::Arc;
 use ambo::Datum;
 use datafusion::{
     common::ScalarValue,
-    sql::sqlparser::ast::{self, CastKind, DataType, Expr, Ident, SelectItem, Statement},
+    sql::sqlparser::ast::{self, BinaryOperator, CastKind, DataType, Expr, Ident, SelectItem, Statement},
 };
 
 use super::{target::Parts, types::column_type};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     fast::{Expression, cast},
-    names::{ident, written},
-    parse,
+    names::{about, ident, written},
+    parse::{self, split_names},
     prepared::Known,
     value::datum,
 };
@@ -24,6 +24,8 @@ pub(crate) struct Prepared {
     known: Arc<Known>,
     /// Of the first parameters, as far as they were declared.
     types: Arc<[DataType]>,
+    /// Of parameters that have names, in the order of their numbers.
+    names: Arc<[String]>,
 }
 
 pub(super) fn prepare(
@@ -41,7 +43,9 @@ pub(super) fn prepare(
         .with_hint(format!("DEALLOCATE {name} first")));
     }
     let known = Known::of(&connection.engine().db, parse::Statement::Sql(Box::new(statement)))?;
-    connection.prepared().insert(name, Prepared { known: Arc::new(known), types: types.into() });
+    let (types, names) = split_names(types);
+    let prepared = Prepared { known: Arc::new(known), types: types.into(), names: names.into() };
+    connection.prepared().insert(name, prepared);
     Ok(Rows::done("PREPARE", None))
 }
 
@@ -62,6 +66,7 @@ pub(super) fn execute(
     let name = written(name)?;
     let prepared = current(connection, &name)?;
     let given: Vec<Expr> = parameters.iter().chain(using.iter().map(|value| &value.expr)).cloned().collect();
+    let given = in_order(given, &prepared.names)?;
     let wanted = prepared.known.parameters;
     if given.len() != wanted {
         let given = given.len();
@@ -77,6 +82,39 @@ pub(super) fn execute(
         Some(values) => connection.run_known(&prepared.known, values),
         // Lists and the like.
         None => super::run(connection, prepared.known.statement.clone(), &values),
+    }
+}
+
+/// Values in the order of the parameters: `EXECUTE p(b := 2, a := 1)` says which is which.
+fn in_order(given: Vec<Expr>, names: &[String]) -> Result<Vec<Expr>> {
+    let mut placed: Vec<Option<Expr>> = vec![None; names.len()];
+    let is_named = |expr: &Expr| matches!(expr, Expr::BinaryOp { op: BinaryOperator::Assignment, .. });
+    if !given.iter().any(is_named) {
+        return Ok(given);
+    }
+    for one in given {
+        let Expr::BinaryOp { left, op: BinaryOperator::Assignment, right } = one else {
+            return Err(Error::invalid(format!("{one} has no name, and other values have")));
+        };
+        let Expr::Identifier(name) = left.as_ref() else {
+            return Err(Error::invalid(format!("{left} is no name of a parameter")));
+        };
+        let wanted = ident(name).to_lowercase();
+        let Some(place) = names.iter().position(|known| *known == wanted) else {
+            return Err(about(
+                Error::not_found("parameter", &wanted, names.iter().map(String::as_str)),
+                name,
+            ));
+        };
+        if placed[place].replace(*right).is_some() {
+            return Err(about(Error::invalid(format!("the parameter ${wanted} has two values")), name));
+        }
+    }
+    match placed.iter().position(Option::is_none) {
+        Some(missing) => {
+            Err(Error::invalid(format!("there is no value for the parameter ${}", names[missing])))
+        }
+        None => Ok(placed.into_iter().flatten().collect()),
     }
 }
 

@@ -106,11 +106,21 @@ impl Target {
         work.is_auto && self.table.takes_bulk_changes() && !moves
     }
 
-    /// The place of a column.
+    /// The place of a column: the one that has the name, or else the one that has it but for large and small letters.
     pub(super) fn column(&self, name: &str) -> Result<usize> {
-        let known = self.definition().columns.iter().map(|column| column.name.as_str());
-        let place = self.definition().column_index(name);
-        place.ok_or_else(|| Error::not_found("column", name, known))
+        let known = || self.definition().columns.iter().map(|column| column.name.as_str());
+        if let Some(place) = self.definition().column_index(name) {
+            return Ok(place);
+        }
+        let wanted = name.to_lowercase();
+        let alike: Vec<_> = known().enumerate().filter(|(_, known)| known.to_lowercase() == wanted).collect();
+        match &alike[..] {
+            [(place, _)] => Ok(*place),
+            [] => Err(Error::not_found("column", name, known())),
+            [(_, one), (_, other), ..] => Err(Error::invalid(format!(
+                "column \"{name}\" is ambiguous: there are \"{one}\" and \"{other}\""
+            ))),
+        }
     }
 
     /// The place of a column as statements write it, with the name of the table before it or without.

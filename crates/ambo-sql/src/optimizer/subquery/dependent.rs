@@ -9,6 +9,7 @@
 //! | groups, windows, DISTINCT | the domain's columns are further groups |
 //! | aggregate of all rows | the same; a domain's row without rows gets what the aggregate of nothing is |
 //! | LIMIT, OFFSET | conditions on the row's number |
+//! | rows of lists | the same, beside each of which the domain's columns stand |
 //! | join | of the side that has columns from outside; of both by the domain's columns, if both have |
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use datafusion::{
     functions_window::row_number::row_number_udwf,
     logical_expr::{
         Aggregate, Distinct, DistinctOn, Expr, ExprSchemable, FetchType, Filter, Join, JoinType, Limit,
-        LogicalPlan, LogicalPlanBuilder, Operator, Projection, SkipType, Union, Values, Window,
+        LogicalPlan, LogicalPlanBuilder, Operator, Projection, SkipType, Union, Unnest, Values, Window,
         WindowFunctionDefinition, binary_expr,
         expr::{AggregateFunction, Sort, WindowFunction},
         lit,
@@ -65,6 +66,11 @@ impl Domain<'_> {
             LogicalPlan::Union(union) => self.union(union),
             LogicalPlan::Values(values) => self.rows_of(values),
             LogicalPlan::Join(join) => self.join(join, plan.schema()),
+            LogicalPlan::Unnest(unnest) => self.unnest(unnest),
+            LogicalPlan::Subquery(query) => {
+                let input = self.dependent(&query.subquery)?;
+                self.restored(input, plan.schema(), |i| i)
+            }
             _ => not_impl_err!(
                 "columns from outside of a subquery within {}: write the query as a join",
                 plan.display()
@@ -241,6 +247,13 @@ impl Domain<'_> {
         let wanted = conjunction(last.into_iter().chain(first)).unwrap_or_else(|| lit(true));
         let rows = LogicalPlan::Filter(Filter::try_new(wanted, Arc::new(numbered))?);
         self.restored(rows, schema, |i| i)
+    }
+
+    /// The domain's columns are beside each row of a list.
+    fn unnest(&self, unnest: &Unnest) -> Result<LogicalPlan> {
+        let input = self.dependent(&unnest.input)?;
+        let rows = Unnest::try_new(Arc::new(input), unnest.exec_columns.clone(), unnest.options.clone())?;
+        self.restored(LogicalPlan::Unnest(rows), &unnest.schema, |i| i)
     }
 
     fn union(&self, union: &Union) -> Result<LogicalPlan> {

@@ -25,6 +25,7 @@ mod names;
 mod only_one;
 mod operator;
 mod outer_aggregates;
+mod pairs;
 mod rows;
 mod simple;
 

@@ -19,6 +19,7 @@ use super::{
     dependent::each_once,
     has_query,
     names::Names,
+    pairs::by_pairs,
     rows::{Place, Rows},
     subquery_of,
 };
@@ -138,8 +139,8 @@ fn in_filter(filter: Filter, names: &Names) -> Result<LogicalPlan> {
 }
 
 /// Conditions of inner joins are asked behind them; those of outer joins are columns of the side that they are about.
-fn in_join(join: Join, names: &Names) -> Result<LogicalPlan> {
-    let parts = join.filter.map(split_conjunction_owned).unwrap_or_default();
+pub(super) fn in_join(join: Join, names: &Names) -> Result<LogicalPlan> {
+    let parts = join.filter.clone().map(split_conjunction_owned).unwrap_or_default();
     if join.join_type == JoinType::Inner {
         let mut asked = Vec::new();
         let mut kept = Vec::new();
@@ -152,7 +153,15 @@ fn in_join(join: Join, names: &Names) -> Result<LogicalPlan> {
             None => Ok(joined),
         };
     }
-    let schema = join.schema.clone();
+    let mut is_about_both = false;
+    for part in &parts {
+        is_about_both |= asks_both(part, (join.left.schema(), join.right.schema()))?;
+    }
+    if is_about_both {
+        let condition = conjunction(parts).expect("a part is about both sides");
+        return by_pairs(join, condition, names);
+    }
+    let (schema, joined_type) = (join.schema.clone(), join.join_type);
     let mut left = Rows::new(Arc::unwrap_or_clone(join.left), names);
     let mut right = Rows::new(Arc::unwrap_or_clone(join.right), names);
     let mut conditions = Vec::with_capacity(parts.len());
@@ -172,8 +181,26 @@ fn in_join(join: Join, names: &Names) -> Result<LogicalPlan> {
         join.null_equality,
         join.null_aware,
     )?);
-    let columns = columns(&joined, (0..widths.0).chain(before..before + widths.1));
+    let columns = match joined_type {
+        JoinType::LeftSemi | JoinType::LeftAnti => columns(&joined, 0..widths.0),
+        JoinType::RightSemi | JoinType::RightAnti => columns(&joined, 0..widths.1),
+        _ => columns(&joined, (0..widths.0).chain(before..before + widths.1)),
+    };
     named(columns, joined, &schema)
+}
+
+/// Whether there is a subquery that is about both sides of a join.
+fn asks_both(part: &Expr, sides: (&DFSchema, &DFSchema)) -> Result<bool> {
+    if !has_query(part)? {
+        return Ok(false);
+    }
+    match part {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And | Operator::Or, right }) => {
+            Ok(asks_both(left, sides)? || asks_both(right, sides)?)
+        }
+        Expr::Not(inner) => asks_both(inner, sides),
+        part => Ok(!is_of(part, sides.0)? && !is_of(part, sides.1)?),
+    }
 }
 
 /// A condition whose subqueries are columns of the sides that they are about.
@@ -188,13 +215,10 @@ fn on_sides(part: Expr, left: &mut Rows<'_>, right: &mut Rows<'_>) -> Result<Exp
         }
         Expr::Not(inner) => Ok(Expr::Not(Box::new(on_sides(*inner, left, right)?))),
         part => {
-            let of = |rows: &Rows<'_>| is_of(&part, rows.plan().schema());
-            if of(left)? {
-                left.replaced(part, Place::Elsewhere)
-            } else if of(right)? {
-                right.replaced(part, Place::Elsewhere)
-            } else {
-                not_impl_err!("a subquery in the condition of an outer join, with columns of both sides")
+            // One about both is asked of pairs.
+            match is_of(&part, left.plan().schema())? {
+                true => left.replaced(part, Place::Elsewhere),
+                false => right.replaced(part, Place::Elsewhere),
             }
         }
     }
@@ -235,12 +259,12 @@ fn replaced(exprs: Vec<Expr>, rows: &mut Rows<'_>, place: Place) -> Result<Vec<E
     exprs.into_iter().map(|expr| rows.replaced(expr, place)).collect()
 }
 
-fn columns(plan: &LogicalPlan, which: impl IntoIterator<Item = usize>) -> Vec<Expr> {
+pub(super) fn columns(plan: &LogicalPlan, which: impl IntoIterator<Item = usize>) -> Vec<Expr> {
     which.into_iter().map(|i| Expr::Column(Column::from(plan.schema().qualified_field(i)))).collect()
 }
 
 /// Expressions under the names of a schema.
-fn named(exprs: Vec<Expr>, plan: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
+pub(super) fn named(exprs: Vec<Expr>, plan: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
     let named = |(expr, (table, field)): (Expr, (Option<&_>, &Arc<Field>))| match &expr {
         Expr::Column(column) if column.relation.as_ref() == table && column.name == *field.name() => expr,
         _ => expr.unalias().alias_qualified(table.cloned(), field.name()),

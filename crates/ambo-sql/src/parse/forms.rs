@@ -1,0 +1,111 @@
+//! Forms that the parser does not know. Each is said in tokens that it knows, where a word of it is there: one look at the tokens
+//! tells which.
+
+use datafusion::sql::sqlparser::{
+    keywords::Keyword,
+    tokenizer::{Token, TokenWithSpan},
+};
+
+use super::{
+    asof::say_asof, describe::say_descriptions, limits::say_shares, pivots::say_pivots, samples::say_samples,
+    stars::say_stars, tokens::next, words::say_words,
+};
+
+/// Which words there are.
+#[derive(Default)]
+struct Words {
+    asof: bool,
+    /// A comma with nothing behind it.
+    commas: bool,
+    descriptions: bool,
+    pivots: bool,
+    samples: bool,
+    shares: bool,
+    stars: bool,
+    words: bool,
+}
+
+/// Says all forms of ours.
+pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let there = Words::of(&tokens);
+    let forms: [(bool, fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>); 8] = [
+        (there.commas, without_last_commas),
+        (there.words, say_words),
+        (there.asof, say_asof),
+        (there.shares, say_shares),
+        (there.samples, say_samples),
+        (there.stars, say_stars),
+        (there.pivots, say_pivots),
+        (there.descriptions, say_descriptions),
+    ];
+    for (_, say) in forms.into_iter().filter(|(is_there, _)| *is_there) {
+        tokens = say(tokens);
+    }
+    tokens
+}
+
+impl Words {
+    fn of(tokens: &[TokenWithSpan]) -> Self {
+        let mut there = Self::default();
+        let (mut has_limit, mut is_behind_star, mut is_behind_comma) = (false, false, false);
+        for TokenWithSpan { token, .. } in tokens {
+            match token {
+                Token::Word(word) => match word.keyword {
+                    Keyword::ASOF => there.asof = true,
+                    Keyword::BY | Keyword::KEY | Keyword::INDEX | Keyword::IN | Keyword::INTERVAL => {
+                        there.words = true
+                    }
+                    Keyword::MERGE => there.words = true,
+                    Keyword::COLUMNS => there.stars = true,
+                    Keyword::DESCRIBE | Keyword::DESC | Keyword::SHOW => there.descriptions = true,
+                    Keyword::LIMIT => has_limit = true,
+                    Keyword::PERCENT => there.shares |= has_limit,
+                    Keyword::PIVOT | Keyword::UNPIVOT => there.pivots = true,
+                    Keyword::SAMPLE | Keyword::TABLESAMPLE => there.samples = true,
+                    Keyword::LIKE | Keyword::SIMILAR => there.stars |= is_behind_star,
+                    Keyword::NoKeyword if word.value.len() == 9 => {
+                        there.descriptions |= word.value.eq_ignore_ascii_case("summarize");
+                    }
+                    Keyword::NoKeyword if word.value.len() == 4 => {
+                        there.stars |= word.value.eq_ignore_ascii_case("glob");
+                    }
+                    _ => {}
+                },
+                Token::Mod => there.shares |= has_limit,
+                _ => {}
+            }
+            there.commas |= is_behind_comma && ends_list(token);
+            is_behind_comma = match token {
+                Token::Comma => true,
+                Token::Whitespace(_) => is_behind_comma,
+                _ => false,
+            };
+            is_behind_star = match token {
+                Token::Mul => true,
+                Token::Whitespace(_) => is_behind_star,
+                Token::Word(word) => is_behind_star && word.keyword == Keyword::NOT,
+                _ => false,
+            };
+        }
+        there.commas |= is_behind_comma;
+        there
+    }
+}
+
+fn ends_list(token: &Token) -> bool {
+    matches!(token, Token::RBracket | Token::SemiColon | Token::EOF)
+}
+
+/// Leaves out the comma behind the last row of VALUES and the last element of a list.
+fn without_last_commas(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut at = 0;
+    while at < tokens.len() {
+        let is_last = tokens[at].token == Token::Comma
+            && next(&tokens, at + 1).is_none_or(|next| ends_list(&tokens[next].token));
+        match is_last {
+            true => drop(tokens.remove(at)),
+            false => at += 1,
+        }
+    }
+    tokens
+}
