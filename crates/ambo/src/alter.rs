@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Check, Column, Database, Result, TableChange, View};
+use crate::{CatalogEdit, Check, Column, Database, Result, TableChange, View};
 
 /// # Changing columns
 ///
@@ -179,22 +179,22 @@ impl Database {
     /// # Errors
     /// [`Error::Exists`](crate::Error::Exists) for its name, [`Error::NotFound`](crate::Error::NotFound) for its schema.
     pub fn create_view(&self, view: View, replace: bool) -> Result<()> {
-        self.engine().create_view(view, replace)
+        self.define(&CatalogEdit::CreateView { view, replace })
     }
 
     /// Drops a view.
     pub fn drop_view(&self, name: &str) -> Result<()> {
-        self.engine().drop_view(name)
+        self.define(&CatalogEdit::DropView(name.into()))
     }
 
     /// Renames a view; the new name may be in another schema.
     pub fn rename_view(&self, from: &str, to: &str) -> Result<()> {
-        self.engine().rename_view(from, to)
+        self.define(&CatalogEdit::RenameView { from: from.into(), to: to.into() })
     }
 
     /// Sets the comment of a view.
     pub fn set_view_comment(&self, name: &str, comment: Option<&str>) -> Result<()> {
-        self.engine().comment_view(name, comment.map(str::to_owned))
+        self.define(&CatalogEdit::CommentView { name: name.into(), comment: comment.map(str::to_owned) })
     }
 
     /// The view of this name (`view` or `schema.view`).

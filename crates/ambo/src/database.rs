@@ -9,8 +9,8 @@ use ambo_engine::{
 };
 
 use crate::{
-    Advice, Batch, CheckReport, Error, IndexDefinition, Info, Native, Options, RecoveryReport, Result,
-    Snapshot, Storage, Table, TableDefinition, TableOptions, Transaction, TypedTable, VacuumReport,
+    Advice, Batch, CatalogEdit, CheckReport, Error, IndexDefinition, Info, Native, Options, RecoveryReport,
+    Result, Snapshot, Storage, Table, TableDefinition, TableOptions, Transaction, TypedTable, VacuumReport,
 };
 
 /// An open database. Clones share it; the last handle to go closes it.
@@ -146,7 +146,8 @@ impl Database {
 
     /// As [`Database::create_table`], in the place of a table of its name if there is one, which is dropped in the same commit.
     pub fn create_or_replace_table(&self, definition: TableDefinition) -> Result<Table> {
-        self.created(self.engine().create_or_replace_table(definition)?)
+        let id = self.engine().define(&CatalogEdit::CreateOrReplaceTable(definition))?;
+        self.created(id.expect("a table is new"))
     }
 
     fn created(&self, id: TableId) -> Result<Table> {
@@ -181,12 +182,12 @@ impl Database {
 
     /// Creates a schema, a namespace for tables.
     pub fn create_schema(&self, name: &str) -> Result<()> {
-        self.engine().create_schema(name)
+        self.define(&CatalogEdit::CreateSchema(name.into()))
     }
 
     /// Drops a schema that has no tables and no views.
     pub fn drop_schema(&self, name: &str) -> Result<()> {
-        self.engine().drop_schema(name)
+        self.define(&CatalogEdit::DropSchema(name.into()))
     }
 
     /// Drops a table with everything in it.
@@ -214,7 +215,7 @@ impl Database {
     /// # Errors
     /// [`Error::NotFound`] for the table `with`; [`Error::Exists`] if the name is that of a view or an index.
     pub fn replace_table(&self, name: &str, with: &str) -> Result<()> {
-        self.engine().replace_table(name, with, &[])
+        self.replace_table_and_indexes(name, with, &[])
     }
 
     /// As [`Database::replace_table`]; and indexes get other names, each `(from, to)`, in the same commit. So the indexes of the new table
@@ -240,7 +241,8 @@ impl Database {
         with: &str,
         indexes: &[(String, String)],
     ) -> Result<()> {
-        self.engine().replace_table(name, with, indexes)
+        let (name, with, indexes) = (name.into(), with.into(), indexes.to_vec());
+        self.define(&CatalogEdit::ReplaceTable { name, with, indexes })
     }
 
     /// Changes options of a table that may have rows. What is compacted from now on is stored that way; [`Database::vacuum`] rewrites the

@@ -27,7 +27,7 @@ impl Table {
     /// # Errors
     /// [`Error::NotFound`] if the table has no such index.
     pub fn index(&self, name: &str) -> Result<Index> {
-        let catalog = self.database().engine().current().catalog.clone();
+        let catalog = self.catalog();
         let (id, definition, of) = catalog.find_index(name)?;
         if of.table != self.id() {
             let name = &definition.name;
@@ -54,7 +54,7 @@ impl Table {
 
     /// The names of its indexes.
     pub fn indexes(&self) -> Vec<String> {
-        let catalog = self.database().engine().current().catalog.clone();
+        let catalog = self.catalog();
         catalog.indexes_of(self.id()).map(|(_, definition)| definition.name.clone()).collect()
     }
 }

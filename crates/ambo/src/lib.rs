@@ -42,6 +42,8 @@ mod bulk_change;
 mod bulk_load;
 mod check;
 mod database;
+mod define;
+mod definitions;
 mod duplicates;
 mod index;
 mod load;
@@ -76,13 +78,13 @@ pub use ambo_engine::{
         TableDefinition, TableOptions, View, nearest, qualify,
     },
     database::{
-        Advice, BulkChange, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, Cursor, Duplicates,
-        Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse, RecordChoice, RecoveryReport, Seek, Sync,
-        TableHold, TableInfo, TableScan, TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,
+        Advice, BulkChange, CatalogEdit, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, Cursor,
+        Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse, RecordChoice, RecoveryReport,
+        Savepoint, Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, VacuumReport, Value,
+        ValueReader, ValueWriter,
     },
     priority::give_way,
     scan::{ColumnBuffer, Groups, Morsel, Test},
-    transaction::write_set::Savepoint,
 };
 
 pub use aggregate::{Aggregate, Expression, GroupBy, Query, col, lit};
@@ -91,6 +93,7 @@ pub use bulk_change::{BULK_PATIENCE, BULK_ROWS};
 pub use bulk_load::BulkLoad;
 pub use bytes::Bytes;
 pub use database::{Database, SchemaStamp};
+pub use definitions::Definitions;
 pub use duplicates::Place;
 pub use index::{Index, IndexRows};
 pub use load::{Load, LoadWriter};

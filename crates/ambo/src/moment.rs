@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo_engine::{
     catalog::Catalog,
-    database::{self, Engine, IndexRange, IndexScan, KeySum, Picked, ScanPlan},
+    database::{self, Engine, IndexRange, IndexScan, KeySum, Picked, ScanPlan, TableShared},
     id::TableId,
 };
 
@@ -48,6 +48,12 @@ impl Moment<'_> {
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         each!(self, view => view.catalog().clone())
+    }
+
+    /// What all versions of a table share, if it may be that only a transaction has it: one that has changed definitions, and whose view
+    /// this is.
+    pub(crate) fn own(&self, table: TableId) -> Option<Arc<TableShared>> {
+        each!(self, view => view.has_own_definitions().then(|| view.shared(table)).flatten())
     }
 
     // A look-up of what is committed now needs no snapshot.

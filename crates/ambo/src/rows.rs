@@ -301,14 +301,3 @@ impl Transaction {
         Ok((table.format().encode_key(&row, 0)?, row, number))
     }
 }
-
-impl Table {
-    fn take_row_number(&self) -> Result<u64> {
-        Ok(self.database().engine().current().table(self.id())?.shared.take_row_number())
-    }
-
-    fn note_row_number(&self, used: u64) -> Result<()> {
-        self.database().engine().current().table(self.id())?.shared.note_row_number(used);
-        Ok(())
-    }
-}

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use ambo_engine::{catalog::TableDefinition, database::RowFormat, id::TableId};
+use ambo_engine::{
+    catalog::{Catalog, TableDefinition},
+    database::RowFormat,
+    id::TableId,
+};
 
 use crate::{
     BulkLoad, Cursor, Database, KeyRange, Read, Result, Scan, Value, ValueReader, ValueWriter,
-    check::RowChecks,
+    check::RowChecks, definitions::Own,
 };
 
 /// A table of an open database. Clones are cheap.
@@ -22,6 +26,8 @@ pub struct Table {
     /// The index that leads from the primary key to rows that are stored in another order.
     primary: Option<TableId>,
     checks: Checking,
+    /// Where it is found, if that is where only a transaction looks.
+    own: Option<Arc<Own>>,
 }
 
 /// Who holds rows to the checks of the table.
@@ -34,9 +40,47 @@ enum Checking {
 
 impl Table {
     pub(crate) fn new(db: Database, id: TableId, definition: Arc<TableDefinition>) -> Result<Self> {
-        let primary = db.engine().current().catalog.primary_index(id).map(|(index, _)| index);
+        let catalog = db.engine().current().catalog.clone();
+        Self::seen(db, id, definition, &catalog, None)
+    }
+
+    /// A table of a catalog.
+    pub(crate) fn seen(
+        db: Database,
+        id: TableId,
+        definition: Arc<TableDefinition>,
+        catalog: &Catalog,
+        own: Option<Own>,
+    ) -> Result<Self> {
+        let primary = catalog.primary_index(id).map(|(index, _)| index);
         let checks = Checking::Handle(RowChecks::new(&definition, &definition));
-        Ok(Self { db, id, format: Arc::new(RowFormat::new(definition)?), primary, checks })
+        let format = Arc::new(RowFormat::new(definition)?);
+        Ok(Self { db, id, format, primary, checks, own: own.map(Arc::new) })
+    }
+
+    /// The catalog where its indexes are found.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        match &self.own {
+            Some(own) => own.catalog.clone(),
+            None => self.db.engine().current().catalog.clone(),
+        }
+    }
+
+    /// Takes the next row number.
+    pub(crate) fn take_row_number(&self) -> Result<u64> {
+        match &self.own {
+            Some(own) => Ok(own.shared.take_row_number()),
+            None => Ok(self.db.engine().current().table(self.id)?.shared.take_row_number()),
+        }
+    }
+
+    /// Makes later row numbers greater than `used`.
+    pub(crate) fn note_row_number(&self, used: u64) -> Result<()> {
+        match &self.own {
+            Some(own) => own.shared.note_row_number(used),
+            None => self.db.engine().current().table(self.id)?.shared.note_row_number(used),
+        }
+        Ok(())
     }
 
     pub(crate) fn without_checks(self) -> Self {
@@ -46,10 +90,10 @@ impl Table {
     /// What rows are held to that are written through this handle.
     pub(crate) fn checks(&self) -> Result<Option<Arc<RowChecks>>> {
         let Checking::Handle(known) = &self.checks else { return Ok(None) };
-        let current = self.db.engine().current();
+        let catalog = self.catalog();
         let own = self.format.definition();
         // Without a table the write fails by itself.
-        Ok(match current.catalog.table(self.id) {
+        Ok(match catalog.table(self.id) {
             Some(current) if current.checks != own.checks => RowChecks::new(own, current),
             _ => known.clone(),
         })

@@ -21,6 +21,7 @@
 
 mod changes;
 mod indexes;
+mod merge;
 pub mod roots;
 pub mod view;
 
@@ -92,6 +93,8 @@ pub struct Catalog {
     /// By name; none of them is that of a table.
     views: BTreeMap<String, Arc<View>>,
     next_id: u32,
+    /// Ids below this are given out, or are to be by changes that are not committed yet.
+    reserved: u32,
     /// By table and number; the greatest number of a table is its newest.
     dictionaries: BTreeMap<(TableId, u32), Arc<[u8]>>,
     next_dictionary: u32,
@@ -105,6 +108,7 @@ impl Default for Catalog {
             by_name: BTreeMap::new(),
             views: BTreeMap::new(),
             next_id: CATALOG_TABLE.0 + 1,
+            reserved: 0,
             dictionaries: BTreeMap::new(),
             next_dictionary: 1,
         }
@@ -168,13 +172,23 @@ impl Catalog {
 
     /// An id that no table has had.
     fn fresh_id(&self) -> Result<TableId> {
-        match self.next_id {
+        match self.end_of_ids() {
             u32::MAX => Err(Error::Invalid("all ids of tables are used up".into())),
             id => {
                 debug_assert!(self.tables.range(TableId(id)..).next().is_none(), "no table has had this id");
                 Ok(TableId(id))
             }
         }
+    }
+
+    /// Where the ids begin that are given out next.
+    pub(crate) fn end_of_ids(&self) -> u32 {
+        self.next_id.max(self.reserved)
+    }
+
+    /// Leaves ids below `end` to others.
+    pub(crate) fn reserve_ids(&mut self, end: u32) {
+        self.reserved = self.reserved.max(end);
     }
 
     /// Removes a table and its indexes; their ids, and the changes.
@@ -324,19 +338,25 @@ impl Catalog {
     }
 
     fn put_table(&mut self, id: TableId, definition: TableDefinition) {
-        if let Some(before) = self.tables.get(&id) {
-            self.by_name.remove(&before.name);
-        }
+        self.forget_name(id);
         self.by_name.insert(definition.name.clone(), id);
         self.tables.insert(id, Arc::new(definition));
         self.next_id = self.next_id.max(id.0 + 1);
     }
 
     fn remove_table(&mut self, id: TableId) {
-        if let Some(definition) = self.tables.remove(&id) {
+        self.forget_name(id);
+        self.tables.remove(&id);
+        self.next_id = self.next_id.max(id.0 + 1);
+    }
+
+    /// Another may have the name already, where names are exchanged.
+    fn forget_name(&mut self, id: TableId) {
+        if let Some(definition) = self.tables.get(&id)
+            && self.by_name.get(&definition.name) == Some(&id)
+        {
             self.by_name.remove(&definition.name);
         }
-        self.next_id = self.next_id.max(id.0 + 1);
     }
 
     /// That its parts fit each other.

@@ -76,13 +76,13 @@ impl View {
         }
     }
 
-    fn change(&self) -> CatalogChange {
+    pub(super) fn change(&self) -> CatalogChange {
         CatalogChange { key: view_key(&self.name), value: Some(self.encode()) }
     }
 }
 
 /// The key of a view's row. It is greater than those of all rows of other kinds.
-fn view_key(name: &str) -> Vec<u8> {
+pub(super) fn view_key(name: &str) -> Vec<u8> {
     [&[VIEW_ROW], name.as_bytes()].concat()
 }
 

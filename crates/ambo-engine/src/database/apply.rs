@@ -21,6 +21,7 @@ use parking_lot::MutexGuard;
 
 use super::{
     checkpoint::{CheckpointState, Turnover},
+    commit::append,
     engine::Engine,
     options::Sync,
     verify::verify,
@@ -28,7 +29,6 @@ use super::{
     version_edit::{Durability, VersionEdit},
 };
 use crate::{
-    catalog::CATALOG_TABLE,
     catalog::CatalogChange,
     transaction::{fuse::Fuse, latch::LatchGuard, pipeline::Validation},
 };
@@ -201,18 +201,8 @@ impl Engine {
         let next = next_version(&current, edit, Some(at))?;
         let dropped = edit.dropped(&current);
         drop(current);
-        let fuse =
-            Fuse::new(&self.pipeline, "a change of the catalog was left in the middle of being appended");
-        sequencer.group.begin(at);
-        for change in changes {
-            sequencer.group.op(CATALOG_TABLE, &change.key, change.record());
-        }
-        let ended = sequencer.group.end();
-        fuse.take_out();
-        ended?;
-        sequencer.last = at;
+        let (at, _) = append(&self.pipeline, &mut sequencer, &next, changes, &[])?;
         let in_flight = Fuse::in_flight(&self.pipeline, at);
-        sequencer.note_logged(false);
         drop(sequencer);
 
         let written = self.pipeline.flush(at, self.options.sync == Sync::Commit);
@@ -236,7 +226,7 @@ impl Engine {
 }
 
 /// The version that an edit makes of another, verified where there are assertions.
-fn next_version(
+pub(super) fn next_version(
     current: &DatabaseVersion,
     edit: &VersionEdit,
     at: Option<Timestamp>,

@@ -12,11 +12,14 @@ use super::{
     options::Sync,
     version::{DatabaseVersion, TableVersion},
 };
-use crate::transaction::{
-    fuse::Fuse,
-    latch::LatchGuard,
-    pipeline::{Pipeline, Sequencer},
-    row_lock::OwnerId,
+use crate::{
+    catalog::{CATALOG_TABLE, CatalogChange},
+    transaction::{
+        fuse::Fuse,
+        latch::LatchGuard,
+        pipeline::{Pipeline, Sequencer},
+        row_lock::OwnerId,
+    },
 };
 
 /// Fails if something was changed that must not have been.
@@ -45,7 +48,7 @@ const COLUMN_ROW_BYTES_MAX: u64 = 256 << 20;
 /// Bookkeeping of a row in a memtable, for the budget.
 pub(super) const ROW_OVERHEAD: usize = 48;
 
-fn bytes_of(operations: &[Operation<'_>]) -> usize {
+pub(super) fn bytes_of(operations: &[Operation<'_>]) -> usize {
     operations.iter().map(|op| op.key.len() + op.record.bytes.len() + ROW_OVERHEAD).sum()
 }
 
@@ -97,6 +100,12 @@ impl Engine {
         }
         let (at, is_behind) = self.sequence_and_install(operations, terms, epoch)?;
         drop(latches);
+        self.after_commit(at, bytes, is_behind)?;
+        Ok(at)
+    }
+
+    /// Waits until a commit is seen by all, and has done what it makes due.
+    pub(super) fn after_commit(self: &Arc<Self>, at: Timestamp, bytes: usize, is_behind: bool) -> Result<()> {
         self.pipeline.wait(at)?;
         debug_assert!(at <= self.pipeline.publisher.published(), "what is answered is seen by all");
         if at.0.is_multiple_of(64) {
@@ -108,7 +117,7 @@ impl Engine {
         if is_behind {
             self.catch_up();
         }
-        Ok(at)
+        Ok(())
     }
 
     /// Refuses rows that a column table could not store as columns, or with NULL where a column has come to refuse it: later would be too
@@ -134,7 +143,7 @@ impl Engine {
 
     /// Waits as long as the memtables' budget asks.
     #[inline]
-    fn admit(&self, bytes: usize) -> Result<()> {
+    pub(super) fn admit(&self, bytes: usize) -> Result<()> {
         if !self.options.background_threads && self.governor.is_used_up() {
             // Nobody else makes room, or finds that there is space again.
             self.flush_and_report();
@@ -145,25 +154,38 @@ impl Engine {
 
     /// Latches the keys while nobody else holds a row lock on one of them, or a table.
     fn latch_unlocked(&self, operations: &[Operation<'_>], owner: Option<OwnerId>) -> Result<LatchGuard<'_>> {
-        let hash = |op: &Operation<'_>| Self::row_hash(op.table, op.key);
         loop {
-            let guard = match operations {
-                [op] => self.latches.lock_one(hash(op)),
-                _ => self.latches.lock_many(operations.iter().map(hash)),
-            };
-            if !self.row_locks.any() {
-                return Ok(guard);
+            match self.try_latch(operations, owner) {
+                Ok(guard) => return Ok(guard),
+                Err(blocked) => self.wait_for_lock(blocked, owner)?,
             }
-            let tables = operations.chunk_by(|one, next| one.table == next.table);
-            let tables = tables.map(|of_one| Self::table_hash(of_one[0].table));
-            let mut locks = tables.chain(operations.iter().map(hash));
-            let Some(blocked) = locks.find(|hash| self.row_locks.blocked(*hash, owner)) else {
-                return Ok(guard);
-            };
-            drop(guard);
-            let waiter = owner.unwrap_or_else(|| self.new_owner());
-            self.row_locks.wait(blocked, waiter, self.lock_timeout())?;
         }
+    }
+
+    /// Latches the keys if nobody else holds a row lock on one of them, or a table; otherwise the lock that is in the way.
+    pub(super) fn try_latch(
+        &self,
+        operations: &[Operation<'_>],
+        owner: Option<OwnerId>,
+    ) -> Result<LatchGuard<'_>, u64> {
+        let hash = |op: &Operation<'_>| Self::row_hash(op.table, op.key);
+        let guard = match operations {
+            [op] => self.latches.lock_one(hash(op)),
+            _ => self.latches.lock_many(operations.iter().map(hash)),
+        };
+        if !self.row_locks.any() {
+            return Ok(guard);
+        }
+        let tables = operations.chunk_by(|one, next| one.table == next.table);
+        let tables = tables.map(|of_one| Self::table_hash(of_one[0].table));
+        let mut locks = tables.chain(operations.iter().map(hash));
+        locks.find(|hash| self.row_locks.blocked(*hash, owner)).map_or(Ok(guard), Err)
+    }
+
+    /// Waits until nobody else has a lock. REQUIRES: the caller has no latch.
+    pub(super) fn wait_for_lock(&self, hash: u64, owner: Option<OwnerId>) -> Result<()> {
+        let waiter = owner.unwrap_or_else(|| self.new_owner());
+        self.row_locks.wait(hash, waiter, self.lock_timeout())
     }
 
     fn check_writes(&self, operations: &[Operation<'_>], snapshot: Timestamp, epoch: u64) -> Result<()> {
@@ -191,7 +213,7 @@ impl Engine {
         let version = self.versions.load();
         check_tables(&version, operations, epoch, depends_on_epoch)?;
         self.pipeline.check_poison()?;
-        let (at, logged) = append(&self.pipeline, &mut sequencer, &version, operations)?;
+        let (at, logged) = append(&self.pipeline, &mut sequencer, &version, &[], operations)?;
         assert!(at > version.compacted, "bases have nothing that is later than a commit");
         assert!(terms.snapshot.is_none_or(|read| read < at), "a commit is later than what it has read");
         // Until it is complete, nothing that comes after it is visible.
@@ -210,13 +232,13 @@ impl Engine {
         Ok((at, is_behind))
     }
 
-    fn write_log(&self, at: Timestamp, sync: Option<Sync>) -> Result<()> {
+    pub(super) fn write_log(&self, at: Timestamp, sync: Option<Sync>) -> Result<()> {
         let durable = sync.unwrap_or(self.options.sync) == Sync::Commit;
         self.pipeline.flush(at, durable)
     }
 
     /// Puts operations into the memtables. Returns whether the layers of a table that is scanned are behind what is written to it.
-    fn install(
+    pub(super) fn install(
         &self,
         version: &DatabaseVersion,
         operations: &[Operation<'_>],
@@ -256,12 +278,12 @@ impl Engine {
 }
 
 /// Whether what is written to a table depends on what it looked like: its indexes, and the columns that rows have to fit.
-fn depends_on_epoch(table: &TableVersion) -> bool {
+pub(super) fn depends_on_epoch(table: &TableVersion) -> bool {
     !table.indexes.is_empty() || table.shared.row_check().is_some()
 }
 
 /// Fails if a table is not there, or depends on an epoch and is not what it was in this one.
-fn check_tables(
+pub(super) fn check_tables(
     version: &DatabaseVersion,
     operations: &[Operation<'_>],
     epoch: u64,
@@ -297,27 +319,33 @@ pub(super) fn check_store(
     }
 }
 
-/// Gives the operations a timestamp and appends those of logged tables to the group. Returns whether there were any.
+/// Gives changes of the catalog and operations a timestamp and appends them to the group, of the operations those of logged tables. Returns
+/// whether there was anything to append.
 ///
 /// # Errors
 /// [`Error::Invalid`] if the group cannot take them: then nothing was given out.
-fn append(
+pub(super) fn append(
     pipeline: &Pipeline,
     sequencer: &mut Sequencer,
     version: &DatabaseVersion,
+    changes: &[CatalogChange],
     operations: &[Operation<'_>],
 ) -> Result<(Timestamp, bool)> {
     let at = Timestamp(sequencer.last.0 + 1);
-    let logged = |op: &&Operation<'_>| version.tables.get(&op.table).is_some_and(|table| table.shared.logged);
-    let mut any = false;
+    let is_logged =
+        |op: &&Operation<'_>| version.tables.get(&op.table).is_some_and(|table| table.shared.logged);
+    let mut logged = operations.iter().filter(is_logged).peekable();
+    let any = !changes.is_empty() || logged.peek().is_some();
     let mut blobs = false;
     let fuse =
         Fuse::new(pipeline, "a commit was left in the middle of being appended to the log, by a panic");
-    for op in operations.iter().filter(logged) {
-        if !any {
-            sequencer.group.begin(at);
-            any = true;
-        }
+    if any {
+        sequencer.group.begin(at);
+    }
+    for change in changes {
+        sequencer.group.op(CATALOG_TABLE, &change.key, change.record());
+    }
+    for op in logged {
         blobs |= op.record.kind == RecordKind::Blob;
         sequencer.group.op(op.table, op.key, op.record);
     }

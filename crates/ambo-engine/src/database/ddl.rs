@@ -5,170 +5,63 @@ use std::sync::Arc;
 use ambo_base::{Stores, column::ColumnSchema};
 use ambo_pages::sync::AtomicU64;
 use ambo_types::{
-    Error, Result, TableDefinition, TableOptions,
+    Result, TableDefinition, TableOptions,
     id::{TableId, Timestamp},
-    qualify,
 };
 
 use super::{
+    catalog_edit::{CatalogEdit, Effect},
     engine::Engine,
     memtables::Memtables,
     version::{TableShared, TableVersion},
     version_edit::{Durability, TableEdit, VersionEdit},
 };
-use crate::{
-    catalog::Catalog, catalog::CatalogChange, catalog::TableChange, catalog::Truncated, catalog::View,
-};
-
-/// What a change of the catalog means for the tables.
-#[derive(Default)]
-pub(super) struct Effect {
-    pub changes: Vec<CatalogChange>,
-    pub added: Vec<TableId>,
-    pub removed: Vec<TableId>,
-    /// Tables with other columns than before.
-    pub reformed: Option<TableId>,
-}
-
-impl Effect {
-    fn with_table(mut self, catalog: &mut Catalog, definition: TableDefinition) -> Result<(Self, TableId)> {
-        let (id, change) = catalog.create_table(definition)?;
-        self.changes.push(change);
-        self.added.push(id);
-        if let Some((index, change)) = catalog.create_primary_index(id)? {
-            self.changes.push(change);
-            self.added.push(index);
-        }
-        Ok((self, id))
-    }
-
-    /// Without the table of this name, if there is one.
-    fn without_table(mut self, catalog: &mut Catalog, name: &str) -> Result<Self> {
-        match catalog.drop_table(name) {
-            Err(Error::NotFound(_)) => {}
-            dropped => {
-                let (removed, changes) = dropped?;
-                self.removed.extend(removed);
-                self.changes.extend(changes);
-            }
-        }
-        Ok(self)
-    }
-}
+use crate::catalog::{Catalog, CatalogChange, TableChange};
 
 impl Engine {
-    /// Creates a table; with a sort key, the index that keeps its primary key, too.
-    pub fn create_table(&self, definition: TableDefinition) -> Result<TableId> {
-        self.change_catalog(|catalog| Effect::default().with_table(catalog, definition))
-    }
-
-    /// Creates a table in the place of one of its name, if there is one: a crash leaves the old one or the new.
-    pub fn create_or_replace_table(&self, definition: TableDefinition) -> Result<TableId> {
-        self.change_catalog(|catalog| {
-            Effect::default().without_table(catalog, &definition.name)?.with_table(catalog, definition)
-        })
-    }
-
-    /// Puts a table in the place of another, if that is there, whose name it gets, and then gives indexes other names: a crash leaves both
-    /// tables, or this one with those names.
-    pub fn replace_table(&self, name: &str, with: &str, indexes: &[(String, String)]) -> Result<()> {
-        self.change_catalog(|catalog| {
-            if catalog.find(with)?.1.name == qualify(name)? {
-                return Err(Error::Invalid(format!("table \"{with}\" cannot take its own place")));
-            }
-            let mut effect = Effect::default().without_table(catalog, name)?;
-            effect.changes.extend(catalog.rename_table(with, name)?);
-            for (from, to) in indexes {
-                effect.changes.push(catalog.rename_index(from, to)?);
-            }
-            Ok((effect, ()))
-        })
-    }
-
-    /// Drops a table with everything in it, and its indexes.
-    pub fn drop_table(&self, name: &str) -> Result<()> {
-        self.change_catalog(|catalog| {
-            let (removed, changes) = catalog.drop_table(name)?;
-            Ok((Effect { changes, removed, ..Effect::default() }, ()))
-        })
-    }
-
-    /// Renames a table; the new name may be in another schema.
-    pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
-        self.change_catalog(|catalog| {
-            let changes = catalog.rename_table(from, to)?;
-            Ok((Effect { changes, ..Effect::default() }, ()))
-        })
-    }
-
-    /// Changes options of a table. Rows are rewritten as they are compacted and merged, all of them by [`Engine::vacuum`]; a merge that is
-    /// under way ends with the options that it began with.
-    pub fn alter_table(&self, name: &str, options: &TableOptions) -> Result<()> {
-        self.change_catalog(|catalog| {
-            let change = catalog.alter_table(name, options)?;
-            Ok((Effect { changes: vec![change], ..Effect::default() }, ()))
-        })
-    }
-
-    /// Makes changes of a table that touch no row, all or none: columns come, go and are renamed, and what is kept for SQL. Transactions
-    /// and snapshots that are older go on with the table as it was.
+    /// Makes a change of the catalog. Returns the id of a table that is new by it.
     ///
     /// # Errors
-    /// As [`Catalog::change_table`].
+    /// [`ambo_types::Error::Exists`] and [`ambo_types::Error::NotFound`] for names, [`ambo_types::Error::Invalid`] for what cannot be.
+    pub fn define(&self, edit: &CatalogEdit) -> Result<Option<TableId>> {
+        self.change_catalog(|catalog| edit.on(catalog))
+    }
+
+    /// [`CatalogEdit::CreateTable`].
+    pub fn create_table(&self, definition: TableDefinition) -> Result<TableId> {
+        Ok(self.define(&CatalogEdit::CreateTable(definition))?.expect("a table is new"))
+    }
+
+    /// [`CatalogEdit::DropTable`].
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        self.define(&CatalogEdit::DropTable(name.into())).map(drop)
+    }
+
+    /// [`CatalogEdit::RenameTable`].
+    pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        self.define(&CatalogEdit::RenameTable { from: from.into(), to: to.into() }).map(drop)
+    }
+
+    /// [`CatalogEdit::AlterTable`]. Rows are rewritten as they are compacted and merged, all of them by [`Engine::vacuum`]; a merge that is
+    /// under way ends with the options that it began with.
+    pub fn alter_table(&self, name: &str, options: &TableOptions) -> Result<()> {
+        self.define(&CatalogEdit::AlterTable { name: name.into(), options: options.clone() }).map(drop)
+    }
+
+    /// [`CatalogEdit::ChangeTable`]: columns come, go and are renamed, and what is kept for SQL. Transactions and snapshots that are older
+    /// go on with the table as it was.
     pub fn change_table(&self, name: &str, changes: &[TableChange]) -> Result<()> {
-        self.change_catalog(|catalog| {
-            let (id, changes) = catalog.change_table(name, changes)?;
-            Ok((Effect { changes, reformed: Some(id), ..Effect::default() }, ()))
-        })
+        self.define(&CatalogEdit::ChangeTable { name: name.into(), changes: changes.to_vec() }).map(drop)
     }
 
-    /// Creates a view; with `replace` in the place of one of its name.
-    pub fn create_view(&self, view: View, replace: bool) -> Result<()> {
-        self.change_views(|catalog| Ok(vec![catalog.create_view(view, replace)?]))
-    }
-
-    /// Drops a view.
-    pub fn drop_view(&self, name: &str) -> Result<()> {
-        self.change_views(|catalog| Ok(vec![catalog.drop_view(name)?]))
-    }
-
-    /// Renames a view; the new name may be in another schema.
-    pub fn rename_view(&self, from: &str, to: &str) -> Result<()> {
-        self.change_views(|catalog| catalog.rename_view(from, to))
-    }
-
-    /// Sets the comment of a view.
-    pub fn comment_view(&self, name: &str, comment: Option<String>) -> Result<()> {
-        self.change_views(|catalog| Ok(vec![catalog.comment_view(name, comment)?]))
-    }
-
-    fn change_views(&self, change: impl FnOnce(&mut Catalog) -> Result<Vec<CatalogChange>>) -> Result<()> {
-        self.change_catalog(|catalog| Ok((Effect { changes: change(catalog)?, ..Effect::default() }, ())))
-    }
-
-    /// Removes all rows of a table at once. It gets a new id.
+    /// [`CatalogEdit::TruncateTable`].
     pub fn truncate_table(&self, name: &str) -> Result<TableId> {
-        self.change_catalog(|catalog| {
-            let Truncated { removed, added, changes } = catalog.truncate_table(name)?;
-            let new = added[0];
-            Ok((Effect { changes, added, removed, ..Effect::default() }, new))
-        })
+        Ok(self.define(&CatalogEdit::TruncateTable(name.into()))?.expect("it has a new id"))
     }
 
-    /// Creates a schema.
-    pub fn create_schema(&self, name: &str) -> Result<()> {
-        self.change_catalog(|catalog| {
-            let change = catalog.create_schema(name)?;
-            Ok((Effect { changes: vec![change], ..Effect::default() }, ()))
-        })
-    }
-
-    /// Drops a schema that has no tables and no views.
-    pub fn drop_schema(&self, name: &str) -> Result<()> {
-        self.change_catalog(|catalog| {
-            let change = catalog.drop_schema(name)?;
-            Ok((Effect { changes: vec![change], ..Effect::default() }, ()))
-        })
+    /// [`CatalogEdit::DropIndex`].
+    pub fn drop_index(&self, name: &str) -> Result<()> {
+        self.define(&CatalogEdit::DropIndex(name.into())).map(drop)
     }
 
     /// Commits a change of the catalog.
@@ -178,10 +71,28 @@ impl Engine {
     ) -> Result<R> {
         self.check_writable()?;
         let locks = self.lock_versions();
-        let mut catalog = (*locks.version().catalog).clone();
-        let (effect, result) = change(&mut catalog)?;
+        let (edit, result) = self.edit_of(&locks.version().catalog, change)?;
+        self.apply(locks, edit)?;
+        Ok(result)
+    }
+
+    /// What a change of a catalog means for a version that has it.
+    pub(super) fn edit_of<R>(
+        &self,
+        before: &Catalog,
+        change: impl FnOnce(&mut Catalog) -> Result<(Effect, R)>,
+    ) -> Result<(VersionEdit, R)> {
+        let mut catalog = before.clone();
+        let (effect, result) = {
+            // Ids are given out once, whatever becomes of the change.
+            let mut end_of_ids = self.end_of_ids.lock();
+            catalog.reserve_ids(*end_of_ids);
+            let changed = change(&mut catalog);
+            *end_of_ids = catalog.end_of_ids();
+            changed?
+        };
         let Effect { changes, added, removed, reformed } = effect;
-        debug_assert!(leads_to(&locks.version().catalog, &changes, &catalog), "as after a crash");
+        debug_assert!(leads_to(before, &changes, &catalog), "as after a crash");
         let mut edit = VersionEdit { durability: Durability::Log(changes), ..VersionEdit::default() };
         removed.into_iter().for_each(|id| edit.table(id, TableEdit::Drop));
         for id in added {
@@ -191,8 +102,7 @@ impl Engine {
         }
         reformed.into_iter().for_each(|id| edit.table(id, TableEdit::Reform));
         edit.catalog = Some(Arc::new(catalog));
-        self.apply(locks, edit)?;
-        Ok(result)
+        Ok((edit, result))
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Engine {
     pub(super) lineage: Mutex<Lineage>,
     /// Held by whoever replaces `versions`.
     pub(super) version_lock: Mutex<()>,
+    /// Ids of tables below this are given out, to transactions that are still open, too.
+    pub(super) end_of_ids: Mutex<u32>,
     pub(super) memtables: Memtables,
     pub(super) pipeline: Pipeline,
     pub(super) snapshots: Snapshots,
@@ -135,6 +137,7 @@ impl Engine {
             versions: ArcSwap::from_pointee(parts.version),
             lineage: Mutex::default(),
             version_lock: Mutex::new(()),
+            end_of_ids: Mutex::default(),
             memtables: parts.memtables,
             pipeline: parts.pipeline,
             snapshots: Snapshots::default(),

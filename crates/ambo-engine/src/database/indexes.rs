@@ -23,9 +23,9 @@ use ambo_types::{
 
 use super::{
     blobs::whole,
+    catalog_edit::Effect,
     checkpoint::Turnover,
     cursor::{Cover, MergedCursor, Seek},
-    ddl::Effect,
     engine::Engine,
     index_loads::Find,
     index_rows::{Fate, all_rows, gather},
@@ -140,14 +140,6 @@ impl Engine {
             return Err(error);
         }
         Ok(id)
-    }
-
-    /// Drops an index.
-    pub fn drop_index(&self, name: &str) -> Result<()> {
-        self.change_catalog(|catalog| {
-            let (id, change) = catalog.drop_index(name)?;
-            Ok((Effect { changes: vec![change], removed: vec![id], ..Effect::default() }, ()))
-        })
     }
 
     /// Drops the indexes that a crash left unfinished.

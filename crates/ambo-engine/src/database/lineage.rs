@@ -116,6 +116,7 @@ mod tests {
                 since: Timestamp(0),
                 beyond: Timestamp(0),
                 index_epoch: 0,
+                stem: None,
                 compacted: Timestamp(0),
                 catalog: Arc::new(Catalog::default()),
                 tables: Default::default(),

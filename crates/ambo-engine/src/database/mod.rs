@@ -10,7 +10,8 @@
 //! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `memtables`, `workers` | from memtables to packed trees, at a pace |
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
-//! | `open`, `ddl`, `blobs`, `table` | recovery, definitions, long values, typed rows |
+//! | `open`, `blobs`, `table` | recovery, long values, typed rows |
+//! | `catalog_edit`, `ddl`, `own_definitions`, `definition_commit` | changes of definitions, in commits of their own or in a transaction with others |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
 //! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
 //! | `row_scan`, `walk`, `cuts` | rows by conditions as columns, in parts that threads take: ranges of keys |
@@ -27,6 +28,7 @@ mod apply;
 mod blobs;
 mod bulk;
 mod bulk_change;
+mod catalog_edit;
 mod check;
 mod checkpoint;
 mod choose;
@@ -38,6 +40,7 @@ mod cursor;
 mod cuts;
 mod damage;
 mod ddl;
+mod definition_commit;
 mod distinct;
 mod engine;
 mod entry_sums;
@@ -60,6 +63,7 @@ mod memtables;
 mod not_null;
 mod open;
 mod options;
+mod own_definitions;
 mod path;
 mod relocate;
 mod reshape;
@@ -88,6 +92,7 @@ pub use ambo_pages::budget::MemoryUse;
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
 pub use bulk_change::BulkChange;
+pub use catalog_edit::CatalogEdit;
 pub use check::CheckReport;
 pub use cursor::Seek;
 pub use distinct::DistinctScan;
@@ -106,7 +111,8 @@ pub use snapshot::{Cursor, Snapshot};
 pub use statistics::{ColumnStatistics, Figure, TableStatistics};
 pub use table::{Picked, RowFormat};
 pub use table_hold::TableHold;
-pub use transaction::{Isolation, Transaction};
+pub use transaction::{Isolation, Savepoint, Transaction};
 pub use vacuum::VacuumReport;
 pub use value::Value;
+pub use version::TableShared;
 pub use workers::Running;

@@ -16,8 +16,9 @@ use ambo_base::column::ColumnSchema;
 use ambo_types::{Error, Result, StoredIn, id::TableId};
 
 use super::{
-    ddl::Effect,
+    catalog_edit::Effect,
     engine::Engine,
+    snapshot::Snapshot,
     table::RowFormat,
     version::RowGuard,
     version_edit::{TableEdit, VersionEdit},
@@ -41,7 +42,10 @@ impl Engine {
         // Refuses what cannot be before anything is looked at.
         (*current.catalog).clone().set_not_null(id, StoredIn::Row(slot))?;
         self.guard(id, |pending| pending.push(slot))?;
-        let result = self.refuse_nulls(id, slot).and_then(|()| {
+        // All that was sequenced before NULL was refused is published then, and in the snapshot.
+        let no_nulls =
+            self.pipeline.wait_for_all().and_then(|()| find_null(&self.snapshot(), id, StoredIn::Row(slot)));
+        let result = no_nulls.and_then(|()| {
             self.change_catalog(|catalog| {
                 let change = catalog.set_not_null(id, StoredIn::Row(slot))?;
                 Ok((Effect { changes: vec![change], reformed: Some(id), ..Effect::default() }, ()))
@@ -75,35 +79,32 @@ impl Engine {
         edit.table(id, TableEdit::Guard(guard));
         self.apply(locks, edit)
     }
+}
 
-    /// Fails if a row has NULL in a slot.
-    fn refuse_nulls(self: &Arc<Self>, id: TableId, slot: usize) -> Result<()> {
-        // All that was sequenced before NULL was refused is published now, and in the snapshot.
-        self.pipeline.wait_for_all()?;
-        let snapshot = self.snapshot();
-        let definition = snapshot.catalog().table(id).ok_or_else(gone)?.clone();
-        let column = definition.column_in(StoredIn::Row(slot)).ok_or_else(gone)?;
-        let filters = vec![Filter { column, test: Test::IsNull }];
-        if definition.storage.traits().by_column {
-            let plan = ScanPlan { columns: Vec::new(), filters: filters.clone() };
-            if snapshot.scan_columns(id, &plan)?.count(1)? == 0 {
-                return Ok(());
-            }
+/// Fails if a row has NULL in a column.
+pub(super) fn find_null(snapshot: &Snapshot, id: TableId, stored: StoredIn) -> Result<()> {
+    let definition = snapshot.catalog().table(id).ok_or_else(gone)?.clone();
+    let column = definition.column_in(stored).ok_or_else(gone)?;
+    let filters = vec![Filter { column, test: Test::IsNull }];
+    if definition.storage.traits().by_column {
+        let plan = ScanPlan { columns: Vec::new(), filters: filters.clone() };
+        if snapshot.scan_columns(id, &plan)?.count(1)? == 0 {
+            return Ok(());
         }
-        let Some((key, row)) = snapshot.find_rows(id, &filters)?.next_row()? else { return Ok(()) };
-        let values = RowFormat::new(definition.clone())?.decode(&key, &row)?;
-        let key = match definition.has_hidden_key() {
-            true => values.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            false => definition.key.iter().map(|index| values[*index].to_string()).collect(),
-        };
-        let what = if definition.has_hidden_key() { "row" } else { "row with the key" };
-        Err(Error::Invalid(format!(
-            "column \"{}\" of table \"{}\" cannot become NOT NULL: the {what} ({}) has NULL there",
-            definition.columns[column].name,
-            definition.name,
-            key.join(", ")
-        )))
     }
+    let Some((key, row)) = snapshot.find_rows(id, &filters)?.next_row()? else { return Ok(()) };
+    let values = RowFormat::new(definition.clone())?.decode(&key, &row)?;
+    let key = match definition.has_hidden_key() {
+        true => values.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        false => definition.key.iter().map(|index| values[*index].to_string()).collect(),
+    };
+    let what = if definition.has_hidden_key() { "row" } else { "row with the key" };
+    Err(Error::Invalid(format!(
+        "column \"{}\" of table \"{}\" cannot become NOT NULL: the {what} ({}) has NULL there",
+        definition.columns[column].name,
+        definition.name,
+        key.join(", ")
+    )))
 }
 
 fn gone() -> Error {

@@ -269,6 +269,7 @@ impl Opening {
             since: superblock.timestamp,
             beyond: Timestamp(0),
             index_epoch: 0,
+            stem: None,
         };
         let mut numbered = std::collections::HashMap::new();
         for (id, definition) in version.catalog.clone().all() {

@@ -145,10 +145,12 @@ impl Engine {
         self.merge_all(id, None)
     }
 
-    /// The tables of the file that have runs, and the bytes of these.
+    /// The tables of the file that have runs to merge, and the bytes of these. One run of a table that is held would become the same again.
     fn runs_in_file(&self) -> (Vec<TableId>, u64) {
         let version = self.versions.load();
-        let has_runs = |table: &&Arc<TableVersion>| !table.runs.is_empty() && self.is_in_file(table);
+        let has_runs = |table: &&Arc<TableVersion>| {
+            table.runs.len() > usize::from(table.is_held) && self.is_in_file(table)
+        };
         let tables: Vec<_> = version.tables.values().filter(has_runs).collect();
         let pages: u64 = tables.iter().flat_map(|table| &table.runs).map(|run| run.meta().pages()).sum();
         (tables.iter().map(|table| table.shared.id).collect(), pages * self.store.page_size() as u64)

@@ -51,6 +51,11 @@ impl Snapshot {
         Self { engine: self.engine.clone(), at: self.at, version: self.version.clone(), own }
     }
 
+    /// Reads from another version, of the same moment.
+    pub(super) fn set_version(&mut self, version: Arc<DatabaseVersion>) {
+        self.version = version;
+    }
+
     /// The moment that it shows.
     pub fn timestamp(&self) -> Timestamp {
         self.at

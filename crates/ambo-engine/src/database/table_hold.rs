@@ -31,13 +31,23 @@ impl Engine {
     /// [`ambo_types::Error::Lock`] after waiting in vain.
     pub fn hold_table(self: &Arc<Self>, table: TableId) -> Result<TableHold> {
         let (hash, owner) = (Self::table_hash(table), self.new_owner());
-        while self.row_locks.try_acquire(hash, owner).is_none() {
-            self.row_locks.wait(hash, owner, self.lock_timeout())?;
-        }
-        let hold = TableHold { engine: self.clone(), hash, owner };
+        let is_new = self.acquire_table(hash, owner)?;
+        assert!(is_new, "an owner of its own has no locks");
+        Ok(TableHold { engine: self.clone(), hash, owner })
+    }
+
+    /// Takes the lock that stands for all rows of a table. Returns whether the owner did not have it. All that was committed without
+    /// knowing the lock is in the versions that are loaded then.
+    pub(super) fn acquire_table(&self, hash: u64, owner: OwnerId) -> Result<bool> {
+        let is_new = loop {
+            match self.row_locks.try_acquire(hash, owner) {
+                Some(is_new) => break is_new,
+                None => self.row_locks.wait(hash, owner, self.lock_timeout())?,
+            }
+        };
         // Who has a latch has looked for locks already, and commits.
         drop(self.latches.lock_all());
-        Ok(hold)
+        Ok(is_new)
     }
 
     /// Who waits for locks on rows of a bulk change: as long as a table is held only who holds it has one.

@@ -22,6 +22,7 @@ use super::{
     engine::Engine,
     index_writes::{EntryWrite, Replaced},
     options::Sync,
+    own_definitions::OwnDefinitions,
     scan::{ScanPlan, TableScan},
     snapshot::{Cursor, Snapshot},
     table::Picked,
@@ -32,7 +33,7 @@ use crate::{
     catalog::Catalog,
     transaction::{
         row_lock::OwnerId,
-        write_set::{Savepoint, TableWrites, WriteSet},
+        write_set::{self, TableWrites, WriteSet},
     },
 };
 
@@ -59,9 +60,17 @@ struct Reads {
     ranges: Vec<ReadRange>,
 }
 
+/// A moment inside a transaction: what was written and defined after it can be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint {
+    writes: write_set::Savepoint,
+    definitions: usize,
+}
+
 /// A transaction. Dropped without `commit`, it never was.
 pub struct Transaction {
     snapshot: Snapshot,
+    pub(super) own: OwnDefinitions,
     writes: WriteSet,
     reads: Option<Mutex<Reads>>,
     /// Row locks that were taken, by hash.
@@ -77,6 +86,7 @@ impl Transaction {
         engine.check_writable()?;
         Ok(Self {
             snapshot: Snapshot::new(engine),
+            own: OwnDefinitions::default(),
             writes: WriteSet::default(),
             reads: (isolation == Isolation::Serializable).then(Mutex::default),
             locks: Vec::new(),
@@ -92,6 +102,10 @@ impl Transaction {
 
     pub(super) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    pub(super) fn snapshot_mut(&mut self) -> &mut Snapshot {
+        &mut self.snapshot
     }
 
     /// The schemas, tables and indexes as it sees them.
@@ -237,6 +251,9 @@ impl Transaction {
     /// [`Error::Conflict`] if the row was changed since the snapshot; [`Error::Lock`] after waiting in vain.
     pub fn lock(&mut self, table: TableId, key: &[u8]) -> Result<()> {
         Engine::check_key(key)?;
+        if self.is_own_table(table) {
+            return Ok(());
+        }
         let (hash, of_table) = (Engine::row_hash(table, key), Engine::table_hash(table));
         let engine = self.engine().clone();
         loop {
@@ -260,6 +277,15 @@ impl Transaction {
                 }
             }
         }
+    }
+
+    /// As [`Transaction::lock`], of all rows of a table, whether or not they were changed.
+    pub(super) fn lock_table(&mut self, table: TableId) -> Result<()> {
+        let hash = Engine::table_hash(table);
+        if self.engine().acquire_table(hash, self.owner)? {
+            self.locks.push(hash);
+        }
+        Ok(())
     }
 
     /// A cursor over the table as the transaction sees it now; its later writes are not shown.
@@ -310,18 +336,21 @@ impl Transaction {
 
     /// Marks this moment, to roll back to.
     pub fn savepoint(&mut self) -> Savepoint {
-        self.writes.savepoint()
+        Savepoint { writes: self.writes.savepoint(), definitions: self.own.len() }
     }
 
-    /// Takes back what was written after `savepoint`. Locks stay.
+    /// Takes back what was written and defined after `savepoint`. Locks stay.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the savepoint itself was rolled back.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
-        if !self.writes.knows(savepoint) {
+        if !self.writes.knows(savepoint.writes) || savepoint.definitions > self.own.len() {
             return Err(Error::Invalid("the savepoint was rolled back itself".into()));
         }
-        self.writes.rollback_to(savepoint);
+        self.writes.rollback_to(savepoint.writes);
+        if let Some(version) = self.own.truncate(savepoint.definitions) {
+            self.snapshot.set_version(version);
+        }
         Ok(())
     }
 
@@ -331,7 +360,7 @@ impl Transaction {
     /// [`Error::Conflict`]: nothing was written, run it again. [`Error::DiskFull`]: nothing was written. [`Error::Poisoned`] or
     /// [`Error::Io`]: whether it was written is known after reopening.
     pub fn commit(mut self) -> Result<Timestamp> {
-        if self.writes.is_empty() {
+        if self.writes.is_empty() && self.own.base().is_none() {
             return Ok(self.timestamp());
         }
         let writes = std::mem::take(&mut self.writes).into_order();
@@ -341,13 +370,20 @@ impl Transaction {
             reads: self.reads.as_ref().map(|_| &check as &ReadCheck<'_>),
             owner: Some(self.owner),
             sync: self.sync,
-            index_epoch: Some(self.snapshot.version().index_epoch),
+            index_epoch: Some(self.own.base().unwrap_or(self.snapshot.version()).index_epoch),
             blobs_in: None,
         };
-        let operations = writes.operations();
-        let result = self.engine().commit(&operations, terms);
+        let mut operations = writes.operations();
+        let result = match self.own.base() {
+            Some(base) => {
+                // What was written to a table before it was dropped.
+                operations.retain(|op| self.snapshot.version().tables.contains_key(&op.table));
+                self.engine().commit_definitions(&self, base, &operations, terms)
+            }
+            None => self.engine().commit(&operations, terms),
+        };
         if result.is_ok() {
-            debug_assert!(result.as_ref().is_ok_and(|at| *at > self.timestamp()));
+            debug_assert!(result.as_ref().is_ok_and(|at| *at > self.timestamp() || operations.is_empty()));
             forget_committed(&mut self.blobs, &operations);
         } else if self.engine().pipeline.check_poison().is_err() {
             // Perhaps it was written: the pages must stay.
@@ -364,10 +400,11 @@ impl Transaction {
         let Some(reads) = &self.reads else { return Ok(()) };
         let reads = reads.lock();
         let since = self.timestamp();
-        for (table, key) in &reads.keys {
+        for (table, key) in reads.keys.iter().filter(|(table, _)| !self.is_own_table(*table)) {
             now.table(*table)?.check_unchanged(key, since)?;
         }
-        for ReadRange { table, lower, upper } in &reads.ranges {
+        let ranges = reads.ranges.iter().filter(|range| !self.is_own_table(range.table));
+        for ReadRange { table, lower, upper } in ranges {
             let table = now.table(*table)?;
             table.check_history(since)?;
             for memtable in table.memtables().filter(|memtable| memtable.is_later_than(since)) {

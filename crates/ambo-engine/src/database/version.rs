@@ -306,6 +306,8 @@ pub struct DatabaseVersion {
     pub beyond: Timestamp,
     /// Greater with every change of what has to be written to indexes, and of the storage of a table.
     pub index_epoch: u64,
+    /// If it is what a transaction has changed for itself: the version that it has found. That keeps the pages which this one reads.
+    pub stem: Option<Arc<DatabaseVersion>>,
     /// The tables by id.
     pub tables: HashMap<TableId, Arc<TableVersion>, BuildHasherDefault<IdHasher>>,
 }

@@ -6,7 +6,7 @@ use ambo_codec::{Type, Value as Datum, column::Compare};
 use ambo_engine::{
     Error,
     catalog::{Column, IndexDefinition, Storage, TableChange, TableDefinition, View},
-    database::{Engine, IndexRange, Isolation, LoadOptions, RowFormat, ScanPlan, Snapshot},
+    database::{CatalogEdit, Engine, IndexRange, Isolation, LoadOptions, RowFormat, ScanPlan, Snapshot},
     id::TableId,
     io::sim::SimDisk,
     scan::{Aggregate, AggregatePlan, Filter, Test},
@@ -485,11 +485,13 @@ fn what_began_before_goes_on_with_the_older_columns() {
 fn views_and_notes_outlive_crashes() {
     let disk = SimDisk::new(5);
     let (engine, _) = open(&disk.env(), &small_options()).unwrap();
-    engine.create_schema("s").unwrap();
+    engine.define(&CatalogEdit::CreateSchema("s".into())).unwrap();
     engine.create_table(TableDefinition::new("t").column("x", Type::I64).check("positive", "x > 0")).unwrap();
     let long = format!("select {}", "x + ".repeat(10_000));
-    engine.create_view(View::new("s.v", &long).comment("long"), false).unwrap();
-    engine.create_view(View::new("w", "select 1"), false).unwrap();
+    engine
+        .define(&CatalogEdit::CreateView { view: View::new("s.v", &long).comment("long"), replace: false })
+        .unwrap();
+    engine.define(&CatalogEdit::CreateView { view: View::new("w", "select 1"), replace: false }).unwrap();
     let set = TableChange::SetDefaultExpression { column: "x".into(), expression: Some("random()".into()) };
     engine.change_table("t", &[set, TableChange::SetComment(Some("numbers".into()))]).unwrap();
     let check = |disk: &SimDisk| {
@@ -502,7 +504,7 @@ fn views_and_notes_outlive_crashes() {
         let expression = t.columns[0].default_expression.as_deref();
         assert_eq!((t.comment.as_deref(), expression), (Some("numbers"), Some("random()")));
         assert_eq!(t.checks.len(), 1);
-        assert!(engine.drop_schema("s").unwrap_err().to_string().contains("s.v"));
+        assert!(engine.define(&CatalogEdit::DropSchema("s".into())).unwrap_err().to_string().contains("s.v"));
         assert_sound(&engine);
         engine
     };
@@ -511,13 +513,13 @@ fn views_and_notes_outlive_crashes() {
     check(&disk).flush().unwrap();
     let disk = disk.crash();
     let engine = check(&disk);
-    engine.rename_view("w", "s.w").unwrap();
-    engine.rename_view("s.w", "w").unwrap();
+    engine.define(&CatalogEdit::RenameView { from: "w".into(), to: "s.w".into() }).unwrap();
+    engine.define(&CatalogEdit::RenameView { from: "s.w".into(), to: "w".into() }).unwrap();
     drop(engine);
     let disk = disk.crash();
     let engine = check(&disk);
-    engine.drop_view("s.v").unwrap();
-    engine.drop_schema("s").unwrap();
+    engine.define(&CatalogEdit::DropView("s.v".into())).unwrap();
+    engine.define(&CatalogEdit::DropSchema("s".into())).unwrap();
     assert!(matches!(engine.current().catalog.find_view("s.v"), Err(Error::NotFound(_))));
     assert_sound(&engine);
 }
@@ -763,7 +765,7 @@ fn a_table_takes_the_place_of_another_or_not() {
                 engine.compact().unwrap();
             }
             disk.inject(Fault { op, file_prefix: None, after, kind: FaultKind::Io, once: true });
-            let done = engine.replace_table("t", "new", &[]).is_ok();
+            let done = engine.define(&replace("t", "new")).is_ok();
             let compacted = engine.compact().is_ok();
             drop(engine);
             let disk = disk.crash();
@@ -782,14 +784,14 @@ fn a_table_takes_the_place_of_another_or_not() {
             assert_sound(&engine);
             // What was not replaced still can be.
             if !replaced {
-                engine.replace_table("t", "new", &[]).unwrap();
+                engine.define(&replace("t", "new")).unwrap();
                 assert_eq!(engine.current().catalog.tables().count(), 1);
                 assert_sound(&engine);
             }
-            assert!(matches!(engine.replace_table("t", "t", &[]), Err(Error::Invalid(_))));
-            assert!(matches!(engine.replace_table("t", "new", &[]), Err(Error::NotFound(_))));
+            assert!(matches!(engine.define(&replace("t", "t")), Err(Error::Invalid(_))));
+            assert!(matches!(engine.define(&replace("t", "new")), Err(Error::NotFound(_))));
             // And one without rows in the place of it.
-            let table = engine.create_or_replace_table(sorted("t")).unwrap();
+            let table = engine.define(&CatalogEdit::CreateOrReplaceTable(sorted("t"))).unwrap().unwrap();
             assert_eq!(rows(&engine.snapshot(), table).unwrap(), []);
             assert_sound(&engine);
         }
@@ -906,4 +908,8 @@ fn columns_change_while_a_table_is_written_to() {
         check(engine);
         running.close().unwrap();
     }
+}
+
+fn replace(name: &str, with: &str) -> CatalogEdit {
+    CatalogEdit::ReplaceTable { name: name.into(), with: with.into(), indexes: Vec::new() }
 }

@@ -312,7 +312,7 @@ fn indexes_follow_their_table() {
     let wrong = engine.create_index(&IndexDefinition::new("j", "towns", &["sice"])).unwrap_err();
     assert!(matches!(&wrong, Error::NotFound(what) if what.contains("size")), "{wrong}");
     assert!(engine.current().catalog.find("i").is_err());
-    engine.create_schema("geo").unwrap();
+    engine.define(&ambo_engine::database::CatalogEdit::CreateSchema("geo".into())).unwrap();
     engine.rename_table("towns", "geo.places").unwrap();
     assert!(engine.current().catalog.find_index("geo.i").is_ok());
     let old = engine.snapshot();

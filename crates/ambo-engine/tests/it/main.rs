@@ -5,6 +5,7 @@ mod alter;
 mod bitmaps;
 mod codecs;
 mod columns;
+mod definitions;
 mod find;
 mod formats;
 mod found;

@@ -1,14 +1,17 @@
 //! Indexes beside the model, which knows only rows: which indexes there are, the engine says.
 
+use std::sync::Arc;
+
 use ambo_codec::Value as Datum;
 use ambo_engine::{
     Error, Result,
-    catalog::{IndexDefinition, IndexOf},
+    catalog::{Catalog, IndexDefinition, IndexOf, TableDefinition},
     database::{IndexRange, Snapshot},
     id::TableId,
 };
 
 use super::{
+    definitions::Ids,
     oracle::{Change, Digest, State, Table, apply},
     plan::{IndexOn, Keys},
     world::World,
@@ -18,15 +21,52 @@ const NAMES: [&str; 6] = ["i0", "i1", "i2", "i3", "i4", "i5"];
 /// The place of the value's column.
 const VALUE: usize = 1;
 
+pub fn indexes_of(catalog: &Catalog) -> Vec<(TableId, String, IndexOf)> {
+    let indexes = catalog.indexes();
+    let parts = |(id, definition): (TableId, &Arc<TableDefinition>)| {
+        (id, definition.name.clone(), definition.index.clone().expect("an index"))
+    };
+    indexes.map(parts).collect()
+}
+
+/// Whether no two rows of a table may have the same value.
+pub fn refuses_twice(catalog: &Catalog, table: TableId) -> bool {
+    let is_meant = |of: &IndexOf| of.table == table && of.unique && of.columns == [VALUE];
+    indexes_of(catalog).iter().any(|(_, _, of)| of.ready && is_meant(of))
+}
+
+/// An index that is to be, if there is a name for it, and whether rows that are there keep it from being.
+pub fn planned(
+    table: &str,
+    on: IndexOn,
+    state: &State,
+    catalog: &Catalog,
+) -> Option<(IndexDefinition, bool)> {
+    let indexes = indexes_of(catalog);
+    let is_free = |name: &&&str| !indexes.iter().any(|(_, there, _)| there == &format!("main.{name}"));
+    let name = NAMES.iter().find(is_free)?;
+    let on = match (state[table].keys, on) {
+        (Keys::Any, on) => on,
+        // What the model writes there is bytes, not rows of columns.
+        (_, IndexOn::Value) => IndexOn::Key,
+        (_, IndexOn::UniqueValue) => IndexOn::UniqueKey,
+        (_, on) => on,
+    };
+    // Texts in keys are as long as they like, values too long for an ordered index.
+    let index = match on {
+        IndexOn::Key | IndexOn::UniqueKey => IndexDefinition::new(*name, table, &["key"]),
+        IndexOn::Value | IndexOn::UniqueValue => IndexDefinition::new(*name, table, &["value"]).hash(),
+    };
+    let unique = matches!(on, IndexOn::UniqueKey | IndexOn::UniqueValue);
+    let index = if unique { index.unique() } else { index };
+    let mut values: Vec<_> = state[table].rows.values().map(|digest| (digest.len, digest.hash)).collect();
+    values.sort_unstable();
+    Some((index, on == IndexOn::UniqueValue && values.windows(2).any(|pair| pair[0] == pair[1])))
+}
+
 impl World {
     fn indexes(&self) -> Vec<(TableId, String, IndexOf)> {
-        let current = self.engine().current();
-        let indexes = current.catalog.indexes();
-        indexes
-            .map(|(id, definition)| {
-                (id, definition.name.clone(), definition.index.clone().expect("an index"))
-            })
-            .collect()
+        indexes_of(&self.engine().current().catalog)
     }
 
     fn has_indexes(&self, table: TableId) -> bool {
@@ -35,16 +75,20 @@ impl World {
 
     /// Whether no two rows of a table may have the same value.
     pub fn has_unique_values(&self, name: &str) -> bool {
-        let is_meant = |of: &IndexOf| of.table == self.ids[name] && of.unique && of.columns == [VALUE];
-        self.indexes().iter().any(|(_, _, of)| of.ready && is_meant(of))
+        refuses_twice(&self.engine().current().catalog, self.ids[name])
     }
 
     /// Whether one of these changes, made one after the other, would give a row the value of another where that may not be.
     pub fn takes(&self, state: &State, changes: &[Change]) -> bool {
+        self.takes_in(&self.engine().current().catalog, &self.ids, state, changes)
+    }
+
+    /// As [`World::takes`], where these tables are seen.
+    pub fn takes_in(&self, catalog: &Catalog, ids: &Ids, state: &State, changes: &[Change]) -> bool {
         let mut state = state.clone();
         for change in changes {
             if let Change::Row { table, key, value: Some(value) } = change
-                && self.has_unique_values(table)
+                && refuses_twice(catalog, ids[table])
                 && state[table].rows.iter().any(|(other, there)| other != key && there == value)
             {
                 return true;
@@ -82,26 +126,10 @@ impl World {
 
     pub fn create_index(&mut self, table: u64, on: IndexOn) {
         let Some((table, id)) = self.table(table) else { return };
-        let indexes = self.indexes();
-        let is_free = |name: &&&str| !indexes.iter().any(|(_, there, _)| there == &format!("main.{name}"));
-        let Some(name) = NAMES.iter().find(is_free) else { return };
-        let on = match (self.oracle.now[&table].keys, on) {
-            (Keys::Any, on) => on,
-            // What the model writes there is bytes, not rows of columns.
-            (_, IndexOn::Value) => IndexOn::Key,
-            (_, IndexOn::UniqueValue) => IndexOn::UniqueKey,
-            (_, on) => on,
+        let Some((index, twice)) = planned(&table, on, &self.oracle.now, &self.engine().current().catalog)
+        else {
+            return;
         };
-        // Texts in keys are as long as they like, values too long for an ordered index.
-        let index = match on {
-            IndexOn::Key | IndexOn::UniqueKey => IndexDefinition::new(*name, &table, &["key"]),
-            IndexOn::Value | IndexOn::UniqueValue => IndexDefinition::new(*name, &table, &["value"]).hash(),
-        };
-        let unique = matches!(on, IndexOn::UniqueKey | IndexOn::UniqueValue);
-        let index = if unique { index.unique() } else { index };
-        let mut values: Vec<_> = self.oracle.now[&table].rows.values().collect();
-        values.sort_by_key(|digest| format!("{digest:?}"));
-        let twice = on == IndexOn::UniqueValue && values.windows(2).any(|pair| pair[0] == pair[1]);
         match self.engine().create_index(&index) {
             Ok(_) => {
                 assert!(!twice, "rows with the same value are not noticed");

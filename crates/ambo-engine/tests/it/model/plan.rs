@@ -51,6 +51,14 @@ pub enum Step {
     /// Somebody else commits this meanwhile.
     Interfere(Write),
     Flush,
+    Define(Definition),
+    CreateIndex {
+        table: u64,
+        on: IndexOn,
+    },
+    DropIndex {
+        index: u64,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,6 +122,48 @@ pub enum Reopen {
     Crash,
 }
 
+/// A change of what there is; tables are chosen as for a write.
+#[derive(Clone, Copy, Debug)]
+pub enum Definition {
+    Create {
+        kind: Kind,
+        keys: Keys,
+        compression: Compression,
+    },
+    Drop {
+        table: u64,
+    },
+    Rename {
+        table: u64,
+    },
+    Alter {
+        table: u64,
+        compression: Compression,
+    },
+    Truncate {
+        table: u64,
+    },
+    /// Adds, drops or renames a column, or says something about the table.
+    Columns {
+        table: u64,
+        seed: u64,
+    },
+}
+
+impl Definition {
+    /// The choice of its table, if it is one that is there.
+    pub fn table(&self) -> u64 {
+        match self {
+            Self::Create { .. } => panic!("a table that is not there"),
+            Self::Drop { table }
+            | Self::Rename { table }
+            | Self::Alter { table, .. }
+            | Self::Truncate { table }
+            | Self::Columns { table, .. } => *table,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Operation {
     Write(Write),
@@ -141,29 +191,7 @@ pub enum Operation {
     Flush,
     Compact,
     Vacuum,
-    Create {
-        kind: Kind,
-        keys: Keys,
-        compression: Compression,
-    },
-    Drop {
-        table: u64,
-    },
-    Rename {
-        table: u64,
-    },
-    Alter {
-        table: u64,
-        compression: Compression,
-    },
-    Truncate {
-        table: u64,
-    },
-    /// Adds, drops or renames a column, or says something about the table.
-    Columns {
-        table: u64,
-        seed: u64,
-    },
+    Define(Definition),
     /// To another, memory among them.
     SetStorage {
         table: u64,
@@ -201,21 +229,14 @@ const CHOICES: &[(u64, Choose)] = &[
     (30, |_| Operation::Flush),
     (20, |_| Operation::Compact),
     (10, |_| Operation::Vacuum),
-    (20, |r| Operation::Create {
-        kind: *r.pick(&[Kind::Logged, Kind::Logged, Kind::LogOff, Kind::Memory, Kind::Column, Kind::Column]),
-        keys: *r.pick(&[Keys::Any, Keys::Four, Keys::Eight, Keys::Sorted]),
-        compression: compression(r),
-    }),
-    (8, |r| Operation::Drop { table: r.next() }),
-    (8, |r| Operation::Rename { table: r.next() }),
-    (8, |r| Operation::Truncate { table: r.next() }),
-    (20, |r| Operation::Alter { table: r.next(), compression: compression(r) }),
-    (16, |r| Operation::Columns { table: r.next(), seed: r.next() }),
+    (20, |r| Operation::Define(create(r))),
+    (8, |r| Operation::Define(Definition::Drop { table: r.next() })),
+    (8, |r| Operation::Define(Definition::Rename { table: r.next() })),
+    (8, |r| Operation::Define(Definition::Truncate { table: r.next() })),
+    (20, |r| Operation::Define(Definition::Alter { table: r.next(), compression: compression(r) })),
+    (16, |r| Operation::Define(Definition::Columns { table: r.next(), seed: r.next() })),
     (12, |r| Operation::SetStorage { table: r.next() }),
-    (20, |r| Operation::CreateIndex {
-        table: r.next(),
-        on: *r.pick(&[IndexOn::Key, IndexOn::UniqueKey, IndexOn::Value, IndexOn::UniqueValue]),
-    }),
+    (20, |r| Operation::CreateIndex { table: r.next(), on: index(r) }),
     (8, |r| Operation::DropIndex { index: r.next() }),
     (30, |_| Operation::Snapshot),
     (20, |_| Operation::DropSnapshot),
@@ -237,7 +258,8 @@ pub fn operations(random: &mut Random) -> Vec<Operation> {
     let count = 20 + random.below(140);
     let keys = *random.pick(&[Keys::Any, Keys::Eight, Keys::Sorted]);
     let kind = *random.pick(&[Kind::Logged, Kind::Logged, Kind::Column]);
-    let mut out = vec![Operation::Create { kind, keys, compression: compression(random) }];
+    let first = Definition::Create { kind, keys, compression: compression(random) };
+    let mut out = vec![Operation::Define(first)];
     for _ in 0..count {
         let mut at = random.below(weights);
         let choice = choices.iter().find(|(weight, _)| {
@@ -250,6 +272,34 @@ pub fn operations(random: &mut Random) -> Vec<Operation> {
     out.push(Operation::Reopen(Reopen::Crash));
     out.push(Operation::Reopen(Reopen::Close));
     out
+}
+
+fn create(random: &mut Random) -> Definition {
+    let kinds = [Kind::Logged, Kind::Logged, Kind::LogOff, Kind::Memory, Kind::Column, Kind::Column];
+    Definition::Create {
+        kind: *random.pick(&kinds),
+        keys: *random.pick(&[Keys::Any, Keys::Four, Keys::Eight, Keys::Sorted]),
+        compression: compression(random),
+    }
+}
+
+fn index(random: &mut Random) -> IndexOn {
+    *random.pick(&[IndexOn::Key, IndexOn::UniqueKey, IndexOn::Value, IndexOn::UniqueValue])
+}
+
+/// A change of definitions inside a transaction.
+fn define(random: &mut Random) -> Step {
+    let table = random.next();
+    match random.below(12) {
+        0..3 => Step::Define(create(random)),
+        3 => Step::Define(Definition::Drop { table }),
+        4 => Step::Define(Definition::Rename { table }),
+        5 => Step::Define(Definition::Truncate { table }),
+        6 => Step::Define(Definition::Alter { table, compression: compression(random) }),
+        7..9 => Step::Define(Definition::Columns { table, seed: random.next() }),
+        9..11 => Step::CreateIndex { table, on: index(random) },
+        _ => Step::DropIndex { index: random.next() },
+    }
 }
 
 /// Half of the time none.
@@ -280,7 +330,10 @@ fn medium(random: &mut Random) -> ValuePlan {
 }
 
 fn transaction(random: &mut Random) -> Operation {
-    let steps = (0..1 + random.below(12)).map(|_| step(random)).collect();
+    // Most transactions leave definitions alone.
+    let defines = random.one_in(3);
+    let any = |random: &mut Random| if defines && random.one_in(3) { define(random) } else { step(random) };
+    let steps = (0..1 + random.below(12)).map(|_| any(random)).collect();
     Operation::Transaction {
         steps,
         serializable: random.one_in(3),

@@ -4,28 +4,46 @@ use std::collections::BTreeSet;
 
 use ambo_engine::{
     Error, Result,
-    database::{Isolation, Seek, Sync, Transaction},
+    database::{CatalogEdit, Isolation, Savepoint, Seek, Sync, Transaction},
 };
 
 use super::{
-    oracle::{Change, Digest, Rows, State, apply},
-    plan::{Step, Write},
+    definitions::{Ids, adopt, choose},
+    indexes::{indexes_of, planned, refuses_twice},
+    oracle::{Change, Digest, Rows, State, Table, apply},
+    plan::{IndexOn, Kind, Step, Write},
     world::{World, value},
 };
+
+/// A row of a table, which is told from others of its name by its birth.
+type Place = (u64, Vec<u8>);
 
 /// What the model knows of a transaction under way.
 struct Shadow {
     /// What it sees.
     view: State,
-    writes: Vec<Change>,
-    /// What it has read of others, for serializable ones: (table, key).
-    reads: BTreeSet<(String, Vec<u8>)>,
+    ids: Ids,
+    changes: Vec<Change>,
+    written: Vec<Place>,
+    /// What it has read of others, for serializable ones.
+    reads: BTreeSet<Place>,
     /// (table, lower, upper or none).
-    ranges: Vec<(String, Vec<u8>, Option<Vec<u8>>)>,
-    locked: BTreeSet<(String, Vec<u8>)>,
+    ranges: Vec<(u64, Vec<u8>, Option<Vec<u8>>)>,
+    locked: BTreeSet<Place>,
+    /// Tables that others may not write to.
+    held: BTreeSet<u64>,
     /// What others have written since it began.
-    interfered: BTreeSet<(String, Vec<u8>)>,
+    interfered: BTreeSet<Place>,
     flushed: bool,
+}
+
+/// What a transaction goes back to.
+struct Before {
+    savepoint: Savepoint,
+    view: State,
+    ids: Ids,
+    changes: usize,
+    written: usize,
 }
 
 impl Shadow {
@@ -33,21 +51,23 @@ impl Shadow {
         &self.view[table].rows
     }
 
-    fn written(&self) -> BTreeSet<(String, Vec<u8>)> {
-        let rows = self.writes.iter().filter_map(|change| match change {
-            Change::Row { table, key, .. } => Some((table.clone(), key.clone())),
-            _ => None,
-        });
-        rows.collect()
+    fn birth(&self, table: &str) -> u64 {
+        self.view[table].birth
+    }
+
+    /// The rows that it has written of tables that are still there.
+    fn written(&self) -> BTreeSet<&Place> {
+        let is_there = |birth: u64| self.view.values().any(|table| table.birth == birth);
+        self.written.iter().filter(|(birth, _)| is_there(*birth)).collect()
     }
 
     /// Whether the commit must be refused.
-    fn conflicts(&self, serializable: bool) -> bool {
+    fn conflicts(&self, serializable: bool, defines: bool) -> bool {
         let written = self.written();
-        if written.is_empty() {
+        if written.is_empty() && !defines {
             return false;
         }
-        let is_in_range = |at: &(String, Vec<u8>)| {
+        let is_in_range = |at: &Place| {
             self.ranges.iter().any(|(table, lower, upper)| {
                 *table == at.0 && *lower <= at.1 && upper.as_ref().is_none_or(|upper| at.1 < *upper)
             })
@@ -70,7 +90,10 @@ impl World {
         }
         let mut shadow = Shadow {
             view: self.oracle.now.clone(),
-            writes: Vec::new(),
+            ids: self.ids.clone(),
+            changes: Vec::new(),
+            written: Vec::new(),
+            held: BTreeSet::new(),
             reads: BTreeSet::new(),
             ranges: Vec::new(),
             locked: BTreeSet::new(),
@@ -81,14 +104,21 @@ impl World {
         for step in steps {
             let went = match step {
                 Step::Savepoint => {
-                    savepoints.push((transaction.savepoint(), shadow.writes.len(), shadow.view.clone()));
+                    savepoints.push(Before {
+                        savepoint: transaction.savepoint(),
+                        view: shadow.view.clone(),
+                        ids: shadow.ids.clone(),
+                        changes: shadow.changes.len(),
+                        written: shadow.written.len(),
+                    });
                     Ok(true)
                 }
                 Step::RollBack => {
-                    if let Some((savepoint, count, view)) = savepoints.pop() {
-                        transaction.rollback_to(savepoint).expect("it was not rolled back");
-                        shadow.writes.truncate(count);
-                        shadow.view = view;
+                    if let Some(before) = savepoints.pop() {
+                        transaction.rollback_to(before.savepoint).expect("it was not rolled back");
+                        shadow.changes.truncate(before.changes);
+                        shadow.written.truncate(before.written);
+                        (shadow.view, shadow.ids) = (before.view, before.ids);
                     }
                     Ok(true)
                 }
@@ -109,9 +139,13 @@ impl World {
     fn commit(&mut self, transaction: Transaction, shadow: &Shadow, serializable: bool, synced: bool) {
         let written = shadow.written();
         let before = self.engine().current();
+        // Nobody else changes definitions meanwhile.
+        let defines = !transaction.catalog().changes_since(&before.catalog).is_empty();
+        let own = transaction.catalog().clone();
         let result = transaction.commit();
         self.trace(|| format!("  commit: {result:?}"));
-        if written.is_empty() {
+        if written.is_empty() && !defines {
+            // Tables that came may have gone again.
             result.expect("nothing was to be done");
             return;
         }
@@ -121,16 +155,27 @@ impl World {
             let flushed = shadow.flushed || !std::sync::Arc::ptr_eq(&before, &self.engine().current());
             let forgotten = flushed && error.to_string().contains("oldest change");
             // Two rows may want the same place in a unique index.
+            let births = |name: &&String| written.iter().any(|(birth, _)| *birth == shadow.birth(name));
             let in_index = !shadow.interfered.is_empty()
-                && written.iter().any(|(table, _)| self.has_unique_values(table));
-            assert!(shadow.conflicts(serializable) || forgotten || in_index, "no reason for {error}");
+                && shadow.view.keys().filter(births).any(|name| refuses_twice(&own, shadow.ids[name]));
+            assert!(
+                shadow.conflicts(serializable, defines) || forgotten || in_index,
+                "no reason for {error}"
+            );
             return;
         }
         if result.is_ok() {
-            assert!(!shadow.conflicts(serializable), "a conflict is not seen: {:?}", shadow.interfered);
+            assert!(
+                !shadow.conflicts(serializable, defines),
+                "a conflict is not seen: {:?}",
+                shadow.interfered
+            );
+            self.ids.clone_from(&shadow.ids);
         }
-        let logged = written.iter().any(|(table, _)| self.oracle.now[table].kind.is_logged());
-        self.note(result, shadow.writes.clone(), logged && (synced || self.is_synced()));
+        let is_logged =
+            |table: &Table| table.kind.is_logged() && written.iter().any(|(birth, _)| *birth == table.birth);
+        let logged = defines || shadow.view.values().any(is_logged);
+        self.note(result, shadow.changes.clone(), logged && (synced || self.is_synced()));
     }
 
     /// Does one step; `Ok(false)` when the transaction cannot go on.
@@ -138,17 +183,18 @@ impl World {
         match step {
             Step::Write(write) => self.step_write(transaction, shadow, *write),
             Step::Read { table, key: number } => {
-                let Some((name, id)) = self.table(*table) else { return Ok(true) };
-                let key = self.key(&name, *number);
+                let Some((name, id)) = choose(&shadow.ids, *table) else { return Ok(true) };
+                let key = self.key_of(shadow.view[&name].keys, *number);
                 let found = transaction.get(id, &key)?.map(|value| Digest::of(&value));
                 assert_eq!(found, shadow.rows(&name).get(&key).copied(), "{name} {number}");
-                if !shadow.written().contains(&(name.clone(), key.clone())) {
-                    shadow.reads.insert((name, key));
+                let place = (shadow.birth(&name), key);
+                if !shadow.written.contains(&place) {
+                    shadow.reads.insert(place);
                 }
                 Ok(true)
             }
             Step::Scan { table } => {
-                let Some((name, id)) = self.table(*table) else { return Ok(true) };
+                let Some((name, id)) = choose(&shadow.ids, *table) else { return Ok(true) };
                 let mut cursor = transaction.cursor(id)?;
                 let mut found = Rows::new();
                 let mut there = cursor.seek(Seek::First)?;
@@ -158,24 +204,24 @@ impl World {
                     there = cursor.next()?;
                 }
                 assert_eq!(&found, shadow.rows(&name), "{name}");
-                shadow.ranges.push((name, Vec::new(), None));
+                shadow.ranges.push((shadow.birth(&name), Vec::new(), None));
                 Ok(true)
             }
             Step::Count { table, from, to } => {
-                let Some((name, id)) = self.table(*table) else { return Ok(true) };
-                let (lower, upper) = (self.key(&name, *from), self.key(&name, *to));
+                let Some((name, id)) = choose(&shadow.ids, *table) else { return Ok(true) };
+                let keys = shadow.view[&name].keys;
+                let (lower, upper) = (self.key_of(keys, *from), self.key_of(keys, *to));
                 let expected = match lower < upper {
                     true => shadow.rows(&name).range(lower.clone()..upper.clone()).count() as u64,
                     false => 0,
                 };
                 assert_eq!(transaction.count(id, Some(&lower), Some(&upper))?, expected, "{name}");
-                shadow.ranges.push((name, lower, Some(upper)));
+                shadow.ranges.push((shadow.birth(&name), lower, Some(upper)));
                 Ok(true)
             }
             Step::Lock { table, key: number } => {
-                let Some((name, id)) = self.table(*table) else { return Ok(true) };
-                let key = self.key(&name, *number);
-                let at = (name, key);
+                let Some((name, id)) = choose(&shadow.ids, *table) else { return Ok(true) };
+                let at = (shadow.birth(&name), self.key_of(shadow.view[&name].keys, *number));
                 match transaction.lock(id, &at.1) {
                     Ok(()) => assert!(!shadow.interfered.contains(&at), "a change is not seen"),
                     Err(Error::Conflict(why)) => {
@@ -196,7 +242,67 @@ impl World {
                 shadow.flushed = true;
                 Ok(true)
             }
+            Step::Define(definition) => {
+                let (view, ids) = (shadow.view.clone(), shadow.ids.clone());
+                let catalog = transaction.catalog().clone();
+                if let Some((edit, change)) = self.planned(definition, &view, &ids, &catalog) {
+                    let id = transaction.define(&edit)?;
+                    adopt(&mut shadow.ids, &change, id);
+                    apply(&mut shadow.view, std::slice::from_ref(&change));
+                    shadow.changes.push(change);
+                }
+                Ok(true)
+            }
+            Step::CreateIndex { table, on } => self.step_create_index(transaction, shadow, *table, *on),
+            Step::DropIndex { index } => {
+                let indexes = indexes_of(transaction.catalog());
+                let Some((id, name, of)) = indexes.get(*index as usize % indexes.len().max(1)) else {
+                    return Ok(true);
+                };
+                let primary = transaction.catalog().primary_index(of.table).map(|(id, _)| id);
+                match transaction.define(&CatalogEdit::DropIndex(name.clone())) {
+                    Err(Error::Invalid(_)) if primary == Some(*id) => Ok(true),
+                    dropped => dropped.map(|_| true),
+                }
+            }
             Step::Savepoint | Step::RollBack => unreachable!("done by the caller"),
+        }
+    }
+
+    fn step_create_index(
+        &mut self,
+        transaction: &mut Transaction,
+        shadow: &mut Shadow,
+        table: u64,
+        on: IndexOn,
+    ) -> Result<bool> {
+        let Some((name, _)) = choose(&shadow.ids, table) else { return Ok(true) };
+        let Some((index, twice)) = planned(&name, on, &shadow.view, transaction.catalog()) else {
+            return Ok(true);
+        };
+        let birth = shadow.birth(&name);
+        match transaction.create_index(&index) {
+            Ok(_) => {
+                assert!(!twice, "rows with the same value are not noticed");
+                assert!(shadow.interfered.iter().all(|(table, _)| *table != birth), "a change is not seen");
+                shadow.held.insert(birth);
+                Ok(true)
+            }
+            Err(Error::Exists(what)) => {
+                assert!(twice, "refused for no reason: {what}");
+                shadow.held.insert(birth);
+                Ok(true)
+            }
+            Err(Error::Invalid(why)) if why.contains("is not logged") => {
+                assert_eq!(shadow.view[&name].kind, Kind::LogOff, "{why}");
+                Ok(true)
+            }
+            Err(Error::Conflict(why)) => {
+                let interfered = shadow.interfered.iter().any(|(table, _)| *table == birth);
+                assert!(interfered || shadow.flushed, "no reason for {why}");
+                Ok(false)
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -206,29 +312,32 @@ impl World {
         shadow: &mut Shadow,
         write: Write,
     ) -> Result<bool> {
-        let Some((name, id)) = self.table(write.table) else { return Ok(true) };
-        let key = self.key(&name, write.key);
+        let Some((name, id)) = choose(&shadow.ids, write.table) else { return Ok(true) };
+        let key = self.key_of(shadow.view[&name].keys, write.key);
+        let place = (shadow.birth(&name), key.clone());
         let bytes = write.value.map(value);
         let result = match &bytes {
             Some(bytes) => transaction.put(id, &key, bytes),
             None => transaction.delete(id, &key),
         };
         let change = Change::Row { table: name, key, value: bytes.as_deref().map(Digest::of) };
-        if self.is_refused(&result, self.takes(&shadow.view, std::slice::from_ref(&change))) {
+        let takes =
+            self.takes_in(transaction.catalog(), &shadow.ids, &shadow.view, std::slice::from_ref(&change));
+        if self.is_refused(&result, takes) {
             return Ok(true);
         }
         result?;
         apply(&mut shadow.view, std::slice::from_ref(&change));
-        shadow.writes.push(change);
+        shadow.changes.push(change);
+        shadow.written.push(place);
         Ok(true)
     }
 
     /// Somebody else writes; refused where the transaction holds the row's lock.
     fn interfere(&mut self, shadow: &mut Shadow, write: Write) {
         let Some((name, id)) = self.table(write.table) else { return };
-        let key = self.key(&name, write.key);
-        let at = (name, key);
-        if shadow.locked.contains(&at) {
+        let at = (self.oracle.now[&name].birth, self.key(&name, write.key));
+        if shadow.locked.contains(&at) || shadow.held.contains(&at.0) {
             if !self.poisoned && !self.disturbed {
                 let refused = self.engine().put(id, &at.1, b"behind a lock");
                 assert!(matches!(refused, Err(Error::Lock(_))), "{refused:?}");

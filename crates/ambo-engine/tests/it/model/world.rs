@@ -1,11 +1,10 @@
 //! An engine on a simulated disk, and the oracle beside it.
 
-use std::{collections::BTreeMap, io::Write as _, sync::Arc};
+use std::{io::Write as _, sync::Arc};
 
-use ambo_codec::Type;
 use ambo_engine::{
     Error, Result,
-    catalog::{Column, KeyWidth, Storage, TableChange, TableDefinition, TableOptions},
+    catalog::{KeyWidth, Storage, TableDefinition},
     database::{Engine, Isolation, KeySum, Options, Seek, Snapshot, Sync},
     id::TableId,
     io::sim::{Fault, FaultKind, Op, SimDisk},
@@ -14,12 +13,12 @@ use ambo_engine::{
 };
 
 use super::{
+    definitions::{Ids, choose, possible, shape_of},
     oracle::{Change, Digest, End, Oracle, Rows, State, Table, difference, rows_difference},
-    plan::{Compression, Keys, Kind, Operation, Reopen, TABLES_MAX, ValuePlan, Write},
+    plan::{Compression, Keys, Kind, Operation, Reopen, ValuePlan, Write},
 };
 use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
 
-const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 const SNAPSHOTS_MAX: usize = 3;
 
 /// Everything that a run has.
@@ -27,10 +26,10 @@ pub struct World {
     pub disk: SimDisk,
     pub options: Options,
     engine: Option<Arc<Engine>>,
-    pub ids: BTreeMap<String, TableId>,
+    pub ids: Ids,
     pub oracle: Oracle,
-    snapshots: Vec<(Snapshot, State, BTreeMap<String, TableId>)>,
-    births: u64,
+    snapshots: Vec<(Snapshot, State, Ids)>,
+    pub births: u64,
     /// Whether the engine refuses writes.
     pub poisoned: bool,
     /// Whether faults may be waiting, or space may be short.
@@ -39,7 +38,7 @@ pub struct World {
     /// So many keys lie between two that are written one by one; loads write them all. Makes trees of several levels.
     spread: u64,
     /// The storage of tables that are stored in files, row by row.
-    by_row: Storage,
+    pub by_row: Storage,
     trace: bool,
 }
 
@@ -67,26 +66,6 @@ fn key(keys: Keys, number: u64) -> Vec<u8> {
     }
 }
 
-/// What a table with such keys can have of it.
-fn possible(compression: Compression, keys: Keys, kind: Kind) -> Compression {
-    match keys {
-        _ if kind == Kind::Column => Compression::default(),
-        Keys::Any => Compression { keys: None, ..compression },
-        Keys::Four | Keys::Eight | Keys::Sorted => compression,
-    }
-}
-
-fn options(compression: Compression) -> TableOptions {
-    TableOptions::new()
-        .key_compression(compression.keys)
-        .record_compression(compression.records)
-        .record_dictionary(compression.dictionary)
-}
-
-fn shape_of(definition: &TableDefinition) -> String {
-    format!("{:?} {:?}", definition.columns, definition.comment)
-}
-
 pub fn value(plan: ValuePlan) -> Vec<u8> {
     bytes(plan.seed, plan.len)
 }
@@ -112,7 +91,7 @@ impl World {
             disk,
             options,
             engine: None,
-            ids: BTreeMap::new(),
+            ids: Ids::new(),
             oracle: Oracle::default(),
             snapshots: Vec::new(),
             births: 0,
@@ -133,7 +112,12 @@ impl World {
 
     /// The key of a number in the table of that name.
     pub fn key(&self, table: &str, number: u64) -> Vec<u8> {
-        key(self.oracle.now[table].keys, number * self.spread)
+        self.key_of(self.oracle.now[table].keys, number)
+    }
+
+    /// The key of a number in a table of such keys.
+    pub fn key_of(&self, keys: Keys, number: u64) -> Vec<u8> {
+        key(keys, number * self.spread)
     }
 
     /// A number that tells whether two runs did the same to the disk.
@@ -162,12 +146,7 @@ impl World {
             Operation::Flush => self.settle_down(|engine| engine.flush()),
             Operation::Compact => self.settle_down(|engine| engine.compact()),
             Operation::Vacuum => self.settle_down(|engine| engine.vacuum().map(drop)),
-            Operation::Create { kind, keys, compression } => self.create(*kind, *keys, *compression),
-            Operation::Drop { table } => self.drop_table(*table),
-            Operation::Rename { table } => self.rename(*table),
-            Operation::Alter { table, compression } => self.alter(*table, *compression),
-            Operation::Truncate { table } => self.truncate(*table),
-            Operation::Columns { table, seed } => self.change_columns(*table, *seed),
+            Operation::Define(definition) => self.define(definition),
             Operation::SetStorage { table } => self.set_storage(*table),
             Operation::CreateIndex { table, on } => self.create_index(*table, *on),
             Operation::DropIndex { index } => self.drop_index(*index),
@@ -227,8 +206,7 @@ impl World {
 
     /// The name and id of a table that is there.
     pub fn table(&self, choice: u64) -> Option<(String, TableId)> {
-        let index = choice as usize % self.ids.len().max(1);
-        self.ids.iter().nth(index).map(|(name, id)| (name.clone(), *id))
+        choose(&self.ids, choice)
     }
 
     pub fn is_synced(&self) -> bool {
@@ -390,106 +368,6 @@ impl World {
         }
     }
 
-    fn free_name(&mut self) -> String {
-        let free: Vec<_> = NAMES.iter().filter(|name| !self.ids.contains_key(**name)).collect();
-        (**self.random.pick(&free)).to_owned()
-    }
-
-    fn birth(&mut self) -> u64 {
-        self.births += 1;
-        self.births
-    }
-
-    fn create(&mut self, kind: Kind, keys: Keys, compression: Compression) {
-        if self.ids.len() >= TABLES_MAX {
-            return;
-        }
-        let name = self.free_name();
-        // Values are any bytes, which only a key-value table has as a column.
-        let keys = if kind == Kind::Column { Keys::Any } else { keys };
-        let typed = |kind| {
-            TableDefinition::new(&name)
-                .column("key", kind)
-                .column("value", Type::Binary)
-                .primary_key(&["key"])
-        };
-        let definition = match keys {
-            Keys::Any => TableDefinition::key_value(&name),
-            Keys::Four => typed(Type::U32),
-            Keys::Eight => typed(Type::U64),
-            Keys::Sorted => typed(Type::U32).column("spot", Type::U32).sort_key(&["spot"]),
-        };
-        let compression = possible(compression, keys, kind);
-        let definition = options(compression).apply(definition);
-        let definition = match kind {
-            Kind::Logged => definition.storage(self.by_row),
-            Kind::LogOff => definition.storage(self.by_row).log(false),
-            Kind::Memory => definition.storage(Storage::Memory),
-            Kind::Column => definition.storage(Storage::Column),
-        };
-        let shape = shape_of(&definition);
-        let result = self.engine().create_table(definition);
-        if let Ok(id) = &result {
-            self.ids.insert(name.clone(), *id);
-        }
-        let birth = self.birth();
-        let table = Table { birth, kind, keys, compression, shape, rows: Rows::new() };
-        self.note(result, vec![Change::Create { name, table }], self.is_synced());
-    }
-
-    fn drop_table(&mut self, table: u64) {
-        let Some((name, _)) = self.table(table) else { return };
-        let result = self.engine().drop_table(&name);
-        if result.is_ok() {
-            self.ids.remove(&name);
-        }
-        self.note(result, vec![Change::Drop { name }], self.is_synced());
-    }
-
-    fn rename(&mut self, table: u64) {
-        let Some((from, id)) = self.table(table) else { return };
-        let to = self.free_name();
-        let result = self.engine().rename_table(&from, &to);
-        if result.is_ok() {
-            self.ids.remove(&from);
-            self.ids.insert(to.clone(), id);
-        }
-        self.note(result, vec![Change::Rename { from, to }], self.is_synced());
-    }
-
-    fn alter(&mut self, table: u64, compression: Compression) {
-        let Some((name, _)) = self.table(table) else { return };
-        let table = &self.oracle.now[&name];
-        let compression = possible(compression, table.keys, table.kind);
-        let result = self.engine().alter_table(&name, &options(compression));
-        self.note(result, vec![Change::Alter { name, compression }], self.is_synced());
-    }
-
-    fn change_columns(&mut self, table: u64, seed: u64) {
-        let Some((name, id)) = self.table(table) else { return };
-        let current = self.engine().current();
-        let definition = current.catalog.table(id).expect("it is there");
-        // Key and value stay: indexes are over them, and by name.
-        let others: Vec<_> = definition.columns[2..].iter().map(|column| column.name.clone()).collect();
-        let chosen = others.get(seed as usize % others.len().max(1)).cloned();
-        let fresh = format!("c{}", seed % 1000);
-        let change = match (seed >> 40 & 3, chosen) {
-            _ if definition.is_raw() => TableChange::SetComment(Some(fresh)),
-            (0, Some(from)) => TableChange::DropColumn(from),
-            (1, Some(from)) => TableChange::rename_column(from, fresh),
-            (2, _) => TableChange::SetComment(Some(fresh)),
-            _ => TableChange::AddColumn(Column::new(fresh, Type::I64).default_value(seed as i64)),
-        };
-        // What the catalog makes of it.
-        let mut changed = (*current.catalog).clone();
-        if changed.change_table(&name, std::slice::from_ref(&change)).is_err() {
-            return;
-        }
-        let shape = shape_of(changed.table(id).expect("it is there"));
-        let result = self.engine().change_table(&name, &[change]);
-        self.note(result, vec![Change::Columns { name, shape }], self.is_synced());
-    }
-
     fn set_storage(&mut self, table: u64) {
         let Some((name, _)) = self.table(table) else { return };
         let table = &self.oracle.now[&name];
@@ -512,16 +390,6 @@ impl World {
             self.oracle.flushed();
         }
         self.note(result, vec![Change::Reshape { name, kind, compression }], true);
-    }
-
-    fn truncate(&mut self, table: u64) {
-        let Some((name, _)) = self.table(table) else { return };
-        let result = self.engine().truncate_table(&name);
-        if let Ok(id) = &result {
-            self.ids.insert(name.clone(), *id);
-        }
-        let birth = self.birth();
-        self.note(result, vec![Change::Truncate { name, birth }], self.is_synced());
     }
 
     /// Everything that can be read, now and through the snapshots.
@@ -547,12 +415,7 @@ impl World {
         self.snapshots = snapshots;
     }
 
-    fn verify_snapshot(
-        &mut self,
-        snapshot: &Snapshot,
-        state: &State,
-        ids: &BTreeMap<String, TableId>,
-    ) -> Result<()> {
+    fn verify_snapshot(&mut self, snapshot: &Snapshot, state: &State, ids: &Ids) -> Result<()> {
         for (name, table) in state {
             let id = ids[name];
             let found: Rows =
@@ -682,8 +545,8 @@ impl World {
         debug_assert!(difference(&self.oracle.now, &found).is_empty());
     }
 
-    fn read_all(&self, engine: &Arc<Engine>) -> Result<(State, BTreeMap<String, TableId>)> {
-        let (mut state, mut ids) = (State::new(), BTreeMap::new());
+    fn read_all(&self, engine: &Arc<Engine>) -> Result<(State, Ids)> {
+        let (mut state, mut ids) = (State::new(), Ids::new());
         let snapshot = engine.snapshot();
         for (id, definition) in engine.current().catalog.tables() {
             let name = definition.name.strip_prefix("main.").expect("the default schema").to_owned();
