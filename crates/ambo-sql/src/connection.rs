@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use ambo::{Datum, Savepoint, Snapshot, Transaction};
+use ambo::{CatalogEdit, Datum, Definitions, Read, Savepoint, Snapshot, Table, Transaction};
 use datafusion::{common::ScalarValue, logical_expr::TableSource};
 
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     parse::{Statement, parse},
     planner::Planner,
     prepared::{Known, PreparedStatement, SEVERAL, check_parameters},
+    sequences::Taken,
     statement::{self, Prepared},
     times::Zone,
     value::scalar,
@@ -39,6 +40,8 @@ pub struct Connection {
     interrupter: Interrupter,
     progress: Progress,
     zone: Zone,
+    /// What it has taken of sequences.
+    taken: Arc<Taken>,
 }
 
 /// What statements see and write to.
@@ -66,6 +69,8 @@ pub(crate) struct Work<'a> {
     pub progress: &'a Progress,
     /// That of the session.
     pub zone: Zone,
+    /// What the session has taken of sequences.
+    pub taken: &'a Arc<Taken>,
     /// What all parts of a statement with several see, if it has several.
     pub before: Option<Arc<Snapshot>>,
     /// What parts of the statement have returned, by their names.
@@ -85,11 +90,16 @@ impl Progress {
 }
 
 impl Work<'_> {
+    /// What there is, as the transaction sees it.
+    pub(crate) fn definitions(&self) -> Definitions<'_> {
+        self.engine.db.definitions(&*self.transaction)
+    }
+
     /// A planner that sees what the transaction wrote so far.
     pub(crate) fn planner(&self) -> Result<Planner<'_>> {
         let view = self.before.clone().unwrap_or_else(|| Arc::new(self.transaction.view()));
         let mut planner =
-            Planner::new(self.engine, view, Some(self.transaction), self.interrupter, self.zone)?;
+            Planner::new(self.engine, view, Some(self.transaction), self.interrupter, self.zone, self.taken)?;
         for (name, rows) in &self.returned {
             planner.add_table(name, rows.clone());
         }
@@ -106,6 +116,7 @@ impl Connection {
             interrupter: Interrupter::default(),
             progress: Progress::default(),
             zone: Zone::UTC,
+            taken: Arc::default(),
         }
     }
 
@@ -206,8 +217,10 @@ impl Connection {
 
     pub(crate) fn run_known(&mut self, known: &Known, params: Vec<Datum>) -> Result<Rows<'static>> {
         check_parameters(known, &params)?;
-        // What clocks of other zones show is known to the planner alone.
+        // What clocks of other zones show is known to the planner alone, and so are tables that only a transaction has.
+        let is_own = matches!(&self.scope, Scope::Open(open) if open.transaction.has_own_definitions());
         if let Some(fast) = &known.fast
+            && !is_own
             && (self.zone == Zone::UTC || !fast.reads_clocks())
             && let Some(rows) = self.run_fast(fast, &params)?
         {
@@ -289,6 +302,41 @@ impl Connection {
         &mut self.prepared
     }
 
+    /// What there is, as the next statement sees it.
+    pub(crate) fn definitions(&self) -> Definitions<'_> {
+        let db = &self.engine.db;
+        match &self.scope {
+            Scope::Auto => db.definitions(db),
+            Scope::Open(open) => db.definitions(&open.transaction),
+            Scope::ReadOnly(snapshot) => db.definitions(&**snapshot),
+        }
+    }
+
+    /// Whether a table has no rows, as the next statement sees it.
+    pub(crate) fn is_empty(&self, table: &Table) -> Result<bool> {
+        let mut rows = match &self.scope {
+            Scope::Auto => table.scan(..)?,
+            Scope::Open(open) => open.transaction.scan(table, ..)?,
+            Scope::ReadOnly(snapshot) => snapshot.scan(table, ..)?,
+        };
+        Ok(rows.next().transpose()?.is_none())
+    }
+
+    /// Makes changes of what there is, in the open transaction or in one of their own.
+    pub(crate) fn define(&mut self, edits: &[CatalogEdit]) -> Result<()> {
+        self.write(&[], |work| edits.iter().try_for_each(|edit| Ok(work.transaction.define(edit)?)))
+    }
+
+    /// Does something of which all is to be undone after an error, if a transaction is open; without one its parts are commits of their own.
+    pub(crate) fn whole<R>(&mut self, act: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let before = self.transaction().map(Transaction::savepoint);
+        let result = act(self);
+        if let (Err(_), Some(before), Some(transaction)) = (&result, before, self.transaction()) {
+            transaction.rollback_to(before)?;
+        }
+        result
+    }
+
     /// A planner for a statement that only reads.
     pub(crate) fn reader(&self) -> Result<Planner<'_>> {
         let (view, transaction) = match &self.scope {
@@ -296,7 +344,7 @@ impl Connection {
             Scope::Open(open) => (Arc::new(open.transaction.view()), Some(&open.transaction)),
             Scope::ReadOnly(snapshot) => (snapshot.clone(), None),
         };
-        Planner::new(&self.engine, view, transaction, &self.interrupter, self.zone)
+        Planner::new(&self.engine, view, transaction, &self.interrupter, self.zone, &self.taken)
     }
 
     /// Does something in the open transaction, or in one of its own, which is begun anew after a conflict or a
@@ -307,7 +355,7 @@ impl Connection {
         mut act: impl FnMut(&mut Work<'_>) -> Result<R>,
     ) -> Result<R> {
         let (engine, interrupter, progress) = (&self.engine, &self.interrupter, &self.progress);
-        let zone = self.zone;
+        let (zone, taken) = (self.zone, &self.taken);
         match &mut self.scope {
             Scope::ReadOnly(_) => Err(Error::invalid("the transaction is read only")),
             Scope::Open(open) => {
@@ -321,6 +369,7 @@ impl Connection {
                     is_auto: false,
                     progress,
                     zone,
+                    taken,
                     before: None,
                     returned: Vec::new(),
                 });
@@ -341,6 +390,7 @@ impl Connection {
                         is_auto: true,
                         progress,
                         zone,
+                        taken,
                         before: None,
                         returned: Vec::new(),
                     };
@@ -366,7 +416,7 @@ impl Connection {
         }
     }
 
-    /// For statements that cannot be part of a transaction.
+    /// For statements that are not part of a transaction.
     ///
     /// # Errors
     /// A transaction is open.
@@ -394,7 +444,12 @@ impl Connection {
         match std::mem::replace(&mut self.scope, Scope::Auto) {
             Scope::Auto => Err(no_transaction()),
             Scope::ReadOnly(_) => Ok(()),
-            Scope::Open(open) => Ok(open.transaction.commit()?),
+            Scope::Open(mut open) => {
+                if open.transaction.has_own_definitions() {
+                    self.engine.sequences.save_own(&mut open.transaction)?;
+                }
+                Ok(open.transaction.commit()?)
+            }
         }
     }
 

@@ -23,6 +23,7 @@ use crate::{
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
     planner::NestedValues,
     prepared::KnownStatements,
+    sequences::Sequences,
     settings::Settings,
     stack,
     times::TimeOperators,
@@ -120,6 +121,7 @@ pub(crate) struct SqlEngine {
     pub options: SqlOptions,
     pub settings: Settings,
     pub known: KnownStatements,
+    pub sequences: Arc<Sequences>,
     state: OnceLock<SessionState>,
     runtime: OnceLock<Runtime>,
 }
@@ -127,6 +129,7 @@ pub(crate) struct SqlEngine {
 impl SqlEngine {
     pub(crate) fn new(db: ambo::Database, options: SqlOptions) -> Self {
         Self {
+            sequences: Arc::new(Sequences::new(db.clone())),
             db,
             settings: Settings::new(&options),
             options,

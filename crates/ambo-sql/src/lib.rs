@@ -46,6 +46,7 @@ mod planner;
 mod prepared;
 mod projected;
 mod rows;
+mod sequences;
 mod settings;
 mod stack;
 mod statement;

@@ -12,6 +12,7 @@ mod empty_lists;
 mod exclusion;
 mod forms;
 mod from_first;
+mod functions;
 mod lambdas;
 mod limits;
 mod parameters;
@@ -42,6 +43,8 @@ use exclusion::name_exclusions;
 pub(crate) use exclusion::{EXCLUDE, excluded};
 use forms::say_forms;
 use from_first::say_select_first;
+pub(crate) use functions::{Body, CreateFunction, DropFunctions, Function, parse_function};
+use functions::{create_function, drop_functions};
 pub(crate) use limits::PERCENT;
 pub(crate) use parameters::split_names;
 pub(crate) use pivots::{ON, PIVOT, UNPIVOT, VALUES, WITH_NULLS};
@@ -80,6 +83,8 @@ pub(crate) enum Statement {
     AlterTable(ObjectName, TableSettings),
     /// COMPACT, CHECKPOINT, CHECK DATABASE.
     Maintain(Maintenance),
+    CreateFunction(Box<CreateFunction>),
+    DropFunctions(DropFunctions),
 }
 
 /// What can be done for the whole database.
@@ -135,7 +140,11 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
                 }
             }
             Statement::CreateTable(create, _) => drop(finish(create.as_mut(), &parser, tokens)?),
-            Statement::AlterTable(..) | Statement::Maintain(_) => {}
+            Statement::CreateFunction(create) => match &mut create.function.body {
+                Body::Value(expr) => depth::flatten(expr)?,
+                Body::Rows(query) => drop(finish(query.as_mut(), &parser, tokens)?),
+            },
+            Statement::AlterTable(..) | Statement::Maintain(_) | Statement::DropFunctions(_) => {}
         }
         all.push(statement);
         let next = parser.peek_token();
@@ -214,6 +223,16 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         && let Some((name, settings)) = parser.maybe_parse(alter_table)?
     {
         return Ok(Statement::AlterTable(name, settings));
+    }
+    if parser.peek_keyword(Keyword::CREATE)
+        && let Some(create) = parser.maybe_parse(create_function)?
+    {
+        return Ok(Statement::CreateFunction(Box::new(create)));
+    }
+    if parser.peek_keyword(Keyword::DROP)
+        && let Some(drop) = parser.maybe_parse(drop_functions)?
+    {
+        return Ok(Statement::DropFunctions(drop));
     }
     match parser.parse_statement()? {
         ast::Statement::CreateTable(mut create) => {

@@ -14,6 +14,7 @@ mod functions;
 mod json;
 mod lambdas;
 mod limits;
+mod macros;
 mod mentions;
 mod named_windows;
 mod nested;
@@ -62,7 +63,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     Error, ErrorKind, Result, engine::SqlEngine, error::outer, numbers::beside_doubles_in_plan,
-    parse::DIALECT, stack, times::Zone, wait::Interrupter,
+    parse::DIALECT, sequences::Taken, stack, times::Zone, wait::Interrupter,
 };
 
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
@@ -86,6 +87,8 @@ pub(crate) struct Planner<'a> {
     interrupter: &'a Interrupter,
     /// That of the session.
     zone: Zone,
+    /// What the session has taken of sequences.
+    taken: Arc<Taken>,
     state: SessionState,
     /// Tables that are only there for this statement, by name.
     extra: HashMap<String, Arc<dyn TableSource>>,
@@ -105,6 +108,7 @@ impl<'a> Planner<'a> {
         transaction: Option<&'a Transaction>,
         interrupter: &'a Interrupter,
         zone: Zone,
+        taken: &Arc<Taken>,
     ) -> Result<Self> {
         let mut state = engine.state()?.clone();
         engine.settings.apply(&mut state, zone);
@@ -116,6 +120,7 @@ impl<'a> Planner<'a> {
             transaction,
             interrupter,
             zone,
+            taken: taken.clone(),
             state,
             extra: HashMap::new(),
             resolved: Mutex::new(HashMap::new()),
@@ -208,6 +213,7 @@ impl<'a> Planner<'a> {
     }
 
     fn as_meant(&self, tree: &mut impl ast::VisitMut, params: &[ScalarValue]) -> Result<()> {
+        macros::write_out(tree, &self.definitions())?;
         let columns = |factor: &ast::TableFactor, with| self.columns(factor, with, params);
         let schema_of = |query: ast::Query| {
             let plan = self.planned(ast::Statement::Query(Box::new(query)), params).ok()?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo_engine::{catalog::Catalog, database::TableShared};
 
-use crate::{Database, Read, Result, Table, View, moment::Moment};
+use crate::{Database, Object, ObjectKind, Read, Result, Table, View, moment::Moment};
 
 /// The schemas, tables and views as a [view](Read) of the database knows them: for a transaction with what it has
 /// [defined](crate::Transaction::define) itself.
@@ -73,6 +73,19 @@ impl Definitions<'_> {
     /// [`Error::NotFound`](crate::Error::NotFound), with the nearest name there is.
     pub fn view(&self, name: &str) -> Result<Arc<View>> {
         self.catalog.find_view(name).cloned()
+    }
+
+    /// The object of this kind and name (`name` or `schema.name`).
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound), with the nearest name there is.
+    pub fn object(&self, kind: ObjectKind, name: &str) -> Result<Arc<Object>> {
+        self.catalog.find_object(kind, name).cloned()
+    }
+
+    /// All objects of a kind by name.
+    pub fn objects(&self, kind: ObjectKind) -> Vec<Arc<Object>> {
+        self.catalog.objects(kind).cloned().collect()
     }
 
     /// All views by name.

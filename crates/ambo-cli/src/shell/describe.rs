@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use ambo::{Table, TableDefinition, TableInfo, Type};
+use ambo::{Object, ObjectKind, Table, TableDefinition, TableInfo, Type};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
 
 use super::session::Session;
@@ -152,8 +152,12 @@ pub fn describe(session: &mut Session<'_>, wanted: &str) -> Result<()> {
     Ok(())
 }
 
-/// `.schema`: what makes the tables and views again, as SHOW CREATE says it.
+/// `.schema`: what makes sequences, tables, functions and views again, as SHOW CREATE says it of tables and views.
 pub fn schema(session: &mut Session<'_>, only: Option<&str>) -> Result<()> {
+    let (sequences, functions) = match only {
+        None => (sequence_statements(session)?, function_statements(session)?),
+        Some(_) => (Vec::new(), Vec::new()),
+    };
     let mut views: Vec<_> = session.store.db.views().iter().map(|view| view.name.clone()).collect();
     let mut tables: Vec<_> = match only {
         None => infos(session)?.0.iter().map(|table| table.definition.name.clone()).collect(),
@@ -168,17 +172,44 @@ pub fn schema(session: &mut Session<'_>, only: Option<&str>) -> Result<()> {
     };
     tables.sort_unstable();
     views.sort_unstable();
-    for (kind, names) in [("TABLE", tables), ("VIEW", views)] {
-        for name in names {
-            let text = statement(session, kind, short_name(&name))?;
-            let out = match &mut session.file {
-                Some((_, file)) => file,
-                None => &mut *session.out,
-            };
-            writeln!(out, "{text}")?;
-        }
+    // Defaults name sequences, and views functions.
+    let mut all = sequences;
+    for name in tables {
+        all.push(statement(session, "TABLE", short_name(&name))?);
     }
+    all.extend(functions);
+    for name in views {
+        all.push(statement(session, "VIEW", short_name(&name))?);
+    }
+    let out = match &mut session.file {
+        Some((_, file)) => file,
+        None => &mut *session.out,
+    };
+    all.iter().try_for_each(|text| writeln!(out, "{text}"))?;
     Ok(())
+}
+
+fn sequence_statements(session: &mut Session<'_>) -> Result<Vec<String>> {
+    let text = "select sequence_schema || '.' || sequence_name, start_value, increment, minimum_value, maximum_value,
+        case cycle_option when 'YES' then ' CYCLE' else '' end
+        from information_schema.sequences order by 1";
+    let rows = session.connection.sql(text).map_err(|error| Failure::Database(error.to_string()))?;
+    rows.map(|row| {
+        let row = row.and_then(|row| row.into_values::<(String, String, String, String, String, String)>());
+        let (name, start, by, min, max, cycle) = row.map_err(|error| Failure::Database(error.to_string()))?;
+        let path = quoted_path(short_name(&name));
+        Ok(format!(
+            "CREATE SEQUENCE {path} START {start} INCREMENT BY {by} MINVALUE {min} MAXVALUE {max}{cycle};"
+        ))
+    })
+    .collect()
+}
+
+fn function_statements(session: &Session<'_>) -> Result<Vec<String>> {
+    let db = &session.store.db;
+    let functions = db.definitions(db).objects(ObjectKind::Function);
+    let text = |of: &Object| format!("CREATE FUNCTION {}{};", quoted_path(short_name(&of.name)), of.text);
+    Ok(functions.iter().map(|of| text(of)).collect())
 }
 
 /// The statements that make a table or a view.

@@ -6,8 +6,8 @@
 use ambo_types::{Error, Result, id::TableId};
 
 use super::{
-    Catalog, CatalogChange, SCHEMA_ROW, TABLE_ROW, TableDefinition, VIEW_ROW, schema_key, table_change,
-    table_key,
+    Catalog, CatalogChange, OBJECT_ROW, SCHEMA_ROW, TABLE_ROW, TableDefinition, VIEW_ROW, schema_key,
+    table_change, table_key,
 };
 
 /// A row of the catalog, as far as a transaction can change it.
@@ -17,6 +17,7 @@ enum Row<'a> {
     Schema,
     Table(&'a TableDefinition),
     View(&'a super::View),
+    Object(&'a super::Object),
 }
 
 impl Catalog {
@@ -40,6 +41,13 @@ impl Catalog {
         for (name, view) in &self.views {
             if base.views.get(name).is_none_or(|before| before != view) {
                 changes.push(view.change());
+            }
+        }
+        let dropped = base.objects.keys().filter(|key| !self.objects.contains_key(*key));
+        changes.extend(dropped.map(|(kind, name)| gone(super::object::object_key(*kind, name))));
+        for (key, object) in &self.objects {
+            if base.objects.get(key).is_none_or(|before| before != object) {
+                changes.push(object.change());
             }
         }
         changes.extend(base.schemas.difference(&self.schemas).map(|name| gone(schema_key(name))));
@@ -79,7 +87,8 @@ impl Catalog {
                 .ok()
                 .and_then(|name| self.views.get(name))
                 .map(|view| Row::View(view)),
-            _ => unreachable!("a transaction changes schemas, tables and views"),
+            Some((&OBJECT_ROW, rest)) => self.object_of_row(rest).map(|object| Row::Object(object)),
+            _ => unreachable!("a transaction changes schemas, tables, views and objects"),
         };
         found.unwrap_or(Row::None)
     }
@@ -91,6 +100,10 @@ impl Catalog {
             (_, Some(definition)) => format!("table \"{}\"", definition.name),
             (SCHEMA_ROW, None) => format!("schema \"{}\"", String::from_utf8_lossy(&key[1..])),
             (VIEW_ROW, None) => format!("view \"{}\"", String::from_utf8_lossy(&key[1..])),
+            (OBJECT_ROW, None) => match self.object_of_row(&key[1..]) {
+                Some(object) => format!("{} \"{}\"", object.kind.name(), object.name),
+                None => "an object".into(),
+            },
             (_, None) => "a table".into(),
         }
     }
@@ -128,6 +141,9 @@ mod tests {
         own.rename_table("x", "b").unwrap();
         own.create_table(TableDefinition::key_value("s.c")).unwrap();
         own.create_view(View::new("s.v", "select 1"), false).unwrap();
+        let kind = crate::catalog::ObjectKind::Sequence;
+        let sequence = crate::catalog::Object { kind, name: "s.q".into(), text: "1".into(), comment: None };
+        own.create_object(sequence, false).unwrap();
         let changes = own.changes_since(&base);
         let mut replayed = base.clone();
         changes.iter().for_each(|change| replayed.apply(&change.key, change.record()).unwrap());

@@ -16,12 +16,13 @@
 //! | `08`, `schema.view` | a view ([`view`]) |
 //! | `09`, table id (u32, big-endian), part (u64, big-endian) | a root of a base ([`roots`]); only in checkpoints |
 //!
-//! A change is a put or delete of a row of kind 1, 2 or 8 that describes the new state, so replaying it over a
+//! A change is a put or delete of a row of kind 1, 2, 8 or 10 that describes the new state, so replaying it over a
 //! checkpoint that has it already changes nothing.
 
 mod changes;
 mod indexes;
 mod merge;
+pub mod object;
 pub mod roots;
 pub mod view;
 
@@ -35,6 +36,7 @@ pub use ambo_types::{
     KeyWidth, Slot, Storage, StorageTraits, StoredIn, TableDefinition, TableOptions, nearest, qualify,
 };
 pub use changes::TableChange;
+pub use object::{Object, ObjectKind};
 pub use view::View;
 
 use ambo_types::{
@@ -56,6 +58,7 @@ const NEXT_DICTIONARY_ROW: u8 = 6;
 const SEGMENT_ROW: u8 = 7;
 const VIEW_ROW: u8 = 8;
 const BASE_ROW: u8 = 9;
+const OBJECT_ROW: u8 = 10;
 
 /// A change to the catalog, as the log carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +95,7 @@ pub struct Catalog {
     by_name: BTreeMap<String, TableId>,
     /// By name; none of them is that of a table.
     views: BTreeMap<String, Arc<View>>,
+    objects: BTreeMap<(ObjectKind, String), Arc<Object>>,
     next_id: u32,
     /// Ids below this are given out, or are to be by changes that are not committed yet.
     reserved: u32,
@@ -107,6 +111,7 @@ impl Default for Catalog {
             tables: BTreeMap::new(),
             by_name: BTreeMap::new(),
             views: BTreeMap::new(),
+            objects: BTreeMap::new(),
             next_id: CATALOG_TABLE.0 + 1,
             reserved: 0,
             dictionaries: BTreeMap::new(),
@@ -300,10 +305,11 @@ impl Catalog {
             return Err(Error::Invalid(format!("schema \"{name}\" is always there")));
         }
         let prefix = format!("{name}.");
-        let mut taken = self.by_name.keys().chain(self.views.keys());
+        let objects = self.objects.keys().map(|(_, name)| name);
+        let mut taken = self.by_name.keys().chain(self.views.keys()).chain(objects);
         if let Some(other) = taken.find(|other| other.starts_with(&prefix)) {
             return Err(Error::Invalid(format!(
-                "schema \"{name}\" is not empty (it has \"{other}\"); drop its tables and views first"
+                "schema \"{name}\" is not empty (it has \"{other}\"); drop what it has first"
             )));
         }
         if !self.schemas.remove(name) {
@@ -376,7 +382,8 @@ impl Catalog {
                 hold(of.is_some(), format!("index \"{name}\" is of no table"))?;
             }
         }
-        for name in self.by_name.keys().chain(self.views.keys()) {
+        let objects = self.objects.keys().map(|(_, name)| name);
+        for name in self.by_name.keys().chain(self.views.keys()).chain(objects) {
             let schema = name.split_once('.').map(|(schema, _)| schema);
             let is_known = schema.is_some_and(|schema| self.schemas.contains(schema));
             hold(is_known, format!("\"{name}\" is in no schema"))?;
@@ -456,13 +463,14 @@ impl Catalog {
                 self.next_dictionary = self.next_dictionary.max(next);
             }
             VIEW_ROW => self.apply_view(rest, value)?,
+            OBJECT_ROW => self.apply_object(rest, value)?,
             ROOTS_ROW | SEGMENT_ROW | BASE_ROW => {}
             other => return Err(format!("a catalog row of unknown kind {other}")),
         }
         Ok(())
     }
 
-    /// All rows of a checkpoint's catalog but those of roots and views.
+    /// All rows of a checkpoint's catalog but those of roots, views and objects.
     pub fn rows(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut rows: Vec<_> = self.schemas.iter().map(|name| (schema_key(name), Vec::new())).collect();
         rows.extend(
@@ -479,7 +487,7 @@ impl Catalog {
         rows
     }
 
-    /// Whether rows of a checkpoint make it again, but for its views.
+    /// Whether rows of a checkpoint make it again, but for views and objects.
     fn is_read_from(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> bool {
         let mut read = Self::default();
         rows.iter().all(|(key, value)| read.apply(key, Record::inline(value)).is_ok())

@@ -2,7 +2,7 @@
 
 use ambo_types::{Error, Result, TableDefinition, TableOptions, id::TableId, qualify};
 
-use crate::catalog::{Catalog, CatalogChange, TableChange, Truncated, View};
+use crate::catalog::{Catalog, CatalogChange, Object, ObjectKind, TableChange, Truncated, View};
 
 /// A change of schemas, tables, indexes or views.
 #[derive(Clone, Debug)]
@@ -70,6 +70,20 @@ pub enum CatalogEdit {
         /// What is said about it.
         comment: Option<String>,
     },
+    /// Creates an object of SQL's; with `replace` in the place of one of its kind and name.
+    CreateObject {
+        /// The object.
+        object: Object,
+        /// Whether one of its kind and name goes.
+        replace: bool,
+    },
+    /// Drops an object of SQL's.
+    DropObject {
+        /// What it is.
+        kind: ObjectKind,
+        /// What it is called.
+        name: String,
+    },
     /// Creates a schema.
     CreateSchema(String),
     /// Drops a schema that has no tables and no views.
@@ -122,6 +136,8 @@ impl CatalogEdit {
             Self::DropView(name) => one(catalog.drop_view(name)?),
             Self::RenameView { from, to } => Ok((Effect::of(catalog.rename_view(from, to)?), None)),
             Self::CommentView { name, comment } => one(catalog.comment_view(name, comment.clone())?),
+            Self::CreateObject { object, replace } => one(catalog.create_object(object.clone(), *replace)?),
+            Self::DropObject { kind, name } => one(catalog.drop_object(*kind, name)?),
             Self::CreateSchema(name) => one(catalog.create_schema(name)?),
             Self::DropSchema(name) => one(catalog.drop_schema(name)?),
         }

@@ -430,6 +430,7 @@ impl Engine {
     fn write_catalog(&self, version: &DatabaseVersion) -> Result<(TreeMeta, Vec<PageRange>)> {
         let mut rows = version.catalog.rows();
         rows.extend(version.catalog.view_rows());
+        rows.extend(version.catalog.object_rows());
         rows.extend(version.tables.iter().flat_map(|(id, table)| roots_of(table).rows(*id)));
         rows.sort_unstable();
         let mut builder = TreeBuilder::new(&self.store, BuildOptions::default());

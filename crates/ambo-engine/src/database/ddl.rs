@@ -109,7 +109,9 @@ impl Engine {
 /// Whether changes, as the log has them, make one catalog of another; for assertions.
 fn leads_to(before: &Catalog, changes: &[CatalogChange], after: &Catalog) -> bool {
     let mut catalog = before.clone();
-    let rows = |of: &Catalog| of.rows().into_iter().chain(of.view_rows()).collect::<Vec<_>>();
+    let rows = |of: &Catalog| {
+        of.rows().into_iter().chain(of.view_rows()).chain(of.object_rows()).collect::<Vec<_>>()
+    };
     changes.iter().all(|change| catalog.apply(&change.key, change.record()).is_ok())
         && rows(&catalog) == rows(after)
 }

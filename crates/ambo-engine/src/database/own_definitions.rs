@@ -120,6 +120,11 @@ impl Transaction {
         self.own.base().is_some_and(|base| !base.tables.contains_key(&table))
     }
 
+    /// Whether a table was there when the transaction began: others may have changed it since.
+    pub(super) fn has_found(&self, table: TableId) -> bool {
+        self.own.base().unwrap_or(self.snapshot().version()).tables.contains_key(&table)
+    }
+
     /// Keeps commits of others to a table waiting until the transaction ends: what it sees there stays true.
     ///
     /// # Errors

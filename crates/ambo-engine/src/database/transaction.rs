@@ -400,10 +400,10 @@ impl Transaction {
         let Some(reads) = &self.reads else { return Ok(()) };
         let reads = reads.lock();
         let since = self.timestamp();
-        for (table, key) in reads.keys.iter().filter(|(table, _)| !self.is_own_table(*table)) {
+        for (table, key) in reads.keys.iter().filter(|(table, _)| self.has_found(*table)) {
             now.table(*table)?.check_unchanged(key, since)?;
         }
-        let ranges = reads.ranges.iter().filter(|range| !self.is_own_table(range.table));
+        let ranges = reads.ranges.iter().filter(|range| self.has_found(range.table));
         for ReadRange { table, lower, upper } in ranges {
             let table = now.table(*table)?;
             table.check_history(since)?;

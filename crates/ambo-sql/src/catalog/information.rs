@@ -15,7 +15,7 @@ const CATALOG: &str = "ambo";
 
 /// A handle of each table, by name.
 fn all_tables(planner: &Planner<'_>) -> Result<Vec<Table>> {
-    let db = planner.database();
+    let db = planner.definitions();
     let mut all = Vec::new();
     for name in db.tables() {
         match db.table(&name) {
@@ -29,7 +29,7 @@ fn all_tables(planner: &Planner<'_>) -> Result<Vec<Table>> {
 }
 
 pub(super) fn schemata(planner: &Planner<'_>) -> Result<Contents> {
-    let schemas = planner.database().schemas();
+    let schemas = planner.definitions().schemas();
     let names = schemas.iter().map(String::as_str).chain(SCHEMAS);
     let rows = names.map(|name| vec![text(CATALOG), text(name)]).collect();
     Ok(Contents { columns: &[("catalog_name", TEXT), ("schema_name", TEXT)], rows })
@@ -45,7 +45,7 @@ pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
         let of = table.definition();
         rows.push(row(&of.name, "BASE TABLE", Some(of.storage.name()), of.comment.as_deref()));
     }
-    for view in planner.database().views() {
+    for view in planner.definitions().views() {
         rows.push(row(&view.name, "VIEW", None, view.comment.as_deref()));
     }
     rows.extend(TABLES.iter().map(|(name, _)| row(name, "SYSTEM VIEW", None, None)));
@@ -68,7 +68,7 @@ pub(super) fn columns(planner: &Planner<'_>) -> Result<Contents> {
             rows.push(column_row(&of.name, place, column, of.numbers_itself(place))?);
         }
     }
-    for view in planner.database().views() {
+    for view in planner.definitions().views() {
         // One that cannot be planned any more has no columns.
         let Ok(plan) = planner.view(&view.name, &view.query) else { continue };
         for (place, field) in plan.schema().fields().iter().enumerate() {
@@ -132,7 +132,7 @@ pub(super) fn views(planner: &Planner<'_>) -> Result<Contents> {
         let (schema, name) = split(&view.name);
         vec![text(CATALOG), text(schema), text(name), text(&view.query), text("NONE"), text("NO")]
     };
-    let rows = planner.database().views().iter().map(|view| row(view)).collect();
+    let rows = planner.definitions().views().iter().map(|view| row(view)).collect();
     let columns = &[
         ("table_catalog", TEXT),
         ("table_schema", TEXT),

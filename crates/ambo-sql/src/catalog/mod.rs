@@ -3,6 +3,7 @@
 
 mod figures;
 mod information;
+mod objects;
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::{Error, Result, planner::Planner, value};
 pub(crate) const SCHEMAS: [&str; 2] = ["information_schema", "ambo_catalog"];
 
 /// The tables of the catalog.
-pub(crate) const TABLES: [(&str, Make); 12] = [
+pub(crate) const TABLES: [(&str, Make); 14] = [
     ("information_schema.schemata", information::schemata),
     ("information_schema.tables", information::tables),
     ("information_schema.columns", information::columns),
@@ -26,6 +27,8 @@ pub(crate) const TABLES: [(&str, Make); 12] = [
     ("information_schema.check_constraints", information::check_constraints),
     ("information_schema.referential_constraints", information::referential_constraints),
     ("information_schema.statistics", information::statistics),
+    ("information_schema.sequences", objects::sequences),
+    ("information_schema.routines", objects::routines),
     ("ambo_catalog.tables", figures::tables),
     ("ambo_catalog.indexes", figures::indexes),
     ("ambo_catalog.database", figures::database),

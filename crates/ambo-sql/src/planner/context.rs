@@ -18,7 +18,13 @@ use datafusion::{
 
 use super::{Planner, alike, tables::find_table};
 use crate::{
-    Error, Result, error::outer, files, names::of_default_schema, optimizer::has_once, table::StoredTable,
+    Error, Result,
+    error::outer,
+    files,
+    names::of_default_schema,
+    optimizer::has_once,
+    sequences::{Number, SequenceFunction},
+    table::StoredTable,
     times::TimeTypes,
 };
 
@@ -55,7 +61,7 @@ impl Planner<'_> {
 
     /// What has this name: a stored table, a table of the catalog, a view, a file, which is called as it is written.
     fn find(&self, name: &str, written: &str) -> Result<Arc<dyn TableSource>> {
-        let missing = match find_table(&self.engine.db, name) {
+        let missing = match find_table(&self.definitions(), name) {
             Ok(table) => {
                 if let Some(transaction) = self.transaction {
                     transaction.note_scan(&table);
@@ -136,6 +142,10 @@ impl ContextProvider for Planner<'_> {
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        if let Some(what) = Number::named(name) {
+            let (sequences, definitions) = (&self.engine.sequences, self.definitions());
+            return Some(Arc::new(SequenceFunction::new(what, sequences, &self.taken, &definitions)));
+        }
         self.state.scalar_functions().get(name).cloned().or_else(|| alike::function(name))
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use ambo::Definitions;
 use datafusion::{
     datasource::{ViewTable, provider_as_source},
     logical_expr::TableSource,
@@ -23,7 +24,7 @@ impl Planner<'_> {
             return Ok(Some(provider_as_source(table)));
         }
         // What is no name of a table may be that of a file.
-        let db = &self.engine.db;
+        let db = self.definitions();
         let view = match db.view(name) {
             Ok(view) => view,
             Err(_) => match alike(db.views().iter().map(|view| view.name.clone()), name)? {
@@ -62,6 +63,11 @@ impl Planner<'_> {
                 None => Error::new(kind, message),
             }
         })
+    }
+
+    /// What there is, as the statement sees it.
+    pub(crate) fn definitions(&self) -> Definitions<'_> {
+        self.engine.db.definitions(&*self.view)
     }
 
     pub(crate) fn database(&self) -> &ambo::Database {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ambo::Database;
+use ambo::Definitions;
 use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
 
 use crate::{Error, Result, names};
@@ -12,7 +12,7 @@ use crate::{Error, Result, names};
 /// # Errors
 /// [`crate::ErrorKind::NotFound`] with the nearest name that is there; [`crate::ErrorKind::Invalid`] for the name of a view, and for one
 /// that several tables have but for large and small letters.
-pub(crate) fn find_table(db: &Database, name: &str) -> Result<ambo::Table> {
+pub(crate) fn find_table(db: &Definitions<'_>, name: &str) -> Result<ambo::Table> {
     match db.table(name) {
         Err(ambo::Error::NotFound(_)) if db.view(name).is_ok() => {
             Err(Error::invalid(format!("\"{}\" is a view, not a table", names::shown(name))))

@@ -1,6 +1,6 @@
 //! ALTER TABLE.
 
-use ambo::{Check, Column, Datum, TableChange, TableDefinition};
+use ambo::{CatalogEdit, Check, Column, Datum, TableChange, TableDefinition};
 use datafusion::{
     logical_expr::Volatility,
     sql::sqlparser::ast::{
@@ -11,6 +11,7 @@ use datafusion::{
 
 use super::{
     check_rows,
+    create_index::create_index,
     definition::{Parts, column_names, default, in_default, length_name, make_check, place, unique_index},
     expression, length,
     options::Setting,
@@ -27,13 +28,11 @@ const TAG: &str = "ALTER TABLE";
 
 /// ALTER TABLE … SET with options of ours.
 pub(super) fn set(
-    connection: &Connection,
+    connection: &mut Connection,
     name: &ObjectName,
     settings: &TableSettings,
 ) -> Result<Rows<'static>> {
-    connection.require_no_transaction(TAG)?;
-    let db = &connection.engine().db;
-    let table = table(db, name)?.definition().name.clone();
+    let table = table(&connection.definitions(), name)?.definition().name.clone();
     if let Some(column) = settings.sort_key.first() {
         return Err(about(Error::invalid("the sort key of a table does not change"), column)
             .with_hint("create another with CREATE TABLE … SORT KEY (…) AS SELECT …"));
@@ -45,8 +44,14 @@ pub(super) fn set(
     }
     for setting in settings {
         match setting {
-            Setting::Storage(storage) => db.set_storage(&table, storage)?,
-            Setting::Comment(comment) => db.set_comment(&table, Some(&comment))?,
+            Setting::Storage(storage) => {
+                connection.require_no_transaction("ALTER TABLE … SET STORAGE")?;
+                connection.engine().db.set_storage(&table, storage)?;
+            }
+            Setting::Comment(comment) => {
+                let changes = vec![TableChange::SetComment(Some(comment))];
+                connection.define(&[CatalogEdit::ChangeTable { name: table.clone(), changes }])?;
+            }
             Setting::Log(_) => {
                 return Err(Error::invalid("whether a table is logged is said when it is created"));
             }
@@ -59,40 +64,34 @@ pub(super) fn set(
         }
     }
     if !options.is_empty() {
-        db.alter_table(&table, options)?;
+        connection.define(&[CatalogEdit::AlterTable { name: table, options }])?;
     }
     Ok(Rows::done(TAG, None))
 }
 
-pub(super) fn run(connection: &Connection, alter: ast::AlterTable) -> Result<Rows<'static>> {
-    connection.require_no_transaction(TAG)?;
-    let db = &connection.engine().db;
-    let table = match table(db, &alter.name) {
+pub(super) fn run(connection: &mut Connection, alter: ast::AlterTable) -> Result<Rows<'static>> {
+    let found = table(&connection.definitions(), &alter.name);
+    let table = match found {
         Err(error) if alter.if_exists && error.kind() == ErrorKind::NotFound => {
             return Ok(Rows::done(TAG, None));
         }
         table => table?,
     };
     let definition = table.definition();
-    let alone = alter.operations.len() == 1;
+    if let [operation] = &alter.operations[..]
+        && run_alone(connection, definition, operation)?
+    {
+        return Ok(Rows::done(TAG, None));
+    }
     let mut changing =
         Changing { connection, table: definition.clone(), changes: Vec::new(), checks: Vec::new() };
-    for operation in &alter.operations {
-        let done = match alone {
-            true => run_alone(connection, definition, operation)?,
-            false => false,
-        };
-        if !done {
-            changing.add(operation)?;
-        }
-    }
+    alter.operations.iter().try_for_each(|operation| changing.add(operation))?;
     changing.make()?;
     Ok(Rows::done(TAG, None))
 }
 
 /// What is a change of its own to the engine. Returns whether it was one of those.
-fn run_alone(connection: &Connection, table: &TableDefinition, operation: &Operation) -> Result<bool> {
-    let db = &connection.engine().db;
+fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &Operation) -> Result<bool> {
     match operation {
         Operation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(to) | RenameTableNameKind::To(to)) = table_name;
@@ -101,24 +100,18 @@ fn run_alone(connection: &Connection, table: &TableDefinition, operation: &Opera
                 ((schema, _), [_]) => format!("{schema}.{}", written(to)?),
                 _ => object(to)?,
             };
-            db.rename_table(&table.name, &to)?;
+            connection.define(&[CatalogEdit::RenameTable { from: table.name.clone(), to }])?;
         }
         Operation::AlterColumn { column_name, op: AlterColumnOperation::SetNotNull } => {
             place(table, column_name)?;
-            db.set_not_null(&table.name, &ident(column_name)).map_err(|error| {
-                let kind = match error {
-                    ambo::Error::Invalid(_) => ErrorKind::Constraint,
-                    _ => return about(error, column_name),
-                };
-                about(Error::new(kind, error.to_string()), column_name)
-            })?;
+            set_not_null(connection, &table.name, column_name)?;
         }
         Operation::AddConstraint { constraint: TableConstraint::Unique(of), .. } => {
             let columns = column_names(&of.columns)?;
             columns.iter().try_for_each(|column| place(table, column).map(drop))?;
             let columns: Vec<_> = columns.iter().map(ident).collect();
-            let taken = db.table(&table.name)?.indexes();
-            db.create_index(&unique_index(&table.name, of.name.as_ref(), &columns, &taken))?;
+            let taken = connection.definitions().table(&table.name)?.indexes();
+            create_index(connection, &unique_index(&table.name, of.name.as_ref(), &columns, &taken))?;
         }
         Operation::AddConstraint { constraint: TableConstraint::Check(of), not_valid: false } => {
             let check = make_check(&connection.reader()?, table, of.name.as_ref(), None, (*of.expr).clone())?;
@@ -132,21 +125,35 @@ fn run_alone(connection: &Connection, table: &TableDefinition, operation: &Opera
     Ok(true)
 }
 
+/// In the open transaction, or else while the table stays in use.
+fn set_not_null(connection: &mut Connection, table: &str, column: &Ident) -> Result<()> {
+    let refused = |error: ambo::Error| match error {
+        ambo::Error::Invalid(_) => Error::new(ErrorKind::Constraint, error.to_string()),
+        _ => error.into(),
+    };
+    let name = ident(column);
+    let done = match connection.in_transaction() {
+        true => connection.write(&[], |work| work.transaction.set_not_null(table, &name).map_err(refused)),
+        false => connection.engine().db.set_not_null(table, &name).map_err(refused),
+    };
+    done.map_err(|error| about(error, column))
+}
+
 fn drop_constraint(
-    connection: &Connection,
+    connection: &mut Connection,
     table: &TableDefinition,
     name: &Ident,
     if_exists: bool,
 ) -> Result<()> {
-    let db = &connection.engine().db;
     let known = ident(name);
     if table.checks.iter().any(|check| check.name == known) {
-        return Ok(db.drop_check(&table.name, &known)?);
+        let changes = vec![TableChange::DropCheck(known)];
+        return connection.define(&[CatalogEdit::ChangeTable { name: table.name.clone(), changes }]);
     }
-    let indexes = crate::catalog::indexes(&db.table(&table.name)?);
+    let indexes = crate::catalog::indexes(&connection.definitions().table(&table.name)?);
     let mut unique = indexes.iter().filter(|index| index.is_unique());
     if let Some(index) = unique.find(|index| split(index.name()).1 == known) {
-        return Ok(db.drop_index(index.name())?);
+        return connection.define(&[CatalogEdit::DropIndex(index.name().to_owned())]);
     }
     if if_exists {
         return Ok(());
@@ -158,7 +165,7 @@ fn drop_constraint(
 
 /// Changes that are made all at once.
 struct Changing<'a> {
-    connection: &'a Connection,
+    connection: &'a mut Connection,
     /// The table with the changes so far.
     table: TableDefinition,
     changes: Vec<TableChange>,
@@ -210,8 +217,8 @@ impl Changing<'_> {
         column.comment = parts.comment;
         if let Some(expr) = parts.default {
             let (text, computed) = default(&planner, &column, expr)?;
-            let rows = self.connection.engine().db.table(&self.table.name)?;
-            if computed.volatility == Volatility::Volatile && !rows.is_empty()? {
+            let rows = self.connection.definitions().table(&self.table.name)?;
+            if computed.volatility == Volatility::Volatile && !self.connection.is_empty(&rows)? {
                 return Err(Error::invalid(format!(
                     "the default {text} is another value for each row; the rows that are there cannot have it"
                 ))
@@ -336,15 +343,9 @@ impl Changing<'_> {
         if !self.checks.is_empty() && !can_go_back {
             return Err(Error::invalid("a column with a CHECK is added in a statement of its own"));
         }
-        let db = &self.connection.engine().db;
-        db.change_table(&self.table.name, &self.changes)?;
         // Checks come with columns that are added: those go again with them.
-        let verified =
-            self.checks.iter().try_for_each(|check| check_rows::verify(self.connection, &self.table, check));
-        check_rows::keep_if(db, verified, |db| {
-            let undo: Vec<_> = self.changes.iter().rev().filter_map(undo).collect();
-            Ok(db.change_table(&self.table.name, &undo)?)
-        })
+        let undo = self.changes.iter().rev().filter_map(undo).collect();
+        check_rows::change(self.connection, &self.table, self.changes, &self.checks, undo)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether the rows of a table obey a condition that it is to have from now on.
 
-use ambo::{Check, Database, TableDefinition};
+use ambo::{CatalogEdit, Check, TableChange, TableDefinition};
 use futures::StreamExt;
 
 use super::{expression::row_schema, rules::condition};
@@ -16,31 +16,34 @@ use datafusion::sql::sqlparser::parser::Parser;
 ///
 /// # Errors
 /// [`ErrorKind::Constraint`] with a row that it forbids: the table has no such check then.
-pub(super) fn add(connection: &Connection, table: &TableDefinition, check: Check) -> Result<()> {
-    let db = &connection.engine().db;
+pub(super) fn add(connection: &mut Connection, table: &TableDefinition, check: Check) -> Result<()> {
     verify(connection, table, &check)?;
-    let name = check.name.clone();
-    db.add_check(&table.name, check.clone())?;
-    keep_if(db, verify(connection, table, &check), |db| Ok(db.drop_check(&table.name, &name)?))
+    let undo = vec![TableChange::DropCheck(check.name.clone())];
+    change(connection, table, vec![TableChange::AddCheck(check.clone())], &[check], undo)
 }
 
-/// Takes something back after an error.
-pub(super) fn keep_if(
-    db: &Database,
-    result: Result<()>,
-    undo: impl FnOnce(&Database) -> Result<()>,
+/// Changes a table, whose rows are all to obey these checks then. Otherwise it is changed back; an open transaction does that by itself.
+pub(super) fn change(
+    connection: &mut Connection,
+    table: &TableDefinition,
+    changes: Vec<TableChange>,
+    checks: &[Check],
+    undo: Vec<TableChange>,
 ) -> Result<()> {
-    if result.is_err() {
-        undo(db)?;
+    let edit = |changes| [CatalogEdit::ChangeTable { name: table.name.clone(), changes }];
+    connection.define(&edit(changes))?;
+    let verified = checks.iter().try_for_each(|check| verify(connection, table, check));
+    if verified.is_err() && !connection.in_transaction() {
+        connection.define(&edit(undo))?;
     }
-    result
+    verified
 }
 
 /// # Errors
 /// A row of the table of which the check is false.
-pub(super) fn verify(connection: &Connection, table: &TableDefinition, check: &Check) -> Result<()> {
+fn verify(connection: &Connection, table: &TableDefinition, check: &Check) -> Result<()> {
     let planner = connection.reader()?;
-    let table = connection.engine().db.table(&table.name)?;
+    let table = connection.definitions().table(&table.name)?;
     let table = table.definition();
     let columns: Vec<_> = table.columns.iter().map(|column| quoted(&column.name)).collect();
     let text = format!("select {} from {}", columns.join(", "), quoted_object(&table.name));

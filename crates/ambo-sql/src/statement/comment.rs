@@ -1,6 +1,6 @@
 //! COMMENT ON TABLE, VIEW, COLUMN.
 
-use ambo::qualify;
+use ambo::{CatalogEdit, TableChange, qualify};
 use datafusion::sql::sqlparser::ast::{CommentObject, ObjectName};
 
 use super::{definition::place, table};
@@ -10,13 +10,12 @@ use crate::{
 };
 
 pub(super) fn run(
-    connection: &Connection,
+    connection: &mut Connection,
     kind: CommentObject,
     name: &ObjectName,
     comment: Option<&str>,
     if_exists: bool,
 ) -> Result<Rows<'static>> {
-    connection.require_no_transaction("COMMENT")?;
     let done = match kind {
         CommentObject::Table => on_table(connection, name, comment),
         CommentObject::View => on_view(connection, name, comment),
@@ -31,23 +30,27 @@ pub(super) fn run(
     Ok(Rows::done("COMMENT", None))
 }
 
-fn on_table(connection: &Connection, name: &ObjectName, comment: Option<&str>) -> Result<()> {
-    let db = &connection.engine().db;
-    Ok(db.set_comment(&table(db, name)?.definition().name, comment)?)
+fn on_table(connection: &mut Connection, name: &ObjectName, comment: Option<&str>) -> Result<()> {
+    let table = table(&connection.definitions(), name)?.definition().name.clone();
+    change(connection, table, TableChange::SetComment(comment.map(str::to_owned)))
 }
 
-fn on_view(connection: &Connection, name: &ObjectName, comment: Option<&str>) -> Result<()> {
-    let db = &connection.engine().db;
-    let (wanted, views) = (object(name)?, db.views());
+fn change(connection: &mut Connection, name: String, change: TableChange) -> Result<()> {
+    connection.define(&[CatalogEdit::ChangeTable { name, changes: vec![change] }])
+}
+
+fn on_view(connection: &mut Connection, name: &ObjectName, comment: Option<&str>) -> Result<()> {
+    let (wanted, views) = (object(name)?, connection.definitions().views());
     let qualified = qualify(&wanted)?;
     if !views.iter().any(|view| view.name == qualified) {
         let known = views.iter().map(|view| shown(&view.name));
         return Err(about_object(Error::not_found("view", &wanted, known), name));
     }
-    Ok(db.set_view_comment(&qualified, comment)?)
+    let comment = comment.map(str::to_owned);
+    connection.define(&[CatalogEdit::CommentView { name: qualified, comment }])
 }
 
-fn on_column(connection: &Connection, name: &ObjectName, comment: Option<&str>) -> Result<()> {
+fn on_column(connection: &mut Connection, name: &ObjectName, comment: Option<&str>) -> Result<()> {
     let (column, of) = match name.0.split_last() {
         Some((column, of)) if !of.is_empty() => (column, ObjectName(of.to_vec())),
         _ => {
@@ -55,11 +58,11 @@ fn on_column(connection: &Connection, name: &ObjectName, comment: Option<&str>) 
                 .with_hint("a column is written table.column here"));
         }
     };
-    let db = &connection.engine().db;
-    let table = table(db, &of)?;
+    let table = table(&connection.definitions(), &of)?;
     let Some(column) = column.as_ident() else {
         return Err(Error::invalid(format!("{column} is no column")));
     };
     place(table.definition(), column)?;
-    Ok(db.set_column_comment(&table.definition().name, &ident(column), comment)?)
+    let (column, comment) = (ident(column), comment.map(str::to_owned));
+    change(connection, table.definition().name.clone(), TableChange::SetColumnComment { column, comment })
 }

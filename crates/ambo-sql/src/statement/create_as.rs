@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use ambo::{IndexDefinition, Table, TableDefinition};
+use ambo::{CatalogEdit, IndexDefinition, TableDefinition};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::{common::ScalarValue, sql::sqlparser::ast};
 
 use super::{
+    create_index::create_index,
     incoming::{Stream, complete},
     load::Bulk,
     rules::Rules,
@@ -38,52 +39,54 @@ impl Source {
 /// Creates a table with the rows of a query, and then its indexes. Returns how many rows there are. Messages call it `name`.
 ///
 /// # Errors
-/// Whatever goes wrong: the table is not there then.
+/// Whatever goes wrong: the table is not there then, unless a transaction is open, which takes it back.
 pub(super) fn make(
-    connection: &Connection,
+    connection: &mut Connection,
     name: &str,
     definition: &TableDefinition,
     indexes: &[IndexDefinition],
     source: Source,
 ) -> Result<u64> {
-    let db = &connection.engine().db;
     let mut named = definition.clone();
     named.name = name.to_owned();
     let rules = Arc::new(Rules::new(&connection.reader()?, &named)?);
-    let table = db.create_table(definition.clone())?.checked_by_caller();
-    let filled = fill(connection, table, rules, source).and_then(|rows| {
-        indexes.iter().try_for_each(|index| db.create_index(index))?;
+    connection.define(&[CatalogEdit::CreateTable(definition.clone())])?;
+    let filled = fill(connection, definition, rules, source).and_then(|rows| {
+        indexes.iter().try_for_each(|index| create_index(connection, index))?;
         Ok(rows)
     });
-    if filled.is_err() {
-        db.drop_table(&definition.name)?;
+    if filled.is_err() && !connection.in_transaction() {
+        connection.define(&[CatalogEdit::DropTable(definition.name.clone())])?;
     }
     filled
 }
 
-fn fill(connection: &Connection, table: Table, rules: Arc<Rules>, source: Source) -> Result<u64> {
+fn fill(
+    connection: &mut Connection,
+    definition: &TableDefinition,
+    rules: Arc<Rules>,
+    source: Source,
+) -> Result<u64> {
+    let table = connection.definitions().table(&definition.name)?.checked_by_caller();
     let columns: Vec<usize> = (0..table.definition().columns.len()).collect();
-    if Bulk::is_for(&table, &columns) {
+    if !connection.in_transaction() && Bulk::is_for(&table, &columns) {
         return Bulk::new(table, rules, columns, Box::new(source.batches), None).run(connection);
     }
-    let db = &connection.engine().db;
-    let (mut rows, mut written) = (0, 0);
-    let mut transaction = db.begin()?;
+    let mut rows = 0;
     for batch in source.batches {
         let whole = complete(table.definition(), &rules, &columns, &batch?, rows + 1, None)?;
-        let values = Values::new(&whole);
-        for row in 0..whole.num_rows() {
-            transaction.insert_row(&table, &values.row(row)?)?;
+        for first in (0..whole.num_rows()).step_by(TRANSACTION_ROWS) {
+            let part = whole.slice(first, TRANSACTION_ROWS.min(whole.num_rows() - first));
+            connection.write(&[], |work| {
+                let values = Values::new(&part);
+                for row in 0..part.num_rows() {
+                    work.transaction.insert_row(&table, &values.row(row)?)?;
+                }
+                Ok(())
+            })?;
         }
         rows += whole.num_rows() as u64;
-        written += whole.num_rows();
         connection.progress().report(rows);
-        if written >= TRANSACTION_ROWS {
-            transaction.commit()?;
-            transaction = db.begin()?;
-            written = 0;
-        }
     }
-    transaction.commit()?;
     Ok(rows)
 }

@@ -5,20 +5,19 @@ use datafusion::sql::sqlparser::ast::{self, IndexType};
 
 use super::{
     definition::{column_names, place},
+    drop::all_indexes,
     table,
 };
 use crate::{
-    Connection, Error, Result, Rows,
+    Connection, Error, ErrorKind, Result, Rows,
     names::{about, about_object, ident, object, split},
 };
 
 const TAG: &str = "CREATE INDEX";
 
-pub(super) fn run(connection: &Connection, create: &ast::CreateIndex) -> Result<Rows<'static>> {
-    connection.require_no_transaction(TAG)?;
+pub(super) fn run(connection: &mut Connection, create: &ast::CreateIndex) -> Result<Rows<'static>> {
     refuse(create)?;
-    let db = &connection.engine().db;
-    let table = table(db, &create.table_name)?;
+    let table = table(&connection.definitions(), &create.table_name)?;
     let of = table.definition();
     let columns = column_names(&create.columns)?;
     columns.iter().try_for_each(|column| place(of, column).map(drop))?;
@@ -55,14 +54,23 @@ pub(super) fn run(connection: &Connection, create: &ast::CreateIndex) -> Result<
         },
         Some(other) => return Err(no_kind(&other.to_string())),
     };
-    match db.create_index(&index) {
-        Err(ambo::Error::Exists(_)) if create.if_not_exists && has(db, &name) => {}
+    match create_index(connection, &index) {
+        Err(error)
+            if create.if_not_exists && error.kind() == ErrorKind::Constraint && has(connection, &name) => {}
         made => made.map_err(|error| match &create.name {
             Some(name) => about_object(error, name),
-            None => error.into(),
+            None => error,
         })?,
     }
     Ok(Rows::done(TAG, None))
+}
+
+/// Creates an index: in the open transaction, or else while the table stays in use.
+pub(super) fn create_index(connection: &mut Connection, index: &IndexDefinition) -> Result<()> {
+    match connection.in_transaction() {
+        true => connection.write(&[], |work| Ok(work.transaction.create_index(index)?)),
+        false => Ok(connection.engine().db.create_index(index)?),
+    }
 }
 
 fn no_kind(name: &str) -> Error {
@@ -70,11 +78,8 @@ fn no_kind(name: &str) -> Error {
         .with_hint("there are ordered (also called btree), hash and bitmap")
 }
 
-fn has(db: &ambo::Database, index: &str) -> bool {
-    db.tables()
-        .iter()
-        .filter_map(|table| db.table(table).ok())
-        .any(|table| table.indexes().iter().any(|name| name == index))
+fn has(connection: &Connection, index: &str) -> bool {
+    all_indexes(&connection.definitions()).iter().any(|name| name == index)
 }
 
 fn refuse(create: &ast::CreateIndex) -> Result<()> {

@@ -1,6 +1,6 @@
 //! CREATE TABLE: with columns, LIKE another, or AS the rows of a query.
 
-use ambo::{Database, IndexDefinition, TableDefinition, qualify};
+use ambo::{CatalogEdit, Definitions, IndexDefinition, TableDefinition, qualify};
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{self, CreateTableLikeKind},
@@ -25,21 +25,19 @@ pub(super) fn run(
     settings: &TableSettings,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
-    connection.require_no_transaction(TAG)?;
     refuse(create)?;
-    let db = &connection.engine().db;
     let name = object(&create.name)?;
-    super::require_schema(db, &create.name)?;
+    super::require_schema(&connection.definitions(), &create.name)?;
     if create.if_not_exists && create.or_replace {
         return Err(Error::invalid("OR REPLACE and IF NOT EXISTS exclude each other"));
     }
-    if create.if_not_exists && exists(db, &name)? {
+    if create.if_not_exists && exists(&connection.definitions(), &name)? {
         return Ok(Rows::done(TAG, None));
     }
     let source = create.query.as_deref().map(|query| Source::new(connection, query, params)).transpose()?;
     let wanted = match &create.like {
         Some(CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) => {
-            let mut table = like_table(db, &name, &like.name)?;
+            let mut table = like_table(&connection.definitions(), &name, &like.name)?;
             if let Some(query) = &create.query {
                 return Err(Error::invalid(format!("LIKE and AS {query} exclude each other")));
             }
@@ -52,12 +50,16 @@ pub(super) fn run(
             define(&connection.reader()?, create, settings, storage, schema)?
         }
     };
-    let made = match create.or_replace && exists(db, &name)? {
+    let made = match create.or_replace && exists(&connection.definitions(), &name)? {
         true => replace(connection, wanted, source),
         false => make(connection, &wanted.table.name, &wanted, source),
     };
     match made {
-        Err(error) if create.if_not_exists && error.kind() == ErrorKind::Constraint && exists(db, &name)? => {
+        Err(error)
+            if create.if_not_exists
+                && error.kind() == ErrorKind::Constraint
+                && exists(&connection.definitions(), &name)? =>
+        {
             Ok(Rows::done(TAG, None))
         }
         made => Ok(Rows::done(TAG, made.map_err(|error| about_object(error, &create.name))?)),
@@ -65,45 +67,63 @@ pub(super) fn run(
 }
 
 /// Whether there is a table or a view of this name.
-pub(super) fn exists(db: &Database, name: &str) -> Result<bool> {
+pub(super) fn exists(db: &Definitions<'_>, name: &str) -> Result<bool> {
     let name = qualify(name)?;
     Ok(db.tables().contains(&name) || db.views().iter().any(|view| view.name == name))
 }
 
 /// A new table with its indexes, and the rows of a query if there is one: all of it, or it never was. Returns how many rows. Messages call
 /// it `name`.
-fn make(connection: &Connection, name: &str, wanted: &Wanted, source: Option<Source>) -> Result<Option<u64>> {
+fn make(
+    connection: &mut Connection,
+    name: &str,
+    wanted: &Wanted,
+    source: Option<Source>,
+) -> Result<Option<u64>> {
     let Wanted { table, indexes } = wanted;
     if let Some(source) = source {
         return create_as::make(connection, name, table, indexes, source).map(Some);
     }
-    let db = &connection.engine().db;
-    db.create_table(table.clone())?;
-    make_indexes(db, &table.name, indexes)?;
+    create(connection, CatalogEdit::CreateTable(table.clone()), indexes)?;
     Ok(None)
+}
+
+/// A new table without rows.
+fn create(connection: &mut Connection, table: CatalogEdit, indexes: &[IndexDefinition]) -> Result<()> {
+    connection.write(&[], |work| {
+        work.transaction.define(&table)?;
+        indexes.iter().try_for_each(|index| Ok(work.transaction.create_index(index)?))
+    })
 }
 
 /// A new table in the place of another, which goes when the new one is there with its indexes and rows: it may be what the query reads, and
 /// its indexes may have those names.
-fn replace(connection: &Connection, mut wanted: Wanted, source: Option<Source>) -> Result<Option<u64>> {
-    let db = &connection.engine().db;
-    if source.is_none() && wanted.indexes.is_empty() {
-        db.create_or_replace_table(wanted.table)?;
+fn replace(connection: &mut Connection, mut wanted: Wanted, source: Option<Source>) -> Result<Option<u64>> {
+    let Some(source) = source else {
+        create(connection, CatalogEdit::CreateOrReplaceTable(wanted.table), &wanted.indexes)?;
         return Ok(None);
+    };
+    let name = wanted.table.name.clone();
+    if connection.in_transaction() {
+        // The query reads what was there before.
+        connection.define(&[CatalogEdit::DropTable(name.clone())])?;
+        return make(connection, &name, &wanted, Some(source));
     }
-    let stand_in = replacement_name(db, &wanted.table.name)?;
-    let name = std::mem::replace(&mut wanted.table.name, stand_in.clone());
+    let stand_in = replacement_name(&connection.definitions(), &name)?;
+    wanted.table.name.clone_from(&stand_in);
     let mut indexes = Vec::with_capacity(wanted.indexes.len());
     for (nth, index) in wanted.indexes.iter_mut().enumerate() {
         index.table.clone_from(&stand_in);
         let meanwhile = format!("{stand_in}_{nth}");
         indexes.push((meanwhile.clone(), std::mem::replace(&mut index.name, meanwhile)));
     }
-    let made = make(connection, &name, &wanted, source).and_then(|rows| {
-        if let Err(error) = db.replace_table_and_indexes(&name, &stand_in, &indexes) {
+    let made = make(connection, &name, &wanted, Some(source)).and_then(|rows| {
+        let with = stand_in.clone();
+        let edit = CatalogEdit::ReplaceTable { name: name.clone(), with, indexes: indexes.clone() };
+        if let Err(error) = connection.define(&[edit]) {
             // What could not be replaced is still there.
-            db.drop_table(&stand_in)?;
-            return Err(error.into());
+            connection.define(&[CatalogEdit::DropTable(stand_in.clone())])?;
+            return Err(error);
         }
         Ok(rows)
     });
@@ -112,19 +132,8 @@ fn replace(connection: &Connection, mut wanted: Wanted, source: Option<Source>) 
     made.map_err(|error| error.with_names(&indexes))
 }
 
-/// Makes the indexes of a new table; without them it is not to be.
-fn make_indexes(db: &Database, table: &str, indexes: &[IndexDefinition]) -> Result<()> {
-    for index in indexes {
-        if let Err(error) = db.create_index(index) {
-            db.drop_table(table)?;
-            return Err(error.into());
-        }
-    }
-    Ok(())
-}
-
 /// A name that nothing has, for a table that is to take the place of another.
-fn replacement_name(db: &Database, name: &str) -> Result<String> {
+fn replacement_name(db: &Definitions<'_>, name: &str) -> Result<String> {
     // Names have up to 255 bytes.
     let short = &name[..name.floor_char_boundary(220)];
     let numbered = (2u64..).map(|number| format!("{short}__replacement_{number}"));
@@ -137,7 +146,7 @@ fn replacement_name(db: &Database, name: &str) -> Result<String> {
 }
 
 /// A table with the columns, keys, checks and options of another, without its indexes and rows.
-fn like_table(db: &Database, name: &str, like: &ast::ObjectName) -> Result<TableDefinition> {
+fn like_table(db: &Definitions<'_>, name: &str, like: &ast::ObjectName) -> Result<TableDefinition> {
     let other = super::table(db, like)?;
     let other = other.definition();
     if other.is_raw() {

@@ -1,28 +1,28 @@
-//! DROP TABLE, VIEW, INDEX, SCHEMA.
+//! DROP TABLE, VIEW, INDEX, SCHEMA: all that a statement names, or nothing.
 
-use ambo::{Database, qualify};
+use ambo::{CatalogEdit, Definitions, ObjectKind, qualify};
 use datafusion::sql::sqlparser::ast::{self, ObjectName, ObjectType};
 
-use super::table;
+use super::{sequence, table};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
+    connection::Work,
     names::{about_object, object, shown, written},
+    parse::parse_query,
+    planner::tables_of,
 };
 
-pub(super) fn run(connection: &Connection, statement: ast::Statement) -> Result<Rows<'static>> {
+pub(super) fn run(connection: &mut Connection, statement: ast::Statement) -> Result<Rows<'static>> {
     let ast::Statement::Drop { object_type, if_exists, names, cascade, table: of, .. } = &statement else {
         return Err(Error::invalid(format!("not supported: {statement}")));
     };
-    connection.require_no_transaction("DROP")?;
-    let db = &connection.engine().db;
-    if *cascade && *object_type != ObjectType::Schema {
-        return Err(Error::invalid("not supported: CASCADE")
-            .with_hint("indexes go with their tables; views stay, and say what they miss"));
-    }
-    let (tag, drop): (_, fn(&Database, &ObjectName) -> Result<()>) = match object_type {
+    let (tag, drop): (_, fn(&mut Work<'_>, &ObjectName) -> Result<()>) = match object_type {
+        ObjectType::Table if *cascade => ("DROP TABLE", drop_table_with_views),
         ObjectType::Table => ("DROP TABLE", drop_table),
+        ObjectType::View if *cascade => ("DROP VIEW", drop_view_with_views),
         ObjectType::View => ("DROP VIEW", drop_view),
         ObjectType::Index => ("DROP INDEX", drop_index),
+        ObjectType::Sequence => ("DROP SEQUENCE", sequence::drop),
         ObjectType::Schema if *cascade => ("DROP SCHEMA", drop_schema_with_all),
         ObjectType::Schema => ("DROP SCHEMA", drop_schema),
         other => return Err(Error::invalid(format!("not supported: DROP {other}"))),
@@ -30,71 +30,113 @@ pub(super) fn run(connection: &Connection, statement: ast::Statement) -> Result<
     if of.is_some() {
         return Err(Error::invalid("not supported: DROP INDEX … ON").with_hint("DROP INDEX name"));
     }
-    for name in names {
-        match drop(db, name) {
-            Err(error) if *if_exists && error.kind() == ErrorKind::NotFound => {}
-            dropped => dropped.map_err(|error| about_object(error, name))?,
-        }
-    }
+    connection.write(&[], |work| {
+        names.iter().try_for_each(|name| match drop(work, name) {
+            Err(error) if *if_exists && error.kind() == ErrorKind::NotFound => Ok(()),
+            dropped => dropped.map_err(|error| about_object(error, name)),
+        })
+    })?;
     Ok(Rows::done(tag, None))
 }
 
-fn drop_table(db: &Database, name: &ObjectName) -> Result<()> {
-    let table = table(db, name)?;
-    Ok(db.drop_table(&table.definition().name)?)
+fn drop_table(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
+    let name = table(&work.definitions(), name)?.definition().name.clone();
+    Ok(work.transaction.define(&CatalogEdit::DropTable(name))?)
 }
 
-fn drop_view(db: &Database, name: &ObjectName) -> Result<()> {
+fn drop_table_with_views(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
+    let dropped = table(&work.definitions(), name)?.definition().name.clone();
+    drop_table(work, name)?;
+    drop_views_of(work, dropped)
+}
+
+fn drop_view(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
     let wanted = object(name)?;
-    match db.drop_view(&wanted) {
-        Err(ambo::Error::NotFound(_)) if db.tables().contains(&qualify(&wanted)?) => {
+    match work.transaction.define(&CatalogEdit::DropView(wanted.clone())) {
+        Err(ambo::Error::NotFound(_)) if work.definitions().tables().contains(&qualify(&wanted)?) => {
             Err(Error::invalid(format!("\"{wanted}\" is a table, not a view")))
         }
         Err(ambo::Error::NotFound(_)) => {
-            let views = db.views();
+            let views = work.definitions().views();
             Err(Error::not_found("view", &wanted, views.iter().map(|view| shown(&view.name))))
         }
         dropped => Ok(dropped?),
     }
 }
 
-fn drop_index(db: &Database, name: &ObjectName) -> Result<()> {
+fn drop_view_with_views(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
+    let dropped = qualify(&object(name)?)?;
+    drop_view(work, name)?;
+    drop_views_of(work, dropped)
+}
+
+/// Drops the views whose queries name what was dropped, and those that name these.
+fn drop_views_of(work: &mut Work<'_>, dropped: String) -> Result<()> {
+    let mut gone = vec![dropped];
+    while let Some(name) = gone.pop() {
+        let is_of = |view: &str| {
+            let named = parse_query(view).map(|query| tables_of(&query)).unwrap_or_default();
+            named.iter().any(|table| qualify(table).is_ok_and(|table| table == name))
+        };
+        for view in work.definitions().views().iter().filter(|view| is_of(&view.query)) {
+            work.transaction.define(&CatalogEdit::DropView(view.name.clone()))?;
+            gone.push(view.name.clone());
+        }
+    }
+    Ok(())
+}
+
+fn drop_index(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
     let wanted = object(name)?;
-    match db.drop_index(&wanted) {
+    match work.transaction.define(&CatalogEdit::DropIndex(wanted.clone())) {
         Err(ambo::Error::NotFound(_)) => {
-            let tables = db.tables();
-            let indexes =
-                tables.iter().filter_map(|table| db.table(table).ok()).flat_map(|table| table.indexes());
-            let indexes: Vec<_> = indexes.collect();
+            let indexes = all_indexes(&work.definitions());
             Err(Error::not_found("index", &wanted, indexes.iter().map(|name| shown(name))))
         }
         dropped => Ok(dropped?),
     }
 }
 
-fn drop_schema(db: &Database, name: &ObjectName) -> Result<()> {
+/// The names of all indexes.
+pub(super) fn all_indexes(definitions: &Definitions<'_>) -> Vec<String> {
+    let tables = definitions.tables();
+    tables
+        .iter()
+        .filter_map(|table| definitions.table(table).ok())
+        .flat_map(|table| table.indexes())
+        .collect()
+}
+
+fn drop_schema(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
     let wanted = written(name)?;
-    match db.drop_schema(&wanted) {
+    match work.transaction.define(&CatalogEdit::DropSchema(wanted.clone())) {
         Err(ambo::Error::NotFound(_)) => {
-            let schemas = db.schemas();
+            let schemas = work.definitions().schemas();
             Err(Error::not_found("schema", &wanted, schemas.iter().map(String::as_str)))
         }
         dropped => Ok(dropped?),
     }
 }
 
-/// A schema with its views and tables; one by one, the schema at the end.
-fn drop_schema_with_all(db: &Database, name: &ObjectName) -> Result<()> {
+/// A schema with all that it has.
+fn drop_schema_with_all(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
     let wanted = written(name)?;
-    if !db.schemas().contains(&wanted) || wanted == ambo::DEFAULT_SCHEMA {
-        return drop_schema(db, name);
+    if wanted == ambo::DEFAULT_SCHEMA {
+        return drop_schema(work, name);
     }
     let prefix = format!("{wanted}.");
-    for view in db.views().iter().filter(|view| view.name.starts_with(&prefix)) {
-        db.drop_view(&view.name)?;
+    for kind in [ObjectKind::Function, ObjectKind::Sequence, ObjectKind::Type] {
+        let objects = work.definitions().objects(kind);
+        for object in objects.iter().filter(|object| object.name.starts_with(&prefix)) {
+            work.transaction.define(&CatalogEdit::DropObject { kind, name: object.name.clone() })?;
+        }
     }
-    for table in db.tables().iter().filter(|table| table.starts_with(&prefix)) {
-        db.drop_table(table)?;
+    let (views, tables) = (work.definitions().views(), work.definitions().tables());
+    for view in views.iter().filter(|view| view.name.starts_with(&prefix)) {
+        work.transaction.define(&CatalogEdit::DropView(view.name.clone()))?;
     }
-    drop_schema(db, name)
+    for table in tables.into_iter().filter(|table| table.starts_with(&prefix)) {
+        work.transaction.define(&CatalogEdit::DropTable(table))?;
+    }
+    drop_schema(work, name)
 }

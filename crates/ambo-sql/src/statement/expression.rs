@@ -59,7 +59,7 @@ pub(super) fn refuse_queries(expr: &ast::Expr, what: &str) -> Result<()> {
 }
 
 /// Refuses parameters, in a query that is kept.
-pub(super) fn refuse_parameters(query: &ast::Query, what: &str) -> Result<()> {
+pub(super) fn refuse_parameters(tree: &impl Visit, what: &str) -> Result<()> {
     struct Refusal;
     impl Visitor for Refusal {
         type Break = ();
@@ -70,7 +70,7 @@ pub(super) fn refuse_parameters(query: &ast::Query, what: &str) -> Result<()> {
             }
         }
     }
-    match query.visit(&mut Refusal) {
+    match tree.visit(&mut Refusal) {
         ControlFlow::Break(()) => Err(Error::invalid(format!("a {what} cannot have a parameter"))),
         ControlFlow::Continue(()) => Ok(()),
     }

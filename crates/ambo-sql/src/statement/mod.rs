@@ -18,6 +18,7 @@ mod evaluate;
 mod explain;
 mod expression;
 mod for_update;
+mod function;
 mod incoming;
 mod insert;
 mod length;
@@ -30,6 +31,7 @@ mod query;
 mod returning;
 mod rules;
 mod schema;
+mod sequence;
 mod set;
 mod show;
 mod sought;
@@ -42,7 +44,7 @@ mod values;
 mod view;
 mod with_writes;
 
-use ambo::{Database, Table};
+use ambo::{Definitions, Table};
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{self, ObjectName},
@@ -67,9 +69,15 @@ pub(crate) fn run(
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     match statement {
-        Statement::CreateTable(create, settings) => create_table::run(connection, &create, &settings, params),
-        Statement::AlterTable(name, settings) => alter_table::set(connection, &name, &settings),
+        Statement::CreateTable(create, settings) => {
+            connection.whole(|connection| create_table::run(connection, &create, &settings, params))
+        }
+        Statement::AlterTable(name, settings) => {
+            connection.whole(|connection| alter_table::set(connection, &name, &settings))
+        }
         Statement::Maintain(what) => maintain::run(connection, what),
+        Statement::CreateFunction(create) => function::create(connection, &create),
+        Statement::DropFunctions(drop) => function::drop(connection, &drop),
         Statement::Sql(statement) => run_sql(connection, *statement, params),
     }
 }
@@ -125,7 +133,7 @@ fn run_sql(
         }
         S::Execute { .. } => prepare::execute(connection, statement, params),
         S::Deallocate { name, .. } => prepare::deallocate(connection, &name),
-        other => define(connection, other),
+        other => connection.whole(|connection| define(connection, other)),
     }
 }
 
@@ -143,6 +151,14 @@ fn define(connection: &mut Connection, statement: ast::Statement) -> Result<Rows
         S::CreateSchema { schema_name, if_not_exists, .. } => {
             schema::create(connection, &schema_name, if_not_exists)
         }
+        S::CreateSequence {
+            temporary: false,
+            if_not_exists,
+            name,
+            data_type,
+            sequence_options,
+            owned_by: None,
+        } => sequence::create(connection, &name, if_not_exists, data_type.as_ref(), &sequence_options),
         S::Truncate(truncate) => truncate::run(connection, &truncate),
         S::Comment { object_type, object_name, comment, if_exists, .. } => {
             comment::run(connection, object_type, &object_name, comment.as_deref(), if_exists)
@@ -192,7 +208,7 @@ fn write(
 ///
 /// # Errors
 /// [`crate::ErrorKind::NotFound`] with the place and the nearest name.
-fn require_schema(db: &Database, name: &ObjectName) -> Result<()> {
+fn require_schema(db: &Definitions<'_>, name: &ObjectName) -> Result<()> {
     let wanted = object(name)?;
     let (schema, _) = split(&wanted);
     let known = db.schemas();
@@ -209,6 +225,6 @@ fn require_schema(db: &Database, name: &ObjectName) -> Result<()> {
 ///
 /// # Errors
 /// As [`find_table`], with the place.
-fn table(db: &Database, name: &ObjectName) -> Result<Table> {
+fn table(db: &Definitions<'_>, name: &ObjectName) -> Result<Table> {
     find_table(db, &object(name)?).map_err(|error| about_object(error, name))
 }

@@ -1,20 +1,20 @@
 //! CREATE SCHEMA.
 
+use ambo::CatalogEdit;
 use datafusion::sql::sqlparser::ast::SchemaName;
 
 use crate::{
-    Connection, Error, Result, Rows, catalog,
+    Connection, Error, ErrorKind, Result, Rows, catalog,
     names::{about_object, written},
 };
 
 const TAG: &str = "CREATE SCHEMA";
 
 pub(super) fn create(
-    connection: &Connection,
+    connection: &mut Connection,
     name: &SchemaName,
     if_not_exists: bool,
 ) -> Result<Rows<'static>> {
-    connection.require_no_transaction(TAG)?;
     let SchemaName::Simple(name) = name else {
         return Err(Error::invalid(format!("not supported: CREATE SCHEMA {name}")));
     };
@@ -22,8 +22,8 @@ pub(super) fn create(
     if catalog::SCHEMAS.contains(&wanted.as_str()) {
         return Err(about_object(Error::invalid(format!("schema \"{wanted}\" is always there")), name));
     }
-    match connection.engine().db.create_schema(&wanted) {
-        Err(ambo::Error::Exists(_)) if if_not_exists => {}
+    match connection.define(&[CatalogEdit::CreateSchema(wanted)]) {
+        Err(error) if if_not_exists && error.kind() == ErrorKind::Constraint => {}
         made => made.map_err(|error| about_object(error, name))?,
     }
     Ok(Rows::done(TAG, None))

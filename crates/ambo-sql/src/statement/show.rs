@@ -109,7 +109,7 @@ fn tables(connection: &mut Connection, options: &ShowStatementOptions, kinds: &s
     let mut filter = filter(options, "table_name")?;
     if let Some(schema) = parent(options) {
         let wanted = written(schema)?;
-        let known = connection.engine().db.schemas();
+        let known = connection.definitions().schemas();
         if !known.contains(&wanted) && !catalog::SCHEMAS.contains(&wanted.as_str()) {
             let error = Error::not_found("schema", &wanted, known.iter().map(String::as_str));
             return Err(about_object(error, schema));
@@ -127,8 +127,8 @@ fn tables(connection: &mut Connection, options: &ShowStatementOptions, kinds: &s
 
 fn columns(connection: &mut Connection, name: &ObjectName, filter: &str) -> Result<Rows<'static>> {
     let qualified = qualify(&object(name)?)?;
-    if !exists(&connection.engine().db, &qualified)? {
-        table(&connection.engine().db, name)?;
+    if !exists(&connection.definitions(), &qualified)? {
+        table(&connection.definitions(), name)?;
     }
     let (schema, short) = split(&qualified);
     ask(
@@ -146,7 +146,7 @@ fn columns(connection: &mut Connection, name: &ObjectName, filter: &str) -> Resu
 }
 
 fn indexes(connection: &mut Connection, name: &ObjectName) -> Result<Rows<'static>> {
-    let qualified = table(&connection.engine().db, name)?.definition().name.clone();
+    let qualified = table(&connection.definitions(), name)?.definition().name.clone();
     let (schema, short) = split(&qualified);
     ask(
         connection,
@@ -160,7 +160,7 @@ fn indexes(connection: &mut Connection, name: &ObjectName) -> Result<Rows<'stati
 }
 
 fn show_create(connection: &Connection, kind: &ShowCreateObject, name: &ObjectName) -> Result<Rows<'static>> {
-    let db = &connection.engine().db;
+    let db = &connection.definitions();
     let qualified = qualify(&object(name)?)?;
     let view = db.views().into_iter().find(|view| view.name == qualified);
     let text = match (kind, view) {

@@ -55,7 +55,7 @@ pub(super) enum Read {
 impl Target {
     pub(super) fn new(work: &Work<'_>, name: &ObjectName, alias: Option<&Ident>) -> Result<Self> {
         let written = object(name)?;
-        let table = super::table(&work.engine.db, name)?.checked_by_caller();
+        let table = super::table(&work.definitions(), name)?.checked_by_caller();
         let rules = Rules::of(work, table.definition())?;
         let own = last(&written).to_owned();
         Ok(match alias {

@@ -1,6 +1,6 @@
 //! CREATE VIEW, ALTER VIEW … AS.
 
-use ambo::{View, qualify};
+use ambo::{CatalogEdit, View, qualify};
 use datafusion::sql::sqlparser::ast::{self, Ident, ObjectName, Query};
 
 use super::{create_table::exists, expression::refuse_parameters};
@@ -10,9 +10,8 @@ use crate::{
     planner::{result_schema, tables_of},
 };
 
-pub(super) fn create(connection: &Connection, create: &ast::CreateView) -> Result<Rows<'static>> {
+pub(super) fn create(connection: &mut Connection, create: &ast::CreateView) -> Result<Rows<'static>> {
     const TAG: &str = "CREATE VIEW";
-    connection.require_no_transaction(TAG)?;
     let what = match create {
         _ if create.materialized => "MATERIALIZED",
         _ if create.temporary => "TEMPORARY",
@@ -25,8 +24,7 @@ pub(super) fn create(connection: &Connection, create: &ast::CreateView) -> Resul
     if !what.is_empty() {
         return Err(Error::invalid(format!("not supported: a view with {what}")));
     }
-    let db = &connection.engine().db;
-    if create.if_not_exists && exists(db, &object(&create.name)?)? {
+    if create.if_not_exists && exists(&connection.definitions(), &object(&create.name)?)? {
         return Ok(Rows::done(TAG, None));
     }
     let columns: Vec<_> = create.columns.iter().map(|column| column.name.clone()).collect();
@@ -37,19 +35,18 @@ pub(super) fn create(connection: &Connection, create: &ast::CreateView) -> Resul
 
 /// ALTER VIEW … AS: another query for a view that is there.
 pub(super) fn alter(
-    connection: &Connection,
+    connection: &mut Connection,
     name: &ObjectName,
     columns: &[Ident],
     query: &Query,
 ) -> Result<Rows<'static>> {
-    connection.require_no_transaction("ALTER VIEW")?;
-    let comment = connection.engine().db.view(&object(name)?)?.comment.clone();
+    let comment = connection.definitions().view(&object(name)?)?.comment.clone();
     put(connection, name, columns, query, true, comment)?;
     Ok(Rows::done("ALTER VIEW", None))
 }
 
 fn put(
-    connection: &Connection,
+    connection: &mut Connection,
     name: &ObjectName,
     columns: &[Ident],
     query: &Query,
@@ -57,7 +54,7 @@ fn put(
     comment: Option<String>,
 ) -> Result<()> {
     let wanted = qualify(&object(name)?).map_err(|error| about_object(error, name))?;
-    super::require_schema(&connection.engine().db, name)?;
+    super::require_schema(&connection.definitions(), name)?;
     refuse_parameters(query, "view")?;
     let is_itself = |table: &String| qualify(table).is_ok_and(|table| table == wanted);
     if replace && tables_of(query).iter().any(is_itself) && !names_cte(query, &wanted) {
@@ -93,7 +90,7 @@ fn put(
     planner.view(&wanted, &text).map_err(|error| about_object(error, name))?;
     let mut view = View::new(&wanted, text);
     view.comment = comment;
-    connection.engine().db.create_view(view, replace).map_err(|error| about_object(error, name))
+    connection.define(&[CatalogEdit::CreateView { view, replace }]).map_err(|error| about_object(error, name))
 }
 
 /// Whether a table expression of the query has the view's own name.

@@ -262,13 +262,7 @@ fn mistakes_in_definitions_have_their_places() {
         fails(&mut connection, statement);
     }
     connection.script("begin").unwrap();
-    for statement in [
-        "create table t (a int)",
-        "drop table items",
-        "alter table items rename to x",
-        "truncate items",
-        "vacuum",
-    ] {
+    for statement in ["alter table items set storage = memory", "vacuum"] {
         assert!(fails(&mut connection, statement).message().contains("transaction"), "{statement}");
     }
     connection.script("rollback").unwrap();

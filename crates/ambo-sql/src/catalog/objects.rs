@@ -1,0 +1,51 @@
+//! Sequences and functions in `information_schema`.
+
+use ambo::ObjectKind;
+
+use super::{Contents, TEXT, text, yes};
+use crate::{Result, names::split, planner::Planner, sequences::Definition};
+
+const CATALOG: &str = "ambo";
+
+/// Numbers are texts, as the standard and PostgreSQL have them.
+pub(super) fn sequences(planner: &Planner<'_>) -> Result<Contents> {
+    let mut rows = Vec::new();
+    for object in planner.definitions().objects(ObjectKind::Sequence) {
+        let (schema, name) = split(&object.name);
+        let of = Definition::read(&object.text)?;
+        let numbers = [of.start, of.min, of.max, of.increment].map(|number| text(number.to_string()));
+        let names = [text(CATALOG), text(schema), text(name), text("bigint")];
+        rows.push(names.into_iter().chain(numbers).chain([yes(of.cycle)]).collect());
+    }
+    let columns = &[
+        ("sequence_catalog", TEXT),
+        ("sequence_schema", TEXT),
+        ("sequence_name", TEXT),
+        ("data_type", TEXT),
+        ("start_value", TEXT),
+        ("minimum_value", TEXT),
+        ("maximum_value", TEXT),
+        ("increment", TEXT),
+        ("cycle_option", TEXT),
+    ];
+    Ok(Contents { columns, rows })
+}
+
+/// The functions that users have created.
+pub(super) fn routines(planner: &Planner<'_>) -> Result<Contents> {
+    let mut rows = Vec::new();
+    for object in planner.definitions().objects(ObjectKind::Function) {
+        let (schema, name) = split(&object.name);
+        let names = [CATALOG, schema, name, "FUNCTION", "SQL", object.text.as_str()];
+        rows.push(names.map(text).to_vec());
+    }
+    let columns = &[
+        ("routine_catalog", TEXT),
+        ("routine_schema", TEXT),
+        ("routine_name", TEXT),
+        ("routine_type", TEXT),
+        ("routine_body", TEXT),
+        ("routine_definition", TEXT),
+    ];
+    Ok(Contents { columns, rows })
+}

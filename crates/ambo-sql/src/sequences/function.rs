@@ -1,0 +1,203 @@
+//! `nextval`, `currval`, `lastval`, `setval`.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
+
+use ambo::{Definitions, Object, ObjectKind, qualify};
+use arrow::{
+    array::{Array, AsArray, Int64Array},
+    datatypes::{DataType, Int64Type},
+};
+use datafusion::{
+    common::{Result as PlanResult, plan_err},
+    logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility},
+};
+
+use super::{Definition, Sequences, Taken};
+use crate::{Error, Result, error::outer, names::shown};
+
+/// What is asked of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Number {
+    Next,
+    Current,
+    Last,
+    Set,
+}
+
+impl Number {
+    /// The function of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "nextval" => Self::Next,
+            "currval" => Self::Current,
+            "lastval" => Self::Last,
+            "setval" => Self::Set,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Next => "nextval",
+            Self::Current => "currval",
+            Self::Last => "lastval",
+            Self::Set => "setval",
+        }
+    }
+}
+
+/// The function, with the sequences that a statement sees.
+pub(crate) struct SequenceFunction {
+    what: Number,
+    sequences: Arc<Sequences>,
+    taken: Arc<Taken>,
+    there: HashMap<String, Arc<Object>>,
+    signature: Signature,
+}
+
+impl SequenceFunction {
+    pub(crate) fn new(
+        what: Number,
+        sequences: &Arc<Sequences>,
+        taken: &Arc<Taken>,
+        definitions: &Definitions<'_>,
+    ) -> ScalarUDF {
+        let there = definitions.objects(ObjectKind::Sequence);
+        ScalarUDF::new_from_impl(Self {
+            what,
+            sequences: sequences.clone(),
+            taken: taken.clone(),
+            there: there.into_iter().map(|object| (object.name.clone(), object)).collect(),
+            signature: Signature::user_defined(Volatility::Volatile),
+        })
+    }
+
+    fn sequence(&self, name: &str) -> Result<(&str, Definition)> {
+        let bare = name.trim_matches('"');
+        let object =
+            self.there.get(&qualify(bare)?).or_else(|| self.there.get(&qualify(&bare.to_lowercase()).ok()?));
+        let known = self.there.keys().map(|name| shown(name));
+        let object = object.ok_or_else(|| Error::not_found("sequence", bare, known))?;
+        Ok((&object.name, Definition::read(&object.text)?))
+    }
+
+    fn number(&self, row: usize, args: &[Arc<dyn Array>]) -> Result<Option<i64>> {
+        if args.iter().any(|arg| arg.is_null(row)) {
+            return Ok(None);
+        }
+        let Some(name) = args.first() else {
+            let none =
+                || Error::invalid("nextval() was not called in this session, so there is no lastval()");
+            return self.taken.last().ok_or_else(none).map(Some);
+        };
+        let (name, of) = self.sequence(name.as_string::<i32>().value(row))?;
+        let number = match self.what {
+            Number::Next => {
+                let number = self.sequences.take(name, &of)?;
+                self.taken.note(of.id, number);
+                number
+            }
+            Number::Current | Number::Last => self.taken.last_of(of.id).ok_or_else(|| {
+                let name = shown(name);
+                Error::invalid(format!(
+                    "nextval('{name}') was not called in this session, so there is no currval"
+                ))
+            })?,
+            Number::Set => {
+                let number = args[1].as_primitive::<Int64Type>().value(row);
+                let is_called = args.get(2).is_none_or(|called| called.as_boolean().value(row));
+                self.set(name, &of, number, is_called)?
+            }
+        };
+        Ok(Some(number))
+    }
+
+    fn set(&self, name: &str, of: &Definition, number: i64, is_called: bool) -> Result<i64> {
+        if !of.has(number.into()) {
+            let bounds = format!("{} to {}", of.min, of.max);
+            return Err(Error::invalid(format!(
+                "sequence \"{}\" gives numbers from {bounds}, not {number}",
+                shown(name)
+            )));
+        }
+        let next = i128::from(number) + if is_called { i128::from(of.increment) } else { 0 };
+        self.sequences.set(name, of, next)?;
+        self.taken.note(of.id, number);
+        Ok(number)
+    }
+}
+
+impl ScalarUDFImpl for SequenceFunction {
+    fn name(&self) -> &str {
+        self.what.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> PlanResult<Vec<DataType>> {
+        let wanted = [DataType::Utf8, DataType::Int64, DataType::Boolean];
+        let counts = match self.what {
+            Number::Next | Number::Current => 1..=1,
+            Number::Last => 0..=0,
+            Number::Set => 2..=3,
+        };
+        let is_text = |kind: &DataType| {
+            matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null)
+        };
+        match counts.contains(&types.len()) && types.first().is_none_or(is_text) {
+            true => Ok(wanted[..types.len()].to_vec()),
+            false => plan_err!(
+                "{}",
+                match self.what {
+                    Number::Last => "lastval() takes nothing",
+                    Number::Set =>
+                        "setval() takes the name of a sequence as a text, a number, and perhaps whether it was given out",
+                    Number::Next | Number::Current =>
+                        "nextval() and currval() take the name of a sequence as a text",
+                }
+            ),
+        }
+    }
+
+    fn return_type(&self, _: &[DataType]) -> PlanResult<DataType> {
+        Ok(DataType::Int64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
+        let columns: Vec<_> =
+            args.args.iter().map(|value| value.to_array(args.number_rows)).collect::<PlanResult<_>>()?;
+        let numbers = (0..args.number_rows).map(|row| self.number(row, &columns));
+        let numbers: Int64Array = numbers.collect::<Result<_>>().map_err(outer)?;
+        Ok(ColumnarValue::Array(Arc::new(numbers)))
+    }
+}
+
+impl PartialEq for SequenceFunction {
+    fn eq(&self, other: &Self) -> bool {
+        self.what == other.what
+            && Arc::ptr_eq(&self.sequences, &other.sequences)
+            && Arc::ptr_eq(&self.taken, &other.taken)
+            && self.there == other.there
+    }
+}
+
+impl Eq for SequenceFunction {}
+
+impl Hash for SequenceFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.what.hash(state);
+    }
+}
+
+impl fmt::Debug for SequenceFunction {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.what.name())
+    }
+}
