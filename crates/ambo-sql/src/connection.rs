@@ -49,7 +49,16 @@ enum Scope {
     /// Each has a transaction of its own.
     Auto,
     Open(Box<OpenTransaction>),
-    ReadOnly(Arc<Snapshot>),
+    /// Of a transaction that only reads. Under read committed it is another for each statement.
+    ReadOnly(Arc<Snapshot>, Isolation),
+}
+
+/// What a transaction is protected from. See [`ambo::Database::begin`] and its sisters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Isolation {
+    ReadCommitted,
+    Snapshot,
+    Serializable,
 }
 
 struct OpenTransaction {
@@ -164,7 +173,7 @@ impl Connection {
     pub fn transaction(&mut self) -> Option<&mut Transaction> {
         match &mut self.scope {
             Scope::Open(open) => Some(&mut open.transaction),
-            Scope::Auto | Scope::ReadOnly(_) => None,
+            Scope::Auto | Scope::ReadOnly(..) => None,
         }
     }
 
@@ -215,8 +224,21 @@ impl Connection {
         self.engine.known.get(&self.engine.db, statement)
     }
 
+    /// Has the next statement see what others have committed, if that is how the transaction reads.
+    fn begin_statement(&mut self) -> Result<()> {
+        match &mut self.scope {
+            Scope::Open(open) => Ok(open.transaction.refresh()?),
+            Scope::ReadOnly(snapshot, Isolation::ReadCommitted) => {
+                *snapshot = Arc::new(self.engine.db.snapshot());
+                Ok(())
+            }
+            Scope::Auto | Scope::ReadOnly(..) => Ok(()),
+        }
+    }
+
     pub(crate) fn run_known(&mut self, known: &Known, params: Vec<Datum>) -> Result<Rows<'static>> {
         check_parameters(known, &params)?;
+        self.begin_statement()?;
         // What clocks of other zones show is known to the planner alone, and so are tables that only a transaction has.
         let is_own = matches!(&self.scope, Scope::Open(open) if open.transaction.has_own_definitions());
         if let Some(fast) = &known.fast
@@ -242,7 +264,7 @@ impl Connection {
             return match &self.scope {
                 Scope::Auto if fast.reads_often() => fast.read(&self.engine.db.snapshot(), params),
                 Scope::Auto => fast.read(&self.engine.db, params),
-                Scope::ReadOnly(snapshot) => fast.read(&**snapshot, params),
+                Scope::ReadOnly(snapshot, _) => fast.read(&**snapshot, params),
                 Scope::Open(open) => fast.read(&open.transaction, params),
             };
         }
@@ -308,7 +330,7 @@ impl Connection {
         match &self.scope {
             Scope::Auto => db.definitions(db),
             Scope::Open(open) => db.definitions(&open.transaction),
-            Scope::ReadOnly(snapshot) => db.definitions(&**snapshot),
+            Scope::ReadOnly(snapshot, _) => db.definitions(&**snapshot),
         }
     }
 
@@ -317,7 +339,7 @@ impl Connection {
         let mut rows = match &self.scope {
             Scope::Auto => table.scan(..)?,
             Scope::Open(open) => open.transaction.scan(table, ..)?,
-            Scope::ReadOnly(snapshot) => snapshot.scan(table, ..)?,
+            Scope::ReadOnly(snapshot, _) => snapshot.scan(table, ..)?,
         };
         Ok(rows.next().transpose()?.is_none())
     }
@@ -342,7 +364,7 @@ impl Connection {
         let (view, transaction) = match &self.scope {
             Scope::Auto => (Arc::new(self.engine.db.snapshot()), None),
             Scope::Open(open) => (Arc::new(open.transaction.view()), Some(&open.transaction)),
-            Scope::ReadOnly(snapshot) => (snapshot.clone(), None),
+            Scope::ReadOnly(snapshot, _) => (snapshot.clone(), None),
         };
         Planner::new(&self.engine, view, transaction, &self.interrupter, self.zone, &self.taken)
     }
@@ -357,13 +379,12 @@ impl Connection {
         let (engine, interrupter, progress) = (&self.engine, &self.interrupter, &self.progress);
         let (zone, taken) = (self.zone, &self.taken);
         match &mut self.scope {
-            Scope::ReadOnly(_) => Err(Error::invalid("the transaction is read only")),
-            Scope::Open(open) => {
+            Scope::ReadOnly(..) => Err(Error::invalid("the transaction is read only")),
+            Scope::Open(open) => loop {
                 let before = open.transaction.savepoint();
-                let transaction = &mut open.transaction;
                 let result = act(&mut Work {
                     engine,
-                    transaction,
+                    transaction: &mut open.transaction,
                     interrupter,
                     params,
                     is_auto: false,
@@ -373,11 +394,16 @@ impl Connection {
                     before: None,
                     returned: Vec::new(),
                 });
-                if result.is_err() {
-                    open.transaction.rollback_to(before)?;
+                let Err(error) = result else { return result };
+                open.transaction.rollback_to(before)?;
+                let came_second = matches!(error.storage(), Some(ambo::Error::Conflict(_)));
+                if !came_second || !open.transaction.is_read_committed() {
+                    return Err(error);
                 }
-                result
-            }
+                // Who came first has committed: the statement looks again.
+                interrupter.check()?;
+                open.transaction.refresh()?;
+            },
             Scope::Auto => {
                 let mut attempts = 0;
                 loop {
@@ -428,14 +454,16 @@ impl Connection {
         }
     }
 
-    pub(crate) fn begin(&mut self, read_only: bool, serializable: bool) -> Result<()> {
+    pub(crate) fn begin(&mut self, read_only: bool, isolation: Isolation) -> Result<()> {
         if self.in_transaction() {
             return Err(Error::invalid("a transaction is open already").with_hint("COMMIT or ROLLBACK first"));
         }
-        self.scope = match (read_only, serializable) {
-            (true, _) => Scope::ReadOnly(Arc::new(self.engine.db.snapshot())),
-            (false, false) => Scope::open(self.engine.db.begin()?),
-            (false, true) => Scope::open(self.engine.db.begin_serializable()?),
+        let db = &self.engine.db;
+        self.scope = match isolation {
+            _ if read_only => Scope::ReadOnly(Arc::new(db.snapshot()), isolation),
+            Isolation::ReadCommitted => Scope::open(db.begin_read_committed()?),
+            Isolation::Snapshot => Scope::open(db.begin()?),
+            Isolation::Serializable => Scope::open(db.begin_serializable()?),
         };
         Ok(())
     }
@@ -443,7 +471,7 @@ impl Connection {
     pub(crate) fn commit(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.scope, Scope::Auto) {
             Scope::Auto => Err(no_transaction()),
-            Scope::ReadOnly(_) => Ok(()),
+            Scope::ReadOnly(..) => Ok(()),
             Scope::Open(mut open) => {
                 if open.transaction.has_own_definitions() {
                     self.engine.sequences.save_own(&mut open.transaction)?;
@@ -456,7 +484,7 @@ impl Connection {
     pub(crate) fn rollback(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.scope, Scope::Auto) {
             Scope::Auto => Err(no_transaction()),
-            Scope::ReadOnly(_) => Ok(()),
+            Scope::ReadOnly(..) => Ok(()),
             Scope::Open(open) => {
                 open.transaction.rollback();
                 Ok(())

@@ -345,6 +345,24 @@ impl Database {
         self.engine().begin(Isolation::Serializable).map(Transaction::new)
     }
 
+    /// Begins a transaction whose statements each read at a moment of their own: [`Transaction::refresh`] begins the next. What it writes is
+    /// locked at once.
+    ///
+    /// ```
+    /// use ambo::Read;
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = db.key_value("t")?;
+    /// let mut tx = db.begin_read_committed()?;
+    /// t.put(b"a", b"meanwhile")?;
+    /// assert!(tx.get(&t, b"a")?.is_none());
+    /// tx.refresh()?;
+    /// assert_eq!(tx.get(&t, b"a")?.unwrap(), b"meanwhile");
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    pub fn begin_read_committed(&self) -> Result<Transaction> {
+        self.engine().begin(Isolation::ReadCommitted).map(Transaction::new)
+    }
+
     /// A consistent, read-only view of all tables. It blocks nobody.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.engine().snapshot())

@@ -82,6 +82,21 @@ impl Transaction {
         self.inner.note_scan(table.id());
     }
 
+    /// Whether its statements are to be at moments of their own.
+    pub fn is_read_committed(&self) -> bool {
+        self.inner.is_read_committed()
+    }
+
+    /// Begins a statement of its own of a transaction that was begun by
+    /// [`Database::begin_read_committed`](crate::Database::begin_read_committed): what others have committed meanwhile is seen. For others
+    /// nothing changes.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) if it has changed definitions that others have changed meanwhile.
+    pub fn refresh(&mut self) -> Result<()> {
+        self.inner.refresh()
+    }
+
     /// Marks this moment, for [`Transaction::rollback_to`].
     pub fn savepoint(&mut self) -> Savepoint {
         self.inner.savepoint()

@@ -142,9 +142,10 @@ fn check_old_tables(
     terms: Terms<'_>,
 ) -> Result<()> {
     let since = terms.snapshot.expect("a transaction has a moment that it reads at");
+    let epoch = terms.index_epoch.expect("its writes are made for some indexes");
     for of_one in operations.chunk_by(|one, next| one.table == next.table) {
         if base.tables.contains_key(&of_one[0].table) {
-            check_tables(now, of_one, base.index_epoch, depends_on_epoch)?;
+            check_tables(now, of_one, epoch, depends_on_epoch)?;
             of_one.iter().try_for_each(|op| now.table(op.table)?.check_unchanged(op.key, since))?;
         }
     }
@@ -152,7 +153,7 @@ fn check_old_tables(
 }
 
 /// What makes of the current version what a transaction has made of `base`.
-fn edit_over(
+pub(super) fn edit_over(
     now: &DatabaseVersion,
     base: &DatabaseVersion,
     own: &DatabaseVersion,

@@ -20,11 +20,13 @@ use super::{
     apply::next_version,
     catalog_edit::{CatalogEdit, Effect},
     cursor::Seek,
+    definition_commit::edit_over,
     indexes::{TableIndex, find_index},
     not_null::find_null,
     snapshot::Snapshot,
     transaction::Transaction,
     version::{DatabaseVersion, TableShared},
+    version_edit::VersionEdit,
 };
 use crate::catalog::{Catalog, TableChange};
 
@@ -54,6 +56,17 @@ impl OwnDefinitions {
     /// Tables that others do not write to.
     pub(super) fn held(&self) -> &[TableId] {
         &self.held
+    }
+
+    /// Makes the changes of another version, which the transaction has found later: `versions` are those after each of them.
+    fn rebase(
+        &mut self,
+        found: Arc<DatabaseVersion>,
+        versions: Vec<Arc<DatabaseVersion>>,
+    ) -> Option<Arc<DatabaseVersion>> {
+        debug_assert_eq!(versions.len(), self.before.len());
+        self.before = std::iter::once(found).chain(versions).collect();
+        self.before.pop()
     }
 
     /// Takes back all but the first `changes`. Returns the version after them, if it is another.
@@ -106,13 +119,28 @@ impl Transaction {
         engine.check_writable()?;
         let before = self.snapshot().version().clone();
         let (edit, result) = engine.edit_of(&before.catalog, change)?;
-        // A moment of no commit: later than all that the version shows.
-        let shown = before.compacted.max(before.since).max(before.beyond).max(self.timestamp());
-        let mut next = next_version(&before, &edit, Some(Timestamp(shown.0 + 1)))?;
-        next.stem = Some(before.stem.clone().unwrap_or_else(|| before.clone()));
+        let next = own_version(&before, &edit, self.timestamp())?;
         self.own.before.push(before);
-        self.snapshot_mut().set_version(Arc::new(next));
+        self.snapshot_mut().set_version(next);
         Ok(result)
+    }
+
+    /// The version at a later moment with what the transaction has defined; none if it has defined nothing.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if others have changed the same, or written to tables that are held.
+    pub(super) fn definitions_over(&mut self, later: &Snapshot) -> Result<Option<Arc<DatabaseVersion>>> {
+        let Some(base) = self.own.base().cloned() else { return Ok(None) };
+        let found = later.version();
+        self.own.held.iter().try_for_each(|table| self.check_held(*table, found))?;
+        let current = self.snapshot().version();
+        let mut versions = Vec::new();
+        for own in self.own.before[1..].iter().chain([current]) {
+            let changes = own.catalog.changes_since(&base.catalog);
+            let edit = edit_over(found, &base, own, &changes)?;
+            versions.push(own_version(found, &edit, later.timestamp())?);
+        }
+        Ok(self.own.rebase(found.clone(), versions))
     }
 
     /// Whether it has made a table itself: nobody else knows it.
@@ -228,4 +256,17 @@ impl Transaction {
             Ok((Effect { changes: vec![change], reformed: Some(id), ..Effect::default() }, ()))
         })
     }
+}
+
+/// The version that an edit makes for a transaction alone, which reads at this moment.
+fn own_version(
+    before: &Arc<DatabaseVersion>,
+    edit: &VersionEdit,
+    at: Timestamp,
+) -> Result<Arc<DatabaseVersion>> {
+    // A moment of no commit: later than all that the version shows.
+    let shown = before.compacted.max(before.since).max(before.beyond).max(at);
+    let mut next = next_version(before, edit, Some(Timestamp(shown.0 + 1)))?;
+    next.stem = Some(before.stem.clone().unwrap_or_else(|| before.clone()));
+    Ok(Arc::new(next))
 }

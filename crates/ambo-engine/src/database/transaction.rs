@@ -40,6 +40,9 @@ use crate::{
 /// What a transaction is protected from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Isolation {
+    /// Each statement reads at a moment of its own, see [`Transaction::refresh`]. What is written is locked at once, so nobody has to begin
+    /// anew but the statement that comes second. Allows what two statements see to be different.
+    ReadCommitted,
     /// Reads at one moment; of two that write the same row the second to commit fails. Allows write skew.
     Snapshot,
     /// As if one transaction ran after the other: whatever it read is checked when it commits.
@@ -73,6 +76,10 @@ pub struct Transaction {
     pub(super) own: OwnDefinitions,
     writes: WriteSet,
     reads: Option<Mutex<Reads>>,
+    /// Whether it goes on at later moments, and so locks what it writes.
+    is_read_committed: bool,
+    /// The epoch of indexes that the first write was made for: later moments may know others.
+    written_at: Option<u64>,
     /// Row locks that were taken, by hash.
     locks: Vec<u64>,
     owner: OwnerId,
@@ -89,6 +96,8 @@ impl Transaction {
             own: OwnDefinitions::default(),
             writes: WriteSet::default(),
             reads: (isolation == Isolation::Serializable).then(Mutex::default),
+            is_read_committed: isolation == Isolation::ReadCommitted,
+            written_at: None,
             locks: Vec::new(),
             owner: engine.new_owner(),
             sync: None,
@@ -225,6 +234,35 @@ impl Transaction {
         self.write(table, key, Record::TOMBSTONE, entries)
     }
 
+    /// Whether statements are to be at moments of their own.
+    pub fn is_read_committed(&self) -> bool {
+        self.is_read_committed
+    }
+
+    /// Goes on at the newest moment, where what others have committed meanwhile is seen; what it wrote itself stays. For a transaction that
+    /// is not [`Isolation::ReadCommitted`] nothing changes.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if it has changed definitions that others have changed meanwhile.
+    pub fn refresh(&mut self) -> Result<()> {
+        if !self.is_read_committed {
+            return Ok(());
+        }
+        let mut fresh = Snapshot::new(self.engine());
+        debug_assert!(fresh.timestamp() >= self.timestamp(), "moments only go on");
+        if let Some(version) = self.definitions_over(&fresh)? {
+            fresh.set_version(version);
+        }
+        self.snapshot = fresh;
+        Ok(())
+    }
+
+    /// Locks what is to be written, of a transaction that later looks at what others have committed meanwhile.
+    fn lock_written(&mut self, table: TableId, key: &[u8], entries: &[EntryWrite]) -> Result<()> {
+        self.lock(table, key)?;
+        entries.iter().try_for_each(|entry| self.lock(entry.index, &entry.key))
+    }
+
     /// Buffers a record of a table and what goes with it into its indexes: all or nothing.
     pub(super) fn write(
         &mut self,
@@ -238,6 +276,10 @@ impl Transaction {
             self.writes.bytes() + key.len() + record.bytes.len() + of_entries,
             self.engine().options.transaction_bytes_max,
         )?;
+        if self.is_read_committed {
+            self.lock_written(table, key, &entries)?;
+        }
+        self.written_at.get_or_insert(self.own.base().unwrap_or(self.snapshot.version()).index_epoch);
         self.writes.insert(table, key, record);
         for entry in entries {
             self.writes.insert(entry.index, &entry.key, entry.record());
@@ -370,7 +412,7 @@ impl Transaction {
             reads: self.reads.as_ref().map(|_| &check as &ReadCheck<'_>),
             owner: Some(self.owner),
             sync: self.sync,
-            index_epoch: Some(self.own.base().unwrap_or(self.snapshot.version()).index_epoch),
+            index_epoch: Some(self.written_at.unwrap_or(self.snapshot.version().index_epoch)),
             blobs_in: None,
         };
         let mut operations = writes.operations();

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, ops::ControlFlow, sync::Arc};
 
-use ambo::{Definitions, Object, ObjectKind};
+use ambo::{Definitions, Object, ObjectKind, qualify};
 use datafusion::sql::sqlparser::ast::{
     self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
     TableAlias, TableFactor, VisitMut, VisitorMut,
@@ -50,7 +50,7 @@ struct WriteOut<'a> {
 
 impl WriteOut<'_> {
     fn find(&self, name: &ObjectName) -> Option<&Arc<Object>> {
-        self.known.get(&object(name).ok()?)
+        self.known.get(&qualify(&object(name).ok()?).ok()?)
     }
 
     /// The function, with the arguments of a call in their places.

@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::ast::{
     self, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
 };
 
-use crate::{Connection, Error, Result, Rows, names::ident};
+use crate::{Connection, Error, Result, Rows, connection::Isolation, names::ident};
 
 pub(super) fn run(connection: &mut Connection, statement: ast::Statement) -> Result<Rows<'static>> {
     use ast::Statement as S;
@@ -41,21 +41,21 @@ pub(super) fn run(connection: &mut Connection, statement: ast::Statement) -> Res
 }
 
 fn begin(connection: &mut Connection, modes: &[TransactionMode]) -> Result<()> {
-    let (mut read_only, mut serializable) = (false, false);
+    let (mut read_only, mut isolation) = (false, Isolation::Snapshot);
     for mode in modes {
         match mode {
             TransactionMode::AccessMode(mode) => read_only = *mode == TransactionAccessMode::ReadOnly,
             TransactionMode::IsolationLevel(level) => match level {
-                TransactionIsolationLevel::Serializable => serializable = true,
+                TransactionIsolationLevel::Serializable => isolation = Isolation::Serializable,
                 TransactionIsolationLevel::Snapshot | TransactionIsolationLevel::RepeatableRead => {
-                    serializable = false;
+                    isolation = Isolation::Snapshot;
                 }
-                level => {
-                    return Err(Error::invalid(format!("there is no isolation level {level} here"))
-                        .with_hint("a transaction is of SNAPSHOT, or SERIALIZABLE"));
+                // What is not committed is seen by nobody.
+                TransactionIsolationLevel::ReadCommitted | TransactionIsolationLevel::ReadUncommitted => {
+                    isolation = Isolation::ReadCommitted;
                 }
             },
         }
     }
-    connection.begin(read_only, serializable)
+    connection.begin(read_only, isolation)
 }

@@ -13,6 +13,7 @@ mod files;
 mod for_update;
 mod grouping_sets;
 mod insert;
+mod isolation;
 mod joins;
 mod long_statements;
 mod merge;
