@@ -6,13 +6,13 @@ mod slots;
 mod sort_key;
 mod storage;
 
-use ambo_codec::{KeyColumn, KeySpec, Type, Value, integer::IntegerCodec, record::RecordCodec};
+use ambo_codec::{KeyColumn, KeySpec, Type, Value, ValueRef, integer::IntegerCodec, record::RecordCodec};
 
 use slots::Dropped;
 pub use slots::{Slot, StoredIn};
 pub use storage::{Storage, StorageTraits};
 
-use crate::{Error, Result, index::IndexOf, names};
+use crate::{Error, Logical, Part, Result, index::IndexOf, logical::uuid_text, names};
 use sort_key::SortKey;
 
 /// The most columns of a table.
@@ -42,8 +42,10 @@ impl KeyWidth {
 pub struct Column {
     /// Its name, unique in the table.
     pub name: String,
-    /// What it holds.
+    /// What its values are stored in.
     pub kind: Type,
+    /// What they mean, if that is more: [`Column::of`] gives both.
+    pub logical: Option<Logical>,
     /// Whether it may be NULL.
     pub nullable: bool,
     /// What a row without it reads: one that was written before the column was added. Never changed.
@@ -60,10 +62,24 @@ impl Column {
         Self {
             name: name.into(),
             kind,
+            logical: None,
             nullable: false,
             default: None,
             default_expression: None,
             comment: None,
+        }
+    }
+
+    /// A column of a logical type that is never NULL.
+    pub fn of(name: impl Into<String>, logical: Logical) -> Self {
+        Self { logical: Some(logical.clone()), ..Self::new(name, logical.kind()) }
+    }
+
+    /// A column of any type that is never NULL.
+    pub fn typed(name: impl Into<String>, part: Part) -> Self {
+        match part {
+            Part::Plain(kind) => Self::new(name, kind),
+            Part::Logical(logical) => Self::of(name, logical),
         }
     }
 
@@ -72,6 +88,28 @@ impl Column {
     pub fn nullable(mut self) -> Self {
         self.nullable = true;
         self
+    }
+
+    /// Whether a stored value is one that it means. Whether it may be NULL is left to others.
+    ///
+    /// # Errors
+    /// What is wrong with the value.
+    #[inline]
+    pub fn check(&self, value: ValueRef<'_>) -> Result<(), String> {
+        self.logical.as_ref().map_or(Ok(()), |logical| logical.check(value))
+    }
+
+    /// A value as messages show it.
+    pub fn shown(&self, value: ValueRef<'_>) -> String {
+        match (&self.logical, value) {
+            (Some(Logical::Uuid), ValueRef::Binary(uuid)) => uuid_text(uuid),
+            (_, value) => value.to_string(),
+        }
+    }
+
+    /// The name of its type.
+    pub fn type_name(&self) -> String {
+        self.logical.as_ref().map_or_else(|| self.kind.to_string(), Logical::to_string)
     }
 
     /// What a row without it reads.
@@ -94,6 +132,36 @@ impl Column {
         self.comment = Some(comment.into());
         self
     }
+}
+
+impl Column {
+    /// Whether it is as those of a plain key-value table.
+    fn is_plain_binary(&self) -> bool {
+        self.kind == Type::Binary && self.logical.is_none() && !self.nullable && self.default.is_none()
+    }
+
+    /// That keys and indexes can find its values by their bytes.
+    pub(crate) fn require_ordered(&self, place: &str) -> Result<(), String> {
+        match self.logical.as_ref().is_none_or(Logical::is_ordered) {
+            true => Ok(()),
+            false => Err(format!(
+                "column \"{}\" is of type {}, whose values cannot be {place}",
+                self.name,
+                self.type_name()
+            )),
+        }
+    }
+}
+
+/// What is wrong with the logical type of a column, if anything.
+fn check_logical(column: &Column) -> Result<(), String> {
+    let Some(logical) = &column.logical else { return Ok(()) };
+    logical.validate()?;
+    if column.kind != logical.kind() {
+        return Err(format!("{logical} is stored in {}, not in {}", logical.kind(), column.kind));
+    }
+    let default = column.default.as_ref().map_or(ValueRef::Null, Value::as_ref);
+    logical.check(default).map_err(|what| format!("its default: {what}"))
 }
 
 /// A condition that all rows are to fulfil, kept for SQL, which evaluates it.
@@ -359,6 +427,7 @@ impl TableDefinition {
             if self.columns[..index].iter().any(|other| other.name == column.name) {
                 return invalid(format!("two columns are named \"{}\"", column.name));
             }
+            check_logical(column).or_else(|what| invalid(format!("column \"{}\": {what}", column.name)))?;
         }
         self.check_sort_key().or_else(invalid)?;
         for (position, &index) in self.key.iter().enumerate() {
@@ -371,6 +440,7 @@ impl TableDefinition {
                     column.name
                 ));
             }
+            column.require_ordered("part of the key").or_else(invalid)?;
             if self.key[..position].contains(&index) {
                 return invalid(format!("column \"{}\" is twice in the key", column.name));
             }
@@ -448,10 +518,7 @@ impl TableDefinition {
     fn looks_raw(&self) -> bool {
         self.key == [0]
             && self.columns.len() == 2
-            && self
-                .columns
-                .iter()
-                .all(|column| column.kind == Type::Binary && !column.nullable && column.default.is_none())
+            && self.columns.iter().all(|column| column.is_plain_binary())
     }
 
     /// How keys are stored: the key's columns; with duplicates an order number (u64) behind them; a hidden key

@@ -124,6 +124,9 @@ impl IndexOf {
             if columns.contains(&column) {
                 return invalid(format!("column \"{name}\" is in it twice"));
             }
+            if let Err(what) = table.columns[column].require_ordered("in an index") {
+                return invalid(what);
+            }
             columns.push(column);
         }
         let is_bitmap = wanted.kind == IndexKind::Bitmap;

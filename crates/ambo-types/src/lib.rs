@@ -8,6 +8,7 @@ pub mod encoding;
 mod error;
 pub mod id;
 mod index;
+pub mod logical;
 pub mod names;
 mod options;
 pub mod parts;
@@ -18,5 +19,6 @@ pub use definition::{
 };
 pub use error::{Error, Result};
 pub use index::{INDEX_COLUMNS_MAX, IndexDefinition, IndexKind, IndexOf};
+pub use logical::{Interval, Logical, Part};
 pub use names::{DEFAULT_SCHEMA, nearest, qualify};
 pub use options::TableOptions;

@@ -1,8 +1,8 @@
-//! The definition of a table as bytes: version 2.
+//! The definition of a table as bytes: version 2, or 3 where a column has a logical type.
 //!
 //! | part | encoding |
 //! |---|---|
-//! | version | u8 = 2 |
+//! | version | u8 = 2; 3 if a column has a logical type |
 //! | storage | u8: 1 `btree`, 2 `memory`, 3 `column` |
 //! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary, 32 index, 64 notes, 128 sort key |
 //! | name | varint length, UTF-8 `schema.table` |
@@ -13,6 +13,7 @@
 //! | index, only with flag 32 | table id (u32, big-endian), u8: 1 ordered, 2 hash, 3 bitmap, flags (u8: 1 unique, 2 ready), varint count of columns, then a varint column index each, in the table's definition |
 //! | notes, only with flag 64 | dropped columns, and what is kept for SQL (`definition/notes.rs`) |
 //! | sort key, only with flag 128 | varint count, then a varint column index each; then the primary key likewise, 0 columns: a hidden row number |
+//! | logical types, only in version 3 | varint count, at least 1; each: varint column index, greater than the one before; the type (`logical.rs`) |
 //!
 //! Nothing follows. Version 1 ends behind the key, has none of the flags from 16 on, and no compression; it is read, but no longer written.
 //!
@@ -28,13 +29,15 @@ use ambo_codec::{
 
 use super::{COLUMNS_MAX, Column, Storage, TableDefinition, sort_key::SortKey};
 use crate::{
-    Result,
+    Logical, Result,
     encoding::{Input, put_text},
     id::TableId,
     index::{INDEX_COLUMNS_MAX, IndexKind, IndexOf},
 };
 
 const VERSION: u8 = 2;
+/// With logical types. All bits of the flags are taken.
+const VERSION_LOGICAL: u8 = 3;
 /// Without compression.
 const VERSION_1: u8 = 1;
 const LOGGED: u8 = 1;
@@ -63,7 +66,9 @@ impl TableDefinition {
             | flag(self.index.is_some(), INDEX)
             | flag(self.has_notes(), NOTES)
             | flag(self.has_sort_key(), SORT_KEY);
-        let mut out = vec![VERSION, self.storage as u8, flags];
+        let is_logical = self.columns.iter().any(|column| column.logical.is_some());
+        let version = if is_logical { VERSION_LOGICAL } else { VERSION };
+        let mut out = vec![version, self.storage as u8, flags];
         put_text(&mut out, &self.name);
         varint::encode(self.columns.len() as u64, &mut out);
         for column in &self.columns {
@@ -97,7 +102,39 @@ impl TableDefinition {
                 columns.iter().for_each(|column| varint::encode(*column as u64, &mut out));
             }
         }
+        if is_logical {
+            self.encode_logical(&mut out);
+        }
         out
+    }
+
+    fn encode_logical(&self, out: &mut Vec<u8>) {
+        let logical = |(index, column): (usize, &'_ Column)| Some((index, column.logical.clone()?));
+        let all: Vec<_> = self.columns.iter().enumerate().filter_map(logical).collect();
+        varint::encode(all.len() as u64, out);
+        for (index, logical) in all {
+            varint::encode(index as u64, out);
+            logical.encode(out);
+        }
+    }
+
+    fn decode_logical(&mut self, input: &mut Input<'_>) -> Result<(), String> {
+        let count = input.count(COLUMNS_MAX)?;
+        if count == 0 {
+            return Err("a table definition of a later version without what that is for".into());
+        }
+        let mut next = 0;
+        for _ in 0..count {
+            let index = input.count(COLUMNS_MAX)?;
+            let Some(column) = self.columns.get_mut(index).filter(|_| index >= next) else {
+                return Err(format!(
+                    "a logical type of column {index}, which is not there or has one already"
+                ));
+            };
+            next = index + 1;
+            column.logical = Some(Logical::decode(input)?);
+        }
+        Ok(())
     }
 
     /// The definition in `bytes`.
@@ -107,7 +144,7 @@ impl TableDefinition {
     pub fn decode(bytes: &[u8]) -> Result<Self, String> {
         let mut input = Input(bytes);
         let version = input.byte()?;
-        if !matches!(version, VERSION_1 | VERSION) {
+        if !matches!(version, VERSION_1 | VERSION | VERSION_LOGICAL) {
             return Err(format!(
                 "a table definition of version {version}, which this version of Ambo cannot read"
             ));
@@ -142,6 +179,9 @@ impl TableDefinition {
         }
         if flags & SORT_KEY != 0 {
             table.sorted = Some(SortKey { columns: input.columns()?, primary: input.columns()? });
+        }
+        if version == VERSION_LOGICAL {
+            table.decode_logical(&mut input)?;
         }
         if !input.0.is_empty() {
             return Err(format!("{} bytes too many in a table definition", input.0.len()));

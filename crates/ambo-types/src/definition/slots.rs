@@ -75,7 +75,8 @@ impl TableDefinition {
 
     /// Whether both have the same columns, in the same places, whatever they are called.
     pub fn has_columns_of(&self, other: &Self) -> bool {
-        let kinds = |table: &Self| table.columns.iter().map(|column| column.kind).collect::<Vec<_>>();
+        let kind = |column: &super::Column| (column.kind, column.logical.clone());
+        let kinds = |table: &Self| table.columns.iter().map(kind).collect::<Vec<_>>();
         let slots = |table: &Self| table.slots().iter().map(|slot| slot.column).collect::<Vec<_>>();
         self.key == other.key && kinds(self) == kinds(other) && slots(self) == slots(other)
     }

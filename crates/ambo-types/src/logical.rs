@@ -1,0 +1,333 @@
+//! What the values of a column mean, where that is more than the type that they are stored in says.
+//!
+//! Codecs, storages and indexes know a column's [`Type`] alone. A *logical type* says what its values are and which of them may be there:
+//! every way in holds rows to it ([`Logical::check`]), and whoever shows values reads them so.
+//!
+//! | logical type | stored in | a value |
+//! |---|---|---|
+//! | `uuid` | binary | its 16 bytes |
+//! | `interval` | binary | 20 bytes ([`Interval`]) |
+//! | `json` | text | as it is written (RFC 8259) |
+//! | lists, arrays of one length, structs, maps | binary | [`nested`] |
+//!
+//! In a definition it is (`definition/format.rs`):
+//!
+//! | first byte | logical type | what follows |
+//! |---|---|---|
+//! | 1, 2, 3 | `uuid`, `interval`, `json` | nothing |
+//! | 4 | list | the type of its items |
+//! | 5 | array | varint length, the type of its items |
+//! | 6 | struct | varint count, at least 1; each: varint length and UTF-8 name, its type |
+//! | 7 | map | the type of its keys, that of its values |
+//!
+//! Within, 0 and a type (`ambo_codec::Type`) is one that has no logical type. `struct(a bigint, b uuid[])` is `06 02 01 "a" 00 05 01 "b" 04
+//! 01`.
+
+mod interval;
+mod json;
+pub mod nested;
+
+use std::fmt::{self, Write};
+
+use ambo_codec::{Type, ValueRef, varint};
+
+pub use interval::Interval;
+
+use crate::{
+    COLUMNS_MAX,
+    encoding::{Input, put_text},
+};
+
+/// What is nested deeper is refused: whoever walks through it takes a part of the stack for each level.
+const DEPTH_MAX: usize = 32;
+/// The longest array of one length.
+const ARRAY_MAX: usize = 100_000;
+/// Bytes of a UUID.
+const UUID_LEN: usize = 16;
+
+/// The text of a UUID, as RFC 9562 has it.
+pub fn uuid_text(uuid: &[u8]) -> String {
+    let mut text = String::with_capacity(36);
+    for (nth, byte) in uuid.iter().enumerate() {
+        let hyphen = if matches!(nth, 4 | 6 | 8 | 10) { "-" } else { "" };
+        // Memory takes any text.
+        let _ = write!(text, "{hyphen}{byte:02x}");
+    }
+    text
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Logical {
+    /// Sixteen bytes, in their order.
+    Uuid,
+    /// Months, days and nanoseconds.
+    Interval,
+    /// A text that is JSON.
+    Json,
+    /// Any number of items of a type, each of which may be NULL.
+    List(Box<Part>),
+    /// So many items of a type, each of which may be NULL.
+    Array(Box<Part>, u32),
+    /// Named fields, each of which may be NULL.
+    Struct(Vec<(String, Part)>),
+    /// Keys, none of which is NULL, each with a value that may be.
+    Map(Box<Part>, Box<Part>),
+}
+
+/// The type of what is within a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// One that has no logical type.
+    Plain(Type),
+    /// One that has.
+    Logical(Logical),
+}
+
+impl From<Type> for Part {
+    fn from(ty: Type) -> Self {
+        Self::Plain(ty)
+    }
+}
+
+impl From<Logical> for Part {
+    fn from(logical: Logical) -> Self {
+        Self::Logical(logical)
+    }
+}
+
+impl Logical {
+    /// A list of items of a type.
+    pub fn list(item: impl Into<Part>) -> Self {
+        Self::List(Box::new(item.into()))
+    }
+
+    /// A map from keys to values.
+    pub fn map(key: impl Into<Part>, value: impl Into<Part>) -> Self {
+        Self::Map(Box::new(key.into()), Box::new(value.into()))
+    }
+
+    /// The type that values are stored in.
+    pub fn kind(&self) -> Type {
+        match self {
+            Self::Json => Type::Utf8,
+            _ => Type::Binary,
+        }
+    }
+
+    /// Whether stored values are equal where the values are, and in their order: columns of keys and indexes have to be.
+    pub fn is_ordered(&self) -> bool {
+        matches!(self, Self::Uuid | Self::Json)
+    }
+
+    /// Whether a stored value is one of this type. NULL is left to others.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self, value: ValueRef<'_>) -> Result<(), String> {
+        match (self, value) {
+            (_, ValueRef::Null) => Ok(()),
+            (Self::Json, ValueRef::Utf8(text)) => json::check(text),
+            (Self::Json, other) => Err(format!("{other} is not text")),
+            (_, ValueRef::Binary(bytes)) => {
+                let mut reader = nested::Reader::new(bytes);
+                let checked = self.check_in(&mut reader).and_then(|()| reader.finish());
+                checked.map_err(|what| format!("not of type {self}: {what}"))
+            }
+            (_, other) => Err(format!("{other} is not binary")),
+        }
+    }
+
+    /// Reads over a value as it stands within others.
+    fn check_in(&self, reader: &mut nested::Reader<'_>) -> Result<(), String> {
+        match self {
+            Self::Uuid => reader.take(UUID_LEN).map(drop),
+            Self::Interval => reader.interval().map(drop),
+            Self::Json => json::check(reader.text()?),
+            Self::List(item) => {
+                let count = reader.count()?;
+                item.check_all(count, reader)
+            }
+            Self::Array(item, length) => item.check_all(*length as usize, reader),
+            Self::Struct(fields) => {
+                let there = reader.there(fields.len())?;
+                let fields = fields.iter().enumerate().filter(|(nth, _)| there.has(*nth));
+                fields.into_iter().try_for_each(|(_, (_, part))| part.check_in(reader))
+            }
+            Self::Map(key, value) => {
+                let count = reader.count()?;
+                (0..count).try_for_each(|_| key.check_in(reader))?;
+                value.check_all(count, reader)
+            }
+        }
+    }
+
+    /// That it can be the type of a column.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        self.validate_at(0)
+    }
+
+    fn validate_at(&self, depth: usize) -> Result<(), String> {
+        if depth > DEPTH_MAX {
+            return Err(format!("its type is nested deeper than {DEPTH_MAX} levels"));
+        }
+        let below = |part: &Part| match part {
+            Part::Plain(_) => Ok(()),
+            Part::Logical(logical) => logical.validate_at(depth + 1),
+        };
+        match self {
+            Self::Uuid | Self::Interval | Self::Json => Ok(()),
+            Self::List(item) => below(item),
+            Self::Array(item, length) if (1..=ARRAY_MAX).contains(&(*length as usize)) => below(item),
+            Self::Array(..) => Err(format!("arrays have 1 to {ARRAY_MAX} items")),
+            Self::Struct(fields) => {
+                if fields.is_empty() || fields.len() > COLUMNS_MAX {
+                    return Err(format!("structs have 1 to {COLUMNS_MAX} fields"));
+                }
+                if let Some(nth) = (1..fields.len()).find(|nth| has_name(&fields[..*nth], &fields[*nth].0)) {
+                    return Err(format!("two fields of a struct are named \"{}\"", fields[nth].0));
+                }
+                fields.iter().try_for_each(|(_, part)| below(part))
+            }
+            Self::Map(key, value) => below(key).and_then(|()| below(value)),
+        }
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Uuid => out.push(1),
+            Self::Interval => out.push(2),
+            Self::Json => out.push(3),
+            Self::List(item) => {
+                out.push(4);
+                item.encode(out);
+            }
+            Self::Array(item, length) => {
+                out.push(5);
+                varint::encode(u64::from(*length), out);
+                item.encode(out);
+            }
+            Self::Struct(fields) => {
+                out.push(6);
+                varint::encode(fields.len() as u64, out);
+                for (name, part) in fields {
+                    put_text(out, name);
+                    part.encode(out);
+                }
+            }
+            Self::Map(key, value) => {
+                out.push(7);
+                key.encode(out);
+                value.encode(out);
+            }
+        }
+    }
+
+    pub(crate) fn decode(input: &mut Input<'_>) -> Result<Self, String> {
+        match Part::decode(input, 0)? {
+            Part::Logical(logical) => Ok(logical),
+            Part::Plain(_) => Err("a logical type that is none".into()),
+        }
+    }
+}
+
+fn has_name(fields: &[(String, Part)], name: &str) -> bool {
+    fields.iter().any(|(other, _)| other == name)
+}
+
+impl Part {
+    /// The type that values of their own would be stored in.
+    pub fn kind(&self) -> Type {
+        match self {
+            Self::Plain(ty) => *ty,
+            Self::Logical(logical) => logical.kind(),
+        }
+    }
+
+    fn check_in(&self, reader: &mut nested::Reader<'_>) -> Result<(), String> {
+        match self {
+            Self::Plain(ty) => reader.plain(*ty).map(drop),
+            Self::Logical(logical) => logical.check_in(reader),
+        }
+    }
+
+    /// Reads over so many values, each of which may be NULL.
+    fn check_all(&self, count: usize, reader: &mut nested::Reader<'_>) -> Result<(), String> {
+        let there = reader.there(count)?;
+        (0..count).filter(|nth| there.has(*nth)).try_for_each(|_| self.check_in(reader))
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain(ty) => {
+                out.push(0);
+                ty.encode(out);
+            }
+            Self::Logical(logical) => logical.encode(out),
+        }
+    }
+
+    fn decode(input: &mut Input<'_>, depth: usize) -> Result<Self, String> {
+        if depth > DEPTH_MAX {
+            return Err("a logical type that is nested too deep".into());
+        }
+        let part = |input: &mut Input<'_>| Self::decode(input, depth + 1);
+        Ok(Self::Logical(match input.byte()? {
+            0 => {
+                let (ty, len) = Type::decode(input.0).map_err(|error| error.to_string())?;
+                input.take(len)?;
+                return Ok(Self::Plain(ty));
+            }
+            1 => Logical::Uuid,
+            2 => Logical::Interval,
+            3 => Logical::Json,
+            4 => Logical::List(Box::new(part(input)?)),
+            5 => {
+                let length = input.count(ARRAY_MAX)?;
+                Logical::Array(Box::new(part(input)?), length as u32)
+            }
+            6 => {
+                let fields = (0..input.count(COLUMNS_MAX)?).map(|_| Ok((input.text()?, part(input)?)));
+                Logical::Struct(fields.collect::<Result<_, String>>()?)
+            }
+            7 => Logical::Map(Box::new(part(input)?), Box::new(part(input)?)),
+            other => return Err(format!("unknown logical type {other}")),
+        }))
+    }
+}
+
+impl fmt::Display for Logical {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uuid => f.write_str("uuid"),
+            Self::Interval => f.write_str("interval"),
+            Self::Json => f.write_str("json"),
+            Self::List(item) => write!(f, "{item}[]"),
+            Self::Array(item, length) => write!(f, "{item}[{length}]"),
+            Self::Struct(fields) => {
+                f.write_str("struct(")?;
+                for (nth, (name, part)) in fields.iter().enumerate() {
+                    let comma = if nth > 0 { ", " } else { "" };
+                    write!(f, "{comma}\"{}\" {part}", name.replace('"', "\"\""))?;
+                }
+                f.write_str(")")
+            }
+            Self::Map(key, value) => write!(f, "map({key}, {value})"),
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(ty) => ty.fmt(f),
+            Self::Logical(logical) => logical.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
