@@ -97,6 +97,10 @@ impl LoadWriter {
     /// [`Error::Invalid`](crate::Error::Invalid) for values that the table cannot have, with row and column.
     pub fn push_changed(&mut self, columns: Vec<ColumnBuffer>, numbers: Option<ColumnBuffer>) -> Result<()> {
         let first = self.rows() + 1;
+        let definition = self.table().definition();
+        let of_key = columns.len() == definition.key.len() && columns.len() < definition.columns.len();
+        let places = if of_key { definition.key.clone() } else { (0..definition.columns.len()).collect() };
+        self.check_meaning(&places, &columns, first)?;
         self.check_columns(&columns, first)?;
         self.inner_mut().push_changed(columns, numbers, first)
     }

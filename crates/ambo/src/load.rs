@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo_engine::database::ColumnLoad;
 
-use crate::{ColumnBuffer, LoadOptions, Loaded, Result, Table, check::RowChecks};
+use crate::{ColumnBuffer, Error, LoadOptions, Loaded, Result, Table, check::RowChecks};
 
 /// A load of a column table under way: any number of threads bring rows as columns, which become segments at once. Dropped before
 /// [`Load::finish`], it never was.
@@ -99,6 +99,8 @@ impl LoadWriter {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for values that the table cannot have, with row and column.
     pub fn push(&mut self, columns: Vec<ColumnBuffer>) -> Result<()> {
+        let all: Vec<usize> = (0..self.table.definition().columns.len()).collect();
+        self.check_meaning(&all, &columns, self.rows() + 1)?;
         self.check_columns(&columns, self.rows() + 1)?;
         self.writer.push(columns)
     }
@@ -126,6 +128,23 @@ impl LoadWriter {
             Some(checks) => checks.check_columns(columns, first),
             None => Ok(()),
         }
+    }
+
+    /// Holds columns, by their places in the table, to what they mean. Those that are made of Arrow's are what they are to be.
+    pub(crate) fn check_meaning(&self, places: &[usize], columns: &[ColumnBuffer], first: u64) -> Result<()> {
+        let definition = self.table.definition();
+        for (column, buffer) in places.iter().map(|place| &definition.columns[*place]).zip(columns) {
+            if column.logical.is_none() || buffer.ty() != column.kind {
+                continue;
+            }
+            for row in 0..buffer.len() {
+                let value = buffer.get(row).map_err(|error| Error::Invalid(error.to_string()))?;
+                column.check(value).map_err(|what| {
+                    Error::Invalid(format!("row {}: column \"{}\": {what}", first + row as u64, column.name))
+                })?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn inner_mut(&mut self) -> &mut ambo_engine::database::LoadWriter {

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use ambo_engine::database::{IndexRange, Replaced, RowFormat};
 
 use crate::{
-    Datum, Error, Read, Result, Table, Transaction, Type, moment::Moment, primary::PrimaryScan,
-    range::Bounds, scan::RangeRows,
+    Datum, Error, Read, Result, Table, TableDefinition, Transaction, Type, moment::Moment,
+    primary::PrimaryScan, range::Bounds, scan::RangeRows,
 };
 
 /// A row: a value for each column, in the order of the definition.
@@ -75,10 +75,27 @@ pub(crate) fn fit_row<'a>(table: &Table, row: &'a [Datum]) -> Result<Cow<'a, [Da
         )));
     }
     let columns = || definition.columns.iter().zip(row);
-    if columns().all(|(column, value)| value.is_null() || value.as_ref().is_of(column.kind)) {
-        return Ok(Cow::Borrowed(row));
-    }
-    columns().map(|(column, value)| fit(table, &column.name, column.kind, value)).collect()
+    let fitted = match columns().all(|(column, value)| value.is_null() || value.as_ref().is_of(column.kind)) {
+        true => Cow::Borrowed(row),
+        false => {
+            let fitted = columns().map(|(column, value)| fit(table, &column.name, column.kind, value));
+            Cow::Owned(fitted.collect::<Result<_>>()?)
+        }
+    };
+    check_meaning(definition, &fitted)?;
+    Ok(fitted)
+}
+
+/// Holds a row to what its columns mean.
+///
+/// # Errors
+/// [`Error::Invalid`] with the column and what is wrong with its value.
+pub(crate) fn check_meaning(definition: &TableDefinition, row: &[Datum]) -> Result<()> {
+    definition.columns.iter().zip(row).try_for_each(|(column, value)| {
+        column.check(value.as_ref()).map_err(|what| {
+            Error::Invalid(format!("column \"{}\" of table \"{}\": {what}", column.name, definition.name))
+        })
+    })
 }
 
 /// Values of the primary key's columns, or of the first of them, each in its column's type.
@@ -229,7 +246,8 @@ impl Transaction {
         }
         let (key, row, number) = self.place(table, row)?;
         if number.is_none() && self.get(table, &key)?.is_some() {
-            let values: Vec<_> = table.key_of(&row).iter().map(ToString::to_string).collect();
+            let shown = |&place: &usize| table.definition().columns[place].shown(row[place].as_ref());
+            let values: Vec<_> = table.definition().primary_columns().iter().map(shown).collect();
             return Err(Error::Exists(format!(
                 "a row with the key ({}) in table \"{}\"",
                 values.join(", "),

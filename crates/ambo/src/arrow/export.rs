@@ -22,8 +22,8 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef};
 
-use super::types;
-use crate::{Error, Read, Result, Select, Snapshot, Transaction, Type};
+use super::{logical, types};
+use crate::{Error, Logical, Read, Result, Select, Snapshot, Transaction, Type};
 
 /// Batches that wait for each thread of a [`Stream`].
 const WAITING: usize = 2;
@@ -56,6 +56,7 @@ const WAITING: usize = 2;
 pub struct Batches {
     pub(super) scan: TableScan,
     types: Vec<Type>,
+    logical: Vec<Option<Logical>>,
     select: Select,
     /// Which columns may have NULLs.
     nullable: Vec<bool>,
@@ -98,6 +99,7 @@ impl Batches {
         Self {
             scan,
             types: columns.iter().map(ty).collect(),
+            logical: columns.iter().map(|column| definition.columns.get(*column)?.logical.clone()).collect(),
             schema: types::schema(definition, columns, &nullable, false),
             select: select.clone(),
             nullable,
@@ -248,7 +250,11 @@ impl Batches {
             }
             Type::Binary => {
                 let (offsets, data) = texts(morsel, place)?;
-                Arc::new(BinaryArray::try_new(offsets, data, nulls).map_err(refused)?)
+                let stored = BinaryArray::try_new(offsets, data, nulls).map_err(refused)?;
+                match &self.logical[place] {
+                    Some(logical) => logical::decoded(&stored, logical)?,
+                    None => Arc::new(stored),
+                }
             }
         })
     }

@@ -12,6 +12,7 @@
 //! | binary, large, views, of fixed size | `binary` |
 //! | dictionaries | as their values |
 //! | null | `text`, every value NULL |
+//! | intervals, lists, structs, maps; bytes with the extension `arrow.uuid`, text with `arrow.json` | the same (`logical`) |
 //!
 //! A value may go into a column of another type if nothing is lost, as everywhere: see [`DatumRef::fit`].
 
@@ -27,14 +28,15 @@ use arrow_array::{
         UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
-use arrow_schema::{DataType, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
-use crate::{ColumnBuffer, Datum, DatumRef, Error, Result, TableDefinition, Type};
+use super::logical::{encoded, logical_of_field};
+use crate::{Column, ColumnBuffer, Datum, DatumRef, Error, Result, TableDefinition, Type};
 
 /// The type of a column that holds what an Arrow type holds.
 ///
 /// # Errors
-/// [`Error::Invalid`] for lists, structs and others that no column holds.
+/// [`Error::Invalid`] for lists, structs and others that columns of logical types hold, if any do.
 pub fn type_of(ty: &DataType) -> Result<Type> {
     let invalid = || {
         Error::Invalid(format!("no column type holds Arrow's {ty}; flatten it or cast it to text or binary"))
@@ -76,14 +78,22 @@ pub fn type_of(ty: &DataType) -> Result<Type> {
 pub fn definition(name: &str, schema: &Schema, key: &[&str]) -> Result<TableDefinition> {
     let mut definition = TableDefinition::new(name);
     for field in schema.fields() {
-        let ty = type_of(field.data_type()).map_err(|error| in_column(field.name(), &error))?;
+        let column = column_of(field).map_err(|error| in_column(field.name(), &error))?;
         let nullable = field.is_nullable() || field.data_type() == &DataType::Null;
         definition = match nullable && !key.contains(&field.name().as_str()) {
-            true => definition.column_nullable(field.name(), ty),
-            false => definition.column(field.name(), ty),
+            true => definition.with_column(column.nullable()),
+            false => definition.with_column(column),
         };
     }
     Ok(if key.is_empty() { definition } else { definition.primary_key(key) })
+}
+
+/// A column, which is never NULL, of the type of a field.
+fn column_of(field: &Field) -> Result<Column> {
+    Ok(match logical_of_field(field)? {
+        Some(logical) => Column::of(field.name(), logical),
+        None => Column::new(field.name(), type_of(field.data_type())?),
+    })
 }
 
 /// The columns of a table, in its order, from a batch whose columns have their names. A column that the batch lacks has its default,
@@ -104,10 +114,10 @@ pub fn buffers(definition: &TableDefinition, batch: &RecordBatch, first: u64) ->
             known.join(", ")
         )));
     }
-    let column = |column: &crate::Column| {
+    let column = |column: &Column| {
         let mut buffer = ColumnBuffer::new(column.kind);
         let filled = match batch.column_by_name(&column.name) {
-            Some(array) => fill(&mut buffer, array, first),
+            Some(array) => fill_column(&mut buffer, column, array, first),
             None => {
                 computed_default(column)?;
                 let value = column.default.as_ref().map_or(DatumRef::Null, Datum::as_ref);
@@ -143,7 +153,7 @@ pub(crate) fn buffers_of(
 ) -> Result<Vec<ColumnBuffer>> {
     let filled = |(column, array): (&crate::Column, &ArrayRef)| {
         let mut buffer = ColumnBuffer::new(column.kind);
-        fill(&mut buffer, array, first).map_err(|error| in_column(&column.name, &error))?;
+        fill_column(&mut buffer, column, array, first).map_err(|error| in_column(&column.name, &error))?;
         Ok(buffer)
     };
     if batch.num_columns() < places.len() {
@@ -173,8 +183,23 @@ fn unfit(error: ambo_codec::Error) -> Error {
     Error::Invalid(error.to_string())
 }
 
+/// Appends the values of an array as the column stores them.
+fn fill_column(buffer: &mut ColumnBuffer, column: &Column, array: &ArrayRef, first: u64) -> Result<()> {
+    match &column.logical {
+        None => fill(buffer, array, first),
+        Some(logical) if logical.kind() == Type::Binary => extend(buffer, &encoded(array, logical)?, first),
+        Some(logical) => {
+            fill(buffer, array, first)?;
+            (0..buffer.len()).try_for_each(|row| {
+                let value = buffer.get(row).map_err(unfit)?;
+                logical.check(value).map_err(|what| in_row(first, row, &what))
+            })
+        }
+    }
+}
+
 /// Appends the values of an array, in the buffer's type.
-fn fill(buffer: &mut ColumnBuffer, array: &dyn Array, first: u64) -> Result<()> {
+pub(super) fn fill(buffer: &mut ColumnBuffer, array: &dyn Array, first: u64) -> Result<()> {
     let natural = type_of(array.data_type())?;
     if natural == buffer.ty() {
         return extend(buffer, array, first);

@@ -1,7 +1,10 @@
 //! Arrow arrays in and out (`arrow-rs`). Feature `arrow`.
 
+mod decode;
+mod encode;
 mod export;
 mod import;
+mod logical;
 mod order;
 mod rows;
 mod types;
@@ -10,7 +13,8 @@ mod unit;
 pub use export::{Batches, Stream};
 pub use import::{buffers, definition, type_of};
 pub(crate) use import::{buffers_of, numbers};
+pub use logical::{from_stored, logical_of, logical_type, part_of, part_type, to_stored};
 pub use order::{Lane, Ordered};
 pub use rows::{RowBatches, RowUnits, array};
-pub use types::{data_type, field, schema};
+pub use types::{column_type, data_type, field, schema};
 pub use unit::{Unit, UnitFilter};

@@ -18,10 +18,11 @@ use arrow_array::{
     },
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 
 use super::{
     export::{offsets, refused},
+    logical::from_stored,
     types,
     unit::UnitFilter,
 };
@@ -172,7 +173,9 @@ impl RowBatches {
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let Some((buffers, rows)) = self.rows.next_columns(self.batch)? else { return Ok(None) };
-        let arrays = buffers.into_iter().map(array).collect::<Result<Vec<_>>>()?;
+        let arrays = buffers.into_iter().zip(self.schema.fields());
+        let arrays = arrays.map(|(buffer, field)| meant(array(buffer)?, field.data_type()));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options).map(Some).map_err(refused)
     }
@@ -183,6 +186,14 @@ impl Iterator for RowBatches {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_batch().transpose()
+    }
+}
+
+/// Values as the column means them, which are stored so, or in binary.
+fn meant(array: ArrayRef, ty: &DataType) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::Binary => from_stored(&array, ty),
+        _ => Ok(array),
     }
 }
 

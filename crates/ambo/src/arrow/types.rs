@@ -9,11 +9,13 @@
 //! | `timestamp` | `timestamp(microsecond)` |
 //! | `timestamptz` | `timestamp(microsecond, "UTC")` |
 //! | `text`, `binary` | `utf8`, `binary`; text on demand as `dictionary(int32, utf8)` |
+//! | a logical type | see `logical` |
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
+use super::logical::{logical_type, marked};
 use crate::{Column, TableDefinition, Type};
 
 /// What the number of a row is called, in a table whose keys end in one.
@@ -43,6 +45,11 @@ pub fn data_type(ty: Type) -> DataType {
     }
 }
 
+/// The Arrow type that holds what a column means.
+pub fn column_type(column: &Column) -> DataType {
+    column.logical.as_ref().map_or_else(|| data_type(column.kind), logical_type)
+}
+
 /// The Arrow schema of some columns of a table, and which of them may have NULLs. The place behind the last column is the number of a row,
 /// for tables whose keys end in one.
 pub fn schema(
@@ -64,7 +71,11 @@ pub fn field(column: &Column, dictionaries: bool) -> Field {
         Type::Utf8 if dictionaries => {
             DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
         }
-        kind => data_type(kind),
+        _ => column_type(column),
     };
-    Field::new(&column.name, ty, column.nullable)
+    let field = Field::new(&column.name, ty, column.nullable);
+    match &column.logical {
+        Some(logical) => marked(field, logical),
+        None => field,
+    }
 }

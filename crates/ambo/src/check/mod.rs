@@ -145,6 +145,7 @@ impl Table {
                 column.name, definition.name
             )));
         }
+        crate::rows::check_meaning(definition, &row)?;
         self.check_row(&row)
     }
 }

@@ -278,7 +278,11 @@ impl Parser<'_> {
 
     fn kind(&self, raw: &Raw) -> Option<Type> {
         match raw {
-            Raw::Column(column) => Some(self.definition.columns[*column].kind),
+            // How values compare that mean more than their bytes, SQL knows.
+            Raw::Column(column) => match &self.definition.columns[*column] {
+                of if of.logical.as_ref().is_some_and(|logical| logical.kind() == Type::Binary) => None,
+                of => Some(of.kind),
+            },
             Raw::Length(_) => Some(Type::I64),
             _ => None,
         }

@@ -26,7 +26,8 @@ fn check_table(table: &Table, snapshot: &Snapshot, report: &mut CheckReport) -> 
     let definition = table.definition();
     let checks = RowChecks::new(table.format().definition(), definition);
     // Segments have no NULL where a column has none, and nothing that is of another type.
-    if definition.storage.traits().by_column && checks.is_none() {
+    let is_plain = definition.columns.iter().all(|column| column.logical.is_none());
+    if definition.storage.traits().by_column && checks.is_none() && is_plain {
         return Ok(());
     }
     let mut cursor = snapshot.cursor(table)?;
@@ -47,6 +48,13 @@ fn check_table(table: &Table, snapshot: &Snapshot, report: &mut CheckReport) -> 
 
 fn problem(table: &Table, checks: Option<&RowChecks>, row: &[Datum]) -> Result<Option<String>> {
     let columns = &table.definition().columns;
+    let meant = columns
+        .iter()
+        .zip(row)
+        .find_map(|(column, value)| Some((column, column.check(value.as_ref()).err()?)));
+    if let Some((column, what)) = meant {
+        return Ok(Some(format!("column \"{}\": {what}", column.name)));
+    }
     let null = columns.iter().zip(row).find(|(column, value)| value.is_null() && !column.nullable);
     match (null, checks) {
         (Some((column, _)), _) => Ok(Some(format!("column \"{}\" is NULL and must not be", column.name))),
@@ -57,10 +65,11 @@ fn problem(table: &Table, checks: Option<&RowChecks>, row: &[Datum]) -> Result<O
 
 /// A row by its key, or as a whole if it has none.
 fn shown(table: &Table, row: &[Datum]) -> String {
-    let key = table.definition().primary_columns();
-    let values: Vec<_> = match key.is_empty() {
-        true => row.iter().map(ToString::to_string).collect(),
-        false => key.iter().map(|&column| row[column].to_string()).collect(),
+    let definition = table.definition();
+    let shown = |column: usize| definition.columns[column].shown(row[column].as_ref());
+    let values: Vec<_> = match definition.primary_columns() {
+        [] => (0..row.len()).map(shown).collect(),
+        key => key.iter().map(|column| shown(*column)).collect(),
     };
     format!("row ({})", values.join(", "))
 }

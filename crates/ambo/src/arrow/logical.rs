@@ -1,0 +1,171 @@
+//! Values of logical types as Arrow has them, and as they are stored.
+//!
+//! | logical type | Arrow |
+//! |---|---|
+//! | `uuid` | `fixed_size_binary(16)`, with the extension `arrow.uuid` |
+//! | `interval` | `interval(month_day_nano)` |
+//! | `json` | `utf8`, with the extension `arrow.json` |
+//! | lists, arrays of one length, structs, maps | `list`, `fixed_size_list`, `struct`, `map`; what is within may be NULL |
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow_array::{Array, ArrayRef, BinaryArray, cast::AsArray};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, Field, IntervalUnit};
+
+use super::{decode::Decoder, encode::Encoder, import::type_of, types::data_type};
+use crate::{Error, Logical, Part, Result};
+
+/// Bytes of a UUID.
+pub(super) const UUID_LEN: i32 = 16;
+const EXTENSION: &str = "ARROW:extension:name";
+
+/// The Arrow type that values of a logical type have.
+pub fn logical_type(logical: &Logical) -> DataType {
+    match logical {
+        Logical::Uuid => DataType::FixedSizeBinary(UUID_LEN),
+        Logical::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
+        Logical::Json => DataType::Utf8,
+        Logical::List(item) => DataType::new_list(part_type(item), true),
+        Logical::Array(item, length) => DataType::new_fixed_size_list(part_type(item), *length as i32, true),
+        Logical::Struct(fields) => {
+            let fields = fields.iter().map(|(name, part)| Field::new(name, part_type(part), true));
+            DataType::Struct(fields.collect())
+        }
+        Logical::Map(key, value) => {
+            let key = Field::new("key", part_type(key), false);
+            let value = Field::new("value", part_type(value), true);
+            let entries = DataType::Struct(vec![key, value].into());
+            DataType::Map(Arc::new(Field::new("entries", entries, false)), false)
+        }
+    }
+}
+
+/// The Arrow type that values of a type have.
+pub fn part_type(part: &Part) -> DataType {
+    match part {
+        Part::Plain(ty) => data_type(*ty),
+        Part::Logical(logical) => logical_type(logical),
+    }
+}
+
+/// The logical type of values of an Arrow type that says more than how they are stored; `None` of one that does not. 16 bytes of one
+/// length are UUIDs: nothing else has them here.
+///
+/// # Errors
+/// [`Error::Invalid`]: what is within has a type that no column has.
+pub fn logical_of(ty: &DataType) -> Result<Option<Logical>> {
+    Ok(Some(match ty {
+        DataType::FixedSizeBinary(UUID_LEN) => Logical::Uuid,
+        DataType::Interval(_) => Logical::Interval,
+        DataType::List(item) | DataType::LargeList(item) => Logical::list(part_of(item.data_type())?),
+        DataType::FixedSizeList(item, length) => {
+            Logical::Array(Box::new(part_of(item.data_type())?), u32::try_from(*length).unwrap_or(0))
+        }
+        DataType::Struct(fields) => {
+            let part = |field: &Arc<Field>| Ok((field.name().clone(), part_of(field.data_type())?));
+            Logical::Struct(fields.iter().map(part).collect::<Result<_>>()?)
+        }
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) if fields.len() == 2 => {
+                Logical::map(part_of(fields[0].data_type())?, part_of(fields[1].data_type())?)
+            }
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    }))
+}
+
+/// The type that holds what an Arrow type holds.
+///
+/// # Errors
+/// [`Error::Invalid`]: no column has such values.
+pub fn part_of(ty: &DataType) -> Result<Part> {
+    Ok(match logical_of(ty)? {
+        Some(logical) => Part::Logical(logical),
+        None => Part::Plain(type_of(ty)?),
+    })
+}
+
+/// The logical type that a field says by its type or by its extension.
+pub(super) fn logical_of_field(field: &Field) -> Result<Option<Logical>> {
+    let extension = field.metadata().get(EXTENSION).map(String::as_str);
+    match (field.data_type(), extension) {
+        // Bytes of one length may be anything.
+        (DataType::FixedSizeBinary(_), extension) if extension != Some("arrow.uuid") => Ok(None),
+        (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, Some("arrow.json")) => {
+            Ok(Some(Logical::Json))
+        }
+        (ty, _) => logical_of(ty),
+    }
+}
+
+/// The field with what says that it is of a logical type.
+pub(super) fn marked(field: Field, logical: &Logical) -> Field {
+    let extension = match logical {
+        Logical::Uuid => "arrow.uuid",
+        Logical::Json => "arrow.json",
+        _ => return field,
+    };
+    field.with_metadata(HashMap::from([(EXTENSION.to_owned(), extension.to_owned())]))
+}
+
+/// Stored values as those of the Arrow type of a logical type ([`logical_type`]). An array that is of the type already is left as it is.
+///
+/// # Errors
+/// [`Error::Invalid`]: bytes that are no such values.
+pub fn from_stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == ty {
+        return Ok(array.clone());
+    }
+    let logical = logical_of(ty)?.filter(|_| *array.data_type() == DataType::Binary);
+    let Some(logical) = logical else {
+        return Err(Error::Invalid(format!(
+            "values of type {} are not stored ones of type {ty}",
+            array.data_type()
+        )));
+    };
+    decoded(array.as_binary(), &logical)
+}
+
+/// As [`from_stored`], of a logical type that is known.
+pub(super) fn decoded(stored: &BinaryArray, logical: &Logical) -> Result<ArrayRef> {
+    let mut decoder = Decoder::of(logical, stored.len());
+    for row in 0..stored.len() {
+        match stored.is_null(row) {
+            true => decoder.push_null()?,
+            false => decoder
+                .push(stored.value(row))
+                .map_err(|what| Error::Invalid(format!("a damaged value of type {logical}: {what}")))?,
+        }
+    }
+    decoder.finish()
+}
+
+/// Values as they are stored: binary, if their Arrow type is that of a logical type; others are left as they are.
+///
+/// # Errors
+/// [`Error::Invalid`]: what is within has a type that no column has.
+pub fn to_stored(array: &ArrayRef) -> Result<ArrayRef> {
+    match logical_of(array.data_type())? {
+        Some(logical) => Ok(Arc::new(encoded(array, &logical)?)),
+        None => Ok(array.clone()),
+    }
+}
+
+/// Values as a column of a logical type stores them. REQUIRES: it is stored in binary.
+pub(super) fn encoded(array: &ArrayRef, logical: &Logical) -> Result<BinaryArray> {
+    let encoder = Encoder::of(logical, array)?;
+    let (mut ends, mut data) = (vec![0u32], Vec::new());
+    for row in 0..array.len() {
+        if array.is_valid(row) && !array.data_type().is_null() {
+            encoder.write(row, &mut data)?;
+        }
+        let end = u32::try_from(data.len()).ok().filter(|end| *end <= i32::MAX as u32);
+        ends.push(end.ok_or_else(|| {
+            Error::Invalid("more than 2 GiB of values in one batch; make smaller ones".into())
+        })?);
+    }
+    BinaryArray::try_new(super::export::offsets(ends), Buffer::from_vec(data), array.logical_nulls())
+        .map_err(super::export::refused)
+}
