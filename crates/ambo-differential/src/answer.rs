@@ -22,7 +22,7 @@ pub enum Cell {
 }
 
 /// Rows, and a letter for the type of each column: I integers, D decimals, R doubles, B booleans, T texts, X blobs, A dates, M times of
-/// day, P timestamps, Z timestamps with time zone, ? another.
+/// day, P timestamps, Z timestamps with time zone, U UUIDs, L lists, ? another.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
     pub types: String,
@@ -154,6 +154,8 @@ fn letter(data_type: &DataType) -> char {
         DataType::Boolean => 'B',
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => 'T',
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => 'X',
+        DataType::FixedSizeBinary(16) => 'U',
+        DataType::List(_) => 'L',
         DataType::Date32 | DataType::Date64 => 'A',
         DataType::Time32(_) | DataType::Time64(_) => 'M',
         DataType::Timestamp(_, None) => 'P',

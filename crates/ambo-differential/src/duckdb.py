@@ -12,7 +12,7 @@ LETTERS = {
     "UTINYINT": "I", "USMALLINT": "I", "UINTEGER": "I", "UBIGINT": "I",
     "FLOAT": "R", "DOUBLE": "R", "BOOLEAN": "B", "VARCHAR": "T", "BLOB": "X", "DATE": "A", "TIME": "M",
     "TIMESTAMP": "P", "TIMESTAMP_S": "P", "TIMESTAMP_MS": "P", "TIMESTAMP_NS": "P",
-    "TIMESTAMP WITH TIME ZONE": "Z",
+    "TIMESTAMP WITH TIME ZONE": "Z", "UUID": "U", "BIGINT[]": "L",
 }
 # How values come that Python has in a smaller range.
 NUMBERS = {"A": "date_diff('day', date '1970-01-01', {})", "M": "epoch_us({})", "P": "epoch_us({})", "Z": "epoch_us({})"}
@@ -28,6 +28,8 @@ def cell(value, letter):
         return value
     if letter == "X":
         return bytes(value).hex()
+    if letter == "L":
+        return "[" + ", ".join("NULL" if item is None else str(item) for item in value) + "]"
     return str(value)
 
 

@@ -1,6 +1,7 @@
 //! Parquet files: their columns as a table's, and their row groups by several threads.
 
 use std::{
+    collections::HashMap,
     fs::File,
     io,
     ops::Range,
@@ -16,7 +17,7 @@ use parquet::{
     arrow::arrow_reader::{
         ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
     },
-    basic::Type as PhysicalType,
+    basic::{LogicalType, Type as PhysicalType},
     errors::ParquetError,
     file::reader::{ChunkReader, Length},
 };
@@ -95,6 +96,25 @@ impl ParquetFile {
         Ok(definition.columns.iter().map(column).collect())
     }
 
+    /// The names of the columns that are UUIDs, as the file says it: other bytes of that length are bytes.
+    pub fn uuids(&self) -> Vec<String> {
+        let parquet = self.metadata.parquet_schema();
+        let says = |root: usize| {
+            (0..parquet.num_columns()).any(|leaf| {
+                parquet.get_column_root_idx(leaf) == root
+                    && parquet.column(leaf).logical_type_ref() == Some(&LogicalType::Uuid)
+            })
+        };
+        let mark = uuid_mark();
+        let is_marked =
+            |field: &Field| mark.iter().all(|(key, value)| field.metadata().get(key) == Some(value));
+        let fields = self.schema().fields().iter().enumerate();
+        let uuids = fields.filter(|(root, field)| {
+            *field.data_type() == DataType::FixedSizeBinary(16) && (is_marked(field) || says(*root))
+        });
+        uuids.map(|(_, field)| field.name().clone()).collect()
+    }
+
     fn rows_of(&self, groups: Range<usize>) -> u64 {
         let rows = |group| u64::try_from(self.metadata.metadata().row_group(group).num_rows()).unwrap_or(0);
         groups.map(rows).sum()
@@ -145,6 +165,11 @@ impl ParquetFile {
     pub fn all(&self) -> Result<ParquetBatches> {
         self.batches(0..self.metadata.metadata().num_row_groups())
     }
+}
+
+/// What says that a field of 16 bytes is a UUID.
+pub(crate) fn uuid_mark() -> HashMap<String, String> {
+    HashMap::from([("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())])
 }
 
 /// What values of a type are, to a person.

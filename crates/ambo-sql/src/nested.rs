@@ -10,7 +10,10 @@ use arrow::{
     util::display::{ArrayFormatter, FormatOptions},
 };
 
-use crate::times::time_texts;
+use crate::{
+    logical::{UUID, uuid_texts},
+    times::time_texts,
+};
 
 /// As values of tables are written elsewhere.
 const FORMAT: FormatOptions<'static> = FormatOptions::new()
@@ -84,6 +87,7 @@ impl Writer {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
                 Self::Text(cast(&array, &DataType::Utf8)?.as_string::<i32>().clone())
             }
+            &UUID => Self::Text(uuid_texts(array.as_fixed_size_binary())),
             _ => match time_texts(&array, "UTC") {
                 Some(texts) => Self::Text(texts),
                 None => Self::Text(plain_texts(&array)?),

@@ -1,13 +1,15 @@
 //! Values of statements: between the planner's scalars, Arrow arrays and the values of tables.
 
-use ambo::{Datum, Type};
+use std::cell::OnceCell;
+
+use ambo::{Column, Datum, Part, Type, arrow::from_stored};
 use arrow::{
     array::{
         Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, BooleanBuilder, PrimitiveBuilder, RecordBatch,
         RecordBatchOptions, StringBuilder,
     },
     datatypes::{
-        ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type,
+        ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, Float32Type, Float64Type, Int8Type,
         Int16Type, Int32Type, Int64Type, Schema, SchemaRef, Time64NanosecondType, TimeUnit,
         TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
@@ -17,16 +19,43 @@ use datafusion::{common::ScalarValue, logical_expr::ColumnarValue};
 
 use crate::{
     Error, Result,
+    functions::{is_json, json_field},
+    logical::{self, UUID},
     nested::{is_nested, nested_texts},
     times::time_texts,
 };
 
-/// The Arrow type that a column has in statements: as in batches of tables.
+/// The Arrow type that values of a type have in statements: as in batches of tables.
 pub(crate) fn sql_type(ty: Type) -> DataType {
     ambo::arrow::data_type(ty)
 }
 
+/// The field that a column is in statements.
+pub(crate) fn field_of(column: &Column) -> Field {
+    match column.logical {
+        Some(ambo::Logical::Json) => json_field(&column.name, DataType::Utf8).with_nullable(column.nullable),
+        _ => Field::new(&column.name, ambo::arrow::column_type(column), column.nullable),
+    }
+}
+
+/// A column, which may be NULL, for the values of a field, if one holds them.
+pub(crate) fn column_of(field: &Field) -> Option<Column> {
+    let part = match is_json(field) {
+        true => Part::Logical(ambo::Logical::Json),
+        false => part_of(field.data_type())?,
+    };
+    Some(Column::typed(field.name(), part).nullable())
+}
+
 /// The type of a column that holds values of an Arrow type, if one does.
+pub(crate) fn part_of(ty: &DataType) -> Option<Part> {
+    match column_type(ty) {
+        Some(plain) => Some(Part::Plain(plain)),
+        None => ambo::arrow::logical_of(&logical::without_durations(ty)).ok()?.map(Part::Logical),
+    }
+}
+
+/// The same, of a type that is no logical one.
 pub(crate) fn column_type(ty: &DataType) -> Option<Type> {
     Some(match ty {
         DataType::Timestamp(_, None) => Type::Timestamp,
@@ -35,6 +64,7 @@ pub(crate) fn column_type(ty: &DataType) -> Option<Type> {
         DataType::Time32(_) | DataType::Time64(_) => Type::Time64,
         DataType::Utf8View | DataType::LargeUtf8 | DataType::Null => Type::Utf8,
         DataType::Dictionary(_, values) => column_type(values)?,
+        &UUID => return None,
         DataType::BinaryView | DataType::LargeBinary | DataType::FixedSizeBinary(_) => Type::Binary,
         DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) => {
             Type::decimal(*precision, *scale).ok()?
@@ -126,19 +156,42 @@ pub(crate) fn scalar(value: &Datum) -> ScalarValue {
     }
 }
 
+/// A stored value as a constant of the planner, of the type that its column has in statements.
+pub(crate) fn stored_scalar(value: &Datum, column: &Column) -> Result<ScalarValue> {
+    let ty = ambo::arrow::column_type(column);
+    Ok(ScalarValue::try_from_array(&array(&ty, std::iter::once(value))?, 0)?)
+}
+
 /// Columns of a batch, to take values of rows from.
 pub(crate) struct Values<'a> {
     columns: Vec<&'a ArrayRef>,
+    /// The columns as tables store them, made when they are asked for; none where values are to be shown.
+    stored: Option<Vec<OnceCell<ArrayRef>>>,
 }
 
 impl<'a> Values<'a> {
+    /// Values as results show them: a list, and whatever else has a logical type, comes as its text.
     pub(crate) fn new(batch: &'a RecordBatch) -> Self {
-        Self { columns: batch.columns().iter().collect() }
+        Self { columns: batch.columns().iter().collect(), stored: None }
     }
 
-    /// The value of a column in a row. What no column of a table holds, such as a list, comes as its text.
+    /// Values as tables store them.
+    pub(crate) fn stored(batch: &'a RecordBatch) -> Self {
+        let stored = (0..batch.num_columns()).map(|_| OnceCell::new()).collect();
+        Self { stored: Some(stored), ..Self::new(batch) }
+    }
+
+    /// The value of a column in a row.
     pub(crate) fn get(&self, row: usize, column: usize) -> Result<Datum> {
-        value_at(self.columns[column], row)
+        let array = self.columns[column];
+        let Some(stored) = &self.stored else { return value_at(array, row) };
+        if column_type(array.data_type()).is_some() {
+            return value_at(array, row);
+        }
+        if stored[column].get().is_none() {
+            let _ = stored[column].set(ambo::arrow::to_stored(array)?);
+        }
+        value_at(stored[column].get().unwrap_or(array), row)
     }
 
     /// All values of a row.
@@ -185,6 +238,7 @@ pub(crate) fn value_at(array: &ArrayRef, row: usize) -> Result<Datum> {
         DataType::Binary => Datum::Binary(array.as_binary::<i32>().value(row).to_vec()),
         DataType::LargeBinary => Datum::Binary(array.as_binary::<i64>().value(row).to_vec()),
         DataType::BinaryView => Datum::Binary(array.as_binary_view().value(row).to_vec()),
+        &UUID => Datum::Utf8(logical::uuid_text(array.as_fixed_size_binary().value(row))),
         ty => match column_type(ty) {
             // The same value in a type that columns have.
             Some(like) if like != Type::Utf8 => {
@@ -242,7 +296,7 @@ macro_rules! primitives {
     }};
 }
 
-/// Values as an array of a type.
+/// Values, as tables store them, as an array of a type.
 pub(crate) fn array<'a>(ty: &DataType, values: impl Iterator<Item = &'a Datum>) -> Result<ArrayRef> {
     use std::sync::Arc;
     Ok(match ty {
@@ -320,6 +374,9 @@ pub(crate) fn array<'a>(ty: &DataType, values: impl Iterator<Item = &'a Datum>) 
             Arc::new(builder.finish())
         }
         DataType::Null => arrow::array::new_null_array(ty, values.count()),
+        other if is_nested(other) || *other == UUID || matches!(other, DataType::Interval(_)) => {
+            from_stored(&array(&DataType::Binary, values)?, other)?
+        }
         other => return Err(Error::invalid(format!("values of type {other} are not made from rows"))),
     })
 }

@@ -120,7 +120,9 @@ pub fn describe(session: &mut Session<'_>, wanted: &str) -> Result<()> {
     let table = session.store.table(wanted)?;
     let definition = table.definition();
     let columns = &definition.columns;
-    let defaults = columns.iter().map(|column| column.default.as_ref().map_or(String::new(), literal));
+    let default =
+        |column: &ambo::Column| column.default.as_ref().map_or(String::new(), |value| literal(value, column));
+    let defaults = columns.iter().map(default);
     let primary = definition.primary_columns();
     let key = |place: usize| match primary.iter().position(|&column| column == place) {
         Some(nth) if primary.len() > 1 => format!("{}", nth + 1),
@@ -131,7 +133,7 @@ pub fn describe(session: &mut Session<'_>, wanted: &str) -> Result<()> {
         session,
         vec![
             ("column", texts(columns.iter().map(|column| column.name.clone()))),
-            ("type", texts(columns.iter().map(|column| sql_type(column.kind)))),
+            ("type", texts(columns.iter().map(sql_type))),
             ("null", Arc::new(BooleanArray::from_iter(columns.iter().map(|column| Some(column.nullable))))),
             ("default", texts(defaults)),
             ("key", texts((0..columns.len()).map(key))),
@@ -249,8 +251,11 @@ fn index_statements(of: &Table, table: &TableInfo) -> Vec<String> {
 }
 
 /// A type as statements write it.
-fn sql_type(ty: Type) -> String {
-    match ty {
+fn sql_type(column: &ambo::Column) -> String {
+    if let Some(logical) = &column.logical {
+        return logical.to_string();
+    }
+    match column.kind {
         Type::U8 => "tinyint unsigned".into(),
         Type::U16 => "smallint unsigned".into(),
         Type::U32 => "int unsigned".into(),
@@ -261,8 +266,9 @@ fn sql_type(ty: Type) -> String {
 }
 
 /// A value as statements write it.
-fn literal(value: &ambo::Datum) -> String {
+fn literal(value: &ambo::Datum, column: &ambo::Column) -> String {
     match value {
+        value if column.logical.is_some() => ambo_sql::stored_literal(value, column).unwrap_or_default(),
         ambo::Datum::Null => "NULL".into(),
         ambo::Datum::Bool(_) => value.to_string(),
         value if value.as_ref().as_f64().is_some() => datum::field(value).into_owned(),

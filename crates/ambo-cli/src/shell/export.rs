@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ambo_sql::Batches;
+use arrow_array::RecordBatch;
 
 use super::describe::quoted_path;
 use super::progress::Progress;
@@ -73,10 +74,9 @@ pub fn export(session: &mut Session<'_>, path: &Path, what: &str) -> Result<()> 
     let written = match form {
         Form::File(format) => {
             let is_csv = format.form == ambo_files::Form::Csv;
-            let batches = rows.batches().map(|batch| match is_csv {
-                true => ambo_sql::with_nested_texts(batch?).map_err(|error| unwritable(error).into()),
-                false => Ok(batch?),
-            });
+            let texts = |batch| ambo_sql::with_texts(batch, is_csv).map_err(unwritable);
+            let schema = texts(RecordBatch::new_empty(schema))?.schema();
+            let batches = rows.batches().map(|batch| Ok(texts(batch?)?));
             ambo_files::write(path, &format, &schema, batches, |rows| progress.rows(rows))
         }
         Form::Shown(mode) => show_in_file(rows.batches(), mode, path, &progress),

@@ -28,7 +28,10 @@ impl Generator<'_> {
             Kind::Text => self.text(columns, depth),
             Kind::Bool => self.condition(columns, depth),
             Kind::Date | Kind::Moment | Kind::Instant | Kind::Time => self.time(kind, columns, depth),
-            Kind::Blob => self.leaf(kind, columns),
+            Kind::List if self.one_in(3) => {
+                format!("list_sort({})", self.expression(kind, columns, depth))
+            }
+            Kind::Blob | Kind::Uuid | Kind::List => self.leaf(kind, columns),
         }
     }
 
@@ -49,8 +52,8 @@ impl Generator<'_> {
         match self.random.below(6) {
             0 => format!("coalesce({left}, {right})"),
             1 => format!("nullif({left}, {right})"),
-            2 if kind != Kind::Blob => format!("greatest({left}, {right})"),
-            3 if kind != Kind::Blob => format!("least({left}, {right})"),
+            2 if !matches!(kind, Kind::Blob | Kind::Uuid) => format!("greatest({left}, {right})"),
+            3 if !matches!(kind, Kind::Blob | Kind::Uuid) => format!("least({left}, {right})"),
             4 => {
                 let (of, is) = (self.leaf(Kind::Int, columns), self.random.below(9));
                 format!("case {of} when {is} then {left} when {} then {right} end", is + 1)
@@ -64,7 +67,7 @@ impl Generator<'_> {
 
     fn int(&mut self, columns: &[Column], depth: usize) -> String {
         let of = |of: &mut Self, kind| of.expression(kind, columns, depth);
-        match self.random.below(17) {
+        match self.random.below(18) {
             0 => format!("({} + {})", of(self, Kind::Int), of(self, Kind::Int)),
             1 => format!("({} - {})", of(self, Kind::Int), of(self, Kind::Int)),
             2 => format!("({} * {})", self.leaf(Kind::Int, columns), self.random.below(5)),
@@ -89,6 +92,7 @@ impl Generator<'_> {
                 self.random.below(4)
             ),
             15 => format!("cast(json_object('k', {})->>'$.k' as bigint)", of(self, Kind::Int)),
+            16 => format!("len({})", of(self, Kind::List)),
             _ => format!("(-{})", of(self, Kind::Int)),
         }
     }
@@ -141,7 +145,10 @@ impl Generator<'_> {
             6 => format!("replace({}, 'a', {})", of(self, Kind::Text), self.leaf(Kind::Text, &[])),
             7 => format!("cast({} as text)", of(self, Kind::Int)),
             8 => format!("cast({} as text)", of(self, Kind::Bool)),
-            9 => format!("cast({} as text)", of(self, Kind::Date)),
+            9 => {
+                let kind = *self.random.of(&[Kind::Date, Kind::Uuid, Kind::List]);
+                format!("cast({} as text)", of(self, kind))
+            }
             10 => format!("concat({}, '-', {})", of(self, Kind::Text), of(self, Kind::Text)),
             11 => format!("left({}, {})", of(self, Kind::Text), self.random.below(3)),
             12 => format!("json_extract_string(json_object('k', {}), '$.k')", of(self, Kind::Text)),
@@ -186,5 +193,7 @@ pub fn type_of(kind: Kind) -> &'static str {
         Kind::Instant => "timestamptz",
         Kind::Time => "time",
         Kind::Blob => "blob",
+        Kind::Uuid => "uuid",
+        Kind::List => "bigint[]",
     }
 }

@@ -16,6 +16,9 @@ pub enum Kind {
     Instant,
     Time,
     Blob,
+    Uuid,
+    /// Of whole numbers.
+    List,
 }
 
 /// A column in sight, or of a table.
@@ -26,7 +29,7 @@ pub struct Column {
 }
 
 /// Columns that a table may have: their names say what they are in all tables.
-const OPTIONAL: [(&str, &str, Kind); 15] = [
+const OPTIONAL: [(&str, &str, Kind); 17] = [
     ("i", "int", Kind::Int),
     ("l", "bigint", Kind::Int),
     ("v", "smallint", Kind::Int),
@@ -42,6 +45,8 @@ const OPTIONAL: [(&str, &str, Kind); 15] = [
     ("z", "timestamp with time zone", Kind::Instant),
     ("o", "time", Kind::Time),
     ("x", "blob", Kind::Blob),
+    ("w", "uuid", Kind::Uuid),
+    ("q", "bigint[]", Kind::List),
 ];
 
 /// Columns that are never NULL, of which keys are made.
@@ -117,7 +122,8 @@ fn table(nth: u64, random: &mut Random) -> Table {
         false => Vec::new(),
     };
     let mut indexes = Vec::new();
-    for (column, _) in &columns {
+    // No index has lists.
+    for (column, _) in columns.iter().filter(|(column, _)| column.kind != Kind::List) {
         let using = match random.below(16) {
             0 => "ordered",
             1 => "hash",
@@ -213,6 +219,15 @@ const MOMENTS: [&str; 9] = [
 ];
 const ZONES: [&str; 4] = ["+00", "+02", "-05:30", "+00"];
 
+const UUIDS: [&str; 5] = [
+    "00000000-0000-0000-0000-000000000000",
+    "00000000-0000-0000-0000-0000000000ff",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "80000000-0000-0000-0000-000000000000",
+    "ffffffff-ffff-ffff-ffff-ffffffffffff",
+];
+const LISTS: [&str; 7] = ["[]", "[1]", "[null]", "[1, null]", "[1, 2]", "[2]", "[-1, 5, 5]"];
+
 /// Mostly one that is near.
 fn moment(random: &mut Random) -> &'static str {
     if random.one_in(12) { random.of::<&str>(&MOMENTS) } else { random.of::<&str>(&MOMENTS[..5]) }
@@ -243,6 +258,8 @@ pub fn literal(random: &mut Random, kind: Kind) -> String {
         Kind::Time => {
             format!("time '{}'", random.of(&["00:00:00", "12:34:56", "23:59:59.999999", "12:34:56.000001"]))
         }
+        Kind::Uuid => format!("cast('{}' as uuid)", random.of(&UUIDS)),
+        Kind::List => format!("cast({} as bigint[])", random.of(&LISTS)),
         Kind::Blob => format!("unhex('{}')", random.of(&["", "00", "00FF", "616263", "FF"])),
     }
 }

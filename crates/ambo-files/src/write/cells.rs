@@ -46,6 +46,7 @@ pub(super) fn bytes_at(array: &dyn Array, row: usize) -> &[u8] {
 pub(super) enum Form<'a> {
     Text,
     Bytes,
+    Uuid,
     /// As those of tables, the whole range of them.
     Datum(fn(&dyn Array, usize) -> Datum),
     Other(Box<ArrayFormatter<'a>>),
@@ -59,6 +60,7 @@ impl<'a> Form<'a> {
     pub(super) fn of(array: &'a dyn Array) -> Result<Self, String> {
         Ok(match array.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
+            DataType::FixedSizeBinary(16) => Self::Uuid,
             DataType::Binary
             | DataType::LargeBinary
             | DataType::BinaryView
@@ -100,6 +102,7 @@ pub(super) fn read(array: &dyn Array, form: &Form<'_>, row: usize, text: &mut St
     match form {
         Form::Text => text.push_str(text_at(array, row)),
         Form::Bytes => text.push_str(&escape(bytes_at(array, row))),
+        Form::Uuid => text.push_str(&ambo::uuid_text(bytes_at(array, row))),
         Form::Datum(datum) => text.push_str(&crate::datum::field(&datum(array, row))),
         Form::Other(formatter) => {
             let value = formatter.value(row).try_to_string().map_err(|error| error.to_string())?;

@@ -8,7 +8,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_json::writer::{
     Encoder, EncoderFactory, EncoderOptions, LineDelimited, NullableEncoder, WriterBuilder,
 };
-use arrow_schema::{ArrowError, FieldRef};
+use arrow_schema::{ArrowError, DataType, FieldRef};
 
 use super::cells::{bytes_at, datum_of};
 use crate::{datum, text::escape};
@@ -40,6 +40,7 @@ struct Values;
 
 enum ValueEncoder<'a> {
     Bytes(&'a dyn Array),
+    Uuid(&'a dyn Array),
     Datum(&'a dyn Array, fn(&dyn Array, usize) -> Datum),
 }
 
@@ -53,6 +54,7 @@ impl EncoderFactory for Values {
         let ty = array.data_type();
         let encoder = match datum_of(ty) {
             Some(datum) => ValueEncoder::Datum(array, datum),
+            None if *ty == DataType::FixedSizeBinary(16) => ValueEncoder::Uuid(array),
             None if ty.is_binary() => ValueEncoder::Bytes(array),
             None => return Ok(None),
         };
@@ -64,6 +66,7 @@ impl Encoder for ValueEncoder<'_> {
     fn encode(&mut self, row: usize, out: &mut Vec<u8>) {
         let value = match self {
             Self::Bytes(array) => escape(bytes_at(*array, row)).into(),
+            Self::Uuid(array) => ambo::uuid_text(bytes_at(*array, row)).into(),
             Self::Datum(array, datum_at) => match datum_at(*array, row) {
                 // With the digits that it has as text, and a point.
                 Datum::F32(number) if number.is_finite() => {

@@ -1,5 +1,6 @@
 //! `information_schema`.
 
+use ambo::arrow::column_type;
 use ambo::{Column, Datum, Table, TableDefinition, Type};
 
 use super::{BOOLEAN, Contents, INTEGER, SCHEMAS, TABLES, TEXT, optional, ordinal, text, yes};
@@ -7,7 +8,7 @@ use crate::{
     Result,
     names::split,
     planner::Planner,
-    statement::{literal, type_text},
+    statement::{column_type_text, literal},
     value,
 };
 
@@ -72,8 +73,8 @@ pub(super) fn columns(planner: &Planner<'_>) -> Result<Contents> {
         // One that cannot be planned any more has no columns.
         let Ok(plan) = planner.view(&view.name, &view.query) else { continue };
         for (place, field) in plan.schema().fields().iter().enumerate() {
-            let kind = value::column_type(field.data_type()).unwrap_or(Type::Utf8);
-            let mut column = Column::new(field.name(), kind);
+            let column = value::column_of(field);
+            let mut column = column.unwrap_or_else(|| Column::new(field.name(), Type::Utf8));
             column.nullable = field.is_nullable();
             rows.push(column_row(&view.name, place, &column, false)?);
         }
@@ -109,7 +110,7 @@ fn column_row(table: &str, place: usize, column: &Column, numbers_itself: bool) 
         ordinal(place),
         default_text(column)?.map_or(Datum::Null, text),
         yes(column.nullable),
-        text(type_text(column.kind)),
+        text(column_type_text(column)),
         precision,
         scale,
         yes(numbers_itself),
@@ -122,7 +123,7 @@ pub(crate) fn default_text(column: &Column) -> Result<Option<String>> {
     match (&column.default_expression, &column.default) {
         (Some(text), _) if text == "NULL" => Ok(None),
         (Some(text), _) => Ok(Some(text.clone())),
-        (None, Some(value)) => literal(value, column.kind).map(Some),
+        (None, Some(value)) => literal(value, &column_type(column)).map(Some),
         (None, None) => Ok(None),
     }
 }

@@ -291,6 +291,7 @@ fn in_sql(message: &str) -> String {
             r#"|\bUtf8(?:View)?\("(?P<text>[^"]*)"\)"#,
             r"|\bDecimal\d+\((?P<precision>\d+), ?(?P<scale>-?\d+)\)",
             r#"|\bTimestamp\([^,()]*, ?"[^"]*"\)(?P<zone>)"#,
+            r"|\bFixedSizeBinary\((?P<uuid>16)\)",
             r"|\b(?P<parts>Timestamp|Time32|Time64|Duration|Interval|FixedSizeBinary)\([^()]*\)",
             r"|\b(?P<name>U?Int(?:8|16|32|64)|Float(?:16|32|64)|(?:Large)?Utf8(?:View)?|(?:Large)?Binary(?:View)?|Date(?:32|64)|Boolean|Null)\b",
         ))
@@ -300,6 +301,9 @@ fn in_sql(message: &str) -> String {
         let group = |name| found.name(name).map(|part| part.as_str());
         if let Some(same) = group("quoted").or_else(|| group("number")).or_else(|| group("double")) {
             return same.to_owned();
+        }
+        if group("uuid").is_some() {
+            return "uuid".to_owned();
         }
         if let Some(truth) = group("truth") {
             return truth.to_owned();

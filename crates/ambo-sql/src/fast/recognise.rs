@@ -14,7 +14,7 @@ use super::{
 use crate::{
     names::{ident, written},
     parse::parse_expression,
-    value::{scalar, sql_type},
+    value::{field_of, scalar},
 };
 
 /// More rows than these are not read one by one out of a column table.
@@ -184,7 +184,11 @@ fn output(target: &Target, search: &Search, projection: &[SelectItem]) -> Option
     let (mut columns, mut fields) = (Vec::new(), Vec::new());
     let field = |column: usize, name: Option<String>| {
         let of = &definition.columns[column];
-        Field::new(name.unwrap_or_else(|| of.name.clone()), sql_type(of.kind), of.nullable)
+        let field = field_of(of);
+        match name {
+            Some(name) => field.with_name(name),
+            None => field,
+        }
     };
     for item in projection {
         match item {

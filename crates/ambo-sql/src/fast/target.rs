@@ -34,6 +34,11 @@ impl Target {
         if table.definition().duplicates || table.definition().is_raw() {
             return None;
         }
+        // Values that are shown and compared otherwise than they are stored are the planner's.
+        let is_other = |column: &ambo::Column| column.logical.is_some() && column.kind == Type::Binary;
+        if table.definition().columns.iter().any(is_other) {
+            return None;
+        }
         let name = match alias {
             None => last(&name).to_owned(),
             Some(alias) if alias.columns.is_empty() => ident(&alias.name),

@@ -18,7 +18,7 @@ use datafusion::{
 use crate::{Error, ErrorKind, Result, wait::Interrupter};
 
 pub(crate) use read::{Batches, LINE, Wanted, read};
-pub use texts::with_nested_texts;
+pub use texts::{value_texts, with_texts};
 
 /// The files of a path, or of a pattern such as `sales/*.csv`, as a table.
 pub(crate) fn table(
@@ -31,13 +31,14 @@ pub(crate) fn table(
     if format.form != Form::Parquet {
         return Ok(Arc::new(text::TextFiles::open(&paths, format, state, interrupter)?));
     }
+    let mut uuids = Vec::new();
     for path in &paths {
         // A folder of files is looked at by who lists it.
         if path.is_file() {
-            ParquetFile::open(&Source::open(path)?)?;
+            uuids.extend(ParquetFile::open(&Source::open(path)?)?.uuids());
         }
     }
-    interrupter.wait(parquet::table(state, path))?
+    interrupter.wait(parquet::table(state, path, &uuids))?
 }
 
 /// Whether a scan is one of files whose columns have the types of who wrote them.

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::{
     catalog::Session,
@@ -22,8 +22,12 @@ use datafusion::{
 use super::guard::{Guarded, guarded_future};
 use crate::{Error, Result};
 
-/// The files of a path or a pattern.
-pub(super) async fn table(state: &SessionState, path: &str) -> Result<Arc<dyn TableProvider>> {
+/// The files of a path or a pattern. Columns of these names, and no others, are UUIDs.
+pub(super) async fn table(
+    state: &SessionState,
+    path: &str,
+    uuids: &[String],
+) -> Result<Arc<dyn TableProvider>> {
     // Times of 96 bits hold years that nanoseconds of 64 bits do not.
     let format = ParquetFormat::default().with_coerce_int96(Some("us".to_owned()));
     let url = ListingTableUrl::parse(path)?;
@@ -34,8 +38,21 @@ pub(super) async fn table(state: &SessionState, path: &str) -> Result<Arc<dyn Ta
     if schema.fields().is_empty() {
         return Err(Error::invalid(format!("there are no columns in \"{path}\"")));
     }
+    let schema = with_bytes(&schema, uuids);
     let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
     Ok(Arc::new(ParquetFiles { path: path.to_owned(), files: ListingTable::try_new(config)? }))
+}
+
+/// The schema with bytes of any length for those of one length that are no UUIDs.
+fn with_bytes(schema: &SchemaRef, uuids: &[String]) -> SchemaRef {
+    let of = |field: &FieldRef| match field.data_type() {
+        DataType::FixedSizeBinary(_) if !uuids.contains(field.name()) => {
+            Arc::new(Field::clone(field).with_data_type(DataType::Binary))
+        }
+        _ => field.clone(),
+    };
+    let fields: Vec<_> = schema.fields().iter().map(of).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// Parquet files as a table.

@@ -45,6 +45,12 @@ pub(crate) fn nested_extreme(is_greatest: bool) -> AggregateUDF {
     AggregateUDF::new_from_impl(ArgExtreme { name, is_greatest, aliases: Vec::new(), signature })
 }
 
+/// `max(x)` or `min(x)` of intervals, of which the second argument is the length.
+pub(crate) fn interval_extreme(is_greatest: bool) -> AggregateUDF {
+    let name = if is_greatest { "interval_max" } else { "interval_min" };
+    AggregateUDF::new_from_impl(ArgExtreme { name, aliases: Vec::new(), ..ArgExtreme::new(is_greatest) })
+}
+
 impl AggregateUDFImpl for ArgExtreme {
     fn name(&self) -> &str {
         self.name

@@ -18,6 +18,8 @@ use datafusion::{
     },
 };
 
+use crate::logical::UUID;
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Length {
     signature: Signature,
@@ -52,6 +54,7 @@ impl ScalarUDFImpl for Length {
         Ok(vec![match of {
             DataType::List(_) | DataType::Map(..) | DataType::LargeUtf8 | DataType::Utf8View => of.clone(),
             DataType::LargeList(field) | DataType::FixedSizeList(field, _) => DataType::List(field.clone()),
+            &UUID => return plan_err!("length has a text, a blob, a list or a map, not a uuid"),
             DataType::Binary
             | DataType::LargeBinary
             | DataType::BinaryView

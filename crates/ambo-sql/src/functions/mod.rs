@@ -63,10 +63,10 @@ use crate::{
     optimizer::over_frames,
     times,
 };
-pub(crate) use arg_extreme::nested_extreme;
+pub(crate) use arg_extreme::{interval_extreme, nested_extreme};
 pub(crate) use chance::CHANCE;
 pub(crate) use joined::Joined;
-pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path};
+pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field};
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_greatest::NestedGreatest;
 pub(crate) use nested_order::NestedOrder;

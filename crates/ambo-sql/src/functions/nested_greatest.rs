@@ -1,5 +1,5 @@
-//! `greatest` and `least` of lists, structs and maps: NULL within them is greater than all else, as ORDER BY has it; arguments that
-//! are NULL do not count.
+//! `greatest` and `least` of intervals, by their lengths, and of lists, structs and maps: NULL within them is greater than all else, as
+//! ORDER BY has it; arguments that are NULL do not count.
 //!
 //! The planner's take NULL within them for not comparable, and keep what they have.
 
@@ -14,6 +14,7 @@ use datafusion::{
 };
 
 use super::nested_order::ORDER;
+use crate::times::interval_lengths;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NestedGreatest {
@@ -48,8 +49,9 @@ impl ScalarUDFImpl for NestedGreatest {
         let mut taken = vec![0; rows];
         for (nth, value) in values.iter().enumerate().skip(1) {
             let mut compared = Vec::with_capacity(nth);
+            let by = interval_lengths(value)?;
             for before in &values[..nth] {
-                compared.push(make_comparator(value, before, ORDER)?);
+                compared.push(make_comparator(&by, &interval_lengths(before)?, ORDER)?);
             }
             for (row, taken) in taken.iter_mut().enumerate().filter(|(row, _)| value.is_valid(*row)) {
                 let order = compared[*taken](row, row);

@@ -10,8 +10,8 @@ use std::{
 
 use arrow::{
     array::{
-        Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, Float64Builder, Int64Builder, ListBuilder,
-        StringBuilder,
+        Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder,
+        Int64Builder, ListBuilder, StringBuilder,
     },
     datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type},
 };
@@ -23,7 +23,11 @@ use datafusion::{
 };
 
 use super::json::text_or_json;
-use crate::{times::is_text, value::returned};
+use crate::{
+    logical::{UUID, UUID_LEN},
+    times::is_text,
+    value::returned,
+};
 
 /// What an argument or a result is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,7 @@ pub(super) enum Kind {
     Texts,
     /// A text that is JSON.
     Json,
+    Uuid,
 }
 
 /// An argument that is there.
@@ -45,6 +50,7 @@ pub(super) enum Given<'a> {
     Whole(i64),
     Double(f64),
     Bool(bool),
+    /// A blob, or a UUID.
     Blob(&'a [u8]),
 }
 
@@ -57,6 +63,7 @@ pub(super) enum Made {
     Bool(bool),
     Blob(Vec<u8>),
     Texts(Vec<Option<String>>),
+    Uuid([u8; 16]),
 }
 
 impl<T: Into<Made>> From<Option<T>> for Made {
@@ -203,13 +210,14 @@ fn cost(kind: Kind, ty: &DataType) -> Option<u32> {
         _ if ty.is_null() => Some(0),
         Kind::Text if is_text(ty) => Some(0),
         // Bytes are no text.
-        Kind::Text if ty.is_nested() || is_blob(ty) => None,
+        Kind::Text if ty.is_nested() || is_blob(ty) || *ty == UUID => None,
         Kind::Text => Some(9),
         Kind::Whole => ty.is_integer().then_some(0),
         Kind::Double if ty.is_floating() => Some(0),
         Kind::Double => ty.is_numeric().then_some(1),
         Kind::Bool => (*ty == DataType::Boolean).then_some(0),
         Kind::Blob => is_blob(ty).then_some(0),
+        Kind::Uuid => (*ty == UUID).then_some(0),
         // Only given.
         Kind::Texts | Kind::Json => None,
     }
@@ -217,7 +225,7 @@ fn cost(kind: Kind, ty: &DataType) -> Option<u32> {
 
 fn is_blob(ty: &DataType) -> bool {
     use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary};
-    matches!(ty, Binary | LargeBinary | BinaryView | FixedSizeBinary(_))
+    *ty != UUID && matches!(ty, Binary | LargeBinary | BinaryView | FixedSizeBinary(_))
 }
 
 impl Kind {
@@ -229,6 +237,7 @@ impl Kind {
             Self::Bool => DataType::Boolean,
             Self::Blob => DataType::Binary,
             Self::Texts => DataType::new_list(DataType::Utf8, true),
+            Self::Uuid => UUID,
         }
     }
 
@@ -241,6 +250,7 @@ impl Kind {
             Self::Blob => "a blob",
             Self::Texts => "a list of texts",
             Self::Json => "JSON",
+            Self::Uuid => "a uuid",
         }
     }
 }
@@ -304,8 +314,8 @@ impl ScalarUDFImpl for Plain {
         for row in 0..rows {
             let values = columns.iter().zip(form.takes).map(|(column, kind)| given(column, *kind, row));
             match values.collect::<Option<Vec<_>>>() {
-                Some(values) => out.add((form.make)(&values)?),
-                None => out.add(Made::Nothing),
+                Some(values) => out.add((form.make)(&values)?)?,
+                None => out.add(Made::Nothing)?,
             }
         }
         returned(out.finish(), is_one)
@@ -322,6 +332,7 @@ fn given(column: &ArrayRef, kind: Kind, row: usize) -> Option<Given<'_>> {
         Kind::Double => Given::Double(column.as_primitive::<Float64Type>().value(row)),
         Kind::Bool => Given::Bool(column.as_boolean().value(row)),
         Kind::Blob => Given::Blob(column.as_binary::<i32>().value(row)),
+        Kind::Uuid => Given::Blob(column.as_fixed_size_binary().value(row)),
         Kind::Texts | Kind::Json => return None,
     })
 }
@@ -334,6 +345,7 @@ enum Out {
     Bool(BooleanBuilder),
     Blob(BinaryBuilder),
     Texts(ListBuilder<StringBuilder>),
+    Uuid(FixedSizeBinaryBuilder),
 }
 
 impl Out {
@@ -345,11 +357,14 @@ impl Out {
             Kind::Bool => Self::Bool(BooleanBuilder::new()),
             Kind::Blob => Self::Blob(BinaryBuilder::new()),
             Kind::Texts => Self::Texts(ListBuilder::new(StringBuilder::new())),
+            Kind::Uuid => Self::Uuid(FixedSizeBinaryBuilder::new(UUID_LEN)),
         }
     }
 
-    fn add(&mut self, made: Made) {
+    fn add(&mut self, made: Made) -> Result<()> {
         match (self, made) {
+            (Self::Uuid(to), Made::Uuid(uuid)) => to.append_value(uuid)?,
+            (Self::Uuid(to), _) => to.append_null(),
             (Self::Text(to), Made::Text(text)) => to.append_value(text),
             (Self::Text(to), _) => to.append_null(),
             (Self::Whole(to), Made::Whole(number)) => to.append_value(number),
@@ -363,6 +378,7 @@ impl Out {
             (Self::Texts(to), Made::Texts(texts)) => to.append_value(texts),
             (Self::Texts(to), _) => to.append_null(),
         }
+        Ok(())
     }
 
     fn finish(&mut self) -> ArrayRef {
@@ -373,6 +389,7 @@ impl Out {
             Self::Bool(of) => Arc::new(of.finish()),
             Self::Blob(of) => Arc::new(of.finish()),
             Self::Texts(of) => Arc::new(of.finish()),
+            Self::Uuid(of) => Arc::new(of.finish()),
         }
     }
 }

@@ -7,7 +7,7 @@ use datafusion::{
 };
 
 use super::json::is_json;
-use crate::{names::quoted, statement::type_text, value::column_type};
+use crate::{logical::UUID, names::quoted, statement::type_text, value::column_type};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct TypeOf {
@@ -52,9 +52,9 @@ fn name(ty: &DataType) -> String {
     match ty {
         DataType::Null => "null".to_owned(),
         DataType::Interval(_) | DataType::Duration(_) => "interval".to_owned(),
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-            format!("{}[]", name(item.data_type()))
-        }
+        &UUID => "uuid".to_owned(),
+        DataType::List(item) | DataType::LargeList(item) => format!("{}[]", name(item.data_type())),
+        DataType::FixedSizeList(item, length) => format!("{}[{length}]", name(item.data_type())),
         DataType::Struct(fields) => {
             let fields =
                 fields.iter().map(|field| format!("{} {}", quoted(field.name()), name(field.data_type())));

@@ -1,4 +1,4 @@
-//! UUIDs as texts: `uuid()`, `gen_random_uuid()`, `uuidv4()` of chance, `uuidv7()` in the order of time, and what is in them.
+//! UUIDs: `uuid()`, `gen_random_uuid()`, `uuidv4()` of chance, `uuidv7()` in the order of time, and what is in them.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -10,23 +10,41 @@ use uuid::{Builder, Uuid};
 
 use super::plain::{
     Form, Given,
-    Kind::{Text, Whole},
-    Made, Named, plain,
+    Kind::{self, Text, Whole},
+    Made, Named,
 };
 
 pub(super) static ALL: [Named; 4] = [
     Named {
         names: &["uuid", "gen_random_uuid", "uuidv4"],
         is_volatile: true,
-        forms: &[Form { takes: &[], gives: Text, make: |_| Ok(Uuid::new_v4().to_string().into()) }],
+        forms: &[Form {
+            takes: &[],
+            gives: Kind::Uuid,
+            make: |_| Ok(Made::Uuid(Uuid::new_v4().into_bytes())),
+        }],
     },
     Named {
         names: &["uuidv7"],
         is_volatile: true,
-        forms: &[Form { takes: &[], gives: Text, make: |_| Ok(of_now().to_string().into()) }],
+        forms: &[Form { takes: &[], gives: Kind::Uuid, make: |_| Ok(Made::Uuid(of_now().into_bytes())) }],
     },
-    plain!(["uuid_extract_version"], [Text] => Whole, |of| Ok((read(of)?.get_version_num() as i64).into())),
-    plain!(["uuid_milliseconds"], [Text] => Whole, milliseconds),
+    Named {
+        names: &["uuid_extract_version"],
+        is_volatile: false,
+        forms: &[
+            Form { takes: &[Kind::Uuid], gives: Whole, make: version },
+            Form { takes: &[Text], gives: Whole, make: version },
+        ],
+    },
+    Named {
+        names: &["uuid_milliseconds"],
+        is_volatile: false,
+        forms: &[
+            Form { takes: &[Kind::Uuid], gives: Whole, make: milliseconds },
+            Form { takes: &[Text], gives: Whole, make: milliseconds },
+        ],
+    },
 ];
 
 /// RFC 9562, 5.7 and 6.2: milliseconds since 1970 and parts of one, each time more than before, and then chance.
@@ -47,7 +65,15 @@ fn of_now() -> Uuid {
     Builder::from_unix_timestamp_millis(at >> 12, &bytes).into_uuid()
 }
 
+fn version(of: &[Given<'_>]) -> Result<Made> {
+    Ok((read(of)?.get_version_num() as i64).into())
+}
+
 fn read(of: &[Given<'_>]) -> Result<Uuid> {
+    if let Given::Blob(bytes) = of[0] {
+        return Uuid::from_slice(bytes)
+            .map_err(|_| exec_datafusion_err!("{} bytes are no uuid", bytes.len()));
+    }
     let text = of[0].text();
     Uuid::parse_str(text).map_err(|_| exec_datafusion_err!("'{text}' is no UUID"))
 }

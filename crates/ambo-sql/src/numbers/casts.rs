@@ -68,9 +68,11 @@ fn differs(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Numbers as a cast makes others of them; `None` where Arrow's cast does.
-pub(crate) fn cast_numbers(from: &ArrayRef, to: &DataType) -> Option<Result<ArrayRef>> {
-    differs(from.data_type(), to).then(|| NumberCast::new(What::Cast, to.clone()).array(from))
+/// Numbers as a cast makes others of them, where one that does not fit is an error, or NULL if that is not `strict`; `None` where Arrow's
+/// cast does.
+pub(crate) fn cast_numbers(from: &ArrayRef, to: &DataType, strict: bool) -> Option<Result<ArrayRef>> {
+    let what = if strict { What::Cast } else { What::Try };
+    differs(from.data_type(), to).then(|| NumberCast::new(what, to.clone()).array(from))
 }
 
 /// A sum of wide decimals as the integer or decimal that it is of.

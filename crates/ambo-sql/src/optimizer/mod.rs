@@ -28,6 +28,7 @@ mod moments;
 mod moved_keys;
 mod nested_counts;
 mod nested_extremes;
+mod nested_orders;
 mod nested_texts;
 mod null_equality;
 mod offsets;
@@ -92,6 +93,7 @@ use lossy_casts::LOSSY_CASTS;
 use moved_keys::MovedKeys;
 use nested_counts::WithOwnSteps;
 use nested_extremes::NESTED_EXTREMES;
+use nested_orders::NestedOrders;
 use nested_texts::NESTED_TEXTS;
 use null_equality::WithoutNullKeys;
 use offsets::OrderOfOffsets;
@@ -151,6 +153,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         rules.push(Arc::new(ours));
     }
     rules.push(Arc::new(AsOfJoins));
+    rules.push(Arc::new(NestedOrders));
     rules.push(Arc::new(Subqueries));
     // Behind those that make aggregates of subqueries, and put columns from outside into orders.
     rules.push(Arc::new(OrdersOfDistinct));

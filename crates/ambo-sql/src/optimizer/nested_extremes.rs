@@ -1,10 +1,12 @@
-//! `min`, `max`, `greatest` and `least` of lists, structs and maps: NULL within them is greater than all else, as ORDER BY has it.
+//! `min`, `max`, `greatest` and `least` of lists, structs and maps: NULL within them is greater than all else, as ORDER BY has it. Those of
+//! intervals are by their lengths.
 //!
 //! The planner's (DataFusion 55) take such values for not comparable and keep what they have, so that the result depends on the order
 //! of the rows; of maps and of lists of structs they are errors.
 
 use std::sync::{Arc, LazyLock};
 
+use arrow::datatypes::DataType;
 use datafusion::{
     common::{
         DFSchema, Result,
@@ -14,7 +16,10 @@ use datafusion::{
 };
 
 use super::expressions::ExpressionRule;
-use crate::functions::{NestedGreatest, nested_extreme};
+use crate::{
+    functions::{NestedGreatest, interval_extreme, nested_extreme},
+    times::interval_length,
+};
 
 pub(super) const NESTED_EXTREMES: ExpressionRule = ExpressionRule {
     name: "nested_extremes",
@@ -47,11 +52,35 @@ fn ordered(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     static FUNCTIONS: LazyLock<[Arc<ScalarUDF>; 2]> = LazyLock::new(|| {
         [false, true].map(|is_greatest| Arc::new(ScalarUDF::new_from_impl(NestedGreatest::new(is_greatest))))
     });
+    static INTERVALS: LazyLock<[Arc<AggregateUDF>; 2]> =
+        LazyLock::new(|| [false, true].map(|is_greatest| Arc::new(interval_extreme(is_greatest))));
+    let is_interval = |args: &[Expr]| match args {
+        [first, ..] => first.get_type(schema).map(|ty| matches!(ty, DataType::Interval(_))),
+        [] => Ok(false),
+    };
     let is_nested = |args: &[Expr]| match args.first() {
         Some(first) => first.get_type(schema).map(|ty| ty.is_nested()),
         None => Ok(false),
     };
     match &mut expr {
+        // By their lengths, and not by months first.
+        Expr::AggregateFunction(of) if is_interval(&of.params.args)? => {
+            if let Some(is_greatest) = is_greatest(of.func.name()) {
+                of.func = one(&INTERVALS, is_greatest);
+                of.params.args.extend(of.params.args.first().cloned().map(interval_length));
+                of.params.distinct = false;
+                of.params.order_by.clear();
+                return Ok(Transformed::yes(expr));
+            }
+        }
+        Expr::WindowFunction(of) if is_interval(&of.params.args)? => {
+            if let Some(is_greatest) = is_greatest(of.fun.name()) {
+                of.fun = WindowFunctionDefinition::AggregateUDF(one(&INTERVALS, is_greatest));
+                of.params.args.extend(of.params.args.first().cloned().map(interval_length));
+                of.params.distinct = false;
+                return Ok(Transformed::yes(expr));
+            }
+        }
         Expr::AggregateFunction(of) if is_nested(&of.params.args)? => {
             if let Some(is_greatest) = is_greatest(of.func.name()) {
                 of.func = one(&AGGREGATES, is_greatest);
@@ -68,7 +97,7 @@ fn ordered(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 return Ok(Transformed::yes(expr));
             }
         }
-        Expr::ScalarFunction(of) if is_nested(&of.args)? => {
+        Expr::ScalarFunction(of) if is_nested(&of.args)? || is_interval(&of.args)? => {
             if let Some(is_greatest) = is_greatest(of.name()) {
                 of.func = one(&FUNCTIONS, is_greatest);
                 return Ok(Transformed::yes(expr));

@@ -1,6 +1,8 @@
 //! Forms that the parser does not know. Each is said in tokens that it knows, where a word of it is there: one look at the tokens
 //! tells which.
 
+mod struct_types;
+
 use datafusion::sql::sqlparser::{
     keywords::Keyword,
     tokenizer::{Token, TokenWithSpan},
@@ -10,6 +12,7 @@ use super::{
     asof::say_asof, describe::say_descriptions, limits::say_shares, pivots::say_pivots, samples::say_samples,
     stars::say_stars, tokens::next, words::say_words,
 };
+use struct_types::say_struct_types;
 
 /// Which words there are.
 #[derive(Default)]
@@ -22,13 +25,15 @@ struct Words {
     samples: bool,
     shares: bool,
     stars: bool,
+    structs: bool,
     words: bool,
 }
 
 /// Says all forms of ours.
 pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let there = Words::of(&tokens);
-    let forms: [(bool, fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>); 8] = [
+    let forms: [(bool, fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>); 9] = [
+        (there.structs, say_struct_types),
         (there.commas, without_last_commas),
         (there.words, say_words),
         (there.asof, say_asof),
@@ -61,6 +66,7 @@ impl Words {
                     Keyword::LIMIT => has_limit = true,
                     Keyword::PERCENT => there.shares |= has_limit,
                     Keyword::PIVOT | Keyword::UNPIVOT => there.pivots = true,
+                    Keyword::STRUCT | Keyword::ROW => there.structs = true,
                     Keyword::SAMPLE | Keyword::TABLESAMPLE => there.samples = true,
                     Keyword::LIKE | Keyword::SIMILAR => there.stars |= is_behind_star,
                     Keyword::NoKeyword if word.value.len() == 9 => {

@@ -1,6 +1,6 @@
 //! ALTER TABLE.
 
-use ambo::{CatalogEdit, Check, Column, Datum, TableChange, TableDefinition};
+use ambo::{CatalogEdit, Check, Column, Datum, TableChange, TableDefinition, arrow::column_type};
 use datafusion::{
     logical_expr::Volatility,
     sql::sqlparser::ast::{
@@ -16,7 +16,7 @@ use super::{
     expression, length,
     options::Setting,
     table,
-    types::column_type,
+    types::declared,
 };
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
@@ -212,7 +212,8 @@ impl Changing<'_> {
                 .with_hint("ALTER TABLE … ADD UNIQUE (…) is the next statement"));
         }
         let planner = self.connection.reader()?;
-        let mut column = Column::new(&name, column_type(&of.data_type)?);
+        let mut column = Column::typed(&name, declared(&of.data_type)?);
+        let ty = column_type(&column);
         column.nullable = !parts.not_null;
         column.comment = parts.comment;
         if let Some(expr) = parts.default {
@@ -224,7 +225,7 @@ impl Changing<'_> {
                 ))
                 .with_hint("add the column without, UPDATE, and then SET DEFAULT"));
             }
-            let value = computed.value(column.kind).map_err(|error| in_default(&column, &error))?;
+            let value = computed.value(&ty).map_err(|error| in_default(&column, &error))?;
             if value != Datum::Null {
                 column.default = Some(value);
             }
@@ -329,7 +330,7 @@ impl Changing<'_> {
     fn set_default(&self, column: &Column, expr: &Expr) -> Result<TableChange> {
         let (text, computed) = default(&self.connection.reader()?, column, expr.clone())?;
         if computed.volatility == Volatility::Immutable {
-            computed.value(column.kind).map_err(|error| in_default(column, &error))?;
+            computed.value(&column_type(column)).map_err(|error| in_default(column, &error))?;
         }
         let column = column.name.clone();
         Ok(TableChange::SetDefaultExpression { column, expression: Some(text) })

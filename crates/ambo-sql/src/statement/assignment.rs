@@ -12,7 +12,7 @@ use datafusion::{
 };
 
 use super::target::Target;
-use crate::{Error, Result, parse::parse_expression, value::scalar};
+use crate::{Error, Result, parse::parse_expression, value::stored_scalar};
 
 /// Columns, each once, and what they get. DEFAULT becomes a parameter with the default as its value.
 pub(super) fn assignments(
@@ -79,7 +79,9 @@ pub(super) fn or_default(target: &Target, place: usize, expr: Expr, params: &mut
             {
                 return Expr::Nested(Box::new(expr));
             }
-            params.push(scalar(column.default.as_ref().unwrap_or(&Datum::Null)));
+            let default = column.default.as_ref().unwrap_or(&Datum::Null);
+            // A default is one that the column may have.
+            params.push(stored_scalar(default, column).unwrap_or(ScalarValue::Null));
             Expr::value(Value::Placeholder(format!("${}", params.len())))
         }
         _ => expr,

@@ -17,7 +17,7 @@ use crate::{
 /// Whether values of a type may be put into a column of another. Numbers are not dates, times or moments, nor these numbers; one
 /// value is not a list.
 pub(super) fn is_assignable(from: &DataType, to: &DataType) -> bool {
-    can_cast_types(from, to) && refuse_numbers(from, to).is_ok()
+    (converts(from, to) || can_cast_types(from, to)) && refuse_numbers(from, to).is_ok()
 }
 
 /// Values in another type. Numbers are rounded to the digits that it has, and clocks show what those of the zone do.
@@ -32,7 +32,7 @@ pub(super) fn strict_cast(array: &ArrayRef, to: &DataType, zone: Zone) -> Result
         refuse_written_bytes(array)?;
     }
     let strict = CastOptions { safe: false, ..CastOptions::default() };
-    match cast_numbers(array, to) {
+    match cast_numbers(array, to, true) {
         Some(numbers) => Ok(numbers?),
         None => cast_with_options(array, to, &strict).map_err(value::wrong),
     }

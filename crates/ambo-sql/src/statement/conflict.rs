@@ -349,7 +349,7 @@ impl<'t> Conflicts<'t> {
             }
             let after = rows_of(row_schema(definition), columns, meant.len())?;
             check(definition, &self.target.rules, &after, &labels)?;
-            let after = Values::new(&after);
+            let after = Values::stored(&after);
             for (nth, &row) in meant.iter().enumerate() {
                 let pair = &pairs[places.value(row) as usize];
                 let new = after.row(nth)?;

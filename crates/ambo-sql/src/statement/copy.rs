@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use ambo::Column;
+use ambo::{Column, Type};
 use ambo_files::{Form, Format, byte};
+use arrow::array::RecordBatch;
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{
@@ -22,7 +23,7 @@ use super::{
 use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
-    files::{self, Wanted, with_nested_texts},
+    files::{self, Wanted, with_texts},
     names::ident,
     planner::result_schema,
     value,
@@ -86,8 +87,10 @@ fn from_file(
 /// A column as the reader of files knows it. Where it may be NULL or has a default, that is told by others; but an empty field is an empty
 /// text where a text cannot be NULL.
 fn wanted(column: &Column) -> ambo_files::Column {
-    let nullable = column.nullable || !column.kind.is_variable();
-    ambo_files::Column { name: column.name.clone(), ty: column.kind, nullable }
+    let nullable = column.nullable || column.logical.is_some() || !column.kind.is_variable();
+    // What has a logical type is read from text when the file is.
+    let ty = if column.logical.is_some() { Type::Utf8 } else { column.kind };
+    ambo_files::Column { name: column.name.clone(), ty, nullable }
 }
 
 fn to_file(
@@ -123,10 +126,9 @@ fn to_file(
     let schema = result_schema(&plan);
     let stream = Stream::new(&planner, &plan)?;
     let is_csv = format.form == Form::Csv;
-    let batches = stream.map(|batch| match is_csv {
-        true => with_nested_texts(batch?).map_err(value::wrong),
-        false => batch,
-    });
+    let written = |batch| with_texts(batch, is_csv).map_err(value::wrong);
+    let schema = written(RecordBatch::new_empty(schema))?.schema();
+    let batches = stream.map(|batch| written(batch?));
     ambo_files::write(Path::new(path), format, &schema, batches, |rows| connection.progress().report(rows))
 }
 

@@ -78,7 +78,7 @@ fn fill(
         for first in (0..whole.num_rows()).step_by(TRANSACTION_ROWS) {
             let part = whole.slice(first, TRANSACTION_ROWS.min(whole.num_rows() - first));
             connection.write(&[], |work| {
-                let values = Values::new(&part);
+                let values = Values::stored(&part);
                 for row in 0..part.num_rows() {
                     work.transaction.insert_row(&table, &values.row(row)?)?;
                 }

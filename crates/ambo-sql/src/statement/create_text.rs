@@ -1,8 +1,9 @@
 //! The statements that make a table or a view as it is.
 
 use ambo::{IndexKind, RecordCodec, Table, View};
+use arrow::datatypes::DataType;
 
-use super::types::{literal, type_text};
+use super::types::{column_type_text, literal};
 use crate::{
     Result,
     catalog::{default_text, indexes},
@@ -17,7 +18,7 @@ pub(super) fn table_text(table: &Table) -> Result<String> {
     };
     let mut lines = Vec::new();
     for (place, column) in of.columns.iter().enumerate() {
-        let mut line = format!("{} {}", quoted(&column.name), type_text(column.kind));
+        let mut line = format!("{} {}", quoted(&column.name), column_type_text(column));
         if !column.nullable {
             line.push_str(" NOT NULL");
         }
@@ -86,7 +87,7 @@ pub(super) fn view_text(view: &View) -> String {
 }
 
 fn string(text: &str) -> String {
-    literal(&text.into(), ambo::Type::Utf8).unwrap_or_default()
+    literal(&text.into(), &DataType::Utf8).unwrap_or_default()
 }
 
 fn codec_text(codec: RecordCodec) -> String {

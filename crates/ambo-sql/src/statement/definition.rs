@@ -15,10 +15,11 @@ use super::{
     expression::{Computed, refuse_queries, row_schema, unqualify},
     length, options,
     rules::condition,
-    types::{column_type, is_serial},
+    types::{declared, is_serial},
 };
 use crate::{
     Error, ErrorKind, Result,
+    error::type_in_sql,
     names::{about, about_object, ident, last, object, shown, split},
     parse::TableSettings,
     planner::Planner,
@@ -62,7 +63,7 @@ pub(super) fn define(
         }
         _ => {
             for (place, column) in create.columns.iter().enumerate() {
-                let of_query = query.map(|query| query.field(place).data_type());
+                let of_query = query.map(|query| query.field(place));
                 making.column(column, of_query).map_err(|error| about(error, &column.name))?;
             }
         }
@@ -84,7 +85,7 @@ struct Making<'a> {
 impl Making<'_> {
     fn columns_of(&mut self, query: &Schema) -> Result<()> {
         for field in query.fields() {
-            let kind = value::column_type(field.data_type()).ok_or_else(|| {
+            let column = value::column_of(field).ok_or_else(|| {
                 Error::invalid(format!(
                     "column \"{}\" of the query is of type {}, which no table has",
                     field.name(),
@@ -92,25 +93,22 @@ impl Making<'_> {
                 ))
                 .with_hint("cast it to text, or leave it out")
             })?;
-            self.table.columns.push(Column::new(field.name(), kind).nullable());
+            self.table.columns.push(column);
         }
         Ok(())
     }
 
-    fn column(
-        &mut self,
-        column: &ast::ColumnDef,
-        of_query: Option<&arrow::datatypes::DataType>,
-    ) -> Result<()> {
+    fn column(&mut self, column: &ast::ColumnDef, of_query: Option<&arrow::datatypes::Field>) -> Result<()> {
         let name = ident(&column.name);
-        let kind = match (&column.data_type, of_query) {
-            (DataType::Unspecified, Some(ty)) => value::column_type(ty).ok_or_else(|| {
+        let typed = match (&column.data_type, of_query) {
+            (DataType::Unspecified, Some(field)) => value::column_of(field).ok_or_else(|| {
+                let ty = type_in_sql(field.data_type());
                 Error::invalid(format!("column \"{name}\" is of type {ty}, which no table has"))
             })?,
             (DataType::Unspecified, None) => {
                 return Err(Error::invalid(format!("column \"{name}\" has no type")));
             }
-            (ty, _) => column_type(ty)?,
+            (ty, _) => Column::typed(&name, declared(ty)?),
         };
         if let Some(most) = length::of_type(&column.data_type) {
             self.checks.push((Some(length_name(&name)), Some(name.clone()), length::check(&name, most)?));
@@ -127,7 +125,8 @@ impl Making<'_> {
         let made = Column {
             nullable: !parts.not_null && !is_serial,
             comment: parts.comment,
-            ..Column::new(&name, kind)
+            name: name.clone(),
+            ..typed
         };
         let made = match parts.default {
             None => made,
@@ -299,7 +298,8 @@ pub(super) fn with_default(planner: &Planner<'_>, column: Column, expr: Expr) ->
     let (text, computed) = default(planner, &column, expr)?;
     match computed.volatility {
         Volatility::Immutable => {
-            match computed.value(column.kind).map_err(|error| in_default(&column, &error))? {
+            let value = computed.value(&ambo::arrow::column_type(&column));
+            match value.map_err(|error| in_default(&column, &error))? {
                 ambo::Datum::Null => Ok(column),
                 value => Ok(column.default_value(value)),
             }
@@ -315,7 +315,8 @@ pub(super) fn default(planner: &Planner<'_>, column: &Column, expr: Expr) -> Res
     let nothing = Arc::new(Schema::empty());
     let computed =
         Computed::new(planner, expr, &nothing, "default").map_err(|error| in_default(column, &error))?;
-    computed.require_for(column.kind).map_err(|error| in_default(column, &error))?;
+    let ty = ambo::arrow::column_type(column);
+    computed.require_for(&ty).map_err(|error| in_default(column, &error))?;
     Ok((text, computed))
 }
 

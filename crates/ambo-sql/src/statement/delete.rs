@@ -79,7 +79,7 @@ pub(super) fn apply(work: &mut Work<'_>, delete: &ast::Delete, with: Option<&ast
         if let Some(seen) = &mut seen {
             batch = new_rows(&target, batch, seen, Read::Key)?;
         }
-        let keys = Values::new(&batch);
+        let keys = Values::stored(&batch);
         for row in 0..batch.num_rows() {
             work.transaction.delete(&target.table, &target.stored_key(&keys, row, Read::Key)?)?;
         }

@@ -2,10 +2,10 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use ambo::{Datum, TableDefinition, Type};
+use ambo::{Datum, TableDefinition};
 use arrow::{
     array::{RecordBatch, RecordBatchOptions},
-    datatypes::{DataType, Field, Schema, SchemaRef},
+    datatypes::{DataType, Schema, SchemaRef},
 };
 use datafusion::{
     common::{DFSchema, tree_node::TreeNode},
@@ -28,12 +28,12 @@ use crate::{
         Zone,
         rules::{before, behind},
     },
-    value::{sql_type, value_at},
+    value::{field_of, value_at},
 };
 
 /// The columns of a table as its checks see them.
 pub(super) fn row_schema(definition: &TableDefinition) -> SchemaRef {
-    let field = |column: &ambo::Column| Field::new(&column.name, sql_type(column.kind), true);
+    let field = |column: &ambo::Column| field_of(column).with_nullable(true);
     Arc::new(Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>()))
 }
 
@@ -168,25 +168,26 @@ impl Computed {
     }
 
     /// Its values for so many rows, as a column of a type has them. REQUIRES: it is over no columns.
-    pub fn fill(&self, rows: usize, kind: Type) -> Result<arrow::array::ArrayRef> {
+    pub fn fill(&self, rows: usize, ty: &DataType) -> Result<arrow::array::ArrayRef> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let none = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
             .map_err(DataFusionError::from)?;
-        strict_cast(&self.values(&none)?, &sql_type(kind), self.zone)
+        strict_cast(&self.values(&none)?, ty, self.zone)
     }
 
-    /// Its value. REQUIRES: it is over no columns.
-    pub fn value(&self, kind: Type) -> Result<Datum> {
-        value_at(&self.fill(1, kind)?, 0)
+    /// Its value, as a column of a type stores it. REQUIRES: it is over no columns.
+    pub fn value(&self, ty: &DataType) -> Result<Datum> {
+        value_at(&ambo::arrow::to_stored(&self.fill(1, ty)?)?, 0)
     }
 
     /// Checks that its values can be put into a column.
-    pub fn require_for(&self, kind: Type) -> Result<()> {
-        match is_assignable(&self.ty, &sql_type(kind)) {
+    pub fn require_for(&self, ty: &DataType) -> Result<()> {
+        match is_assignable(&self.ty, ty) {
             true => Ok(()),
             false => Err(Error::invalid(format!(
-                "it is of type {}, the column is of type {kind}",
-                type_in_sql(&self.ty)
+                "it is of type {}, the column is of type {}",
+                type_in_sql(&self.ty),
+                type_in_sql(ty)
             ))),
         }
     }

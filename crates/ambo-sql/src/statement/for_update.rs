@@ -88,7 +88,7 @@ pub(super) fn apply(work: &mut Work<'_>, query: &ast::Query) -> Result<Written> 
     let mut returned = Vec::new();
     for batch in &batches {
         let keys = batch.project(&(own..batch.num_columns()).collect::<Vec<_>>()).map_err(value::wrong)?;
-        let keys = Values::new(&keys);
+        let keys = Values::stored(&keys);
         for row in 0..batch.num_rows() {
             work.interrupter.check()?;
             work.transaction.lock(&target.table, &target.stored_key(&keys, row, Read::Key)?)?;

@@ -1,6 +1,6 @@
 //! Rows on their way into a table: batches as they come, and as rows of the table, with its types, defaults and rules.
 
-use ambo::{Column, TableDefinition};
+use ambo::{Column, DatumRef, Logical, TableDefinition, arrow::column_type};
 use arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array},
     datatypes::{DataType, SchemaRef},
@@ -10,12 +10,7 @@ use futures::StreamExt;
 use tokio::runtime::Handle;
 
 use crate::{
-    Error, ErrorKind, Result,
-    error::type_in_sql,
-    files::LINE,
-    planner::Planner,
-    times::Zone,
-    value::{self, sql_type},
+    Error, ErrorKind, Result, error::type_in_sql, files::LINE, planner::Planner, times::Zone, value,
     wait::Interrupter,
 };
 
@@ -160,12 +155,12 @@ pub(super) fn check(
 
 /// Whether values of a type may be put into a column.
 fn fits(ty: &DataType, column: &Column) -> Result<()> {
-    match is_assignable(ty, &sql_type(column.kind)) {
+    match is_assignable(ty, &column_type(column)) {
         true => Ok(()),
         false => Err(Error::invalid(format!(
             "column \"{}\" is of type {}, the values are of type {}",
             column.name,
-            column.kind,
+            type_in_sql(&column_type(column)),
             type_in_sql(ty)
         ))),
     }
@@ -173,13 +168,13 @@ fn fits(ty: &DataType, column: &Column) -> Result<()> {
 
 /// Values as those of a column. Numbers are rounded to the digits that the column has; what does not fit is an error.
 pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>, zone: Zone) -> Result<ArrayRef> {
-    let to = sql_type(column.kind);
+    let to = column_type(column);
     if array.data_type() == &to {
-        return Ok(array.clone());
+        return meant(array.clone(), column, labels);
     }
     fits(array.data_type(), column)?;
     let whole = match strict_cast(array, &to, zone) {
-        Ok(whole) => return Ok(whole),
+        Ok(whole) => return meant(whole, column, labels),
         Err(error) => error,
     };
     // Which row is it?
@@ -190,4 +185,21 @@ pub(super) fn assign(array: &ArrayRef, column: &Column, labels: &Labels<'_>, zon
         }
     }
     Err(whole)
+}
+
+/// Values of a column's type in statements, held to what it means besides: a text of a column of JSON is JSON.
+fn meant(array: ArrayRef, column: &Column, labels: &Labels<'_>) -> Result<ArrayRef> {
+    if column.logical == Some(Logical::Json) {
+        for (row, text) in array.as_string::<i32>().iter().enumerate() {
+            let text = text.map_or(DatumRef::Null, DatumRef::Utf8);
+            if let Err(what) = column.check(text) {
+                return Err(Error::invalid(format!(
+                    "{}: column \"{}\": {what}",
+                    labels.of(row),
+                    column.name
+                )));
+            }
+        }
+    }
+    Ok(array)
 }

@@ -143,7 +143,7 @@ fn insert_rows(
         work.interrupter.check()?;
         let rows =
             complete(definition, &target.rules, &given.columns, &batch?, first, given.file.as_deref())?;
-        let of_rows = Values::new(&rows);
+        let of_rows = Values::stored(&rows);
         let mut written = Vec::new();
         for row in 0..rows.num_rows() {
             conflicts.insert(work, of_rows.row(row)?, &mut written)?;

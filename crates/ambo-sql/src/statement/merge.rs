@@ -145,7 +145,7 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
             if matches!(clause.act, Act::Update(_) | Act::Delete) {
                 once(target, &meant, &mut seen)?;
             }
-            let keys = Values::new(&meant);
+            let keys = Values::stored(&meant);
             match &clause.act {
                 Act::Nothing => {}
                 Act::Delete => {
@@ -166,7 +166,7 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                     }
                     let new = rows_of(schema.clone(), columns, meant.num_rows())?;
                     check(definition, &target.rules, &new, &Labels::Numbers(1))?;
-                    let (before, after) = (Values::new(&old), Values::new(&new));
+                    let (before, after) = (Values::stored(&old), Values::stored(&new));
                     for row in 0..meant.num_rows() {
                         let key = target.stored_key(&keys, row, Read::All)?;
                         changes.update(key, &before.row(row)?, &after.row(row)?)?;
@@ -185,7 +185,7 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
     // New rows come when those that are changed or deleted are out of their way.
     let mut affected = changes.finish()?;
     for rows in inserts {
-        let values = Values::new(&rows);
+        let values = Values::stored(&rows);
         for row in 0..rows.num_rows() {
             work.transaction.insert_row(&target.table, &values.row(row)?)?;
             affected += 1;
@@ -205,7 +205,7 @@ fn of_clause(batch: &RecordBatch, column: usize, nth: usize) -> Result<RecordBat
 /// # Errors
 /// A row of the target that is meant a second time.
 fn once(target: &Target, rows: &RecordBatch, seen: &mut HashSet<Vec<u8>>) -> Result<()> {
-    let values = Values::new(rows);
+    let values = Values::stored(rows);
     for row in 0..rows.num_rows() {
         if !seen.insert(target.stored_key(&values, row, Read::All)?) {
             return Err(Error::new(

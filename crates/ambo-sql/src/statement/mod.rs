@@ -58,7 +58,8 @@ use crate::{
 };
 
 pub(crate) use length::limit as length_limit;
-pub(crate) use types::{column_type, is_serial, literal, type_text};
+pub use types::stored_literal;
+pub(crate) use types::{column_type_text, declared, is_serial, literal, type_text};
 
 pub(crate) use prepare::Prepared;
 

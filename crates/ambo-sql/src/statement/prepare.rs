@@ -8,7 +8,7 @@ use datafusion::{
     sql::sqlparser::ast::{self, BinaryOperator, CastKind, DataType, Expr, Ident, SelectItem, Statement},
 };
 
-use super::{target::Parts, types::column_type};
+use super::{target::Parts, types::declared};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     fast::{Expression, cast},
@@ -140,7 +140,10 @@ fn constants(given: &[Expr], types: &[DataType]) -> Option<Vec<Datum>> {
         let value = Expression::of(expr, &|_| None)?.value(&[], &[])?;
         match types.get(nth) {
             None => Some(value),
-            Some(ty) => cast(value, column_type(ty).ok()?),
+            Some(ty) => match declared(ty).ok()? {
+                ambo::Part::Plain(ty) => cast(value, ty),
+                ambo::Part::Logical(_) => None,
+            },
         }
     };
     given.iter().enumerate().map(value).collect()

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ambo::{Datum, TableDefinition, Type};
+use ambo::{Datum, TableDefinition, arrow::column_type};
 use arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch},
     datatypes::{DataType, Schema, SchemaRef},
@@ -17,7 +17,7 @@ use crate::{
     parse::parse_expression,
     planner::Planner,
     times::Zone,
-    value::{self, Values, sql_type},
+    value::{self, Values},
 };
 
 /// The rules of a table for one statement: `now()` is the same in all its rows, `random()` is not.
@@ -33,7 +33,7 @@ pub(crate) struct Rules {
 }
 
 struct Default {
-    kind: Type,
+    ty: DataType,
     fill: Fill,
 }
 
@@ -68,7 +68,7 @@ impl Rules {
     fn of_values(definition: &TableDefinition, zone: Zone) -> Self {
         let default = |column: &ambo::Column| {
             let value = column.default.clone().unwrap_or(Datum::Null);
-            Default { kind: column.kind, fill: Fill::Value(value) }
+            Default { ty: column_type(column), fill: Fill::Value(value) }
         };
         Self {
             table: definition.name.clone(),
@@ -100,7 +100,7 @@ impl Rules {
                     }
                 }
             };
-            Ok(Default { kind: column.kind, fill })
+            Ok(Default { ty: column_type(column), fill })
         };
         let check = |check: &ambo::Check| -> Result<RowCheck> {
             let condition = condition(planner, parse_expression(&check.expression)?, &schema)
@@ -136,14 +136,14 @@ impl Rules {
     /// # Errors
     /// What goes wrong when its expression is computed.
     pub(crate) fn default(&self, column: usize, rows: usize) -> Result<ArrayRef> {
-        let Default { kind, fill } = &self.defaults[column];
-        let repeat = |value: &Datum| value::array(&sql_type(*kind), std::iter::repeat_n(value, rows));
+        let Default { ty, fill } = &self.defaults[column];
+        let repeat = |value: &Datum| value::array(ty, std::iter::repeat_n(value, rows));
         match fill {
             Fill::Value(value) => repeat(value),
-            Fill::Each(computed) => computed.fill(rows, *kind),
+            Fill::Each(computed) => computed.fill(rows, ty),
             Fill::Once(computed, known) => {
                 if known.get().is_none() {
-                    let _ = known.set(computed.value(*kind)?);
+                    let _ = known.set(computed.value(ty)?);
                 }
                 repeat(known.get().unwrap_or(&Datum::Null))
             }

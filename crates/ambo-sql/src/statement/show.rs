@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo::{Datum, Type, qualify};
+use ambo::{Datum, qualify};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::{
     ast::{
@@ -84,7 +84,7 @@ fn ask(connection: &mut Connection, text: &str) -> Result<Rows<'static>> {
 }
 
 fn string(text: &str) -> Result<String> {
-    literal(&text.into(), Type::Utf8)
+    literal(&text.into(), &arrow::datatypes::DataType::Utf8)
 }
 
 /// The name behind FROM or IN.

@@ -1,16 +1,51 @@
 //! Types of columns: as statements write them, and as they are shown.
 
-use ambo::{Datum, Type};
+use ambo::{Column, Datum, Logical, Part, Type, arrow::column_type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::sql::sqlparser::ast::{DataType, ExactNumberInfo, TimezoneInfo};
+use datafusion::sql::sqlparser::ast::{
+    ArrayElemTypeDef, DataType, ExactNumberInfo, StructField, TimezoneInfo,
+};
 
 use crate::{
     Error, Result,
-    value::{self, sql_type},
+    names::{ident, quoted},
+    value,
 };
 
-/// The type of a column as statements write it. Lengths of texts and binaries are taken and not enforced.
-pub(crate) fn column_type(ty: &DataType) -> Result<Type> {
+/// The type of a column as statements write it. Lengths of texts are conditions of their own, those of binaries are not enforced.
+pub(crate) fn declared(ty: &DataType) -> Result<Part> {
+    let part = |ty: &DataType| declared(ty).map(Box::new);
+    Ok(Part::Logical(match ty {
+        DataType::Uuid => Logical::Uuid,
+        DataType::Interval { .. } => Logical::Interval,
+        DataType::JSON | DataType::JSONB => Logical::Json,
+        DataType::Array(
+            ArrayElemTypeDef::SquareBracket(item, None)
+            | ArrayElemTypeDef::AngleBracket(item)
+            | ArrayElemTypeDef::Parenthesis(item),
+        ) => Logical::List(part(item)?),
+        DataType::Array(ArrayElemTypeDef::SquareBracket(item, Some(length))) => {
+            let fits = u32::try_from(*length).ok().filter(|length| *length > 0);
+            let length = fits.ok_or_else(|| Error::invalid(format!("an array has no {length} items")))?;
+            Logical::Array(part(item)?, length)
+        }
+        DataType::Map(key, value) => Logical::Map(part(key)?, part(value)?),
+        DataType::Struct(fields, _) => Logical::Struct(fields.iter().map(field).collect::<Result<_>>()?),
+        ty => return plain(ty).map(Part::Plain),
+    }))
+}
+
+/// A field of a struct.
+fn field(field: &StructField) -> Result<(String, Part)> {
+    match &field.field_name {
+        Some(name) => Ok((ident(name), declared(&field.field_type)?)),
+        None => Err(Error::invalid(format!("a field of a struct has no name: {}", field.field_type))
+            .with_hint("write struct(name type, …)")),
+    }
+}
+
+/// A type without a logical one.
+fn plain(ty: &DataType) -> Result<Type> {
     Ok(match ty {
         DataType::Boolean | DataType::Bool => Type::Bool,
         DataType::TinyInt(_) | DataType::Int8(_) => Type::I8,
@@ -54,10 +89,7 @@ pub(crate) fn column_type(ty: &DataType) -> Result<Type> {
         | DataType::MediumText
         | DataType::LongText
         | DataType::String(_)
-        | DataType::Clob(_)
-        | DataType::Uuid
-        | DataType::JSON
-        | DataType::JSONB => Type::Utf8,
+        | DataType::Clob(_) => Type::Utf8,
         DataType::Blob(_)
         | DataType::TinyBlob
         | DataType::MediumBlob
@@ -93,7 +125,7 @@ fn named_type(name: &str) -> Result<Type> {
 
 fn no_type(name: &str) -> Error {
     Error::invalid(format!("there is no type {name} for columns"))
-        .with_hint("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, timestamptz, text, blob")
+        .with_hint("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, timestamptz, interval, text, blob, uuid, json, lists (integer[]), arrays (integer[3]), struct(a integer), map(text, integer)")
 }
 
 /// Whether a type says that a column numbers itself.
@@ -127,13 +159,47 @@ pub(crate) fn type_text(ty: Type) -> String {
     name.to_owned()
 }
 
-/// A value of a type as statements write it.
+/// The type of a column as statements write it.
+pub(crate) fn column_type_text(column: &Column) -> String {
+    column.logical.as_ref().map_or_else(|| type_text(column.kind), logical_text)
+}
+
+fn logical_text(logical: &Logical) -> String {
+    let part = |part: &Part| match part {
+        Part::Plain(ty) => type_text(*ty),
+        Part::Logical(logical) => logical_text(logical),
+    };
+    match logical {
+        Logical::Uuid | Logical::Interval | Logical::Json => logical.to_string(),
+        Logical::List(item) => format!("{}[]", part(item)),
+        Logical::Array(item, length) => format!("{}[{length}]", part(item)),
+        Logical::Struct(fields) => {
+            let fields = fields.iter().map(|(name, of)| format!("{} {}", quoted(name), part(of)));
+            format!("struct({})", fields.collect::<Vec<_>>().join(", "))
+        }
+        Logical::Map(key, value) => format!("map({}, {})", part(key), part(value)),
+    }
+}
+
+/// A value of a column, as tables store it, as statements write it.
 ///
 /// # Errors
 /// A value of another type.
-pub(crate) fn literal(value: &Datum, ty: Type) -> Result<String> {
+pub fn stored_literal(value: &Datum, column: &Column) -> Result<String> {
+    literal(value, &column_type(column))
+}
+
+/// A stored value of a type as statements write it.
+///
+/// # Errors
+/// A value of another type.
+pub(crate) fn literal(value: &Datum, ty: &arrow::datatypes::DataType) -> Result<String> {
+    let is_logical = *ty != arrow::datatypes::DataType::Binary && matches!(value, Datum::Binary(_));
+    if is_logical {
+        return crate::logical::literal(&value::array(ty, std::iter::once(value))?, 0);
+    }
     let text = || -> Result<String> {
-        let array = value::array(&sql_type(ty), std::iter::once(value))?;
+        let array = value::array(ty, std::iter::once(value))?;
         let options = FormatOptions::default();
         let wrong = |error: arrow::error::ArrowError| Error::invalid(error.to_string());
         ArrayFormatter::try_new(&array, &options).map_err(wrong)?.value(0).try_to_string().map_err(wrong)
@@ -158,7 +224,7 @@ mod tests {
 
     #[test]
     fn values_are_written_as_literals() {
-        let written = |value: Datum, ty| literal(&value, ty).unwrap();
+        let written = |value: Datum, ty| literal(&value, &crate::value::sql_type(ty)).unwrap();
         assert_eq!(written("it's".into(), Type::Utf8), "'it''s'");
         assert_eq!(written(Datum::Date32(19782), Type::Date32), "DATE '2024-02-29'");
         assert_eq!(written(Datum::Timestamp(0), Type::Timestamp), "TIMESTAMP '1970-01-01 00:00:00'");

@@ -99,7 +99,7 @@ pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast
         let count = batch.num_rows();
         let old = rows_of(rows.clone(), batch.columns()[..definition.columns.len()].to_vec(), count)?;
         let new = changed(&target, &set, &batch, first)?;
-        let (keys, before, after) = (Values::new(&batch), Values::new(&old), Values::new(&new));
+        let (keys, before, after) = (Values::stored(&batch), Values::stored(&old), Values::stored(&new));
         for row in 0..count {
             changes.update(target.stored_key(&keys, row, Read::All)?, &before.row(row)?, &after.row(row)?)?;
         }
@@ -181,7 +181,7 @@ pub(super) fn new_rows(
     seen: &mut HashSet<Vec<u8>>,
     read: Read,
 ) -> Result<RecordBatch> {
-    let values = Values::new(&batch);
+    let values = Values::stored(&batch);
     let is_new = (0..batch.num_rows()).map(|row| Ok(seen.insert(target.stored_key(&values, row, read)?)));
     let is_new = BooleanArray::from(is_new.collect::<Result<Vec<_>>>()?);
     filter_record_batch(&batch, &is_new).map_err(value::wrong)

@@ -140,7 +140,14 @@ fn recognise(
     let rows = groups_at_most(table, &by)?;
     let mut asked = Vec::new();
     let mut outputs = Vec::new();
-    let kind = |name: &str| definition.column_index(name).map(|place| definition.columns[place].kind);
+    // Those whose stored values are equal and in order where the values are.
+    let kind = |name: &str| {
+        let column = &definition.columns[definition.column_index(name)?];
+        column.logical.as_ref().is_none_or(ambo::Logical::is_ordered).then_some(column.kind)
+    };
+    if !by.iter().all(|name| kind(name).is_some()) {
+        return None;
+    }
     let figures = table.figures().get();
     let bounds = |name: &str| {
         let known = figures?.columns.get(definition.column_index(name)?)?;

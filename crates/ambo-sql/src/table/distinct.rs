@@ -29,7 +29,8 @@ impl DistinctPlan {
         let definition = table.table().definition();
         // What is no number, and zeros of both signs, are groups of the planner otherwise than values in an index.
         let is_float = matches!(definition.columns[column].kind, Type::F32 | Type::F64);
-        if is_float || (definition.storage.traits().by_column && !is_cheap(table, column)) {
+        let is_ordered = definition.columns[column].logical.as_ref().is_none_or(ambo::Logical::is_ordered);
+        if is_float || !is_ordered || (definition.storage.traits().by_column && !is_cheap(table, column)) {
             return None;
         }
         let values = table.view().distinct_values(table.table(), column).ok()??;

@@ -6,7 +6,7 @@ use datafusion::{
     logical_expr::{BinaryExpr, Expr, Like, Operator},
 };
 
-use crate::value::datum;
+use crate::{logical::UUID_LEN, value::datum};
 
 /// A condition as a question about one column, if it is one that storages answer just as the planner's own operators would.
 pub(crate) fn filter(expr: &Expr) -> Option<(String, Test)> {
@@ -56,6 +56,10 @@ fn literal(expr: &Expr) -> Option<&ScalarValue> {
 
 /// A constant that storages compare as the planner does: no NULL, which answers nothing, and no NaN.
 pub(super) fn comparable(constant: &ScalarValue) -> Option<Datum> {
+    // A UUID is in the order of its bytes.
+    if let ScalarValue::FixedSizeBinary(UUID_LEN, Some(bytes)) = constant {
+        return Some(Datum::Binary(bytes.clone()));
+    }
     match datum(constant)? {
         Datum::Null => None,
         Datum::F32(value) if value.is_nan() => None,

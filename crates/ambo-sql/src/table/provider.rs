@@ -13,7 +13,7 @@ use datafusion::{
 };
 
 use super::{filter::filter, scan::TableScanExec, statistics::Figures};
-use crate::{error::outer, value::sql_type};
+use crate::{error::outer, value::field_of};
 
 /// What the number of a row is called, in tables without a primary key.
 pub(crate) const ROW_NUMBER: &str = "\u{1}row";
@@ -31,11 +31,7 @@ impl StoredTable {
     /// A table in a view, which says nothing of its key. With `row_number` it has the number of its rows as its last column.
     pub(crate) fn new(table: Table, view: Arc<Snapshot>, row_number: bool) -> Self {
         let definition = table.definition();
-        let mut fields: Vec<_> = definition
-            .columns
-            .iter()
-            .map(|column| Field::new(&column.name, sql_type(column.kind), column.nullable))
-            .collect();
+        let mut fields: Vec<_> = definition.columns.iter().map(field_of).collect();
         if row_number && definition.is_numbered() {
             fields.push(Field::new(ROW_NUMBER, DataType::UInt64, false));
         }

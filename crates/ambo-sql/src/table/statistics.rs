@@ -3,10 +3,13 @@
 use std::sync::{Arc, OnceLock};
 
 use ambo::{Compare, Datum, Select, Snapshot, Table, TableStatistics, Test};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics, stats::Precision};
 
-use crate::value::scalar;
+use crate::{
+    logical::{UUID, UUID_LEN},
+    value::scalar,
+};
 
 /// The share of rows that a condition leaves of which nothing is known.
 pub(crate) const UNKNOWN_SHARE: f64 = 0.2;
@@ -80,9 +83,9 @@ pub(super) fn statistics(figures: &Figures, select: &Select, schema: &SchemaRef)
             false => Precision::Inexact(value),
         };
         let bound = |figure: &Option<ambo::Figure<Datum>>| match figure {
-            Some(figure) => match scalar(&figure.value).cast_to(field.data_type()) {
-                Ok(value) => precision(value, figure.is_exact),
-                Err(_) => Precision::Absent,
+            Some(figure) => match bound_of(&figure.value, field.data_type()) {
+                Some(value) => precision(value, figure.is_exact),
+                None => Precision::Absent,
             },
             None => Precision::Absent,
         };
@@ -103,6 +106,15 @@ pub(super) fn statistics(figures: &Figures, select: &Select, schema: &SchemaRef)
     }
     let total_byte_size = num_rows.multiply(&Precision::Inexact(bytes));
     Statistics { num_rows, total_byte_size, column_statistics: columns }
+}
+
+/// The least or the greatest value of a column as one of its type in statements; none where stored values are in another order.
+fn bound_of(value: &Datum, ty: &DataType) -> Option<ScalarValue> {
+    match (value, ty) {
+        (Datum::Binary(bytes), &UUID) => Some(ScalarValue::FixedSizeBinary(UUID_LEN, Some(bytes.clone()))),
+        (Datum::Binary(_), ty) if !ty.is_binary() => None,
+        (value, ty) => scalar(value).cast_to(ty).ok(),
+    }
 }
 
 /// As [`Figures::share`]; `one` is the share of rows with one value.

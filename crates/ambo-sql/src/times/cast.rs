@@ -8,8 +8,8 @@ use datafusion::{
     },
 };
 
-use super::{MOMENT, Zone, convert::name_of, converted, instant, is_text};
-use crate::value::returned;
+use super::{MOMENT, Zone, converted, instant, is_text};
+use crate::{error::type_in_sql, value::returned};
 
 /// See the module.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ pub(super) fn cast_to(expr: Expr, from: &DataType, to: &DataType, strict: bool) 
         false => Volatility::Immutable,
     };
     let verb = if strict { "cast" } else { "try_cast" };
-    let what = if is_text(&to) { "text" } else { name_of(&to) };
+    let what = if is_text(&to) { "text".to_owned() } else { type_in_sql(&to) };
     let cast =
         TimeCast { name: format!("{verb}_to_{what}"), to, strict, signature: Signature::any(1, volatility) };
     ScalarUDF::new_from_impl(cast).call(vec![expr])

@@ -16,6 +16,8 @@ use arrow::{
 };
 use datafusion::common::{Result, exec_err};
 
+use crate::logical;
+
 use super::{DAY, MOMENT, SECOND, Zone, instant, interval_text, is_interval, is_text, text};
 
 /// Whether values of a type become those of another here; otherwise the planner's casts are right.
@@ -32,7 +34,7 @@ pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
         (D::Timestamp(..), D::Timestamp(..) | D::Date32 | D::Time64(_)) => true,
         (D::Date32, D::Timestamp(..)) => true,
         (D::Duration(_), D::Interval(_)) => true,
-        _ => false,
+        (from, to) => logical::converts(from, to),
     }
 }
 
@@ -44,6 +46,9 @@ pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
 pub(crate) fn converted(array: &ArrayRef, to: &DataType, zone: Zone, strict: bool) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(array.clone());
+    }
+    if logical::converts(array.data_type(), to) {
+        return logical::converted(array, to, zone, strict);
     }
     if is_text(array.data_type()) {
         return from_text(array, to, zone, strict);
@@ -196,6 +201,7 @@ pub(super) fn name_of(ty: &DataType) -> &'static str {
         D::Date32 | D::Date64 => "date",
         D::Time32(_) | D::Time64(_) => "time",
         D::Interval(_) | D::Duration(_) => "interval",
+        &logical::UUID => "uuid",
         _ => "value",
     }
 }
@@ -244,7 +250,7 @@ fn texts(array: &ArrayRef, zone: Zone) -> Result<StringArray> {
 
 /// The texts of a column of times, as statements show them where clocks are those of the zone of this name; `None` for a column of
 /// something else.
-pub fn time_texts(array: &ArrayRef, zone: &str) -> Option<StringArray> {
+pub(crate) fn time_texts(array: &ArrayRef, zone: &str) -> Option<StringArray> {
     let is_time = matches!(array.data_type(), D::Timestamp(..) | D::Date32 | D::Time64(_))
         || is_interval(array.data_type());
     if !is_time {

@@ -35,11 +35,11 @@ mod zone;
 
 use arrow::datatypes::{DataType, TimeUnit};
 
-pub use convert::time_texts;
-pub(crate) use convert::{converted, converts};
+pub(crate) use convert::{converted, converts, time_texts};
 pub(crate) use fields::{Unit, units_begun};
 pub(crate) use interval_text::{Units as IntervalUnits, canonical as canonical_interval};
 pub(crate) use operators::TimeOperators;
+pub(crate) use order::{lengths as interval_lengths, ordered as interval_length};
 pub(crate) use types::TimeTypes;
 pub(crate) use zone::Zone;
 

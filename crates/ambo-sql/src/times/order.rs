@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::Decimal128Array,
+    array::{ArrayRef, Decimal128Array},
     datatypes::{DataType, Decimal128Type},
 };
 use datafusion::{
@@ -14,12 +14,24 @@ use datafusion::{
     },
 };
 
-use super::convert::{intervals, length};
+use super::{
+    convert::{intervals, length},
+    is_interval,
+};
 
 /// The number of an interval or a duration.
-pub(super) fn ordered(interval: Expr) -> Expr {
+pub(crate) fn ordered(interval: Expr) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
     ScalarUDF::new_from_impl(IntervalOrder(signature)).call(vec![interval])
+}
+
+/// Intervals as the numbers by which they are compared; other values as they are.
+pub(crate) fn lengths(array: &ArrayRef) -> Result<ArrayRef> {
+    if !is_interval(array.data_type()) {
+        return Ok(array.clone());
+    }
+    let numbers: Decimal128Array = intervals(array)?.unary::<_, Decimal128Type>(length);
+    Ok(Arc::new(numbers.with_data_type(NUMBER)))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -41,8 +53,6 @@ impl ScalarUDFImpl for IntervalOrder {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let array = intervals(&args.args[0].to_array(args.number_rows)?)?;
-        let numbers: Decimal128Array = array.unary::<_, Decimal128Type>(length);
-        Ok(ColumnarValue::Array(Arc::new(numbers.with_data_type(NUMBER))))
+        Ok(ColumnarValue::Array(lengths(&args.args[0].to_array(args.number_rows)?)?))
     }
 }

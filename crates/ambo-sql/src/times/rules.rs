@@ -32,6 +32,7 @@ use super::{
     scale::scaled,
     sum::{day_at_time, day_in_range, sum},
 };
+use crate::logical::UUID;
 use crate::optimizer::{map_named, schema_of_rows, with_types};
 
 /// See the module.
@@ -100,12 +101,13 @@ impl Times {
     /// Whether there is something to do in the expressions of an operator.
     fn concerns(&self, plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
         let is_before = matches!(self, Self::Before);
-        if is_before && schema.fields().iter().any(|field| is_time(field.data_type())) {
+        let is_ours = |ty: &DataType| is_time(ty) || *ty == UUID;
+        if is_before && schema.fields().iter().any(|field| is_ours(field.data_type())) {
             return Ok(true);
         }
         let asks = |expr: &Expr| match expr {
             Expr::Cast(_) | Expr::TryCast(_) | Expr::WindowFunction(_) => true,
-            Expr::Literal(value, _) => is_before && is_time(&value.data_type()),
+            Expr::Literal(value, _) => is_before && is_ours(&value.data_type()),
             Expr::ScalarFunction(_) | Expr::OuterReferenceColumn(..) | Expr::ScalarSubquery(_) => is_before,
             _ => false,
         };
@@ -189,6 +191,19 @@ pub(crate) fn before(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
         Expr::InList(InList { expr, list, negated }) if of_interval(&expr, schema) => {
             let expr = Box::new(number(*expr, schema));
             let list = list.into_iter().map(|of| number(of, schema)).collect();
+            Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
+        }
+        Expr::Between(Between { expr, negated, low, high })
+            if [&expr, &low, &high].iter().any(|of| is_uuid(of, schema)) =>
+        {
+            let [expr, low, high] = [expr, low, high].map(|of| Box::new(uuid(*of, schema)));
+            Ok(Transformed::yes(Expr::Between(Between { expr, negated, low, high })))
+        }
+        Expr::InList(InList { expr, list, negated })
+            if is_uuid(&expr, schema) || list.iter().any(|of| is_uuid(of, schema)) =>
+        {
+            let expr = Box::new(uuid(*expr, schema));
+            let list = list.into_iter().map(|of| uuid(of, schema)).collect();
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }
         Expr::ScalarFunction(mut function)
@@ -277,6 +292,18 @@ fn number(expr: Expr, schema: &DFSchema) -> Expr {
     }
 }
 
+fn is_uuid(expr: &Expr, schema: &DFSchema) -> bool {
+    type_of(expr, schema).is_some_and(|ty| ty == UUID)
+}
+
+/// A text as the UUID that a UUID is compared with.
+fn uuid(expr: Expr, schema: &DFSchema) -> Expr {
+    match type_of(&expr, schema) {
+        Some(ty) if is_text(&ty) => cast(expr, UUID),
+        _ => expr,
+    }
+}
+
 const INTERVAL: DataType = DataType::Interval(arrow::datatypes::IntervalUnit::MonthDayNano);
 
 /// The interval that a text means, as it is known already.
@@ -299,8 +326,8 @@ fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
 }
 
-/// Moments compared with days, texts or moments of the other kind, and intervals.
-fn compared(
+/// Moments compared with days, texts or moments of the other kind, and intervals; UUIDs compared with texts.
+pub(super) fn compared(
     left: Expr,
     from: &DataType,
     op: Operator,
@@ -318,6 +345,7 @@ fn compared(
         return Ok(Transformed::yes(binary(ordered(cast(left, INTERVAL)), op, ordered(right))));
     }
     let common = match (from, to) {
+        (from, to) if *from == UUID && is_text(to) || is_text(from) && *to == UUID => Some(UUID),
         (from, to) if !is_moment(from) && !is_moment(to) => None,
         (from, to) if from == to => None,
         (from, to) if is_moment(from) && is_moment(to) => Some(either(from, to)),
@@ -454,7 +482,7 @@ pub(crate) fn refuse_numbers(from: &DataType, to: &DataType) -> Result<()> {
     let is_point = |ty: &DataType| {
         is_moment(ty) || matches!(ty, DataType::Date32 | DataType::Time32(_) | DataType::Time64(_))
     };
-    if to.is_list() && !from.is_nested() && !from.is_null() {
+    if to.is_list() && !from.is_nested() && !from.is_null() && !is_text(from) {
         return plan_err!("{from} cannot be cast to {to}; [x] is the list of a value x");
     }
     parts(from, to).into_iter().try_for_each(|(from, to)| refuse_numbers(from, to))?;

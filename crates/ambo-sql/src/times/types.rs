@@ -11,10 +11,9 @@ use datafusion::{
 };
 
 use super::{MOMENT, instant};
-use crate::{
-    statement::{column_type, is_serial},
-    value::sql_type,
-};
+use ambo::arrow::part_type;
+
+use crate::statement::{declared, is_serial};
 
 /// See the module.
 #[derive(Debug)]
@@ -34,10 +33,13 @@ fn type_of_name(named: &Named) -> Option<DataType> {
         Named::Timestamp(..) | Named::Datetime(_) | Named::TimestampNtz(_) => MOMENT,
         Named::Custom(name, _) if name.to_string().eq_ignore_ascii_case("timestamptz") => instant(),
         Named::Blob(_) | Named::Binary(_) | Named::Varbinary(_) => DataType::Binary,
-        Named::UTinyInt | Named::USmallInt | Named::UBigInt | Named::HugeInt => {
-            sql_type(column_type(named).ok()?)
-        }
-        Named::Custom(..) if !is_serial(named) => sql_type(column_type(named).ok()?),
+        Named::UTinyInt
+        | Named::USmallInt
+        | Named::UBigInt
+        | Named::HugeInt
+        | Named::Uuid
+        | Named::Map(..) => part_type(&declared(named).ok()?),
+        Named::Custom(..) if !is_serial(named) => part_type(&declared(named).ok()?),
         _ => return None,
     })
 }

@@ -202,3 +202,53 @@ fn an_empty_text_in_quotes_is_no_null() {
         assert!(error.to_string().contains("two columns"), "{error}");
     });
 }
+
+/// Keeps away: values of logical types that a file brings back as others.
+#[test]
+fn values_of_all_types_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    everywhere(|c, storage| {
+        let columns = "id uuid primary key, l int[], s struct(a int, b text), m map(text, int), i interval, a double[2], ll text[][], \
+                       d date[], j json, n struct(x struct(y int[]), z uuid[])";
+        c.script(&format!(
+            "create table t ({columns}) storage = {storage};
+             create table u ({columns}) storage = {storage};
+             insert into t values
+                ('550e8400-e29b-41d4-a716-446655440000', [1, null, 3], {{'a': 1, 'b': 'x, ''y'' \"z\"'}}, map {{'k, =': 1, 'l': null}},
+                 interval '1 month -2 days 3.5 seconds', [0.5, null], [['a', 'NULL', '', null, 'b]c', '\\'], [], null],
+                 ['2024-02-29', null], '{{\"a\": [1, {{}}]}}', {{'x': {{'y': [1, null]}}, 'z': ['00000000-0000-0000-0000-00000000000a', null]}}),
+                ('00000000-0000-0000-0000-000000000001', null, null, null, null, null, null, null, null, null),
+                ('00000000-0000-0000-0000-000000000002', [], {{'a': null, 'b': null}}, map {{}}, interval '0 days', [1, 2], [], [],
+                 'null', {{'x': null, 'z': []}})"
+        ))
+        .unwrap();
+        enter(c);
+        let all = rows(c, "select * from t order by id");
+        for name in ["t.csv", "t.jsonl", "t.parquet"] {
+            let file = dir.path().join(name).display().to_string();
+            assert_eq!(written(c, &format!("copy t to '{file}'")), 3);
+            assert_eq!(written(c, &format!("copy u from '{file}'")), 3, "{name}");
+            assert_eq!(rows(c, "select * from u order by id"), all, "{name}");
+            assert_eq!(
+                rows(
+                    c,
+                    "select count(*) from (select id, l, s, a, j, n from t except select id, l, s, a, j, n from u)"
+                ),
+                "0"
+            );
+            c.sql("delete from u").unwrap();
+        }
+        let file = dir.path().join("t.parquet").display().to_string();
+        assert_eq!(
+            rows(c, &format!("select typeof(id), typeof(l), typeof(s) from '{file}' limit 1")),
+            "uuid, integer[], struct(a integer, b text)"
+        );
+        assert_eq!(
+            rows(
+                c,
+                &format!("select count(*) from '{file}' where id = '550e8400-e29b-41d4-a716-446655440000'")
+            ),
+            "1"
+        );
+    });
+}

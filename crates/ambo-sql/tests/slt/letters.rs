@@ -8,7 +8,7 @@ use sqllogictest::{ColumnType, MakeConnection, Record, RecordOutput, Runner};
 use crate::Session;
 
 /// What a failure says of them.
-pub const LEGEND: &str = "The letters behind `query` are the types of the columns: I integers, D decimals, R doubles and reals, B booleans, T texts, X blobs, \
+pub const LEGEND: &str = "The letters behind `query` are the types of the columns: I integers, D decimals, R doubles and reals, B booleans, T texts, X blobs, U UUIDs, \
      A dates, M times of day, P timestamps, Z timestamps with time zone, V intervals, L lists, S structs and maps, N NULL alone.\n\
      If [Actual] is what the statement should return, write it into the file.";
 
@@ -27,6 +27,7 @@ impl Letter {
             | DataType::Decimal256(..) => 'D',
             DataType::Boolean => 'B',
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => 'T',
+            DataType::FixedSizeBinary(16) => 'U',
             DataType::Binary
             | DataType::LargeBinary
             | DataType::BinaryView

@@ -30,7 +30,7 @@ struct Column<'a> {
 enum Form<'a> {
     Text,
     Bytes,
-    /// Dates, times and moments, as texts.
+    /// Dates, times, moments, UUIDs, lists, structs and maps, as texts.
     Written(StringArray),
     Other(ArrayFormatter<'a>),
 }
@@ -67,7 +67,7 @@ impl<'a> Cells<'a> {
             let form = match array.data_type() {
                 DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Form::Text,
                 DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Form::Bytes,
-                _ => match ambo_sql::time_texts(&without_utc(array)?, zone) {
+                _ => match ambo_sql::value_texts(&without_utc(array)?, zone).map_err(unwritable)? {
                     Some(texts) => Form::Written(texts),
                     None => formatted(array)?,
                 },

@@ -33,15 +33,20 @@ fn with_texts(batch: &RecordBatch) -> Result<RecordBatch> {
             DataType::Timestamp(_, Some(zone)) => zone,
             _ => "UTC",
         };
-        match ambo_sql::time_texts(array, zone) {
+        let texts = match field.data_type().is_nested() {
+            true => None,
+            false => ambo_sql::value_texts(array, zone).map_err(unwritable)?,
+        };
+        Ok(match texts {
             Some(texts) => {
                 let field = field.as_ref().clone().with_data_type(DataType::Utf8);
                 (Arc::new(texts) as ArrayRef, Arc::new(field))
             }
             None => (array.clone(), field.clone()),
-        }
+        })
     };
-    let (columns, fields): (Vec<_>, Vec<_>) = batch.columns().iter().zip(schema.fields()).map(column).unzip();
+    let both = batch.columns().iter().zip(schema.fields()).map(column).collect::<Result<Vec<_>>>()?;
+    let (columns, fields): (Vec<_>, Vec<_>) = both.into_iter().unzip();
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(unwritable)
 }

@@ -114,7 +114,7 @@ impl Csv {
 impl Show for Csv {
     fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<()> {
         let mut bytes = self.head();
-        let batch = ambo_sql::with_nested_texts(batch.clone()).map_err(unwritable)?;
+        let batch = ambo_sql::with_texts(batch.clone(), true).map_err(unwritable)?;
         self.rows.batch(&batch, &mut bytes).map_err(unwritable)?;
         out.write_all(&bytes)?;
         Ok(())

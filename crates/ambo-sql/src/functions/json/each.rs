@@ -49,7 +49,7 @@ impl Rows {
 fn columns(are_plain: bool) -> Fields {
     let json = |name: &str| match are_plain {
         true => Arc::new(Field::new(name, DataType::Utf8, true)),
-        false => json_field(name, DataType::Utf8),
+        false => Arc::new(json_field(name, DataType::Utf8)),
     };
     let text = |name: &str| Arc::new(Field::new(name, DataType::Utf8, true)) as FieldRef;
     let whole = |name: &str| Arc::new(Field::new(name, DataType::Int64, true)) as FieldRef;

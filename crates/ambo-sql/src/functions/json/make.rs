@@ -22,10 +22,7 @@ use super::{
     is_json, text_or_json,
     value::{given, write_text},
 };
-use crate::{
-    times::{is_text, time_texts},
-    value::returned,
-};
+use crate::{files::value_texts, times::is_text, value::returned};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
@@ -249,7 +246,7 @@ fn quoted_texts(array: &ArrayRef) -> Result<Vec<String>> {
 
 /// The texts of plain values.
 fn texts_of(array: &ArrayRef, make: impl Fn(&str) -> String) -> Result<Vec<String>> {
-    let texts = match time_texts(array, "UTC") {
+    let texts = match value_texts(array, "UTC")? {
         Some(texts) => texts,
         None => cast(array, &DataType::Utf8)?.as_string::<i32>().clone(),
     };

@@ -56,18 +56,18 @@ pub(crate) fn is_json(field: &Field) -> bool {
 }
 
 /// A field of this name and type that is JSON.
-fn json_field(name: &str, ty: DataType) -> FieldRef {
+pub(crate) fn json_field(name: &str, ty: DataType) -> Field {
     let of_json = HashMap::from([
         (EXTENSION.to_owned(), JSON.to_owned()),
         ("ARROW:extension:metadata".to_owned(), String::new()),
     ]);
-    Arc::new(Field::new(name, ty, true).with_metadata(of_json))
+    Field::new(name, ty, true).with_metadata(of_json)
 }
 
 /// What a function returns: a text, or JSON.
 pub(super) fn text_or_json(name: &str, of_json: bool) -> FieldRef {
     match of_json {
-        true => json_field(name, DataType::Utf8),
+        true => Arc::new(json_field(name, DataType::Utf8)),
         false => Arc::new(Field::new(name, DataType::Utf8, true)),
     }
 }

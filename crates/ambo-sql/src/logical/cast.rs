@@ -1,0 +1,66 @@
+//! Values in another type: UUIDs and what is nested from texts and to them, and what is nested part by part, where a part is cast by us.
+
+use std::sync::Arc;
+
+use arrow::{
+    array::{ArrayRef, AsArray},
+    compute::{CastOptions, cast, cast_with_options},
+    datatypes::DataType,
+};
+use datafusion::common::Result;
+
+use super::{UUID, read, uuid};
+use crate::{
+    nested::{is_nested, nested_texts},
+    numbers::{cast_nested, cast_numbers, parts},
+    times::{self, Zone, is_text},
+};
+
+/// Whether values of a type become those of another here.
+pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
+    if from == to {
+        return false;
+    }
+    match (*from == UUID, *to == UUID) {
+        (true, _) => is_text(to),
+        (_, true) => is_text(from),
+        _ if is_text(from) => is_nested(to),
+        _ if is_nested(from) && is_text(to) => true,
+        _ => parts(from, to).is_some_and(|parts| parts.iter().any(|(from, to)| times::converts(from, to))),
+    }
+}
+
+/// The values in another type, as [`converts`] says. Clocks show what those of the zone do. What does not fit is an error, or NULL if that
+/// is not `strict`.
+///
+/// # Errors
+/// A value that is none of the other type, with its text.
+pub(crate) fn converted(array: &ArrayRef, to: &DataType, zone: Zone, strict: bool) -> Result<ArrayRef> {
+    let from = array.data_type();
+    if *from == UUID {
+        let texts: ArrayRef = Arc::new(uuid::uuid_texts(array.as_fixed_size_binary()));
+        return Ok(cast(&texts, to)?);
+    }
+    if *to == UUID {
+        return uuid::uuids(array, strict);
+    }
+    if is_text(from) {
+        return read::nested(array, to, zone, strict);
+    }
+    if is_text(to) {
+        let texts: ArrayRef = Arc::new(nested_texts(array)?);
+        return Ok(cast(&texts, to)?);
+    }
+    cast_nested(array, to, |part, to| of_part(part, to, zone, strict))
+}
+
+/// Values of any type as ones of another.
+pub(super) fn of_part(part: &ArrayRef, to: &DataType, zone: Zone, strict: bool) -> Result<ArrayRef> {
+    if times::converts(part.data_type(), to) {
+        return times::converted(part, to, zone, strict);
+    }
+    match cast_numbers(part, to, strict) {
+        Some(numbers) => numbers,
+        None => Ok(cast_with_options(part, to, &CastOptions { safe: !strict, ..CastOptions::default() })?),
+    }
+}
