@@ -19,6 +19,7 @@ mod parameters;
 mod pivots;
 mod samples;
 mod semi_joins;
+mod sequences;
 mod series_names;
 mod stars;
 mod tokens;
@@ -50,6 +51,7 @@ pub(crate) use parameters::split_names;
 pub(crate) use pivots::{ON, PIVOT, UNPIVOT, VALUES, WITH_NULLS};
 pub(crate) use samples::SAMPLE;
 use semi_joins::say_sides;
+use sequences::create_sequence;
 use series_names::name_series;
 pub(crate) use stars::{LAMBDA, UNPACKED};
 pub(crate) use tokens::NOTHING;
@@ -228,6 +230,11 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         && let Some(create) = parser.maybe_parse(create_function)?
     {
         return Ok(Statement::CreateFunction(Box::new(create)));
+    }
+    if parser.peek_keyword(Keyword::CREATE)
+        && let Some(create) = parser.maybe_parse(create_sequence)?
+    {
+        return Ok(Statement::Sql(Box::new(create)));
     }
     if parser.peek_keyword(Keyword::DROP)
         && let Some(drop) = parser.maybe_parse(drop_functions)?

@@ -13,8 +13,11 @@ use arrow::{
     datatypes::{DataType, Int64Type},
 };
 use datafusion::{
-    common::{Result as PlanResult, plan_err},
-    logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility},
+    common::{Result as PlanResult, ScalarValue, plan_err},
+    logical_expr::{
+        ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+        simplify::{ExprSimplifyResult, SimplifyContext},
+    },
 };
 
 use super::{Definition, Sequences, Taken};
@@ -57,6 +60,8 @@ pub(crate) struct SequenceFunction {
     sequences: Arc<Sequences>,
     taken: Arc<Taken>,
     there: HashMap<String, Arc<Object>>,
+    /// The arguments, if they are in no expression.
+    own: Vec<ScalarValue>,
     signature: Signature,
 }
 
@@ -73,8 +78,21 @@ impl SequenceFunction {
             sequences: sequences.clone(),
             taken: taken.clone(),
             there: there.into_iter().map(|object| (object.name.clone(), object)).collect(),
+            own: Vec::new(),
             signature: Signature::user_defined(Volatility::Volatile),
         })
+    }
+
+    /// The same of these arguments.
+    fn with(&self, own: Vec<ScalarValue>) -> Self {
+        Self {
+            what: self.what,
+            sequences: self.sequences.clone(),
+            taken: self.taken.clone(),
+            there: self.there.clone(),
+            own,
+            signature: Signature::nullary(Volatility::Volatile),
+        }
     }
 
     fn sequence(&self, name: &str) -> Result<(&str, Definition)> {
@@ -170,9 +188,25 @@ impl ScalarUDFImpl for SequenceFunction {
         Ok(DataType::Int64)
     }
 
+    /// The planner takes a function whose arguments are constants for a constant, whatever it gives: so it has none.
+    fn simplify(&self, args: Vec<Expr>, _: &SimplifyContext) -> PlanResult<ExprSimplifyResult> {
+        let constant = |expr: &Expr| match expr {
+            Expr::Literal(value, _) => Some(value.clone()),
+            _ => None,
+        };
+        match args.iter().map(constant).collect::<Option<Vec<_>>>() {
+            Some(own) if !own.is_empty() => {
+                let function = ScalarUDF::new_from_impl(self.with(own));
+                Ok(ExprSimplifyResult::Simplified(function.call(Vec::new())))
+            }
+            _ => Ok(ExprSimplifyResult::Original(args)),
+        }
+    }
+
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
-        let columns: Vec<_> =
-            args.args.iter().map(|value| value.to_array(args.number_rows)).collect::<PlanResult<_>>()?;
+        let own = self.own.iter().map(|value| value.to_array_of_size(args.number_rows));
+        let given = args.args.iter().map(|value| value.to_array(args.number_rows));
+        let columns: Vec<_> = own.chain(given).collect::<PlanResult<_>>()?;
         let numbers = (0..args.number_rows).map(|row| self.number(row, &columns));
         let numbers: Int64Array = numbers.collect::<Result<_>>().map_err(outer)?;
         Ok(ColumnarValue::Array(Arc::new(numbers)))
@@ -185,6 +219,7 @@ impl PartialEq for SequenceFunction {
             && Arc::ptr_eq(&self.sequences, &other.sequences)
             && Arc::ptr_eq(&self.taken, &other.taken)
             && self.there == other.there
+            && self.own == other.own
     }
 }
 
@@ -192,7 +227,7 @@ impl Eq for SequenceFunction {}
 
 impl Hash for SequenceFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.what.hash(state);
+        (self.what, &self.own).hash(state);
     }
 }
 
