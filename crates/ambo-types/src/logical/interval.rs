@@ -9,7 +9,7 @@
 //! The nanoseconds are what months and days leave of the length. Bytes are in the order of the lengths, as SQL compares intervals;
 //! intervals of one length have bytes of their own each.
 //!
-//! One month, -2 days and 3 nanoseconds are `80 00 00 00 00 08 98 21 83 9B 00 03`, `80 00 00 01`, `7F FF FF FE`.
+//! One month, -2 days and 3 nanoseconds are `80 00 00 00 00 08 98 3F E4 A4 00 03`, `80 00 00 01`, `7F FF FF FE`.
 
 /// Bytes of an interval.
 pub(super) const LEN: usize = 20;
@@ -75,7 +75,7 @@ mod tests {
     fn the_example_holds() {
         let bytes = interval(1, -2, 3).encode();
         let expected =
-            [0x80, 0, 0, 0, 0, 8, 0x98, 0x21, 0x83, 0x9B, 0, 3, 0x80, 0, 0, 1, 0x7F, 0xFF, 0xFF, 0xFE];
+            [0x80, 0, 0, 0, 0, 8, 0x98, 0x3F, 0xE4, 0xA4, 0, 3, 0x80, 0, 0, 1, 0x7F, 0xFF, 0xFF, 0xFE];
         assert_eq!(bytes, expected, "{bytes:02x?}");
         let ends = [i32::MIN, -1, 0, 1, i32::MAX];
         for (months, days) in ends.into_iter().flat_map(|one| ends.map(|other| (one, other))) {

@@ -99,7 +99,6 @@ fn other_bytes_are_no_values() {
     }
     refused(&Logical::list(Type::Bool), &[1, 0, 2]);
     refused(&Logical::list(Type::Utf8), &[1, 0, 1, 0xFF]);
-    refused(&Logical::list(Type::Time64), &[1, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]);
     refused(&Logical::list(Type::decimal(1, 0).unwrap()), &[&[1, 0, 10][..], &[0; 15]].concat());
     refused(&Logical::list(Logical::Json), &[1, 0, 1, b'x']);
     assert!(Logical::Json.check(ValueRef::Utf8("{")).is_err());
