@@ -156,6 +156,8 @@ impl SqlEngine {
         let options = config.options_mut();
         options.catalog.create_default_catalog_and_schema = false;
         options.sql_parser.collect_spans = true;
+        // Ours knows which orders of queries within others count.
+        options.sql_parser.enable_subquery_sort_elimination = false;
         options.sql_parser.parse_float_as_decimal = true;
         options.sql_parser.map_string_types_to_utf8view = false;
         options.execution.parquet.schema_force_view_types = false;

@@ -9,7 +9,7 @@ use std::fmt;
 use ambo::{Error as StorageError, nearest};
 use datafusion::error::DataFusionError;
 
-pub(crate) use wording::type_in_sql;
+pub(crate) use wording::{NO_COMMON_TYPE, type_in_sql};
 
 /// The result of a statement.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

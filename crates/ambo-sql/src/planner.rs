@@ -11,6 +11,7 @@ mod derived;
 mod describe;
 mod distinct_on;
 mod functions;
+mod given_orders;
 mod json;
 mod lambdas;
 mod limits;

@@ -25,8 +25,12 @@ const PREFIXES: [&str; 11] = [
 /// What is said of statements that the planner does not know.
 const NO_STATEMENT: &str = "a statement of this kind";
 
+/// What is said of queries whose columns do not go together.
+pub(crate) const NO_COMMON_TYPE: &str =
+    "the queries of UNION have no common type for column \"$c\": $l and $r";
+
 /// Messages of the planner, and what they mean.
-const MEANINGS: [(&str, &str); 42] = [
+const MEANINGS: [(&str, &str); 43] = [
     (
         r"^Function '(?P<f>[^']+)' failed to match any signature.*? requires .*? but received .*? \(DataType: (?P<t>.+?)\)\.*(?:,Error.*)?$",
         "$f does not take $t",
@@ -65,6 +69,7 @@ const MEANINGS: [(&str, &str); 42] = [
         r"(?s)^Cannot cast (?:string|value) '(?P<v>.*)' to value of (?P<t>.+) type$",
         "'$v' cannot be read as $t",
     ),
+    (r"^Date arithmetic overflow: .*$", "a date with an interval added to it is beyond its range"),
     (r"^Can't cast value (?P<v>.+) to type (?P<t>.+)$", "$v is out of range for $t"),
     (r"(?s)^Error parsing timestamp from '(?P<v>.*)': .*$", "'$v' cannot be read as timestamp"),
     (
@@ -81,7 +86,7 @@ const MEANINGS: [(&str, &str); 42] = [
     ),
     (
         r"^Incompatible inputs for Union: Previous inputs were of type (?P<l>.+), but got incompatible type (?P<r>.+) on column '(?P<c>.+)'$",
-        "the queries of UNION have no common type for column \"$c\": $l and $r",
+        NO_COMMON_TYPE,
     ),
     (
         r"^(?P<o>UNION|INTERSECT|EXCEPT) queries have different number of columns$",

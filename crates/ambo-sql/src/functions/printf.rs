@@ -3,7 +3,8 @@
 //! | conversion | value |
 //! |---|---|
 //! | `%d`, `%i`, `%u` | a whole number |
-//! | `%f`, `%e`, `%E` | a double, with 6 digits behind the point where `%.2f` does not say |
+//! | `%f` | a number with 6 digits behind the point where `%.2f` does not say; decimals are rounded as `round` does, doubles as C does |
+//! | `%e`, `%E` | a double with an exponent, and as many digits |
 //! | `%g`, `%G` | a double with 6 digits in all, with an exponent where it is very large or small |
 //! | `%x`, `%X`, `%o` | a whole number to the base of 16 or 8 |
 //! | `%s` | text; `%.3s` at most three characters of it |
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 use arrow::{
     array::{ArrayRef, StringArray},
-    datatypes::DataType,
+    datatypes::{DECIMAL256_MAX_PRECISION, DataType},
 };
 use datafusion::{
     common::{Result, ScalarValue, exec_datafusion_err, exec_err},
@@ -92,6 +93,28 @@ fn double(value: &ScalarValue) -> Result<f64> {
         ScalarValue::Float64(number) => Ok(number.unwrap_or(0.0)),
         other => exec_err!("{other} is no number"),
     }
+}
+
+/// A whole number or a decimal with so many digits behind the point; `None` of what is none.
+fn exact(value: &ScalarValue, digits: usize) -> Result<Option<String>> {
+    let places = match value.data_type() {
+        ty if ty.is_integer() => 0,
+        DataType::Decimal128(_, places) | DataType::Decimal256(_, places) => {
+            usize::try_from(places).unwrap_or(0)
+        }
+        _ => return Ok(None),
+    };
+    if value.is_null() {
+        return Ok(None);
+    }
+    let kept = digits.min(places);
+    let rounded = value.cast_to(&DataType::Decimal256(DECIMAL256_MAX_PRECISION, kept as i8))?;
+    let Some(mut text) = text(&rounded)? else { return Ok(None) };
+    if digits > kept {
+        text.push_str(if kept == 0 { "." } else { "" });
+        text.push_str(&"0".repeat(digits - kept));
+    }
+    Ok(Some(text))
 }
 
 /// How a value is to be written.
@@ -178,8 +201,14 @@ impl Form {
             'X' => self.number(false, &format!("{:X}", whole(next()?)?)),
             'o' => self.number(false, &format!("{:o}", whole(next()?)?)),
             'f' | 'F' => {
-                let number = double(next()?)?;
-                self.number(number < 0.0, &format!("{:.digits$}", number.abs()))
+                let value = next()?;
+                let text = match exact(value, digits)? {
+                    Some(text) => text,
+                    None => format!("{:.digits$}", double(value)?),
+                };
+                let number = text.strip_prefix('-');
+                let is_negative = number.is_some_and(|number| number.contains(|c| ('1'..='9').contains(&c)));
+                self.number(is_negative, number.unwrap_or(&text))
             }
             'e' | 'E' => {
                 let number = double(next()?)?;

@@ -91,7 +91,14 @@ impl ScalarUDFImpl for RegexpExtract {
         let of = match self.is_named {
             false => DataType::Utf8,
             true => match names(args.scalar_arguments.iter().skip(3).copied()) {
-                Some(names) => DataType::Struct(fields(&names)),
+                Some(names) => {
+                    match names.iter().enumerate().find(|(nth, name)| names[..*nth].contains(name)) {
+                        Some((_, twice)) => {
+                            return plan_err!("regexp_extract: two groups are called '{twice}'");
+                        }
+                        None => DataType::Struct(fields(&names)),
+                    }
+                }
                 None => return plan_err!("regexp_extract: the names of groups are written as texts"),
             },
         };

@@ -3,7 +3,7 @@
 //! The planner compares and unites a double and a decimal, such as the literal 0.1, as `DECIMAL(30, 15)`: doubles that differ behind the
 //! 15th place are equal, and one of more than 15 digits, infinity or NaN makes the statement fail (apache/datafusion#14272). So whatever is
 //! beside a double (or REAL) becomes one before the planner looks for a common type; a literal becomes the double that its text is. So does
-//! one of more than 38 digits, which no decimal has.
+//! one of more than 38 digits, which no decimal has. The same goes for the parts of lists, structs and maps.
 
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
+use super::beside::{float_among, has_decimals, with_floats};
 use crate::optimizer::{map_named, schema_of_rows, with_types};
 
 /// Functions whose arguments have one type, from this argument on.
@@ -198,22 +199,24 @@ fn united_from(function: &ScalarFunction) -> Option<usize> {
     UNITED.iter().find(|(name, _)| *name == function.name()).map(|(_, first)| *first)
 }
 
-/// Gives expressions the type of a float, if one of them is one and another a decimal.
+/// Gives expressions the type of a float, if one of them is one and another a decimal; so with parts of nested values.
 fn unite<'e>(exprs: impl IntoIterator<Item = &'e mut Expr>, schema: &DFSchema) -> Result<bool> {
     let exprs: Vec<&mut Expr> = exprs.into_iter().collect();
     let types = exprs.iter().map(|expr| expr.get_type(schema)).collect::<Result<Vec<_>>>()?;
-    let Some(float) = float_among(&types) else { return Ok(false) };
-    for (expr, ty) in exprs.into_iter().zip(&types) {
-        *expr = as_float(std::mem::take(expr), ty, &float);
+    let Some(wanted) = with_floats(&types) else { return Ok(false) };
+    for ((expr, ty), wanted) in exprs.into_iter().zip(&types).zip(&wanted) {
+        *expr = as_wanted(std::mem::take(expr), ty, wanted);
     }
     Ok(true)
 }
 
-/// The longest float, if there is one beside a decimal.
-fn float_among(types: &[DataType]) -> Option<DataType> {
-    let has = |wanted: DataType| types.contains(&wanted).then_some(wanted);
-    let is_beside = types.iter().any(DataType::is_decimal);
-    has(DataType::Float64).or_else(|| has(DataType::Float32)).filter(|_| is_beside)
+/// A value of a type as one of another, which has floats where it had numbers.
+fn as_wanted(expr: Expr, ty: &DataType, wanted: &DataType) -> Expr {
+    match wanted {
+        wanted if wanted.is_floating() => as_float(expr, ty, wanted),
+        wanted if wanted == ty => expr,
+        wanted => cast(expr, wanted.clone()),
+    }
 }
 
 /// A number of a type as a float of another.
@@ -279,6 +282,12 @@ fn in_case(mut of: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let thens = of.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
     let results: Vec<&mut Expr> = thens.chain(of.else_expr.as_deref_mut()).collect();
     let types = results.iter().map(|result| result.get_type(schema)).collect::<Result<Vec<_>>>()?;
+    if let Some(wanted) = with_floats(&types).filter(|_| !types.iter().any(DataType::is_numeric)) {
+        for ((result, ty), wanted) in results.into_iter().zip(&types).zip(&wanted) {
+            *result = as_wanted(std::mem::take(result), ty, wanted);
+        }
+        return Ok(Transformed::yes(Expr::Case(of)));
+    }
     let numbers = || types.iter().filter(|ty| !ty.is_null());
     let common = match float_among(&types) {
         Some(float) => Some(float),
@@ -314,16 +323,19 @@ fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
     let types = |column: usize| -> Vec<DataType> {
         union.inputs.iter().map(|input| input.schema().field(column).data_type().clone()).collect()
     };
-    let floats: Vec<_> = (0..columns).map(|column| float_among(&types(column))).collect();
-    if floats.iter().all(Option::is_none) {
+    let wanted: Vec<_> = (0..columns).map(|column| with_floats(&types(column))).collect();
+    // The planner takes the type that a column had when it read the statement for one among those of the parts.
+    let is_old = |column| union.schema.field(column).data_type() != &types(column)[0];
+    if wanted.iter().all(Option::is_none) && !(0..columns).any(is_old) {
         return Ok(Transformed::no(LogicalPlan::Union(union)));
     }
-    let to = |place: usize, ty: &DataType| match &floats[place] {
-        Some(float) if ty.is_numeric() => float.clone(),
-        _ => ty.clone(),
+    let cast_input = |(nth, input): (usize, Arc<LogicalPlan>)| {
+        let to = |place: usize, ty: &DataType| {
+            wanted[place].as_ref().map_or_else(|| ty.clone(), |types| types[nth].clone())
+        };
+        Ok(Arc::new(with_types(Arc::unwrap_or_clone(input), to)?))
     };
-    let cast_input = |input| Ok(Arc::new(with_types(Arc::unwrap_or_clone(input), to)?));
-    let inputs = union.inputs.into_iter().map(cast_input).collect::<Result<Vec<_>>>()?;
+    let inputs = union.inputs.into_iter().enumerate().map(cast_input).collect::<Result<Vec<_>>>()?;
     Ok(Transformed::yes(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?)))
 }
 
@@ -333,7 +345,7 @@ fn in_values(values: Values) -> Result<Transformed<LogicalPlan>> {
     let none = DFSchema::empty();
     let mut is_changed = false;
     for (column, field) in
-        schema.fields().iter().enumerate().filter(|(_, field)| field.data_type().is_decimal())
+        schema.fields().iter().enumerate().filter(|(_, field)| has_decimals(field.data_type()))
     {
         let given = |expr: &Expr| match expr {
             Expr::Cast(Cast { expr, field: to }) if to.data_type() == field.data_type() => {

@@ -2,7 +2,7 @@
 //!
 //! | file | what is wrong without it |
 //! |---|---|
-//! | `doubles` | a double beside a decimal becomes `DECIMAL(30, 15)`: values that differ are equal, large ones and infinity fail (apache/datafusion#14272) |
+//! | `doubles`, `beside` | a double beside a decimal becomes `DECIMAL(30, 15)`: values that differ are equal, large ones and infinity fail (apache/datafusion#14272) |
 //! | `checked` | integers and decimals wrap in `+`, `-`, `*`, `<<` (apache/datafusion#16406, #17539) |
 //! | `casts` | casts to integers cut, decimals become other doubles than their text |
 //! | `sum`, `groups`, `total`, `sliding` | sums wrap, averages depend on the order of rows |
@@ -13,6 +13,7 @@
 //! All of them say the same of a value that does not fit: [`out_of_range`].
 
 mod abs;
+mod beside;
 mod casts;
 mod checked;
 mod digits;
@@ -36,6 +37,7 @@ use datafusion::{
 };
 
 pub(crate) use abs::Abs;
+pub(crate) use beside::with_floats;
 pub(crate) use casts::{CASTS, cast_numbers, fitted_sum};
 pub(crate) use checked::{CHECKED, Operation, operation};
 pub(crate) use digits::divided;

@@ -21,7 +21,9 @@ mod float_extremes;
 mod frames;
 mod guards;
 mod in_lists;
+mod inherited;
 mod join_orders;
+mod kept_orders;
 mod lambda_parts;
 mod lossy_casts;
 mod moments;
@@ -88,6 +90,7 @@ use guards::{
 pub(crate) use guards::{is_last, lazily, lazy_value, may_fail, without_mark};
 use in_lists::IN_LISTS;
 use join_orders::JoinOrders;
+use kept_orders::KeptOrders;
 use lambda_parts::WithWholeLambdas;
 use lossy_casts::LOSSY_CASTS;
 use moved_keys::MovedKeys;
@@ -126,6 +129,7 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     let mut rules: Vec<Analysis> = vec![
         Arc::new(DepthLimit),
+        Arc::new(KeptOrders),
         Arc::new(SourceNames),
         Arc::new(SetOperations),
         Arc::new(Times::Before),

@@ -25,6 +25,7 @@ use datafusion::{
 };
 
 use super::expressions::with_types;
+use crate::numbers::with_floats;
 
 /// See the module. To be run before types are looked at.
 #[derive(Debug)]
@@ -113,9 +114,8 @@ fn common_types(join: &Join) -> Vec<Option<DataType>> {
 
 /// The type of a column that has values of both.
 pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType> {
-    match (left.is_floating(), right.is_floating()) {
-        (true, false) if right.is_decimal() => Some(DataType::Float64),
-        (false, true) if left.is_decimal() => Some(DataType::Float64),
+    match with_floats(&[left.clone(), right.clone()]).as_deref() {
+        Some([left, right]) => type_union_coercion(left, right),
         _ => type_union_coercion(left, right),
     }
 }

@@ -131,6 +131,9 @@ impl ExprPlanner for NestedValues {
             GetFieldAccess::ListIndex { key } if is_text(&ty) => {
                 Ok(PlannerResult::Planned(call(TextOrList::element(), vec![expr, *key])))
             }
+            GetFieldAccess::ListRange { stride, .. } if is_text(&ty) && *stride != lit(1_i64) => {
+                plan_err!("a part of a text has no step: x[from:to]")
+            }
             GetFieldAccess::ListRange { start, stop, .. } if is_text(&ty) => {
                 Ok(PlannerResult::Planned(call(TextOrList::slice(), vec![expr, *start, *stop])))
             }

@@ -245,22 +245,55 @@ fn values_of(
     }
 }
 
-/// The values of a query, each once.
+/// The values of a query, each once: in its order, or in that of their texts if it has none.
 fn values_of_query(subquery: &ast::Query, with: Option<&With>, ask: &Ask<'_>) -> Result<Vec<Texts>> {
-    let mut query = trees::query("SELECT 1 FROM (SELECT 1) AS v (v)");
-    trees::select(&mut query).projection = vec![SelectItem::UnnamedExpr(cast_to_text(column("v")))];
-    if let ast::TableFactor::Derived { subquery: rows, .. } = &mut trees::select(&mut query).from[0].relation
-    {
-        *rows = Box::new(subquery.clone());
-    }
-    query.with = with.cloned();
     let mut texts: Vec<Texts> = Vec::new();
-    for row in ask.texts(query)? {
-        if !texts.contains(&row) {
-            texts.push(row);
+    for part in parts(subquery) {
+        let mut query = trees::query("SELECT 1 FROM (SELECT 1) AS v (v)");
+        let select = trees::select(&mut query);
+        select.projection = vec![SelectItem::UnnamedExpr(cast_to_text(column("v")))];
+        let has_order = has_order(&part);
+        if let ast::TableFactor::Derived { subquery: rows, .. } = &mut select.from[0].relation {
+            *rows = Box::new(part);
+        }
+        query.with = with.cloned();
+        let mut rows = ask.texts(query)?;
+        if !has_order {
+            rows.sort();
+        }
+        for row in rows {
+            if !texts.contains(&row) {
+                texts.push(row);
+            }
         }
     }
     Ok(texts)
+}
+
+/// The parts of UNION ALL, which are in their order.
+fn parts(query: &ast::Query) -> Vec<ast::Query> {
+    use ast::{SetOperator::Union, SetQuantifier::All};
+    let is_plain = query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
+    match query.body.as_ref() {
+        SetExpr::SetOperation { left, right, op: Union, set_quantifier: All } if is_plain => {
+            let part = |body: &SetExpr| ast::Query { body: Box::new(body.clone()), ..query.clone() };
+            [left, right].into_iter().flat_map(|body| parts(&part(body))).collect()
+        }
+        SetExpr::Query(inner) if is_plain && query.with.is_none() => parts(inner),
+        _ => vec![query.clone()],
+    }
+}
+
+/// Whether the rows of a query have an order.
+fn has_order(query: &ast::Query) -> bool {
+    let within = |table: &TableWithJoins| matches!(&table.relation, ast::TableFactor::Derived { subquery, .. } if has_order(subquery));
+    query.order_by.is_some()
+        || match query.body.as_ref() {
+            SetExpr::Values(_) => true,
+            SetExpr::Query(inner) => has_order(inner),
+            SetExpr::Select(select) => matches!(&select.from[..], [one] if within(one)),
+            _ => false,
+        }
 }
 
 /// The items of a list of values.

@@ -20,7 +20,7 @@ use datafusion::{
 
 use crate::{
     Error, Result,
-    error::type_in_sql,
+    error::{NO_COMMON_TYPE, type_in_sql},
     names::{about, ident, object},
     optimizer::common_type,
     parse::DIALECT,
@@ -151,10 +151,8 @@ fn widen_table(table: &mut Cte, sight: &With, schema_of: &SchemaOf<'_>) -> Resul
 
 fn no_common(own: &Field, other: &Field) -> Error {
     let [own_type, other_type] = [own, other].map(|field| type_in_sql(field.data_type()));
-    let name = own.name();
-    Error::invalid(format!(
-        "the queries of UNION have no common type for column \"{name}\": {own_type} and {other_type}"
-    ))
+    let words = NO_COMMON_TYPE.replace("$l", &own_type).replace("$r", &other_type);
+    Error::invalid(words.replace("$c", own.name()))
 }
 
 /// The type that values of both have, if it is not the first one's. Sums of decimals have a digit more each time: they get all

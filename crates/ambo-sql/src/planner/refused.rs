@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::{
     tokenizer::Span,
 };
 
-use super::rewrite::IsScalar;
+use super::{given_orders::is_column, rewrite::IsScalar};
 use crate::{Error, Result, names};
 
 /// Returns an error that something is not supported; `hint` says what to write instead, if anything.
@@ -77,23 +77,19 @@ pub(super) fn query(query: &ast::Query) -> Result<()> {
     set_expr(body)
 }
 
-/// Refuses an order by a name that two columns of the result have, one of them computed.
+/// Refuses an order by a name that AS gives to two expressions.
 fn two_meanings<'i>(by: &Expr, items: &'i [SelectItem]) -> Result<()> {
     let Expr::Identifier(name) = by else { return Ok(()) };
     let wanted = names::ident(name);
-    let is_column = |expr: &Expr| match expr {
-        Expr::Identifier(name) => names::ident(name) == wanted,
-        Expr::CompoundIdentifier(parts) => parts.last().is_some_and(|name| names::ident(name) == wanted),
-        _ => false,
-    };
     let meant = |item: &'i SelectItem| match item {
-        SelectItem::UnnamedExpr(expr) if is_column(expr) => Some(expr),
-        SelectItem::ExprWithAlias { expr, alias } if names::ident(alias) == wanted => Some(expr),
+        SelectItem::ExprWithAlias { expr, alias } if names::ident(alias) == wanted => {
+            Some(expr).filter(|expr| !is_column(expr, &wanted))
+        }
         _ => None,
     };
     let mut meanings = items.iter().filter_map(meant);
     let Some(first) = meanings.next() else { return Ok(()) };
-    match meanings.any(|other| other != first && !(is_column(first) && is_column(other))) {
+    match meanings.any(|other| other != first) {
         false => Ok(()),
         true => {
             let error = Error::invalid(format!("ORDER BY {by}: two columns of the result are called so"));

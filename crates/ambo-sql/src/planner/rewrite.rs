@@ -19,6 +19,7 @@ use super::{
     describe,
     distinct_on::say_first_rows,
     functions::{meaning, power},
+    given_orders::say_given,
     json::json,
     lambdas::{name_apart, refuse_unnest, say_fields},
     limits,
@@ -130,7 +131,9 @@ impl Rewriting<'_> {
         let mut result = Ok(());
         each_select(&mut query.body, &mut |select| {
             if result.is_ok() {
-                result = stars::write_out(select, order_by.take(), with.as_ref(), self.ask)
+                let mut order_by = order_by.take();
+                result = stars::write_out(select, order_by.as_deref_mut(), with.as_ref(), self.ask)
+                    .and_then(|()| say_given(select, order_by, with.as_ref(), self.ask))
                     .and_then(|()| say_pivot(select, with.as_ref(), self.ask))
                     .and_then(|()| say_unpivot(select, with.as_ref(), self.ask))
                     .and_then(|()| describe::write_out(select, with.as_ref(), self.ask));

@@ -108,11 +108,12 @@ fn all_values(plan: &LogicalPlan, columns: &[Column]) -> Result<Option<LogicalPl
             let wanted = positions(plan, columns)?.into_iter().map(|i| expr[i].clone()).collect();
             computed(wanted, input)
         }
-        LogicalPlan::SubqueryAlias(SubqueryAlias { input, .. }) => {
-            let named = |(i, column): (usize, &Column)| {
-                renamed(Column::from(input.schema().qualified_field(i)), column)
-            };
-            computed(positions(plan, columns)?.into_iter().zip(columns).map(named).collect(), input)
+        LogicalPlan::SubqueryAlias(SubqueryAlias { input, alias, .. }) => {
+            let own = |i: usize| Expr::Column(Column::from(input.schema().qualified_field(i)));
+            let values = computed(positions(plan, columns)?.into_iter().map(own).collect(), input)?;
+            // Not a projection with names of the table: the planner's rules take those away (DataFusion 55).
+            let named = |values| SubqueryAlias::try_new(Arc::new(values), alias.clone());
+            values.map(named).transpose().map(|named| named.map(LogicalPlan::SubqueryAlias))
         }
         LogicalPlan::Join(join) if matches!(join.join_type, Inner | Left) => {
             let is_left = |column: &Column| join.left.schema().has_column(column);
