@@ -5,6 +5,7 @@
 
 mod asof;
 mod column_names;
+mod created_names;
 mod depth;
 mod describe;
 mod dialect;
@@ -15,6 +16,7 @@ mod from_first;
 mod functions;
 mod lambdas;
 mod limits;
+mod names_before;
 mod parameters;
 mod pivots;
 mod samples;

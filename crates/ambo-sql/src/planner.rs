@@ -4,6 +4,7 @@ mod alike;
 mod ask;
 mod asof;
 mod chained;
+mod clauses;
 mod collations;
 mod context;
 mod culprit;
@@ -175,7 +176,7 @@ impl<'a> Planner<'a> {
     fn understood(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
         match self.planned(statement.clone(), params) {
             // What follows from a key need not stand in GROUP BY. The planner adds it there, so other statements are planned without keys.
-            Err(error) if rewrite::has_groups(&statement) && !is_about_names(&error) => {
+            Err(error) if clauses::has_groups(&statement) && !is_about_names(&error) => {
                 self.with_keys(|| self.planned(statement, params)).map_err(|_| error)
             }
             Err(error) if is_about_names(&error) => self.told_apart(statement, params, error),

@@ -96,7 +96,11 @@ impl<'r> Generator<'r> {
             2 => format!(" limit {}", self.random.below(20)),
             _ => format!(" limit {} offset {}", self.random.below(20), self.random.below(5)),
         };
-        (format!("{with}{body} order by {order}{limit}"), true)
+        match self.one_in(3) {
+            // The order within counts.
+            true => (format!("select * from ({with}{body} order by {order}) as o{limit}"), true),
+            false => (format!("{with}{body} order by {order}{limit}"), true),
+        }
     }
 
     /// A table that recurses, and its columns: a number that grows, and what is computed of the row before.

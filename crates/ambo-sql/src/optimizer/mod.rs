@@ -21,7 +21,6 @@ mod float_extremes;
 mod frames;
 mod guards;
 mod in_lists;
-mod inherited;
 mod join_orders;
 mod kept_orders;
 mod lambda_parts;

@@ -9,8 +9,9 @@ use datafusion::sql::sqlparser::{
 };
 
 use super::{
-    asof::say_asof, describe::say_descriptions, limits::say_shares, pivots::say_pivots, samples::say_samples,
-    stars::say_stars, tokens::next, words::say_words,
+    asof::say_asof, created_names::say_named_tables, describe::say_descriptions, limits::say_shares,
+    names_before::say_names_before, pivots::say_pivots, samples::say_samples, stars::say_stars, tokens::next,
+    words::say_words,
 };
 use struct_types::say_struct_types;
 
@@ -18,8 +19,12 @@ use struct_types::say_struct_types;
 #[derive(Default)]
 struct Words {
     asof: bool,
+    /// A table that is made of a query.
+    named_tables: bool,
     /// A comma with nothing behind it.
     commas: bool,
+    /// Names before colons.
+    colons: bool,
     descriptions: bool,
     pivots: bool,
     samples: bool,
@@ -32,10 +37,12 @@ struct Words {
 /// Says all forms of ours.
 pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let there = Words::of(&tokens);
-    let forms: [(bool, fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>); 9] = [
+    let forms: [(bool, fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>); 11] = [
         (there.structs, say_struct_types),
         (there.commas, without_last_commas),
+        (there.colons, say_names_before),
         (there.words, say_words),
+        (there.named_tables, say_named_tables),
         (there.asof, say_asof),
         (there.shares, say_shares),
         (there.samples, say_samples),
@@ -52,11 +59,14 @@ pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 impl Words {
     fn of(tokens: &[TokenWithSpan]) -> Self {
         let mut there = Self::default();
-        let (mut has_limit, mut is_behind_star, mut is_behind_comma) = (false, false, false);
+        let (mut has_limit, mut has_create) = (false, false);
+        let (mut is_behind_star, mut is_behind_comma) = (false, false);
         for TokenWithSpan { token, .. } in tokens {
             match token {
                 Token::Word(word) => match word.keyword {
                     Keyword::ASOF => there.asof = true,
+                    Keyword::AS => there.named_tables |= has_create,
+                    Keyword::CREATE => has_create = true,
                     Keyword::BY | Keyword::KEY | Keyword::INDEX | Keyword::IN | Keyword::INTERVAL => {
                         there.words = true
                     }
@@ -68,7 +78,7 @@ impl Words {
                     Keyword::PIVOT | Keyword::UNPIVOT => there.pivots = true,
                     Keyword::STRUCT | Keyword::ROW => there.structs = true,
                     Keyword::SAMPLE | Keyword::TABLESAMPLE => there.samples = true,
-                    Keyword::LIKE | Keyword::SIMILAR => there.stars |= is_behind_star,
+                    Keyword::LIKE | Keyword::SIMILAR | Keyword::EXCEPT => there.stars |= is_behind_star,
                     Keyword::NoKeyword if word.value.len() == 9 => {
                         there.descriptions |= word.value.eq_ignore_ascii_case("summarize");
                     }
@@ -78,6 +88,7 @@ impl Words {
                     _ => {}
                 },
                 Token::Mod => there.shares |= has_limit,
+                Token::Colon => there.colons = true,
                 _ => {}
             }
             there.commas |= is_behind_comma && ends_list(token);

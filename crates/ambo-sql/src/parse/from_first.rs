@@ -311,7 +311,7 @@ mod tests {
             ("SELECT (FROM t SELECT max(a) WHERE b)", "SELECT ( SELECT max ( a ) FROM t WHERE b )"),
             (
                 "SELECT 1 IN (FROM (FROM t SELECT * EXCEPT (a) LIMIT 1) SELECT (FROM u), 2)",
-                "SELECT 1 IN ( SELECT ( SELECT * FROM u ) , 2 FROM ( SELECT * EXCEPT ( a ) FROM t LIMIT 1 ) )",
+                "SELECT 1 IN ( SELECT ( SELECT * FROM u ) , 2 FROM ( SELECT * EXCLUDE ( a ) FROM t LIMIT 1 ) )",
             ),
             ("SELECT (FROM t SELECT a UNION FROM u)", "SELECT ( SELECT a FROM t UNION SELECT * FROM u )"),
         ] {

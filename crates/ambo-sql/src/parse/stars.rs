@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `COLUMNS(lambda c: c LIKE 'a%')`, `COLUMNS(c -> c LIKE 'a%')` | `COLUMNS("␁lambda"(c, c LIKE 'a%'))` |
 //! | `f(*COLUMNS(…))` | `f("␁unpacked"(…))` |
+//! | `t.* EXCEPT (t.a)` | `t.* EXCLUDE (t.a)` |
 //! | `* LIKE 'a%'`, also NOT LIKE, ILIKE, SIMILAR TO, GLOB | `COLUMNS("␁lambda"(c, c LIKE 'a%'))` |
 
 use datafusion::sql::sqlparser::{
@@ -27,6 +28,7 @@ pub(super) fn say_stars(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             say_unpacked(&mut tokens, at);
         } else if tokens[at].token == Token::Mul {
             say_chosen(&mut tokens, at);
+            say_exclude(&mut tokens, at);
         }
         at += 1;
     }
@@ -74,6 +76,18 @@ fn say_unpacked(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Option<()> {
     }
     tokens[at].token = Token::make_word(UNPACKED, Some('"'));
     tokens[star].token = Token::Whitespace(Whitespace::Space);
+    Some(())
+}
+
+/// `t.* EXCEPT (t.a)`: names with their tables stand behind EXCLUDE.
+fn say_exclude(tokens: &mut [TokenWithSpan], at: usize) -> Option<()> {
+    let except = next(tokens, at + 1).filter(|&at| is(&tokens[at], Keyword::EXCEPT))?;
+    let open = next(tokens, except + 1).filter(|&at| tokens[at].token == Token::LParen)?;
+    let name = next(tokens, open + 1).filter(|&at| matches!(tokens[at].token, Token::Word(_)))?;
+    let behind = next(tokens, name + 1)?;
+    if matches!(tokens[behind].token, Token::Comma | Token::RParen | Token::Period) {
+        tokens[except].token = Token::make_keyword("EXCLUDE");
+    }
     Some(())
 }
 

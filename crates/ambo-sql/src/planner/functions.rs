@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::{
     parser::Parser,
 };
 
-use super::{json::to_several, ordered_aggregates::ordered, patterns::call};
+use super::{json::to_several, ordered_aggregates::ordered, patterns::call, times::fields_of};
 use crate::{
     names::{ident, written},
     parse::DIALECT,
@@ -242,6 +242,14 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     {
         let names = names.elem.clone();
         return Some(with_names(&name, arguments, names));
+    }
+    if let ("date_part" | "datepart", [Expr::Array(fields), moment]) = (name.as_str(), &arguments[..]) {
+        return fields_of(&fields.elem, moment);
+    }
+    if let ("map", [Expr::Value(keys), _]) = (name.as_str(), &arguments[..])
+        && keys.value == Value::Null
+    {
+        return Some(Expr::value(Value::Null));
     }
     if let Some(several) = to_several(&name, &arguments) {
         return Some(several);

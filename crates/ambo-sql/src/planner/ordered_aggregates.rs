@@ -4,7 +4,8 @@
 use datafusion::sql::sqlparser::{
     ast::{
         BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-        FunctionArgumentList, FunctionArguments, NullTreatment, OrderByExpr,
+        FunctionArgumentList, FunctionArguments, NullTreatment, OrderByExpr, WindowFrame, WindowFrameBound,
+        WindowFrameUnits, WindowType,
     },
     parser::Parser,
 };
@@ -90,6 +91,31 @@ pub(super) fn ordered(function: &Function) -> Option<Expr> {
         ("arg_max" | "max_by" | "argmax", 2) => first(given, "DESC"),
         ("arg_min" | "min_by" | "argmin", 2) => first(given, "ASC"),
         _ => None,
+    }
+}
+
+/// Window functions whose order is no order of what they are given.
+const OF_ROWS: [&str; 8] =
+    ["lag", "lead", "ntile", "rank", "dense_rank", "percent_rank", "cume_dist", "row_number"];
+
+/// `array_agg(x ORDER BY y) OVER (PARTITION BY z)` is of all rows of a partition: in the order of the window.
+pub(super) fn say_order_of_window(function: &mut Function) {
+    let Some(WindowType::WindowSpec(window)) = &mut function.over else { return };
+    let is_whole =
+        window.window_name.is_none() && window.order_by.is_empty() && window.window_frame.is_none();
+    let FunctionArguments::List(list) = &mut function.args else { return };
+    if !is_whole || object(&function.name).is_ok_and(|name| OF_ROWS.contains(&name.as_str())) {
+        return;
+    }
+    let is_order = |clause: &FunctionArgumentClause| matches!(clause, FunctionArgumentClause::OrderBy(_));
+    let Some(place) = list.clauses.iter().position(is_order) else { return };
+    if let FunctionArgumentClause::OrderBy(by) = list.clauses.remove(place) {
+        window.order_by = by;
+        window.window_frame = Some(WindowFrame {
+            units: WindowFrameUnits::Rows,
+            start_bound: WindowFrameBound::Preceding(None),
+            end_bound: Some(WindowFrameBound::Following(None)),
+        });
     }
 }
 

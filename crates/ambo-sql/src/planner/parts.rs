@@ -1,14 +1,16 @@
-//! Parts of values: `({'a': 1}).a` is `({'a': 1})['a']`, and `list[:2]` begins with the first element. Values of parts: `[a, b]` is
+//! Parts of values: `({'a': 1}).a` is `({'a': 1})['a']`, and `list[:2]` begins with the first element, and
+//! `list[2:]` ends with the last. Values of parts: `[a, b]` is
 //! `make_array(a, b)`, since the planner does not find columns from outside of a subquery in the brackets.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Subscript, Value, Visit, Visitor,
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Subscript, TableFactor,
+    Value, Visit, Visitor,
 };
 
 use super::trees;
-use crate::names::ident;
+use crate::names::{ident, object};
 
 /// Says them as the planner knows them.
 pub(super) fn say_parts(expr: &mut Expr) {
@@ -19,12 +21,32 @@ pub(super) fn say_parts(expr: &mut Expr) {
             AccessExpr::Dot(Expr::Identifier(name)) if !is_name => {
                 *access = AccessExpr::Subscript(Subscript::Index { index: trees::text(&ident(name)) });
             }
-            AccessExpr::Subscript(Subscript::Slice { lower_bound: lower @ None, .. }) => {
-                *lower = Some(Expr::value(Value::Number("1".to_owned(), false)));
+            AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride }) => {
+                let number = |number: &str| Expr::value(Value::Number(number.to_owned(), false));
+                lower_bound.get_or_insert_with(|| number("1"));
+                // With a step, the end may be the first element.
+                if stride.is_none() {
+                    upper_bound.get_or_insert_with(|| trees::expr("-1"));
+                }
             }
             _ => {}
         }
     }
+}
+
+/// `ARRAY(SELECT …)` is the list of the rows of a query, in its order; an empty one, if it has none.
+pub(super) fn say_list_of_rows(expr: &mut Expr) {
+    let Expr::Function(Function { name, args: FunctionArguments::Subquery(query), .. }) = expr else {
+        return;
+    };
+    if !object(name).is_ok_and(|name| name == "array") {
+        return;
+    }
+    let mut list = trees::query("SELECT coalesce(array_agg(v), []) FROM (SELECT 1) AS rows (v)");
+    if let TableFactor::Derived { subquery, .. } = &mut trees::select(&mut list).from[0].relation {
+        *subquery = query.clone();
+    }
+    *expr = Expr::Subquery(Box::new(list));
 }
 
 /// The function that makes a list, if columns are in it.

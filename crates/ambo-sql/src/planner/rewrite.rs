@@ -6,8 +6,7 @@ use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::{
     logical_expr::LogicalPlan,
     sql::sqlparser::ast::{
-        self, BinaryOperator, Expr, GroupByExpr, LimitClause, OrderByKind, Select, SelectItem, SetExpr,
-        Statement, TableFactor, UnaryOperator, Visit, VisitMut, Visitor, VisitorMut,
+        self, BinaryOperator, Expr, SelectItem, SetExpr, TableFactor, UnaryOperator, VisitMut, VisitorMut,
     },
 };
 
@@ -15,6 +14,7 @@ use super::{
     ask::Ask,
     asof::say_asof,
     chained::chained,
+    clauses::{order_by_all, order_by_all_columns, order_by_columns, say_groups, say_limit, say_rollups},
     collations::{say_collation, say_orders},
     describe,
     distinct_on::say_first_rows,
@@ -26,13 +26,14 @@ use super::{
     mentions::tell_apart_mentions,
     named_windows,
     once::mark_once,
-    parts::{list_of_columns, say_parts},
+    ordered_aggregates::say_order_of_window,
+    parts::{list_of_columns, say_list_of_rows, say_parts},
     patterns::by_function,
     pivot::say_pivot,
     positional::refuse_positional,
     recursion::{SchemaOf, widen},
     refused,
-    row_value::by_values,
+    row_value::{by_values, say_rows},
     samples,
     series::say_lateral,
     stars,
@@ -69,7 +70,9 @@ pub(super) fn as_meant(
     let mut rewriting =
         Rewriting { known, schema_of, is_scalar, ask, scopes: Vec::new(), lambdas: 0, error: None };
     let _ = tree.visit(&mut rewriting);
-    rewriting.error.map_or(Ok(()), Err)
+    rewriting.error.map_or(Ok(()), Err)?;
+    say_rows(tree);
+    Ok(())
 }
 
 struct Rewriting<'a> {
@@ -153,6 +156,7 @@ impl VisitorMut for Rewriting<'_> {
             scope.visited += 1;
         }
         say_rollups(&mut query.body);
+        each_select(&mut query.body, &mut say_groups);
         say_orders(query);
         if let Err(error) = refused::query(query) {
             return self.stop(error);
@@ -197,6 +201,10 @@ impl VisitorMut for Rewriting<'_> {
         say_regular_expression(expr);
         say_collation(expr);
         say_parts(expr);
+        say_list_of_rows(expr);
+        if let Expr::Function(function) = expr {
+            say_order_of_window(function);
+        }
         match refused::expr(expr, self.is_scalar) {
             Err(error) => self.stop(error),
             Ok(()) => ControlFlow::Continue(()),
@@ -285,51 +293,6 @@ fn positional(query: &mut ast::Query) -> Result<()> {
     result
 }
 
-/// Whether there is a GROUP BY in a statement.
-pub(super) fn has_groups(statement: &Statement) -> bool {
-    struct Groups;
-    impl Visitor for Groups {
-        type Break = ();
-        fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
-            match &select.group_by {
-                GroupByExpr::Expressions(groups, _) if groups.is_empty() => ControlFlow::Continue(()),
-                _ => ControlFlow::Break(()),
-            }
-        }
-    }
-    Visit::visit(statement, &mut Groups).is_break()
-}
-
-/// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`, and WITH CUBE likewise.
-fn say_rollups(body: &mut SetExpr) {
-    each_select(body, &mut |select| {
-        let ast::GroupByExpr::Expressions(by, modifiers) = &mut select.group_by else { return };
-        let sets = |by: &mut Vec<Expr>| by.drain(..).map(|one| vec![one]).collect();
-        let all = match modifiers[..] {
-            [ast::GroupByWithModifier::Rollup] => Expr::Rollup(sets(by)),
-            [ast::GroupByWithModifier::Cube] => Expr::Cube(sets(by)),
-            _ => return,
-        };
-        by.push(all);
-        modifiers.clear();
-    });
-}
-
-/// `FETCH FIRST n ROWS ONLY` is LIMIT n.
-fn say_limit(query: &mut ast::Query) {
-    let Some(ast::Fetch { with_ties: false, percent: false, quantity }) = &query.fetch else { return };
-    let rows = quantity.clone().unwrap_or_else(|| Expr::value(ast::Value::Number("1".to_owned(), false)));
-    match &mut query.limit_clause {
-        clause @ None => {
-            *clause =
-                Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
-        }
-        Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(rows),
-        Some(_) => return,
-    }
-    query.fetch = None;
-}
-
 fn double(number: String) -> Expr {
     Expr::Cast {
         kind: ast::CastKind::Cast,
@@ -395,68 +358,6 @@ pub(super) fn without_parentheses(expr: &Expr) -> &Expr {
     match expr {
         Expr::Nested(inner) => without_parentheses(inner),
         other => other,
-    }
-}
-
-/// `ORDER BY ALL` is by all columns of the result, from the first to the last, if the list of the SELECT says how many.
-fn order_by_all(query: &mut ast::Query) {
-    let Some(order_by) = &mut query.order_by else { return };
-    let OrderByKind::Expressions(by) = &order_by.kind else { return };
-    let [ast::OrderByExpr { expr: Expr::Identifier(name), options, with_fill: None }] = &by[..] else {
-        return;
-    };
-    if name.quote_style.is_some() || !name.value.eq_ignore_ascii_case("all") {
-        return;
-    }
-    order_by.kind = OrderByKind::All(*options);
-}
-
-/// The same when all is written as it is meant: then the planner knows how many columns there are.
-fn order_by_all_columns(query: &mut ast::Query, with: Option<&ast::With>, ask: &Ask<'_>) {
-    let Some(ast::OrderBy { kind: OrderByKind::All(options), .. }) = &query.order_by else { return };
-    let options = *options;
-    let is_wildcard =
-        |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
-    let mut columns = None;
-    if let SetExpr::Select(select) = query.body.as_ref()
-        && !select.projection.iter().any(is_wildcard)
-    {
-        columns = Some(select.projection.len());
-    }
-    if columns.is_none() {
-        let alone = ast::Query {
-            with: with.cloned(),
-            order_by: None,
-            limit_clause: None,
-            fetch: None,
-            locks: Vec::new(),
-            ..query.clone()
-        };
-        columns = ask.schema(alone).ok().map(|schema| schema.fields().len());
-    }
-    let (Some(columns), Some(order_by)) = (columns, &mut query.order_by) else { return };
-    let number = |nth: usize| Expr::value(ast::Value::Number(nth.to_string(), false));
-    let by = |nth| ast::OrderByExpr { expr: number(nth), options, with_fill: None };
-    order_by.kind = OrderByKind::Expressions((1..=columns).map(by).collect());
-}
-
-/// The planner finds an expression of SELECT DISTINCT in ORDER BY only by its name.
-fn order_by_columns(query: &mut ast::Query) {
-    let (SetExpr::Select(select), Some(order_by)) = (query.body.as_ref(), &mut query.order_by) else {
-        return;
-    };
-    let OrderByKind::Expressions(by) = &mut order_by.kind else { return };
-    if select.distinct.is_none() {
-        return;
-    }
-    for order in by.iter_mut().filter(|order| !matches!(order.expr, Expr::Identifier(_) | Expr::Value(_))) {
-        let name = select.projection.iter().find_map(|item| match item {
-            SelectItem::ExprWithAlias { expr, alias } if *expr == order.expr => Some(alias),
-            _ => None,
-        });
-        if let Some(name) = name {
-            order.expr = Expr::Identifier(name.clone());
-        }
     }
 }
 

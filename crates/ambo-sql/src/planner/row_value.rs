@@ -10,13 +10,39 @@
 //!
 //! The planner compares them as structures, which is another thing with NULL and takes no index.
 
+use std::ops::ControlFlow;
+
 use datafusion::sql::sqlparser::{
-    ast::{self, BinaryOperator as Op, CaseWhen, Expr, Value, helpers::attached_token::AttachedToken},
+    ast::{
+        self, BinaryOperator as Op, CaseWhen, Expr, Value, VisitMut, VisitorMut,
+        helpers::attached_token::AttachedToken,
+    },
     parser::Parser,
 };
 
-use super::pivot::listed;
+use super::{patterns::call, pivot::listed};
 use crate::parse::DIALECT;
+
+/// Rows that are values: `(a + 1, b)` is `row(a + 1, b)`. The planner takes those alone for values that begin with a name or a constant.
+pub(super) fn say_rows(tree: &mut impl VisitMut) {
+    struct Rows;
+    impl VisitorMut for Rows {
+        type Break = ();
+
+        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            if let Expr::Tuple(values) = expr
+                && !matches!(
+                    values.first(),
+                    None | Some(Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_))
+                )
+            {
+                *expr = call("row", std::mem::take(values));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let _ = tree.visit(&mut Rows);
+}
 
 /// The same without rows; `None` if there are none.
 pub(super) fn by_values(expr: &Expr) -> Option<Expr> {

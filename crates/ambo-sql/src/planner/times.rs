@@ -1,10 +1,11 @@
 //! What is said of times in a statement, as the functions that compute it.
 
 use datafusion::sql::sqlparser::{
-    ast::{BinaryOperator, CastKind, DataType, DateTimeField, Expr, Interval, UnaryOperator, Value},
+    ast::{BinaryOperator, CastKind, DataType, DateTimeField, Expr, Interval, UnaryOperator, Value, Visit},
     parser::Parser,
 };
 
+use super::{mentions::Volatile, patterns, trees};
 use crate::{
     Error,
     parse::DIALECT,
@@ -40,6 +41,24 @@ pub(super) fn times(expr: &Expr) -> Option<Expr> {
         },
         _ => None,
     }
+}
+
+/// `date_part(['year', 'month'], moment)`: a struct of the fields, NULL of NULL.
+pub(super) fn fields_of(fields: &[Expr], moment: &Expr) -> Option<Expr> {
+    if Visit::visit(moment, &mut Volatile).is_break() {
+        return None;
+    }
+    let each = fields
+        .iter()
+        .flat_map(|field| [field.clone(), patterns::call("date_part", vec![field.clone(), moment.clone()])]);
+    let mut meaning = trees::expr("CASE WHEN 1 IS NOT NULL THEN 1 END");
+    if let Expr::Case { conditions, .. } = &mut meaning
+        && let Expr::IsNotNull(of) = &mut conditions[0].condition
+    {
+        **of = Expr::Nested(Box::new(moment.clone()));
+        conditions[0].result = patterns::call("named_struct", each.collect());
+    }
+    Some(meaning)
 }
 
 /// `INTERVAL (n) HOUR` is n times `INTERVAL '1' HOUR`.

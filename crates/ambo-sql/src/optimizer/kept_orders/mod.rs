@@ -10,6 +10,8 @@
 //!
 //! The planner would leave all of them out when it reads the statement (`enable_subquery_sort_elimination`).
 
+mod inherited;
+
 use std::sync::Arc;
 
 use datafusion::{
@@ -25,7 +27,8 @@ use datafusion::{
     optimizer::AnalyzerRule,
 };
 
-use super::{expressions::map_named, inherited::inherited};
+use super::expressions::map_named;
+use inherited::inherited;
 
 /// Aggregates that depend on the order of rows.
 const AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];

@@ -1,0 +1,131 @@
+//! What GROUP BY, ORDER BY and LIMIT say, as the planner knows it.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, GroupByExpr, LimitClause, OrderByKind, Select, SelectItem, SetExpr, Statement, Visit, Visitor,
+};
+
+use super::ask::Ask;
+use crate::parse::each_select;
+
+/// Whether there is a GROUP BY in a statement.
+pub(super) fn has_groups(statement: &Statement) -> bool {
+    struct Groups;
+    impl Visitor for Groups {
+        type Break = ();
+        fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+            match &select.group_by {
+                GroupByExpr::Expressions(groups, _) if groups.is_empty() => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        }
+    }
+    Visit::visit(statement, &mut Groups).is_break()
+}
+
+/// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`, and WITH CUBE likewise.
+pub(super) fn say_rollups(body: &mut SetExpr) {
+    each_select(body, &mut |select| {
+        let ast::GroupByExpr::Expressions(by, modifiers) = &mut select.group_by else { return };
+        let sets = |by: &mut Vec<Expr>| by.drain(..).map(|one| vec![one]).collect();
+        let all = match modifiers[..] {
+            [ast::GroupByWithModifier::Rollup] => Expr::Rollup(sets(by)),
+            [ast::GroupByWithModifier::Cube] => Expr::Cube(sets(by)),
+            _ => return,
+        };
+        by.push(all);
+        modifiers.clear();
+    });
+}
+
+/// `GROUP BY (a, b), ()` is GROUP BY a, b.
+pub(super) fn say_groups(select: &mut Select) {
+    let GroupByExpr::Expressions(by, _) = &mut select.group_by else { return };
+    let is_tuple = |expr: &Expr| matches!(expr, Expr::Tuple(_));
+    if !by.iter().any(is_tuple) || by.iter().all(|expr| matches!(expr, Expr::Tuple(of) if of.is_empty())) {
+        return;
+    }
+    let each = |expr: Expr| match expr {
+        Expr::Tuple(of) => of,
+        expr => vec![expr],
+    };
+    *by = by.drain(..).flat_map(each).collect();
+}
+
+/// `FETCH FIRST n ROWS ONLY` is LIMIT n.
+pub(super) fn say_limit(query: &mut ast::Query) {
+    let Some(ast::Fetch { with_ties: false, percent: false, quantity }) = &query.fetch else { return };
+    let rows = quantity.clone().unwrap_or_else(|| Expr::value(ast::Value::Number("1".to_owned(), false)));
+    match &mut query.limit_clause {
+        clause @ None => {
+            *clause =
+                Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
+        }
+        Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(rows),
+        Some(_) => return,
+    }
+    query.fetch = None;
+}
+
+/// `ORDER BY ALL` is by all columns of the result, from the first to the last, if the list of the SELECT says how many.
+pub(super) fn order_by_all(query: &mut ast::Query) {
+    let Some(order_by) = &mut query.order_by else { return };
+    let OrderByKind::Expressions(by) = &order_by.kind else { return };
+    let [ast::OrderByExpr { expr: Expr::Identifier(name), options, with_fill: None }] = &by[..] else {
+        return;
+    };
+    if name.quote_style.is_some() || !name.value.eq_ignore_ascii_case("all") {
+        return;
+    }
+    order_by.kind = OrderByKind::All(*options);
+}
+
+/// The same when all is written as it is meant: then the planner knows how many columns there are.
+pub(super) fn order_by_all_columns(query: &mut ast::Query, with: Option<&ast::With>, ask: &Ask<'_>) {
+    let Some(ast::OrderBy { kind: OrderByKind::All(options), .. }) = &query.order_by else { return };
+    let options = *options;
+    let is_wildcard =
+        |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+    let mut columns = None;
+    if let SetExpr::Select(select) = query.body.as_ref()
+        && !select.projection.iter().any(is_wildcard)
+    {
+        columns = Some(select.projection.len());
+    }
+    if columns.is_none() {
+        let alone = ast::Query {
+            with: with.cloned(),
+            order_by: None,
+            limit_clause: None,
+            fetch: None,
+            locks: Vec::new(),
+            ..query.clone()
+        };
+        columns = ask.schema(alone).ok().map(|schema| schema.fields().len());
+    }
+    let (Some(columns), Some(order_by)) = (columns, &mut query.order_by) else { return };
+    let number = |nth: usize| Expr::value(ast::Value::Number(nth.to_string(), false));
+    let by = |nth| ast::OrderByExpr { expr: number(nth), options, with_fill: None };
+    order_by.kind = OrderByKind::Expressions((1..=columns).map(by).collect());
+}
+
+/// The planner finds an expression of SELECT DISTINCT in ORDER BY only by its name.
+pub(super) fn order_by_columns(query: &mut ast::Query) {
+    let (SetExpr::Select(select), Some(order_by)) = (query.body.as_ref(), &mut query.order_by) else {
+        return;
+    };
+    let OrderByKind::Expressions(by) = &mut order_by.kind else { return };
+    if select.distinct.is_none() {
+        return;
+    }
+    for order in by.iter_mut().filter(|order| !matches!(order.expr, Expr::Identifier(_) | Expr::Value(_))) {
+        let name = select.projection.iter().find_map(|item| match item {
+            SelectItem::ExprWithAlias { expr, alias } if *expr == order.expr => Some(alias),
+            _ => None,
+        });
+        if let Some(name) = name {
+            order.expr = Expr::Identifier(name.clone());
+        }
+    }
+}
