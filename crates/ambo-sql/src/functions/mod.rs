@@ -113,8 +113,8 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(Round::new()),
         ScalarUDF::new_from_impl(sign::Sign::new()),
         ScalarUDF::new_from_impl(type_name::TypeOf::new()),
-        ScalarUDF::new_from_impl(whole_numbers::BitCount::new()),
     ];
+    let bits = whole_numbers::Bits::all().map(ScalarUDF::new_from_impl);
     let quantified = quantified::Quantified::every().map(ScalarUDF::new_from_impl);
     let selecting = list_select::ListSelect::all().map(ScalarUDF::new_from_impl);
     let structs = struct_parts::StructParts::all().map(ScalarUDF::new_from_impl);
@@ -125,6 +125,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let patterns = patterns::Pattern::every().map(ScalarUDF::new_from_impl);
     let scalars = scalars
         .into_iter()
+        .chain(bits)
         .chain(patterns)
         .chain(quantified)
         .chain(selecting)

@@ -1,7 +1,7 @@
 //! Whole numbers to other bases, and their bits.
 
 use arrow::{
-    array::{Array, AsArray, Int64Array},
+    array::{Array, ArrayRef, AsArray},
     datatypes::{
         DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
@@ -86,55 +86,64 @@ fn conv(of: &[Given<'_>]) -> Result<Made> {
     .into())
 }
 
-/// `bit_count(x)`: how many bits of a whole number are 1; of a negative one among those of its type.
+/// `bit_count(x)`: how many bits of a whole number are 1; of a negative one among those of its type. `bit_not(x)`, which is `~x`: those
+/// that are 0 are 1, and those that are 1 are 0.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct BitCount(Signature);
+pub(super) struct Bits {
+    counts: bool,
+    signature: Signature,
+}
 
-impl BitCount {
-    pub(super) fn new() -> Self {
-        Self(Signature::user_defined(Volatility::Immutable))
+impl Bits {
+    pub(super) fn all() -> [Self; 2] {
+        [true, false].map(|counts| Self { counts, signature: Signature::user_defined(Volatility::Immutable) })
     }
 }
 
-impl ScalarUDFImpl for BitCount {
+impl ScalarUDFImpl for Bits {
     fn name(&self) -> &str {
-        "bit_count"
+        if self.counts { "bit_count" } else { "bit_not" }
     }
 
     fn signature(&self) -> &Signature {
-        &self.0
+        &self.signature
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
             [ty] if ty.is_integer() => Ok(vec![ty.clone()]),
             [DataType::Null] => Ok(vec![DataType::Int64]),
-            _ => plan_err!("bit_count has one whole number"),
+            _ if self.counts => plan_err!("bit_count has one whole number"),
+            _ => plan_err!("~ stands before a whole number"),
         }
     }
 
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Int64)
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        Ok(if self.counts { DataType::Int64 } else { types[0].clone() })
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let of = args.args[0].to_array(args.number_rows)?;
-        macro_rules! counted {
+        macro_rules! bits {
             ($ty:ty) => {
-                of.as_primitive::<$ty>().unary::<_, Int64Type>(|number| number.count_ones().into())
+                match self.counts {
+                    true => Arc::new(
+                        of.as_primitive::<$ty>().unary::<_, Int64Type>(|number| number.count_ones().into()),
+                    ) as ArrayRef,
+                    false => Arc::new(of.as_primitive::<$ty>().unary::<_, $ty>(|number| !number)) as ArrayRef,
+                }
             };
         }
-        let counts: Int64Array = match of.data_type() {
-            DataType::Int8 => counted!(Int8Type),
-            DataType::Int16 => counted!(Int16Type),
-            DataType::Int32 => counted!(Int32Type),
-            DataType::Int64 => counted!(Int64Type),
-            DataType::UInt8 => counted!(UInt8Type),
-            DataType::UInt16 => counted!(UInt16Type),
-            DataType::UInt32 => counted!(UInt32Type),
-            DataType::UInt64 => counted!(UInt64Type),
-            other => return exec_err!("bit_count: {other} is no whole number"),
-        };
-        Ok(ColumnarValue::Array(Arc::new(counts)))
+        Ok(ColumnarValue::Array(match of.data_type() {
+            DataType::Int8 => bits!(Int8Type),
+            DataType::Int16 => bits!(Int16Type),
+            DataType::Int32 => bits!(Int32Type),
+            DataType::Int64 => bits!(Int64Type),
+            DataType::UInt8 => bits!(UInt8Type),
+            DataType::UInt16 => bits!(UInt16Type),
+            DataType::UInt32 => bits!(UInt32Type),
+            DataType::UInt64 => bits!(UInt64Type),
+            other => return exec_err!("{}: {other} is no whole number", self.name()),
+        }))
     }
 }

@@ -168,8 +168,21 @@ pub(super) fn columns_of(
     with: Option<&With>,
     ask: &Ask<'_>,
 ) -> Result<Vec<(Expr, String)>> {
+    let star = SelectItem::Wildcard(ast::WildcardAdditionalOptions::default());
+    columns_behind(star, from, with, ask)
+}
+
+/// The columns that a star of a SELECT from these tables means for the planner.
+pub(super) fn columns_behind(
+    star: SelectItem,
+    from: &[TableWithJoins],
+    with: Option<&With>,
+    ask: &Ask<'_>,
+) -> Result<Vec<(Expr, String)>> {
     let mut query = trees::query("SELECT * FROM it");
-    trees::select(&mut query).from = from.to_vec();
+    let select = trees::select(&mut query);
+    select.projection = vec![star];
+    select.from = from.to_vec();
     query.with = with.cloned();
     let schema = ask.schema(query)?;
     let part = |name: &str| ast::Ident::with_quote('"', name);

@@ -28,7 +28,7 @@ use super::{
     once::mark_once,
     ordered_aggregates::say_order_of_window,
     parts::{list_of_columns, say_list_of_rows, say_parts},
-    patterns::by_function,
+    patterns::{by_function, call},
     pivot::say_pivot,
     positional::refuse_positional,
     recursion::{SchemaOf, widen},
@@ -40,7 +40,7 @@ use super::{
     times::{times, unclear_interval},
     trees::is_marked,
     unpivot::say_unpivot,
-    using::say_common_columns,
+    using::{Common, say_common_columns},
 };
 use crate::{Error, Result, names::ident, parse::each_select};
 
@@ -91,6 +91,8 @@ struct Rewriting<'a> {
 struct Scope {
     with: Option<ast::With>,
     visited: usize,
+    /// What `*` means in each SELECT.
+    stars: Vec<Option<Common>>,
 }
 
 impl Scope {
@@ -125,7 +127,8 @@ impl Rewriting<'_> {
 
 impl Rewriting<'_> {
     /// What has to be known of tables for, when all queries within are written as they are meant.
-    fn write_out(&self, query: &mut ast::Query) -> Result<()> {
+    fn write_out(&self, query: &mut ast::Query, stars: Vec<Option<Common>>) -> Result<()> {
+        let mut stars = stars.into_iter();
         let with = self.visible(query.with.as_ref());
         let mut order_by = match query.body.as_ref() {
             SetExpr::Select(_) => query.order_by.as_mut().map(|order_by| &mut order_by.kind),
@@ -135,7 +138,8 @@ impl Rewriting<'_> {
         each_select(&mut query.body, &mut |select| {
             if result.is_ok() {
                 let mut order_by = order_by.take();
-                result = stars::write_out(select, order_by.as_deref_mut(), with.as_ref(), self.ask)
+                let common = stars.next().flatten();
+                result = stars::write_out(select, order_by.as_deref_mut(), common, with.as_ref(), self.ask)
                     .and_then(|()| say_given(select, order_by, with.as_ref(), self.ask))
                     .and_then(|()| say_pivot(select, with.as_ref(), self.ask))
                     .and_then(|()| say_unpivot(select, with.as_ref(), self.ask))
@@ -166,8 +170,11 @@ impl VisitorMut for Rewriting<'_> {
         }
         let own = query.with.clone();
         let columns = |factor: &TableFactor| (self.known)(factor, self.visible(own.as_ref()));
-        if let Err(error) = say_common_columns(query, &columns).and_then(|()| named_windows::write_out(query))
-        {
+        let stars = match say_common_columns(query, &columns) {
+            Ok(stars) => stars,
+            Err(error) => return self.stop(error),
+        };
+        if let Err(error) = named_windows::write_out(query) {
             return self.stop(error);
         }
         let mut apart: fn(&mut [SelectItem]) = match query.body.as_ref() {
@@ -182,7 +189,7 @@ impl VisitorMut for Rewriting<'_> {
         say_first_rows(query);
         order_by_columns(query);
         say_limit(query);
-        self.scopes.push(Scope { with: own, visited: 0 });
+        self.scopes.push(Scope { with: own, visited: 0, stars });
         ControlFlow::Continue(())
     }
 
@@ -212,14 +219,14 @@ impl VisitorMut for Rewriting<'_> {
     }
 
     fn post_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<()> {
-        self.scopes.pop();
+        let stars = self.scopes.pop().map(|scope| scope.stars).unwrap_or_default();
         tell_apart_mentions(query);
         if let Some(with) = &mut query.with
             && let Err(error) = widen(with, self.visible(None), self.schema_of)
         {
             return self.stop(error);
         }
-        if let Err(error) = self.write_out(query) {
+        if let Err(error) = self.write_out(query, stars) {
             return self.stop(error);
         }
         mark_once(query);
@@ -248,6 +255,8 @@ impl VisitorMut for Rewriting<'_> {
         } else if let Expr::UnaryOp { op: UnaryOperator::Plus, expr: operand } = expr {
             // Before anything, as in SQLite: also before texts.
             *expr = (**operand).clone();
+        } else if let Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } = expr {
+            *expr = call("bit_not", vec![(**operand).clone()]);
         } else if let Expr::BinaryOp { op: op @ BinaryOperator::DuckIntegerDivide, .. } = expr {
             // Between whole numbers, `/` is that.
             *op = BinaryOperator::Divide;

@@ -26,29 +26,70 @@ use crate::{Error, Result, names::ident, parse::DIALECT};
 /// Says which columns a table of FROM has; `None` if it cannot be told.
 pub(super) type Known<'a> = dyn Fn(&TableFactor) -> Option<Vec<String>> + 'a;
 
-/// Says what a query means by columns that are in common.
-pub(super) fn say_common_columns(query: &mut ast::Query, known: &Known<'_>) -> Result<()> {
+/// Says what a query means by columns that are in common. Returns what `*` means in each of its SELECTs, where there are such columns.
+pub(super) fn say_common_columns(query: &mut ast::Query, known: &Known<'_>) -> Result<Vec<Option<Common>>> {
+    let mut all = Vec::new();
     let order_by = query.order_by.as_mut().map(|order_by| &mut order_by.kind);
-    in_body(&mut query.body, order_by, known)
+    in_body(&mut query.body, order_by, known, &mut all)?;
+    Ok(all)
 }
 
-fn in_body(body: &mut SetExpr, order_by: Option<&mut OrderByKind>, known: &Known<'_>) -> Result<()> {
+fn in_body(
+    body: &mut SetExpr,
+    order_by: Option<&mut OrderByKind>,
+    known: &Known<'_>,
+    all: &mut Vec<Option<Common>>,
+) -> Result<()> {
     match body {
         SetExpr::Select(select) => {
+            let mut common = None;
             if has_common_columns(&mut select.from) {
                 match parts_of(&mut select.from, known) {
-                    Some(parts) => in_select(select, &parts, order_by),
+                    Some(parts) => {
+                        in_select(select, &parts, order_by);
+                        common = Some(Common { parts });
+                    }
                     None => refuse_other_side(&select.from)?,
                 }
             }
+            all.push(common);
             Ok(())
         }
         SetExpr::SetOperation { left, right, .. } => {
-            in_body(left, None, known)?;
-            in_body(right, None, known)
+            in_body(left, None, known, all)?;
+            in_body(right, None, known, all)
         }
         _ => Ok(()),
     }
+}
+
+/// What `*` means where there are columns in common.
+pub(super) struct Common {
+    parts: Vec<Part>,
+}
+
+impl Common {
+    /// The columns, of those of all tables with their tables.
+    pub(super) fn columns(&self, all: &[(Expr, String)]) -> Vec<(Expr, String)> {
+        let of = |part: &Part| match part {
+            Part::Common { name, expr, .. } => vec![((**expr).clone(), ident(name))],
+            Part::Rest { table, without, .. } => {
+                let is_there =
+                    |name: &String| !without.iter().any(|without| ident(without).eq_ignore_ascii_case(name));
+                let of_table = all.iter().filter(|(expr, name)| is_of(expr, table) && is_there(name));
+                of_table.cloned().collect()
+            }
+        };
+        self.parts.iter().flat_map(of).collect()
+    }
+}
+
+/// Whether a column is one of a table.
+pub(super) fn is_of(column: &Expr, table: &ObjectName) -> bool {
+    let Expr::CompoundIdentifier(parts) = column else { return false };
+    let wanted = table.0.iter().rev().map(|part| part.as_ident().map(ident));
+    let own = parts[..parts.len() - 1].iter().rev().map(|part| Some(part.value.clone()));
+    wanted.zip(own).all(|(wanted, own)| wanted == own)
 }
 
 fn has_common_columns(from: &mut [TableWithJoins]) -> bool {
@@ -292,7 +333,9 @@ fn in_select(select: &mut Select, parts: &[Part], order_by: Option<&mut OrderByK
                 item = SelectItem::ExprWithAlias { expr, alias: name.clone() };
             }
             SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => meaning.say(expr),
-            _ => {}
+            // What is there instead of a column.
+            SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => meaning.say(options),
+            SelectItem::ExprWithAliases { .. } => {}
         }
         items.push(item);
     }
