@@ -73,3 +73,36 @@ fn shown(table: &Table, row: &[Datum]) -> String {
     };
     format!("row ({})", values.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Column, Database, Logical, Seek, Storage, TableDefinition, Type};
+
+    /// Keeps away: a check that does not see values that a column's type does not have.
+    #[test]
+    fn values_that_mean_nothing_are_told() {
+        for storage in [Storage::BTree, Storage::Column, Storage::Memory] {
+            let db = Database::in_memory().unwrap();
+            let table = |name: &str, column: Column| {
+                let table = TableDefinition::new(name).column("id", Type::I64).with_column(column);
+                db.create_table(table.primary_key(&["id"]).storage(storage)).unwrap()
+            };
+            let plain = table("plain", Column::new("tags", Type::Binary));
+            plain.insert_row(&[1i64.into(), vec![7u8].into()]).unwrap();
+            let mut cursor = plain.cursor().unwrap();
+            assert!(cursor.seek(Seek::First).unwrap());
+            let (key, value) = (cursor.key().to_vec(), cursor.value().unwrap().to_vec());
+            let lists = table("lists", Column::of("tags", Logical::list(Type::I64)));
+            lists.put_stored(&key, &value).unwrap();
+            for _ in 0..2 {
+                let problems = db.check().unwrap().problems;
+                assert!(
+                    problems.len() == 1
+                        && problems[0].contains("row (1): column \"tags\": not of type bigint[]"),
+                    "{problems:?}"
+                );
+                db.compact().unwrap();
+            }
+        }
+    }
+}
