@@ -145,7 +145,7 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
             }
             Statement::CreateTable(create, _) => drop(finish(create.as_mut(), &parser, tokens)?),
             Statement::CreateFunction(create) => match &mut create.function.body {
-                Body::Value(expr) => depth::flatten(expr)?,
+                Body::Value(expr) => depth::flatten(expr.as_mut())?,
                 Body::Rows(query) => drop(finish(query.as_mut(), &parser, tokens)?),
             },
             Statement::AlterTable(..) | Statement::Maintain(_) | Statement::DropFunctions(_) => {}

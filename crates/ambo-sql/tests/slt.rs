@@ -157,6 +157,10 @@ fn run_all(storage: Storage, between: Between, threads: usize) {
         let began = Instant::now();
         let mut runner = Runner::new(|| async { Ok(Session::new(storage, between, threads)) });
         runner.add_label(storage.name());
+        if between == Between::Reopen {
+            // What a session remembers it has forgotten.
+            runner.add_label("reopen");
+        }
         runner.with_column_validator(strict_column_validator);
         if let Err(error) = runner.run_file(&file) {
             failed.push(error.display(false).to_string());

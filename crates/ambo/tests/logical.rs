@@ -140,7 +140,7 @@ fn arrow_holds_rows_to_their_types() {
 
 /// Arrays of each logical type with NULLs on each level.
 fn arrays(rows: usize) -> Vec<(&'static str, ArrayRef)> {
-    let uuids = (0..rows).map(|row| (row % 3 != 1).then(|| [row as u8; 16]));
+    let uuids = (0..rows).map(|row| (row % 3 != 1).then_some([row as u8; 16]));
     let uuids = FixedSizeBinaryArray::try_from_sparse_iter_with_size(uuids, 16).unwrap();
     let mut intervals = IntervalMonthDayNanoBuilder::new();
     let mut lists = ListBuilder::new(ListBuilder::new(StringBuilder::new()));

@@ -134,7 +134,7 @@ fn readers_find_all_of_a_commit_or_nothing() {
             tx.define(&CatalogEdit::DropTable(format!("t{}", round - 1))).unwrap();
         }
         let table = TableDefinition::new(format!("t{round}")).column("id", Type::U32).column("x", Type::I64);
-        let storage = if round % 2 == 0 { Storage::BTree } else { Storage::Column };
+        let storage = if round.is_multiple_of(2) { Storage::BTree } else { Storage::Column };
         tx.define(&CatalogEdit::CreateTable(table.primary_key(&["id"]).storage(storage))).unwrap();
         tx.create_index(&IndexDefinition::new("by_x", format!("t{round}"), &["x"])).unwrap();
         let (id, definition) = tx.catalog().find(&format!("t{round}")).unwrap();

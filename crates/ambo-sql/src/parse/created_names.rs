@@ -35,7 +35,7 @@ fn say_names(tokens: &mut Vec<TokenWithSpan>, table: usize) -> Option<()> {
         0 => matches!(token, Token::Word(_)),
         _ => **token == Token::Comma,
     };
-    if names.len() % 2 == 0 || !names.iter().enumerate().all(is_name) {
+    if names.len().is_multiple_of(2) || !names.iter().enumerate().all(is_name) {
         return None;
     }
     let end = (close..tokens.len())

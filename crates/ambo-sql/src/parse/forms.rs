@@ -34,10 +34,13 @@ struct Words {
     words: bool,
 }
 
+/// Says a form wherever it stands.
+type Say = fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>;
+
 /// Says all forms of ours.
 pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let there = Words::of(&tokens);
-    let forms: [(bool, fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>); 11] = [
+    let forms: [(bool, Say); 11] = [
         (there.structs, say_struct_types),
         (there.commas, without_last_commas),
         (there.colons, say_names_before),

@@ -44,7 +44,7 @@ pub(crate) struct Parameter {
 /// What a function gives.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
-    Value(Expr),
+    Value(Box<Expr>),
     Rows(Box<Query>),
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn parse_function(text: &str) -> Result<Function> {
         parser.expect_token(&Token::EOF)?;
         let tokens = 0..parser.index();
         match &mut read.body {
-            Body::Value(expr) => depth::flatten(expr)?,
+            Body::Value(expr) => depth::flatten(expr.as_mut())?,
             Body::Rows(query) => drop(finish(query.as_mut(), &parser, tokens)?),
         }
         Ok(read)
@@ -116,7 +116,7 @@ fn function(parser: &mut Parser<'_>) -> Result<Function, ParserError> {
     parser.expect_keyword(Keyword::AS)?;
     let body = match parser.parse_keyword(Keyword::TABLE) {
         true => Body::Rows(parser.parse_query()?),
-        false => Body::Value(parser.parse_expr()?),
+        false => Body::Value(Box::new(parser.parse_expr()?)),
     };
     Ok(Function { parameters, body })
 }

@@ -17,9 +17,9 @@ pub(super) fn say_shares(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         from = limit + 1;
         let Some(sign) = sign(&tokens, limit + 1) else { continue };
         let span = tokens[sign].span;
-        let token = |token| TokenWithSpan { token, span };
-        tokens[sign] = token(Token::RParen);
-        let open = [Token::make_word(PERCENT, Some('"')), Token::LParen].map(token);
+        tokens[sign].token = Token::RParen;
+        let open = [Token::make_word(PERCENT, Some('"')), Token::LParen];
+        let open = open.map(|token| TokenWithSpan { token, span });
         tokens.splice(limit + 1..limit + 1, open);
     }
     tokens

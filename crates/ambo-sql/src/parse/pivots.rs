@@ -325,10 +325,10 @@ fn begin_of_table(tokens: &[TokenWithSpan], end: usize) -> Option<usize> {
             Token::LParen if depth == 0 => return Some(at + 1),
             Token::LParen => depth -= 1,
             Token::Comma if depth == 0 => return Some(at + 1),
-            Token::Word(_) if depth == 0 => {
-                if is(&tokens[at], Keyword::FROM) || is(&tokens[at], Keyword::JOIN) {
-                    return Some(at + 1);
-                }
+            Token::Word(_)
+                if depth == 0 && [Keyword::FROM, Keyword::JOIN].iter().any(|word| is(&tokens[at], *word)) =>
+            {
+                return Some(at + 1);
             }
             _ => {}
         }

@@ -68,7 +68,7 @@ fn say_lambda(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Option<()> {
 }
 
 /// A star stands there, and not the sign of a product, if it begins an argument.
-fn say_unpacked(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Option<()> {
+fn say_unpacked(tokens: &mut [TokenWithSpan], at: usize) -> Option<()> {
     let star = before(tokens, at).filter(|&at| tokens[at].token == Token::Mul)?;
     let begin = before(tokens, star)?;
     if !matches!(tokens[begin].token, Token::LParen | Token::Comma) {

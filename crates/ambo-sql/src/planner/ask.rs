@@ -42,7 +42,7 @@ impl Ask<'_> {
                     let texts = AsArray::as_string::<i32>(column);
                     arrow::array::Array::is_valid(texts, row).then(|| texts.value(row).to_owned())
                 };
-                rows.push(columns.iter().map(|column| text(column)).collect());
+                rows.push(columns.iter().map(text).collect());
             }
         }
         Ok(rows)

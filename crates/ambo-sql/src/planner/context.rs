@@ -144,7 +144,7 @@ impl ContextProvider for Planner<'_> {
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
         if let Some(what) = Number::named(name) {
             let (sequences, definitions) = (&self.engine.sequences, self.definitions());
-            return Some(Arc::new(SequenceFunction::new(what, sequences, &self.taken, &definitions)));
+            return Some(Arc::new(SequenceFunction::function(what, sequences, &self.taken, &definitions)));
         }
         self.state.scalar_functions().get(name).cloned().or_else(|| alike::function(name))
     }

@@ -92,7 +92,7 @@ impl WriteOut<'_> {
             return Err(refused(&call.name, "FILTER, OVER or WITHIN GROUP"));
         }
         match self.called(&call.name, of, given)?.body {
-            Body::Value(value) => *expr = Expr::Nested(Box::new(value)),
+            Body::Value(value) => *expr = Expr::Nested(value),
             Body::Rows(_) => {
                 let message =
                     format!("\"{}\" is a function that gives rows, and stands in FROM", shown(&of.name));

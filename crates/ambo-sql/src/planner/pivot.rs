@@ -267,7 +267,7 @@ fn values_of_query(subquery: &ast::Query, with: Option<&With>, ask: &Ask<'_>) ->
         select.projection = vec![SelectItem::UnnamedExpr(cast_to_text(column("v")))];
         let has_order = has_order(&part);
         if let ast::TableFactor::Derived { subquery: rows, .. } = &mut select.from[0].relation {
-            *rows = Box::new(part);
+            **rows = part;
         }
         query.with = with.cloned();
         let mut rows = ask.texts(query)?;

@@ -66,7 +66,7 @@ pub(crate) struct SequenceFunction {
 }
 
 impl SequenceFunction {
-    pub(crate) fn new(
+    pub(crate) fn function(
         what: Number,
         sequences: &Arc<Sequences>,
         taken: &Arc<Taken>,

@@ -1,7 +1,7 @@
 //! Sequences: numbers that are given out once, whatever becomes of the transaction that took them.
 //!
 //! What is stored of a sequence is a [`Definition`]. Numbers are given out in memory; what is stored is ahead of them by up to [`AHEAD`], so
-//! that not each number is a commit. After a crash those between are left out, as in PostgreSQL.
+//! that not each number is a commit. After a crash those between are left out, as in PostgreSQL; closing the database stores where it is.
 //!
 //! A sequence that the open transaction has made is stored with it: see [`Sequences::save_own`].
 
@@ -32,6 +32,8 @@ pub(crate) struct Sequences {
 
 /// Where a sequence is.
 struct State {
+    name: String,
+    of: Definition,
     next: i128,
     /// So many numbers may be given out, `next` first, until what is stored has to be told.
     left: u64,
@@ -73,10 +75,10 @@ impl Sequences {
         Self { db, known: Mutex::default() }
     }
 
-    fn state(&self, definition: &Definition) -> Arc<Mutex<State>> {
+    fn state(&self, name: &str, of: &Definition) -> Arc<Mutex<State>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Mutex::new(State { next: definition.next, left: 0, is_own: false }));
-        known.entry(definition.id).or_insert_with(new).clone()
+        let state = || State { name: name.to_owned(), of: of.clone(), next: of.next, left: 0, is_own: false };
+        known.entry(of.id).or_insert_with(|| Arc::new(Mutex::new(state()))).clone()
     }
 
     /// Takes the next number.
@@ -84,7 +86,7 @@ impl Sequences {
     /// # Errors
     /// [`ErrorKind::Execution`] at the end of a sequence that does not begin again.
     fn take(&self, name: &str, of: &Definition) -> Result<i64> {
-        let state = self.state(of);
+        let state = self.state(name, of);
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         if !of.has(state.next) {
             if !of.cycle {
@@ -111,7 +113,7 @@ impl Sequences {
     /// # Errors
     /// [`ErrorKind::Invalid`] for a number that the sequence cannot give.
     fn set(&self, name: &str, of: &Definition, next: i128) -> Result<()> {
-        let state = self.state(of);
+        let state = self.state(name, of);
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_own = !self.store(name, of, next)?;
         (state.next, state.left) = (next, 0);
@@ -151,6 +153,19 @@ impl Sequences {
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Sequences {
+    fn drop(&mut self) {
+        let known = std::mem::take(self.known.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for state in known.into_values() {
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.left > 0 && !state.is_own {
+                // What is not stored is left out, as after a crash.
+                let _ = self.store(&state.name, &state.of, state.next);
+            }
+        }
     }
 }
 

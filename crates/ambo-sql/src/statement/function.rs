@@ -18,8 +18,8 @@ pub(super) fn create(connection: &mut Connection, create: &CreateFunction) -> Re
     super::require_schema(&connection.definitions(), name)?;
     function.check().map_err(|error| about_object(error, name))?;
     match &function.body {
-        Body::Value(expr) => refuse_parameters(expr, "function")?,
-        Body::Rows(query) => refuse_parameters(query, "function")?,
+        Body::Value(expr) => refuse_parameters(expr.as_ref(), "function")?,
+        Body::Rows(query) => refuse_parameters(query.as_ref(), "function")?,
     }
     let object =
         Object { kind: ObjectKind::Function, name: wanted, text: function.to_string(), comment: None };

@@ -90,7 +90,8 @@ impl<'a> Reader<'a> {
             other => return Err(format!("items that begin with {}", other[0])),
         };
         let ones: usize = bits.iter().map(|byte| byte.count_ones() as usize).sum();
-        let rest = if count % 8 == 0 { 0 } else { bits.last().map_or(0, |last| last >> (count % 8)) };
+        let rest =
+            if count.is_multiple_of(8) { 0 } else { bits.last().map_or(0, |last| last >> (count % 8)) };
         match rest == 0 && ones < count {
             true => Ok(There(Some(bits))),
             false => Err("items whose bits say that all are there, or more than all".into()),
