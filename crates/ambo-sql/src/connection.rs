@@ -349,7 +349,8 @@ impl Connection {
         self.write(&[], |work| edits.iter().try_for_each(|edit| Ok(work.transaction.define(edit)?)))
     }
 
-    /// Does something of which all is to be undone after an error, if a transaction is open; without one its parts are commits of their own.
+    /// Does something of which all is to be undone after an error, if a transaction is open; without one its parts are commits of their
+    /// own.
     pub(crate) fn whole<R>(&mut self, act: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let before = self.transaction().map(Transaction::savepoint);
         let result = act(self);

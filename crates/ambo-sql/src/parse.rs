@@ -53,6 +53,7 @@ pub(crate) use parameters::split_names;
 pub(crate) use pivots::{ON, PIVOT, UNPIVOT, VALUES, WITH_NULLS};
 pub(crate) use samples::SAMPLE;
 use semi_joins::say_sides;
+pub(crate) use sequences::CreateSequence;
 use sequences::create_sequence;
 use series_names::name_series;
 pub(crate) use stars::{LAMBDA, UNPACKED};
@@ -87,6 +88,7 @@ pub(crate) enum Statement {
     AlterTable(ObjectName, TableSettings),
     /// COMPACT, CHECKPOINT, CHECK DATABASE.
     Maintain(Maintenance),
+    CreateSequence(Box<CreateSequence>),
     CreateFunction(Box<CreateFunction>),
     DropFunctions(DropFunctions),
 }
@@ -148,7 +150,8 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
                 Body::Value(expr) => depth::flatten(expr.as_mut())?,
                 Body::Rows(query) => drop(finish(query.as_mut(), &parser, tokens)?),
             },
-            Statement::AlterTable(..) | Statement::Maintain(_) | Statement::DropFunctions(_) => {}
+            Statement::AlterTable(..) | Statement::Maintain(_) => {}
+            Statement::CreateSequence(_) | Statement::DropFunctions(_) => {}
         }
         all.push(statement);
         let next = parser.peek_token();
@@ -236,7 +239,7 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     if parser.peek_keyword(Keyword::CREATE)
         && let Some(create) = parser.maybe_parse(create_sequence)?
     {
-        return Ok(Statement::Sql(Box::new(create)));
+        return Ok(Statement::CreateSequence(Box::new(create)));
     }
     if parser.peek_keyword(Keyword::DROP)
         && let Some(drop) = parser.maybe_parse(drop_functions)?

@@ -56,7 +56,7 @@ impl Known {
             }
             Statement::CreateTable(create, _) => parameters = count_parameters(create),
             Statement::AlterTable(..) | Statement::Maintain(_) => {}
-            Statement::CreateFunction(_) | Statement::DropFunctions(_) => {}
+            Statement::CreateSequence(_) | Statement::CreateFunction(_) | Statement::DropFunctions(_) => {}
         }
         let kept = KeptPlan::of(&statement);
         Ok(Self { statement, parameters, fast, kept })

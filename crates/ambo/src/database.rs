@@ -345,8 +345,8 @@ impl Database {
         self.engine().begin(Isolation::Serializable).map(Transaction::new)
     }
 
-    /// Begins a transaction whose statements each read at a moment of their own: [`Transaction::refresh`] begins the next. What it writes is
-    /// locked at once.
+    /// Begins a transaction whose statements each read at a moment of their own: [`Transaction::refresh`] begins the next. What it writes
+    /// is locked at once.
     ///
     /// ```
     /// use ambo::Read;

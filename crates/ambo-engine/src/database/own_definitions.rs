@@ -1,9 +1,9 @@
 //! Definitions that a transaction changes, seen by it alone until it commits.
 //!
 //! # How
-//! 1. A change makes a version of the database that only the transaction has, of the one that it has found or changed before: with another
-//!    catalog, new tables that are empty, without the tables that are gone. All that it reads, it reads there. Rows of new tables are writes
-//!    like others: nothing is in any table before the commit.
+//! 1. A change makes a version of the database that only the transaction has, of the one that it has found or changed before: with
+//!    another catalog, with new tables that are empty, without the tables that are gone. All that it reads, it reads there. Rows of new
+//!    tables are writes like others: nothing is in any table before the commit.
 //! 2. To take a change back is to go on with the version before it.
 //! 3. What holds of all rows of a table that is there already is found true of what the transaction sees, and the table is *held* from then
 //!    on: commits of others to it wait for the end of the transaction. A load does not wait, so the commit looks again.

@@ -1,4 +1,5 @@
-//! Names before what they are given to, `SELECT total: a + b FROM t: orders`, in tokens that the parser knows: `a + b AS total`, `orders AS t`.
+//! Names before what they are given to, `SELECT total: a + b FROM t: orders`, in tokens that the parser knows: `a + b AS total`, `orders AS
+//! t`.
 
 use datafusion::sql::sqlparser::{
     keywords::Keyword,

@@ -1,19 +1,33 @@
 //! CREATE SEQUENCE, whose parts stand in any order.
 
 use datafusion::sql::sqlparser::{
-    ast::{self, SequenceOptions},
+    ast::{DataType, ObjectName, SequenceOptions},
     keywords::Keyword,
     parser::{Parser, ParserError},
 };
 
-pub(super) fn create_sequence(parser: &mut Parser<'_>) -> Result<ast::Statement, ParserError> {
+/// What a sequence is to be.
+#[derive(Clone, Debug)]
+pub(crate) struct CreateSequence {
+    pub name: ObjectName,
+    pub or_replace: bool,
+    pub if_not_exists: bool,
+    pub temporary: bool,
+    pub data_type: Option<DataType>,
+    pub options: Vec<SequenceOptions>,
+    /// The column with which it is to go.
+    pub owned_by: Option<ObjectName>,
+}
+
+pub(super) fn create_sequence(parser: &mut Parser<'_>) -> Result<CreateSequence, ParserError> {
     parser.expect_keyword(Keyword::CREATE)?;
+    let or_replace = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
     let temporary = parser.parse_one_of_keywords(&[Keyword::TEMP, Keyword::TEMPORARY]).is_some();
     parser.expect_keyword(Keyword::SEQUENCE)?;
     let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
     let name = parser.parse_object_name(false)?;
     let data_type = parser.parse_keyword(Keyword::AS).then(|| parser.parse_data_type()).transpose()?;
-    let (mut sequence_options, mut owned_by) = (Vec::new(), None);
+    let (mut options, mut owned_by) = (Vec::new(), None);
     while let Some(keyword) = parser.parse_one_of_keywords(&[
         Keyword::INCREMENT,
         Keyword::MINVALUE,
@@ -24,7 +38,7 @@ pub(super) fn create_sequence(parser: &mut Parser<'_>) -> Result<ast::Statement,
         Keyword::NO,
         Keyword::OWNED,
     ]) {
-        sequence_options.push(match keyword {
+        options.push(match keyword {
             Keyword::INCREMENT => {
                 let by = parser.parse_keyword(Keyword::BY);
                 SequenceOptions::IncrementBy(parser.parse_expr()?, by)
@@ -55,12 +69,5 @@ pub(super) fn create_sequence(parser: &mut Parser<'_>) -> Result<ast::Statement,
             },
         });
     }
-    Ok(ast::Statement::CreateSequence {
-        temporary,
-        if_not_exists,
-        name,
-        data_type,
-        sequence_options,
-        owned_by,
-    })
+    Ok(CreateSequence { name, or_replace, if_not_exists, temporary, data_type, options, owned_by })
 }

@@ -1,5 +1,5 @@
-//! ORDER BY a name that the list gives and that a column has, too: `SELECT *, -a AS a … ORDER BY a`. What AS names is meant, as in SQLite and
-//! DuckDB; the planner would take the column.
+//! ORDER BY a name that the list gives and that a column has, too: `SELECT *, -a AS a … ORDER BY a`. What AS names is meant, as in SQLite
+//! and DuckDB; the planner would take the column.
 
 use datafusion::sql::sqlparser::ast::{Expr, Ident, OrderByKind, Select, SelectItem, With};
 

@@ -1,5 +1,7 @@
 //! Functions that users define are written out where they are called, before a statement is planned.
 
+mod capture;
+
 use std::{collections::HashMap, ops::ControlFlow, sync::Arc};
 
 use ambo::{Definitions, Object, ObjectKind, qualify};
@@ -27,7 +29,7 @@ pub(super) fn write_out(tree: &mut impl VisitMut, definitions: &Definitions<'_>)
         return Ok(());
     }
     let known = known.into_iter().map(|object| (object.name.clone(), object)).collect();
-    result(tree.visit(&mut WriteOut { known: &known, depth: 0 }))
+    result(tree.visit(&mut WriteOut { known: &known, definitions, depth: 0 }))
 }
 
 fn result(flow: ControlFlow<Error>) -> Result<()> {
@@ -45,6 +47,7 @@ type Known = HashMap<String, Arc<Object>>;
 
 struct WriteOut<'a> {
     known: &'a Known,
+    definitions: &'a Definitions<'a>,
     depth: usize,
 }
 
@@ -61,10 +64,15 @@ impl WriteOut<'_> {
                 format!("functions call each other more than {DEPTH_MAX} deep at \"{}\"", shown(&of.name));
             return Err(about_object(Error::invalid(message), name));
         }
+        let captured = match &function.body {
+            Body::Value(expr) => capture::refuse(&of.name, expr.as_ref(), given, self.definitions),
+            Body::Rows(query) => capture::refuse(&of.name, query.as_ref(), given, self.definitions),
+        };
+        captured.map_err(|error| about_object(error, name))?;
         let given = in_order(&of.name, &function, given).map_err(|error| about_object(error, name))?;
         let names = function.parameters.iter().map(|parameter| ident(&parameter.name));
         let mut fill = Fill { values: names.zip(given).collect() };
-        let mut inner = WriteOut { known: self.known, depth: self.depth + 1 };
+        let mut inner = WriteOut { depth: self.depth + 1, ..*self };
         let ControlFlow::Continue(()) = match &mut function.body {
             Body::Value(expr) => expr.visit(&mut fill),
             Body::Rows(query) => query.visit(&mut fill),

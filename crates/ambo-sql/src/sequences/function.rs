@@ -145,7 +145,9 @@ impl SequenceFunction {
         }
         let next = i128::from(number) + if is_called { i128::from(of.increment) } else { 0 };
         self.sequences.set(name, of, next)?;
-        self.taken.note(of.id, number);
+        if is_called {
+            self.taken.note(of.id, number);
+        }
         Ok(number)
     }
 }

@@ -1,7 +1,8 @@
 //! Sequences: numbers that are given out once, whatever becomes of the transaction that took them.
 //!
-//! What is stored of a sequence is a [`Definition`]. Numbers are given out in memory; what is stored is ahead of them by up to [`AHEAD`], so
-//! that not each number is a commit. After a crash those between are left out, as in PostgreSQL; closing the database stores where it is.
+//! What is stored of a sequence is a [`Definition`]. Numbers are given out in memory; what is stored is ahead of them by up to [`AHEAD`],
+//! so that not each number is a commit. After a crash those between are left out, as in PostgreSQL; closing the database stores where it
+//! is.
 //!
 //! A sequence that the open transaction has made is stored with it: see [`Sequences::save_own`].
 

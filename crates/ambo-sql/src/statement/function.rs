@@ -5,8 +5,9 @@ use ambo::{CatalogEdit, Object, ObjectKind, qualify};
 use super::expression::refuse_parameters;
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
-    names::{about_object, object, shown},
-    parse::{Body, CreateFunction, DropFunctions},
+    names::{about_object, ident, object, shown},
+    parse::{Body, CreateFunction, DropFunctions, Function},
+    planner::tables_of,
 };
 
 pub(super) fn create(connection: &mut Connection, create: &CreateFunction) -> Result<Rows<'static>> {
@@ -17,6 +18,7 @@ pub(super) fn create(connection: &mut Connection, create: &CreateFunction) -> Re
     let wanted = qualify(&object(name)?).map_err(|error| about_object(error, name))?;
     super::require_schema(&connection.definitions(), name)?;
     function.check().map_err(|error| about_object(error, name))?;
+    refuse_columns(connection, function).map_err(|error| about_object(error, name))?;
     match &function.body {
         Body::Value(expr) => refuse_parameters(expr.as_ref(), "function")?,
         Body::Rows(query) => refuse_parameters(query.as_ref(), "function")?,
@@ -28,6 +30,27 @@ pub(super) fn create(connection: &mut Connection, create: &CreateFunction) -> Re
         made => made.map_err(|error| about_object(error, name))?,
     }
     Ok(Rows::done("CREATE FUNCTION", None))
+}
+
+/// A parameter is not called as a column of a table that the function reads: it would be written out in the place of the column.
+fn refuse_columns(connection: &Connection, function: &Function) -> Result<()> {
+    let tables = match &function.body {
+        Body::Value(expr) => tables_of(expr.as_ref()),
+        Body::Rows(query) => tables_of(query.as_ref()),
+    };
+    let definitions = connection.definitions();
+    for table in tables.iter().filter_map(|name| definitions.table(name).ok()) {
+        let columns = &table.definition().columns;
+        let names = function.parameters.iter().map(|parameter| ident(&parameter.name));
+        if let Some(name) = names.into_iter().find(|name| columns.iter().any(|column| column.name == *name)) {
+            let table = shown(&table.definition().name);
+            let message = format!(
+                "parameter \"{name}\" is called as a column of table \"{table}\", which the function reads"
+            );
+            return Err(Error::invalid(message).with_hint("give the parameter another name"));
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn drop(connection: &mut Connection, drop: &DropFunctions) -> Result<Rows<'static>> {

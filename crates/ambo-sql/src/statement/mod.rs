@@ -77,6 +77,7 @@ pub(crate) fn run(
             connection.whole(|connection| alter_table::set(connection, &name, &settings))
         }
         Statement::Maintain(what) => maintain::run(connection, what),
+        Statement::CreateSequence(create) => sequence::create(connection, &create),
         Statement::CreateFunction(create) => function::create(connection, &create),
         Statement::DropFunctions(drop) => function::drop(connection, &drop),
         Statement::Sql(statement) => run_sql(connection, *statement, params),
@@ -152,14 +153,6 @@ fn define(connection: &mut Connection, statement: ast::Statement) -> Result<Rows
         S::CreateSchema { schema_name, if_not_exists, .. } => {
             schema::create(connection, &schema_name, if_not_exists)
         }
-        S::CreateSequence {
-            temporary: false,
-            if_not_exists,
-            name,
-            data_type,
-            sequence_options,
-            owned_by: None,
-        } => sequence::create(connection, &name, if_not_exists, data_type.as_ref(), &sequence_options),
         S::Truncate(truncate) => truncate::run(connection, &truncate),
         S::Comment { object_type, object_name, comment, if_exists, .. } => {
             comment::run(connection, object_type, &object_name, comment.as_deref(), if_exists)

@@ -8,24 +8,28 @@ use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     connection::Work,
     names::{about_object, object, shown},
+    parse::CreateSequence,
     sequences::Definition,
 };
 
 const TAG: &str = "CREATE SEQUENCE";
 
-pub(super) fn create(
-    connection: &mut Connection,
-    name: &ObjectName,
-    if_not_exists: bool,
-    kind: Option<&DataType>,
-    options: &[SequenceOptions],
-) -> Result<Rows<'static>> {
+pub(super) fn create(connection: &mut Connection, create: &CreateSequence) -> Result<Rows<'static>> {
+    let CreateSequence { name, or_replace, if_not_exists, temporary, data_type, options, owned_by } = create;
+    if *temporary || owned_by.is_some() {
+        let what = if *temporary { "temporary sequences" } else { "OWNED BY" };
+        return Err(about_object(Error::invalid(format!("not supported: {what}")), name));
+    }
+    if *or_replace && *if_not_exists {
+        return Err(Error::invalid("OR REPLACE and IF NOT EXISTS exclude each other"));
+    }
     let wanted = qualify(&object(name)?).map_err(|error| about_object(error, name))?;
     super::require_schema(&connection.definitions(), name)?;
-    let text = definition(kind, options).map_err(|error| about_object(error, name))?.to_string();
-    let sequence = Object { kind: ObjectKind::Sequence, name: wanted, text, comment: None };
-    match connection.define(&[CatalogEdit::CreateObject { object: sequence, replace: false }]) {
-        Err(error) if if_not_exists && error.kind() == ErrorKind::Constraint => {}
+    let text =
+        definition(data_type.as_ref(), options).map_err(|error| about_object(error, name))?.to_string();
+    let object = Object { kind: ObjectKind::Sequence, name: wanted, text, comment: None };
+    match connection.define(&[CatalogEdit::CreateObject { object, replace: *or_replace }]) {
+        Err(error) if *if_not_exists && error.kind() == ErrorKind::Constraint => {}
         made => made.map_err(|error| about_object(error, name))?,
     }
     Ok(Rows::done(TAG, None))
