@@ -22,6 +22,7 @@ mod named_windows;
 mod nested;
 mod once;
 mod ordered_aggregates;
+mod own;
 mod parameters;
 mod parts;
 mod patterns;

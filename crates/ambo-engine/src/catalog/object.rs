@@ -225,11 +225,15 @@ mod tests {
         assert!(matches!(missing, Error::NotFound(_)), "{missing}");
         read.apply(&changed.key, changed.record()).unwrap();
         assert_eq!(read.objects, catalog.objects);
-        for (key, value) in
-            [(&b"\x0a"[..], &b""[..]), (b"\x0a\x09main.f", b"\x01\x01\x00"), (b"\x0a\x01f", b"\x01\x01\x00")]
-        {
-            assert!(read.apply(key, Record::inline(value)).is_err(), "{key:?}");
+        let unknown = "an object of kind 9, which this version of Ambo does not know";
+        for (key, value, why) in [
+            (&b"\x0a"[..], &b""[..], "an object without a kind"),
+            (b"\x0a\x09main.f", b"\x01\x01\x00", unknown),
+            (b"\x0a\x01f", b"\x01\x01\x00", "a function \"f\" without a schema"),
+        ] {
+            assert_eq!(read.apply(key, Record::inline(value)), Err(why.into()));
         }
-        assert!(read.apply(b"\x0a\x01main.f", Record::inline(b"\x02\x01\x00")).is_err());
+        let later = read.apply(b"\x0a\x01main.f", Record::inline(b"\x02\x01\x00"));
+        assert_eq!(later, Err("a function of version 2, which this version of Ambo cannot read".into()));
     }
 }

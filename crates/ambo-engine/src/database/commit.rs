@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ambo_base::column::ColumnSchema;
 use ambo_pages::{log::Operation, page::PageStore};
 use ambo_types::{Error, Result, id::Timestamp, record::RecordKind};
+use parking_lot::MutexGuard;
 
 use super::{
     blobs::read_whole,
@@ -17,7 +18,7 @@ use crate::{
     transaction::{
         fuse::Fuse,
         latch::LatchGuard,
-        pipeline::{Pipeline, Sequencer},
+        pipeline::{Pipeline, Sequencer, Validation},
         row_lock::OwnerId,
     },
 };
@@ -205,10 +206,7 @@ impl Engine {
         if let Some(check) = terms.reads {
             check(&self.versions.load())?;
         }
-        let mut sequencer = match &validation {
-            Some(validation) => validation.sequence(),
-            None => self.pipeline.sequence(),
-        };
+        let mut sequencer = self.sequence(validation.as_ref());
         // Loaded under the sequencer's lock: a freeze changes memtables and timestamp together under it.
         let version = self.versions.load();
         check_tables(&version, operations, epoch, depends_on_epoch)?;
@@ -220,21 +218,39 @@ impl Engine {
         let in_flight = Fuse::in_flight(&self.pipeline, at);
         drop(sequencer);
         drop(validation);
-        let written = if logged { self.write_log(at, terms.sync) } else { Ok(()) };
-        if let Err(error) = written {
-            // None of it was installed: the timestamp is used up, and what comes after it must become visible.
-            in_flight.complete();
-            return Err(error);
-        }
+        let in_flight = self.written(in_flight, at, logged, terms.sync)?;
         // If it fails, the log has it and memory in part: only a new start brings them together again.
         let is_behind = self.install(&version, operations, at)?;
         in_flight.complete();
         Ok((at, is_behind))
     }
 
-    pub(super) fn write_log(&self, at: Timestamp, sync: Option<Sync>) -> Result<()> {
+    /// Takes the sequencer, which who validates has for himself.
+    pub(super) fn sequence<'e>(
+        &'e self,
+        validation: Option<&'e Validation<'e>>,
+    ) -> MutexGuard<'e, Sequencer> {
+        validation.map_or_else(|| self.pipeline.sequence(), Validation::sequence)
+    }
+
+    /// Makes sure that a commit is in the log if it is `logged`, as durable as it asks. On an error none of it is to be installed: the
+    /// timestamp is used up, and what comes after it becomes visible.
+    pub(super) fn written<'e>(
+        &self,
+        in_flight: Fuse<'e>,
+        at: Timestamp,
+        logged: bool,
+        sync: Option<Sync>,
+    ) -> Result<Fuse<'e>> {
         let durable = sync.unwrap_or(self.options.sync) == Sync::Commit;
-        self.pipeline.flush(at, durable)
+        let written = if logged { self.pipeline.flush(at, durable) } else { Ok(()) };
+        match written {
+            Ok(()) => Ok(in_flight),
+            Err(error) => {
+                in_flight.complete();
+                Err(error)
+            }
+        }
     }
 
     /// Puts operations into the memtables. Returns whether the layers of a table that is scanned are behind what is written to it.

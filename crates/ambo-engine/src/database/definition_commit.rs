@@ -85,10 +85,7 @@ impl Engine {
         if let Some(check) = terms.reads {
             check(now)?;
         }
-        let mut sequencer = match &validation {
-            Some(validation) => validation.sequence(),
-            None => self.pipeline.sequence(),
-        };
+        let mut sequencer = self.sequence(validation.as_ref());
         self.pipeline.check_poison()?;
         let before = sequencer.last;
         edit.since = Some(Timestamp(before.0 + 1));
@@ -98,11 +95,7 @@ impl Engine {
         let in_flight = Fuse::in_flight(&self.pipeline, at);
         drop(sequencer);
         drop(validation);
-        let written = if logged { self.write_log(at, terms.sync) } else { Ok(()) };
-        if let Err(error) = written {
-            in_flight.complete();
-            return Err(error);
-        }
+        let in_flight = self.written(in_flight, at, logged, terms.sync)?;
         // From here on only a new start brings the log and memory together again, if something fails.
         let is_behind = self.install(&next, operations, at)?;
         self.pipeline.wait(before)?;

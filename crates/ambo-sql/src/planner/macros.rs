@@ -6,10 +6,11 @@ use std::{collections::HashMap, ops::ControlFlow, sync::Arc};
 
 use ambo::{Definitions, Object, ObjectKind, qualify};
 use datafusion::sql::sqlparser::ast::{
-    self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
-    TableAlias, TableFactor, VisitMut, VisitorMut,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, TableAlias,
+    TableFactor, VisitMut, VisitorMut,
 };
 
+use super::own::names_column;
 use crate::{
     Error, Result,
     names::{about_object, ident, object, shown, split},
@@ -117,6 +118,7 @@ impl WriteOut<'_> {
             _ => return Ok(()),
         };
         let Some(of) = self.find(name) else { return Ok(()) };
+        // It may be one of a table before it.
         let lateral = given.iter().any(names_column);
         let Body::Rows(subquery) = self.called(name, of, given)?.body else {
             let message = format!("\"{}\" is a function that gives one value, no rows", shown(&of.name));
@@ -151,16 +153,6 @@ impl VisitorMut for WriteOut<'_> {
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
         flow(self.rows(factor))
     }
-}
-
-/// Whether a value names a column, which may be one of a table before it.
-fn names_column(arg: &FunctionArg) -> bool {
-    let is_column = |expr: &Expr| matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
-    let found = ast::visit_expressions(arg, |expr| match is_column(expr) {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
-    });
-    found.is_break()
 }
 
 /// The values of the parameters, in their order.

@@ -10,10 +10,11 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Distinct, Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Select, SetExpr, Visit,
-    VisitMut, Visitor, VisitorMut, WindowSpec, WindowType,
+    self, Distinct, Expr, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Select, SetExpr,
+    VisitMut, VisitorMut, WindowSpec, WindowType,
 };
 
+use super::own::has_own;
 use crate::{
     Error, Result,
     names::{about, ident},
@@ -43,7 +44,7 @@ fn in_select(select: &mut Select, order_by: Option<&mut OrderByKind>) -> Result<
     let _ = VisitMut::visit(&mut select.projection, &mut windows);
     if windows.error.is_none()
         && let Some(selection) = &select.selection
-        && Visit::visit(selection, &mut Over { queries: 0 }).is_break()
+        && has_own(selection, |expr| matches!(expr, Expr::Function(function) if function.over.is_some()))
     {
         return Err(Error::invalid("a window function stands in WHERE, which chooses the rows that windows are over")
             .with_hint("QUALIFY chooses among rows by window functions: SELECT … FROM t QUALIFY rank() OVER (ORDER BY a) = 1"));
@@ -157,33 +158,5 @@ impl VisitorMut for Windows {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// Breaks at a window function of the query itself.
-struct Over {
-    queries: usize,
-}
-
-impl Visitor for Over {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-        self.queries += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-        self.queries -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::Function(function) if self.queries == 0 && function.over.is_some() => {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        }
     }
 }

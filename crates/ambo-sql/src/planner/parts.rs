@@ -2,14 +2,12 @@
 //! `list[2:]` ends with the last. Values of parts: `[a, b]` is
 //! `make_array(a, b)`, since the planner does not find columns from outside of a subquery in the brackets.
 
-use std::ops::ControlFlow;
-
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Subscript, TableFactor,
-    Value, Visit, Visitor,
+    Value,
 };
 
-use super::trees;
+use super::{own::names_column, trees};
 use crate::names::{ident, object};
 
 /// Says them as the planner knows them.
@@ -51,19 +49,8 @@ pub(super) fn say_list_of_rows(expr: &mut Expr) {
 
 /// The function that makes a list, if columns are in it.
 pub(super) fn list_of_columns(expr: &Expr) -> Option<Expr> {
-    struct Columns;
-    impl Visitor for Columns {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
     let Expr::Array(array) = expr else { return None };
-    if Visit::visit(&array.elem, &mut Columns).is_continue() {
+    if !names_column(&array.elem) {
         return None;
     }
     let mut call = trees::expr("make_array(1)");

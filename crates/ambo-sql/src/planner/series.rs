@@ -3,21 +3,18 @@
 //! The planner's functions in FROM take literals. With columns, and with times that are computed, the list of the values is made rows of:
 //! `LATERAL (SELECT unnest(range(t.n)) AS range)`. So are the rows of `unnest` of columns.
 
-use std::ops::ControlFlow;
-
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableAlias, TableFactor, Visit,
-    Visitor,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableAlias, TableFactor,
 };
 
-use super::trees;
+use super::{own::names_column, trees};
 use crate::names::written;
 
 /// Says such functions as queries.
 pub(super) fn say_lateral(factor: &mut TableFactor) {
     if let TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_ordinality: false, .. } = factor
         && let [list] = &array_exprs[..]
-        && has_columns(&FunctionArg::Unnamed(FunctionArgExpr::Expr(list.clone())))
+        && names_column(list)
     {
         let rows = rows_of(trees::expr("unnest(1)"), list, "unnest");
         let alias = Some(alias.take().unwrap_or_else(|| own_name("unnest".to_owned())));
@@ -34,7 +31,7 @@ pub(super) fn say_lateral(factor: &mut TableFactor) {
         _ => return,
     };
     let Ok(function) = written(name) else { return };
-    let lateral = args.iter().any(has_columns);
+    let lateral = args.iter().any(names_column);
     if !matches!(function.as_str(), "range" | "generate_series") || !(lateral || args.iter().any(is_time)) {
         return;
     }
@@ -78,19 +75,4 @@ fn is_time(argument: &FunctionArg) -> bool {
             | Expr::BinaryOp { .. }
             | Expr::Function(_)
     )
-}
-
-fn has_columns(argument: &FunctionArg) -> bool {
-    struct Columns;
-    impl Visitor for Columns {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    Visit::visit(argument, &mut Columns).is_break()
 }

@@ -7,15 +7,18 @@
 mod meant;
 mod visitors;
 
+use std::{convert::Infallible, ops::ControlFlow};
+
 use datafusion::sql::sqlparser::ast::{
     self, ExcludeSelectItem, Expr, Function, GroupByExpr, Ident, ObjectName, OrderByKind, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, TableWithJoins, Visit, VisitMut, WildcardAdditionalOptions, With,
+    SelectItemQualifiedWildcardKind, TableWithJoins, VisitMut, WildcardAdditionalOptions, With,
 };
 
-use visitors::{Finding, Gathering, Replacing, Unpacking};
+use visitors::{Replacing, Unpacking, is_columns};
 
 use super::{
     ask::Ask,
+    own::{each_own, has_own},
     pivot::columns_of,
     rewrite::tell_apart,
     trees::{self, all_of},
@@ -32,14 +35,14 @@ pub(super) fn write_out(
     ask: &Ask<'_>,
 ) -> Result<()> {
     let has_columns = |order_by: &Option<&mut OrderByKind>| {
-        let visitor = &mut Finding::default();
-        Visit::visit(&select.projection, visitor).is_break()
-            || Visit::visit(&select.selection, visitor).is_break()
-            || Visit::visit(&select.group_by, visitor).is_break()
-            || Visit::visit(&select.having, visitor).is_break()
-            || Visit::visit(&select.qualify, visitor).is_break()
-            || Visit::visit(&select.distinct, visitor).is_break()
-            || order_by.as_ref().is_some_and(|by| Visit::visit(&**by, visitor).is_break())
+        let is_it = |expr: &Expr| is_columns(expr).is_some();
+        has_own(&select.projection, is_it)
+            || has_own(&select.selection, is_it)
+            || has_own(&select.group_by, is_it)
+            || has_own(&select.having, is_it)
+            || has_own(&select.qualify, is_it)
+            || has_own(&select.distinct, is_it)
+            || order_by.as_ref().is_some_and(|by| has_own(&**by, is_it))
     };
     let written = Written { has_common: common.is_some(), overlap: overlap(&select.projection) };
     if !select.projection.iter().any(|item| written.is_special(item)) && !has_columns(&order_by) {
@@ -207,7 +210,7 @@ impl Stars<'_> {
 
     /// An expression for each of the columns that are meant by COLUMNS in it; `None` if there is none.
     fn each(&self, expr: &Expr) -> Result<Option<Vec<(Expr, Column)>>> {
-        if Visit::visit(expr, &mut Finding::default()).is_continue() {
+        if !has_own(expr, |expr| is_columns(expr).is_some()) {
             return Ok(None);
         }
         let mut expr = expr.clone();
@@ -217,9 +220,12 @@ impl Stars<'_> {
             return Err(error);
         }
         let mut meant: Option<(Function, Vec<Column>)> = None;
-        let mut gathering = Gathering { all: Vec::new(), queries: 0 };
-        let _ = Visit::visit(&expr, &mut gathering);
-        for function in gathering.all {
+        let mut functions = Vec::new();
+        let ControlFlow::Continue(()) = each_own(&expr, |expr| -> ControlFlow<Infallible> {
+            functions.extend(is_columns(expr).cloned());
+            ControlFlow::Continue(())
+        });
+        for function in functions {
             match &meant {
                 None => {
                     let columns = self.meant(&function)?;

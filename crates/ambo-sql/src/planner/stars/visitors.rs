@@ -1,9 +1,9 @@
-//! COLUMNS in expressions: found, gathered, and replaced by columns.
+//! COLUMNS in expressions: known, and replaced by columns.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Visitor, VisitorMut,
+    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, VisitorMut,
 };
 
 use super::Stars;
@@ -13,12 +13,6 @@ use crate::{
     parse::UNPACKED,
 };
 
-/// Breaks at COLUMNS outside of queries within.
-#[derive(Default)]
-pub(super) struct Finding {
-    pub queries: usize,
-}
-
 pub(super) fn is_columns(expr: &Expr) -> Option<&Function> {
     match expr {
         Expr::Function(function)
@@ -27,54 +21,6 @@ pub(super) fn is_columns(expr: &Expr) -> Option<&Function> {
             Some(function)
         }
         _ => None,
-    }
-}
-
-impl Visitor for Finding {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-        self.queries += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-        self.queries -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match self.queries == 0 && is_columns(expr).is_some() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    }
-}
-
-/// All COLUMNS of an expression.
-pub(super) struct Gathering {
-    pub all: Vec<Function>,
-    pub queries: usize,
-}
-
-impl Visitor for Gathering {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-        self.queries += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
-        self.queries -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        if self.queries == 0 {
-            self.all.extend(is_columns(expr).cloned());
-        }
-        ControlFlow::Continue(())
     }
 }
 
