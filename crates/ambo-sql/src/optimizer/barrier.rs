@@ -3,8 +3,9 @@
 //! The planner's rule takes a filter below an aggregation if all columns of the filter are among its groups (DataFusion 55). That is wrong
 //! where an aggregation has a row without groups, which does not go when the rows below go: in one of all rows, where the filter has no
 //! column, because it was put on a constant (`WHERE x = 1` above an outer join whose side with x is known to be empty), and in ROLLUP, CUBE
-//! and GROUPING SETS. It is wrong, too, where groups have another value each time they are computed. So a limit of all rows is put between
-//! filters and such aggregations, which no filter passes.
+//! and GROUPING SETS. It is wrong, too, where groups have another value each time they are computed. And a filter without columns would go
+//! into a query whose rows are shared (`once`), although it is of one of the readers alone. So a limit of all rows is put between filters and
+//! such plans, which no filter passes.
 
 use std::sync::Arc;
 
@@ -43,12 +44,16 @@ fn guarded(plan: LogicalPlan, is_below: bool) -> Result<Transformed<LogicalPlan>
         _ => is_below,
     };
     let guarded = plan.map_children(|child| guarded(child, goes_on))?;
-    match &guarded.data {
-        LogicalPlan::Aggregate(aggregate) if is_below && refuses(aggregate)? => {
-            guarded.transform_data(|plan| Ok(Transformed::yes(behind_barrier(plan))))
-        }
-        _ => Ok(guarded),
+    let refuses = is_below
+        && match &guarded.data {
+            LogicalPlan::Aggregate(aggregate) => refuses(aggregate)?,
+            LogicalPlan::Extension(_) => true,
+            _ => false,
+        };
+    if !refuses {
+        return Ok(guarded);
     }
+    guarded.transform_data(|plan| Ok(Transformed::yes(behind_barrier(plan))))
 }
 
 fn behind_barrier(plan: LogicalPlan) -> LogicalPlan {
