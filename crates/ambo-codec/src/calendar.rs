@@ -12,6 +12,45 @@ pub const MICROS_PER_DAY: i64 = 86_400_000_000;
 pub(crate) const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const NANOS_PER_DAY: i64 = MICROS_PER_DAY * 1000;
 
+/// A moment in microseconds, or a day, that is later than all others, or earlier.
+pub trait Endless: Copy {
+    /// Later than all others.
+    const INFINITY: Self;
+    /// Earlier than all others.
+    const MINUS_INFINITY: Self;
+
+    /// Whether it is one of them.
+    fn is_endless(self) -> bool;
+}
+
+impl Endless for i64 {
+    const INFINITY: Self = Self::MAX;
+    const MINUS_INFINITY: Self = Self::MIN;
+
+    fn is_endless(self) -> bool {
+        self == Self::INFINITY || self == Self::MINUS_INFINITY
+    }
+}
+
+impl Endless for i32 {
+    const INFINITY: Self = Self::MAX;
+    const MINUS_INFINITY: Self = Self::MIN;
+
+    fn is_endless(self) -> bool {
+        self == Self::INFINITY || self == Self::MINUS_INFINITY
+    }
+}
+
+/// Reads `infinity` and `-infinity`.
+pub fn read_endless<T: Endless>(text: &str) -> Option<T> {
+    let text = text.trim();
+    let (is_minus, name) = match text.strip_prefix(['+', '-']) {
+        Some(name) => (text.starts_with('-'), name),
+        None => (false, text),
+    };
+    name.eq_ignore_ascii_case("infinity").then_some(if is_minus { T::MINUS_INFINITY } else { T::INFINITY })
+}
+
 /// Year, month and day of the day numbered `days` since 1970-01-01.
 pub fn date_of(days: i64) -> (i64, u32, u32) {
     let shifted = days + DAYS_FROM_0000_03_01;
@@ -52,10 +91,21 @@ fn era(days: i64) -> &'static str {
     if date_of(days).0 < 1 { " BC" } else { "" }
 }
 
-/// Writes `2026-11-20`, or `0044-03-15 BC`.
+/// Writes `2026-11-20`, or `0044-03-15 BC`, or `infinity`.
 pub fn write_date(f: &mut impl fmt::Write, days: i64) -> fmt::Result {
+    if let Some(name) = i32::try_from(days).ok().and_then(name_of_endless) {
+        return f.write_str(name);
+    }
     write_day(f, days)?;
     f.write_str(era(days))
+}
+
+fn name_of_endless<T: Endless + PartialEq>(value: T) -> Option<&'static str> {
+    match value {
+        value if value == T::INFINITY => Some("infinity"),
+        value if value == T::MINUS_INFINITY => Some("-infinity"),
+        _ => None,
+    }
 }
 
 /// Writes `23:15:00`, and behind a point as many digits of the nanoseconds as are needed.
@@ -76,8 +126,11 @@ pub fn write_time(f: &mut impl fmt::Write, nanos: i64) -> fmt::Result {
 }
 
 /// Writes `2026-11-20 23:15:00`, with a fraction when there is one; with `offset` seconds east of UTC, what a clock there shows at the
-/// moment `micros` of UTC, and the offset: `2026-11-21 00:15:00+01`.
+/// moment `micros` of UTC, and the offset: `2026-11-21 00:15:00+01`. One without end is `infinity`.
 pub fn write_timestamp(f: &mut impl fmt::Write, micros: i64, offset: Option<i32>) -> fmt::Result {
+    if let Some(name) = name_of_endless(micros) {
+        return f.write_str(name);
+    }
     // The ends of the range are days away from what 64 bits hold with an offset.
     let shown = i128::from(micros) + i128::from(offset.unwrap_or(0)) * 1_000_000;
     let days = shown.div_euclid(i128::from(MICROS_PER_DAY)) as i64;
@@ -116,13 +169,18 @@ impl Written<'_> {
     /// What the clock shows, as microseconds since 1970-01-01, rounded; `None` outside of the range.
     pub fn micros(&self) -> Option<i64> {
         let time = (self.nanos + 500).div_euclid(1000);
-        i64::try_from(i128::from(self.days) * i128::from(MICROS_PER_DAY) + i128::from(time)).ok()
+        finite(i128::from(self.days) * i128::from(MICROS_PER_DAY) + i128::from(time))
     }
 
     /// Whether microseconds hold it without rounding.
     fn is_exact(&self) -> bool {
         self.nanos % 1000 == 0
     }
+}
+
+/// A moment within the range.
+fn finite(micros: i128) -> Option<i64> {
+    i64::try_from(micros).ok().filter(|micros| !micros.is_endless())
 }
 
 /// Reads a date, and behind a blank or a `T` a time of that day and a zone: `2026-11-20`, `2026-11-20T23:15+01`,
@@ -133,6 +191,11 @@ pub fn read_moment(text: &str) -> Option<Written<'_>> {
         return Some(Written { days: read_date(text, is_bc)?, nanos: 0, zone: None });
     };
     let rest = rest.trim_start();
+    // As DuckDB writes it, behind the day.
+    let (rest, is_bc) = match rest.get(..4) {
+        Some(era) if !is_bc && era.eq_ignore_ascii_case("(BC)") => (rest[4..].trim_start(), true),
+        _ => (rest, is_bc),
+    };
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(rest.len());
     let (time, zone) = (&rest[..end], rest[end..].trim());
     let nanos = parse_time(time).filter(|nanos| (0..=NANOS_PER_DAY).contains(nanos))?;
@@ -178,8 +241,11 @@ pub fn read_offset(zone: &str) -> Option<i32> {
     (others.len() <= 2).then_some(sign * seconds as i32)
 }
 
-/// Reads a date as days since 1970-01-01: `2026-11-20`, `2026/11/20`, `-0043-03-15`, `0044-03-15 BC`.
+/// Reads a date as days since 1970-01-01: `2026-11-20`, `2026/11/20`, `-0043-03-15`, `0044-03-15 BC`, `infinity`.
 pub fn parse_date(text: &str) -> Option<i64> {
+    if let Some(days) = read_endless::<i32>(text) {
+        return Some(days.into());
+    }
     let (text, is_bc) = strip_era(text.trim());
     read_date(text, is_bc)
 }
@@ -203,7 +269,7 @@ fn read_date(text: &str, is_bc: bool) -> Option<i64> {
     };
     match parts.next() {
         Some(_) => None,
-        None => days_of(year, month, day),
+        None => days_of(year, month, day).filter(|days| !i32::try_from(*days).is_ok_and(Endless::is_endless)),
     }
 }
 
@@ -228,6 +294,9 @@ pub fn parse_time(text: &str) -> Option<i64> {
 
 /// Reads a date, a blank or a `T`, and a time, with an optional `Z`; or a date alone. Microseconds.
 pub(crate) fn parse_timestamp(text: &str) -> Option<i64> {
+    if let Some(moment) = read_endless(text) {
+        return Some(moment);
+    }
     let written = read_moment(text)?;
     let is_without_zone = written.zone.is_none_or(|zone| zone.eq_ignore_ascii_case("z"));
     (is_without_zone && written.is_exact()).then(|| written.micros()).flatten()
@@ -235,10 +304,13 @@ pub(crate) fn parse_timestamp(text: &str) -> Option<i64> {
 
 /// Reads what [`parse_timestamp`] reads, with an offset from UTC: without one, it is UTC.
 pub(crate) fn parse_instant(text: &str) -> Option<i64> {
+    if let Some(moment) = read_endless(text) {
+        return Some(moment);
+    }
     let written = read_moment(text)?;
     let offset = written.zone.map_or(Some(0), read_offset)?;
     let micros = i128::from(written.days) * i128::from(MICROS_PER_DAY) + i128::from(written.nanos / 1000);
-    let instant = i64::try_from(micros - i128::from(offset) * 1_000_000).ok();
+    let instant = finite(micros - i128::from(offset) * 1_000_000);
     instant.filter(|_| written.is_exact())
 }
 
@@ -326,8 +398,14 @@ mod tests {
         assert_eq!(shown(ides, None), "0044-03-15 00:00:00 BC");
         assert_eq!(shown(ides, Some(3600)), "0044-03-15 01:00:00+01 BC");
         assert_eq!(shown(0, Some(-12_600)), "1969-12-31 20:30:00-03:30");
-        assert_eq!(shown(i64::MAX, Some(50_400)), "294247-01-10 18:00:54.775807+14");
-        for text in ["0044-03-15 BC", "0044-03-15 00:00 (BC)", "-0043-03-15", "0044/03/15 bc"] {
+        assert_eq!(shown(i64::MAX - 1, Some(50_400)), "294247-01-10 18:00:54.775806+14");
+        for text in [
+            "0044-03-15 BC",
+            "0044-03-15 00:00 (BC)",
+            "0044-03-15 (BC) 00:00",
+            "-0043-03-15",
+            "0044/03/15 bc",
+        ] {
             assert_eq!(parse_timestamp(text), Some(ides), "{text}");
         }
         for text in ["0000-01-01 BC", "-0044-03-15 BC", "0044-03-15 00:00 XBC", "2024-01-01 10:00 +02"] {

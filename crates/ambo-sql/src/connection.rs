@@ -13,7 +13,7 @@ use crate::{
     parse::{Statement, parse},
     planner::Planner,
     prepared::{Known, PreparedStatement, SEVERAL, check_parameters},
-    sequences::Taken,
+    session::{Session, machine_time},
     statement::{self, Prepared},
     times::Zone,
     value::scalar,
@@ -39,9 +39,7 @@ pub struct Connection {
     prepared: HashMap<String, Prepared>,
     interrupter: Interrupter,
     progress: Progress,
-    zone: Zone,
-    /// What it has taken of sequences.
-    taken: Arc<Taken>,
+    session: Session,
 }
 
 /// What statements see and write to.
@@ -76,10 +74,7 @@ pub(crate) struct Work<'a> {
     /// Whether the transaction is the statement's own.
     pub is_auto: bool,
     pub progress: &'a Progress,
-    /// That of the session.
-    pub zone: Zone,
-    /// What the session has taken of sequences.
-    pub taken: &'a Arc<Taken>,
+    pub session: &'a Session,
     /// What all parts of a statement with several see, if it has several.
     pub before: Option<Arc<Snapshot>>,
     /// What parts of the statement have returned, by their names.
@@ -108,7 +103,7 @@ impl Work<'_> {
     pub(crate) fn planner(&self) -> Result<Planner<'_>> {
         let view = self.before.clone().unwrap_or_else(|| Arc::new(self.transaction.view()));
         let mut planner =
-            Planner::new(self.engine, view, Some(self.transaction), self.interrupter, self.zone, self.taken)?;
+            Planner::new(self.engine, view, Some(self.transaction), self.interrupter, self.session)?;
         for (name, rows) in &self.returned {
             planner.add_table(name, rows.clone());
         }
@@ -124,8 +119,7 @@ impl Connection {
             prepared: HashMap::new(),
             interrupter: Interrupter::default(),
             progress: Progress::default(),
-            zone: Zone::UTC,
-            taken: Arc::default(),
+            session: Session::default(),
         }
     }
 
@@ -141,11 +135,11 @@ impl Connection {
 
     /// The time zone of the session, by its name: `SET TIME ZONE` says which.
     pub fn time_zone(&self) -> String {
-        self.zone.name()
+        self.session.zone.name()
     }
 
     pub(crate) fn set_zone(&mut self, zone: Zone) {
-        self.zone = zone;
+        self.session.zone = zone;
     }
 
     pub(crate) fn progress(&self) -> &Progress {
@@ -243,7 +237,7 @@ impl Connection {
         let is_own = matches!(&self.scope, Scope::Open(open) if open.transaction.has_own_definitions());
         if let Some(fast) = &known.fast
             && !is_own
-            && (self.zone == Zone::UTC || !fast.reads_clocks())
+            && (self.session.zone == Zone::UTC || !fast.reads_clocks())
             && let Some(rows) = self.run_fast(fast, &params)?
         {
             return Ok(rows);
@@ -270,7 +264,7 @@ impl Connection {
         }
         let mut is_slow = false;
         let written = self.write(&[], |work| {
-            let written = fast.write(work.transaction, params)?;
+            let written = fast.write(work.transaction, params, || work.session.now())?;
             is_slow = written.is_none();
             // An error takes back what was done so far.
             written.ok_or_else(|| Error::invalid("the statement needs the planner"))
@@ -367,7 +361,7 @@ impl Connection {
             Scope::Open(open) => (Arc::new(open.transaction.view()), Some(&open.transaction)),
             Scope::ReadOnly(snapshot, _) => (snapshot.clone(), None),
         };
-        Planner::new(&self.engine, view, transaction, &self.interrupter, self.zone, &self.taken)
+        Planner::new(&self.engine, view, transaction, &self.interrupter, &self.session)
     }
 
     /// Does something in the open transaction, or in one of its own, which is begun anew after a conflict or a
@@ -378,7 +372,7 @@ impl Connection {
         mut act: impl FnMut(&mut Work<'_>) -> Result<R>,
     ) -> Result<R> {
         let (engine, interrupter, progress) = (&self.engine, &self.interrupter, &self.progress);
-        let (zone, taken) = (self.zone, &self.taken);
+        let session = &self.session;
         match &mut self.scope {
             Scope::ReadOnly(..) => Err(Error::invalid("the transaction is read only")),
             Scope::Open(open) => loop {
@@ -390,8 +384,7 @@ impl Connection {
                     params,
                     is_auto: false,
                     progress,
-                    zone,
-                    taken,
+                    session,
                     before: None,
                     returned: Vec::new(),
                 });
@@ -416,8 +409,7 @@ impl Connection {
                         params,
                         is_auto: true,
                         progress,
-                        zone,
-                        taken,
+                        session,
                         before: None,
                         returned: Vec::new(),
                     };
@@ -466,11 +458,18 @@ impl Connection {
             Isolation::Snapshot => Scope::open(db.begin()?),
             Isolation::Serializable => Scope::open(db.begin_serializable()?),
         };
+        self.session.began = Some(machine_time());
         Ok(())
     }
 
+    /// Ends the open transaction, which is to be committed or rolled back.
+    fn end(&mut self) -> Scope {
+        self.session.began = None;
+        std::mem::replace(&mut self.scope, Scope::Auto)
+    }
+
     pub(crate) fn commit(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.scope, Scope::Auto) {
+        match self.end() {
             Scope::Auto => Err(no_transaction()),
             Scope::ReadOnly(..) => Ok(()),
             Scope::Open(mut open) => {
@@ -483,7 +482,7 @@ impl Connection {
     }
 
     pub(crate) fn rollback(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.scope, Scope::Auto) {
+        match self.end() {
             Scope::Auto => Err(no_transaction()),
             Scope::ReadOnly(..) => Ok(()),
             Scope::Open(open) => {

@@ -1,10 +1,11 @@
-//! Plans of queries that name no table: they hold for ever, and are kept with the statement.
+//! Plans of queries that name no table: they hold until the schema changes, and are kept with the statement.
 //!
 //! A plan is kept for the types of the parameters, with places for their values, as the optimizer left it. What the optimizer computes once
-//! for a statement, as `now()`, is in no plan that is kept.
+//! for a statement, as `now()`, is in no plan that is kept. Functions of users are written out in it, so it ends with the schema.
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
+use ambo::SchemaStamp;
 use arrow::datatypes::DataType;
 use datafusion::{
     common::{
@@ -37,6 +38,8 @@ enum Kept {
 }
 
 struct Optimized {
+    /// The schema that it was made for.
+    stamp: SchemaStamp,
     types: Vec<DataType>,
     /// Of the session that it was made for.
     zone: Zone,
@@ -68,15 +71,20 @@ impl KeptPlan {
             Kept::Impossible => return Ok(None),
             Kept::Nothing | Kept::Plan(_) => connection.reader()?,
         };
+        let stamp = planner.definitions().stamp();
         let types = || params.iter().map(ScalarValue::data_type);
         let optimized = match kept {
             Kept::Plan(optimized)
-                if optimized.zone == planner.zone() && optimized.types.iter().cloned().eq(types()) =>
+                if optimized.stamp == stamp
+                    && optimized.zone == planner.zone()
+                    && optimized.types.iter().cloned().eq(types()) =>
             {
                 optimized
             }
             _ => match made(&planner, tree, params) {
-                Some(plan) => Arc::new(Optimized { types: types().collect(), zone: planner.zone(), plan }),
+                Some(plan) => {
+                    Arc::new(Optimized { stamp, types: types().collect(), zone: planner.zone(), plan })
+                }
                 None => {
                     *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::Impossible;
                     return Ok(None);

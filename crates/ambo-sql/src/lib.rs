@@ -48,6 +48,7 @@ mod prepared;
 mod projected;
 mod rows;
 mod sequences;
+mod session;
 mod settings;
 mod stack;
 mod statement;

@@ -48,6 +48,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::SystemTime,
 };
 
 use ambo::{Snapshot, Transaction};
@@ -65,8 +66,15 @@ use futures::TryStreamExt;
 use tokio::runtime::Handle;
 
 use crate::{
-    Error, ErrorKind, Result, engine::SqlEngine, error::outer, numbers::beside_doubles_in_plan,
-    parse::DIALECT, sequences::Taken, stack, times::Zone, wait::Interrupter,
+    Error, ErrorKind, Result,
+    engine::SqlEngine,
+    error::outer,
+    numbers::beside_doubles_in_plan,
+    parse::DIALECT,
+    session::{Session, machine_time},
+    stack,
+    times::Zone,
+    wait::Interrupter,
 };
 
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
@@ -88,10 +96,7 @@ pub(crate) struct Planner<'a> {
     /// The transaction whose view it is: a serializable one has to know what is read.
     transaction: Option<&'a Transaction>,
     interrupter: &'a Interrupter,
-    /// That of the session.
-    zone: Zone,
-    /// What the session has taken of sequences.
-    taken: Arc<Taken>,
+    session: Session,
     state: SessionState,
     /// Tables that are only there for this statement, by name.
     extra: HashMap<String, Arc<dyn TableSource>>,
@@ -102,6 +107,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) asked: AtomicBool,
     /// The views that are being planned, from the outermost on.
     views: Mutex<Vec<String>>,
+    /// When the statement began.
+    began: SystemTime,
 }
 
 impl<'a> Planner<'a> {
@@ -110,26 +117,26 @@ impl<'a> Planner<'a> {
         view: Arc<Snapshot>,
         transaction: Option<&'a Transaction>,
         interrupter: &'a Interrupter,
-        zone: Zone,
-        taken: &Arc<Taken>,
+        session: &Session,
     ) -> Result<Self> {
         let mut state = engine.state()?.clone();
-        engine.settings.apply(&mut state, zone);
+        engine.settings.apply(&mut state, session.zone);
         let options = state.config_options().clone();
         state.execution_props_mut().mark_start_execution(options);
+        state.execution_props_mut().query_execution_start_time = Some(session.now().into());
         Ok(Self {
             engine,
             view,
             transaction,
             interrupter,
-            zone,
-            taken: taken.clone(),
+            session: session.clone(),
             state,
             extra: HashMap::new(),
             resolved: Mutex::new(HashMap::new()),
             keys: AtomicBool::new(false),
             asked: AtomicBool::new(false),
             views: Mutex::new(Vec::new()),
+            began: machine_time(),
         })
     }
 
@@ -139,7 +146,7 @@ impl<'a> Planner<'a> {
     }
 
     pub(crate) fn zone(&self) -> Zone {
-        self.zone
+        self.session.zone
     }
 
     pub(crate) fn state(&self) -> &SessionState {

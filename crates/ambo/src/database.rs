@@ -22,7 +22,14 @@ pub struct Database {
 
 /// A moment in the life of the schema. See [`Database::schema_stamp`].
 #[derive(Clone, Debug)]
-pub struct SchemaStamp(Arc<Catalog>);
+pub struct SchemaStamp(pub(crate) Arc<Catalog>);
+
+/// Whether both are of the same moment. It may say no although nothing has changed.
+impl PartialEq for SchemaStamp {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
 
 impl SchemaStamp {
     /// Whether the schemas, tables and indexes of a database are what they were. It may say no although nothing has changed.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ambo_engine::{catalog::Catalog, database::TableShared};
 
-use crate::{Database, Object, ObjectKind, Read, Result, Table, View, moment::Moment};
+use crate::{Database, Object, ObjectKind, Read, Result, SchemaStamp, Table, View, moment::Moment};
 
 /// The schemas, tables and views as a [view](Read) of the database knows them: for a transaction with what it has
 /// [defined](crate::Transaction::define) itself.
@@ -44,6 +44,11 @@ impl Database {
 }
 
 impl Definitions<'_> {
+    /// The moment in the life of the schema that they are of.
+    pub fn stamp(&self) -> SchemaStamp {
+        SchemaStamp(self.catalog.clone())
+    }
+
     /// The table `name` (`table`, or `schema.table`). Of a table that only a transaction has, the handle is good for reading and writing
     /// in this transaction alone until that has committed.
     ///

@@ -1,6 +1,6 @@
 //! What a fast statement does.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ambo::{Datum, Index, PickedColumns, Row, SchemaStamp, Table, TableDefinition, Type};
 use arrow::datatypes::SchemaRef;
@@ -91,12 +91,6 @@ impl Moment {
             Self::Date => Datum::Date32(i32::try_from(since.as_secs() / DAY).ok()?),
         })
     }
-}
-
-/// The time since 1970 began.
-#[expect(clippy::disallowed_methods, reason = "as the planner's now(), it is the machine's")]
-pub(super) fn now() -> Option<Duration> {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()
 }
 
 pub(super) struct Update {

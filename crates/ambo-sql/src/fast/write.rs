@@ -1,11 +1,13 @@
 //! Running fast statements that write.
 
+use std::time::SystemTime;
+
 use ambo::{Datum, Read, Row, Transaction};
 
 use super::{
     condition::{Answer, Condition},
     expression::Expression,
-    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Search, Update, now},
+    plan::{Action, FastPlan, Insert, Lookup, OnConflict, Search, Update},
 };
 use crate::{Error, Result};
 
@@ -47,9 +49,14 @@ impl FastPlan {
 
     /// Runs a statement that writes; returns how many rows it touched. `None`: it is one for the planner after all, and whatever was done
     /// so far has to be taken back.
-    pub(crate) fn write(&self, transaction: &mut Transaction, params: &[Datum]) -> Result<Option<u64>> {
+    pub(crate) fn write(
+        &self,
+        transaction: &mut Transaction,
+        params: &[Datum],
+        now: impl FnOnce() -> SystemTime,
+    ) -> Result<Option<u64>> {
         let done = match &self.action {
-            Action::Insert(insert) => self.insert(transaction, insert, params),
+            Action::Insert(insert) => self.insert(transaction, insert, params, now),
             Action::Update(update) => self.update(transaction, update, params),
             Action::Delete { search } => self.delete(transaction, search, params),
             Action::Read { .. } | Action::Count { .. } => Err(Stop::Planner),
@@ -62,13 +69,21 @@ impl FastPlan {
         }
     }
 
-    fn insert(&self, transaction: &mut Transaction, insert: &Insert, params: &[Datum]) -> Result<u64, Stop> {
+    fn insert(
+        &self,
+        transaction: &mut Transaction,
+        insert: &Insert,
+        params: &[Datum],
+        now: impl FnOnce() -> SystemTime,
+    ) -> Result<u64, Stop> {
         let mut inserted = 0;
         let columns = self.table.definition().columns.iter();
         let mut defaults: Row = columns.map(|column| column.default.clone().unwrap_or(Datum::Null)).collect();
-        let now = now().ok_or(Stop::Planner)?;
-        for (column, moment) in &insert.moments {
-            defaults[*column] = moment.value(now).ok_or(Stop::Planner)?;
+        if !insert.moments.is_empty() {
+            let since = now().duration_since(SystemTime::UNIX_EPOCH).map_err(|_| Stop::Planner)?;
+            for (column, moment) in &insert.moments {
+                defaults[*column] = moment.value(since).ok_or(Stop::Planner)?;
+            }
         }
         for values in &insert.rows {
             let mut row = defaults.clone();

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use ambo::calendar::Endless;
 use arrow::{
     array::{AsArray, IntervalMonthDayNanoArray},
     compute::try_binary,
@@ -67,6 +68,9 @@ impl ScalarUDFImpl for Age {
 
 /// `None`: more than an interval can hold.
 fn age(to: i64, from: i64) -> Option<IntervalMonthDayNano> {
+    if to.is_endless() || from.is_endless() {
+        return None;
+    }
     let sign = if to < from { -1 } else { 1 };
     let (earlier, later) = (Moment::of(to.min(from)), Moment::of(to.max(from)));
     let mut time = later.time - earlier.time;

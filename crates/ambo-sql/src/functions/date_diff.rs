@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use ambo::calendar::Endless;
 use arrow::{
     array::{ArrayRef, AsArray, Int64Array},
     compute::try_binary,
@@ -77,5 +78,7 @@ fn counted(unit: &str, moments: &ArrayRef) -> Result<Int64Array> {
     let Some(unit) = Unit::named(unit) else {
         return exec_err!("date_diff: '{unit}' is no unit; there are {UNITS}");
     };
-    Ok(moments.as_primitive::<TimestampMicrosecondType>().unary(|moment| units_begun(unit, moment)))
+    Ok(moments
+        .as_primitive::<TimestampMicrosecondType>()
+        .unary_opt(|moment| (!moment.is_endless()).then(|| units_begun(unit, moment))))
 }

@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
+use ambo::calendar::Endless;
 use arrow::{
     array::{Array, ArrayRef, AsArray, UInt32Array},
     compute::{SortOptions, cast, concat, sort_to_indices, take},
     datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type, IntervalMonthDayNano, TimeUnit},
 };
 use datafusion::{
-    common::{Result, ScalarValue, plan_err},
+    common::{Result, ScalarValue, exec_datafusion_err, exec_err, plan_err},
+    error::DataFusionError,
     logical_expr::{
         Accumulator, AggregateUDFImpl, Signature, Volatility,
         function::{AccumulatorArgs, StateFieldsArgs},
@@ -224,7 +226,11 @@ impl Values {
             }
             false => {
                 let median = median.as_primitive::<Int64Type>().value(0);
-                Arc::new(sorted.as_primitive::<Int64Type>().unary::<_, Int64Type>(|of| (of - median).abs()))
+                let far = |of: i64| match of.is_endless() || median.is_endless() {
+                    true => exec_err!("infinity is not so and so far from a median"),
+                    false => of.checked_sub(median).and_then(i64::checked_abs).ok_or_else(too_far),
+                };
+                Arc::new(sorted.as_primitive::<Int64Type>().try_unary::<_, Int64Type, _>(far)?)
             }
         };
         let far = ordered(&far)?;
@@ -235,6 +241,10 @@ impl Values {
             (far, of) => far.cast_to(of),
         }
     }
+}
+
+fn too_far() -> DataFusionError {
+    exec_datafusion_err!("mad: the values are too far apart for an interval")
 }
 
 /// So many units of a type as an interval, in whole microseconds.
@@ -266,12 +276,24 @@ fn mean(sorted: &ArrayRef, low: usize, high: usize, share: f64) -> Result<Scalar
         false => {
             let pair = cast(&pair, &DataType::Int64)?;
             let pair = pair.as_primitive::<Int64Type>();
-            let (low, high) = (i128::from(pair.value(0)), i128::from(pair.value(1)));
-            let between = low + ((high - low) as f64 * share).round() as i128;
-            ScalarValue::Int64(Some(between as i64))
+            ScalarValue::Int64(Some(between_moments(pair.value(0), pair.value(1), share)?))
         }
     };
     ScalarValue::try_from_array(&cast(&between.to_array()?, ty)?, 0)
+}
+
+/// What lies between two moments; between one and infinity lies infinity.
+fn between_moments(low: i64, high: i64, share: f64) -> Result<i64> {
+    match (low.is_endless(), high.is_endless()) {
+        _ if low == high => Ok(low),
+        (true, true) => exec_err!("nothing lies between -infinity and infinity"),
+        (true, false) => Ok(low),
+        (false, true) => Ok(if share == 0.0 { low } else { high }),
+        (false, false) => {
+            let (low, high) = (i128::from(low), i128::from(high));
+            Ok((low + ((high - low) as f64 * share).round() as i128) as i64)
+        }
+    }
 }
 
 fn ordered(values: &ArrayRef) -> Result<ArrayRef> {

@@ -21,9 +21,11 @@ mod float_extremes;
 mod frames;
 mod guards;
 mod in_lists;
+mod interval_groups;
 mod join_orders;
 mod kept_orders;
 mod lambda_parts;
+mod lists_of_null;
 mod lossy_casts;
 mod moments;
 mod moved_keys;
@@ -88,9 +90,11 @@ use guards::{
 };
 pub(crate) use guards::{is_last, lazily, lazy_value, may_fail, without_mark};
 use in_lists::IN_LISTS;
+use interval_groups::IntervalGroups;
 use join_orders::JoinOrders;
 use kept_orders::KeptOrders;
 use lambda_parts::WithWholeLambdas;
+use lists_of_null::LISTS_OF_NULL;
 use lossy_casts::LOSSY_CASTS;
 use moved_keys::MovedKeys;
 use nested_counts::WithOwnSteps;
@@ -133,6 +137,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         Arc::new(SetOperations),
         Arc::new(Times::Before),
         Arc::new(ROUNDED_PLACES),
+        Arc::new(LISTS_OF_NULL),
         Arc::new(TEXT_FUNCTIONS),
         Arc::new(STRUCT_FIELDS),
         Arc::new(PEERS),
@@ -155,6 +160,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     ] {
         rules.push(Arc::new(ours));
     }
+    rules.push(Arc::new(IntervalGroups));
     rules.push(Arc::new(AsOfJoins));
     rules.push(Arc::new(NestedOrders));
     rules.push(Arc::new(Subqueries));

@@ -25,7 +25,7 @@ use crate::{
     optimizer::has_once,
     sequences::{Number, SequenceFunction},
     table::StoredTable,
-    times::TimeTypes,
+    times::{TimeTypes, functions::statement_timestamp},
 };
 
 impl Planner<'_> {
@@ -144,7 +144,15 @@ impl ContextProvider for Planner<'_> {
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
         if let Some(what) = Number::named(name) {
             let (sequences, definitions) = (&self.engine.sequences, self.definitions());
-            return Some(Arc::new(SequenceFunction::function(what, sequences, &self.taken, &definitions)));
+            return Some(Arc::new(SequenceFunction::function(
+                what,
+                sequences,
+                &self.session.taken,
+                &definitions,
+            )));
+        }
+        if name == "statement_timestamp" {
+            return Some(Arc::new(statement_timestamp(self.began)));
         }
         self.state.scalar_functions().get(name).cloned().or_else(|| alike::function(name))
     }

@@ -23,7 +23,7 @@ use crate::{
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 161] = [
+const MEANINGS: [(&str, usize, &str); 160] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("iif", 2, "CASE WHEN $1 THEN $2 END"),
@@ -123,8 +123,6 @@ const MEANINGS: [(&str, usize, &str); 161] = [
     ("rand", 0, "random()"),
     ("likely", 1, "$1"),
     ("unlikely", 1, "$1"),
-    ("clock_timestamp", 0, "now()"),
-    ("statement_timestamp", 0, "now()"),
     ("transaction_timestamp", 0, "now()"),
     ("curdate", 0, "current_date()"),
     ("sind", 1, "sin(radians($1))"),
@@ -136,6 +134,7 @@ const MEANINGS: [(&str, usize, &str); 161] = [
     ("array_first", 1, "array_element($1, 1)"),
     ("list_last", 1, "array_element($1, -1)"),
     ("array_last", 1, "array_element($1, -1)"),
+    ("list_distinct", 1, "array_distinct(list_filter($1, lambda x: x IS NOT NULL))"),
     ("list_unique", 1, "length(array_distinct(list_filter($1, lambda x: x IS NOT NULL)))"),
     ("array_unique", 1, "length(array_distinct(list_filter($1, lambda x: x IS NOT NULL)))"),
     ("list_reverse_sort", 1, "array_sort($1, 'DESC', 'NULLS FIRST')"),
@@ -246,9 +245,8 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     if let ("date_part" | "datepart", [Expr::Array(fields), moment]) = (name.as_str(), &arguments[..]) {
         return fields_of(&fields.elem, moment);
     }
-    if let ("map", [Expr::Value(keys), _]) = (name.as_str(), &arguments[..])
-        && keys.value == Value::Null
-    {
+    let is_null = |expr: &Expr| matches!(expr, Expr::Value(value) if value.value == Value::Null);
+    if name == "map" && arguments.len() == 2 && arguments.iter().any(is_null) {
         return Some(Expr::value(Value::Null));
     }
     if let Some(several) = to_several(&name, &arguments) {

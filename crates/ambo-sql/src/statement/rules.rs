@@ -58,7 +58,7 @@ impl Rules {
     pub(super) fn of(work: &Work<'_>, definition: &TableDefinition) -> Result<Arc<Self>> {
         let is_text = |column: &ambo::Column| column.default_expression.is_some();
         let rules = match definition.checks.is_empty() && !definition.columns.iter().any(is_text) {
-            true => Self::of_values(definition, work.zone),
+            true => Self::of_values(definition, work.session.zone),
             false => Self::new(&work.planner()?, definition)?,
         };
         Ok(Arc::new(rules))

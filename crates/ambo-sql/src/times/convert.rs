@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use ambo::calendar::{write_date, write_time, write_timestamp};
+use ambo::calendar::{Endless, write_date, write_time, write_timestamp};
 use arrow::{
     array::{
         Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, PrimitiveArray, StringArray, StringBuilder,
@@ -71,18 +71,27 @@ pub(crate) fn converted(array: &ArrayRef, to: &DataType, zone: Zone, strict: boo
         (D::Timestamp(_, from), D::Date32) => {
             let local = local_of(from.is_some(), zone);
             mapped::<TimestampMicrosecondType, Date32Type>(&array, to, strict, |value| {
-                i32::try_from(local(value)?.div_euclid(DAY)).ok()
+                match same_end::<i64, i32>(value) {
+                    None => i32::try_from(local(value)?.div_euclid(DAY)).ok(),
+                    end => end,
+                }
             })
         }
         (D::Timestamp(_, from), D::Time64(_)) => {
             let local = local_of(from.is_some(), zone);
             mapped::<TimestampMicrosecondType, Time64NanosecondType>(&array, to, strict, |value| {
+                if value.is_endless() {
+                    return None;
+                }
                 Some(local(value)?.rem_euclid(DAY) * 1000)
             })
         }
         (D::Date32, D::Timestamp(_, to)) => {
             let ty = if to.is_some() { instant() } else { MOMENT };
             let begin = |days: i32| {
+                if let Some(end) = same_end(days) {
+                    return Some(end);
+                }
                 let local = i64::from(days).checked_mul(DAY)?;
                 if to.is_some() { zone.instant(local) } else { Some(local) }
             };
@@ -305,4 +314,13 @@ pub(super) fn intervals(array: &ArrayRef) -> Result<IntervalMonthDayNanoArray> {
         _ => cast(array, &to)?,
     };
     Ok(array.as_primitive::<IntervalMonthDayNanoType>().clone())
+}
+
+/// A day or a moment without end as one of the other kind.
+fn same_end<F: Endless + PartialEq, T: Endless>(of: F) -> Option<T> {
+    match of {
+        of if of == F::INFINITY => Some(T::INFINITY),
+        of if of == F::MINUS_INFINITY => Some(T::MINUS_INFINITY),
+        _ => None,
+    }
 }

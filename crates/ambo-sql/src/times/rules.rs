@@ -3,7 +3,8 @@
 
 use std::{cell::Cell, sync::Arc};
 
-use arrow::datatypes::{DataType, Field, Schema};
+use ambo::calendar::Endless;
+use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, Schema};
 use datafusion::{
     common::{
         DFSchema, DFSchemaRef, Result, ScalarValue,
@@ -30,7 +31,7 @@ use super::{
     instant, interval_text, is_interval, is_text,
     order::ordered,
     scale::scaled,
-    sum::{day_at_time, day_in_range, sum},
+    sum::{day_at_time, day_in_range, sum, with_end},
 };
 use crate::logical::UUID;
 use crate::optimizer::{map_named, schema_of_rows, with_types};
@@ -391,14 +392,37 @@ fn added(left: Expr, from: &DataType, op: Operator, right: Expr, to: &DataType) 
                 return Ok(Transformed::no(binary(left, op, right)));
             }
             let common = either(from, to);
-            if *from == common && *to == common {
-                return Ok(Transformed::no(binary(left, op, right)));
-            }
-            binary(as_moment(left, from, common.clone()), op, as_moment(right, to, common))
+            let as_common = |expr, ty| bounded(as_moment(expr, ty, common.clone()));
+            binary(as_common(left, from), op, as_common(right, to))
         }
+        (DataType::Date32, to) if to.is_integer() => days_later(left, op, right),
+        (from, DataType::Date32) if !minus && from.is_integer() => days_later(right, op, left),
+        (DataType::Date32, DataType::Date32) if minus => binary(bounded(left), op, bounded(right)),
         _ => return Ok(Transformed::no(binary(left, op, right))),
     };
     Ok(Transformed::yes(changed))
+}
+
+/// A day and a number of days.
+fn days_later(day: Expr, op: Operator, number: Expr) -> Expr {
+    match &number {
+        Expr::Literal(ScalarValue::Int64(Some(days)), _) if let Ok(days) = i32::try_from(*days) => {
+            let interval = ScalarValue::IntervalMonthDayNano(Some(IntervalMonthDayNano::new(0, days, 0)));
+            sum(day, Expr::Literal(interval, None), op == Operator::Minus, false)
+        }
+        _ => binary(bounded(day), op, number),
+    }
+}
+
+/// A moment or a day that has an end.
+fn bounded(expr: Expr) -> Expr {
+    match &expr {
+        Expr::Literal(ScalarValue::Date32(Some(of)), _) if !of.is_endless() => expr,
+        Expr::Literal(ScalarValue::TimestampMicrosecond(Some(of), _), _) if !of.is_endless() => expr,
+        // A plan is changed as long as it changes.
+        Expr::ScalarFunction(of) if of.name() == "with_end" => expr,
+        _ => with_end(expr),
+    }
 }
 
 /// What two values combine to, if the planner would refuse them, or take the result for something else.
@@ -533,11 +557,12 @@ fn parts<'t>(from: &'t DataType, to: &'t DataType) -> Vec<(&'t DataType, &'t Dat
     }
 }
 
-/// Windows of rows in the order of intervals.
+/// Windows of rows in the order of intervals, and of those with equal ones.
 fn windows(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Expr::WindowFunction(mut window) = expr else { return Ok(Transformed::no(expr)) };
     let mut changed = false;
-    for Sort { expr, .. } in &mut window.params.order_by {
+    let order = window.params.order_by.iter_mut().map(|Sort { expr, .. }| expr);
+    for expr in order.chain(&mut window.params.partition_by) {
         if of_interval(expr, schema) {
             *expr = ordered(expr.clone());
             changed = true;

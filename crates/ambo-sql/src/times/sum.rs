@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo::calendar::{date_of, days_of};
+use ambo::calendar::{Endless, date_of, days_of};
 use arrow::{
     array::{Array, ArrayRef, AsArray, PrimitiveArray},
     compute::cast,
@@ -57,8 +57,12 @@ impl ScalarUDFImpl for IntervalSum {
                 let pairs = days.iter().zip(&intervals);
                 let sums = pairs.map(|(days, interval)| {
                     let (Some(days), Some(interval)) = (days, interval) else { return Ok(None) };
+                    if days.is_endless() {
+                        return Ok(Some(days));
+                    }
                     let sum = self.signed(interval).and_then(|interval| later_day(days.into(), interval));
-                    match sum.and_then(|days| i32::try_from(days).ok()) {
+                    let sum = sum.and_then(|days| i32::try_from(days).ok()).filter(|days| !days.is_endless());
+                    match sum {
                         None => self.beyond(&moments),
                         sum => Ok(sum),
                     }
@@ -118,8 +122,11 @@ fn later_day(days: i64, interval: IntervalMonthDayNano) -> Option<i64> {
     days.checked_add(interval.days.into())
 }
 
-/// The moment some months, days and microseconds later.
+/// The moment some months, days and microseconds later. One without end stays what it is.
 pub(super) fn later(moment: i64, interval: IntervalMonthDayNano, zone: Zone) -> Option<i64> {
+    if moment.is_endless() {
+        return Some(moment);
+    }
     let begin = match (interval.months, interval.days) {
         (0, 0) => moment,
         _ => {
@@ -128,7 +135,42 @@ pub(super) fn later(moment: i64, interval: IntervalMonthDayNano, zone: Zone) -> 
             zone.instant(days.checked_mul(DAY)?.checked_add(local.rem_euclid(DAY))?)?
         }
     };
-    begin.checked_add(interval.nanoseconds / 1000)
+    begin.checked_add(interval.nanoseconds / 1000).filter(|moment| !moment.is_endless())
+}
+
+/// A moment or a day, and an error for one without end: nothing is so long before it.
+pub(super) fn with_end(value: Expr) -> Expr {
+    let signature = Signature::any(1, Volatility::Immutable);
+    ScalarUDF::new_from_impl(WithEnd(signature)).call(vec![value])
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct WithEnd(Signature);
+
+impl ScalarUDFImpl for WithEnd {
+    fn name(&self) -> &str {
+        "with_end"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.0
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        Ok(types[0].clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let values = args.args[0].to_array(args.number_rows)?;
+        let is_endless = match values.data_type() {
+            DataType::Date32 => values.as_primitive::<Date32Type>().iter().flatten().any(Endless::is_endless),
+            _ => values.as_primitive::<TimestampMicrosecondType>().iter().flatten().any(Endless::is_endless),
+        };
+        if is_endless {
+            return exec_err!("infinity is not so and so long before or behind something");
+        }
+        Ok(ColumnarValue::Array(values))
+    }
 }
 
 /// A day beyond the range of moments as the last one within: it is compared with moments as itself.

@@ -1,6 +1,8 @@
 //! Texts of dates, times and moments.
 
-use ambo::calendar::{MICROS_PER_DAY, Written, parse_time, read_moment, read_offset, write_timestamp};
+use ambo::calendar::{
+    Endless, MICROS_PER_DAY, Written, parse_time, read_endless, read_moment, read_offset, write_timestamp,
+};
 
 use super::{SECOND, Zone};
 
@@ -8,6 +10,9 @@ const NANOS_PER_DAY: i64 = MICROS_PER_DAY * 1000;
 
 /// The moment that a text means where clocks are those of a zone, unless the text has another.
 pub(super) fn instant(text: &str, zone: Zone) -> Option<i64> {
+    if let Some(moment) = read_endless(text) {
+        return Some(moment);
+    }
     let written = read(text)?;
     let local = written.micros()?;
     match written.zone {
@@ -16,7 +21,7 @@ pub(super) fn instant(text: &str, zone: Zone) -> Option<i64> {
             // The range ends in UTC, not where the clock hangs.
             Some(offset) => {
                 let local = i128::from(local) - i128::from(offset) * i128::from(SECOND);
-                i64::try_from(local).ok()
+                i64::try_from(local).ok().filter(|moment| !moment.is_endless())
             }
             None => Zone::find(name)?.instant(local),
         },
@@ -25,12 +30,18 @@ pub(super) fn instant(text: &str, zone: Zone) -> Option<i64> {
 
 /// What the clock shows that a text means. A zone in it says nothing.
 pub(super) fn moment(text: &str) -> Option<i64> {
+    if let Some(moment) = read_endless(text) {
+        return Some(moment);
+    }
     let written = read(text)?;
     has_known_zone(&written).then(|| written.micros()).flatten()
 }
 
 /// The day that a text means.
 pub(super) fn date(text: &str) -> Option<i32> {
+    if let Some(day) = read_endless(text) {
+        return Some(day);
+    }
     let written = read(text)?;
     has_known_zone(&written).then(|| i32::try_from(written.days).ok()).flatten()
 }

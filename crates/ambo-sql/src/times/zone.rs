@@ -13,7 +13,7 @@ use jiff::{
     tz::{TimeZone, TimeZoneDatabase},
 };
 
-use ambo::calendar::{date_of, days_of, read_offset};
+use ambo::calendar::{Endless, date_of, days_of, read_offset};
 
 use super::{DAY, SECOND};
 
@@ -113,13 +113,19 @@ impl Zone {
         }
     }
 
-    /// What its clocks show at a moment; `None` outside of the range.
+    /// What its clocks show at a moment; `None` outside of the range. Moments without end stay what they are.
     pub(crate) fn local(self, instant: i64) -> Option<i64> {
+        if instant.is_endless() {
+            return Some(instant);
+        }
         instant.checked_add(i64::from(self.offset(instant)) * SECOND)
     }
 
-    /// The moment at which its clocks show something; `None` outside of the range.
+    /// The moment at which its clocks show something; `None` outside of the range. Moments without end stay what they are.
     pub(crate) fn instant(self, local: i64) -> Option<i64> {
+        if local.is_endless() {
+            return Some(local);
+        }
         let back = |offset: i32| local.checked_sub(i64::from(offset) * SECOND);
         let Self::Named(_) = self else { return back(self.offset(local)) };
         let before = self.offset(local.saturating_sub(DAY));

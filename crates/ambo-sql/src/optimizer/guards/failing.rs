@@ -235,7 +235,9 @@ fn conversion(from: &DataType, range: Option<Range>, to: &DataType) -> Failing {
             let most = of_type(to).map_or(0, digits_of);
             when(i32::from(*digits) - i32::from(*scale) + 1 < most)
         }
-        (Date32, Timestamp(..)) | (Timestamp(..), Date32 | Time64(_)) => Failing::Never,
+        (Date32, Timestamp(..)) | (Timestamp(..), Date32) => Failing::Never,
+        // Infinity has no time of day.
+        (Timestamp(..), Time64(_)) => Failing::Value,
         (Timestamp(from, _), Timestamp(to, _)) => when(from == to),
         (from, to) if from.is_temporal() && to.is_temporal() => Failing::Overflow,
         _ => Failing::Value,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ambo::calendar::date_of;
+use ambo::calendar::{Endless, date_of};
 use arrow::{
     array::PrimitiveArray,
     datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimestampMicrosecondType},
@@ -73,6 +73,12 @@ impl ScalarUDFImpl for DateBin {
 
 /// Where the interval begins that a moment is in; `None` if that is beyond the range of timestamps.
 pub(super) fn begin(moment: i64, width: IntervalMonthDayNano, origin: i64) -> Result<Option<i64>> {
+    if moment.is_endless() {
+        return Ok(Some(moment));
+    }
+    if origin.is_endless() {
+        return exec_err!("date_bin: the origin is infinity, from where no bin begins");
+    }
     if width.months != 0 {
         if width.days != 0 || width.nanoseconds != 0 || width.months < 0 {
             return exec_err!("date_bin: the width has months, or days and times, and is more than nothing");

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use ambo::calendar::Endless;
 use arrow::{
     array::{Array, ArrayRef, AsArray, Int64Array},
     compute::cast,
@@ -105,7 +106,8 @@ impl ScalarUDFImpl for Epoch {
                     DataType::Date32 => converted(&array, &MOMENT, Zone::UTC, true)?,
                     _ => array.clone(),
                 };
-                micros(&moments).iter().map(|of| of.map(|of| i128::from(of) * 1000)).collect()
+                let finite = |of: &i64| !of.is_endless();
+                micros(&moments).iter().map(|of| of.filter(finite).map(|of| i128::from(of) * 1000)).collect()
             }
         };
         let numbers = all.into_iter().map(|of| of.map(nanos).transpose()).collect::<Result<Int64Array>>()?;

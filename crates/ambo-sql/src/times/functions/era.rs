@@ -1,5 +1,6 @@
 //! Days and moments that a format can write: of years before 1 it has no text.
 
+use ambo::calendar::Endless;
 use arrow::{
     array::AsArray,
     datatypes::{DataType, Date32Type},
@@ -58,6 +59,13 @@ impl ScalarUDFImpl for OfOurEra {
             }
             _ => micros(&values).iter().flatten().any(|moment| moment < i64::from(FIRST_DAY) * DAY),
         };
+        let is_endless = match values.data_type() {
+            DataType::Date32 => values.as_primitive::<Date32Type>().iter().flatten().any(Endless::is_endless),
+            _ => micros(&values).iter().flatten().any(Endless::is_endless),
+        };
+        if is_endless {
+            return exec_err!("infinity cannot be written by a format; CAST(x AS text) writes it");
+        }
         if is_before {
             return exec_err!(
                 "years before 1 cannot be written by a format; CAST(x AS text) writes them with BC"

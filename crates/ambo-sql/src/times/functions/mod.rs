@@ -25,6 +25,8 @@ use datafusion::{
 use super::{MOMENT, Zone, cast::zone_of, instant};
 use crate::value::returned;
 
+pub(crate) use now::statement_timestamp;
+
 /// All of them.
 pub(crate) fn all() -> Vec<ScalarUDF> {
     let mut all = vec![

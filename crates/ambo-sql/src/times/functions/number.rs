@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ambo::calendar::Endless;
 use arrow::{
     array::{Array, ArrayRef, AsArray, PrimitiveArray},
     compute::cast,
@@ -87,7 +88,7 @@ impl ToTimestamp {
     fn of_integers(&self, array: &ArrayRef) -> Result<PrimitiveArray<TimestampMicrosecondType>> {
         let numbers = array.as_primitive::<Int64Type>();
         let moment = |number: i64| match self.per_second {
-            per if per <= SECOND => number.checked_mul(SECOND / per),
+            per if per <= SECOND => number.checked_mul(SECOND / per).filter(|moment| !moment.is_endless()),
             per => Some(number.div_euclid(per / SECOND)),
         };
         let moment = |number: i64| match moment(number) {
@@ -193,7 +194,8 @@ impl ScalarUDFImpl for ToUnixtime {
             DataType::Timestamp(..) => array,
             _ => converted(&cast(&array, &MOMENT)?, &MOMENT, Zone::UTC, true)?,
         };
-        let seconds = micros(&moments).unary::<_, Int64Type>(|moment| moment.div_euclid(SECOND));
+        let seconds = micros(&moments)
+            .unary_opt::<_, Int64Type>(|moment| (!moment.is_endless()).then(|| moment.div_euclid(SECOND)));
         as_given(Arc::new(seconds), &args.args[0])
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo::calendar::days_of;
+use ambo::calendar::{Endless, days_of};
 use arrow::{
     array::{Array, ArrayRef, AsArray, Float64Array, Int32Array, Int64Array, PrimitiveArray},
     compute::cast,
@@ -150,42 +150,44 @@ fn fields(part: Part, array: &ArrayRef, zone: Zone, ty: &DataType) -> Result<Arr
     match array.data_type() {
         DataType::Date32 => {
             let days = array.as_primitive::<Date32Type>();
-            Ok(gather(days, part, ty, |days| (i64::from(days).saturating_mul(DAY), 0)))
+            Ok(gather(days, part, ty, |days| {
+                (!days.is_endless()).then(|| (i64::from(days).saturating_mul(DAY), 0))
+            }))
         }
         DataType::Time64(_) => {
             if !part.is_of_time() {
                 return exec_err!("date_part: a time of day has no {part:?}");
             }
             let times = cast(array, &DataType::Int64)?;
-            Ok(gather(times.as_primitive::<Int64Type>(), part, ty, |nanos| (nanos / 1000, 0)))
+            Ok(gather(times.as_primitive::<Int64Type>(), part, ty, |nanos| Some((nanos / 1000, 0))))
         }
         DataType::Interval(_) => of_intervals(part, array, ty),
         _ if is_instant => Ok(gather(micros(array), part, ty, |moment| {
             let offset = zone.offset(moment);
-            (moment.saturating_add(i64::from(offset) * SECOND), offset)
+            (!moment.is_endless()).then(|| (moment.saturating_add(i64::from(offset) * SECOND), offset))
         })),
-        _ => Ok(gather(micros(array), part, ty, |moment| (moment, 0))),
+        _ => Ok(gather(micros(array), part, ty, |moment| (!moment.is_endless()).then_some((moment, 0)))),
     }
 }
 
+/// `local`: what a clock shows, and how many seconds it is before UTC; `None` for a moment without end, which has no fields.
 fn gather<T: ArrowPrimitiveType>(
     values: &PrimitiveArray<T>,
     part: Part,
     ty: &DataType,
-    local: impl Fn(T::Native) -> (i64, i32),
+    local: impl Fn(T::Native) -> Option<(i64, i32)>,
 ) -> ArrayRef {
     match ty {
-        DataType::Float64 => Arc::new(values.unary::<_, Float64Type>(|value| {
-            let (moment, offset) = local(value);
-            part.fraction_of(moment, offset)
+        DataType::Float64 => Arc::new(values.unary_opt::<_, Float64Type>(|value| {
+            local(value).map(|(moment, offset)| part.fraction_of(moment, offset))
         })),
-        DataType::Int64 => Arc::new(values.unary::<_, Int64Type>(|value| {
-            let (moment, offset) = local(value);
-            part.of(moment, offset)
-        })),
-        _ => Arc::new(values.unary::<_, Int32Type>(|value| {
-            let (moment, offset) = local(value);
-            part.of(moment, offset) as i32
+        DataType::Int64 => {
+            Arc::new(values.unary_opt::<_, Int64Type>(|value| {
+                local(value).map(|(moment, offset)| part.of(moment, offset))
+            }))
+        }
+        _ => Arc::new(values.unary_opt::<_, Int32Type>(|value| {
+            local(value).map(|(moment, offset)| part.of(moment, offset) as i32)
         })),
     }
 }

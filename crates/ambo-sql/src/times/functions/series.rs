@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ambo::calendar::Endless;
 use arrow::{
     array::{Array, ListBuilder, PrimitiveBuilder},
     datatypes::{DataType, Field, TimestampMicrosecondType},
@@ -56,6 +57,9 @@ impl ScalarUDFImpl for Series {
                 continue;
             }
             let (mut moment, last, step) = (from.value(row), to.value(row), steps.value(row));
+            if moment.is_endless() || last.is_endless() {
+                return exec_err!("a series has no end where its bounds are infinity");
+            }
             let way = length(step).signum();
             if way == 0 {
                 return exec_err!("the step of a series is more or less than nothing");

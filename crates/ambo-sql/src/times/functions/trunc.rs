@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use ambo::calendar::Endless;
 use arrow::{
     array::{Array, ArrayRef, AsArray, PrimitiveArray},
     compute::cast,
@@ -135,6 +136,7 @@ fn truncated(unit: Unit, array: &ArrayRef, zone: Zone) -> Result<ArrayRef> {
                 if unit.is_short() { local.checked_sub(offset) } else { zone.instant(local) }
             };
             let begin = |moment: i64| match begin(moment) {
+                _ if moment.is_endless() => Ok(Some(moment)),
                 None => exec_err!("date_trunc: the beginning is before the range of timestamps"),
                 begin => Ok(begin),
             };
