@@ -138,6 +138,10 @@ impl Connection {
         self.session.zone.name()
     }
 
+    pub(crate) fn zone(&self) -> Zone {
+        self.session.zone
+    }
+
     pub(crate) fn set_zone(&mut self, zone: Zone) {
         self.session.zone = zone;
     }

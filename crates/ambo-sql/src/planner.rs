@@ -73,6 +73,7 @@ use crate::{
     parse::DIALECT,
     session::{Session, machine_time},
     stack,
+    statement::{SETTINGS, setting},
     times::Zone,
     wait::Interrupter,
 };
@@ -143,6 +144,14 @@ impl<'a> Planner<'a> {
     /// Adds a table that only this statement knows.
     pub(crate) fn add_table(&mut self, name: &str, source: Arc<dyn TableSource>) {
         self.extra.insert(name.to_owned(), source);
+    }
+
+    /// The settings, each with its value and what it is.
+    pub(crate) fn settings(&self) -> Result<Vec<(&'static str, String, &'static str)>> {
+        let with_value = |(name, what): &(&'static str, &'static str)| {
+            setting(self.engine, self.session.zone, name).map(|value| (*name, value, *what))
+        };
+        SETTINGS.iter().map(with_value).collect()
     }
 
     pub(crate) fn zone(&self) -> Zone {

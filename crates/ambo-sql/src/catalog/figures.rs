@@ -88,3 +88,9 @@ pub(super) fn database(planner: &Planner<'_>) -> Result<Contents> {
     let rows = figures.iter().map(|(name, figure)| vec![text(*name), count(*figure)]).collect();
     Ok(Contents { columns: &[("figure", TEXT), ("value", BIGINT)], rows })
 }
+
+pub(super) fn settings(planner: &Planner<'_>) -> Result<Contents> {
+    let row = |(name, value, what): (&str, String, &str)| vec![text(name), text(value), text(what)];
+    let rows = planner.settings()?.into_iter().map(row).collect();
+    Ok(Contents { columns: &[("name", TEXT), ("value", TEXT), ("description", TEXT)], rows })
+}

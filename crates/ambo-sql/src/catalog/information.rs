@@ -8,7 +8,7 @@ use crate::{
     Result,
     names::split,
     planner::Planner,
-    statement::{column_type_text, literal},
+    statement::{column_type_text, literal, table_text, view_text},
     value,
 };
 
@@ -38,18 +38,25 @@ pub(super) fn schemata(planner: &Planner<'_>) -> Result<Contents> {
 
 pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    let row = |name: &str, kind: &str, storage: Option<&str>, comment: Option<&str>| {
+    let row = |name: &str, kind: &str, storage: Option<&str>, comment: Option<&str>, made: Option<&str>| {
         let (schema, name) = split(name);
-        vec![text(CATALOG), text(schema), text(name), text(kind), optional(storage), optional(comment)]
+        let (storage, comment) = (optional(storage), optional(comment));
+        vec![text(CATALOG), text(schema), text(name), text(kind), storage, comment, optional(made)]
     };
     for table in all_tables(planner)? {
         let of = table.definition();
-        rows.push(row(&of.name, "BASE TABLE", Some(of.storage.name()), of.comment.as_deref()));
+        rows.push(row(
+            &of.name,
+            "BASE TABLE",
+            Some(of.storage.name()),
+            of.comment.as_deref(),
+            Some(&table_text(&table)?),
+        ));
     }
     for view in planner.definitions().views() {
-        rows.push(row(&view.name, "VIEW", None, view.comment.as_deref()));
+        rows.push(row(&view.name, "VIEW", None, view.comment.as_deref(), Some(&view_text(&view))));
     }
-    rows.extend(TABLES.iter().map(|(name, _)| row(name, "SYSTEM VIEW", None, None)));
+    rows.extend(TABLES.iter().map(|(name, _)| row(name, "SYSTEM VIEW", None, None, None)));
     let columns = &[
         ("table_catalog", TEXT),
         ("table_schema", TEXT),
@@ -57,6 +64,7 @@ pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
         ("table_type", TEXT),
         ("storage", TEXT),
         ("table_comment", TEXT),
+        ("definition", TEXT),
     ];
     Ok(Contents { columns, rows })
 }

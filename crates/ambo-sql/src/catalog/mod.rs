@@ -1,6 +1,7 @@
 //! What there is, as tables: `information_schema` (SQL:2016 part 11, as far as there is something to tell, with columns of ours behind),
 //! and `ambo_catalog` with figures. They are made when they are asked for, of the schema and the tables at that moment.
 
+pub(crate) mod familiar;
 mod figures;
 mod information;
 mod objects;
@@ -17,7 +18,7 @@ use crate::{Error, Result, planner::Planner, value};
 pub(crate) const SCHEMAS: [&str; 2] = ["information_schema", "ambo_catalog"];
 
 /// The tables of the catalog.
-pub(crate) const TABLES: [(&str, Make); 14] = [
+pub(crate) const TABLES: [(&str, Make); 15] = [
     ("information_schema.schemata", information::schemata),
     ("information_schema.tables", information::tables),
     ("information_schema.columns", information::columns),
@@ -32,6 +33,7 @@ pub(crate) const TABLES: [(&str, Make); 14] = [
     ("ambo_catalog.tables", figures::tables),
     ("ambo_catalog.indexes", figures::indexes),
     ("ambo_catalog.database", figures::database),
+    ("ambo_catalog.settings", figures::settings),
 ];
 
 pub(crate) use information::default_text;

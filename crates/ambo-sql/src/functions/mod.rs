@@ -5,6 +5,7 @@ mod arg_extreme;
 mod chance;
 mod constants;
 mod counts;
+mod current_setting;
 mod date_diff;
 mod distances;
 mod distinct;
@@ -65,6 +66,7 @@ use crate::{
 };
 pub(crate) use arg_extreme::{interval_extreme, nested_extreme};
 pub(crate) use chance::CHANCE;
+pub(crate) use current_setting::CurrentSetting;
 pub(crate) use joined::Joined;
 pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field};
 pub(crate) use map_element::MapElement;

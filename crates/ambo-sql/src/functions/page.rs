@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use datafusion::execution::{FunctionRegistry, SessionState};
 
-use crate::{SqlOptions, engine::SqlEngine, planner::function_names};
+use crate::{SqlOptions, catalog, engine::SqlEngine, planner::function_names};
 
 /// What other functions and operators are made of, and what only the planner's own tools need.
 const INTERNAL: [&str; 30] = [
@@ -40,6 +40,9 @@ const INTERNAL: [&str; 30] = [
     "with_metadata",
 ];
 
+/// What is another function in each statement.
+const OF_STATEMENTS: [&str; 2] = ["current_setting", "statement_timestamp"];
+
 /// All names by which a function can be called.
 fn there(state: &SessionState) -> BTreeSet<String> {
     let mut all: BTreeSet<String> = function_names().map(str::to_owned).collect();
@@ -48,6 +51,8 @@ fn there(state: &SessionState) -> BTreeSet<String> {
     all.extend(state.window_functions().keys().cloned());
     all.extend(FunctionRegistry::higher_order_function_names(state));
     all.extend(state.table_functions().keys().cloned());
+    all.extend(OF_STATEMENTS.map(str::to_owned));
+    all.extend(catalog::familiar::names().map(str::to_owned));
     // Operators are functions, too.
     all.retain(|name| is_name(name) && !INTERNAL.contains(&name.as_str()));
     // Of each aggregate there is one of lists.

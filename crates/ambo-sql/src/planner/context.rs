@@ -19,8 +19,10 @@ use datafusion::{
 use super::{Planner, alike, tables::find_table};
 use crate::{
     Error, Result,
+    catalog::familiar,
     error::outer,
     files,
+    functions::CurrentSetting,
     names::of_default_schema,
     optimizer::has_once,
     sequences::{Number, SequenceFunction},
@@ -104,9 +106,21 @@ impl ContextProvider for Planner<'_> {
     }
 
     fn get_table_function_source(&self, name: &str, args: Vec<Expr>) -> PlanResult<Arc<dyn TableSource>> {
+        let argument = |arg: &Expr| match arg {
+            Expr::Literal(value, _) => value.try_as_str().flatten().map(str::to_owned),
+            _ => None,
+        };
+        let query = match &args[..] {
+            [] => familiar::query(name).map(str::to_owned),
+            [arg] => argument(arg).and_then(|argument| familiar::query_of(name, &argument)),
+            _ => None,
+        };
+        if let Some(query) = query {
+            return self.of_query(name, &query).map_err(outer);
+        }
         let functions = self.state.table_functions();
         let Some(function) = functions.get(&name.to_lowercase()) else {
-            let known = functions.keys().map(String::as_str);
+            let known = functions.keys().map(String::as_str).chain(familiar::names());
             return Err(outer(Error::not_found("table function", name, known)));
         };
         if let Some(column) = args.iter().find(|arg| !arg.column_refs().is_empty() || arg.contains_outer()) {
@@ -150,6 +164,10 @@ impl ContextProvider for Planner<'_> {
                 &self.session.taken,
                 &definitions,
             )));
+        }
+        if name == "current_setting" {
+            let settings = self.settings().ok()?.into_iter().map(|(name, value, _)| (name, value));
+            return Some(Arc::new(CurrentSetting::function(settings.collect())));
         }
         if name == "statement_timestamp" {
             return Some(Arc::new(statement_timestamp(self.began)));

@@ -9,7 +9,11 @@ use datafusion::{
 };
 
 use super::{Planner, tables::alike};
-use crate::{Error, ErrorKind, Result, catalog, names::shown, parse::parse_query};
+use crate::{
+    Error, ErrorKind, Result, catalog,
+    names::{shown, split},
+    parse::parse_query,
+};
 
 /// Views within views within views: more are not planned.
 const DEPTH_MAX: usize = 64;
@@ -29,11 +33,27 @@ impl Planner<'_> {
             Ok(view) => view,
             Err(_) => match alike(db.views().iter().map(|view| view.name.clone()), name)? {
                 Some(alike) => db.view(&alike)?,
-                None => return Ok(None),
+                None => return self.familiar(name),
             },
         };
         let plan = self.view(&view.name, &view.query)?;
         Ok(Some(provider_as_source(Arc::new(ViewTable::new(plan, Some(view.query.clone()))))))
+    }
+
+    /// The catalog of another system of this name, if there is one.
+    fn familiar(&self, name: &str) -> Result<Option<Arc<dyn TableSource>>> {
+        match split(name) {
+            (ambo::DEFAULT_SCHEMA, name) => {
+                catalog::familiar::query(name).map(|query| self.of_query(name, query)).transpose()
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The rows of a query that is written here.
+    pub(super) fn of_query(&self, name: &str, query: &str) -> Result<Arc<dyn TableSource>> {
+        let plan = self.view(name, query)?;
+        Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
     }
 
     /// The plan of a view's query.

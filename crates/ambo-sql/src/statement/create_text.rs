@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The statements that make a table with its indexes, without its rows.
-pub(super) fn table_text(table: &Table) -> Result<String> {
+pub(crate) fn table_text(table: &Table) -> Result<String> {
     let of = table.definition();
     let names = |places: &[usize]| {
         places.iter().map(|place| quoted(&of.columns[*place].name)).collect::<Vec<_>>().join(", ")
@@ -77,7 +77,7 @@ pub(super) fn table_text(table: &Table) -> Result<String> {
 }
 
 /// The statement that makes a view.
-pub(super) fn view_text(view: &View) -> String {
+pub(crate) fn view_text(view: &View) -> String {
     let name = quoted_object(&view.name);
     let mut text = format!("CREATE VIEW {name} AS {};", view.query);
     if let Some(comment) = &view.comment {

@@ -57,7 +57,9 @@ use crate::{
     planner::find_table,
 };
 
+pub(crate) use create_text::{table_text, view_text};
 pub(crate) use length::limit as length_limit;
+pub(crate) use set::{SETTINGS, setting};
 pub use types::stored_literal;
 pub(crate) use types::{column_type_text, declared, is_serial, literal, type_text};
 

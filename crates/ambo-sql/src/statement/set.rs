@@ -6,12 +6,13 @@ use datafusion::sql::sqlparser::ast::{self, Expr, Reset, ResetStatement, UnaryOp
 use super::options;
 use crate::{
     Connection, Error, Result, Rows,
+    engine::SqlEngine,
     names::{ident, written},
     times::Zone,
 };
 
 /// The settings, each with what it is.
-pub(super) const SETTINGS: [(&str, &str); 4] = [
+pub(crate) const SETTINGS: [(&str, &str); 4] = [
     ("default_storage", "the storage of tables whose CREATE TABLE does not say"),
     (
         "memory_limit",
@@ -21,13 +22,12 @@ pub(super) const SETTINGS: [(&str, &str); 4] = [
     ("threads", "parts that the work of a statement is split into"),
 ];
 
-/// The value of a setting.
-pub(super) fn value(connection: &Connection, name: &str) -> Result<String> {
-    let engine = connection.engine();
+/// The value of a setting, for a session in this zone.
+pub(crate) fn setting(engine: &SqlEngine, zone: Zone, name: &str) -> Result<String> {
     Ok(match name {
         "threads" => engine.settings.threads().to_string(),
         "default_storage" => engine.settings.storage().name().to_owned(),
-        "timezone" | "time_zone" => connection.time_zone(),
+        "timezone" | "time_zone" => zone.name(),
         "memory_limit" => engine.options.parts().1.to_string(),
         other => return Err(Error::not_found("setting", other, SETTINGS.iter().map(|(name, _)| *name))),
     })

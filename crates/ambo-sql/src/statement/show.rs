@@ -59,7 +59,7 @@ pub(super) fn run(connection: &mut Connection, statement: &ast::Statement) -> Re
                     Ok(Rows::new(schema, Source::Values([value].into())).with_tag("SHOW", None))
                 }
                 [name] => {
-                    let value = set::value(connection, name)?;
+                    let value = set::setting(connection.engine(), connection.zone(), name)?;
                     let schema = Arc::new(Schema::new(vec![Field::new(*name, DataType::Utf8, false)]));
                     Ok(Rows::new(schema, Source::Values([vec![Datum::Utf8(value)]].into()))
                         .with_tag("SHOW", None))
@@ -181,7 +181,11 @@ fn show_create(connection: &Connection, kind: &ShowCreateObject, name: &ObjectNa
 fn settings(connection: &Connection) -> Result<Rows<'static>> {
     let fields = ["name", "value", "description"].map(|name| Field::new(name, DataType::Utf8, false));
     let row = |(name, what): &(&str, &str)| -> Result<Vec<Datum>> {
-        Ok(vec![(*name).into(), Datum::Utf8(set::value(connection, name)?), (*what).into()])
+        Ok(vec![
+            (*name).into(),
+            Datum::Utf8(set::setting(connection.engine(), connection.zone(), name)?),
+            (*what).into(),
+        ])
     };
     let rows = set::SETTINGS.iter().map(row).collect::<Result<_>>()?;
     Ok(Rows::new(Arc::new(Schema::new(fields.to_vec())), Source::Values(rows)).with_tag("SHOW", None))

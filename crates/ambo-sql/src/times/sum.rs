@@ -264,6 +264,7 @@ mod tests {
         let next = |interval| later(noon, interval, berlin).map(|then| (then - noon) / (3600 * SECOND));
         assert_eq!(next(IntervalMonthDayNano::new(0, 1, 0)), Some(23));
         assert_eq!(next(IntervalMonthDayNano::new(0, 0, 24 * 3600 * 1_000_000_000)), Some(24));
-        assert_eq!(later(i64::MAX, month, Zone::UTC), None);
+        assert_eq!(later(i64::MAX - 1, month, Zone::UTC), None);
+        assert_eq!(later(i64::MAX, month, Zone::UTC), Some(i64::MAX));
     }
 }
