@@ -1,6 +1,6 @@
 //! A connection: where statements run, one after the other, in transactions.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use ambo::{CatalogEdit, Datum, Definitions, Read, Savepoint, Snapshot, Table, Transaction};
 use datafusion::{common::ScalarValue, logical_expr::TableSource};
@@ -14,6 +14,7 @@ use crate::{
     planner::Planner,
     prepared::{Known, PreparedStatement, SEVERAL, check_parameters},
     session::{Session, machine_time},
+    sources::{OnMissing, Sources},
     statement::{self, Prepared},
     times::Zone,
     value::scalar,
@@ -38,8 +39,9 @@ pub struct Connection {
     scope: Scope,
     prepared: HashMap<String, Prepared>,
     interrupter: Interrupter,
-    progress: Progress,
+    progress: Telling,
     session: Session,
+    on_missing: Option<OnMissing>,
 }
 
 /// What statements see and write to.
@@ -73,7 +75,7 @@ pub(crate) struct Work<'a> {
     pub params: &'a [ScalarValue],
     /// Whether the transaction is the statement's own.
     pub is_auto: bool,
-    pub progress: &'a Progress,
+    pub progress: &'a Telling,
     pub session: &'a Session,
     /// What all parts of a statement with several see, if it has several.
     pub before: Option<Arc<Snapshot>>,
@@ -83,9 +85,9 @@ pub(crate) struct Work<'a> {
 
 /// Whom to tell how many rows a statement has read so far.
 #[derive(Clone, Default)]
-pub(crate) struct Progress(Option<Arc<dyn Fn(u64) + Send + Sync>>);
+pub(crate) struct Telling(Option<Arc<dyn Fn(u64) + Send + Sync>>);
 
-impl Progress {
+impl Telling {
     pub(crate) fn report(&self, rows: u64) {
         if let Some(tell) = &self.0 {
             tell(rows);
@@ -118,8 +120,9 @@ impl Connection {
             scope: Scope::Auto,
             prepared: HashMap::new(),
             interrupter: Interrupter::default(),
-            progress: Progress::default(),
+            progress: Telling::default(),
             session: Session::default(),
+            on_missing: None,
         }
     }
 
@@ -130,7 +133,7 @@ impl Connection {
 
     /// Has `tell` called with the number of rows that COPY and INSERT … SELECT have read so far, from time to time, by any thread.
     pub fn on_progress(&mut self, tell: impl Fn(u64) + Send + Sync + 'static) {
-        self.progress = Progress(Some(Arc::new(tell)));
+        self.progress = Telling(Some(Arc::new(tell)));
     }
 
     /// The time zone of the session, by its name: `SET TIME ZONE` says which.
@@ -146,8 +149,38 @@ impl Connection {
         self.session.zone = zone;
     }
 
-    pub(crate) fn progress(&self) -> &Progress {
+    pub(crate) fn progress(&self) -> &Telling {
         &self.progress
+    }
+
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.session.sources
+    }
+
+    pub(crate) fn sources_mut(&mut self) -> &mut Arc<Sources> {
+        &mut self.session.sources
+    }
+
+    pub(crate) fn on_missing_mut(&mut self) -> &mut Option<OnMissing> {
+        &mut self.on_missing
+    }
+
+    /// Has `act` called about each `every` while a statement of this connection is waited for, by the thread that waits; where it returns
+    /// `false`, the statement ends with [`ErrorKind::Cancelled`]. What an interpreter does between its own steps has its place here, such
+    /// as looking for signals. It must not use the connection.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let db = ambo_sql::Database::in_memory()?;
+    /// let mut connection = db.connect();
+    /// connection.on_wait(Duration::from_millis(10), || false);
+    /// let endless = "with recursive t (n) as (select 1 union all select n % 7 + 1 from t) select max(n) from t";
+    /// let error = connection.sql(endless).and_then(|rows| rows.single()).unwrap_err();
+    /// assert_eq!(error.kind(), ambo_sql::ErrorKind::Cancelled);
+    /// # Ok::<(), ambo_sql::Error>(())
+    /// ```
+    pub fn on_wait(&mut self, every: Duration, act: impl FnMut() -> bool + Send + 'static) {
+        self.interrupter.set_hook(every, Box::new(act));
     }
 
     /// Whether a transaction is open.
@@ -175,6 +208,14 @@ impl Connection {
         }
     }
 
+    /// What the open transaction sees, if it is one that only reads; for what is read in it without SQL.
+    pub fn read_only_view(&self) -> Option<Arc<Snapshot>> {
+        match &self.scope {
+            Scope::ReadOnly(snapshot, _) => Some(snapshot.clone()),
+            Scope::Auto | Scope::Open(_) => None,
+        }
+    }
+
     /// Runs a statement; of several, one after the other, the rows are those of the last.
     ///
     /// # Errors
@@ -189,12 +230,36 @@ impl Connection {
     /// # Errors
     /// As [`Connection::sql`]; of several statements, that of the first that fails. Those before it have been done.
     pub fn query(&mut self, statement: &str, params: impl Params) -> Result<Rows<'_>> {
+        self.run(statement, params)
+    }
+
+    /// As [`Connection::query`], with rows that need the connection no longer: others may be taken at the same time, and statements run
+    /// between. They are those of the moment when the statement began, and stay so when the transaction ends. An
+    /// [`Interrupter`] of the connection ends all of them.
+    ///
+    /// ```
+    /// let db = ambo_sql::Database::in_memory()?;
+    /// let mut connection = db.connect();
+    /// connection.script("create table t (id int primary key); insert into t values (1), (2)")?;
+    /// let rows = connection.run("select id from t order by id", ())?;
+    /// for row in rows {
+    ///     let id: i32 = row?.into_values()?;
+    ///     connection.execute("insert into t values ($1)", (id + 10,))?;
+    /// }
+    /// assert_eq!(connection.sql("select * from t")?.count(), 4);
+    /// # Ok::<(), ambo_sql::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub fn run(&mut self, statement: &str, params: impl Params) -> Result<Rows<'static>> {
         let params = params.values();
-        match self.known(statement) {
+        let rows = match self.known(statement) {
             Ok(known) => self.run_known(&known, params),
             Err(error) if params.is_empty() && error.message() == SEVERAL => self.run_all(statement),
             Err(error) => Err(error),
-        }
+        };
+        Ok(rows?.keeping(&self.engine))
     }
 
     /// Runs statements one after the other.
@@ -253,7 +318,7 @@ impl Connection {
                 return Ok(rows);
             }
         }
-        self.run(known.statement.clone(), &params)
+        self.run_statement(known.statement.clone(), &params)
     }
 
     /// Runs a statement without the planner; `None` if it needs that after all.
@@ -301,12 +366,13 @@ impl Connection {
 
     pub(crate) fn run_once(mut self, statement: &str) -> Result<Rows<'static>> {
         let known = self.known(statement)?;
-        self.run_known(&known, Vec::new())
+        Ok(self.run_known(&known, Vec::new())?.keeping(&self.engine))
     }
 
-    /// Runs a statement. The rows must not outlive a transaction of the connection: callers tie them to it.
-    pub(crate) fn run(&mut self, statement: Statement, params: &[ScalarValue]) -> Result<Rows<'static>> {
+    /// Runs a statement. The rows are to keep the engine, whose threads compute them.
+    fn run_statement(&mut self, statement: Statement, params: &[ScalarValue]) -> Result<Rows<'static>> {
         self.interrupter.begin();
+        self.look_for_sources(&statement)?;
         statement::run(self, statement, params)
     }
 

@@ -2,6 +2,7 @@
 
 mod nested_types;
 mod planner;
+mod sqlstate;
 mod wording;
 
 use std::fmt;
@@ -9,7 +10,8 @@ use std::fmt;
 use ambo::{Error as StorageError, nearest};
 use datafusion::error::DataFusionError;
 
-pub(crate) use wording::{NO_COMMON_TYPE, type_in_sql};
+pub(crate) use wording::NO_COMMON_TYPE;
+pub use wording::type_in_sql;
 
 /// The result of a statement.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -52,13 +54,15 @@ pub struct Error {
     message: String,
     place: Option<Place>,
     hint: Option<String>,
+    /// The name that is not there.
+    object: Option<String>,
     source: Option<Box<StorageError>>,
 }
 
 impl Error {
     /// An error of a kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), place: None, hint: None, source: None }
+        Self { kind, message: message.into(), place: None, hint: None, object: None, source: None }
     }
 
     /// What the statement asks for cannot be done.
@@ -68,7 +72,8 @@ impl Error {
 
     /// Something that is named is not there; `known` are the names that are.
     pub(crate) fn not_found<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
-        let error = Self::new(ErrorKind::NotFound, format!("there is no {what} \"{name}\""));
+        let mut error = Self::new(ErrorKind::NotFound, format!("there is no {what} \"{name}\""));
+        error.object = Some(name.to_owned());
         match nearest(name, known) {
             Some(near) => error.with_hint(format!("did you mean \"{near}\"?")),
             None => error,
@@ -98,7 +103,7 @@ impl Error {
 
     /// The same with the place in the statement.
     #[must_use]
-    pub(crate) fn at(mut self, place: Place) -> Self {
+    pub fn at(mut self, place: Place) -> Self {
         self.place.get_or_insert(place);
         self
     }
@@ -127,6 +132,24 @@ impl Error {
     /// What may help.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
+    }
+
+    /// What is wrong as five letters and digits, in the words of the standard and of PostgreSQL: `42P01` for a table that is not there,
+    /// `23505` for a key that is taken, `40001` for a conflict.
+    ///
+    /// ```
+    /// let db = ambo_sql::Database::in_memory()?;
+    /// let error = db.sql("select * from nothing").err().unwrap();
+    /// assert_eq!((error.sqlstate(), error.object()), ("42P01", Some("nothing")));
+    /// # Ok::<(), ambo_sql::Error>(())
+    /// ```
+    pub fn sqlstate(&self) -> &'static str {
+        sqlstate::of(self)
+    }
+
+    /// The name that the error is about, if it is one of something that is not there.
+    pub fn object(&self) -> Option<&str> {
+        self.object.as_deref()
     }
 
     /// Whether the same transaction may succeed when it is run again.
@@ -197,7 +220,7 @@ impl std::error::Error for Error {
 impl From<StorageError> for Error {
     fn from(error: StorageError) -> Self {
         let (kind, message) = (kind_of(&error), error.to_string());
-        Self { kind, message, place: None, hint: None, source: Some(Box::new(error)) }
+        Self { kind, message, place: None, hint: None, object: None, source: Some(Box::new(error)) }
     }
 }
 

@@ -28,6 +28,7 @@ mod check;
 mod connection;
 mod convert;
 mod database;
+mod describe;
 mod deserialize;
 mod engine;
 mod error;
@@ -35,6 +36,7 @@ mod fast;
 mod files;
 mod functions;
 mod identity;
+mod ingest;
 mod joins;
 mod kept;
 mod logical;
@@ -45,11 +47,13 @@ mod optimizer;
 mod parse;
 mod planner;
 mod prepared;
+mod progress;
 mod projected;
 mod rows;
 mod sequences;
 mod session;
 mod settings;
+mod sources;
 mod stack;
 mod statement;
 mod table;
@@ -63,13 +67,22 @@ mod window;
 #[doc = include_str!("../../../docs/book/src/sql.md")]
 struct Page;
 
+/// The same, of that about programs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/src/sql/programs.md")]
+struct Programs;
+
 pub use connection::Connection;
 pub use convert::{FromRow, FromValue, Params};
 pub use database::Database;
+pub use describe::Description;
 pub use engine::SqlOptions;
-pub use error::{Error, ErrorKind, Place, Result};
+pub use error::{Error, ErrorKind, Place, Result, type_in_sql};
 pub use files::{value_texts, with_texts};
+pub use ingest::IngestMode;
 pub use prepared::PreparedStatement;
+pub use progress::Progress;
 pub use rows::{Batches, Row, Rows};
+pub use sources::{OpenReader, Reader, Source};
 pub use statement::stored_literal;
 pub use wait::Interrupter;

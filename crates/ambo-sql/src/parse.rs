@@ -109,13 +109,24 @@ pub(crate) enum Maintenance {
 /// # Errors
 /// [`crate::ErrorKind::Syntax`] with the place.
 pub(crate) fn parse(text: &str) -> Result<Vec<Statement>> {
-    let mut tokens = tokens(text)?;
+    Ok(parse_with_names(text)?.into_iter().map(|(statement, _)| statement).collect())
+}
+
+/// The same, with the names of the parameters of each, by their places.
+///
+/// # Errors
+/// [`crate::ErrorKind::Syntax`] with the place.
+pub(crate) fn parse_with_names(text: &str) -> Result<Named> {
+    let mut tokens = parameters::say_colons(tokens(text)?);
     parameters::number(&mut tokens)?;
     let tokens = say_select_first(say_nothing(tokens));
     depth::with_stack(depth::bound(&tokens), || read(tokens))
 }
 
-fn read(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
+/// Statements, each with the names of its parameters.
+type Named = Vec<(Statement, Vec<String>)>;
+
+fn read(tokens: Vec<TokenWithSpan>) -> Result<Named> {
     let Some(selects) = say_select(&tokens) else { return statements(tokens) };
     statements(selects).or_else(|error| {
         // Something may be called TABLE. What reads on further knows better what is wrong.
@@ -127,7 +138,7 @@ fn place(error: &Error) -> Option<(u64, u64)> {
     error.place().map(|place| (place.line, place.column))
 }
 
-fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
+fn statements(tokens: Vec<TokenWithSpan>) -> Result<Named> {
     let mut parser = parser(tokens);
     let mut all = Vec::new();
     loop {
@@ -138,14 +149,15 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
         let begin = parser.index();
         let mut statement = statement(&mut parser)?;
         let tokens = begin..parser.index();
+        let mut names = Vec::new();
         match &mut statement {
             Statement::Sql(tree) => {
-                let names = finish(tree.as_mut(), &parser, tokens)?;
+                names = finish(tree.as_mut(), &parser, tokens)?;
                 if let ast::Statement::Prepare { data_types, .. } = tree.as_mut() {
-                    parameters::keep_names(data_types, names);
+                    parameters::keep_names(data_types, std::mem::take(&mut names));
                 }
             }
-            Statement::CreateTable(create, _) => drop(finish(create.as_mut(), &parser, tokens)?),
+            Statement::CreateTable(create, _) => names = finish(create.as_mut(), &parser, tokens)?,
             Statement::CreateFunction(create) => match &mut create.function.body {
                 Body::Value(expr) => depth::flatten(expr.as_mut())?,
                 Body::Rows(query) => drop(finish(query.as_mut(), &parser, tokens)?),
@@ -153,7 +165,7 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
             Statement::AlterTable(..) | Statement::Maintain(_) => {}
             Statement::CreateSequence(_) | Statement::DropFunctions(_) => {}
         }
-        all.push(statement);
+        all.push((statement, names));
         let next = parser.peek_token();
         match next.token {
             Token::SemiColon | Token::EOF => {}

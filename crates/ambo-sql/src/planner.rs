@@ -323,9 +323,14 @@ impl<'a> Planner<'a> {
     /// The rows of operators for a plan, which errors are explained by.
     fn run(&self, physical: Arc<dyn ExecutionPlan>, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
         let _threads = self.engine.runtime()?.enter();
-        let rows = stack::with_enough(|| execute_stream(physical, self.state.task_ctx()))?;
+        self.interrupter.note(&physical);
+        let rows = stack::with_enough(|| execute_stream(physical.clone(), self.state.task_ctx()))?;
         let (schema, plan) = (rows.schema(), plan.clone());
-        let rows = rows.map_err(move |error| outer(explained(error, &plan)));
+        let rows = rows.map_err(move |error| {
+            // The operators are there as long as their rows: who asks how far they are asks them.
+            let _running = &physical;
+            outer(explained(error, &plan))
+        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 

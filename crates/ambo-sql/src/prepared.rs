@@ -14,7 +14,7 @@ use crate::{
     convert::Params,
     fast::{FastPlan, recognise},
     kept::KeptPlan,
-    parse::{Statement, parse},
+    parse::{Statement, parse_with_names},
     planner::count_parameters,
 };
 
@@ -26,6 +26,8 @@ pub(crate) struct Known {
     pub statement: Statement,
     /// How many parameters it has.
     pub parameters: usize,
+    /// Those of its parameters that have names, by their places; empty for one that has none.
+    pub names: Vec<String>,
     /// What it does, if that needs no planner.
     pub fast: Option<FastPlan>,
     /// Its plan, if that is kept.
@@ -35,9 +37,9 @@ pub(crate) struct Known {
 impl Known {
     /// The one statement of a text.
     pub(crate) fn new(db: &Database, text: &str) -> Result<Self> {
-        let mut all = parse(text)?;
+        let mut all = parse_with_names(text)?;
         match (all.pop(), all.is_empty()) {
-            (Some(statement), true) => Self::of(db, statement),
+            (Some((statement, names)), true) => Ok(Self { names, ..Self::of(db, statement)? }),
             (None, _) => Err(Error::new(ErrorKind::Syntax, "there is no statement")),
             (Some(_), false) => Err(Error::new(ErrorKind::Syntax, SEVERAL)
                 .with_hint("statements with values for parameters are run one by one")),
@@ -59,7 +61,7 @@ impl Known {
             Statement::CreateSequence(_) | Statement::CreateFunction(_) | Statement::DropFunctions(_) => {}
         }
         let kept = KeptPlan::of(&statement);
-        Ok(Self { statement, parameters, fast, kept })
+        Ok(Self { statement, parameters, names: Vec::new(), fast, kept })
     }
 
     /// Whether what it does is right for the tables as they are now.
@@ -161,10 +163,64 @@ impl PreparedStatement {
     /// # Errors
     /// As [`Connection::query`].
     pub fn query<'c>(&mut self, connection: &'c mut Connection, params: impl Params) -> Result<Rows<'c>> {
+        self.run(connection, params)
+    }
+
+    /// Runs it with values for its parameters, for rows that need the connection no longer.
+    ///
+    /// # Errors
+    /// As [`Connection::run`].
+    pub fn run(&mut self, connection: &mut Connection, params: impl Params) -> Result<Rows<'static>> {
         if !self.known.is_current() {
             self.known = connection.known(&self.text)?;
         }
-        connection.run_known(&self.known, params.values())
+        Ok(connection.run_known(&self.known, params.values())?.keeping(connection.engine()))
+    }
+
+    /// The names of its parameters, first to last, for those that are written as `$name` or `:name`.
+    pub fn parameter_names(&self) -> impl Iterator<Item = Option<&str>> {
+        let name = |place: usize| self.known.names.get(place).map(String::as_str);
+        (0..self.known.parameters).map(move |place| name(place).filter(|name| !name.is_empty()))
+    }
+
+    /// Whether it may change something in a transaction, rows or definitions. A query does not, nor does what begins and ends transactions,
+    /// what is of the session alone, or what cares for the whole database.
+    pub fn writes(&self) -> bool {
+        use ast::Statement as S;
+        let Statement::Sql(tree) = &self.known.statement else {
+            return !matches!(self.known.statement, Statement::Maintain(_));
+        };
+        match tree.as_ref() {
+            S::Query(query) => query_writes(query),
+            S::Explain { analyze, statement, .. } => {
+                *analyze && !matches!(&**statement, S::Query(query) if !query_writes(query))
+            }
+            S::Copy { to, .. } => !*to,
+            S::StartTransaction { .. }
+            | S::Commit { .. }
+            | S::Rollback { .. }
+            | S::Savepoint { .. }
+            | S::ReleaseSavepoint { .. }
+            | S::Set(_)
+            | S::Reset(_)
+            | S::Prepare { .. }
+            | S::Deallocate { .. }
+            | S::Vacuum(_)
+            | S::ExplainTable { .. }
+            | S::ShowTables { .. }
+            | S::ShowViews { .. }
+            | S::ShowColumns { .. }
+            | S::ShowSchemas { .. }
+            | S::ShowDatabases { .. }
+            | S::ShowCreate { .. }
+            | S::ShowVariable { .. }
+            | S::ShowVariables { .. } => false,
+            _ => true,
+        }
+    }
+
+    pub(crate) fn statement(&self) -> &Statement {
+        &self.known.statement
     }
 
     /// Runs it and returns how many rows it inserted, changed or deleted.
@@ -174,6 +230,15 @@ impl PreparedStatement {
     pub fn execute(&mut self, connection: &mut Connection, params: impl Params) -> Result<u64> {
         self.query(connection, params)?.finish()
     }
+}
+
+fn query_writes(query: &ast::Query) -> bool {
+    use ast::SetExpr;
+    let is_write = |body: &SetExpr| {
+        matches!(body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+    };
+    let within = query.with.iter().flat_map(|with| &with.cte_tables).any(|table| query_writes(&table.query));
+    is_write(&query.body) || within || !query.locks.is_empty()
 }
 
 /// Checks that there are as many values as parameters.

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, marker::PhantomData, ops::Index, sync::Arc};
 use ambo::Datum;
 use arrow::{
     array::RecordBatch,
-    datatypes::{Schema, SchemaRef},
+    datatypes::{FieldRef, Schema, SchemaRef},
 };
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use crate::{
     Error, Result,
     convert::{FromRow, FromValue},
+    engine::SqlEngine,
     value::{self, Values},
     wait::Interrupter,
 };
@@ -35,6 +36,8 @@ pub struct Rows<'c> {
     current: Option<(RecordBatch, usize)>,
     tag: &'static str,
     affected: Option<u64>,
+    /// Whose threads compute rows that are still to come. Behind them, so that it goes after them.
+    _engine: Option<Arc<SqlEngine>>,
     _connection: PhantomData<&'c mut ()>,
 }
 
@@ -47,7 +50,23 @@ pub(crate) enum Source {
 impl<'c> Rows<'c> {
     /// The rows of a query.
     pub(crate) fn new(schema: SchemaRef, source: Source) -> Self {
-        Self { schema, source, current: None, tag: "SELECT", affected: None, _connection: PhantomData }
+        Self {
+            schema,
+            source,
+            current: None,
+            tag: "SELECT",
+            affected: None,
+            _engine: None,
+            _connection: PhantomData,
+        }
+    }
+
+    /// The same, which need the engine for as long as they are there, if they do.
+    pub(crate) fn keeping(self, engine: &Arc<SqlEngine>) -> Self {
+        match &self.source {
+            Source::Stream { .. } => Self { _engine: Some(engine.clone()), ..self },
+            Source::Values(_) | Source::Batches(_) => self,
+        }
     }
 
     /// What a statement without rows did.
@@ -97,6 +116,16 @@ impl<'c> Rows<'c> {
             None => Ok(row),
             Some(Ok(_)) => Err(Error::invalid("the statement returned more than one row")),
             Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// The rows, if they are there as values already, as those that a statement on a key finds; `None` of rows that come as batches. For
+    /// programs that make values of their own of both.
+    pub fn take_values(&mut self) -> Option<VecDeque<Vec<Datum>>> {
+        let is_plain = |field: &FieldRef| value::column_type(field.data_type()).is_some();
+        match &mut self.source {
+            Source::Values(rows) if self.schema.fields().iter().all(is_plain) => Some(std::mem::take(rows)),
+            _ => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use crate::{sequences::Taken, times::Zone};
+use crate::{sequences::Taken, sources::Sources, times::Zone};
 
 /// See the module. Clones share what was taken of sequences.
 #[derive(Clone)]
@@ -10,6 +10,8 @@ pub(crate) struct Session {
     pub zone: Zone,
     /// What it has taken of sequences.
     pub taken: Arc<Taken>,
+    /// Rows of the application that it knows.
+    pub sources: Arc<Sources>,
     /// When the open transaction began, if one is open.
     pub began: Option<SystemTime>,
 }
@@ -23,7 +25,7 @@ impl Session {
 
 impl Default for Session {
     fn default() -> Self {
-        Self { zone: Zone::UTC, taken: Arc::default(), began: None }
+        Self { zone: Zone::UTC, taken: Arc::default(), sources: Arc::default(), began: None }
     }
 }
 

@@ -4,16 +4,19 @@ use std::{
     future::Future,
     pin::pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, TryLockError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
     thread::Thread,
+    time::{Duration, Instant},
 };
 
-use crate::{Error, ErrorKind, Result, stack};
+use datafusion::physical_plan::{ExecutionPlan, empty::EmptyExec};
 
-/// Ends statements of a connection from another thread.
+use crate::{Error, ErrorKind, Progress, Result, stack};
+
+/// Ends statements of a connection from another thread, and says how far they are.
 ///
 /// ```
 /// let db = ambo_sql::Database::in_memory()?;
@@ -27,20 +30,55 @@ use crate::{Error, ErrorKind, Result, stack};
 #[derive(Clone, Default)]
 pub struct Interrupter(Arc<State>);
 
-#[derive(Default)]
 struct State {
-    asked: AtomicBool,
-    /// The thread that waits for a statement.
-    waiting: Mutex<Option<Thread>>,
+    asked: Arc<AtomicBool>,
+    /// The threads that wait for rows of statements.
+    waiting: Mutex<Vec<Thread>>,
+    /// Whether there is a hook: so that nothing is locked where there is none.
+    has_hook: AtomicBool,
+    hook: Mutex<Option<Hook>>,
+    /// What runs, or ran last.
+    running: Mutex<Weak<dyn ExecutionPlan>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        let none: Weak<EmptyExec> = Weak::new();
+        Self {
+            asked: Arc::default(),
+            waiting: Mutex::default(),
+            has_hook: AtomicBool::new(false),
+            hook: Mutex::default(),
+            running: Mutex::new(none),
+        }
+    }
+}
+
+/// What a thread does from time to time while it waits.
+struct Hook {
+    every: Duration,
+    last: Instant,
+    act: Box<dyn FnMut() -> bool + Send>,
 }
 
 impl Interrupter {
-    /// Ends the statement that runs; it fails with [`ErrorKind::Cancelled`] and changes nothing.
+    /// Ends the statement that runs, and all whose rows are still taken; they fail with [`ErrorKind::Cancelled`] and change nothing.
     pub fn interrupt(&self) {
         self.0.asked.store(true, Ordering::SeqCst);
-        if let Some(thread) = &*self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
+        for thread in &*self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
             thread.unpark();
         }
+    }
+
+    /// How far the query is that runs, or that ran last; `None` if none did, or nothing is left of it.
+    pub fn progress(&self) -> Option<Progress> {
+        let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner).upgrade()?;
+        Some(Progress::of(&running))
+    }
+
+    /// Takes note of what runs.
+    pub(crate) fn note(&self, plan: &Arc<dyn ExecutionPlan>) {
+        *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(plan);
     }
 
     /// Forgets what was asked before a statement began.
@@ -48,13 +86,49 @@ impl Interrupter {
         self.0.asked.store(false, Ordering::SeqCst);
     }
 
+    /// What becomes true when a statement is to end.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        self.0.asked.clone()
+    }
+
+    pub(crate) fn set_hook(&self, every: Duration, act: Box<dyn FnMut() -> bool + Send>) {
+        let hook = Hook { every, last: Instant::now(), act };
+        *self.0.hook.lock().unwrap_or_else(PoisonError::into_inner) = Some(hook);
+        self.0.has_hook.store(true, Ordering::SeqCst);
+    }
+
+    /// Also calls the hook, if it is time.
+    ///
     /// # Errors
     /// [`ErrorKind::Cancelled`] if the statement is to end.
     pub(crate) fn check(&self) -> Result<()> {
+        self.call_hook();
         match self.0.asked.load(Ordering::SeqCst) {
             true => Err(Error::new(ErrorKind::Cancelled, "the statement was interrupted")),
             false => Ok(()),
         }
+    }
+
+    /// Calls the hook, if it is time and nobody does already. Returns how long it is until the next time.
+    fn call_hook(&self) -> Option<Duration> {
+        if !self.0.has_hook.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut hook = match self.0.hook.try_lock() {
+            Ok(hook) => hook,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Some(OTHERS_HOOK),
+        };
+        let hook = hook.as_mut()?;
+        if hook.last.elapsed() < hook.every {
+            return Some(hook.every);
+        }
+        let goes_on = (hook.act)();
+        hook.last = Instant::now();
+        if !goes_on {
+            self.0.asked.store(true, Ordering::SeqCst);
+        }
+        Some(hook.every)
     }
 
     /// Waits for a future in this thread.
@@ -63,24 +137,46 @@ impl Interrupter {
     /// [`ErrorKind::Cancelled`]; then the future is dropped.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
         let thread = std::thread::current();
-        *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread.clone());
-        let waker = Waker::from(Arc::new(Unpark(thread)));
+        self.waiting(|waiting| waiting.push(thread.clone()));
+        let waker = Waker::from(Arc::new(Unpark(thread.clone())));
         let mut context = Context::from_waker(&waker);
         let mut future = pin!(future);
-        let result = stack::with_enough(|| {
-            loop {
-                self.check()?;
-                match future.as_mut().poll(&mut context) {
-                    Poll::Ready(value) => return Ok(value),
-                    // Whoever unparked before this is not missed.
-                    Poll::Pending => std::thread::park(),
-                }
+        let result = loop {
+            // The hook, which may be anything, is called on the thread's own stack.
+            if let Err(cancelled) = self.check() {
+                break Err(cancelled);
             }
+            let polled = stack::with_enough(|| {
+                loop {
+                    match future.as_mut().poll(&mut context) {
+                        Poll::Ready(value) => return Ok(Some(value)),
+                        Poll::Pending if self.0.has_hook.load(Ordering::Relaxed) => return Ok(None),
+                        // Whoever unparked before this is not missed.
+                        Poll::Pending => std::thread::park(),
+                    }
+                    self.check()?;
+                }
+            });
+            match polled {
+                Ok(Some(value)) => break Ok(value),
+                Ok(None) => std::thread::park_timeout(self.call_hook().unwrap_or(OTHERS_HOOK)),
+                Err(cancelled) => break Err(cancelled),
+            }
+        };
+        self.waiting(|waiting| {
+            let place = waiting.iter().position(|waiting| waiting.id() == thread.id());
+            drop(place.map(|place| waiting.swap_remove(place)));
         });
-        *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
         result
     }
+
+    fn waiting(&self, act: impl FnOnce(&mut Vec<Thread>)) {
+        act(&mut self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }
+
+/// How long a thread waits while another one calls the hook.
+const OTHERS_HOOK: Duration = Duration::from_millis(50);
 
 struct Unpark(Thread);
 
@@ -92,9 +188,39 @@ impl Wake for Unpark {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+
+    #[test]
+    fn a_hook_is_called_while_a_thread_waits_and_may_end_it() {
+        let interrupter = Interrupter::default();
+        let mut calls = 0;
+        interrupter.set_hook(
+            Duration::from_millis(1),
+            Box::new(move || {
+                calls += 1;
+                calls < 5
+            }),
+        );
+        let begun = Instant::now();
+        let error = interrupter.wait(std::future::pending::<()>()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(begun.elapsed() >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn all_threads_that_wait_are_woken() {
+        let interrupter = Interrupter::default();
+        let wait = |interrupter: Interrupter| {
+            std::thread::spawn(move || interrupter.wait(std::future::pending::<()>()).unwrap_err().kind())
+        };
+        let threads = [wait(interrupter.clone()), wait(interrupter.clone())];
+        while interrupter.0.waiting.lock().unwrap().len() < 2 {
+            std::thread::yield_now();
+        }
+        interrupter.interrupt();
+        assert!(threads.into_iter().all(|thread| thread.join().unwrap() == ErrorKind::Cancelled));
+        assert!(interrupter.0.waiting.lock().unwrap().is_empty());
+    }
 
     #[test]
     fn a_future_that_never_comes_can_be_given_up() {

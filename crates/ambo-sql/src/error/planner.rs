@@ -93,7 +93,8 @@ fn of_shared(error: &DataFusionError) -> Error {
         External(inner) => match (inner.downcast_ref::<Error>(), inner.downcast_ref::<StorageError>()) {
             (Some(error), _) => {
                 let (message, hint) = (error.message.clone(), error.hint.clone());
-                Error { kind: error.kind, message, place: error.place, hint, source: None }
+                let object = error.object.clone();
+                Error { kind: error.kind, message, place: error.place, hint, object, source: None }
             }
             (None, Some(error)) => Error::new(kind_of(error), error.to_string()),
             (None, None) => Error::new(ErrorKind::Execution, inner.to_string()),

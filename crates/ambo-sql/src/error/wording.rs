@@ -281,7 +281,7 @@ fn words_of(name: &str) -> String {
 }
 
 /// What SQL calls a type.
-pub(crate) fn type_in_sql(ty: &DataType) -> String {
+pub fn type_in_sql(ty: &DataType) -> String {
     in_sql(&ty.to_string())
 }
 

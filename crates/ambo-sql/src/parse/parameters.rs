@@ -8,10 +8,90 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::{
     ast::{DataType, Ident, ObjectName, Value, ValueWithSpan, VisitMut, VisitorMut},
+    keywords::Keyword,
     tokenizer::{Token, TokenWithSpan},
 };
 
 use crate::{Error, Result};
+
+/// Says `$name` for `:name` where a value may stand: behind an operator, a comma, an opening bracket, or one of the words that values
+/// follow. Elsewhere a colon has other meanings: `a[1:n]`, `{'a':b}`, `name:value`.
+pub(super) fn say_colons(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut said: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for TokenWithSpan { mut token, span } in tokens {
+        if let Token::Word(word) = &token
+            && word.quote_style.is_none()
+            && matches!(said.last(), Some(TokenWithSpan { token: Token::Colon, .. }))
+            && said
+                .iter()
+                .rev()
+                .skip(1)
+                .find(|said| !matches!(said.token, Token::Whitespace(_)))
+                .is_some_and(comes_before_value)
+        {
+            token = Token::Placeholder(format!("${}", word.value));
+            said.pop();
+        }
+        said.push(TokenWithSpan { token, span });
+    }
+    said
+}
+
+/// Words that a value follows, and that are no names themselves.
+const BEFORE_VALUES: [Keyword; 20] = [
+    Keyword::SELECT,
+    Keyword::DISTINCT,
+    Keyword::WHERE,
+    Keyword::HAVING,
+    Keyword::QUALIFY,
+    Keyword::AND,
+    Keyword::OR,
+    Keyword::NOT,
+    Keyword::ON,
+    Keyword::IN,
+    Keyword::LIKE,
+    Keyword::ILIKE,
+    Keyword::BETWEEN,
+    Keyword::CASE,
+    Keyword::WHEN,
+    Keyword::THEN,
+    Keyword::ELSE,
+    Keyword::LIMIT,
+    Keyword::OFFSET,
+    Keyword::RETURNING,
+];
+
+fn comes_before_value(before: &TokenWithSpan) -> bool {
+    match &before.token {
+        Token::Word(word) => word.quote_style.is_none() && BEFORE_VALUES.contains(&word.keyword),
+        Token::Comma
+        | Token::LParen
+        | Token::Eq
+        | Token::DoubleEq
+        | Token::Neq
+        | Token::Lt
+        | Token::Gt
+        | Token::LtEq
+        | Token::GtEq
+        | Token::Spaceship
+        | Token::Plus
+        | Token::Minus
+        | Token::Mul
+        | Token::Div
+        | Token::DuckIntDiv
+        | Token::Mod
+        | Token::StringConcat
+        | Token::Ampersand
+        | Token::Pipe
+        | Token::Caret
+        | Token::Tilde
+        | Token::ShiftLeft
+        | Token::ShiftRight
+        | Token::Arrow
+        | Token::LongArrow => true,
+        _ => false,
+    }
+}
 
 /// Gives each `?` and each `$name` of a statement its number, and makes `$3` of `?3`.
 ///

@@ -61,7 +61,8 @@ impl Planner<'_> {
         Ok(source)
     }
 
-    /// What has this name: a stored table, a table of the catalog, a view, a file, which is called as it is written.
+    /// What has this name: a stored table, a table of the catalog, a view, rows of the application, a file, which is called as it is
+    /// written.
     fn find(&self, name: &str, written: &str) -> Result<Arc<dyn TableSource>> {
         let missing = match find_table(&self.definitions(), name) {
             Ok(table) => {
@@ -76,6 +77,9 @@ impl Planner<'_> {
             Err(error) => error,
         };
         if let Some(source) = self.derived(name)? {
+            return Ok(source);
+        }
+        if let Some(source) = self.session.sources.find(name)? {
             return Ok(source);
         }
         let Some(format) = ambo_files::Format::of(written) else { return Err(missing) };

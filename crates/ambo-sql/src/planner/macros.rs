@@ -15,6 +15,7 @@ use crate::{
     Error, Result,
     names::{about_object, ident, object, shown, split},
     parse::{Body, Function, parse_function},
+    stack,
 };
 
 /// Functions that call functions that call functions: more are not written out.
@@ -71,6 +72,13 @@ impl WriteOut<'_> {
         };
         captured.map_err(|error| about_object(error, name))?;
         let given = in_order(&of.name, &function, given).map_err(|error| about_object(error, name))?;
+        // Each function in another adds what walks through both, and arguments become deeper each time.
+        stack::with_enough(|| self.filled(&mut function, given))?;
+        Ok(function)
+    }
+
+    /// Puts arguments in the places of parameters, and writes out what the function calls itself.
+    fn filled(&self, function: &mut Function, given: Vec<Expr>) -> Result<()> {
         let names = function.parameters.iter().map(|parameter| ident(&parameter.name));
         let mut fill = Fill { values: names.zip(given).collect() };
         let mut inner = WriteOut { depth: self.depth + 1, ..*self };
@@ -81,8 +89,7 @@ impl WriteOut<'_> {
         result(match &mut function.body {
             Body::Value(expr) => expr.visit(&mut inner),
             Body::Rows(query) => query.visit(&mut inner),
-        })?;
-        Ok(function)
+        })
     }
 
     fn value(&self, expr: &mut Expr) -> Result<()> {

@@ -77,7 +77,11 @@ impl Bulk {
             progress.report(rows);
             Ok::<_, &str>(batch)
         });
-        let options = LoadOptions { threads: connection.engine().options.threads, ..LoadOptions::default() };
+        let options = LoadOptions {
+            threads: connection.engine().options.threads,
+            cancel: interrupter.flag(),
+            ..LoadOptions::default()
+        };
         let written = match &self.meaning {
             Meaning::New(duplicates) => {
                 let options = LoadOptions { duplicates: *duplicates, ..options };

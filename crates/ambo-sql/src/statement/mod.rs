@@ -64,6 +64,7 @@ pub use types::stored_literal;
 pub(crate) use types::{column_type_text, declared, is_serial, literal, type_text};
 
 pub(crate) use prepare::Prepared;
+pub(crate) use target::{Parts, item, relation, table_alias};
 
 /// Runs a statement.
 pub(crate) fn run(

@@ -236,7 +236,7 @@ impl Target {
 }
 
 /// An expression of a select list under a name of ours.
-pub(super) fn item(expr: Expr, name: &str) -> SelectItem {
+pub(crate) fn item(expr: Expr, name: &str) -> SelectItem {
     SelectItem::ExprWithAlias { expr, alias: quoted(name) }
 }
 
@@ -250,12 +250,12 @@ pub(super) fn column_of(table: &str, column: &str) -> Expr {
     Expr::CompoundIdentifier(vec![quoted(table), quoted(column)])
 }
 
-pub(super) fn table_alias(name: &str) -> ast::TableAlias {
+pub(crate) fn table_alias(name: &str) -> ast::TableAlias {
     ast::TableAlias { explicit: true, name: quoted(name), columns: Vec::new(), at: None }
 }
 
 /// A table in FROM.
-pub(super) fn relation(name: &str) -> TableWithJoins {
+pub(crate) fn relation(name: &str) -> TableWithJoins {
     let text = format!("select 1 from \"{name}\"");
     let query = Parser::new(&DIALECT).try_with_sql(&text).and_then(|mut parser| parser.parse_query());
     match query.map(|query| *query.body) {
@@ -266,7 +266,7 @@ pub(super) fn relation(name: &str) -> TableWithJoins {
 
 /// The parts of a query of ours.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     pub with: Option<ast::With>,
     pub items: Vec<SelectItem>,
     pub from: Vec<TableWithJoins>,
@@ -276,7 +276,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn query(self) -> ast::Query {
+    pub(crate) fn query(self) -> ast::Query {
         let parsed =
             Parser::new(&DIALECT).try_with_sql("select 1").and_then(|mut parser| parser.parse_query());
         let mut query = parsed.expect("the text is a query");

@@ -1,0 +1,208 @@
+//! What a statement takes and returns, without running it.
+
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr, TableFactor, TableWithJoins, Value};
+
+use crate::{
+    Connection, PreparedStatement, Result,
+    names::{ident, object},
+    parse::Statement,
+    planner::{Planner, find_table, result_schema},
+    statement::Parts,
+};
+
+/// What a statement takes and returns.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Description {
+    /// The columns of its rows, none for a statement without rows; `None` where only running it tells.
+    pub schema: Option<SchemaRef>,
+    /// The types that its parameters have where they stand, first to last; `None` where any may be given.
+    pub parameters: Vec<Option<DataType>>,
+}
+
+impl Connection {
+    /// What a statement takes and returns, as tables are now, without running it. A column that is a parameter alone has the type `Null`.
+    ///
+    /// ```
+    /// use arrow::datatypes::DataType;
+    /// let db = ambo_sql::Database::in_memory()?;
+    /// let mut connection = db.connect();
+    /// connection.script("create table t (id int primary key, name text)")?;
+    /// let statement = connection.prepare("select name from t where id = :id")?;
+    /// assert_eq!(statement.parameter_names().collect::<Vec<_>>(), [Some("id")]);
+    /// let described = connection.describe(&statement)?;
+    /// assert_eq!(described.schema.expect("of a query").field(0).name(), "name");
+    /// assert_eq!(described.parameters, [Some(DataType::Int32)]);
+    /// # Ok::<(), ambo_sql::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong with the statement, as far as that shows before it runs.
+    pub fn describe(&mut self, statement: &PreparedStatement) -> Result<Description> {
+        self.look_for_sources(statement.statement())?;
+        let mut described = Description { schema: None, parameters: vec![None; statement.parameters()] };
+        let Statement::Sql(tree) = statement.statement() else {
+            described.schema = Some(nothing());
+            return Ok(described);
+        };
+        let planner = self.reader()?;
+        match tree.as_ref() {
+            ast::Statement::Query(query) => describe_query(&planner, query, &mut described)?,
+            ast::Statement::Insert(insert) => describe_insert(&planner, insert, &mut described)?,
+            ast::Statement::Update(update) => {
+                let relation = &update.table;
+                for assignment in &update.assignments {
+                    if let ast::AssignmentTarget::ColumnName(column) = &assignment.target {
+                        let column = column.0.last().and_then(|part| part.as_ident()).map(ident);
+                        let ty = column.and_then(|column| column_type(&planner, relation, &column));
+                        note(&assignment.value, ty, &mut described);
+                    }
+                }
+                let mut from = vec![relation.clone()];
+                if let Some(
+                    ast::UpdateTableFromKind::AfterSet(more) | ast::UpdateTableFromKind::BeforeSet(more),
+                ) = &update.from
+                {
+                    from.extend(more.iter().cloned());
+                }
+                let returning = update.returning.as_deref();
+                describe_rows(&planner, from, update.selection.as_ref(), returning, &mut described)?;
+            }
+            ast::Statement::Delete(delete) => {
+                let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
+                    &delete.from;
+                let from = from.iter().chain(delete.using.iter().flatten()).cloned().collect();
+                let returning = delete.returning.as_deref();
+                describe_rows(&planner, from, delete.selection.as_ref(), returning, &mut described)?;
+            }
+            ast::Statement::Explain { .. }
+            | ast::Statement::ExplainTable { .. }
+            | ast::Statement::Execute { .. }
+            | ast::Statement::Merge(_) => {}
+            other if is_show(other) => {}
+            _ => described.schema = Some(nothing()),
+        }
+        Ok(described)
+    }
+}
+
+fn nothing() -> SchemaRef {
+    Schema::empty().into()
+}
+
+fn is_show(statement: &ast::Statement) -> bool {
+    use ast::Statement as S;
+    matches!(
+        statement,
+        S::ShowTables { .. }
+            | S::ShowViews { .. }
+            | S::ShowColumns { .. }
+            | S::ShowSchemas { .. }
+            | S::ShowDatabases { .. }
+            | S::ShowCreate { .. }
+            | S::ShowVariable { .. }
+            | S::ShowVariables { .. }
+    )
+}
+
+/// A query. Those that write within WITH say what they return when they have written.
+fn describe_query(planner: &Planner<'_>, query: &ast::Query, described: &mut Description) -> Result<()> {
+    let writes = |query: &ast::Query| {
+        matches!(
+            *query.body,
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
+        )
+    };
+    let within = |with: &ast::With| with.cte_tables.iter().any(|table| writes(&table.query));
+    if writes(query) || query.with.as_ref().is_some_and(within) {
+        return Ok(());
+    }
+    let mut query = query.clone();
+    query.locks.clear();
+    let plan = planner.unbound(ast::Statement::Query(Box::new(query)), &[])?;
+    for (name, ty) in plan.get_parameter_types()? {
+        set(&name, ty, described);
+    }
+    described.schema = Some(result_schema(&plan));
+    Ok(())
+}
+
+fn describe_insert(planner: &Planner<'_>, insert: &ast::Insert, described: &mut Description) -> Result<()> {
+    let ast::TableObject::TableName(name) = &insert.table else { return Ok(()) };
+    let table = find_table(&planner.definitions(), &object(name)?)?;
+    let definition = table.definition();
+    let named =
+        insert.columns.iter().map(|column| column.0.last().and_then(|part| part.as_ident()).map(ident));
+    let columns: Vec<_> = match insert.columns.is_empty() {
+        true => definition.columns.iter().map(|column| column.name.clone()).collect(),
+        false => named.map(Option::unwrap_or_default).collect(),
+    };
+    if let Some(source) = &insert.source {
+        match &*source.body {
+            SetExpr::Values(rows) => {
+                for row in &rows.rows {
+                    for (value, column) in row.iter().zip(&columns) {
+                        let place = definition.column_index(column);
+                        let ty = place.map(|place| ambo::arrow::column_type(&definition.columns[place]));
+                        note(value, ty, described);
+                    }
+                }
+            }
+            _ => describe_query(planner, source, described)?,
+        }
+    }
+    let mut relation = crate::statement::relation(&definition.name);
+    if let TableFactor::Table { name: of, alias, .. } = &mut relation.relation {
+        of.clone_from(name);
+        *alias = insert.table_alias.as_ref().map(|alias| crate::statement::table_alias(&ident(&alias.alias)));
+    }
+    describe_rows(planner, vec![relation], None, insert.returning.as_deref(), described)
+}
+
+/// What a statement that writes returns of the rows of these tables, and the parameters of the condition that chooses them.
+fn describe_rows(
+    planner: &Planner<'_>,
+    from: Vec<TableWithJoins>,
+    selection: Option<&Expr>,
+    returning: Option<&[SelectItem]>,
+    described: &mut Description,
+) -> Result<()> {
+    let items = match returning {
+        Some(items) => items.to_vec(),
+        None => vec![crate::statement::item(Expr::value(Value::Null), "nothing")],
+    };
+    let query = Parts { items, from, selection: selection.cloned(), ..Parts::default() }.query();
+    describe_query(planner, &query, described)?;
+    if returning.is_none() {
+        described.schema = Some(nothing());
+    }
+    Ok(())
+}
+
+/// The type of a column of the table that a statement writes to.
+fn column_type(planner: &Planner<'_>, relation: &TableWithJoins, column: &str) -> Option<DataType> {
+    let TableFactor::Table { name, .. } = &relation.relation else { return None };
+    let table = find_table(&planner.definitions(), &object(name).ok()?).ok()?;
+    let place = table.definition().column_index(column)?;
+    Some(ambo::arrow::column_type(&table.definition().columns[place]))
+}
+
+/// Takes note of the type of a value that is a parameter.
+fn note(value: &Expr, ty: Option<DataType>, described: &mut Description) {
+    if let Expr::Value(value) = value
+        && let Value::Placeholder(name) = &value.value
+    {
+        set(name, ty, described);
+    }
+}
+
+fn set(parameter: &str, ty: Option<DataType>, described: &mut Description) {
+    let place =
+        parameter.trim_start_matches('$').parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    if let Some(known) = place.and_then(|place| described.parameters.get_mut(place))
+        && known.is_none()
+    {
+        *known = ty;
+    }
+}
