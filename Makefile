@@ -15,15 +15,17 @@ BENCH ?=
 TARGET_DIR := $(shell $(CARGO) metadata --format-version 1 --no-deps 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 DUCKDB_VENV := $(TARGET_DIR)/duckdb-venv
 DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
+PACKAGE_VENV := $(TARGET_DIR)/package-venv
+PACKAGE_PYTHON := $(PACKAGE_VENV)/bin/python
 
-.PHONY: demo test bench bench-codecs bench-columns bench-sql bench-quick weight differential differential-long lint crash fuzz doc book install
+.PHONY: demo test wheel bench bench-codecs bench-columns bench-sql bench-quick weight differential differential-long lint crash fuzz doc book install
 
 demo:
 	$(CARGO) build --release -p ambo-cli -p ambo-tools
 	CARGO="$(CARGO)" demo/run.sh
 
-test: lint $(DUCKDB_VENV)/made
-	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) $(CARGO) test --workspace --exclude ambo-bench
+test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made
+	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) $(CARGO) test --workspace --exclude ambo-bench
 	$(CARGO) test -p ambo --features arrow
 	$(CARGO) test -p ambo-engine --features shuttle --lib -- schedules shuttle_tests
 
@@ -76,6 +78,18 @@ $(DUCKDB_VENV)/made: crates/ambo-differential/requirements.txt
 	python3 -m venv --clear $(DUCKDB_VENV)
 	$(DUCKDB_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
 	touch $@
+
+# What the tests of the Python package need, in an environment of its own.
+$(PACKAGE_VENV)/made: python/requirements.txt
+	python3 -m venv --clear $(PACKAGE_VENV)
+	$(PACKAGE_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	touch $@
+
+# The wheel of the Python package, optimised, in target/wheels: a quarter of an hour. Needs maturin.
+MATURIN ?= maturin
+wheel:
+	@command -v $(MATURIN) >/dev/null || { echo "maturin is missing: pip install maturin"; exit 1; }
+	cd python && $(MATURIN) build --profile wheel --out $(TARGET_DIR)/wheels
 
 # How large the smallest program with Ambo is, and how long it takes to build.
 weight:

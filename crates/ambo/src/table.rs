@@ -9,7 +9,7 @@ use ambo_engine::{
 };
 
 use crate::{
-    BulkLoad, Cursor, Database, KeyRange, Read, Result, Scan, Value, ValueReader, ValueWriter,
+    BulkLoad, Cursor, Database, Datum, KeyRange, Read, Result, Scan, Value, ValueReader, ValueWriter,
     check::RowChecks, definitions::Own,
 };
 
@@ -298,6 +298,36 @@ impl Table {
     /// Opens a value for reading in parts.
     pub fn get_stream(&self, key: &[u8]) -> Result<Option<ValueReader>> {
         self.db.engine().get_stream(self.id, key)
+    }
+
+    /// A row as it is stored: its key and its value, as [`Table::put`] takes them. For tables with a primary key, whose key and value a
+    /// program keeps as columns.
+    ///
+    /// ```
+    /// use ambo::{Datum, TableDefinition, Type};
+    /// let db = ambo::Database::in_memory()?;
+    /// let names = TableDefinition::new("names").column("key", Type::I64).column("value", Type::Utf8).primary_key(&["key"]);
+    /// let names = db.create_table(names)?;
+    /// let (key, value) = names.stored_row(&[Datum::I64(7), "seven".into()])?;
+    /// names.put(&key, &value)?;
+    /// assert_eq!(names.row_of(&key, &value)?, [Datum::I64(7), "seven".into()]);
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid): no row of the table.
+    pub fn stored_row(&self, row: &[Datum]) -> Result<(Vec<u8>, Vec<u8>)> {
+        let row = crate::rows::fit_row(self, row)?;
+        self.check_row(&row)?;
+        Ok((self.format.encode_key(&row, 0)?, self.format.encode_row(&row)?))
+    }
+
+    /// The row that is stored as this key and value.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`](crate::Error::Damaged): bytes that are no row of the table.
+    pub fn row_of(&self, key: &[u8], value: &[u8]) -> Result<Vec<Datum>> {
+        self.format.decode(key, value)
     }
 
     /// Begins a bulk load: sorted rows straight to packed pages, visible and durable at once when it is finished.

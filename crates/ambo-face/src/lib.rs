@@ -1,0 +1,25 @@
+//! What all faces of Ambo to other languages share, in plain Rust: so that they behave alike, and are tested once.
+//!
+//! * [`open`]: databases by their paths, each open once in a process, however many have it ([`Opened`]).
+//! * [`Options`]: how a database is opened, by names and texts.
+//! * [`Error`]: what went wrong as classes that languages have exceptions for, with SQLSTATE and place.
+//! * [`Column`] and [`Cell`]: values of Arrow's arrays, whatever they are stored as.
+//! * [`KeyValue`]: key-value tables over bytes, texts and integers.
+//! * [`forked`]: what is to be done in the child of a fork.
+//! * [`caught`]: panics as errors.
+
+mod cell;
+mod error;
+mod fork;
+mod key_value;
+mod mode;
+mod options;
+mod registry;
+
+pub use cell::{Cell, Column};
+pub use error::{Class, Error, Parts, Result, caught};
+pub use fork::{Era, forked};
+pub use key_value::{KeyValue, Kind, Value, View};
+pub use mode::ingest_mode;
+pub use options::Options;
+pub use registry::{MEMORY, Opened, open};

@@ -1,0 +1,259 @@
+"""Ambo: an embedded database with both halves of an application's data.
+
+>>> import ambo
+>>> con = ambo.connect()
+>>> _ = con.execute("create table towns (id int primary key, name text)")
+>>> _ = con.execute("insert into towns values (?, ?), (?, ?)", (1, "Bergen", 2, "Porto"))
+>>> con.execute("select name from towns order by id").fetchall()
+[('Bergen',), ('Porto',)]
+>>> kv = con.kv("seen")
+>>> kv[b"Bergen"] = b"2026"
+>>> dict(kv)
+{b'Bergen': b'2026'}
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from . import _ambo, _errors, _frames
+from ._ambo import Batch, Cursor, KeyValue, KvCursor, Snapshot
+from ._errors import (
+    CancelledError,
+    ConflictError,
+    DamagedError,
+    DatabaseError,
+    DataError,
+    DiskFullError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    InUseError,
+    NotFoundError,
+    NotSupportedError,
+    OperationalError,
+    PoisonedError,
+    ProgrammingError,
+    SqlSyntaxError,
+)
+
+__all__ = [
+    "Batch",
+    "CancelledError",
+    "ConflictError",
+    "Connection",
+    "Cursor",
+    "DamagedError",
+    "DataError",
+    "DatabaseError",
+    "DiskFullError",
+    "Error",
+    "InUseError",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "KeyValue",
+    "KvCursor",
+    "NotFoundError",
+    "NotSupportedError",
+    "OperationalError",
+    "PoisonedError",
+    "ProgrammingError",
+    "Progress",
+    "Snapshot",
+    "SqlSyntaxError",
+    "connect",
+]
+
+del _frames
+
+T = TypeVar("T")
+
+MutableMapping.register(KeyValue)
+
+#: All that are open, to be closed when Python ends: the threads of a database outlive no interpreter.
+_connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+
+class Progress(NamedTuple):
+    """How far a query is."""
+
+    #: Rows that scans of tables, files and frames have given to the operators above them.
+    rows_read: int
+    #: About how many that will be, if it is known.
+    rows_total: int | None
+    #: Bytes that operators wrote to temporary files.
+    bytes_spilled: int
+
+
+class Connection(_ambo.BaseConnection):
+    """A connection to a database: statements, transactions, key-value tables.
+
+    As a context manager it closes itself in the end. Threads may share it; their statements come one after the other.
+    """
+
+    # PEP 249: the exceptions, where there is only a connection at hand.
+    Warning = _errors.Warning
+    Error = Error
+    InterfaceError = InterfaceError
+    DatabaseError = DatabaseError
+    DataError = DataError
+    OperationalError = OperationalError
+    IntegrityError = IntegrityError
+    InternalError = InternalError
+    ProgrammingError = ProgrammingError
+    NotSupportedError = NotSupportedError
+
+    def __init__(self, *_arguments: Any, **_named: Any) -> None:
+        _connections.add(self)
+
+    def __exit__(self, *exception: object) -> None:
+        if self.in_transaction and not self.closed and exception[:1] in ((), (None,)):
+            warnings.warn("the connection is closed with a transaction open, which is rolled back", ResourceWarning, stacklevel=2)
+        super().__exit__(*exception)
+
+    @contextmanager
+    def transaction(self, *, serializable: bool = False, read_only: bool = False) -> Iterator[Connection]:
+        """A transaction: committed at the end, or rolled back if something is raised. Within another it is a savepoint.
+
+        >>> con = connect()
+        >>> numbers = con.kv("numbers", key="str", value="int")
+        >>> with con.transaction():
+        ...     numbers["one"] = 1
+        >>> try:
+        ...     with con.transaction():
+        ...         numbers["two"] = 2
+        ...         raise KeyError("three")
+        ... except KeyError:
+        ...     print(dict(numbers))
+        {'one': 1}
+        """
+        if self.in_transaction:
+            with self.savepoint():
+                yield self
+            return
+        self.begin(serializable=serializable, read_only=read_only)
+        try:
+            yield self
+        except BaseException:
+            if self.in_transaction:
+                self.rollback()
+            raise
+        if self.in_transaction:
+            self.commit()
+
+    @contextmanager
+    def savepoint(self) -> Iterator[Connection]:
+        """A part of the open transaction, which alone is taken back if something is raised."""
+        name = f"of_python_{next(_numbers)}"
+        self.executescript(f"savepoint {name}")
+        try:
+            yield self
+        except BaseException:
+            if self.in_transaction:
+                self.executescript(f"rollback to savepoint {name}; release savepoint {name}")
+            raise
+        if self.in_transaction:
+            self.executescript(f"release savepoint {name}")
+
+    def retry(self, act: Callable[[Connection], T], *, times: int = 10, serializable: bool = False) -> T:
+        """Calls `act` with the connection in a transaction, and again after a conflict, `times` times at most.
+
+        >>> con = connect()
+        >>> counts = con.kv("counts", key="str", value="int")
+        >>> def count(con):
+        ...     counts["seen"] = counts.get("seen", 0) + 1
+        >>> con.retry(count)
+        >>> counts["seen"]
+        1
+        """
+        for attempt in range(times):
+            try:
+                with self.transaction(serializable=serializable):
+                    return act(self)
+            except ConflictError:
+                if attempt + 1 == times:
+                    raise
+        raise ValueError("times is at least one")
+
+    def sql(self, sql: str, params: Any = None) -> Cursor:
+        """As `execute`."""
+        return self.execute(sql, params)
+
+    def progress(self) -> Progress | None:
+        """How far the query is that runs in another thread, or that ran last; `None` if nothing is left of it."""
+        progress = self._progress()
+        return None if progress is None else Progress(*progress)
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.path or "in memory"
+        return f"<ambo.Connection {state}>"
+
+
+def _count() -> Iterator[int]:
+    number = 0
+    while True:
+        number += 1
+        yield number
+
+
+_numbers = _count()
+
+
+def connect(
+    path: str | os.PathLike[str] = ":memory:",
+    *,
+    read_only: bool = False,
+    create: bool = True,
+    autocommit: bool = True,
+    sync: Literal["commit", "interval", "off"] = "commit",
+    cache_bytes: int | str | None = None,
+    memory_bytes: int | str | None = None,
+    threads: int | None = None,
+    default_storage: str | None = None,
+    lock_timeout: float | None = None,
+    scan_frames: bool = True,
+    **options: Any,
+) -> Connection:
+    """Opens a database, which is a directory, or one in memory, and connects to it.
+
+    A path that is open in this process already is shared; it is closed with its last connection. Sizes are numbers of bytes or texts
+    such as `"256MiB"`. With `autocommit=False` a statement that writes begins a transaction. `scan_frames` lets statements name
+    variables of the caller that hold rows.
+
+    >>> connect().execute("select 6 * 7").fetchone()
+    (42,)
+    """
+    given: dict[str, Any] = {
+        "cache_bytes": cache_bytes,
+        "memory_bytes": memory_bytes,
+        "threads": threads,
+        "default_storage": default_storage,
+        "lock_timeout": lock_timeout,
+        **options,
+    }
+    if read_only:
+        given["read_only"] = True
+    if not create:
+        given["create"] = False
+    if sync != "commit":
+        given["sync"] = sync
+    wanted = {name: value for name, value in given.items() if value is not None}
+    return Connection(os.fspath(path), wanted, autocommit, scan_frames)
+
+
+def _close_all() -> None:
+    for connection in list(_connections):
+        connection.close()
+
+
+atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_ambo._forked)

@@ -1,0 +1,43 @@
+"""The type stubs: complete for mypy in strict mode, and true of the module."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import ambo
+from ambo import _ambo
+
+PACKAGE = Path(ambo.__file__).parent
+
+
+def test_mypy_has_nothing_to_say() -> None:
+    api = pytest.importorskip("mypy.api")
+    shown, errors, status = api.run(["--strict", "--no-incremental", "--cache-dir=/dev/null", str(PACKAGE)])
+    assert status == 0, shown + errors
+
+
+def test_the_stubs_name_what_is_there() -> None:
+    stubs = ast.parse((PACKAGE / "_ambo.pyi").read_text())
+    for of in stubs.body:
+        if not isinstance(of, ast.ClassDef) or not hasattr(_ambo, of.name):
+            continue
+        there = getattr(_ambo, of.name)
+        known = {part.name for part in of.body if isinstance(part, ast.FunctionDef)}
+        known |= {part.target.id for part in of.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)}
+        assert {name for name in known if not hasattr(there, name)} == set(), of.name
+        public = {name for name, _ in inspect.getmembers(there) if not name.startswith("_")}
+        inherited = {"keys", "values", "items", "get", "pop", "popitem", "clear", "update", "setdefault"} if of.name == "KeyValue" else set()
+        assert public - known - inherited == set(), of.name
+
+
+def test_what_is_public_is_described() -> None:
+    for name in ambo.__all__:
+        of = getattr(ambo, name)
+        assert of.__doc__, name
+        for part, member in inspect.getmembers(of):
+            if not part.startswith("_") and callable(member) and getattr(member, "__module__", "x") != "builtins" and not inspect.isclass(member):
+                assert member.__doc__, f"{name}.{part}"
