@@ -147,7 +147,7 @@ impl Cursor {
         if begun && (!implicit || done.is_err()) {
             let end = if done.is_ok() { "commit" } else { "rollback" };
             let ended =
-                self.session.with(py, |connection| Ok(connection.sql(end).map(drop).map_err(Error::from)?));
+                self.session.with(py, |connection| connection.sql(end).map(drop).map_err(Error::from));
             // What went wrong first is told.
             if done.is_ok() {
                 ended?;

@@ -255,7 +255,7 @@ impl KeyValue {
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.session.read(py, &self.table, self.snapshot.as_deref(), |table, view| {
-            Ok(table.count(view, ..).map(|count: u64| count as usize)?)
+            table.count(view, ..).map(|count| count as usize)
         })
     }
 

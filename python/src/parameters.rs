@@ -7,8 +7,8 @@ use pyo3::{
     prelude::*,
     sync::PyOnceLock,
     types::{
-        PyBool, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt,
-        PyMapping, PySequence, PyString, PyTime, PyTimeAccess, PyType, PyTzInfoAccess,
+        PyBool, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt, PyList,
+        PyMapping, PySequence, PyString, PyTime, PyTimeAccess, PyTuple, PyType, PyTzInfoAccess,
     },
 };
 
@@ -103,6 +103,12 @@ pub(crate) fn datum(value: &Bound<'_, PyAny>) -> PyResult<Datum> {
     if is_a(value, &UUID, "uuid", "UUID")? {
         return Ok(Datum::Utf8(value.str()?.to_cow()?.into_owned()));
     }
+    if value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+        || value.is_instance_of::<PyDict>()
+    {
+        return nested(value);
+    }
     // Numbers of numpy and the like.
     if value.hasattr("dtype")? && value.hasattr("item")? {
         let own = value.call_method0("item")?;
@@ -118,6 +124,15 @@ pub(crate) fn datum(value: &Bound<'_, PyAny>) -> PyResult<Datum> {
         Class::NotSupported,
         format!("a parameter cannot be {}", value.get_type().fully_qualified_name()?),
     ))
+}
+
+/// A list or a struct as a text, which becomes one of the column's type.
+fn nested(value: &Bound<'_, PyAny>) -> PyResult<Datum> {
+    let py = value.py();
+    let named = PyDict::new(py);
+    named.set_item("ensure_ascii", false)?;
+    named.set_item("default", py.import("builtins")?.getattr("str")?)?;
+    Ok(Datum::Utf8(py.import("json")?.getattr("dumps")?.call((value,), Some(&named))?.extract()?))
 }
 
 static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();

@@ -86,11 +86,9 @@ def test_writes_join_the_transaction(con: ambo.Connection, path: str) -> None:
     assert dict(kv) == {"a": 1}
     before = con.snapshot()
     with con.transaction(read_only=True):
-        con2 = con
         assert kv["a"] == 1
         with pytest.raises(ambo.ProgrammingError, match="read only"):
             kv["a"] = 2
-        del con2
     kv["a"] = 5
     assert before[kv]["a"] == 1 and kv["a"] == 5 and list(before[kv].items()) == [("a", 1)]
     with pytest.raises(ambo.ProgrammingError):

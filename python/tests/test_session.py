@@ -75,13 +75,13 @@ def test_a_signal_ends_a_query_and_leaves_the_transaction(con: ambo.Connection) 
     con.begin()
     con.execute("insert into t values (1)")
     for act in (lambda: con.execute(LONG).fetchall(), lambda: con.execute(LONG).fetch_arrow_table()):
-        asked = []
+        asked: list[float] = []
 
         def ask() -> None:
             asked.append(time.monotonic())
-            signal.raise_signal(signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
 
-        timer = threading.Timer(0.3, lambda: (asked.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT)))
+        timer = threading.Timer(0.3, ask)
         timer.start()
         with pytest.raises((KeyboardInterrupt, Exception)) as raised:
             act()

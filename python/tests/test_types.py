@@ -86,6 +86,20 @@ def test_lists_structs_and_maps_are_those_of_python(con: ambo.Connection) -> Non
     assert row == ([1, None, 3], {"a": 1, "b": ["x"]}, {"k": dt.datetime(2026, 1, 1)}, [[1], []])
 
 
+@pytest.mark.parametrize(("ty", "value"), [
+    ("bigint[]", [1, None]),
+    ("text[]", ["a", None, "null", 'q"\\\n\tä€𝄞', ""]),
+    ("struct(a int, b text, c timestamp[])", {"a": 1, "b": None, "c": [dt.datetime(2026, 1, 1)]}),
+    ("decimal(9, 2)[]", [decimal.Decimal("1.50")]),
+    ("bigint[]", []),
+])
+def test_lists_and_structs_are_parameters(con: ambo.Connection, ty: str, value: object) -> None:
+    con.execute(f"create table t (id int primary key, v {ty})")
+    con.execute("insert into t values (1, ?)", (value,))
+    assert con.execute("select v from t").fetchall() == [(value,)]
+    assert con.execute(f"select ?::{ty}", (value,)).fetchall() == [(value,)]
+
+
 def test_what_python_has_no_date_for_is_an_overflow_and_arrow_has_it(con: ambo.Connection) -> None:
     con.execute("create table t (d date, at timestamp)")
     con.execute("insert into t values (date '10000-01-01', timestamp '0000-12-31 00:00:00')")

@@ -9,7 +9,7 @@ use crate::{Class, Error, Result};
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
 /// To be called in the child of a fork, before anything else is: everything that was opened before is then refused with
-/// [`Class::InUse`](crate::Class::InUse), and not closed.
+/// [`Class::InUse`], and not closed.
 pub fn forked() {
     FORKS.fetch_add(1, Ordering::SeqCst);
 }

@@ -39,7 +39,9 @@ struct Entry {
     count: usize,
 }
 
-static SLOTS: Mutex<Option<HashMap<(Era, PathBuf), Arc<Slot>>>> = Mutex::new(None);
+type Slots = HashMap<(Era, PathBuf), Arc<Slot>>;
+
+static SLOTS: Mutex<Option<Slots>> = Mutex::new(None);
 
 /// Opens the database in a directory, or [`MEMORY`].
 ///
