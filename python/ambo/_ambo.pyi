@@ -111,6 +111,14 @@ class KeyValue(MutableMapping[Any, Any]):
         start_inclusive: bool = True,
         stop_inclusive: bool = False,
     ) -> int: ...
+    def sum_keys(
+        self,
+        start: _Key | None = None,
+        stop: _Key | None = None,
+        *,
+        start_inclusive: bool = True,
+        stop_inclusive: bool = False,
+    ) -> int: ...
     def cursor(self) -> KvCursor: ...
 
 @final

@@ -503,6 +503,27 @@ impl KeyValue {
         self.session.read(py, &self.table, self.snapshot.as_deref(), |table, view| table.count(view, bounds))
     }
 
+    /// The sum of the keys between two keys, which are integers. Values are not read, and compressed keys are summed as they are.
+    ///
+    /// >>> import ambo
+    /// >>> kv = ambo.connect().kv("squares", key="int", value="int")
+    /// >>> kv.update({n: n * n for n in range(101)})
+    /// >>> kv.sum_keys(), kv.sum_keys(1, 10, stop_inclusive=True)
+    /// (5050, 55)
+    #[pyo3(signature = (start=None, stop=None, *, start_inclusive=true, stop_inclusive=false))]
+    fn sum_keys(
+        &self,
+        py: Python<'_>,
+        start: Option<&Bound<'_, PyAny>>,
+        stop: Option<&Bound<'_, PyAny>>,
+        start_inclusive: bool,
+        stop_inclusive: bool,
+    ) -> PyResult<i128> {
+        let bounds = self.bounds(py, start, stop, start_inclusive, stop_inclusive)?;
+        self.session
+            .read(py, &self.table, self.snapshot.as_deref(), |table, view| table.sum_keys(view, bounds))
+    }
+
     /// A cursor, which moves both ways.
     fn cursor(&self, py: Python<'_>) -> PyResult<KvCursor> {
         let (cursor, table) =

@@ -7,8 +7,8 @@ use pyo3::{
     prelude::*,
     sync::PyOnceLock,
     types::{
-        PyBool, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt, PyList,
-        PyMapping, PySequence, PyString, PyTime, PyTimeAccess, PyTuple, PyType, PyTzInfoAccess,
+        PyBool, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt,
+        PyList, PyMapping, PySequence, PyString, PyTime, PyTimeAccess, PyTuple, PyType, PyTzInfoAccess,
     },
 };
 

@@ -59,6 +59,18 @@ def test_a_mapping_is_one(con: ambo.Connection) -> None:
     assert not kv and len(kv) == 0
 
 
+def test_keys_that_are_integers_have_sums(con: ambo.Connection) -> None:
+    kv = con.kv("kv", key="int", value="bytes")
+    assert kv.sum_keys() == 0
+    kv.update({n: b"" for n in (2**63 - 1, 2**63 - 2, -5, 7)})
+    assert kv.sum_keys() == 2**64 - 1 and kv.sum_keys(-5, 7) == -5
+    with con.transaction():
+        kv[100] = b""
+        assert kv.sum_keys(0, 1000) == 107
+    with pytest.raises(ambo.ProgrammingError, match="no sum"):
+        con.kv("texts", key="str").sum_keys()
+
+
 def test_pairs_are_those_of_their_moment(con: ambo.Connection) -> None:
     kv = con.kv("kv", key="int", value="int")
     kv.update({n: n for n in range(100)})

@@ -265,6 +265,21 @@ impl KeyValue {
         })
     }
 
+    /// The sum of the keys of a range, which are integers.
+    ///
+    /// # Errors
+    /// [`Class::Request`]: keys of another kind.
+    pub fn sum_keys(&self, view: View<'_>, range: impl KeyRange) -> Result<i128> {
+        if self.key != Kind::Int {
+            return Err(Error::new(Class::Request, format!("keys that are {} have no sum", self.key.name())));
+        }
+        Ok(match view {
+            View::Now(_) => self.table.sum_keys(range)?,
+            View::Transaction(transaction) => transaction.sum_keys(&self.table, range)?,
+            View::Snapshot(snapshot) => snapshot.sum_keys(&self.table, range)?,
+        })
+    }
+
     /// A cursor over stored keys and values.
     ///
     /// # Errors
@@ -362,6 +377,7 @@ mod tests {
         let view = View::Now(&db);
         let bounds = kv.bounds(Bound::Included(&Value::Int(-5)), Bound::Excluded(&Value::Int(7))).unwrap();
         assert_eq!(kv.count(view, bounds.clone()).unwrap(), 2);
+        assert_eq!((kv.sum_keys(view, bounds.clone()).unwrap(), kv.sum_keys(view, ..).unwrap()), (-5, 2));
         let (key, value) = kv.scan(view, bounds).unwrap().next().unwrap().unwrap();
         assert_eq!(kv.pair(&key, &value).unwrap(), (Value::Int(-5), text("n-5")));
         assert!(kv.stored_key(&text("7")).is_err());
