@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import inspect
 from pathlib import Path
 
@@ -32,6 +33,15 @@ def test_the_stubs_name_what_is_there() -> None:
         public = {name for name, _ in inspect.getmembers(there) if not name.startswith("_")}
         inherited = {"keys", "values", "items", "get", "pop", "popitem", "clear", "update", "setdefault"} if of.name == "KeyValue" else set()
         assert public - known - inherited == set(), of.name
+
+
+def test_the_examples_of_the_extension_are_right() -> None:
+    runner, done = doctest.DocTestRunner(), 0
+    for of in (_ambo.BaseConnection, _ambo.Cursor, _ambo.KeyValue):
+        for name, member in vars(of).items():
+            for example in doctest.DocTestFinder().find(member, name, module=False, globs={}) if member.__doc__ else []:  # type: ignore[arg-type]
+                done += runner.run(example).attempted
+    assert runner.failures == 0 and done > 20, done
 
 
 def test_what_is_public_is_described() -> None:
