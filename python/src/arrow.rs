@@ -199,8 +199,8 @@ impl Iterator for Taken {
             let taken = caught(|| self.batches.next().transpose().map_err(Error::from));
             taken.map_err(|error| ArrowError::ExternalError(Box::new(error))).transpose()
         };
-        // Whoever takes them may have the GIL, which a reader that they come from may want. Nobody comes here from Rust that has the GIL: PyO3
-        // would not see that Arrow's own code gave it away between.
+        // Whoever takes them may have the GIL, which a reader that they come from may want. Nobody comes here from Rust that has the GIL:
+        // PyO3 would not see that Arrow's own code gave it away between.
         match Python::try_attach(|py| py.detach(&mut next)) {
             Some(next) => next,
             None => next(),

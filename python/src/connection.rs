@@ -187,8 +187,8 @@ impl Connection {
         self.session.with(py, |connection| Ok(connection.unregister(name)))
     }
 
-    /// Puts rows of Python's into a table, all or none, and returns how many. `mode` is `append`, `create`, `replace` or `create_append`; of
-    /// a table that is made, `storage` is where it is stored. Columns are found by their names.
+    /// Puts rows of Python's into a table, all or none, and returns how many. `mode` is `append`, `create`, `replace` or `create_append`;
+    /// of a table that is made, `storage` is where it is stored. Columns are found by their names.
     ///
     /// >>> import ambo
     /// >>> con = ambo.connect()

@@ -1,7 +1,7 @@
 //! Key-value tables over bytes, texts and integers, read as they are now, as a transaction sees them, or as they were.
 //!
-//! Tables of bytes are those that [`ambo::Database::key_value`] makes; others have typed columns `key` and `value`, so that SQL reads them as
-//! what they are.
+//! Tables of bytes are those that [`ambo::Database::key_value`] makes; others have typed columns `key` and `value`, so that SQL reads them
+//! as what they are.
 
 use ambo::{
     Bounds, Cursor, Database, Datum, KeyRange, Read, Scan, Snapshot, Table, TableDefinition, Transaction,

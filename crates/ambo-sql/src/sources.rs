@@ -126,8 +126,8 @@ impl Connection {
         Arc::make_mut(self.sources_mut()).registered.remove(name).is_some()
     }
 
-    /// Has `find` called for each name of a table that nothing has, once for each statement and before it is planned; what it returns is the
-    /// table for that statement. It is called by the thread that runs the statement.
+    /// Has `find` called for each name of a table that nothing has, once for each statement and before it is planned; what it returns is
+    /// the table for that statement. It is called by the thread that runs the statement.
     pub fn on_missing_table(&mut self, find: impl FnMut(&str) -> Option<Source> + Send + 'static) {
         *self.on_missing_mut() = Some(Box::new(find));
     }

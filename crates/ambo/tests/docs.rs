@@ -122,7 +122,7 @@ fn lines_fit_on_a_page() {
         text.starts_with("//") && !is_table && line.chars().count() > COMMENT_LINE_MAX
     };
     let mut long = Vec::new();
-    for path in ["bench", "crates"].iter().flat_map(|folder| files(&root.join(folder), "rs")) {
+    for path in ["bench", "crates", "python"].iter().flat_map(|folder| files(&root.join(folder), "rs")) {
         let text = fs::read_to_string(&path).expect("code");
         long.extend(text.lines().filter(is_long).map(|line| format!("{}: {line}", path.display())));
     }
