@@ -6,7 +6,7 @@ use ambo::{Column, Datum, Part, Type, arrow::from_stored};
 use arrow::{
     array::{
         Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, BooleanBuilder, PrimitiveBuilder, RecordBatch,
-        RecordBatchOptions, StringBuilder,
+        RecordBatchOptions, StringBuilder, new_null_array,
     },
     datatypes::{
         ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, Float32Type, Float64Type, Int8Type,
@@ -15,7 +15,10 @@ use arrow::{
     },
     util::display::{ArrayFormatter, FormatOptions},
 };
-use datafusion::{common::ScalarValue, logical_expr::ColumnarValue};
+use datafusion::{
+    common::ScalarValue,
+    logical_expr::{ColumnarValue, ScalarFunctionArgs},
+};
 
 use crate::{
     Error, Result,
@@ -72,6 +75,13 @@ pub(crate) fn column_type(ty: &DataType) -> Option<Type> {
         DataType::Float16 => Type::F32,
         ty => ambo::arrow::type_of(ty).ok()?,
     })
+}
+
+/// What a function returns whose argument has no type: NULL. The optimizer (DataFusion 55) asks functions so, behind the rules that give
+/// arguments their types, to see whether a condition on the key of a join is true of NULL.
+pub(crate) fn null_without_type(args: &ScalarFunctionArgs) -> Option<ColumnarValue> {
+    let has_none = args.args.iter().any(|argument| argument.data_type() == DataType::Null);
+    has_none.then(|| ColumnarValue::Array(new_null_array(args.return_type(), args.number_rows)))
 }
 
 /// What a function returns: the only value of an array if all of its arguments were constants.

@@ -15,6 +15,7 @@ use datafusion::{
 };
 
 use super::{MOMENT, SECOND, convert::intervals, instant};
+use crate::value::null_without_type;
 
 const NANOS_PER_DAY: f64 = 86_400e9;
 
@@ -44,6 +45,9 @@ impl ScalarUDFImpl for Scaled {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(null) = null_without_type(&args) {
+            return Ok(null);
+        }
         let of = |value: &ColumnarValue| value.to_array(args.number_rows);
         let intervals = intervals(&of(&args.args[0])?)?;
         let numbers = cast(&of(&args.args[1])?, &DataType::Float64)?;
@@ -111,6 +115,9 @@ impl ScalarUDFImpl for RoundMoment {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(null) = null_without_type(&args) {
+            return Ok(null);
+        }
         let moments = args.args[0].to_array(args.number_rows)?;
         let digits = args.args[1].to_array(args.number_rows)?;
         let digits = digits.as_primitive::<arrow::datatypes::Int64Type>();

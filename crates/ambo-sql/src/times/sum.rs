@@ -15,6 +15,8 @@ use datafusion::{
     },
 };
 
+use crate::value::null_without_type;
+
 use super::{
     DAY, Zone,
     cast::zone_of,
@@ -49,6 +51,9 @@ impl ScalarUDFImpl for IntervalSum {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(null) = null_without_type(&args) {
+            return Ok(null);
+        }
         let of = |value: &ColumnarValue| value.to_array(args.number_rows);
         let (moments, intervals) = (of(&args.args[0])?, intervals(&of(&args.args[1])?)?);
         let sums: ArrayRef = match moments.data_type() {
@@ -161,6 +166,9 @@ impl ScalarUDFImpl for WithEnd {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(null) = null_without_type(&args) {
+            return Ok(null);
+        }
         let values = args.args[0].to_array(args.number_rows)?;
         let is_endless = match values.data_type() {
             DataType::Date32 => values.as_primitive::<Date32Type>().iter().flatten().any(Endless::is_endless),
@@ -196,6 +204,9 @@ impl ScalarUDFImpl for DayInRange {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(null) = null_without_type(&args) {
+            return Ok(null);
+        }
         let days = args.args[0].to_array(args.number_rows)?;
         let last = (i64::MAX / DAY - 1) as i32;
         let days = days.as_primitive::<Date32Type>().unary::<_, Date32Type>(|day| day.clamp(-last, last));
@@ -226,6 +237,9 @@ impl ScalarUDFImpl for DayAtTime {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(null) = null_without_type(&args) {
+            return Ok(null);
+        }
         let of = |value: &ColumnarValue| value.to_array(args.number_rows);
         let days = cast(&of(&args.args[0])?, &DataType::Date32)?;
         let times = cast(&of(&args.args[1])?, &DataType::Time64(arrow::datatypes::TimeUnit::Nanosecond))?;

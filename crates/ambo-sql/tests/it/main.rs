@@ -16,6 +16,7 @@ mod grouping_sets;
 mod ingest;
 mod insert;
 mod isolation;
+mod join_keys;
 mod joins;
 mod long_statements;
 mod merge;

@@ -13,7 +13,7 @@ use datafusion::{
 };
 
 use super::{as_given, micros};
-use crate::times::DAY;
+use crate::{times::DAY, value::null_without_type};
 
 /// The first day of year 1.
 const FIRST_DAY: i32 = -719_162;
@@ -51,6 +51,9 @@ impl ScalarUDFImpl for OfOurEra {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(null) = null_without_type(&args) {
+            return Ok(null);
+        }
         let given = &args.args[0];
         let values = given.to_array(args.number_rows)?;
         let is_before = match values.data_type() {

@@ -14,6 +14,8 @@ use datafusion::{
     },
 };
 
+use crate::value::null_without_type;
+
 use super::{super::convert::intervals, super::convert::length, super::sum::later, micros, zone_for};
 
 /// The moments from one to another, `step` apart; the last may be `inclusive`. REQUIRES: both are of one type of moments, in microseconds.
@@ -42,6 +44,9 @@ impl ScalarUDFImpl for Series {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(null) = null_without_type(&args) {
+            return Ok(null);
+        }
         let of = |value: &ColumnarValue| value.to_array(args.number_rows);
         let (from, to) = (of(&args.args[0])?, of(&args.args[1])?);
         let steps = intervals(&of(&args.args[2])?)?;
