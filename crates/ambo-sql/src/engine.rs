@@ -21,7 +21,7 @@ use crate::{
     Error, ErrorKind, Result,
     functions::add_functions,
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
-    planner::NestedValues,
+    planner::{EnumOperators, NestedValues},
     prepared::KnownStatements,
     sequences::Sequences,
     settings::Settings,
@@ -175,7 +175,11 @@ impl SqlEngine {
         let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
-            .with_expr_planners(vec![Arc::new(NestedValues), Arc::new(TimeOperators)])
+            .with_expr_planners(vec![
+                Arc::new(EnumOperators),
+                Arc::new(NestedValues),
+                Arc::new(TimeOperators),
+            ])
             .with_default_features()
             .with_window_functions(window_functions())
             .with_analyzer_rules(analyzer_rules())

@@ -58,6 +58,7 @@ mod stack;
 mod statement;
 mod table;
 mod times;
+mod user_types;
 mod value;
 mod wait;
 mod window;

@@ -11,7 +11,7 @@ use arrow::{
 };
 
 use crate::{
-    logical::{UUID, uuid_texts},
+    logical::{UUID, is_enum, labels, uuid_texts},
     times::time_texts,
 };
 
@@ -32,6 +32,9 @@ pub(crate) fn is_nested(ty: &DataType) -> bool {
 /// # Errors
 /// A type within that has no text.
 pub(crate) fn nested_texts(array: &ArrayRef) -> Result<StringArray, ArrowError> {
+    if is_enum(array.data_type()) {
+        return labels(array);
+    }
     let mut texts = StringBuilder::with_capacity(array.len(), array.len() * 16);
     let writer = Writer::new(array)?;
     let mut text = String::new();
@@ -64,6 +67,7 @@ impl Writer {
     fn new(array: &ArrayRef) -> Result<Self, ArrowError> {
         let array = array.clone();
         Ok(match array.data_type() {
+            ty if is_enum(ty) => Self::Text(labels(&array)?),
             DataType::List(_) => {
                 let list = array.as_list::<i32>();
                 let (offsets, values) = (places(list.value_offsets()), Box::new(Self::new(list.values())?));

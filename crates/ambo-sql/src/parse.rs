@@ -25,6 +25,7 @@ mod sequences;
 mod series_names;
 mod stars;
 mod tokens;
+mod types;
 mod words;
 
 use std::ops::Range;
@@ -59,6 +60,7 @@ use series_names::name_series;
 pub(crate) use stars::{LAMBDA, UNPACKED};
 pub(crate) use tokens::NOTHING;
 use tokens::{say_nothing, say_select, say_units, without_hints};
+pub(crate) use types::{CreateType, TypeBody, parse_type};
 pub(crate) use words::BY_NAME;
 
 /// The dialect of all statements.
@@ -91,6 +93,7 @@ pub(crate) enum Statement {
     CreateSequence(Box<CreateSequence>),
     CreateFunction(Box<CreateFunction>),
     DropFunctions(DropFunctions),
+    CreateType(Box<CreateType>),
 }
 
 /// What can be done for the whole database.
@@ -162,6 +165,11 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Named> {
                 Body::Value(expr) => depth::flatten(expr.as_mut())?,
                 Body::Rows(query) => drop(finish(query.as_mut(), &parser, tokens)?),
             },
+            Statement::CreateType(create) => {
+                if let TypeBody::Labels(query) = &mut create.body {
+                    finish(query.as_mut(), &parser, tokens)?;
+                }
+            }
             Statement::AlterTable(..) | Statement::Maintain(_) => {}
             Statement::CreateSequence(_) | Statement::DropFunctions(_) => {}
         }
@@ -252,6 +260,11 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         && let Some(create) = parser.maybe_parse(create_sequence)?
     {
         return Ok(Statement::CreateSequence(Box::new(create)));
+    }
+    if parser.peek_keyword(Keyword::CREATE)
+        && let Some(create) = parser.maybe_parse(types::create_type)?
+    {
+        return Ok(Statement::CreateType(Box::new(create)));
     }
     if parser.peek_keyword(Keyword::DROP)
         && let Some(drop) = parser.maybe_parse(drop_functions)?

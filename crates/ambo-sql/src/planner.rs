@@ -11,6 +11,8 @@ mod culprit;
 mod derived;
 mod describe;
 mod distinct_on;
+mod enum_texts;
+mod enums;
 mod functions;
 mod given_orders;
 mod json;
@@ -55,7 +57,7 @@ use ambo::{Snapshot, Transaction};
 use datafusion::{
     common::{DFSchema, ParamValues, ScalarValue, metadata::ScalarAndMetadata},
     execution::{SendableRecordBatchStream, SessionState},
-    logical_expr::{Expr, LogicalPlan, TableSource},
+    logical_expr::{Expr, ExprSchemable, LogicalPlan, TableSource},
     physical_plan::{ExecutionPlan, execute_stream, stream::RecordBatchStreamAdapter},
     sql::{
         planner::{ParserOptions, SqlToRel},
@@ -69,6 +71,7 @@ use crate::{
     Error, ErrorKind, Result,
     engine::SqlEngine,
     error::outer,
+    logical::is_enum,
     numbers::beside_doubles_in_plan,
     parse::DIALECT,
     session::{Session, machine_time},
@@ -81,6 +84,9 @@ use crate::{
 use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
 use ask::Ask;
 use culprit::explained;
+pub(crate) use enum_texts::EnumText;
+use enum_texts::{is_about_enums, say_texts};
+pub(crate) use enums::{EnumOperators, Enums};
 #[cfg(test)]
 pub(crate) use functions::function_names;
 pub(crate) use nested::NestedValues;
@@ -192,6 +198,13 @@ impl<'a> Planner<'a> {
     /// The plan of a statement that is written as it is meant.
     fn understood(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
         match self.planned(statement.clone(), params) {
+            Err(error) if is_about_enums(&error) => {
+                let mut texts = statement;
+                match say_texts(&mut texts, &error) {
+                    true => self.understood(texts, params),
+                    false => Err(error),
+                }
+            }
             // What follows from a key need not stand in GROUP BY. The planner adds it there, so other statements are planned without keys.
             Err(error) if clauses::has_groups(&statement) && !is_about_names(&error) => {
                 self.with_keys(|| self.planned(statement, params)).map_err(|_| error)
@@ -282,7 +295,18 @@ impl<'a> Planner<'a> {
         params: &[ScalarValue],
     ) -> Result<Expr> {
         self.as_meant(&mut expr, params)?;
-        Ok(self.to_relation().sql_to_expr(expr, schema, &mut with_types(params))?)
+        loop {
+            let planned = self.to_relation().sql_to_expr(expr.clone(), schema, &mut with_types(params));
+            let planned = planned?;
+            if !schema.fields().iter().any(|field| is_enum(field.data_type())) {
+                return Ok(planned);
+            }
+            // What it returns is known of the types of what it is given.
+            match planned.get_type(schema).map_err(Error::from) {
+                Err(error) if is_about_enums(&error) && say_texts(&mut expr, &error) => {}
+                _ => return Ok(planned),
+            }
+        }
     }
 
     /// The plan of a query.

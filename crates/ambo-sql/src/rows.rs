@@ -4,8 +4,8 @@ use std::{collections::VecDeque, marker::PhantomData, ops::Index, sync::Arc};
 
 use ambo::Datum;
 use arrow::{
-    array::RecordBatch,
-    datatypes::{FieldRef, Schema, SchemaRef},
+    array::{RecordBatch, RecordBatchOptions},
+    datatypes::{Field, FieldRef, Schema, SchemaRef},
 };
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
@@ -15,6 +15,7 @@ use crate::{
     Error, Result,
     convert::{FromRow, FromValue},
     engine::SqlEngine,
+    logical::{has_enum, plain, plain_type},
     value::{self, Values},
     wait::Interrupter,
 };
@@ -51,7 +52,7 @@ impl<'c> Rows<'c> {
     /// The rows of a query.
     pub(crate) fn new(schema: SchemaRef, source: Source) -> Self {
         Self {
-            schema,
+            schema: plain_schema(schema),
             source,
             current: None,
             tag: "SELECT",
@@ -146,11 +147,15 @@ impl<'c> Rows<'c> {
                 let rows: Vec<_> = std::mem::take(rows).into();
                 value::batch(&self.schema, &rows).map(Some)
             }
-            Source::Batches(batches) => Ok(batches.pop_front()),
+            Source::Batches(batches) => {
+                batches.pop_front().map(|batch| plain_batch(batch, &self.schema)).transpose()
+            }
             Source::Stream { stream, interrupter, threads } => {
                 let _threads = threads.enter();
                 match interrupter.wait(stream.next())? {
-                    Some(batch) => value::with_names(batch?, &self.schema).map(Some),
+                    Some(batch) => {
+                        plain_batch(value::with_names(batch?, &self.schema)?, &self.schema).map(Some)
+                    }
                     None => Ok(None),
                 }
             }
@@ -176,6 +181,26 @@ impl<'c> Rows<'c> {
             }
         }
     }
+}
+
+/// The schema with texts in the place of enums, which others do not know.
+fn plain_schema(schema: SchemaRef) -> SchemaRef {
+    if !schema.fields().iter().any(|field| has_enum(field.data_type())) {
+        return schema;
+    }
+    let of = |field: &FieldRef| Field::clone(field).with_data_type(plain_type(field.data_type()));
+    let fields: Vec<_> = schema.fields().iter().map(of).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+fn plain_batch(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    if !batch.schema_ref().fields().iter().any(|field| has_enum(field.data_type())) {
+        return Ok(batch);
+    }
+    let columns = batch.columns().iter().map(plain).collect::<std::result::Result<Vec<_>, _>>();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), columns.map_err(value::wrong)?, &options)
+        .map_err(value::wrong)
 }
 
 impl Iterator for Rows<'_> {

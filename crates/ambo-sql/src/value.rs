@@ -384,6 +384,7 @@ pub(crate) fn array<'a>(ty: &DataType, values: impl Iterator<Item = &'a Datum>) 
             Arc::new(builder.finish())
         }
         DataType::Null => arrow::array::new_null_array(ty, values.count()),
+        other if logical::is_enum(other) => from_stored(&array(&DataType::UInt16, values)?, other)?,
         other if is_nested(other) || *other == UUID || matches!(other, DataType::Interval(_)) => {
             from_stored(&array(&DataType::Binary, values)?, other)?
         }

@@ -103,6 +103,9 @@ impl Column {
     pub fn shown(&self, value: ValueRef<'_>) -> String {
         match (&self.logical, value) {
             (Some(Logical::Uuid), ValueRef::Binary(uuid)) => uuid_text(uuid),
+            (Some(Logical::Enum(of)), ValueRef::U16(code)) => {
+                of.label(code).map_or_else(|_| value.to_string(), str::to_owned)
+            }
             (_, value) => value.to_string(),
         }
     }

@@ -8,6 +8,7 @@
 //! | `uuid` | binary | its 16 bytes |
 //! | `interval` | binary | 20 bytes ([`Interval`]) |
 //! | `json` | text | as it is written (RFC 8259) |
+//! | enums | u16 | the place of its label |
 //! | lists, arrays of one length, structs, maps | binary | [`nested`] |
 //!
 //! In a definition it is (`definition/format.rs`):
@@ -19,18 +20,24 @@
 //! | 5 | array | varint length, the type of its items |
 //! | 6 | struct | varint count, at least 1; each: varint length and UTF-8 name, its type |
 //! | 7 | map | the type of its keys, that of its values |
+//! | 8 | enum | varint length plus 1 and UTF-8 name, 0 for none; varint count, at least 1; each: varint length and UTF-8 label |
 //!
 //! Within, 0 and a type (`ambo_codec::Type`) is one that has no logical type. `struct(a bigint, b uuid[])` is `06 02 01 "a" 00 05 01 "b" 04
-//! 01`.
+//! 01`, `enum('a', 'b')` is `08 00 02 01 "a" 01 "b"`.
 
+mod enums;
 mod interval;
 mod json;
 pub mod nested;
 
-use std::fmt::{self, Write};
+use std::{
+    fmt::{self, Write},
+    sync::Arc,
+};
 
 use ambo_codec::{Type, ValueRef, varint};
 
+pub use enums::Enum;
 pub use interval::Interval;
 
 use crate::{
@@ -73,6 +80,8 @@ pub enum Logical {
     Struct(Vec<(String, Part)>),
     /// Keys, none of which is NULL, each with a value that may be.
     Map(Box<Part>, Box<Part>),
+    /// One of some labels, in their order.
+    Enum(Arc<Enum>),
 }
 
 /// The type of what is within a value.
@@ -102,6 +111,39 @@ impl Logical {
         Self::List(Box::new(item.into()))
     }
 
+    /// An enum of these labels, without a name.
+    pub fn enumeration(labels: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::Enum(Arc::new(Enum::of(labels)))
+    }
+
+    /// The enums in it, itself among them.
+    pub fn enums(&self) -> Vec<&Arc<Enum>> {
+        match self {
+            Self::Uuid | Self::Interval | Self::Json => Vec::new(),
+            Self::List(item) | Self::Array(item, _) => item.enums(),
+            Self::Struct(fields) => fields.iter().flat_map(|(_, part)| part.enums()).collect(),
+            Self::Map(key, value) => [key.enums(), value.enums()].concat(),
+            Self::Enum(of) => vec![of],
+        }
+    }
+
+    /// The same with another enum in the place of those of its name.
+    #[must_use]
+    pub fn with_enum(&self, of: &Arc<Enum>) -> Self {
+        let part = |part: &Part| Box::new(part.with_enum(of));
+        match self {
+            Self::Uuid | Self::Interval | Self::Json => self.clone(),
+            Self::List(item) => Self::List(part(item)),
+            Self::Array(item, length) => Self::Array(part(item), *length),
+            Self::Struct(fields) => {
+                Self::Struct(fields.iter().map(|(name, of)| (name.clone(), *part(of))).collect())
+            }
+            Self::Map(key, value) => Self::Map(part(key), part(value)),
+            Self::Enum(known) if known.name.is_some() && known.name == of.name => Self::Enum(of.clone()),
+            Self::Enum(_) => self.clone(),
+        }
+    }
+
     /// A map from keys to values.
     pub fn map(key: impl Into<Part>, value: impl Into<Part>) -> Self {
         Self::Map(Box::new(key.into()), Box::new(value.into()))
@@ -111,13 +153,14 @@ impl Logical {
     pub fn kind(&self) -> Type {
         match self {
             Self::Json => Type::Utf8,
+            Self::Enum(_) => Type::U16,
             _ => Type::Binary,
         }
     }
 
     /// Whether stored values are equal where the values are, and in their order: columns of keys and indexes have to be.
     pub fn is_ordered(&self) -> bool {
-        matches!(self, Self::Uuid | Self::Json)
+        matches!(self, Self::Uuid | Self::Json | Self::Enum(_))
     }
 
     /// Whether a stored value is one of this type. NULL is left to others.
@@ -129,6 +172,8 @@ impl Logical {
             (_, ValueRef::Null) => Ok(()),
             (Self::Json, ValueRef::Utf8(text)) => json::check(text),
             (Self::Json, other) => Err(format!("{other} is not text")),
+            (Self::Enum(of), ValueRef::U16(code)) => of.label(code).map(drop),
+            (Self::Enum(_), other) => Err(format!("{other} is not the place of a label")),
             (_, ValueRef::Binary(bytes)) => {
                 let mut reader = nested::Reader::new(bytes);
                 let checked = self.check_in(&mut reader).and_then(|()| reader.finish());
@@ -159,6 +204,10 @@ impl Logical {
                 (0..count).try_for_each(|_| key.check_in(reader))?;
                 value.check_all(count, reader)
             }
+            Self::Enum(of) => {
+                let [low, high] = reader.take(2)?.try_into().expect("as many as were taken");
+                of.label(u16::from_le_bytes([low, high])).map(drop)
+            }
         }
     }
 
@@ -166,7 +215,7 @@ impl Logical {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), String> {
         self.validate_at(0)
     }
 
@@ -193,6 +242,7 @@ impl Logical {
                 fields.iter().try_for_each(|(_, part)| below(part))
             }
             Self::Map(key, value) => below(key).and_then(|()| below(value)),
+            Self::Enum(of) => of.validate(),
         }
     }
 
@@ -223,6 +273,10 @@ impl Logical {
                 key.encode(out);
                 value.encode(out);
             }
+            Self::Enum(of) => {
+                out.push(8);
+                of.encode(out);
+            }
         }
     }
 
@@ -244,6 +298,23 @@ impl Part {
         match self {
             Self::Plain(ty) => *ty,
             Self::Logical(logical) => logical.kind(),
+        }
+    }
+
+    /// As [`Logical::enums`].
+    pub fn enums(&self) -> Vec<&Arc<Enum>> {
+        match self {
+            Self::Plain(_) => Vec::new(),
+            Self::Logical(logical) => logical.enums(),
+        }
+    }
+
+    /// As [`Logical::with_enum`].
+    #[must_use]
+    pub fn with_enum(&self, of: &Arc<Enum>) -> Self {
+        match self {
+            Self::Plain(ty) => Self::Plain(*ty),
+            Self::Logical(logical) => Self::Logical(logical.with_enum(of)),
         }
     }
 
@@ -294,6 +365,7 @@ impl Part {
                 Logical::Struct(fields.collect::<Result<_, String>>()?)
             }
             7 => Logical::Map(Box::new(part(input)?), Box::new(part(input)?)),
+            8 => Logical::Enum(Arc::new(Enum::decode(input)?)),
             other => return Err(format!("unknown logical type {other}")),
         }))
     }
@@ -316,6 +388,7 @@ impl fmt::Display for Logical {
                 f.write_str(")")
             }
             Self::Map(key, value) => write!(f, "map({key}, {value})"),
+            Self::Enum(of) => of.fmt(f),
         }
     }
 }

@@ -74,9 +74,9 @@ pub use ambo_codec::{
 pub use ambo_engine::{
     Error, Result,
     catalog::{
-        Check, Column, DEFAULT_SCHEMA, IndexDefinition, IndexKind, Interval, Logical, Object, ObjectKind,
-        Part, Storage, StorageTraits, TableChange, TableDefinition, TableOptions, View, logical::uuid_text,
-        nearest, qualify,
+        Check, Column, DEFAULT_SCHEMA, Enum, IndexDefinition, IndexKind, Interval, Logical, Object,
+        ObjectKind, Part, Storage, StorageTraits, TableChange, TableDefinition, TableOptions, View,
+        logical::uuid_text, nearest, qualify,
     },
     database::{
         Advice, BulkChange, CatalogEdit, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, Cursor,

@@ -154,7 +154,7 @@ pub fn describe(session: &mut Session<'_>, wanted: &str) -> Result<()> {
     Ok(())
 }
 
-/// `.schema`: what makes sequences, tables, functions and views again, as SHOW CREATE says it of tables and views.
+/// `.schema`: what makes types, sequences, tables, functions and views again, as SHOW CREATE says it of tables and views.
 pub fn schema(session: &mut Session<'_>, only: Option<&str>) -> Result<()> {
     let (sequences, functions) = match only {
         None => (sequence_statements(session)?, function_statements(session)?),
@@ -174,8 +174,9 @@ pub fn schema(session: &mut Session<'_>, only: Option<&str>) -> Result<()> {
     };
     tables.sort_unstable();
     views.sort_unstable();
-    // Defaults name sequences, and views functions.
-    let mut all = sequences;
+    // Columns name types, defaults sequences, and views functions.
+    let mut all = if only.is_none() { type_statements(session) } else { Vec::new() };
+    all.extend(sequences);
     for name in tables {
         all.push(statement(session, "TABLE", short_name(&name))?);
     }
@@ -205,6 +206,17 @@ fn sequence_statements(session: &mut Session<'_>) -> Result<Vec<String>> {
         ))
     })
     .collect()
+}
+
+fn type_statements(session: &Session<'_>) -> Vec<String> {
+    let db = &session.store.db;
+    let mut types = db.definitions(db).objects(ObjectKind::Type);
+    // Others may have enums within.
+    types.sort_by_key(|of| !of.text.to_lowercase().starts_with("enum("));
+    types
+        .iter()
+        .map(|of| format!("CREATE TYPE {} AS {};", quoted_path(short_name(&of.name)), of.text))
+        .collect()
 }
 
 fn function_statements(session: &Session<'_>) -> Result<Vec<String>> {

@@ -1,6 +1,8 @@
 //! Changes of a table that touch no row.
 
-use ambo_types::{Error, Result, StoredIn, id::TableId, names};
+use std::sync::Arc;
+
+use ambo_types::{Enum, Error, Result, StoredIn, id::TableId, names};
 
 use super::{Catalog, CatalogChange, Check, Column, TableDefinition, table_change};
 
@@ -27,6 +29,8 @@ pub enum TableChange {
         /// What it is to be called.
         to: String,
     },
+    /// Gives enums, which columns know by their name, these labels in the place of theirs, of which none went and none moved.
+    SetEnum(Arc<Enum>),
     /// Lets a column be NULL.
     DropNotNull(String),
     /// Sets what SQL inserts where no value of a column is given.
@@ -130,6 +134,7 @@ impl Catalog {
                 table.columns[index].name.clone_from(to);
                 Ok(())
             }
+            TableChange::SetEnum(of) => set_enum(table, of),
             TableChange::DropNotNull(name) => {
                 let index = column_of(table, name)?;
                 if !table.columns[index].nullable && !table.key.contains(&index) {
@@ -227,6 +232,21 @@ impl Catalog {
         }
         moved
     }
+}
+
+fn set_enum(table: &mut TableDefinition, of: &Arc<Enum>) -> Result<()> {
+    for column in &mut table.columns {
+        let Some(logical) = &column.logical else { continue };
+        let known = logical.enums().into_iter().filter(|known| known.name == of.name);
+        if let Some(other) = known.into_iter().find(|known| !of.labels.starts_with(&known.labels)) {
+            return Err(Error::Invalid(format!(
+                "column \"{}\" of table \"{}\" has values of {other}, whose labels are to stay",
+                column.name, table.name
+            )));
+        }
+        column.logical = Some(logical.with_enum(of));
+    }
+    Ok(())
 }
 
 /// Whether what is stored of a row is of the types that it was, unless its column was dropped.

@@ -32,7 +32,7 @@ use std::{
 };
 
 pub use ambo_types::{
-    COLUMNS_MAX, Check, Column, DEFAULT_SCHEMA, INDEX_COLUMNS_MAX, IndexDefinition, IndexKind, IndexOf,
+    COLUMNS_MAX, Check, Column, DEFAULT_SCHEMA, Enum, INDEX_COLUMNS_MAX, IndexDefinition, IndexKind, IndexOf,
     Interval, KeyWidth, Logical, Part, Slot, Storage, StorageTraits, StoredIn, TableDefinition, TableOptions,
     logical, nearest, qualify,
 };

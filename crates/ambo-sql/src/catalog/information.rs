@@ -8,7 +8,7 @@ use crate::{
     Result,
     names::split,
     planner::Planner,
-    statement::{column_type_text, literal, table_text, view_text},
+    statement::{column_type_in_full, literal, table_text, view_text},
     value,
 };
 
@@ -118,7 +118,7 @@ fn column_row(table: &str, place: usize, column: &Column, numbers_itself: bool) 
         ordinal(place),
         default_text(column)?.map_or(Datum::Null, text),
         yes(column.nullable),
-        text(column_type_text(column)),
+        text(column_type_in_full(column)),
         precision,
         scale,
         yes(numbers_itself),

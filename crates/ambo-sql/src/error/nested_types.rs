@@ -41,6 +41,12 @@ fn ty(text: &str) -> Option<(String, &str)> {
     }
     if let Some(fields_of) = text.strip_prefix("Struct(") {
         let (fields, rest) = fields(fields_of)?;
+        // The field of an enum is named by its labels.
+        if let [(name, _)] = &fields[..]
+            && ["\u{1}", "\\u{1}"].iter().any(|mark| name.starts_with(mark))
+        {
+            return Some(("enum".to_owned(), rest));
+        }
         let fields: Vec<_> = fields.iter().map(|(name, ty)| format!("{name} {ty}")).collect();
         return Some((format!("struct({})", fields.join(", ")), rest));
     }
@@ -96,6 +102,7 @@ mod tests {
                 r#"abs(Map("entries": non-null Struct("key": non-null text, "value": List(NULL)), unsorted))"#,
                 "abs(map(text, NULL[]))",
             ),
+            (r#"upper(Struct("\u{1}\u{1}a\u{1}b": smallint unsigned))"#, "upper(enum)"),
             ("List(of, things)", "List(of, things)"),
             ("no type", "no type"),
         ] {

@@ -35,7 +35,9 @@ impl Target {
             return None;
         }
         // Values that are shown and compared otherwise than they are stored are the planner's.
-        let is_other = |column: &ambo::Column| column.logical.is_some() && column.kind == Type::Binary;
+        let is_other = |column: &ambo::Column| {
+            column.logical.as_ref().is_some_and(|logical| logical.kind() != Type::Utf8)
+        };
         if table.definition().columns.iter().any(is_other) {
             return None;
         }

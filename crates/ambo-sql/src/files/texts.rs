@@ -9,7 +9,7 @@ use arrow::{
 };
 
 use crate::{
-    logical::{UUID, uuid_texts},
+    logical::{UUID, has_enum, plain, uuid_texts},
     nested::{is_nested, nested_texts},
     times::time_texts,
 };
@@ -34,12 +34,17 @@ pub fn value_texts(array: &ArrayRef, zone: &str) -> Result<Option<StringArray>, 
 pub fn with_texts(batch: RecordBatch, nested: bool) -> Result<RecordBatch, ArrowError> {
     let is_other = |ty: &DataType| match ty {
         DataType::Interval(_) | DataType::Duration(_) => true,
-        ty => nested && is_nested(ty),
+        ty => has_enum(ty) || nested && is_nested(ty),
     };
     if !batch.schema_ref().fields().iter().any(|field| is_other(field.data_type())) {
         return Ok(batch);
     }
     let column = |(field, array): (&FieldRef, &ArrayRef)| {
+        if has_enum(field.data_type()) && !(nested && is_nested(field.data_type())) {
+            let array = plain(array)?;
+            let field = Field::clone(field).with_data_type(array.data_type().clone());
+            return Ok((Arc::new(field), array));
+        }
         let texts = match is_other(field.data_type()) {
             true => value_texts(array, "UTC")?,
             false => None,

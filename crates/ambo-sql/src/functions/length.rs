@@ -18,7 +18,7 @@ use datafusion::{
     },
 };
 
-use crate::logical::UUID;
+use crate::logical::{UUID, is_enum};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Length {
@@ -59,6 +59,7 @@ impl ScalarUDFImpl for Length {
             | DataType::LargeBinary
             | DataType::BinaryView
             | DataType::FixedSizeBinary(_) => DataType::Binary,
+            ty if is_enum(ty) => DataType::Utf8,
             DataType::Struct(_) => {
                 return plan_err!("length has a text, a blob, a list or a map, not a struct");
             }

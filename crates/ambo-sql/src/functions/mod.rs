@@ -10,6 +10,7 @@ mod date_diff;
 mod distances;
 mod distinct;
 mod encodings;
+mod enums;
 mod graphemes;
 mod has;
 mod hashes;
@@ -62,6 +63,7 @@ use crate::{
     Result,
     numbers::{Abs, Average, Power, Root, Round, Sum},
     optimizer::over_frames,
+    planner::EnumText,
     times,
 };
 pub(crate) use arg_extreme::{interval_extreme, nested_extreme};
@@ -104,6 +106,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(Abs::new()),
         ScalarUDF::new_from_impl(age::Age::new()),
         ScalarUDF::new_from_impl(chance::Chance::new()),
+        ScalarUDF::new_from_impl(EnumText::new()),
         ScalarUDF::new_from_impl(date_diff::DateDiff::new()),
         ScalarUDF::new_from_impl(has::Has::any()),
         ScalarUDF::new_from_impl(has::Has::all()),
@@ -120,6 +123,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let quantified = quantified::Quantified::every().map(ScalarUDF::new_from_impl);
     let selecting = list_select::ListSelect::all().map(ScalarUDF::new_from_impl);
     let structs = struct_parts::StructParts::all().map(ScalarUDF::new_from_impl);
+    let enums = enums::OfEnums::all().map(ScalarUDF::new_from_impl);
     let maps = map_parts::MapParts::all().map(ScalarUDF::new_from_impl);
     let regexes = regexp_extract::RegexpExtract::all().map(ScalarUDF::new_from_impl);
     let parts =
@@ -131,6 +135,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         .chain(patterns)
         .chain(quantified)
         .chain(selecting)
+        .chain(enums)
         .chain(parts)
         .chain(times::functions::all());
     for scalar in scalars.chain(plain_functions()) {

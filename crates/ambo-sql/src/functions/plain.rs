@@ -24,7 +24,7 @@ use datafusion::{
 
 use super::json::text_or_json;
 use crate::{
-    logical::{UUID, UUID_LEN},
+    logical::{UUID, UUID_LEN, is_enum},
     times::is_text,
     value::returned,
 };
@@ -210,6 +210,7 @@ fn cost(kind: Kind, ty: &DataType) -> Option<u32> {
         _ if ty.is_null() => Some(0),
         Kind::Text if is_text(ty) => Some(0),
         // Bytes are no text.
+        Kind::Text if is_enum(ty) => Some(1),
         Kind::Text if ty.is_nested() || is_blob(ty) || *ty == UUID => None,
         Kind::Text => Some(9),
         Kind::Whole => ty.is_integer().then_some(0),

@@ -15,6 +15,8 @@ use datafusion::{
     },
 };
 
+use crate::logical::is_enum;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
     Keys,
@@ -48,7 +50,7 @@ impl StructParts {
 
     fn fields_of<'f>(&self, ty: &'f DataType) -> Result<&'f Fields> {
         match ty {
-            DataType::Struct(fields) => Ok(fields),
+            DataType::Struct(fields) if !is_enum(ty) => Ok(fields),
             other => plan_err!("{} takes a struct, not {other}", self.name),
         }
     }

@@ -52,6 +52,7 @@ fn name(ty: &DataType) -> String {
     match ty {
         DataType::Null => "null".to_owned(),
         DataType::Interval(_) | DataType::Duration(_) => "interval".to_owned(),
+        ty if let Some(labels) = ambo::arrow::enum_of(ty) => ambo::Enum::of(labels).to_string(),
         &UUID => "uuid".to_owned(),
         DataType::List(item) | DataType::LargeList(item) => format!("{}[]", name(item.data_type())),
         DataType::FixedSizeList(item, length) => format!("{}[{length}]", name(item.data_type())),

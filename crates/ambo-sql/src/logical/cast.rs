@@ -9,7 +9,11 @@ use arrow::{
 };
 use datafusion::common::Result;
 
-use super::{UUID, read, uuid};
+use super::{
+    UUID,
+    enums::{enums, is_enum, labels},
+    read, uuid,
+};
 use crate::{
     nested::{is_nested, nested_texts},
     numbers::{cast_nested, cast_numbers, parts},
@@ -22,6 +26,9 @@ pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
         return false;
     }
     match (*from == UUID, *to == UUID) {
+        // What is said of labels: a number in them is that number.
+        _ if is_enum(from) => true,
+        _ if is_enum(to) => is_text(from),
         (true, _) => is_text(to),
         (_, true) => is_text(from),
         _ if is_text(from) => is_nested(to),
@@ -37,6 +44,13 @@ pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
 /// A value that is none of the other type, with its text.
 pub(crate) fn converted(array: &ArrayRef, to: &DataType, zone: Zone, strict: bool) -> Result<ArrayRef> {
     let from = array.data_type();
+    if is_enum(from) {
+        let texts: ArrayRef = Arc::new(labels(array)?);
+        return of_part(&texts, to, zone, strict);
+    }
+    if is_enum(to) {
+        return enums(array, to, strict);
+    }
     if *from == UUID {
         let texts: ArrayRef = Arc::new(uuid::uuid_texts(array.as_fixed_size_binary()));
         return Ok(cast(&texts, to)?);

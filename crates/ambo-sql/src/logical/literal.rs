@@ -5,7 +5,11 @@ use arrow::{
     datatypes::DataType,
 };
 
-use super::{UUID, uuid_text};
+use super::{
+    UUID,
+    enums::{is_enum, labels},
+    uuid_text,
+};
 use crate::{Error, Result, nested::is_nested, statement, times::time_texts, value};
 
 /// The value of a row as an expression.
@@ -20,6 +24,7 @@ pub(crate) fn literal(array: &ArrayRef, row: usize) -> Result<String> {
         |items: &ArrayRef| -> Result<Vec<String>> { (0..items.len()).map(|at| literal(items, at)).collect() };
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     Ok(match array.data_type() {
+        ty if is_enum(ty) => quoted(labels(array).map_err(value::wrong)?.value(row)),
         &UUID => format!("UUID {}", quoted(&uuid_text(array.as_fixed_size_binary().value(row)))),
         DataType::Interval(_) => match time_texts(&array.slice(row, 1), "UTC") {
             Some(texts) => format!("INTERVAL {}", quoted(texts.value(0))),

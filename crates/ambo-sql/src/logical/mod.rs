@@ -7,10 +7,12 @@
 //! |---|---|
 //! | `uuid` | texts of UUIDs, and back |
 //! | `cast` | values in another type |
+//! | `enums` | labels of enums, and back |
 //! | `read` | texts of lists, structs and maps, and back |
 //! | `literal` | values as expressions |
 
 mod cast;
+mod enums;
 mod literal;
 mod read;
 mod uuid;
@@ -21,6 +23,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit};
 
 pub(crate) use ambo::uuid_text;
 pub(crate) use cast::{converted, converts};
+pub(crate) use enums::{codes, has_enum, is_enum, labels, plain, plain_type};
 pub(crate) use literal::literal;
 pub(crate) use uuid::uuid_texts;
 

@@ -17,7 +17,7 @@ use arrow::{
 };
 use datafusion::common::{Result, exec_err};
 
-use super::cast::of_part;
+use super::{cast::of_part, enums::is_enum};
 use crate::{error::type_in_sql, nested::is_nested, times::Zone};
 
 /// Texts as values of a nested type.
@@ -105,6 +105,7 @@ impl<'a> Reader<'a> {
             return Ok(Value::Null);
         }
         match ty {
+            ty if is_enum(ty) => self.plain(ends),
             DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
                 let items = self.items('[', ']', |reader| reader.value(item.data_type(), ",]"))?;
                 match ty {
@@ -281,7 +282,7 @@ struct Cast {
 }
 
 fn build(values: Vec<Value>, ty: &DataType, how: &Cast) -> Result<ArrayRef> {
-    if !is_nested(ty) {
+    if !is_nested(ty) || is_enum(ty) {
         let texts = values.into_iter().map(|value| match value {
             Value::Text(text) => Some(text),
             _ => None,

@@ -65,6 +65,7 @@ use datafusion::{
 use crate::{
     joins::{GroupsFirst, JoinOrder},
     numbers::{CASTS, CHECKED, Doubles},
+    planner::Enums,
     table::AggregateInStorage,
     times::rules::Times,
 };
@@ -116,6 +117,7 @@ use source_names::SourceNames;
 use struct_fields::STRUCT_FIELDS;
 use subquery::Subqueries;
 use text_functions::TEXT_FUNCTIONS;
+pub(crate) use text_functions::is_of_texts;
 use top_order::TopOrder;
 use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
@@ -134,6 +136,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         Arc::new(DepthLimit),
         Arc::new(KeptOrders),
         Arc::new(SourceNames),
+        Arc::new(Enums),
         Arc::new(SetOperations),
         Arc::new(Times::Before),
         Arc::new(ROUNDED_PLACES),

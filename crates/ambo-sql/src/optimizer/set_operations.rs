@@ -25,7 +25,7 @@ use datafusion::{
 };
 
 use super::expressions::with_types;
-use crate::numbers::with_floats;
+use crate::{logical::is_enum, numbers::with_floats};
 
 /// See the module. To be run before types are looked at.
 #[derive(Debug)]
@@ -114,6 +114,14 @@ fn common_types(join: &Join) -> Vec<Option<DataType>> {
 
 /// The type of a column that has values of both.
 pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType> {
+    if left != right && [left, right].iter().any(|ty| is_enum(ty)) {
+        let is_text = |ty: &DataType| is_enum(ty) || ty.is_string();
+        return match (left.is_null(), right.is_null()) {
+            (true, _) => Some(right.clone()),
+            (_, true) => Some(left.clone()),
+            _ => (is_text(left) && is_text(right)).then_some(DataType::Utf8),
+        };
+    }
     match with_floats(&[left.clone(), right.clone()]).as_deref() {
         Some([left, right]) => type_union_coercion(left, right),
         _ => type_union_coercion(left, right),

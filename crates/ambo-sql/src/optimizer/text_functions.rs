@@ -28,7 +28,7 @@ pub(super) const TEXT_FUNCTIONS: ExpressionRule = ExpressionRule {
 /// What takes anything.
 const OF_ANYTHING: [&str; 2] = ["concat", "concat_ws"];
 
-fn is_of_texts(function: &ScalarFunction) -> bool {
+pub(crate) fn is_of_texts(function: &ScalarFunction) -> bool {
     static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
         let all = string::functions().into_iter().chain(unicode::functions()).chain(regex::functions());
         all.map(|function| function.name().to_owned())

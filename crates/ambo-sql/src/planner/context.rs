@@ -28,6 +28,7 @@ use crate::{
     sequences::{Number, SequenceFunction},
     table::StoredTable,
     times::{TimeTypes, functions::statement_timestamp},
+    user_types::UserTypes,
 };
 
 impl Planner<'_> {
@@ -156,7 +157,7 @@ impl ContextProvider for Planner<'_> {
     }
 
     fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
-        Some(Arc::new(TimeTypes))
+        Some(Arc::new(TimeTypes(UserTypes::of(&self.definitions()))))
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {

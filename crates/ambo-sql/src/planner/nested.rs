@@ -14,6 +14,7 @@ use datafusion::{
 
 use crate::{
     functions::{Joined, JsonExtract, MapElement, NestedOrder, TextOrList, is_json},
+    logical::is_enum,
     times::is_text,
 };
 
@@ -31,7 +32,7 @@ fn is_list(ty: &DataType) -> bool {
 }
 
 fn has_order(ty: &DataType) -> bool {
-    is_list(ty) || matches!(ty, DataType::Struct(_))
+    is_list(ty) || matches!(ty, DataType::Struct(_)) && !is_enum(ty)
 }
 
 fn depth(ty: &DataType) -> usize {

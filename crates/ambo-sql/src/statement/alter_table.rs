@@ -22,6 +22,7 @@ use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     names::{about, ident, object, shown, split, written},
     parse::{TableSettings, parse_expression},
+    user_types::UserTypes,
 };
 
 const TAG: &str = "ALTER TABLE";
@@ -212,7 +213,9 @@ impl Changing<'_> {
                 .with_hint("ALTER TABLE … ADD UNIQUE (…) is the next statement"));
         }
         let planner = self.connection.reader()?;
-        let mut column = Column::typed(&name, declared(&of.data_type)?);
+        let types = UserTypes::of(&self.connection.definitions());
+        let of = &ast::ColumnDef { data_type: types.meant(&of.data_type)?, ..of.clone() };
+        let mut column = Column::typed(&name, declared(&of.data_type, &types)?);
         let ty = column_type(&column);
         column.nullable = !parts.not_null;
         column.comment = parts.comment;

@@ -23,6 +23,7 @@ use crate::{
     names::{about, about_object, ident, last, object, shown, split},
     parse::TableSettings,
     planner::Planner,
+    user_types::UserTypes,
     value,
 };
 
@@ -47,6 +48,7 @@ pub(super) fn define(
     let name = qualify(&object(&create.name)?).map_err(|error| about_object(error, &create.name))?;
     let mut making = Making {
         planner,
+        types: UserTypes::of(&planner.definitions()),
         table: TableDefinition::new(&name).storage(storage),
         key: None,
         unique: Vec::new(),
@@ -76,6 +78,7 @@ pub(super) fn define(
 
 struct Making<'a> {
     planner: &'a Planner<'a>,
+    types: UserTypes,
     table: TableDefinition,
     key: Option<Vec<Ident>>,
     unique: Vec<(Option<Ident>, Vec<Ident>)>,
@@ -100,6 +103,7 @@ impl Making<'_> {
 
     fn column(&mut self, column: &ast::ColumnDef, of_query: Option<&arrow::datatypes::Field>) -> Result<()> {
         let name = ident(&column.name);
+        let column = &ast::ColumnDef { data_type: self.types.meant(&column.data_type)?, ..column.clone() };
         let typed = match (&column.data_type, of_query) {
             (DataType::Unspecified, Some(field)) => value::column_of(field).ok_or_else(|| {
                 let ty = type_in_sql(field.data_type());
@@ -108,7 +112,7 @@ impl Making<'_> {
             (DataType::Unspecified, None) => {
                 return Err(Error::invalid(format!("column \"{name}\" has no type")));
             }
-            (ty, _) => Column::typed(&name, declared(ty)?),
+            (ty, _) => Column::typed(&name, declared(ty, &self.types)?),
         };
         if let Some(most) = length::of_type(&column.data_type) {
             self.checks.push((Some(length_name(&name)), Some(name.clone()), length::check(&name, most)?));

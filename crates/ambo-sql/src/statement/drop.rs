@@ -3,7 +3,7 @@
 use ambo::{CatalogEdit, Definitions, ObjectKind, qualify};
 use datafusion::sql::sqlparser::ast::{self, ObjectName, ObjectType};
 
-use super::{sequence, table};
+use super::{sequence, table, user_type};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     connection::Work,
@@ -23,6 +23,8 @@ pub(super) fn run(connection: &mut Connection, statement: ast::Statement) -> Res
         ObjectType::View => ("DROP VIEW", drop_view),
         ObjectType::Index => ("DROP INDEX", drop_index),
         ObjectType::Sequence => ("DROP SEQUENCE", sequence::drop),
+        ObjectType::Type if *cascade => ("DROP TYPE", user_type::drop_with_columns),
+        ObjectType::Type => ("DROP TYPE", user_type::drop),
         ObjectType::Schema if *cascade => ("DROP SCHEMA", drop_schema_with_all),
         ObjectType::Schema => ("DROP SCHEMA", drop_schema),
         other => return Err(Error::invalid(format!("not supported: DROP {other}"))),

@@ -40,6 +40,7 @@ mod transaction;
 mod truncate;
 mod types;
 mod update;
+mod user_type;
 mod values;
 mod view;
 mod with_writes;
@@ -61,7 +62,7 @@ pub(crate) use create_text::{table_text, view_text};
 pub(crate) use length::limit as length_limit;
 pub(crate) use set::{SETTINGS, setting};
 pub use types::stored_literal;
-pub(crate) use types::{column_type_text, declared, is_serial, literal, type_text};
+pub(crate) use types::{column_type_in_full, declared, is_serial, literal, type_text};
 
 pub(crate) use prepare::Prepared;
 pub(crate) use target::{Parts, item, relation, table_alias};
@@ -83,6 +84,7 @@ pub(crate) fn run(
         Statement::CreateSequence(create) => sequence::create(connection, &create),
         Statement::CreateFunction(create) => function::create(connection, &create),
         Statement::DropFunctions(drop) => function::drop(connection, &drop),
+        Statement::CreateType(create) => user_type::create(connection, &create),
         Statement::Sql(statement) => run_sql(connection, *statement, params),
     }
 }
@@ -148,6 +150,7 @@ fn define(connection: &mut Connection, statement: ast::Statement) -> Result<Rows
     match statement {
         S::Drop { .. } => drop::run(connection, statement),
         S::AlterTable(alter) => alter_table::run(connection, alter),
+        S::AlterType(alter) => user_type::alter(connection, &alter),
         S::CreateIndex(create) => create_index::run(connection, &create),
         S::CreateView(create) => view::create(connection, &create),
         S::AlterView { name, columns, query, with_options } if with_options.is_empty() => {

@@ -15,6 +15,7 @@ use crate::{
     names::{about, ident, written},
     parse::{self, split_names},
     prepared::Known,
+    user_types::UserTypes,
     value::datum,
 };
 
@@ -140,7 +141,8 @@ fn constants(given: &[Expr], types: &[DataType]) -> Option<Vec<Datum>> {
         let value = Expression::of(expr, &|_| None)?.value(&[], &[])?;
         match types.get(nth) {
             None => Some(value),
-            Some(ty) => match declared(ty).ok()? {
+            // Types of users the planner knows.
+            Some(ty) => match declared(ty, &UserTypes::default()).ok()? {
                 ambo::Part::Plain(ty) => cast(value, ty),
                 ambo::Part::Logical(_) => None,
             },

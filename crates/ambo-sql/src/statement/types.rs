@@ -1,20 +1,23 @@
 //! Types of columns: as statements write them, and as they are shown.
 
-use ambo::{Column, Datum, Logical, Part, Type, arrow::column_type};
+use std::sync::Arc;
+
+use ambo::{Column, Datum, Enum, Logical, Part, Type, arrow::column_type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, DataType, ExactNumberInfo, StructField, TimezoneInfo,
+    ArrayElemTypeDef, DataType, EnumMember, ExactNumberInfo, StructField, TimezoneInfo,
 };
 
 use crate::{
     Error, Result,
-    names::{ident, quoted},
+    names::{ident, quoted, quoted_object},
+    user_types::UserTypes,
     value,
 };
 
 /// The type of a column as statements write it. Lengths of texts are conditions of their own, those of binaries are not enforced.
-pub(crate) fn declared(ty: &DataType) -> Result<Part> {
-    let part = |ty: &DataType| declared(ty).map(Box::new);
+pub(crate) fn declared(ty: &DataType, types: &UserTypes) -> Result<Part> {
+    let part = |ty: &DataType| declared(ty, types).map(Box::new);
     Ok(Part::Logical(match ty {
         DataType::Uuid => Logical::Uuid,
         DataType::Interval { .. } => Logical::Interval,
@@ -30,15 +33,39 @@ pub(crate) fn declared(ty: &DataType) -> Result<Part> {
             Logical::Array(part(item)?, length)
         }
         DataType::Map(key, value) => Logical::Map(part(key)?, part(value)?),
-        DataType::Struct(fields, _) => Logical::Struct(fields.iter().map(field).collect::<Result<_>>()?),
+        DataType::Struct(fields, _) => {
+            Logical::Struct(fields.iter().map(|of| field(of, types)).collect::<Result<_>>()?)
+        }
+        DataType::Enum(members, None) => enumeration(None, members)?,
+        DataType::Custom(name, modifiers) if modifiers.is_empty() && plain(ty).is_err() => {
+            match types.find(name)? {
+                Some((name, DataType::Enum(members, None))) => enumeration(Some(name), &members)?,
+                Some((_, of)) => return declared(&of, types),
+                None => return plain(ty).map(Part::Plain),
+            }
+        }
         ty => return plain(ty).map(Part::Plain),
     }))
 }
 
+fn enumeration(name: Option<String>, members: &[EnumMember]) -> Result<Logical> {
+    let label = |member: &EnumMember| match member {
+        EnumMember::Name(label) => Ok(label.clone()),
+        other @ EnumMember::NamedValue(..) => {
+            Err(Error::invalid(format!("not supported: {other:?} in an enum"))
+                .with_hint("the labels of an enum are texts, whose places are their values"))
+        }
+    };
+    let labels = members.iter().map(label).collect::<Result<_>>()?;
+    let of = Logical::Enum(Arc::new(Enum { name, labels }));
+    of.validate().map_err(Error::invalid)?;
+    Ok(of)
+}
+
 /// A field of a struct.
-fn field(field: &StructField) -> Result<(String, Part)> {
+fn field(field: &StructField, types: &UserTypes) -> Result<(String, Part)> {
     match &field.field_name {
-        Some(name) => Ok((ident(name), declared(&field.field_type)?)),
+        Some(name) => Ok((ident(name), declared(&field.field_type, types)?)),
         None => Err(Error::invalid(format!("a field of a struct has no name: {}", field.field_type))
             .with_hint("write struct(name type, …)")),
     }
@@ -125,7 +152,7 @@ fn named_type(name: &str) -> Result<Type> {
 
 fn no_type(name: &str) -> Error {
     Error::invalid(format!("there is no type {name} for columns"))
-        .with_hint("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, timestamptz, interval, text, blob, uuid, json, lists (integer[]), arrays (integer[3]), struct(a integer), map(text, integer)")
+        .with_hint("there are boolean, tinyint to bigint (also unsigned), real, double, decimal, date, time, timestamp, timestamptz, interval, text, blob, uuid, json, enum('a', 'b'), lists (integer[]), arrays (integer[3]), struct(a integer), map(text, integer); CREATE TYPE makes others")
 }
 
 /// Whether a type says that a column numbers itself.
@@ -164,7 +191,15 @@ pub(crate) fn column_type_text(column: &Column) -> String {
     column.logical.as_ref().map_or_else(|| type_text(column.kind), logical_text)
 }
 
-fn logical_text(logical: &Logical) -> String {
+/// The same, of an enum with its labels, and not by its name.
+pub(crate) fn column_type_in_full(column: &Column) -> String {
+    match &column.logical {
+        Some(Logical::Enum(of)) => of.to_string(),
+        _ => column_type_text(column),
+    }
+}
+
+pub(super) fn logical_text(logical: &Logical) -> String {
     let part = |part: &Part| match part {
         Part::Plain(ty) => type_text(*ty),
         Part::Logical(logical) => logical_text(logical),
@@ -178,6 +213,7 @@ fn logical_text(logical: &Logical) -> String {
             format!("struct({})", fields.collect::<Vec<_>>().join(", "))
         }
         Logical::Map(key, value) => format!("map({}, {})", part(key), part(value)),
+        Logical::Enum(of) => of.name.as_deref().map_or_else(|| of.to_string(), quoted_object),
     }
 }
 
@@ -194,7 +230,8 @@ pub fn stored_literal(value: &Datum, column: &Column) -> Result<String> {
 /// # Errors
 /// A value of another type.
 pub(crate) fn literal(value: &Datum, ty: &arrow::datatypes::DataType) -> Result<String> {
-    let is_logical = *ty != arrow::datatypes::DataType::Binary && matches!(value, Datum::Binary(_));
+    let is_logical = *ty != arrow::datatypes::DataType::Binary && matches!(value, Datum::Binary(_))
+        || crate::logical::is_enum(ty);
     if is_logical {
         return crate::logical::literal(&value::array(ty, std::iter::once(value))?, 0);
     }

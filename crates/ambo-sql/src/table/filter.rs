@@ -1,12 +1,16 @@
 //! Conditions of the planner as filters of a table, which its storage answers on encoded blocks, by its key or by its indexes.
 
 use ambo::{Compare, Datum, Test};
+use arrow::array::Array;
 use datafusion::{
     common::ScalarValue,
     logical_expr::{BinaryExpr, Expr, Like, Operator},
 };
 
-use crate::{logical::UUID_LEN, value::datum};
+use crate::{
+    logical::{UUID_LEN, codes, is_enum},
+    value::datum,
+};
 
 /// A condition as a question about one column, if it is one that storages answer just as the planner's own operators would.
 pub(crate) fn filter(expr: &Expr) -> Option<(String, Test)> {
@@ -59,6 +63,13 @@ pub(super) fn comparable(constant: &ScalarValue) -> Option<Datum> {
     // A UUID is in the order of its bytes.
     if let ScalarValue::FixedSizeBinary(UUID_LEN, Some(bytes)) = constant {
         return Some(Datum::Binary(bytes.clone()));
+    }
+    // An enum is in the order of its labels.
+    if let ScalarValue::Struct(of) = constant
+        && is_enum(of.data_type())
+    {
+        let code = codes(of.as_ref());
+        return code.is_valid(0).then(|| Datum::U16(code.value(0)));
     }
     match datum(constant)? {
         Datum::Null => None,

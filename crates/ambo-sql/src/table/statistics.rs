@@ -7,8 +7,8 @@ use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics, stats::Precision};
 
 use crate::{
-    logical::{UUID, UUID_LEN},
-    value::scalar,
+    logical::{UUID, UUID_LEN, is_enum},
+    value::{self, scalar},
 };
 
 /// The share of rows that a condition leaves of which nothing is known.
@@ -113,6 +113,9 @@ fn bound_of(value: &Datum, ty: &DataType) -> Option<ScalarValue> {
     match (value, ty) {
         (Datum::Binary(bytes), &UUID) => Some(ScalarValue::FixedSizeBinary(UUID_LEN, Some(bytes.clone()))),
         (Datum::Binary(_), ty) if !ty.is_binary() => None,
+        (Datum::U16(_), ty) if is_enum(ty) => {
+            ScalarValue::try_from_array(&value::array(ty, std::iter::once(value)).ok()?, 0).ok()
+        }
         (value, ty) => scalar(value).cast_to(ty).ok(),
     }
 }

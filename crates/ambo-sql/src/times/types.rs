@@ -13,21 +13,24 @@ use datafusion::{
 use super::{MOMENT, instant};
 use ambo::arrow::part_type;
 
-use crate::statement::{declared, is_serial};
+use crate::{
+    statement::{declared, is_serial},
+    user_types::UserTypes,
+};
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct TimeTypes;
+pub(crate) struct TimeTypes(pub UserTypes);
 
 impl TypePlanner for TimeTypes {
     fn plan_type_field(&self, named: &Named) -> Result<Option<FieldRef>> {
-        let ty = type_of_name(named);
+        let ty = type_of_name(named, &self.0);
         Ok(ty.map(|ty| Arc::new(Field::new("", ty, true))))
     }
 }
 
 /// The type of moments or bytes that a name is of.
-fn type_of_name(named: &Named) -> Option<DataType> {
+fn type_of_name(named: &Named, types: &UserTypes) -> Option<DataType> {
     Some(match named {
         Named::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => instant(),
         Named::Timestamp(..) | Named::Datetime(_) | Named::TimestampNtz(_) => MOMENT,
@@ -38,8 +41,9 @@ fn type_of_name(named: &Named) -> Option<DataType> {
         | Named::UBigInt
         | Named::HugeInt
         | Named::Uuid
-        | Named::Map(..) => part_type(&declared(named).ok()?),
-        Named::Custom(..) if !is_serial(named) => part_type(&declared(named).ok()?),
+        | Named::Enum(..)
+        | Named::Map(..) => part_type(&declared(named, types).ok()?),
+        Named::Custom(..) if !is_serial(named) => part_type(&declared(named, types).ok()?),
         _ => return None,
     })
 }

@@ -15,6 +15,8 @@ fn many() -> Vec<Logical> {
         person(),
         Logical::Array(Box::new(Logical::list(Type::decimal(9, 2).unwrap()).into()), 3),
         Logical::map(Type::Utf8, Logical::map(Type::I32, person())),
+        Logical::enumeration(["a", "it's"]),
+        Logical::list(Logical::Enum(Arc::new(Enum { name: Some("main.e".into()), ..Enum::of([""]) }))),
     ]
 }
 
@@ -49,7 +51,7 @@ fn types_round_trip() {
 fn other_types_are_refused() {
     let deep = Logical::decode(&mut Input(&[4; 10_000]));
     assert_eq!(deep, Err("a logical type that is nested too deep".into()));
-    for bytes in [&[0, 5][..], &[8], &[4, 8], &[6, 1, 0]] {
+    for bytes in [&[0, 5][..], &[9], &[4, 9], &[6, 1, 0], &[8, 0, 1]] {
         assert!(Logical::decode(&mut Input(bytes)).is_err(), "{bytes:?}");
     }
     let twice = vec![("a".to_owned(), Part::Plain(Type::I8)), ("a".to_owned(), Part::Plain(Type::I8))];
@@ -60,11 +62,37 @@ fn other_types_are_refused() {
         Logical::Struct(twice),
         Logical::Array(Box::new(Type::I8.into()), 0),
         Logical::list(Logical::Struct(Vec::new())),
+        Logical::enumeration([""; 0]),
+        Logical::enumeration(["a", "b", "a"]),
+        Logical::enumeration(["\u{1}"]),
         deep,
     ] {
         assert!(logical.validate().is_err(), "{logical}");
     }
     assert!(many().iter().all(|logical| logical.validate().is_ok()));
+}
+
+/// Keeps away: places of labels that are not there, and a changed format.
+#[test]
+fn enums_are_places_of_labels() {
+    let moods = Logical::enumeration(["sad", "ok"]);
+    assert_eq!(moods.kind(), Type::U16);
+    assert_eq!(moods.check(ValueRef::U16(1)), Ok(()));
+    assert_eq!(moods.check(ValueRef::U16(2)), Err("2 is not the place of one of its 2 labels".into()));
+    assert!(moods.check(ValueRef::Utf8("ok")).is_err());
+    let list = Logical::list(moods.clone());
+    assert_eq!(list.check(ValueRef::Binary(&[1, 0, 1, 0])), Ok(()));
+    assert!(list.check(ValueRef::Binary(&[1, 0, 2, 0])).is_err());
+    let [of] = &list.enums()[..] else { panic!("one enum") };
+    assert_eq!(of.code("ok"), Ok(1));
+    assert_eq!(of.code("bad"), Err("'bad' is none of the labels of the enum: 'sad', 'ok'".into()));
+    let mut bytes = Vec::new();
+    Logical::enumeration(["a", "b"]).encode(&mut bytes);
+    assert_eq!(bytes, b"\x08\x00\x02\x01a\x01b");
+    let named = |labels: &[&str]| Arc::new(Enum { name: Some("main.e".into()), ..Enum::of(labels.to_vec()) });
+    let list = Logical::list(Logical::Enum(named(&["a"])));
+    assert_eq!(list.with_enum(&named(&["a", "b"])).to_string(), "enum('a', 'b')[]");
+    assert_eq!(moods.with_enum(&named(&["a"])), moods);
 }
 
 /// Keeps away: a changed format of values.

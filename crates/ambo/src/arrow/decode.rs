@@ -12,7 +12,7 @@ use arrow_schema::DataType;
 
 use super::{
     export::refused,
-    logical::{UUID_LEN, logical_type},
+    logical::{UUID_LEN, enums, logical_type},
     rows,
 };
 use crate::{ColumnBuffer, Error, Logical, Part, Result};
@@ -28,6 +28,7 @@ enum Values<'l> {
     Uuids(Vec<u8>),
     Intervals(Vec<IntervalMonthDayNano>),
     Texts(ColumnBuffer),
+    Codes(ColumnBuffer),
     List { ends: Vec<i32>, items: Box<Items<'l>> },
     Array { length: usize, items: Box<Items<'l>> },
     Struct(Vec<Items<'l>>),
@@ -50,6 +51,7 @@ impl<'l> Decoder<'l> {
             Logical::Uuid => Values::Uuids(Vec::with_capacity(rows * UUID_LEN as usize)),
             Logical::Interval => Values::Intervals(Vec::with_capacity(rows)),
             Logical::Json => Values::Texts(ColumnBuffer::new(logical.kind())),
+            Logical::Enum(_) => Values::Codes(ColumnBuffer::new(logical.kind())),
             Logical::List(item) => Values::List { ends: vec![0], items: items(item) },
             Logical::Array(item, length) => Values::Array { length: *length as usize, items: items(item) },
             Logical::Struct(fields) => {
@@ -72,7 +74,7 @@ impl<'l> Decoder<'l> {
         match &mut self.values {
             Values::Uuids(bytes) => bytes.resize(bytes.len() + UUID_LEN as usize, 0),
             Values::Intervals(all) => all.push(IntervalMonthDayNano::new(0, 0, 0)),
-            Values::Texts(buffer) => push_null(buffer)?,
+            Values::Texts(buffer) | Values::Codes(buffer) => push_null(buffer)?,
             Values::List { ends, .. } | Values::Map { ends, .. } => ends.push(ends[ends.len() - 1]),
             Values::Array { length, items } => (0..*length).try_for_each(|_| items.push_null())?,
             Values::Struct(fields) => fields.iter_mut().try_for_each(Items::push_null)?,
@@ -90,6 +92,9 @@ impl<'l> Decoder<'l> {
             }
             Values::Texts(buffer) => {
                 buffer.push(reader.text()?.into()).map_err(|error| error.to_string())?;
+            }
+            Values::Codes(buffer) => {
+                buffer.push(reader.plain(buffer.ty())?).map_err(|error| error.to_string())?;
             }
             Values::List { ends, items } => {
                 let count = reader.count()?;
@@ -130,6 +135,7 @@ impl<'l> Decoder<'l> {
                 Arc::new(all.map_err(refused)?)
             }
             (Values::Texts(buffer), _) => rows::array(buffer)?,
+            (Values::Codes(buffer), ty) => enums(&rows::array(buffer)?, &ty)?,
             (Values::List { ends, items }, DataType::List(item)) => {
                 Arc::new(ListArray::try_new(item, offsets(ends), items.finish()?, nulls).map_err(refused)?)
             }

@@ -12,7 +12,10 @@ use arrow_array::{
 use arrow_buffer::{IntervalMonthDayNano, NullBuffer};
 use arrow_schema::{DataType, IntervalUnit};
 
-use super::{import::fill, logical::UUID_LEN};
+use super::{
+    import::fill,
+    logical::{UUID_LEN, codes},
+};
 use crate::{ColumnBuffer, Error, Logical, Part, Result};
 
 /// What writes values of an array, by their places in it.
@@ -57,6 +60,11 @@ impl Encoder {
             }
             (Logical::Uuid, DataType::Binary) => Values::Bytes(array.as_binary().clone()),
             (Logical::Interval, DataType::Interval(unit)) => Values::Intervals(intervals(array, *unit)),
+            (Logical::Enum(of), _) => {
+                let mut buffer = ColumnBuffer::new(logical.kind());
+                fill(&mut buffer, &codes(array, of)?, 1)?;
+                Values::Plain(buffer)
+            }
             (Logical::Json, ty) if ty.is_string() => {
                 let mut buffer = ColumnBuffer::new(logical.kind());
                 fill(&mut buffer, array, 1)?;

@@ -227,7 +227,13 @@ impl Batches {
             Type::I32 => primitive::<Int32Type>(morsel, place, nulls)?,
             Type::I64 => primitive::<Int64Type>(morsel, place, nulls)?,
             Type::U8 => primitive::<UInt8Type>(morsel, place, nulls)?,
-            Type::U16 => primitive::<UInt16Type>(morsel, place, nulls)?,
+            Type::U16 => {
+                let codes = primitive::<UInt16Type>(morsel, place, nulls)?;
+                match &self.logical[place] {
+                    Some(logical) => logical::from_stored(&codes, &logical::logical_type(logical))?,
+                    None => codes,
+                }
+            }
             Type::U32 => primitive::<UInt32Type>(morsel, place, nulls)?,
             Type::U64 => primitive::<UInt64Type>(morsel, place, nulls)?,
             Type::F32 => primitive::<Float32Type>(morsel, place, nulls)?,

@@ -30,8 +30,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
-use super::logical::{encoded, logical_of_field};
-use crate::{Column, ColumnBuffer, Datum, DatumRef, Error, Result, TableDefinition, Type};
+use super::logical::{codes, encoded, logical_of_field};
+use crate::{Column, ColumnBuffer, Datum, DatumRef, Error, Logical, Result, TableDefinition, Type};
 
 /// The type of a column that holds what an Arrow type holds.
 ///
@@ -187,6 +187,7 @@ fn unfit(error: ambo_codec::Error) -> Error {
 fn fill_column(buffer: &mut ColumnBuffer, column: &Column, array: &ArrayRef, first: u64) -> Result<()> {
     match &column.logical {
         None => fill(buffer, array, first),
+        Some(Logical::Enum(of)) => extend(buffer, &codes(array, of)?, first),
         Some(logical) if logical.kind() == Type::Binary => extend(buffer, &encoded(array, logical)?, first),
         Some(logical) => {
             fill(buffer, array, first)?;

@@ -5,16 +5,19 @@
 //! | `uuid` | `fixed_size_binary(16)`, with the extension `arrow.uuid` |
 //! | `interval` | `interval(month_day_nano)` |
 //! | `json` | `utf8`, with the extension `arrow.json` |
+//! | enums | a struct of one `uint16`, the place of the label; the name of the field has all labels ([`enum_of`]) |
 //! | lists, arrays of one length, structs, maps | `list`, `fixed_size_list`, `struct`, `map`; what is within may be NULL |
 
 use std::{collections::HashMap, sync::Arc};
 
-use arrow_array::{Array, ArrayRef, BinaryArray, cast::AsArray};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, PrimitiveArray, StructArray, cast::AsArray, types::UInt16Type,
+};
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, IntervalUnit};
 
 use super::{decode::Decoder, encode::Encoder, import::type_of, types::data_type};
-use crate::{Error, Logical, Part, Result};
+use crate::{ColumnBuffer, DatumRef, Enum, Error, Logical, Part, Result, Type};
 
 /// Bytes of a UUID.
 pub(super) const UUID_LEN: i32 = 16;
@@ -32,6 +35,7 @@ pub fn logical_type(logical: &Logical) -> DataType {
             let fields = fields.iter().map(|(name, part)| Field::new(name, part_type(part), true));
             DataType::Struct(fields.collect())
         }
+        Logical::Enum(of) => enum_type(&of.labels),
         Logical::Map(key, value) => {
             let key = Field::new("key", part_type(key), false);
             let value = Field::new("value", part_type(value), true);
@@ -39,6 +43,63 @@ pub fn logical_type(logical: &Logical) -> DataType {
             DataType::Map(Arc::new(Field::new("entries", entries, false)), false)
         }
     }
+}
+
+/// Begins the name of the field of an enum, and stands before each label in it.
+const ENUM: char = '\u{1}';
+
+/// The type of enums with these labels.
+pub fn enum_type(labels: &[String]) -> DataType {
+    let name = labels.iter().fold(String::from(ENUM), |name, label| format!("{name}{ENUM}{label}"));
+    DataType::Struct(vec![Field::new(name, DataType::UInt16, true)].into())
+}
+
+/// The labels of a type of enums, in their order; `None` of another type.
+pub fn enum_of(ty: &DataType) -> Option<impl Iterator<Item = &str>> {
+    let DataType::Struct(fields) = ty else { return None };
+    let [field] = &fields[..] else { return None };
+    let labels = field.name().strip_prefix(ENUM)?.strip_prefix(ENUM)?;
+    (*field.data_type() == DataType::UInt16).then(|| labels.split(ENUM))
+}
+
+/// Places of labels as values of an enum.
+pub(super) fn enums(codes: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = ty else {
+        return Err(Error::Invalid(format!("{ty} is no type of enums")));
+    };
+    let codes = codes.as_primitive::<UInt16Type>();
+    let values = Arc::new(PrimitiveArray::<UInt16Type>::new(codes.values().clone(), None));
+    let array = StructArray::try_new(fields.clone(), vec![values], codes.nulls().cloned());
+    Ok(Arc::new(array.map_err(super::export::refused)?))
+}
+
+/// The places of the labels that values of an enum, or texts, have; NULL of NULL.
+pub(super) fn codes(array: &ArrayRef, of: &Enum) -> Result<PrimitiveArray<UInt16Type>> {
+    let places: HashMap<&str, u16> =
+        of.labels.iter().enumerate().map(|(place, label)| (label.as_str(), place as u16)).collect();
+    let code = |label: &str| places.get(label).copied().ok_or_else(|| Error::Invalid(of.no_label(label)));
+    if let Some(labels) = enum_of(array.data_type()) {
+        let array = array.as_struct();
+        let stored = array.column(0).as_primitive::<UInt16Type>();
+        let known: Vec<_> = labels.collect();
+        let same = known.iter().zip(&of.labels).all(|(known, label)| known == label);
+        if same && known.len() <= of.labels.len() {
+            return PrimitiveArray::try_new(stored.values().clone(), array.nulls().cloned())
+                .map_err(super::export::refused);
+        }
+        let place = |row: usize| match array.is_null(row) {
+            true => Ok(None),
+            false => known.get(usize::from(stored.value(row))).map(|label| code(label)).transpose(),
+        };
+        return (0..array.len()).map(place).collect();
+    }
+    let mut buffer = ColumnBuffer::new(Type::Utf8);
+    super::import::fill(&mut buffer, array, 1)?;
+    let place = |row: usize| match buffer.get(row).map_err(|error| Error::Invalid(error.to_string()))? {
+        DatumRef::Utf8(label) => code(label).map(Some),
+        _ => Ok(None),
+    };
+    (0..buffer.len()).map(place).collect()
 }
 
 /// The Arrow type that values of a type have.
@@ -62,6 +123,7 @@ pub fn logical_of(ty: &DataType) -> Result<Option<Logical>> {
         DataType::FixedSizeList(item, length) => {
             Logical::Array(Box::new(part_of(item.data_type())?), u32::try_from(*length).unwrap_or(0))
         }
+        ty if let Some(labels) = enum_of(ty) => Logical::enumeration(labels),
         DataType::Struct(fields) => {
             let part = |field: &Arc<Field>| Ok((field.name().clone(), part_of(field.data_type())?));
             Logical::Struct(fields.iter().map(part).collect::<Result<_>>()?)
@@ -118,6 +180,9 @@ pub fn from_stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     if array.data_type() == ty {
         return Ok(array.clone());
     }
+    if enum_of(ty).is_some() && *array.data_type() == DataType::UInt16 {
+        return enums(array, ty);
+    }
     let logical = logical_of(ty)?.filter(|_| *array.data_type() == DataType::Binary);
     let Some(logical) = logical else {
         return Err(Error::Invalid(format!(
@@ -148,6 +213,7 @@ pub(super) fn decoded(stored: &BinaryArray, logical: &Logical) -> Result<ArrayRe
 /// [`Error::Invalid`]: what is within has a type that no column has.
 pub fn to_stored(array: &ArrayRef) -> Result<ArrayRef> {
     match logical_of(array.data_type())? {
+        Some(Logical::Enum(of)) => Ok(Arc::new(codes(array, &of)?)),
         Some(logical) => Ok(Arc::new(encoded(array, &logical)?)),
         None => Ok(array.clone()),
     }

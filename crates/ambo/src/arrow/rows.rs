@@ -193,6 +193,7 @@ impl Iterator for RowBatches {
 fn meant(array: ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Binary => from_stored(&array, ty),
+        DataType::UInt16 if *ty != DataType::UInt16 => from_stored(&array, ty),
         _ => Ok(array),
     }
 }

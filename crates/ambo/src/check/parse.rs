@@ -280,7 +280,7 @@ impl Parser<'_> {
         match raw {
             // How values compare that mean more than their bytes, SQL knows.
             Raw::Column(column) => match &self.definition.columns[*column] {
-                of if of.logical.as_ref().is_some_and(|logical| logical.kind() == Type::Binary) => None,
+                of if of.logical.as_ref().is_some_and(|logical| logical.kind() != Type::Utf8) => None,
                 of => Some(of.kind),
             },
             Raw::Length(_) => Some(Type::I64),

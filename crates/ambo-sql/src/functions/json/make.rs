@@ -22,7 +22,12 @@ use super::{
     is_json, text_or_json,
     value::{given, write_text},
 };
-use crate::{files::value_texts, times::is_text, value::returned};
+use crate::{
+    files::value_texts,
+    logical::{is_enum, labels},
+    times::is_text,
+    value::returned,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
@@ -201,6 +206,7 @@ pub(super) fn json_texts(array: &ArrayRef, field: &Field) -> Result<Vec<String>>
         DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
             return json_texts(&cast(array, &DataType::List(item.clone()))?, field);
         }
+        ty if is_enum(ty) => quoted_texts(&(Arc::new(labels(array)?) as ArrayRef))?,
         DataType::Struct(fields) => {
             let columns = fields.iter().zip(array.as_struct().columns());
             let columns =
