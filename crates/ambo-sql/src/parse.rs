@@ -31,7 +31,7 @@ mod words;
 use std::ops::Range;
 
 use datafusion::sql::sqlparser::{
-    ast::{self, Ident, ObjectName, VisitMut},
+    ast::{self, AlterColumnOperation, AlterTableOperation, Ident, ObjectName, VisitMut},
     keywords::Keyword,
     parser::{IsOptional, Parser, ParserError},
     tokenizer::{Token, TokenWithSpan, Tokenizer},
@@ -45,6 +45,7 @@ pub(crate) use describe::{DESCRIBE, SUMMARIZE};
 use dialect::Generous;
 use exclusion::name_exclusions;
 pub(crate) use exclusion::{EXCLUDE, excluded};
+pub(crate) use forms::IMPLIED;
 use forms::say_forms;
 use from_first::say_select_first;
 pub(crate) use functions::{Body, CreateFunction, DropFunctions, Function, parse_function};
@@ -278,6 +279,19 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
                 create.query = Some(parser.parse_query()?);
             }
             Ok(Statement::CreateTable(Box::new(create), settings))
+        }
+        ast::Statement::AlterTable(mut alter) => {
+            // The parser knows USING in PostgreSQL's dialect alone.
+            if let Some(AlterTableOperation::AlterColumn {
+                op: AlterColumnOperation::SetDataType { using, .. },
+                ..
+            }) = alter.operations.last_mut()
+                && using.is_none()
+                && parser.parse_keyword(Keyword::USING)
+            {
+                *using = Some(parser.parse_expr()?);
+            }
+            Ok(Statement::Sql(Box::new(ast::Statement::AlterTable(alter))))
         }
         other => Ok(Statement::Sql(Box::new(other))),
     }

@@ -6,6 +6,8 @@ mod slots;
 mod sort_key;
 mod storage;
 
+use std::fmt;
+
 use ambo_codec::{KeyColumn, KeySpec, Type, Value, ValueRef, integer::IntegerCodec, record::RecordCodec};
 
 use slots::Dropped;
@@ -37,6 +39,10 @@ impl KeyWidth {
     }
 }
 
+/// Around the expression of a generated column.
+const GENERATED: &str = "GENERATED ALWAYS AS (";
+const STORED: &str = ") STORED";
+
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
@@ -50,7 +56,8 @@ pub struct Column {
     pub nullable: bool,
     /// What a row without it reads: one that was written before the column was added. Never changed.
     pub default: Option<Value>,
-    /// What is inserted where no value is given, as an SQL expression; kept for SQL, which evaluates it.
+    /// What is inserted where no value is given, as an SQL expression; kept for SQL, which evaluates it. Of a generated column
+    /// ([`Column::generated`]) it is `GENERATED ALWAYS AS (expression) STORED`.
     pub default_expression: Option<String>,
     /// What users say about it.
     pub comment: Option<String>,
@@ -88,6 +95,17 @@ impl Column {
     pub fn nullable(mut self) -> Self {
         self.nullable = true;
         self
+    }
+
+    /// The same, whose values are computed of the other columns of a row by an SQL expression.
+    #[must_use]
+    pub fn generated_as(self, expression: impl fmt::Display) -> Self {
+        self.default_expression(format!("{GENERATED}{expression}{STORED}"))
+    }
+
+    /// The SQL expression that its values are computed by, if it is generated. It is kept where others have their default.
+    pub fn generated(&self) -> Option<&str> {
+        self.default_expression.as_deref()?.strip_prefix(GENERATED)?.strip_suffix(STORED)
     }
 
     /// Whether a stored value is one that it means. Whether it may be NULL is left to others.
@@ -386,6 +404,17 @@ impl TableDefinition {
     pub fn record_dictionary(mut self, on: bool) -> Self {
         self.record_dictionary = on;
         self
+    }
+
+    /// What the check is called that a generated column has the value of its expression.
+    pub fn generated_check(column: &str) -> String {
+        format!("{column}_generated")
+    }
+
+    /// Whether a check says that a generated column has the value of its expression.
+    pub fn is_of_generated(&self, check: &Check) -> bool {
+        let mut generated = self.columns.iter().filter(|column| column.generated().is_some());
+        generated.any(|column| Self::generated_check(&column.name) == check.name)
     }
 
     /// Whether key and value are stored as the user's bytes.

@@ -2,7 +2,7 @@
 
 use ambo_engine::database::CatalogEdit;
 
-use crate::{Database, IndexDefinition, Result, Transaction};
+use crate::{Database, IndexDefinition, Result, Table, Transaction};
 
 impl Database {
     /// Makes a change of schemas, tables, indexes or views, as a commit of its own.
@@ -48,6 +48,15 @@ impl Transaction {
     /// the table since the transaction began.
     pub fn set_not_null(&mut self, table: &str, column: &str) -> Result<()> {
         self.inner_mut().set_not_null(table, column)
+    }
+
+    /// Has commits of others to a table wait until the transaction ends: what it sees of the table stays true.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) if others have written to the table since the transaction began,
+    /// [`Error::Lock`](crate::Error::Lock) after waiting in vain.
+    pub fn hold(&mut self, table: &Table) -> Result<()> {
+        self.inner_mut().hold(table.id())
     }
 
     /// Whether it has changed definitions.

@@ -123,6 +123,10 @@ impl Catalog {
             TableChange::DropColumn(name) => {
                 let index = column_of(table, name)?;
                 self.refuse_drop(id, table, index)?;
+                if table.columns[index].generated().is_some() {
+                    let check = TableDefinition::generated_check(name);
+                    table.checks.retain(|of| of.name != check);
+                }
                 table.drop_column_at(index);
                 Ok(())
             }

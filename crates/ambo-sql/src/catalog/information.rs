@@ -100,6 +100,8 @@ pub(super) fn columns(planner: &Planner<'_>) -> Result<Contents> {
         ("numeric_scale", INTEGER),
         ("is_identity", TEXT),
         ("column_comment", TEXT),
+        ("is_generated", TEXT),
+        ("generation_expression", TEXT),
     ];
     Ok(Contents { columns, rows })
 }
@@ -123,11 +125,16 @@ fn column_row(table: &str, place: usize, column: &Column, numbers_itself: bool) 
         scale,
         yes(numbers_itself),
         optional(column.comment.as_deref()),
+        text(if column.generated().is_some() { "ALWAYS" } else { "NEVER" }),
+        optional(column.generated()),
     ])
 }
 
 /// What is inserted where no value is given, as an expression.
 pub(crate) fn default_text(column: &Column) -> Result<Option<String>> {
+    if column.generated().is_some() {
+        return Ok(None);
+    }
     match (&column.default_expression, &column.default) {
         (Some(text), _) if text == "NULL" => Ok(None),
         (Some(text), _) => Ok(Some(text.clone())),
@@ -191,7 +198,10 @@ pub(super) fn table_constraints(planner: &Planner<'_>) -> Result<Contents> {
             ]);
         };
         key_constraints(&table).iter().for_each(|(name, kind, _)| row(name, kind));
-        of.checks.iter().for_each(|check| row(&check.name, "CHECK"));
+        of.checks
+            .iter()
+            .filter(|check| !of.is_of_generated(check))
+            .for_each(|check| row(&check.name, "CHECK"));
     }
     let columns = &[
         ("constraint_catalog", TEXT),
@@ -247,7 +257,8 @@ pub(super) fn check_constraints(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
     for table in all_tables(planner)? {
         let of = table.definition();
-        rows.extend(of.checks.iter().map(|check| row(of, check)));
+        let of_users = of.checks.iter().filter(|check| !of.is_of_generated(check));
+        rows.extend(of_users.map(|check| row(of, check)));
     }
     let columns = &[
         ("constraint_catalog", TEXT),

@@ -1,6 +1,7 @@
 //! Forms that the parser does not know. Each is said in tokens that it knows, where a word of it is there: one look at the tokens
 //! tells which.
 
+mod implied_types;
 mod struct_types;
 
 use datafusion::sql::sqlparser::{
@@ -13,6 +14,8 @@ use super::{
     names_before::say_names_before, pivots::say_pivots, samples::say_samples, stars::say_stars, tokens::next,
     words::say_words,
 };
+pub(crate) use implied_types::IMPLIED;
+use implied_types::say_implied_types;
 use struct_types::say_struct_types;
 
 /// Which words there are.
@@ -26,6 +29,8 @@ struct Words {
     /// Names before colons.
     colons: bool,
     descriptions: bool,
+    /// Columns that may have no type.
+    implied: bool,
     pivots: bool,
     samples: bool,
     shares: bool,
@@ -40,7 +45,8 @@ type Say = fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>;
 /// Says all forms of ours.
 pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let there = Words::of(&tokens);
-    let forms: [(bool, Say); 11] = [
+    let forms: [(bool, Say); 12] = [
+        (there.implied, say_implied_types),
         (there.structs, say_struct_types),
         (there.commas, without_last_commas),
         (there.colons, say_names_before),
@@ -68,7 +74,10 @@ impl Words {
             match token {
                 Token::Word(word) => match word.keyword {
                     Keyword::ASOF => there.asof = true,
-                    Keyword::AS => there.named_tables |= has_create,
+                    Keyword::AS => {
+                        there.named_tables |= has_create;
+                        there.implied |= has_create;
+                    }
                     Keyword::CREATE => has_create = true,
                     Keyword::BY | Keyword::KEY | Keyword::INDEX | Keyword::IN | Keyword::INTERVAL => {
                         there.words = true

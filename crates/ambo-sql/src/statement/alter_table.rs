@@ -10,10 +10,10 @@ use datafusion::{
 };
 
 use super::{
-    check_rows,
+    check_rows, column_type,
     create_index::create_index,
     definition::{Parts, column_names, default, in_default, length_name, make_check, place, unique_index},
-    expression, length,
+    expression, generated, length,
     options::Setting,
     table,
     types::declared,
@@ -93,6 +93,10 @@ pub(super) fn run(connection: &mut Connection, alter: ast::AlterTable) -> Result
 
 /// What is a change of its own to the engine. Returns whether it was one of those.
 fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &Operation) -> Result<bool> {
+    if let Some(change) = column_type::alone(operation) {
+        let set = column_type::set(connection, &table.name, &change);
+        return set.map(|()| true).map_err(|error| about(error, change.column));
+    }
     match operation {
         Operation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(to) | RenameTableNameKind::To(to)) = table_name;
@@ -121,6 +125,17 @@ fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &O
         Operation::DropConstraint { if_exists, name, .. } => {
             drop_constraint(connection, table, name, *if_exists)?
         }
+        Operation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
+            let parts = Parts::of(column_def)?;
+            if parts.generated.is_none() {
+                return Ok(false);
+            }
+            let is_there = table.column_index(&ident(&column_def.name)).is_some();
+            if !(*if_not_exists && is_there) {
+                generated::add(connection, &table.name, column_def, parts)
+                    .map_err(|error| about(error, &column_def.name))?;
+            }
+        }
         _ => return Ok(false),
     }
     Ok(true)
@@ -147,6 +162,13 @@ fn drop_constraint(
     if_exists: bool,
 ) -> Result<()> {
     let known = ident(name);
+    if table.checks.iter().any(|check| check.name == known && table.is_of_generated(check)) {
+        return Err(about(
+            Error::invalid(format!("constraint \"{known}\" goes with its generated column")),
+            name,
+        )
+        .with_hint("ALTER TABLE … DROP COLUMN"));
+    }
     if table.checks.iter().any(|check| check.name == known) {
         let changes = vec![TableChange::DropCheck(known)];
         return connection.define(&[CatalogEdit::ChangeTable { name: table.name.clone(), changes }]);
@@ -204,6 +226,9 @@ impl Changing<'_> {
     fn add_column(&mut self, of: &ast::ColumnDef) -> Result<()> {
         let parts = Parts::of(of)?;
         let name = ident(&of.name);
+        if parts.generated.is_some() {
+            return Err(Error::invalid("a generated column is added in a statement of its own"));
+        }
         if parts.primary || parts.numbers_itself || super::types::is_serial(&of.data_type) {
             return Err(Error::invalid("the primary key of a table does not change")
                 .with_hint("create another table with CREATE TABLE … AS SELECT …"));
@@ -265,6 +290,9 @@ impl Changing<'_> {
             let check = self.table.checks.remove(place);
             self.changes.push(TableChange::DropCheck(check.name));
         }
+        let own = TableDefinition::generated_check(&known);
+        let is_generated = self.table.columns[at].generated().is_some();
+        self.table.checks.retain(|check| !is_generated || check.name != own);
         for check in &self.table.checks {
             if expression::rename(&mut parse_expression(&check.expression)?, &known, &known) {
                 return Err(about(
@@ -292,7 +320,18 @@ impl Changing<'_> {
         }
         self.changes.push(TableChange::rename_column(&from, &new));
         self.table.columns[at].name.clone_from(&new);
+        self.rename_in_generated(&from, &new)?;
+        let own = TableDefinition::generated_check(&from);
+        let is_generated = self.table.columns[at].generated().is_some();
         for check in &mut self.table.checks {
+            if is_generated && check.name == own {
+                self.changes.push(TableChange::DropCheck(check.name.clone()));
+                let mut expr = parse_expression(&check.expression)?;
+                expression::rename(&mut expr, &from, &new);
+                *check = Check::new(TableDefinition::generated_check(&new), expr.to_string());
+                self.changes.push(TableChange::AddCheck(check.clone()));
+                continue;
+            }
             let mut expr = parse_expression(&check.expression)?;
             if expression::rename(&mut expr, &from, &new) {
                 check.expression = expr.to_string();
@@ -303,9 +342,31 @@ impl Changing<'_> {
         Ok(())
     }
 
+    /// Renames a column in what generated ones are computed of.
+    fn rename_in_generated(&mut self, from: &str, to: &str) -> Result<()> {
+        for column in &mut self.table.columns {
+            let Some(text) = column.generated() else { continue };
+            let mut expr = parse_expression(text)?;
+            if expression::rename(&mut expr, from, to) {
+                *column = column.clone().generated_as(expr);
+                let (column, expression) = (column.name.clone(), column.default_expression.clone());
+                self.changes.push(TableChange::SetDefaultExpression { column, expression });
+            }
+        }
+        Ok(())
+    }
+
     fn alter_column(&mut self, name: &Ident, op: &AlterColumnOperation) -> Result<()> {
         let at = place(&self.table, name)?;
         let column = &self.table.columns[at];
+        let is_default =
+            matches!(op, AlterColumnOperation::SetDefault { .. } | AlterColumnOperation::DropDefault);
+        if column.generated().is_some() && is_default {
+            return Err(about(
+                Error::invalid(format!("column \"{}\" is generated, so it has no default", column.name)),
+                name,
+            ));
+        }
         let change = match op {
             AlterColumnOperation::DropNotNull => {
                 self.table.columns[at].nullable = true;
@@ -321,8 +382,10 @@ impl Changing<'_> {
                 return Err(about(Error::invalid("SET NOT NULL is a statement of its own"), name));
             }
             AlterColumnOperation::SetDataType { .. } => {
-                return Err(about(Error::invalid("not supported: the type of a column changes"), name)
-                    .with_hint("add a column of the new type, UPDATE, drop the old one, and rename"));
+                return Err(about(
+                    Error::invalid("the type of a column changes in a statement of its own"),
+                    name,
+                ));
             }
             other => return Err(about(Error::invalid(format!("not supported: ALTER COLUMN {other}")), name)),
         };

@@ -11,7 +11,7 @@ use datafusion::{
     },
 };
 
-use super::target::Target;
+use super::{generated, target::Target};
 use crate::{Error, Result, parse::parse_expression, value::stored_scalar};
 
 /// Columns, each once, and what they get. DEFAULT becomes a parameter with the default as its value.
@@ -28,9 +28,17 @@ pub(super) fn assignments(
         }
     }
     let places = target.columns_of(all.iter().map(|(name, _)| *name))?;
-    let exprs = all.into_iter().map(|(_, expr)| expr).zip(&places);
-    let exprs = exprs.map(|(expr, &place)| or_default(target, place, expr, params)).collect::<Vec<_>>();
-    Ok(places.into_iter().zip(exprs).collect())
+    let mut set = Vec::with_capacity(places.len());
+    for ((_, expr), place) in all.into_iter().zip(places) {
+        let column = &target.definition().columns[place];
+        match (column.generated().is_some(), generated::is_default(&expr)) {
+            (true, false) => return Err(generated::given(column)),
+            // It is computed anyway.
+            (true, true) => {}
+            (false, _) => set.push((place, or_default(target, place, expr, params))),
+        }
+    }
+    Ok(set)
 }
 
 /// The values for the columns of a list: `(1, 2)`, or `(SELECT a, b …)`.

@@ -13,7 +13,7 @@ use datafusion::{
 use super::{
     assignment::{assignments, qualify},
     evaluate::Frame,
-    incoming::{Labels, assign, check, row_schema, rows_of},
+    incoming::{Labels, assign, held, row_schema, rows_of},
     insert::numbered,
     target::{Target, item},
 };
@@ -348,7 +348,7 @@ impl<'t> Conflicts<'t> {
                     assign(&values, &definition.columns[*place], &labels, self.target.rules.zone())?;
             }
             let after = rows_of(row_schema(definition), columns, meant.len())?;
-            check(definition, &self.target.rules, &after, &labels)?;
+            let after = held(definition, &self.target.rules, after, &labels)?;
             let after = Values::stored(&after);
             for (nth, &row) in meant.iter().enumerate() {
                 let pair = &pairs[places.value(row) as usize];

@@ -66,7 +66,10 @@ fn from_file(
     let target = Target::new(work, table, None)?;
     let definition = target.definition();
     let listed: Vec<usize> = match columns.is_empty() {
-        true => (0..definition.columns.len()).collect(),
+        // Generated columns are computed.
+        true => (0..definition.columns.len())
+            .filter(|place| definition.columns[*place].generated().is_none())
+            .collect(),
         false => {
             let names: Vec<ast::ObjectName> = columns.iter().cloned().map(ast::ObjectName::from).collect();
             target.columns_of(names.iter())?

@@ -25,7 +25,9 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
         if of.numbers_itself(place) {
             line.push_str(" AUTO_INCREMENT");
         }
-        if let Some(default) = default_text(column)? {
+        if column.generated().is_some() {
+            line.push_str(&format!(" {}", column.default_expression.as_deref().unwrap_or_default()));
+        } else if let Some(default) = default_text(column)? {
             line.push_str(&format!(" DEFAULT {default}"));
         }
         if let Some(comment) = &column.comment {
@@ -36,7 +38,7 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
     if !of.primary_columns().is_empty() && !of.duplicates {
         lines.push(format!("PRIMARY KEY ({})", names(of.primary_columns())));
     }
-    for check in &of.checks {
+    for check in of.checks.iter().filter(|check| !of.is_of_generated(check)) {
         lines.push(format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.expression));
     }
     let mut text = format!("CREATE TABLE {} (\n  {}\n)", quoted_object(&of.name), lines.join(",\n  "));

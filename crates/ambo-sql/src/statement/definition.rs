@@ -13,6 +13,7 @@ use datafusion::{
 
 use super::{
     expression::{Computed, refuse_queries, row_schema, unqualify},
+    generated::{Generated, define_all, is_implied},
     length, options,
     rules::condition,
     types::{declared, is_serial},
@@ -52,6 +53,7 @@ pub(super) fn define(
         table: TableDefinition::new(&name).storage(storage),
         key: None,
         unique: Vec::new(),
+        generated: Vec::new(),
         checks: Vec::new(),
     };
     match (create.columns.is_empty(), query) {
@@ -82,6 +84,7 @@ struct Making<'a> {
     table: TableDefinition,
     key: Option<Vec<Ident>>,
     unique: Vec<(Option<Ident>, Vec<Ident>)>,
+    generated: Vec<Generated>,
     checks: Vec<(Option<Ident>, Option<String>, Expr)>,
 }
 
@@ -112,6 +115,8 @@ impl Making<'_> {
             (DataType::Unspecified, None) => {
                 return Err(Error::invalid(format!("column \"{name}\" has no type")));
             }
+            // That of the expression, once it is known.
+            (ty, _) if is_implied(ty) => Column::new(&name, ambo::Type::Utf8),
             (ty, _) => Column::typed(&name, declared(ty, &self.types)?),
         };
         if let Some(most) = length::of_type(&column.data_type) {
@@ -119,7 +124,14 @@ impl Making<'_> {
         }
         let is_serial = is_serial(&column.data_type);
         self.table.auto_increment |= is_serial;
-        let parts = Parts::of(column)?;
+        let mut parts = Parts::of(column)?;
+        if let Some(expr) = parts.generated.take() {
+            if of_query.is_some() {
+                return Err(Error::invalid("the rows of a query have no generated columns"));
+            }
+            let is_typed = !is_implied(&column.data_type);
+            self.generated.push(Generated { column: column.name.clone(), expr, is_typed });
+        }
         self.table.auto_increment |= parts.numbers_itself;
         if parts.primary {
             self.set_key(vec![column.name.clone()])?;
@@ -166,8 +178,13 @@ impl Making<'_> {
 
     fn finish(mut self, create: &ast::CreateTable, settings: &TableSettings) -> Result<Wanted> {
         let key = self.key.take().unwrap_or_default();
+        define_all(self.planner, &mut self.table, std::mem::take(&mut self.generated))?;
         for named in key.iter().chain(&settings.sort_key) {
             let place = place(&self.table, named)?;
+            if self.table.columns[place].generated().is_some() {
+                return Err(about(Error::invalid("a generated column is in no key"), named)
+                    .with_hint("CREATE UNIQUE INDEX keeps it unique"));
+            }
             self.table.columns[place].nullable = false;
         }
         let names = |idents: &[Ident]| idents.iter().map(ident).collect::<Vec<_>>();
@@ -203,6 +220,7 @@ pub(super) struct Parts {
     pub primary: bool,
     pub numbers_itself: bool,
     pub default: Option<Expr>,
+    pub generated: Option<Expr>,
     pub comment: Option<String>,
     pub unique: Vec<Option<Ident>>,
     pub checks: Vec<(Option<Ident>, Expr)>,
@@ -232,6 +250,9 @@ impl Parts {
                     generation_expr: None,
                     ..
                 } => parts.numbers_itself = true,
+                ColumnOption::Generated { generation_expr: Some(expr), .. } => {
+                    parts.generated = Some(expr.clone());
+                }
                 ColumnOption::DialectSpecific(tokens)
                     if ["AUTO_INCREMENT", "AUTOINCREMENT"].contains(&&*tokens_text(tokens)) =>
                 {
@@ -245,6 +266,12 @@ impl Parts {
                     )));
                 }
             }
+        }
+        if parts.generated.is_some() && (parts.default.is_some() || parts.numbers_itself) {
+            return Err(Error::invalid(format!(
+                "column \"{}\" is generated, so it has no default and no number",
+                ident(&column.name)
+            )));
         }
         Ok(parts)
     }

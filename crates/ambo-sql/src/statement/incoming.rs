@@ -17,6 +17,7 @@ use crate::{
 pub(super) use super::expression::row_schema;
 use super::{
     cast::{is_assignable, strict_cast},
+    generated,
     rules::Rules,
 };
 pub(super) use crate::files::Batches;
@@ -113,14 +114,19 @@ pub(super) fn complete(
     }
     let whole = definition.columns.iter().enumerate().map(|(place, column)| {
         match columns.iter().position(|named| *named == place) {
+            Some(nth)
+                if column.generated().is_some()
+                    && batch.column(nth).logical_null_count() < batch.num_rows() =>
+            {
+                Err(generated::given(column))
+            }
             Some(nth) => assign(batch.column(nth), column, &labels, rules.zone()),
             None => rules.default(place, batch.num_rows()),
         }
     });
     let whole = whole.collect::<Result<Vec<_>>>()?;
     let rows = rows_of(rules.schema().clone(), whole, batch.num_rows())?;
-    check(definition, rules, &rows, &labels)?;
-    Ok(rows)
+    held(definition, rules, rows, &labels)
 }
 
 /// Columns as a batch, which may have none.
@@ -129,16 +135,36 @@ pub(super) fn rows_of(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) ->
     RecordBatch::try_new_with_options(schema, columns, &options).map_err(value::wrong)
 }
 
+/// Rows as they are written, with what generated columns are computed to, held to the rules of the table.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn held(
+    definition: &TableDefinition,
+    rules: &Rules,
+    rows: RecordBatch,
+    labels: &Labels<'_>,
+) -> Result<RecordBatch> {
+    let generated = rules.generated(&rows)?;
+    let rows = match generated.is_empty() {
+        true => rows,
+        false => {
+            let mut columns = rows.columns().to_vec();
+            for (place, values) in generated {
+                columns[place] = assign(&values, &definition.columns[place], labels, rules.zone())?;
+            }
+            rows_of(rows.schema(), columns, rows.num_rows())?
+        }
+    };
+    check(definition, rules, &rows, labels)?;
+    Ok(rows)
+}
+
 /// What every row that is written has to be: **the one place where the rules of a table are checked**.
 ///
 /// # Errors
 /// [`ErrorKind::Constraint`] with the column and the row.
-pub(super) fn check(
-    definition: &TableDefinition,
-    rules: &Rules,
-    rows: &RecordBatch,
-    labels: &Labels<'_>,
-) -> Result<()> {
+fn check(definition: &TableDefinition, rules: &Rules, rows: &RecordBatch, labels: &Labels<'_>) -> Result<()> {
     for (place, column) in definition.columns.iter().enumerate() {
         let array = rows.column(place);
         if column.nullable || definition.numbers_itself(place) || array.null_count() == 0 {

@@ -9,6 +9,7 @@ use datafusion::{
 
 use super::{
     conflict::{Conflicts, OnConflict},
+    generated,
     incoming::{Batches, Stream, complete},
     load::{self, Bulk, Meaning, Outcome, are_many},
     returning::{Returning, Written},
@@ -55,7 +56,11 @@ pub(super) fn apply(work: &mut Work<'_>, insert: &ast::Insert, with: Option<&ast
     if is_by_name(&insert.columns) {
         insert.columns = names_of(work, source.as_deref(), &params)?;
     }
-    let columns = columns(&target, &insert.columns)?;
+    let columns = match insert.columns.is_empty() {
+        true => generated::written(&target, source.as_deref()),
+        false => target.columns_of(insert.columns.iter())?,
+    };
+    generated::refuse_given(&target, &columns, source.as_deref_mut())?;
     let on = OnConflict::new(&target, &insert, &mut params)?;
     let is_values = source.as_ref().is_none_or(|source| matches!(*source.body, SetExpr::Values(_)));
     let batches: Batches = match source {
@@ -187,13 +192,6 @@ fn refuse(insert: &ast::Insert) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::invalid(format!("not supported: {unknown}")))
-}
-
-fn columns(target: &Target, named: &[ObjectName]) -> Result<Vec<usize>> {
-    match named.is_empty() {
-        true => Ok((0..target.definition().columns.len()).collect()),
-        false => target.columns_of(named.iter()),
-    }
 }
 
 /// One row without any value.

@@ -18,7 +18,7 @@ use datafusion::{
 
 use super::{
     assignment::{assignments, or_default},
-    incoming::{Labels, Stream, assign, check, complete, row_schema, rows_of},
+    incoming::{Labels, Stream, assign, complete, held, row_schema, rows_of},
     returning::Written,
     sought::Sought,
     target::{Parts, Read, Target, column_of, item, quoted, table_alias},
@@ -165,7 +165,7 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                         )?;
                     }
                     let new = rows_of(schema.clone(), columns, meant.num_rows())?;
-                    check(definition, &target.rules, &new, &Labels::Numbers(1))?;
+                    let new = held(definition, &target.rules, new, &Labels::Numbers(1))?;
                     let (before, after) = (Values::stored(&old), Values::stored(&new));
                     for row in 0..meant.num_rows() {
                         let key = target.stored_key(&keys, row, Read::All)?;

@@ -29,6 +29,8 @@ pub(crate) struct Rules {
     zone: Zone,
     schema: SchemaRef,
     defaults: Vec<Default>,
+    /// What generated columns are computed of, by their places.
+    generated: Vec<(usize, Computed)>,
     checks: Vec<RowCheck>,
 }
 
@@ -75,6 +77,7 @@ impl Rules {
             zone,
             schema: row_schema(definition),
             defaults: definition.columns.iter().map(default).collect(),
+            generated: Vec::new(),
             checks: Vec::new(),
         }
     }
@@ -88,6 +91,8 @@ impl Rules {
         let nothing: SchemaRef = Schema::empty().into();
         let default = |column: &ambo::Column| -> Result<Default> {
             let fill = match &column.default_expression {
+                // Computed when the row is there.
+                Some(_) if column.generated().is_some() => Fill::Value(Datum::Null),
                 None => Fill::Value(column.default.clone().unwrap_or(Datum::Null)),
                 Some(text) => {
                     let computed = Computed::new(planner, parse_expression(text)?, &nothing, "default")
@@ -107,7 +112,16 @@ impl Rules {
                 .map_err(|error| in_rule(&error, &format!("check \"{}\"", check.name)))?;
             Ok(RowCheck { name: check.name.clone(), text: check.expression.clone(), condition })
         };
+        let generated = |(place, column): (usize, &ambo::Column)| {
+            let text = column.generated()?;
+            let computed = parse_expression(text)
+                .and_then(|expr| Computed::new(planner, expr, &schema, "generated column"))
+                .map_err(|error| in_rule(&error, &format!("generated column \"{}\"", column.name)));
+            Some(computed.map(|computed| (place, computed)))
+        };
+        let columns = definition.columns.iter().enumerate();
         Ok(Self {
+            generated: columns.filter_map(generated).collect::<Result<_>>()?,
             table: definition.name.clone(),
             zone: planner.zone(),
             defaults: definition.columns.iter().map(default).collect::<Result<_>>()?,
@@ -148,6 +162,14 @@ impl Rules {
                 repeat(known.get().unwrap_or(&Datum::Null))
             }
         }
+    }
+
+    /// The values of generated columns, by their places, for rows with all columns of the table in their order.
+    ///
+    /// # Errors
+    /// What goes wrong when an expression is computed.
+    pub(crate) fn generated(&self, rows: &RecordBatch) -> Result<Vec<(usize, ArrayRef)>> {
+        self.generated.iter().map(|(place, computed)| Ok((*place, computed.values(rows)?))).collect()
     }
 
     /// Holds rows, with all columns of the table in their order, to its checks.

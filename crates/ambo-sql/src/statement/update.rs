@@ -15,7 +15,7 @@ use datafusion::{
 
 use super::{
     assignment::assignments,
-    incoming::{Batches, Labels, assign, check, row_schema, rows_of},
+    incoming::{Batches, Labels, assign, held, row_schema, rows_of},
     load::{Bulk, Meaning, Outcome, are_many},
     returning::Returning,
     sought::Sought,
@@ -122,8 +122,7 @@ fn changed(target: &Target, set: &[usize], batch: &RecordBatch, first: u64) -> R
         columns[*place] = assign(values, &definition.columns[*place], &labels, target.rules.zone())?;
     }
     let rows = rows_of(target.rules.schema().clone(), columns, batch.num_rows())?;
-    check(definition, &target.rules, &rows, &labels)?;
-    Ok(rows)
+    held(definition, &target.rules, rows, &labels)
 }
 
 /// The same rows, and the numbers that tell them apart, for a bulk change. Of several rows of other tables that match a row, one changes
