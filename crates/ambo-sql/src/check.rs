@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use ambo::{Check, CheckReport};
 
-use crate::{Connection, engine::SqlEngine, names::quoted_object};
+use crate::{
+    Connection,
+    engine::SqlEngine,
+    foreign_keys::{self, is_kept_text},
+    names::quoted_object,
+};
 
 /// As [`Database::check`](crate::Database::check).
 pub(crate) fn check(engine: &Arc<SqlEngine>) -> ambo::Result<CheckReport> {
@@ -25,6 +30,10 @@ fn problem(
     table: &str,
     Check { name, expression, .. }: &Check,
 ) -> Option<String> {
+    if is_kept_text(expression) {
+        let definition = connection.definitions().table(table).ok()?.definition().clone();
+        return foreign_keys::problem(connection, &definition, name);
+    }
     let query = format!("select count(*) from {} where not ({expression})", quoted_object(table));
     match connection.sql(&query).and_then(|rows| rows.single()?.into_values::<i64>()) {
         Ok(0) => None,

@@ -10,6 +10,7 @@ use crate::{
     convert::Params,
     engine::SqlEngine,
     fast::FastPlan,
+    foreign_keys,
     parse::{Statement, parse},
     planner::Planner,
     prepared::{Known, PreparedStatement, SEVERAL, check_parameters},
@@ -81,6 +82,8 @@ pub(crate) struct Work<'a> {
     pub before: Option<Arc<Snapshot>>,
     /// What parts of the statement have returned, by their names.
     pub returned: Vec<(String, Arc<dyn TableSource>)>,
+    /// Rows that have another key than before.
+    pub moved: Vec<foreign_keys::Moved>,
 }
 
 /// Whom to tell how many rows a statement has read so far.
@@ -447,7 +450,7 @@ impl Connection {
             Scope::ReadOnly(..) => Err(Error::invalid("the transaction is read only")),
             Scope::Open(open) => loop {
                 let before = open.transaction.savepoint();
-                let result = act(&mut Work {
+                let mut work = Work {
                     engine,
                     transaction: &mut open.transaction,
                     interrupter,
@@ -457,6 +460,13 @@ impl Connection {
                     session,
                     before: None,
                     returned: Vec::new(),
+                    moved: Vec::new(),
+                };
+                let result = act(&mut work).and_then(|result| {
+                    match foreign_keys::are_watched(engine, work.transaction) {
+                        true => foreign_keys::hold_to(&mut work, before).map(|()| result),
+                        false => Ok(result),
+                    }
                 });
                 let Err(error) = result else { return result };
                 open.transaction.rollback_to(before)?;
@@ -472,6 +482,7 @@ impl Connection {
                 let mut attempts = 0;
                 loop {
                     let mut transaction = engine.db.begin()?;
+                    let since = engine.foreign_keys.ask(&engine.db).then(|| transaction.savepoint());
                     let work = &mut Work {
                         engine,
                         transaction: &mut transaction,
@@ -482,8 +493,13 @@ impl Connection {
                         session,
                         before: None,
                         returned: Vec::new(),
+                        moved: Vec::new(),
                     };
-                    let error = match act(work) {
+                    let result = act(work).and_then(|result| match since {
+                        Some(since) => foreign_keys::hold_to(work, since).map(|()| result),
+                        None => Ok(result),
+                    });
+                    let error = match result {
                         Ok(result) => match transaction.commit() {
                             Ok(()) => return Ok(result),
                             // Who was in the way has committed: so this ends.
@@ -539,6 +555,13 @@ impl Connection {
     }
 
     pub(crate) fn commit(&mut self) -> Result<()> {
+        if let Scope::Open(open) = &self.scope
+            && foreign_keys::are_watched(&self.engine, &open.transaction)
+            && let Err(error) = self.write(&[], foreign_keys::at_commit)
+        {
+            self.rollback()?;
+            return Err(error);
+        }
         match self.end() {
             Scope::Auto => Err(no_transaction()),
             Scope::ReadOnly(..) => Ok(()),

@@ -18,7 +18,7 @@ use datafusion::{
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
-    Error, ErrorKind, Result,
+    Error, ErrorKind, Result, foreign_keys,
     functions::add_functions,
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
     planner::{EnumOperators, NestedValues},
@@ -122,6 +122,7 @@ pub(crate) struct SqlEngine {
     pub settings: Settings,
     pub known: KnownStatements,
     pub sequences: Arc<Sequences>,
+    pub foreign_keys: foreign_keys::AreThere,
     state: OnceLock<SessionState>,
     runtime: OnceLock<Runtime>,
 }
@@ -134,6 +135,7 @@ impl SqlEngine {
             settings: Settings::new(&options),
             options,
             known: KnownStatements::default(),
+            foreign_keys: foreign_keys::AreThere::default(),
             state: OnceLock::new(),
             runtime: OnceLock::new(),
         }

@@ -34,6 +34,7 @@ mod engine;
 mod error;
 mod fast;
 mod files;
+mod foreign_keys;
 mod functions;
 mod identity;
 mod ingest;

@@ -45,6 +45,9 @@ impl Batch {
 
     /// Deletes `key`, whether or not it is there.
     pub fn delete(&mut self, table: &Table, key: &[u8]) {
+        if let Err(error) = table.check_delete() {
+            self.refused.get_or_insert(error);
+        }
         self.add(table, Kind::Delete, key, &[]);
     }
 

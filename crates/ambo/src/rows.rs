@@ -283,6 +283,7 @@ impl Transaction {
 
     /// As [`Table::delete_row`], in this transaction.
     pub fn delete_row(&mut self, table: &Table, key: &[Datum]) -> Result<bool> {
+        table.check_delete()?;
         let Some(key) = self.stored_key(table, key)? else { return Ok(false) };
         let Some(row) = self.get(table, &key)? else { return Ok(false) };
         self.inner_mut().delete_over(table.id(), &key, Replaced::Row(&row))?;

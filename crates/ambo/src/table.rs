@@ -181,6 +181,7 @@ impl Table {
     /// Deletes `key`, whether or not it is there.
     #[inline]
     pub fn delete(&self, key: &[u8]) -> Result<()> {
+        self.check_delete()?;
         self.db.engine().delete(self.id, key)
     }
 

@@ -57,6 +57,7 @@ impl Transaction {
 
     /// Deletes `key`, whether or not it is there.
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        table.check_delete()?;
         self.inner.delete(table.id(), key)
     }
 

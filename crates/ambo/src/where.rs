@@ -256,6 +256,7 @@ impl Transaction {
     }
 
     fn delete_rows(&mut self, table: &Table, rows: &[Stored]) -> Result<u64> {
+        table.check_delete()?;
         self.all_or_none(|tx| {
             for (key, row) in rows {
                 tx.inner_mut().delete_over(table.id(), key, Replaced::Row(row))?;

@@ -11,6 +11,7 @@
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `open`, `blobs`, `table` | recovery, long values, typed rows |
+//! | `changed_rows` | what a transaction has changed since a moment in it |
 //! | `catalog_edit`, `ddl`, `own_definitions`, `definition_commit` | changes of definitions, in commits of their own or in a transaction with others |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
 //! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
@@ -29,6 +30,7 @@ mod blobs;
 mod bulk;
 mod bulk_change;
 mod catalog_edit;
+mod changed_rows;
 mod check;
 mod checkpoint;
 mod choose;
@@ -93,6 +95,7 @@ pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
 pub use bulk_change::BulkChange;
 pub use catalog_edit::CatalogEdit;
+pub use changed_rows::ChangedRow;
 pub use check::CheckReport;
 pub use cursor::Seek;
 pub use distinct::DistinctScan;

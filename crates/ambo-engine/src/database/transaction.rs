@@ -70,6 +70,12 @@ pub struct Savepoint {
     definitions: usize,
 }
 
+impl Savepoint {
+    pub(super) fn writes(self) -> write_set::Savepoint {
+        self.writes
+    }
+}
+
 /// A transaction. Dropped without `commit`, it never was.
 pub struct Transaction {
     snapshot: Snapshot,
@@ -374,6 +380,10 @@ impl Transaction {
     /// Counts a table as read from end to end.
     pub fn note_scan(&self, table: TableId) {
         self.note_range(table, &[], None);
+    }
+
+    pub(super) fn writes(&self) -> &WriteSet {
+        &self.writes
     }
 
     /// Marks this moment, to roll back to.

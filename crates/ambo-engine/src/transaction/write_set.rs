@@ -176,6 +176,15 @@ impl WriteSet {
         savepoint.undo_len <= self.undo.len()
     }
 
+    /// What was written after `savepoint`, from the first write on: each key with what the transaction had written to it before.
+    pub fn since(
+        &self,
+        savepoint: Savepoint,
+    ) -> impl Iterator<Item = (TableId, &WrittenKey, Option<&OwnedRecord>)> {
+        let undo = self.undo.get(savepoint.undo_len..).unwrap_or_default();
+        undo.iter().map(|of| (of.table, &of.key, of.before.as_ref()))
+    }
+
     /// Takes back all writes after `savepoint`.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         assert!(self.knows(savepoint), "the savepoint was rolled back itself");

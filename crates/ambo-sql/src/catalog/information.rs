@@ -6,6 +6,7 @@ use ambo::{Column, Datum, Table, TableDefinition, Type};
 use super::{BOOLEAN, Contents, INTEGER, SCHEMAS, TABLES, TEXT, optional, ordinal, text, yes};
 use crate::{
     Result,
+    foreign_keys::{ForeignKey, is_kept_text},
     names::split,
     planner::Planner,
     statement::{column_type_in_full, literal, table_text, view_text},
@@ -179,12 +180,17 @@ fn key_constraints(table: &Table) -> Vec<Constraint> {
     all
 }
 
+/// Whether a check is a condition that users have given.
+fn is_condition(of: &TableDefinition, check: &ambo::Check) -> bool {
+    !of.is_of_generated(check) && !is_kept_text(&check.expression)
+}
+
 pub(super) fn table_constraints(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
     for table in all_tables(planner)? {
         let of = table.definition();
         let (schema, name) = split(&of.name);
-        let mut row = |constraint: &str, kind: &str| {
+        let mut row = |constraint: &str, kind: &str, is_deferrable: bool, is_deferred: bool| {
             rows.push(vec![
                 text(CATALOG),
                 text(schema),
@@ -193,15 +199,18 @@ pub(super) fn table_constraints(planner: &Planner<'_>) -> Result<Contents> {
                 text(schema),
                 text(name),
                 text(kind),
-                text("NO"),
-                text("NO"),
+                yes(is_deferrable),
+                yes(is_deferred),
             ]);
         };
-        key_constraints(&table).iter().for_each(|(name, kind, _)| row(name, kind));
+        key_constraints(&table).iter().for_each(|(name, kind, _)| row(name, kind, false, false));
+        for key in ForeignKey::all(of)? {
+            row(&key.name, "FOREIGN KEY", key.is_deferrable, key.is_deferred);
+        }
         of.checks
             .iter()
-            .filter(|check| !of.is_of_generated(check))
-            .for_each(|check| row(&check.name, "CHECK"));
+            .filter(|check| is_condition(of, check))
+            .for_each(|check| row(&check.name, "CHECK", false, false));
     }
     let columns = &[
         ("constraint_catalog", TEXT),
@@ -222,7 +231,11 @@ pub(super) fn key_column_usage(planner: &Planner<'_>) -> Result<Contents> {
     for table in all_tables(planner)? {
         let of = table.definition();
         let (schema, name) = split(&of.name);
-        for (constraint, _, columns) in key_constraints(&table) {
+        let foreign = ForeignKey::all(of)?.into_iter().map(|key| {
+            let places = key.columns.iter().filter_map(|name| of.column_index(name)).collect();
+            (key.name, "FOREIGN KEY", places)
+        });
+        for (constraint, _, columns) in key_constraints(&table).into_iter().chain(foreign) {
             for (nth, column) in columns.iter().enumerate() {
                 rows.push(vec![
                     text(CATALOG),
@@ -257,7 +270,7 @@ pub(super) fn check_constraints(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
     for table in all_tables(planner)? {
         let of = table.definition();
-        let of_users = of.checks.iter().filter(|check| !of.is_of_generated(check));
+        let of_users = of.checks.iter().filter(|check| is_condition(of, check));
         rows.extend(of_users.map(|check| row(of, check)));
     }
     let columns = &[
@@ -269,8 +282,34 @@ pub(super) fn check_constraints(planner: &Planner<'_>) -> Result<Contents> {
     Ok(Contents { columns, rows })
 }
 
-/// There are no foreign keys.
-pub(super) fn referential_constraints(_: &Planner<'_>) -> Result<Contents> {
+pub(super) fn referential_constraints(planner: &Planner<'_>) -> Result<Contents> {
+    let definitions = planner.definitions();
+    let mut rows = Vec::new();
+    for table in all_tables(planner)? {
+        for key in ForeignKey::all(table.definition())? {
+            let (child, parent) = (split(&key.child).0, split(&key.parent).0);
+            let unique = definitions.table(&key.parent).ok().and_then(|parent| {
+                let of = |place: &usize| parent.definition().columns[*place].name.clone();
+                let mut all = key_constraints(&parent).into_iter();
+                let same = |places: &[usize]| {
+                    places.len() == key.referred.len()
+                        && places.iter().all(|place| key.referred.contains(&of(place)))
+                };
+                all.find(|(_, _, places)| same(places)).map(|(name, ..)| name)
+            });
+            rows.push(vec![
+                text(CATALOG),
+                text(child),
+                text(&key.name),
+                text(CATALOG),
+                text(parent),
+                optional(unique.as_deref()),
+                text("NONE"),
+                text(key.on_update.to_string()),
+                text(key.on_delete.to_string()),
+            ]);
+        }
+    }
     let columns = &[
         ("constraint_catalog", TEXT),
         ("constraint_schema", TEXT),
@@ -282,7 +321,7 @@ pub(super) fn referential_constraints(_: &Planner<'_>) -> Result<Contents> {
         ("update_rule", TEXT),
         ("delete_rule", TEXT),
     ];
-    Ok(Contents { columns, rows: Vec::new() })
+    Ok(Contents { columns, rows })
 }
 
 /// Indexes, a row for each column, as MySQL has them.

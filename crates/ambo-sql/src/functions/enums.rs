@@ -1,4 +1,5 @@
-//! `enum_range(x)`, `enum_first(x)`, `enum_last(x)`: labels of the enum that x is of, whatever x is. `enum_code(x)`: the place of its label.
+//! `enum_range(x)`, `enum_first(x)`, `enum_last(x)`: labels of the enum that x is of, whatever x is. `enum_code(x)`: the place of its
+//! label.
 //! `enum_range_boundary(x, y)`: the labels from that of x to that of y, from the first or to the last where one is NULL.
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use datafusion::execution::{FunctionRegistry, SessionState};
 use crate::{SqlOptions, catalog, engine::SqlEngine, planner::function_names};
 
 /// What other functions and operators are made of, and what only the planner's own tools need.
-const INTERNAL: [&str; 30] = [
+const INTERNAL: [&str; 31] = [
     "arg_max_n",
     "arg_min_n",
     "arrow_cast",
@@ -17,6 +17,7 @@ const INTERNAL: [&str; 30] = [
     "arrow_typeof",
     "cast_to_json",
     "cast_to_type",
+    "enum_text",
     "file_row_index",
     "input_file_name",
     "json_array_of",

@@ -43,11 +43,10 @@ pub(super) fn create_type(parser: &mut Parser<'_>) -> Result<CreateType, ParserE
     parser.expect_keyword(Keyword::AS)?;
     let is_query = |parser: &Parser<'_>| {
         let [first, open, next] = [0, 1, 2].map(|nth| &parser.peek_nth_token_ref(nth).token);
-        let is = |token: &Token, wanted: &[Keyword]| matches!(token, Token::Word(word) if word.quote_style.is_none() && wanted.contains(&word.keyword));
-        is(first, &[Keyword::ENUM])
+        let begins = [Keyword::SELECT, Keyword::WITH, Keyword::VALUES, Keyword::FROM];
+        is_word(first, &[Keyword::ENUM])
             && *open == Token::LParen
-            && (is(next, &[Keyword::SELECT, Keyword::WITH, Keyword::VALUES, Keyword::FROM])
-                || *next == Token::LParen)
+            && (is_word(next, &begins) || *next == Token::LParen)
     };
     let body = match is_query(parser) {
         true => {
@@ -60,6 +59,13 @@ pub(super) fn create_type(parser: &mut Parser<'_>) -> Result<CreateType, ParserE
         false => TypeBody::Type(parser.parse_data_type()?),
     };
     Ok(CreateType { name, or_replace, if_not_exists, temporary, body })
+}
+
+fn is_word(token: &Token, wanted: &[Keyword]) -> bool {
+    match token {
+        Token::Word(word) => word.quote_style.is_none() && wanted.contains(&word.keyword),
+        _ => false,
+    }
 }
 
 /// The type that a text is.

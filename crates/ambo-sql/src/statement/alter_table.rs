@@ -1,6 +1,6 @@
 //! ALTER TABLE.
 
-use ambo::{CatalogEdit, Check, Column, Datum, TableChange, TableDefinition, arrow::column_type};
+use ambo::{CatalogEdit, Check, Column, Datum, TableChange, TableDefinition, arrow::column_type, qualify};
 use datafusion::{
     logical_expr::Volatility,
     sql::sqlparser::ast::{
@@ -15,11 +15,12 @@ use super::{
     definition::{Parts, column_names, default, in_default, length_name, make_check, place, unique_index},
     expression, generated, length,
     options::Setting,
-    table,
+    references, table,
     types::declared,
 };
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
+    foreign_keys::{has_references, is_kept_text},
     names::{about, ident, object, shown, split, written},
     parse::{TableSettings, parse_expression},
     user_types::UserTypes,
@@ -105,7 +106,12 @@ fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &O
                 ((schema, _), [_]) => format!("{schema}.{}", written(to)?),
                 _ => object(to)?,
             };
-            connection.define(&[CatalogEdit::RenameTable { from: table.name.clone(), to }])?;
+            let whole = qualify(&to)?;
+            connection.write(&[], |work| {
+                let (from, to) = (table.name.clone(), to.clone());
+                work.transaction.define(&CatalogEdit::RenameTable { from, to })?;
+                references::rename_table(work, table, &whole)
+            })?;
         }
         Operation::AlterColumn { column_name, op: AlterColumnOperation::SetNotNull } => {
             place(table, column_name)?;
@@ -121,6 +127,12 @@ fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &O
         Operation::AddConstraint { constraint: TableConstraint::Check(of), not_valid: false } => {
             let check = make_check(&connection.reader()?, table, of.name.as_ref(), None, (*of.expr).clone())?;
             check_rows::add(connection, table, check)?;
+        }
+        Operation::AddConstraint { constraint: TableConstraint::ForeignKey(of), .. } => {
+            references::add(connection, &table.name, of.name.as_ref(), of)?;
+        }
+        Operation::RenameColumn { old_column_name, new_column_name } if has_references(table) => {
+            return rename_referring(connection, table, old_column_name, new_column_name).map(|()| true);
         }
         Operation::DropConstraint { if_exists, name, .. } => {
             drop_constraint(connection, table, name, *if_exists)?
@@ -139,6 +151,26 @@ fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &O
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// Renames a column of a table with foreign keys, which follow.
+fn rename_referring(
+    connection: &mut Connection,
+    table: &TableDefinition,
+    from: &Ident,
+    to: &Ident,
+) -> Result<()> {
+    connection.whole(|connection| {
+        let (checks, changes) = (Vec::new(), Vec::new());
+        let mut changing = Changing { connection, table: table.clone(), changes, checks };
+        changing.rename_column(from, to)?;
+        let changes = std::mem::take(&mut changing.changes);
+        connection.write(&[], |work| {
+            let (name, changes) = (table.name.clone(), changes.clone());
+            work.transaction.define(&CatalogEdit::ChangeTable { name, changes })?;
+            references::rename_column(work, table, &ident(from), &ident(to))
+        })
+    })
 }
 
 /// In the open transaction, or else while the table stays in use.
@@ -169,7 +201,11 @@ fn drop_constraint(
         )
         .with_hint("ALTER TABLE … DROP COLUMN"));
     }
-    if table.checks.iter().any(|check| check.name == known) {
+    if references::drop_key(connection, table, &known)? {
+        return Ok(());
+    }
+    let is_own = |check: &Check| check.name == known && !is_kept_text(&check.expression);
+    if table.checks.iter().any(is_own) {
         let changes = vec![TableChange::DropCheck(known)];
         return connection.define(&[CatalogEdit::ChangeTable { name: table.name.clone(), changes }]);
     }
@@ -228,6 +264,10 @@ impl Changing<'_> {
         let name = ident(&of.name);
         if parts.generated.is_some() {
             return Err(Error::invalid("a generated column is added in a statement of its own"));
+        }
+        if !parts.references.is_empty() {
+            return Err(Error::invalid(format!("not supported: column \"{name}\" is added with REFERENCES"))
+                .with_hint("ALTER TABLE … ADD FOREIGN KEY (…) REFERENCES … is the next statement"));
         }
         if parts.primary || parts.numbers_itself || super::types::is_serial(&of.data_type) {
             return Err(Error::invalid("the primary key of a table does not change")
@@ -290,10 +330,12 @@ impl Changing<'_> {
             let check = self.table.checks.remove(place);
             self.changes.push(TableChange::DropCheck(check.name));
         }
+        references::refuse_column(&self.connection.definitions(), &self.table, &known)
+            .map_err(|error| about(error, name))?;
         let own = TableDefinition::generated_check(&known);
         let is_generated = self.table.columns[at].generated().is_some();
         self.table.checks.retain(|check| !is_generated || check.name != own);
-        for check in &self.table.checks {
+        for check in self.table.checks.iter().filter(|check| !is_kept_text(&check.expression)) {
             if expression::rename(&mut parse_expression(&check.expression)?, &known, &known) {
                 return Err(about(
                     Error::invalid(format!(
@@ -323,7 +365,7 @@ impl Changing<'_> {
         self.rename_in_generated(&from, &new)?;
         let own = TableDefinition::generated_check(&from);
         let is_generated = self.table.columns[at].generated().is_some();
-        for check in &mut self.table.checks {
+        for check in self.table.checks.iter_mut().filter(|check| !is_kept_text(&check.expression)) {
             if is_generated && check.name == own {
                 self.changes.push(TableChange::DropCheck(check.name.clone()));
                 let mut expr = parse_expression(&check.expression)?;

@@ -12,7 +12,7 @@ use super::{
     expression::Computed,
     generated::is_implied,
     incoming::{Stream, complete},
-    length,
+    length, references,
     rules::{Rules, show},
     types::{column_type_text, declared, stored_literal},
 };
@@ -20,7 +20,7 @@ use crate::{
     Connection, Error, Result,
     catalog::indexes,
     connection::Work,
-    names::{quoted, quoted_object, shown},
+    names::{ident, quoted, quoted_object, shown},
     parse::{DIALECT, parse_expression},
     planner::Planner,
     user_types::UserTypes,
@@ -44,6 +44,7 @@ pub(super) fn set(connection: &mut Connection, table: &str, change: &Change<'_>)
         work.transaction.hold(&found)?;
         let old = found.definition();
         refuse(old)?;
+        references::refuse_column(&work.definitions(), old, &ident(change.column))?;
         let (new, rules, source) = {
             let planner = work.planner()?;
             let new = changed(&planner, old, change, &UserTypes::of(&work.definitions()))?;

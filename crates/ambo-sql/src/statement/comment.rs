@@ -1,6 +1,6 @@
-//! COMMENT ON TABLE, VIEW, COLUMN.
+//! COMMENT ON TABLE, VIEW, COLUMN, FUNCTION, SEQUENCE, TYPE.
 
-use ambo::{CatalogEdit, TableChange, qualify};
+use ambo::{CatalogEdit, Object, ObjectKind, TableChange, qualify};
 use datafusion::sql::sqlparser::ast::{CommentObject, ObjectName};
 
 use super::{definition::place, table};
@@ -20,8 +20,11 @@ pub(super) fn run(
         CommentObject::Table => on_table(connection, name, comment),
         CommentObject::View => on_view(connection, name, comment),
         CommentObject::Column => on_column(connection, name, comment),
+        CommentObject::Function => on_object(connection, ObjectKind::Function, name, comment),
+        CommentObject::Sequence => on_object(connection, ObjectKind::Sequence, name, comment),
+        CommentObject::Type => on_object(connection, ObjectKind::Type, name, comment),
         other => Err(Error::invalid(format!("not supported: COMMENT ON {other}"))
-            .with_hint("tables, views and columns have comments")),
+            .with_hint("tables, views, columns, functions, sequences and types have comments")),
     };
     match done {
         Err(error) if if_exists && error.kind() == ErrorKind::NotFound => {}
@@ -48,6 +51,19 @@ fn on_view(connection: &mut Connection, name: &ObjectName, comment: Option<&str>
     }
     let comment = comment.map(str::to_owned);
     connection.define(&[CatalogEdit::CommentView { name: qualified, comment }])
+}
+
+fn on_object(
+    connection: &mut Connection,
+    kind: ObjectKind,
+    name: &ObjectName,
+    comment: Option<&str>,
+) -> Result<()> {
+    let wanted = object(name)?;
+    let found = connection.definitions().object(kind, &wanted);
+    let found = found.map_err(|error| about_object(error, name))?;
+    let object = Object { comment: comment.map(str::to_owned), ..(*found).clone() };
+    connection.define(&[CatalogEdit::CreateObject { object, replace: true }])
 }
 
 fn on_column(connection: &mut Connection, name: &ObjectName, comment: Option<&str>) -> Result<()> {

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Error, Result,
     connection::Work,
+    foreign_keys::note_change,
     names::{ident, last, written},
     value::{self, Values},
 };
@@ -353,6 +354,7 @@ impl<'t> Conflicts<'t> {
             for (nth, &row) in meant.iter().enumerate() {
                 let pair = &pairs[places.value(row) as usize];
                 let new = after.row(nth)?;
+                note_change(&mut work.moved, definition, &pair.there, &new);
                 changes.update(pair.key.clone(), &pair.there, &new)?;
                 written.push(new);
             }

@@ -9,10 +9,11 @@ use datafusion::{
 use super::{
     create_as::{self, Source},
     definition::{Wanted, define},
-    options,
+    options, references,
 };
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
+    foreign_keys::{ForeignKey, has_references, is_kept_text},
     names::{about_object, object, shown},
     parse::TableSettings,
 };
@@ -42,7 +43,7 @@ pub(super) fn run(
                 return Err(Error::invalid(format!("LIKE and AS {query} exclude each other")));
             }
             table = options::apply(table, &create.table_options, settings)?;
-            Wanted { table, indexes: Vec::new() }
+            Wanted { table, indexes: Vec::new(), keys: Vec::new() }
         }
         None => {
             let storage = connection.engine().settings.storage();
@@ -80,19 +81,32 @@ fn make(
     wanted: &Wanted,
     source: Option<Source>,
 ) -> Result<Option<u64>> {
-    let Wanted { table, indexes } = wanted;
+    let Wanted { table, indexes, keys } = wanted;
     if let Some(source) = source {
+        if has_references(table) {
+            return Err(Error::invalid("a table that is made of a query has no foreign keys yet")
+                .with_hint("ALTER TABLE … ADD FOREIGN KEY is the next statement"));
+        }
         return create_as::make(connection, name, table, indexes, source).map(Some);
     }
-    create(connection, CatalogEdit::CreateTable(table.clone()), indexes)?;
+    create(connection, CatalogEdit::CreateTable(table.clone()), indexes, keys)?;
     Ok(None)
 }
 
 /// A new table without rows.
-fn create(connection: &mut Connection, table: CatalogEdit, indexes: &[IndexDefinition]) -> Result<()> {
+fn create(
+    connection: &mut Connection,
+    table: CatalogEdit,
+    indexes: &[IndexDefinition],
+    keys: &[ForeignKey],
+) -> Result<()> {
     connection.write(&[], |work| {
+        if let CatalogEdit::CreateOrReplaceTable(table) = &table {
+            references::before_drop(work, &table.name, false, &[])?;
+        }
         work.transaction.define(&table)?;
-        indexes.iter().try_for_each(|index| Ok(work.transaction.create_index(index)?))
+        indexes.iter().try_for_each(|index| work.transaction.create_index(index))?;
+        references::tell(work, keys)
     })
 }
 
@@ -100,10 +114,18 @@ fn create(connection: &mut Connection, table: CatalogEdit, indexes: &[IndexDefin
 /// its indexes may have those names.
 fn replace(connection: &mut Connection, mut wanted: Wanted, source: Option<Source>) -> Result<Option<u64>> {
     let Some(source) = source else {
-        create(connection, CatalogEdit::CreateOrReplaceTable(wanted.table), &wanted.indexes)?;
+        let table = CatalogEdit::CreateOrReplaceTable(wanted.table);
+        create(connection, table, &wanted.indexes, &wanted.keys)?;
         return Ok(None);
     };
     let name = wanted.table.name.clone();
+    if connection.definitions().table(&name).is_ok_and(|old| has_references(old.definition())) {
+        return Err(Error::invalid(format!(
+            "table \"{}\" has foreign keys, or others refer to it",
+            shown(&name)
+        ))
+        .with_hint("DROP TABLE first"));
+    }
     if connection.in_transaction() {
         // The query reads what was there before.
         connection.define(&[CatalogEdit::DropTable(name.clone())])?;
@@ -166,7 +188,7 @@ fn like_table(db: &Definitions<'_>, name: &str, like: &ast::ObjectName) -> Resul
     table.key_compression = other.key_compression;
     table.record_compression = other.record_compression;
     table.record_dictionary = other.record_dictionary;
-    table.checks.clone_from(&other.checks);
+    table.checks = other.checks.iter().filter(|check| !is_kept_text(&check.expression)).cloned().collect();
     table.comment.clone_from(&other.comment);
     Ok(table)
 }

@@ -7,6 +7,7 @@ use super::types::{column_type_text, literal};
 use crate::{
     Result,
     catalog::{default_text, indexes},
+    foreign_keys::{ForeignKey, is_kept_text},
     names::{quoted, quoted_object, split},
 };
 
@@ -38,7 +39,11 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
     if !of.primary_columns().is_empty() && !of.duplicates {
         lines.push(format!("PRIMARY KEY ({})", names(of.primary_columns())));
     }
-    for check in of.checks.iter().filter(|check| !of.is_of_generated(check)) {
+    for key in ForeignKey::all(of)? {
+        lines.push(format!("CONSTRAINT {} {}", quoted(&key.name), key.text()));
+    }
+    let is_condition = |check: &&ambo::Check| !of.is_of_generated(check) && !is_kept_text(&check.expression);
+    for check in of.checks.iter().filter(is_condition) {
         lines.push(format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.expression));
     }
     let mut text = format!("CREATE TABLE {} (\n  {}\n)", quoted_object(&of.name), lines.join(",\n  "));

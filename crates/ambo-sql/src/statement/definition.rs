@@ -7,20 +7,22 @@ use arrow::datatypes::Schema;
 use datafusion::{
     logical_expr::Volatility,
     sql::sqlparser::ast::{
-        self, ColumnOption, DataType, Expr, GeneratedAs, Ident, IndexColumn, TableConstraint,
+        self, ColumnOption, DataType, Expr, ForeignKeyConstraint, GeneratedAs, Ident, IndexColumn,
+        TableConstraint,
     },
 };
 
 use super::{
     expression::{Computed, refuse_queries, row_schema, unqualify},
     generated::{Generated, define_all, is_implied},
-    length, options,
+    length, options, references,
     rules::condition,
     types::{declared, is_serial},
 };
 use crate::{
     Error, ErrorKind, Result,
     error::type_in_sql,
+    foreign_keys::ForeignKey,
     names::{about, about_object, ident, last, object, shown, split},
     parse::TableSettings,
     planner::Planner,
@@ -33,6 +35,8 @@ pub(super) struct Wanted {
     pub table: TableDefinition,
     /// Indexes that keep columns unique.
     pub indexes: Vec<IndexDefinition>,
+    /// Those that refer to other tables.
+    pub keys: Vec<ForeignKey>,
 }
 
 /// What a statement says of a table; with the columns of the query whose rows it is to have, if there is one.
@@ -54,6 +58,7 @@ pub(super) fn define(
         key: None,
         unique: Vec::new(),
         generated: Vec::new(),
+        references: Vec::new(),
         checks: Vec::new(),
     };
     match (create.columns.is_empty(), query) {
@@ -85,6 +90,7 @@ struct Making<'a> {
     key: Option<Vec<Ident>>,
     unique: Vec<(Option<Ident>, Vec<Ident>)>,
     generated: Vec<Generated>,
+    references: Vec<(Option<Ident>, ForeignKeyConstraint)>,
     checks: Vec<(Option<Ident>, Option<String>, Expr)>,
 }
 
@@ -136,6 +142,7 @@ impl Making<'_> {
         if parts.primary {
             self.set_key(vec![column.name.clone()])?;
         }
+        self.references.append(&mut parts.references);
         self.unique.extend(parts.unique.into_iter().map(|named| (named, vec![column.name.clone()])));
         self.checks.extend(parts.checks.into_iter().map(|(named, expr)| (named, Some(name.clone()), expr)));
         let made = Column {
@@ -170,6 +177,10 @@ impl Making<'_> {
             TableConstraint::Check(of) => {
                 enforced(of)?;
                 self.checks.push((of.name.clone(), None, (*of.expr).clone()));
+                Ok(())
+            }
+            TableConstraint::ForeignKey(of) => {
+                self.references.push((of.name.clone(), of.clone()));
                 Ok(())
             }
             other => Err(not_a_constraint(other)),
@@ -208,8 +219,10 @@ impl Making<'_> {
             let index = unique_index(&table.name, named.as_ref(), &names(&columns), &taken);
             indexes.push(index);
         }
+        let unique: Vec<_> = indexes.iter().map(|index| index.columns.clone()).collect();
+        let keys = references::define(&self.planner.definitions(), &mut table, &self.references, &unique)?;
         table.validate().map_err(|error| about_object(error, &create.name))?;
-        Ok(Wanted { table, indexes })
+        Ok(Wanted { table, indexes, keys })
     }
 }
 
@@ -224,6 +237,7 @@ pub(super) struct Parts {
     pub comment: Option<String>,
     pub unique: Vec<Option<Ident>>,
     pub checks: Vec<(Option<Ident>, Expr)>,
+    pub references: Vec<(Option<Ident>, ForeignKeyConstraint)>,
 }
 
 impl Parts {
@@ -258,7 +272,10 @@ impl Parts {
                 {
                     parts.numbers_itself = true;
                 }
-                ColumnOption::ForeignKey(_) => return Err(no_foreign_keys()),
+                ColumnOption::ForeignKey(of) => {
+                    let of = ForeignKeyConstraint { columns: vec![column.name.clone()], ..of.clone() };
+                    parts.references.push((named, of));
+                }
                 other => {
                     return Err(Error::invalid(format!(
                         "not supported: column \"{}\" with {other}",
@@ -288,13 +305,8 @@ fn enforced(check: &ast::CheckConstraint) -> Result<()> {
     }
 }
 
-fn no_foreign_keys() -> Error {
-    Error::invalid("not supported: FOREIGN KEY").with_hint("check in the transaction that writes")
-}
-
 fn not_a_constraint(constraint: &TableConstraint) -> Error {
     match constraint {
-        TableConstraint::ForeignKey(_) => no_foreign_keys(),
         TableConstraint::Index(_) => {
             Error::invalid("not supported: INDEX inside of CREATE TABLE").with_hint("CREATE INDEX … ON … (…)")
         }
@@ -422,7 +434,7 @@ pub(super) fn unique_index(
 }
 
 /// A name, with a number behind it if it is taken.
-fn free_name(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
+pub(super) fn free_name(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (1u64..).map(|number| format!("{wanted}{number}"));
     std::iter::once(wanted.to_owned())
         .chain(numbered)

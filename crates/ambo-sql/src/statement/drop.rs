@@ -3,7 +3,7 @@
 use ambo::{CatalogEdit, Definitions, ObjectKind, qualify};
 use datafusion::sql::sqlparser::ast::{self, ObjectName, ObjectType};
 
-use super::{sequence, table, user_type};
+use super::{references, sequence, table, user_type};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     connection::Work,
@@ -32,7 +32,18 @@ pub(super) fn run(connection: &mut Connection, statement: ast::Statement) -> Res
     if of.is_some() {
         return Err(Error::invalid("not supported: DROP INDEX … ON").with_hint("DROP INDEX name"));
     }
+    let others = names.iter().filter_map(|name| qualify(&object(name).ok()?).ok()).collect::<Vec<_>>();
     connection.write(&[], |work| {
+        if *object_type == ObjectType::Table {
+            for name in others
+                .iter()
+                .filter(|name| work.definitions().table(name).is_ok())
+                .cloned()
+                .collect::<Vec<_>>()
+            {
+                references::before_drop(work, &name, *cascade, &others)?;
+            }
+        }
         names.iter().try_for_each(|name| match drop(work, name) {
             Err(error) if *if_exists && error.kind() == ErrorKind::NotFound => Ok(()),
             dropped => dropped.map_err(|error| about_object(error, name)),
@@ -137,7 +148,11 @@ fn drop_schema_with_all(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
     for view in views.iter().filter(|view| view.name.starts_with(&prefix)) {
         work.transaction.define(&CatalogEdit::DropView(view.name.clone()))?;
     }
-    for table in tables.into_iter().filter(|table| table.starts_with(&prefix)) {
+    let tables: Vec<_> = tables.into_iter().filter(|table| table.starts_with(&prefix)).collect();
+    for table in &tables {
+        references::before_drop(work, table, true, &tables)?;
+    }
+    for table in tables {
         work.transaction.define(&CatalogEdit::DropTable(table))?;
     }
     drop_schema(work, name)

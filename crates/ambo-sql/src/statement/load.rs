@@ -17,6 +17,7 @@ use super::{
 use crate::{
     Connection, Result, Rows,
     connection::{Work, attempts_max},
+    foreign_keys::has_references,
     wait::Interrupter,
 };
 
@@ -59,7 +60,9 @@ impl Bulk {
     pub(super) fn is_for(table: &Table, columns: &[usize]) -> bool {
         let definition = table.definition();
         let are_given = |column| !definition.numbers_itself(column) || columns.contains(&column);
-        table.takes_bulk_changes() && (0..definition.columns.len()).all(are_given)
+        table.takes_bulk_changes()
+            && !has_references(definition)
+            && (0..definition.columns.len()).all(are_given)
     }
 
     /// Writes the rows. Returns how many were.

@@ -26,6 +26,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Result,
     connection::Work,
+    foreign_keys::note_change,
     names::{ident, last, object},
     parse::NOTHING,
     table::ROW_NUMBER,
@@ -169,7 +170,9 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                     let (before, after) = (Values::stored(&old), Values::stored(&new));
                     for row in 0..meant.num_rows() {
                         let key = target.stored_key(&keys, row, Read::All)?;
-                        changes.update(key, &before.row(row)?, &after.row(row)?)?;
+                        let (before, after) = (before.row(row)?, after.row(row)?);
+                        note_change(&mut work.moved, definition, &before, &after);
+                        changes.update(key, &before, &after)?;
                     }
                 }
                 Act::Insert(places) => {

@@ -30,6 +30,7 @@ mod merge;
 mod options;
 mod prepare;
 mod query;
+mod references;
 mod returning;
 mod rules;
 mod schema;
@@ -55,6 +56,7 @@ use datafusion::{
 
 use crate::{
     Connection, Error, Result, Rows,
+    connection::Work,
     names::{about_object, object, split},
     parse::Statement,
     planner::find_table,
@@ -203,6 +205,19 @@ fn write(
         S::Delete(of) => load::write(connection, params, "DELETE", |work| delete::apply(work, of, with)),
         S::Merge(of) => Ok(connection.write(params, |work| merge::apply(work, of, with))?.rows("MERGE")),
         other => Err(Error::invalid(format!("not supported: {other}"))),
+    }
+}
+
+/// Runs an UPDATE or a DELETE as a part of another statement.
+pub(crate) fn write_within(work: &mut Work<'_>, statement: &ast::Statement) -> Result<()> {
+    let done = match statement {
+        ast::Statement::Update(of) => update::apply(work, of, None)?,
+        ast::Statement::Delete(of) => delete::apply(work, of, None)?,
+        other => return Err(Error::invalid(format!("not supported here: {other}"))),
+    };
+    match done {
+        load::Outcome::Written(_) => Ok(()),
+        load::Outcome::Bulk(_) => unreachable!("a statement within another is no transaction of its own"),
     }
 }
 

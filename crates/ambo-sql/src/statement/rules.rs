@@ -13,6 +13,7 @@ use super::expression::{Computed, row_schema};
 use crate::{
     Error, ErrorKind, Result,
     connection::Work,
+    foreign_keys::is_kept_text,
     names::shown,
     parse::parse_expression,
     planner::Planner,
@@ -125,7 +126,12 @@ impl Rules {
             table: definition.name.clone(),
             zone: planner.zone(),
             defaults: definition.columns.iter().map(default).collect::<Result<_>>()?,
-            checks: definition.checks.iter().map(check).collect::<Result<_>>()?,
+            checks: definition
+                .checks
+                .iter()
+                .filter(|check| !is_kept_text(&check.expression))
+                .map(check)
+                .collect::<Result<_>>()?,
             schema,
         })
     }

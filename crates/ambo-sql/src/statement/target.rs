@@ -22,6 +22,7 @@ use super::rules::Rules;
 use crate::{
     Error, Result,
     connection::Work,
+    foreign_keys::has_references,
     names::{ident, last, object, split},
     parse::DIALECT,
     planner::Planner,
@@ -103,7 +104,7 @@ impl Target {
     /// Whether a statement that sets these columns may change any number of its rows without a transaction.
     pub(super) fn is_changed_in_bulk(&self, work: &Work<'_>, set: &[usize]) -> bool {
         let moves = set.iter().any(|column| self.definition().key.contains(column));
-        work.is_auto && self.table.takes_bulk_changes() && !moves
+        work.is_auto && self.table.takes_bulk_changes() && !moves && !has_references(self.definition())
     }
 
     /// The place of a column: the one that has the name, or else the one that has it but for large and small letters.

@@ -21,7 +21,7 @@ use super::{
     sought::Sought,
     target::{Parts, Read, Target, item},
 };
-use crate::{Error, Result, connection::Work, value, value::Values};
+use crate::{Error, Result, connection::Work, foreign_keys::note_change, value, value::Values};
 
 /// An UPDATE that is ready to be run.
 pub(super) struct Asked {
@@ -101,7 +101,9 @@ pub(super) fn apply(work: &mut Work<'_>, update: &ast::Update, with: Option<&ast
         let new = changed(&target, &set, &batch, first)?;
         let (keys, before, after) = (Values::stored(&batch), Values::stored(&old), Values::stored(&new));
         for row in 0..count {
-            changes.update(target.stored_key(&keys, row, Read::All)?, &before.row(row)?, &after.row(row)?)?;
+            let (before, after) = (before.row(row)?, after.row(row)?);
+            note_change(&mut work.moved, definition, &before, &after);
+            changes.update(target.stored_key(&keys, row, Read::All)?, &before, &after)?;
         }
         first += count as u64;
         if returning.is_wanted() {

@@ -288,3 +288,73 @@ fn the_whole_check_evaluates_what_only_sql_can() {
         assert!(rows(c, "check database")[0][0].starts_with("main.t: check \"gone\": "));
     }
 }
+
+/// Keeps away: rows that come without SQL and have other values in generated columns, and a check that is silent about them.
+#[test]
+fn generated_columns_are_held_to_what_they_are_computed_of() {
+    for storage in STORAGES {
+        let db = Database::in_memory().unwrap();
+        let c = &mut db.connect();
+        let columns = "id int primary key, n int, twice int generated always as (n * 2) stored";
+        c.script(&format!("create table t ({columns}) with (storage = {storage})")).unwrap();
+        c.script("insert into t (id, n) values (1, 5)").unwrap();
+        sound(&db);
+        let table = db.table("t").unwrap();
+        let row = [2.into(), 5.into(), 11.into()];
+        let error = table.insert_row(&row).unwrap_err();
+        assert!(error.to_string().contains("write the row with SQL"), "{error}");
+        table.checked_by_caller().insert_row(&row).unwrap();
+        let problems = db.check().unwrap().problems;
+        assert!(matches!(&problems[..], [one] if one.contains("twice_generated")), "{problems:?}");
+        c.script("update t set n = 5 where id = 2").unwrap();
+        sound(&db);
+    }
+}
+
+/// Keeps away: rows that refer to none, made without SQL or unnoticed by the check; and others' rows that refer to what goes meanwhile.
+#[test]
+fn no_door_leaves_rows_that_refer_to_none() {
+    for storage in STORAGES {
+        let patience = std::time::Duration::from_millis(30);
+        let db = ambo::Options::new().lock_timeout(patience).open_in_memory().unwrap();
+        let db = Database::with_options(db, ambo_sql::SqlOptions::new());
+        let c = &mut db.connect();
+        c.script(&format!(
+            "create table p (id int primary key) with (storage = {storage});
+             create table c (id int primary key, p int references p) with (storage = {storage});
+             insert into p values (1), (2), (3); insert into c values (1, 1)"
+        ))
+        .unwrap();
+        sound(&db);
+        let (parent, child) = (db.table("p").unwrap(), db.table("c").unwrap());
+        assert!(child.insert_row(&[2.into(), 9.into()]).is_err());
+        assert!(parent.delete_row(&[1.into()]).is_err());
+        assert!(parent.select(&[]).unwrap().delete().is_err());
+        let mut transaction = db.begin().unwrap();
+        assert!(transaction.delete_row(&parent, &[1.into()]).is_err());
+        drop(transaction);
+        child.checked_by_caller().insert_row(&[2.into(), 9.into()]).unwrap();
+        let problems = db.check().unwrap().problems;
+        assert!(matches!(&problems[..], [one] if one.contains("c_p_fkey")), "{problems:?}");
+        c.script("delete from c where id = 2").unwrap();
+        sound(&db);
+        // One refers to what another deletes: whoever comes first, no row is left that refers to none.
+        for deleter_first in [false, true] {
+            let (mut one, mut other) = (db.connect(), db.connect());
+            one.script("begin").unwrap();
+            other.script("begin").unwrap();
+            let mut steps =
+                [(&mut one, "insert into c values (7, 2)"), (&mut other, "delete from p where id = 2")];
+            if deleter_first {
+                steps.reverse();
+            }
+            let [(first, first_does), (second, second_does)] = steps;
+            first.script(first_does).unwrap();
+            let done = second.script(second_does);
+            assert!(first.script("commit").is_ok() || done.is_ok());
+            let _ = second.script("commit").or_else(|_| second.script("rollback"));
+            sound(&db);
+            c.script("delete from c where id = 7; insert into p values (2) on conflict do nothing").unwrap();
+        }
+    }
+}

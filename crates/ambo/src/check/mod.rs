@@ -15,6 +15,9 @@ use crate::{ColumnBuffer, Datum, DatumRef, Error, Result, Table};
 use condition::Condition;
 pub(crate) use rows::check_rows;
 
+/// Begins the check of a table that another refers to.
+const REFERRER: &str = "REFERENCED BY ";
+
 /// The checks of a table as one handle of it knows them.
 #[derive(Debug)]
 pub(crate) struct RowChecks {
@@ -90,6 +93,18 @@ impl RowChecks {
         Ok(())
     }
 
+    /// # Errors
+    /// [`Error::Invalid`]: rows of another table may refer to one that is deleted.
+    pub(crate) fn check_delete(&self) -> Result<()> {
+        match self.checks.iter().find(|check| check.text.starts_with(REFERRER)) {
+            None => Ok(()),
+            Some(check) => Err(Error::Invalid(format!(
+                "rows of table \"{}\" are deleted by SQL only, which looks at those that refer to them: {}",
+                self.definition.name, check.text
+            ))),
+        }
+    }
+
     /// Why a row must not be there, as far as that can be told here.
     pub(crate) fn problem(&self, row: &[Datum]) -> Result<Option<String>> {
         for check in &self.checks {
@@ -122,6 +137,14 @@ impl Table {
     pub(crate) fn check_row(&self, row: &[Datum]) -> Result<()> {
         match self.checks()? {
             Some(checks) => checks.check(row),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to delete rows to which others may refer.
+    pub(crate) fn check_delete(&self) -> Result<()> {
+        match self.checks()? {
+            Some(checks) => checks.check_delete(),
             None => Ok(()),
         }
     }
