@@ -95,6 +95,12 @@ pub(crate) enum Statement {
     CreateFunction(Box<CreateFunction>),
     DropFunctions(DropFunctions),
     CreateType(Box<CreateType>),
+    /// ALTER VIEW … RENAME TO.
+    RenameView {
+        name: ObjectName,
+        if_exists: bool,
+        to: ObjectName,
+    },
 }
 
 /// What can be done for the whole database.
@@ -171,7 +177,7 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Named> {
                     finish(query.as_mut(), &parser, tokens)?;
                 }
             }
-            Statement::AlterTable(..) | Statement::Maintain(_) => {}
+            Statement::AlterTable(..) | Statement::Maintain(_) | Statement::RenameView { .. } => {}
             Statement::CreateSequence(_) | Statement::DropFunctions(_) => {}
         }
         all.push((statement, names));
@@ -252,6 +258,11 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     {
         return Ok(Statement::AlterTable(name, settings));
     }
+    if parser.peek_keyword(Keyword::ALTER)
+        && let Some(rename) = parser.maybe_parse(rename_view)?
+    {
+        return Ok(rename);
+    }
     if parser.peek_keyword(Keyword::CREATE)
         && let Some(create) = parser.maybe_parse(create_function)?
     {
@@ -295,6 +306,14 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         }
         other => Ok(Statement::Sql(Box::new(other))),
     }
+}
+
+fn rename_view(parser: &mut Parser<'_>) -> Result<Statement, ParserError> {
+    parser.expect_keywords(&[Keyword::ALTER, Keyword::VIEW])?;
+    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+    let name = parser.parse_object_name(false)?;
+    parser.expect_keywords(&[Keyword::RENAME, Keyword::TO])?;
+    Ok(Statement::RenameView { name, if_exists, to: parser.parse_object_name(false)? })
 }
 
 fn alter_table(parser: &mut Parser<'_>) -> Result<(ObjectName, TableSettings), ParserError> {

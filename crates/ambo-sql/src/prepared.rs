@@ -59,7 +59,7 @@ impl Known {
             Statement::CreateTable(create, _) => parameters = count_parameters(create),
             Statement::AlterTable(..) | Statement::Maintain(_) => {}
             Statement::CreateSequence(_) | Statement::CreateFunction(_) | Statement::DropFunctions(_) => {}
-            Statement::CreateType(_) => {}
+            Statement::CreateType(_) | Statement::RenameView { .. } => {}
         }
         let kept = KeptPlan::of(&statement);
         Ok(Self { statement, parameters, names: Vec::new(), fast, kept })

@@ -173,6 +173,7 @@ pub fn schema(session: &mut Session<'_>, only: Option<&str>) -> Result<()> {
         }
     };
     tables.sort_unstable();
+    let tables = parents_first(session, tables)?;
     views.sort_unstable();
     // Columns name types, defaults sequences, and views functions.
     let mut all = if only.is_none() { type_statements(session) } else { Vec::new() };
@@ -206,6 +207,29 @@ fn sequence_statements(session: &mut Session<'_>) -> Result<Vec<String>> {
         ))
     })
     .collect()
+}
+
+/// Tables behind those that their foreign keys refer to, as far as these do not refer to each other.
+fn parents_first(session: &Session<'_>, tables: Vec<String>) -> Result<Vec<String>> {
+    let mut waiting = Vec::with_capacity(tables.len());
+    for name in tables {
+        let definition = session.store.table(short_name(&name))?.definition().clone();
+        let parent = |check: &ambo::Check| {
+            let text = check.expression.strip_prefix("FOREIGN KEY (")?.split_once(") REFERENCES ")?.1;
+            Some(text.split_once(" (")?.0.to_owned())
+        };
+        let parents: Vec<String> = definition.checks.iter().filter_map(parent).collect();
+        waiting.push((quoted_path(short_name(&name)), name, parents));
+    }
+    let mut ordered = Vec::with_capacity(waiting.len());
+    while !waiting.is_empty() {
+        let waits = |of: &(String, String, Vec<String>)| {
+            of.2.iter().any(|parent| *parent != of.0 && waiting.iter().any(|other| other.0 == *parent))
+        };
+        let next = waiting.iter().position(|of| !waits(of)).unwrap_or(0);
+        ordered.push(waiting.remove(next).1);
+    }
+    Ok(ordered)
 }
 
 fn type_statements(session: &Session<'_>) -> Vec<String> {

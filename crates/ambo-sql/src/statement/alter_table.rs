@@ -128,6 +128,9 @@ fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &O
             let check = make_check(&connection.reader()?, table, of.name.as_ref(), None, (*of.expr).clone())?;
             check_rows::add(connection, table, check)?;
         }
+        Operation::AddConstraint { constraint: TableConstraint::PrimaryKey(of), .. } => {
+            column_type::set_key(connection, &table.name, &column_names(&of.columns)?)?;
+        }
         Operation::AddConstraint { constraint: TableConstraint::ForeignKey(of), .. } => {
             references::add(connection, &table.name, of.name.as_ref(), of)?;
         }
@@ -212,7 +215,11 @@ fn drop_constraint(
     let indexes = crate::catalog::indexes(&connection.definitions().table(&table.name)?);
     let mut unique = indexes.iter().filter(|index| index.is_unique());
     if let Some(index) = unique.find(|index| split(index.name()).1 == known) {
-        return connection.define(&[CatalogEdit::DropIndex(index.name().to_owned())]);
+        let name = index.name().to_owned();
+        return connection.write(&[], |work| {
+            references::before_drop_index(work, &name)?;
+            Ok(work.transaction.define(&CatalogEdit::DropIndex(name.clone()))?)
+        });
     }
     if if_exists {
         return Ok(());

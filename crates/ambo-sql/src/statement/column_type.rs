@@ -1,4 +1,4 @@
-//! ALTER TABLE … ALTER COLUMN … TYPE: the table anew, with its rows and indexes, in one transaction.
+//! ALTER TABLE … ALTER COLUMN … TYPE, … ADD PRIMARY KEY: the table anew, with its rows and indexes, in one transaction.
 
 use ambo::{CatalogEdit, Column, Index, IndexDefinition, Table, TableDefinition, arrow::column_type};
 use arrow::{array::RecordBatch, datatypes::Schema};
@@ -17,10 +17,10 @@ use super::{
     types::{column_type_text, declared, stored_literal},
 };
 use crate::{
-    Connection, Error, Result,
+    Connection, Error, ErrorKind, Result,
     catalog::indexes,
     connection::Work,
-    names::{ident, quoted, quoted_object, shown},
+    names::{about, ident, quoted, quoted_object, shown},
     parse::{DIALECT, parse_expression},
     planner::Planner,
     user_types::UserTypes,
@@ -39,17 +39,56 @@ pub(super) struct Change<'a> {
 /// # Errors
 /// A row whose value does not fit, with both; a default, check or index that does not.
 pub(super) fn set(connection: &mut Connection, table: &str, change: &Change<'_>) -> Result<()> {
+    let using = change.using.map(|using| (change.column, using));
+    anew(connection, table, using, |work, planner, old| {
+        references::refuse_column(&work.definitions(), old, &ident(change.column))?;
+        changed(planner, old, change, &UserTypes::of(&work.definitions()))
+    })
+}
+
+/// Gives a table without a primary key one, in whose order its rows are from then on.
+///
+/// # Errors
+/// A row that has NULL in it, or the values of another.
+pub(super) fn set_key(connection: &mut Connection, table: &str, columns: &[Ident]) -> Result<()> {
+    anew(connection, table, None, |_, _, old| {
+        if !old.primary_columns().is_empty() {
+            let what = format!("table \"{}\" has a primary key already", shown(&old.name));
+            return Err(Error::new(ErrorKind::Constraint, what));
+        }
+        let mut new = old.clone();
+        new.forget_dropped();
+        for named in columns {
+            let place = place(old, named)?;
+            if old.columns[place].generated().is_some() {
+                return Err(about(Error::invalid("a generated column is in no key"), named));
+            }
+            new.columns[place].nullable = false;
+        }
+        let names: Vec<_> = columns.iter().map(ident).collect();
+        let new = new.primary_key(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        new.validate()?;
+        Ok(new)
+    })
+}
+
+/// Puts a table in the place of another, with its rows and indexes; a column may get other values.
+fn anew(
+    connection: &mut Connection,
+    table: &str,
+    using: Option<(&Ident, &Expr)>,
+    make: impl Fn(&Work<'_>, &Planner<'_>, &TableDefinition) -> Result<TableDefinition>,
+) -> Result<()> {
     connection.write(&[], |work| {
         let found = work.definitions().table(table)?;
         work.transaction.hold(&found)?;
         let old = found.definition();
         refuse(old)?;
-        references::refuse_column(&work.definitions(), old, &ident(change.column))?;
         let (new, rules, source) = {
             let planner = work.planner()?;
-            let new = changed(&planner, old, change, &UserTypes::of(&work.definitions()))?;
+            let new = make(work, &planner, old)?;
             let rules = Rules::new(&planner, &new)?;
-            (new.clone(), rules, rows_of(&planner, old, &new, change)?)
+            (new.clone(), rules, rows_of(&planner, old, &new, using)?)
         };
         let again: Vec<_> = indexes(&found).iter().map(|index| again(index, old)).collect();
         work.transaction.define(&CatalogEdit::DropTable(table.to_owned()))?;
@@ -114,18 +153,18 @@ fn changed(
     Ok(new)
 }
 
-/// The rows of the table with the values that the column gets; generated columns are left out.
+/// The rows of the table, with other values for a column; generated columns are left out.
 fn rows_of(
     planner: &Planner<'_>,
     old: &TableDefinition,
     new: &TableDefinition,
-    change: &Change<'_>,
+    using: Option<(&Ident, &Expr)>,
 ) -> Result<(Vec<usize>, Stream)> {
-    let at = place(old, change.column)?;
+    let using = using.map(|(column, using)| Ok::<_, Error>((place(old, column)?, using))).transpose()?;
     let places: Vec<usize> =
         (0..old.columns.len()).filter(|place| old.columns[*place].generated().is_none()).collect();
-    let item = |place: &usize| match (*place == at, change.using) {
-        (true, Some(using)) => format!("({using}) AS {}", quoted(&old.columns[*place].name)),
+    let item = |place: &usize| match using {
+        Some((at, using)) if at == *place => format!("({using}) AS {}", quoted(&old.columns[*place].name)),
         _ => quoted(&old.columns[*place].name),
     };
     let items: Vec<_> = places.iter().map(item).collect();

@@ -60,9 +60,14 @@ fn on_object(
     comment: Option<&str>,
 ) -> Result<()> {
     let wanted = object(name)?;
-    let found = connection.definitions().object(kind, &wanted);
-    let found = found.map_err(|error| about_object(error, name))?;
+    let definitions = connection.definitions();
+    let Ok(found) = definitions.object(kind, &wanted) else {
+        let known = definitions.objects(kind);
+        let error = Error::not_found(kind.name(), &wanted, known.iter().map(|of| shown(&of.name)));
+        return Err(about_object(error, name));
+    };
     let object = Object { comment: comment.map(str::to_owned), ..(*found).clone() };
+    drop(definitions);
     connection.define(&[CatalogEdit::CreateObject { object, replace: true }])
 }
 

@@ -101,6 +101,7 @@ fn drop_views_of(work: &mut Work<'_>, dropped: String) -> Result<()> {
 
 fn drop_index(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
     let wanted = object(name)?;
+    references::before_drop_index(work, &qualify(&wanted)?)?;
     match work.transaction.define(&CatalogEdit::DropIndex(wanted.clone())) {
         Err(ambo::Error::NotFound(_)) => {
             let indexes = all_indexes(&work.definitions());

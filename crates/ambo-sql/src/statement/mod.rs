@@ -89,6 +89,7 @@ pub(crate) fn run(
         Statement::CreateFunction(create) => function::create(connection, &create),
         Statement::DropFunctions(drop) => function::drop(connection, &drop),
         Statement::CreateType(create) => user_type::create(connection, &create),
+        Statement::RenameView { name, if_exists, to } => view::rename(connection, &name, if_exists, &to),
         Statement::Sql(statement) => run_sql(connection, *statement, params),
     }
 }

@@ -182,6 +182,35 @@ pub(super) fn before_truncate(work: &mut Work<'_>, name: &str, others: &[String]
     Ok(())
 }
 
+/// Before an index goes that keeps columns unique to which a key refers.
+///
+/// # Errors
+/// [`ErrorKind::Constraint`] with the key.
+pub(super) fn before_drop_index(work: &Work<'_>, name: &str) -> Result<()> {
+    let definitions = work.definitions();
+    for table in definitions.tables() {
+        let table = definitions.table(&table)?;
+        let indexes = crate::catalog::indexes(&table);
+        let Some(index) = indexes.iter().find(|index| index.name() == name && index.is_unique()) else {
+            continue;
+        };
+        let columns: Vec<_> =
+            index.columns().iter().map(|place| &table.definition().columns[*place].name).collect();
+        let is_of = |key: &ForeignKey| {
+            key.referred.len() == columns.len() && columns.iter().all(|column| key.referred.contains(column))
+        };
+        if let Some(key) = ForeignKey::to(&definitions, table.definition())?.into_iter().find(is_of) {
+            let child = shown(&key.child);
+            let what = format!(
+                "constraint \"{}\" of table \"{child}\" refers to columns that it keeps unique",
+                key.name
+            );
+            return Err(Error::new(ErrorKind::Constraint, what));
+        }
+    }
+    Ok(())
+}
+
 /// After a table has another name: the texts of keys that name it.
 pub(super) fn rename_table(work: &mut Work<'_>, old: &TableDefinition, to: &str) -> Result<()> {
     let renamed = |name: &str| if name == old.name { to.to_owned() } else { name.to_owned() };

@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{self, Ident, ObjectName, Query};
 use super::{create_table::exists, expression::refuse_parameters};
 use crate::{
     Connection, Error, Result, Rows,
-    names::{about_object, ident, object, of_default_schema, quoted, split},
+    names::{about_object, ident, object, of_default_schema, quoted, shown, split, written},
     planner::{result_schema, tables_of},
 };
 
@@ -91,6 +91,31 @@ fn put(
     let mut view = View::new(&wanted, text);
     view.comment = comment;
     connection.define(&[CatalogEdit::CreateView { view, replace }]).map_err(|error| about_object(error, name))
+}
+
+/// ALTER VIEW … RENAME TO: to a name in the schema where it is, unless that says another.
+pub(super) fn rename(
+    connection: &mut Connection,
+    name: &ObjectName,
+    if_exists: bool,
+    to: &ObjectName,
+) -> Result<Rows<'static>> {
+    const TAG: &str = "ALTER VIEW";
+    let (wanted, views) = (object(name)?, connection.definitions().views());
+    let from = qualify(&wanted)?;
+    if !views.iter().any(|view| view.name == from) {
+        if if_exists {
+            return Ok(Rows::done(TAG, None));
+        }
+        let known = views.iter().map(|view| shown(&view.name));
+        return Err(about_object(Error::not_found("view", &wanted, known), name));
+    }
+    let to = match (split(&from), &to.0[..]) {
+        ((schema, _), [_]) => format!("{schema}.{}", written(to)?),
+        _ => object(to)?,
+    };
+    connection.define(&[CatalogEdit::RenameView { from, to }])?;
+    Ok(Rows::done(TAG, None))
 }
 
 /// Whether a table expression of the query has the view's own name.
