@@ -5,9 +5,11 @@ use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr, TableFact
 
 use crate::{
     Connection, PreparedStatement, Result,
+    logical::plain_type,
     names::{ident, object},
     parse::Statement,
     planner::{Planner, find_table, result_schema},
+    rows::plain_schema,
     statement::Parts,
 };
 
@@ -83,6 +85,9 @@ impl Connection {
             other if is_show(other) => {}
             _ => described.schema = Some(nothing()),
         }
+        // Others know enums as texts.
+        described.schema = described.schema.map(plain_schema);
+        described.parameters.iter_mut().flatten().for_each(|ty| *ty = plain_type(ty));
         Ok(described)
     }
 }
@@ -135,7 +140,10 @@ fn describe_insert(planner: &Planner<'_>, insert: &ast::Insert, described: &mut 
     let named =
         insert.columns.iter().map(|column| column.0.last().and_then(|part| part.as_ident()).map(ident));
     let columns: Vec<_> = match insert.columns.is_empty() {
-        true => definition.columns.iter().map(|column| column.name.clone()).collect(),
+        true => {
+            let columns = definition.columns.iter().filter(|column| column.generated().is_none());
+            columns.map(|column| column.name.clone()).collect()
+        }
         false => named.map(Option::unwrap_or_default).collect(),
     };
     if let Some(source) = &insert.source {

@@ -184,7 +184,7 @@ impl<'c> Rows<'c> {
 }
 
 /// The schema with texts in the place of enums, which others do not know.
-fn plain_schema(schema: SchemaRef) -> SchemaRef {
+pub(crate) fn plain_schema(schema: SchemaRef) -> SchemaRef {
     if !schema.fields().iter().any(|field| has_enum(field.data_type())) {
         return schema;
     }

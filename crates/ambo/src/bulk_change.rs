@@ -46,7 +46,13 @@ impl Table {
         self.check_columns()?;
         let since = since.inner().clone();
         let change = self.database().engine().column_change(self.id(), what, since, options)?;
-        let checks = if what == BulkChange::Delete { None } else { self.checks()? };
+        let checks = match what {
+            BulkChange::Delete => {
+                self.check_delete()?;
+                None
+            }
+            BulkChange::Update => self.checks()?,
+        };
         Ok(Load::new(self, change, checks))
     }
 

@@ -197,8 +197,21 @@ impl Database {
         self.define(&CatalogEdit::DropSchema(name.into()))
     }
 
+    /// Refuses what takes all rows of a table to which others may refer.
+    fn refuse_referred(&self, name: &str) -> Result<()> {
+        match self.table(name) {
+            Ok(table) => table.check_delete(),
+            // Whoever goes on says what is wrong.
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Drops a table with everything in it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for a table that a foreign key refers to: SQL drops it.
     pub fn drop_table(&self, name: &str) -> Result<()> {
+        self.refuse_referred(name)?;
         self.engine().drop_table(name)
     }
 
@@ -328,7 +341,11 @@ impl Database {
     }
 
     /// Removes all rows of a table at once. Open handles of it see an error from then on; get a new one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for a table that a foreign key refers to: SQL truncates it.
     pub fn truncate_table(&self, name: &str) -> Result<()> {
+        self.refuse_referred(name)?;
         self.engine().truncate_table(name).map(drop)
     }
 

@@ -8,10 +8,10 @@ use std::{collections::HashMap, sync::Arc};
 use ambo::arrow::{enum_of, from_stored};
 use arrow::{
     array::{
-        Array, ArrayRef, AsArray, DictionaryArray, FixedSizeListArray, ListArray, MapArray, StringArray,
-        StructArray, UInt16Array,
+        Array, ArrayRef, AsArray, FixedSizeListArray, ListArray, MapArray, StringArray, StructArray,
+        UInt16Array,
     },
-    compute::cast,
+    compute::{cast, take},
     datatypes::{DataType, Field, FieldRef, Fields, UInt16Type},
     error::ArrowError,
 };
@@ -42,15 +42,10 @@ pub(crate) fn codes(array: &dyn Array) -> UInt16Array {
     UInt16Array::new(places.values().clone(), array.nulls().cloned())
 }
 
-/// The labels of values as texts that are kept once. REQUIRES: values of an enum.
-fn dictionary(array: &dyn Array) -> Result<DictionaryArray<UInt16Type>, ArrowError> {
-    let labels: StringArray = enum_of(array.data_type()).into_iter().flatten().map(Some).collect();
-    DictionaryArray::try_new(codes(array), Arc::new(labels))
-}
-
 /// The labels of values; NULL of NULL. REQUIRES: values of an enum.
 pub(crate) fn labels(array: &dyn Array) -> Result<StringArray, ArrowError> {
-    let texts = cast(&dictionary(array)?, &DataType::Utf8)?;
+    let labels: StringArray = enum_of(array.data_type()).into_iter().flatten().map(Some).collect();
+    let texts = take(&labels, &codes(array), None)?;
     Ok(texts.as_string::<i32>().clone())
 }
 
@@ -74,10 +69,10 @@ pub(super) fn enums(texts: &ArrayRef, to: &DataType, strict: bool) -> Result<Arr
     from_stored(&codes, to).map_err(|error| crate::error::outer(error))
 }
 
-/// The type as others know it: texts in the place of enums, those of whole columns kept once.
+/// The type as others know it: texts in the place of enums.
 pub(crate) fn plain_type(ty: &DataType) -> DataType {
     match is_enum(ty) {
-        true => DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8)),
+        true => DataType::Utf8,
         false => within(ty),
     }
 }
@@ -85,11 +80,7 @@ pub(crate) fn plain_type(ty: &DataType) -> DataType {
 /// A type with texts in the place of enums within.
 fn within(ty: &DataType) -> DataType {
     let of = |field: &FieldRef| -> FieldRef {
-        let ty = match field.data_type() {
-            ty if is_enum(ty) => DataType::Utf8,
-            ty => within(ty),
-        };
-        Arc::new(Field::clone(field).with_data_type(ty))
+        Arc::new(Field::clone(field).with_data_type(plain_type(field.data_type())))
     };
     match ty {
         DataType::List(item) => DataType::List(of(item)),
@@ -105,11 +96,7 @@ fn within(ty: &DataType) -> DataType {
 /// # Errors
 /// None that callers can cause.
 pub(crate) fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    match array.data_type() {
-        ty if is_enum(ty) => Ok(Arc::new(dictionary(array)?)),
-        ty if has_enum(ty) => plain_within(array, &within(ty)),
-        _ => Ok(array.clone()),
-    }
+    plain_within(array, &plain_type(array.data_type()))
 }
 
 fn plain_within(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {

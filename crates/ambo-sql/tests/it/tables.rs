@@ -330,6 +330,7 @@ fn no_door_leaves_rows_that_refer_to_none() {
         assert!(child.insert_row(&[2.into(), 9.into()]).is_err());
         assert!(parent.delete_row(&[1.into()]).is_err());
         assert!(parent.select(&[]).unwrap().delete().is_err());
+        assert!(db.truncate_table("p").is_err() && db.drop_table("p").is_err());
         let mut transaction = db.begin().unwrap();
         assert!(transaction.delete_row(&parent, &[1.into()]).is_err());
         drop(transaction);
