@@ -170,6 +170,28 @@ impl Interrupter {
         result
     }
 
+    /// Does something that takes long and knows when it is to end. Where there is a hook, this thread goes on calling it.
+    pub(crate) fn watch<T: Send>(&self, act: impl FnOnce(&AtomicBool) -> T + Send) -> T {
+        if !self.0.has_hook.load(Ordering::Relaxed) {
+            return act(&self.0.asked);
+        }
+        let (this, is_over) = (std::thread::current(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let acting = scope.spawn(|| {
+                let done = act(&self.0.asked);
+                is_over.store(true, Ordering::SeqCst);
+                this.unpark();
+                done
+            });
+            // Whoever panics only ends.
+            while !is_over.load(Ordering::SeqCst) && !acting.is_finished() {
+                let next = self.call_hook().unwrap_or(OTHERS_HOOK);
+                std::thread::park_timeout(next);
+            }
+            acting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
     fn waiting(&self, act: impl FnOnce(&mut Vec<Thread>)) {
         act(&mut self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner));
     }

@@ -1,6 +1,9 @@
 //! The database handle.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use ambo_engine::{
     catalog::Catalog,
@@ -306,6 +309,14 @@ impl Database {
     /// [`Error::NotFound`] for its table or a column.
     pub fn create_index(&self, index: &IndexDefinition) -> Result<()> {
         self.engine().create_index(index).map(drop)
+    }
+
+    /// As [`Database::create_index`], until `cancel` is set by another thread: then there is no such index.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub fn create_index_until(&self, index: &IndexDefinition, cancel: &AtomicBool) -> Result<()> {
+        self.engine().create_index_until(index, cancel).map(drop)
     }
 
     /// Gives a table another storage while it is in use: what is compacted is built in the other shape, and takes the place

@@ -11,7 +11,11 @@
 //!    the values. Where only one of the two is left, its entry is written again.
 //! 4. It is ready. This is the only step that a crash does not undo: an index that is not ready is dropped when the database is opened.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use ambo_base::{BaseOps, btree::Tree};
 use ambo_pages::page::{PageRange, PageStore};
@@ -126,6 +130,18 @@ impl Engine {
     /// # Errors
     /// [`Error::Exists`] for its name, or for two rows with the same values where it is to be unique: then there is no index.
     pub fn create_index(self: &Arc<Self>, wanted: &IndexDefinition) -> Result<TableId> {
+        self.create_index_until(wanted, &self.cancel_merge)
+    }
+
+    /// As [`Engine::create_index`], until this is set: then there is no such index.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub fn create_index_until(
+        self: &Arc<Self>,
+        wanted: &IndexDefinition,
+        cancel: &AtomicBool,
+    ) -> Result<TableId> {
         let id = self.change_catalog(|catalog| {
             let (id, change) = catalog.create_index(wanted)?;
             Ok((Effect { changes: vec![change], added: vec![id], ..Effect::default() }, id))
@@ -133,7 +149,7 @@ impl Engine {
         if wanted.kind == IndexKind::Bitmap {
             return Ok(id);
         }
-        let built = self.build_index(id);
+        let built = self.build_index(id, cancel);
         if let Err(error) = built {
             // The first error says more. What cannot be dropped now is dropped at the next opening.
             let _ = self.drop_unready(id);
@@ -161,14 +177,14 @@ impl Engine {
         }
     }
 
-    fn build_index(self: &Arc<Self>, id: TableId) -> Result<()> {
+    fn build_index(self: &Arc<Self>, id: TableId, cancel: &AtomicBool) -> Result<()> {
         // All that was sequenced before the index was installed is published now, and in the snapshot.
         self.pipeline.wait_for_all()?;
         let snapshot = self.snapshot();
         let index = find_index(snapshot.version(), id)?;
         assert!(!index.is_ready(), "entries of an index that is ready are all there");
         let store = snapshot.version().table(id)?.shared.store.clone();
-        let sorted = self.sort_entries(&snapshot, &index, &store)?;
+        let sorted = self.sort_entries(&snapshot, &index, &store, cancel)?;
         let tree = Tree::open(store.clone(), sorted.meta);
         let installed = match &sorted.twice {
             Some(entry) => {
@@ -200,9 +216,9 @@ impl Engine {
         snapshot: &Snapshot,
         index: &Arc<TableIndex>,
         store: &Arc<PageStore>,
+        cancel: &AtomicBool,
     ) -> Result<SortedEntries> {
-        let indexes = std::slice::from_ref(index);
-        let (threads, cancel) = (self.index_threads(), &self.cancel_merge);
+        let (indexes, threads) = (std::slice::from_ref(index), self.index_threads());
         let sorter = EntrySorter::new(store, self.segments.memory());
         let rows = all_rows(snapshot, index.format.of().table, indexes)?;
         gather(&[(&*rows, Fate::Come)], indexes, std::slice::from_ref(&sorter), threads, cancel)?;

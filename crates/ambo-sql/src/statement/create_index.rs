@@ -69,7 +69,10 @@ pub(super) fn run(connection: &mut Connection, create: &ast::CreateIndex) -> Res
 pub(super) fn create_index(connection: &mut Connection, index: &IndexDefinition) -> Result<()> {
     match connection.in_transaction() {
         true => connection.write(&[], |work| Ok(work.transaction.create_index(index)?)),
-        false => Ok(connection.engine().db.create_index(index)?),
+        false => {
+            let (db, interrupter) = (&connection.engine().db, connection.interrupter_ref());
+            Ok(interrupter.watch(|cancel| db.create_index_until(index, cancel))?)
+        }
     }
 }
 

@@ -95,6 +95,24 @@ fn a_hook_ends_a_statement_and_leaves_the_transaction() {
 }
 
 #[test]
+fn an_index_that_is_given_up_is_not_there() {
+    let db = Database::in_memory().unwrap();
+    numbers(&db, 300_000);
+    let mut connection = db.connect();
+    let begun = std::time::Instant::now();
+    connection.on_wait(Duration::from_millis(1), || false);
+    let error = connection.sql("create index t_n on t (n)").err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error} after {:?}", begun.elapsed());
+    assert!(db.check().unwrap().is_sound());
+    connection.on_wait(Duration::from_millis(1), || true);
+    connection.sql("create index t_n on t (n)").unwrap();
+    let found: i64 =
+        connection.sql("select n from t where n = 77").unwrap().single().unwrap().into_values().unwrap();
+    assert_eq!(found, 77);
+    assert!(db.check().unwrap().is_sound());
+}
+
+#[test]
 fn who_asks_is_told_how_far_a_query_is() {
     let db = Database::in_memory().unwrap();
     numbers(&db, 100_000);
