@@ -30,7 +30,11 @@ pub(crate) const NO_COMMON_TYPE: &str =
     "the queries of UNION have no common type for column \"$c\": $l and $r";
 
 /// Messages of the planner, and what they mean.
-const MEANINGS: [(&str, &str); 43] = [
+const MEANINGS: [(&str, &str); 44] = [
+    (
+        r"^Function '(?P<f>[^']+)' user-defined coercion failed with: Internal error: .*$",
+        "$f does not take arguments of these types",
+    ),
     (
         r"^Function '(?P<f>[^']+)' failed to match any signature.*? requires .*? but received .*? \(DataType: (?P<t>.+?)\)\.*(?:,Error.*)?$",
         "$f does not take $t",

@@ -23,9 +23,10 @@ use crate::{
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 160] = [
+const MEANINGS: [(&str, usize, &str); 161] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
+    ("nvl2", 3, "CASE WHEN $1 IS NOT NULL THEN $2 ELSE $3 END"),
     ("iif", 2, "CASE WHEN $1 THEN $2 END"),
     ("if", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("mod", 2, "$1 % $2"),
