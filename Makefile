@@ -79,10 +79,10 @@ $(DUCKDB_VENV)/made: crates/ambo-differential/requirements.txt
 	$(DUCKDB_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
 	touch $@
 
-# What the tests of the Python package need, in an environment of its own.
+# What the tests of the Python package need, in an environment of its own. dbapi-compliance is there as its source alone.
 $(PACKAGE_VENV)/made: python/requirements.txt
 	python3 -m venv --clear $(PACKAGE_VENV)
-	$(PACKAGE_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	$(PACKAGE_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-binary dbapi-compliance -r $<
 	touch $@
 
 # The wheel of the Python package, optimised, in target/wheels: a quarter of an hour. Needs maturin.
