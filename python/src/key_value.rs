@@ -149,7 +149,7 @@ impl KeyValue {
     fn has(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = key_of(key, self.kinds.0)?;
         self.session.read(py, &self.table, self.snapshot.as_deref(), |table, view| {
-            Ok(table.get(view, &*table.stored_key(&key)?)?.is_some())
+            Ok(table.get(view, &table.stored_key(&key)?)?.is_some())
         })
     }
 
@@ -624,7 +624,7 @@ impl KvCursor {
                 return Err(Error::new(Class::Request, "the cursor stands nowhere"));
             }
             let (key, value) = (cursor.key().to_vec(), cursor.value()?);
-            table.pair(&key, &value)
+            table.pair(&key, value)
         })
     }
 }

@@ -235,8 +235,7 @@ mod tests {
         let db = ambo_sql::Database::in_memory().unwrap();
         db.sql("create table t (id int primary key)").unwrap();
         db.sql("insert into t values (1)").unwrap();
-        let error =
-            db.sql(statement).and_then(|rows| rows.map(|row| row.map(drop)).collect::<Result<(), _>>());
+        let error = db.sql(statement).and_then(|mut rows| rows.try_for_each(|row| row.map(drop)));
         Error::from(error.unwrap_err()).of(statement)
     }
 

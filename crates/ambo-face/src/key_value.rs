@@ -11,6 +11,9 @@ use std::{borrow::Cow, ops::Bound};
 
 use crate::{Class, Error, Result};
 
+/// A key and a value as they are stored.
+pub type Stored<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
+
 /// What keys or values are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -188,11 +191,7 @@ impl KeyValue {
     ///
     /// # Errors
     /// [`Class::Request`]: a key or a value of another kind.
-    pub fn stored<'a>(
-        &self,
-        key: &'a Value<'_>,
-        value: &'a Value<'_>,
-    ) -> Result<(Cow<'a, [u8]>, Cow<'a, [u8]>)> {
+    pub fn stored<'a>(&self, key: &'a Value<'_>, value: &'a Value<'_>) -> Result<Stored<'a>> {
         self.check("value", self.value, value)?;
         match value {
             Value::Bytes(bytes) if self.is_raw() => Ok((self.stored_key(key)?, Cow::Borrowed(bytes))),

@@ -66,7 +66,7 @@ pub(super) fn enums(texts: &ArrayRef, to: &DataType, strict: bool) -> Result<Arr
         }
     }
     let codes: ArrayRef = Arc::new(UInt16Array::from(codes));
-    from_stored(&codes, to).map_err(|error| crate::error::outer(error))
+    from_stored(&codes, to).map_err(crate::error::outer)
 }
 
 /// The type as others know it: texts in the place of enums.

@@ -4,8 +4,8 @@
 //! where an aggregation has a row without groups, which does not go when the rows below go: in one of all rows, where the filter has no
 //! column, because it was put on a constant (`WHERE x = 1` above an outer join whose side with x is known to be empty), and in ROLLUP, CUBE
 //! and GROUPING SETS. It is wrong, too, where groups have another value each time they are computed. And a filter without columns would go
-//! into a query whose rows are shared (`once`), although it is of one of the readers alone. So a limit of all rows is put between filters and
-//! such plans, which no filter passes.
+//! into a query whose rows are shared (`once`), although it is of one of the readers alone. So a limit of all rows is put between filters
+//! and such plans, which no filter passes.
 
 use std::sync::Arc;
 

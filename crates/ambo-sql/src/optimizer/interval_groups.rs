@@ -1,8 +1,8 @@
 //! Intervals that are equal are one group.
 //!
 //! `30 days`, `1 month` and `720:00:00` are equal, but the planner (DataFusion 55) groups and joins them by their bytes. So GROUP BY,
-//! DISTINCT, IN and the joins of set operations go by the lengths of intervals. What a group shows is the one of its intervals with the most
-//! months, then days.
+//! DISTINCT, IN and the joins of set operations go by the lengths of intervals. What a group shows is the one of its intervals with the
+//! most months, then days.
 
 use std::sync::Arc;
 

@@ -44,9 +44,7 @@ fn errors_have_the_states_that_drivers_know() {
         ("select id from t as a, t as b", "42702"),
     ];
     for (statement, state) in states {
-        let error = connection
-            .sql(statement)
-            .and_then(|rows| rows.map(|row| row.map(drop)).collect::<Result<(), _>>());
+        let error = connection.sql(statement).and_then(|mut rows| rows.try_for_each(|row| row.map(drop)));
         let error = error.expect_err(statement);
         assert_eq!(error.sqlstate(), state, "{statement}: {error} ({:?})", error.kind());
     }

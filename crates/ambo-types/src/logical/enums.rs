@@ -60,9 +60,8 @@ impl Enum {
             return Err(format!("an enum has 1 to {LABELS_MAX} labels, not {}", self.labels.len()));
         }
         let mut seen = HashSet::new();
-        match self.labels.iter().find(|label| !seen.insert(label.as_str())) {
-            Some(twice) => return Err(format!("label '{twice}' is twice in the enum")),
-            None => {}
+        if let Some(twice) = self.labels.iter().find(|label| !seen.insert(label.as_str())) {
+            return Err(format!("label '{twice}' is twice in the enum"));
         }
         match self.labels.iter().find(|label| label.contains(MARK)) {
             Some(label) => Err(format!("label '{}' has the control sign U+0001", label.escape_debug())),

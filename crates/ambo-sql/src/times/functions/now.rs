@@ -1,5 +1,5 @@
-//! `now()` and others: one moment for all of a transaction, when it began. It is a moment of the world; `localtimestamp`, `current_date` and
-//! `current_time` are what clocks of the session's zone show then. `statement_timestamp()` is when the statement began, and
+//! `now()` and others: one moment for all of a transaction, when it began. It is a moment of the world; `localtimestamp`, `current_date`
+//! and `current_time` are what clocks of the session's zone show then. `statement_timestamp()` is when the statement began, and
 //! `clock_timestamp()` what the machine's clock shows when it is computed.
 
 use std::{sync::Arc, time::SystemTime};
