@@ -41,9 +41,11 @@ class AsyncConnection:
             return await asyncio.shield(asyncio.wrap_future(begun))
         except asyncio.CancelledError:
             if not begun.cancel():
-                self._connection.interrupt()
-                # The thread is free when the statement has ended.
-                await asyncio.wait([asyncio.ensure_future(_ended(begun))])
+                # The thread is free when the statement has ended. What has not begun yet is not interrupted.
+                ended = asyncio.ensure_future(_ended(begun))
+                while not ended.done():
+                    self._connection.interrupt()
+                    await asyncio.wait([ended], timeout=0.05)
             raise
 
     @property

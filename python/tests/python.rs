@@ -25,6 +25,8 @@ fn the_tests_of_the_package_pass() {
     std::os::unix::fs::symlink(&library, ambo.join("_ambo.abi3.so")).unwrap();
     let status = Command::new(&python)
         .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules"])
+        // A test that does not end shows where it is, and ends them all.
+        .args(["-o", "faulthandler_timeout=240", "-o", "faulthandler_exit_on_timeout=true"])
         .args([package.join("tests").as_os_str(), "--pyargs".as_ref(), "ambo".as_ref()])
         // Not that of the package: Python looks there first.
         .current_dir(place.path())

@@ -94,11 +94,19 @@ def test_a_signal_ends_a_query_and_leaves_the_transaction(con: ambo.Connection) 
 
 
 def test_other_threads_interrupt(con: ambo.Connection) -> None:
-    timer = threading.Timer(0.2, con.interrupt)
-    timer.start()
+    done = threading.Event()
+
+    def ask() -> None:
+        # Again, for a statement that has not begun is not interrupted.
+        while not done.wait(0.2):
+            con.interrupt()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
     with pytest.raises(ambo.CancelledError) as raised:
         con.execute(LONG).fetchall()
-    timer.join()
+    done.set()
+    thread.join()
     assert raised.value.sqlstate == "57014"
     assert con.execute("select 1").fetchone() == (1,)
 
