@@ -379,8 +379,14 @@ mod tests {
         assert_eq!((kv.sum_keys(view, bounds.clone()).unwrap(), kv.sum_keys(view, ..).unwrap()), (-5, 2));
         let (key, value) = kv.scan(view, bounds).unwrap().next().unwrap().unwrap();
         assert_eq!(kv.pair(&key, &value).unwrap(), (Value::Int(-5), text("n-5")));
-        assert!(kv.stored_key(&text("7")).is_err());
-        assert!(KeyValue::open(&db, "numbers", Kind::Text, Kind::Text).is_err());
+        let error = kv.stored_key(&text("7")).unwrap_err();
+        assert_eq!(
+            (error.class, &error.message[..]),
+            (Class::Request, "a key of this table is int, not str")
+        );
+        let error = KeyValue::open(&db, "numbers", Kind::Text, Kind::Text).err().unwrap();
+        let message = "table \"numbers\" is not one from str to str: it has other columns";
+        assert_eq!((error.class, &error.message[..]), (Class::Request, message));
         assert!(db.check().unwrap().is_sound());
     }
 

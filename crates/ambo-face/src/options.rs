@@ -179,7 +179,8 @@ mod tests {
         assert_eq!(time("n", "0.5").unwrap(), Duration::from_millis(500));
         assert_eq!(time("n", "20ms").unwrap(), Duration::from_millis(20));
         for value in ["", "MiB", "-1", "1x", "1e9", "99999999TB"] {
-            assert!(size("n", value).is_err(), "{value}");
+            let error = size("n", value).unwrap_err();
+            assert_eq!(error.message, format!("option n: \"{value}\" is not a size such as 256MiB"));
         }
     }
 
@@ -192,7 +193,8 @@ mod tests {
         let mut options = Options::new();
         for (name, value) in NAMES.into_iter().zip(values) {
             options.set(name, value).unwrap();
-            assert!(options.set(name, "neither").is_err(), "{name}");
+            let error = options.set(name, "neither").unwrap_err();
+            assert!(error.message.starts_with(&format!("option {name}: \"neither\" is not ")), "{error}");
         }
         let _parts = options.parts().unwrap();
         let error = options.set("cache_byte", "1").unwrap_err();

@@ -185,7 +185,8 @@ mod tests {
     fn databases_in_memory_are_ones_own() {
         let (one, other) = (open(MEMORY, &Options::new()).unwrap(), open(MEMORY, &Options::new()).unwrap());
         one.sql("create table t (id int)").unwrap();
-        assert!(other.sql("select * from t").is_err());
+        let error = other.sql("select * from t").err().unwrap();
+        assert_eq!(error.kind(), ambo_sql::ErrorKind::NotFound, "{error}");
         assert_eq!(one.path(), None);
     }
 

@@ -10,7 +10,7 @@ use crate::{
     parse::Statement,
     planner::{Planner, find_table, result_schema},
     rows::plain_schema,
-    statement::Parts,
+    statement::{Parts, is_show, writes},
 };
 
 /// What a statement takes and returns.
@@ -96,31 +96,9 @@ fn nothing() -> SchemaRef {
     Schema::empty().into()
 }
 
-fn is_show(statement: &ast::Statement) -> bool {
-    use ast::Statement as S;
-    matches!(
-        statement,
-        S::ShowTables { .. }
-            | S::ShowViews { .. }
-            | S::ShowColumns { .. }
-            | S::ShowSchemas { .. }
-            | S::ShowDatabases { .. }
-            | S::ShowCreate { .. }
-            | S::ShowVariable { .. }
-            | S::ShowVariables { .. }
-    )
-}
-
 /// A query. Those that write within WITH say what they return when they have written.
 fn describe_query(planner: &Planner<'_>, query: &ast::Query, described: &mut Description) -> Result<()> {
-    let writes = |query: &ast::Query| {
-        matches!(
-            *query.body,
-            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
-        )
-    };
-    let within = |with: &ast::With| with.cte_tables.iter().any(|table| writes(&table.query));
-    if writes(query) || query.with.as_ref().is_some_and(within) {
+    if writes(query) {
         return Ok(());
     }
     let mut query = query.clone();

@@ -16,6 +16,7 @@ use crate::{
     kept::KeptPlan,
     parse::{Statement, parse_with_names},
     planner::count_parameters,
+    statement::is_show,
 };
 
 /// What is said of a text that is several statements.
@@ -207,15 +208,8 @@ impl PreparedStatement {
             | S::Prepare { .. }
             | S::Deallocate { .. }
             | S::Vacuum(_)
-            | S::ExplainTable { .. }
-            | S::ShowTables { .. }
-            | S::ShowViews { .. }
-            | S::ShowColumns { .. }
-            | S::ShowSchemas { .. }
-            | S::ShowDatabases { .. }
-            | S::ShowCreate { .. }
-            | S::ShowVariable { .. }
-            | S::ShowVariables { .. } => false,
+            | S::ExplainTable { .. } => false,
+            other if is_show(other) => false,
             _ => true,
         }
     }

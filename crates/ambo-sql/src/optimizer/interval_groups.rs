@@ -39,10 +39,10 @@ impl AnalyzerRule for IntervalGroups {
 }
 
 fn changed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let schema = schema_of_rows(&plan);
-    if !schema.fields().iter().any(|field| is_interval(field.data_type())) && !compares(&plan)? {
+    if !has_intervals(&plan) && !compares(&plan)? {
         return Ok(Transformed::no(plan));
     }
+    let schema = schema_of_rows(&plan);
     let plan = map_named(plan, |_| Ok(true), |expr| expr.transform_up(|expr| by_length(expr, &schema)))?;
     plan.transform_data(|plan| match plan {
         LogicalPlan::Aggregate(aggregate) => grouped(aggregate),
@@ -66,6 +66,13 @@ fn is_interval(ty: &DataType) -> bool {
 
 fn is_of(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     Ok(is_interval(&expr.get_type(schema)?))
+}
+
+/// Whether there are intervals among the rows of an operator.
+fn has_intervals(plan: &LogicalPlan) -> bool {
+    let inputs = plan.inputs();
+    let mut fields = inputs.iter().flat_map(|input| input.schema().fields());
+    fields.any(|field| is_interval(field.data_type()))
 }
 
 /// Whether an operator may compare intervals that are no columns of its rows.

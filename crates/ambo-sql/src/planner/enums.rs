@@ -29,7 +29,7 @@ use datafusion::{
 use crate::{
     logical::{converted, is_enum},
     optimizer::{is_of_texts, map_named, schema_of_rows, with_types},
-    times::{Zone, is_text, rules::is_comparison},
+    times::{Zone, comparison, is_text, rules::is_comparison},
 };
 
 /// Functions of any number of values of one type.
@@ -101,15 +101,12 @@ pub(crate) struct EnumOperators;
 
 impl ExprPlanner for EnumOperators {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
-        let op = match expr.op {
-            BinaryOperator::Eq => Operator::Eq,
-            BinaryOperator::NotEq => Operator::NotEq,
-            BinaryOperator::Lt => Operator::Lt,
-            BinaryOperator::LtEq => Operator::LtEq,
-            BinaryOperator::Gt => Operator::Gt,
-            BinaryOperator::GtEq => Operator::GtEq,
+        let op = match &expr.op {
             BinaryOperator::StringConcat => Operator::StringConcat,
-            _ => return Ok(PlannerResult::Original(expr)),
+            other => match comparison(other) {
+                Some(op) => op,
+                None => return Ok(PlannerResult::Original(expr)),
+            },
         };
         let (Some(from), Some(to)) = (type_of(&expr.left, schema), type_of(&expr.right, schema)) else {
             return Ok(PlannerResult::Original(expr));

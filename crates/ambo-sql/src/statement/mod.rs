@@ -65,8 +65,10 @@ use crate::{
 pub(crate) use create_text::{table_text, view_text};
 pub(crate) use length::limit as length_limit;
 pub(crate) use set::{SETTINGS, setting};
+pub(crate) use show::is_show;
 pub use types::stored_literal;
 pub(crate) use types::{column_type_in_full, declared, is_serial, literal, type_text};
+pub(crate) use with_writes::writes;
 
 pub(crate) use prepare::Prepared;
 pub(crate) use target::{Parts, item, relation, table_alias};
@@ -168,15 +170,8 @@ fn define(connection: &mut Connection, statement: ast::Statement) -> Result<Rows
         S::Comment { object_type, object_name, comment, if_exists, .. } => {
             comment::run(connection, object_type, &object_name, comment.as_deref(), if_exists)
         }
-        S::ShowTables { .. }
-        | S::ShowViews { .. }
-        | S::ShowColumns { .. }
-        | S::ShowSchemas { .. }
-        | S::ShowDatabases { .. }
-        | S::ShowCreate { .. }
-        | S::ShowVariable { .. }
-        | S::ShowVariables { .. }
-        | S::ExplainTable { .. } => show::run(connection, &statement),
+        S::ExplainTable { .. } => show::run(connection, &statement),
+        statement if show::is_show(&statement) => show::run(connection, &statement),
         S::Set(set) => set::run(connection, &set),
         S::Reset(reset) => set::reset(connection, &reset),
         S::Vacuum(vacuum) => maintain::vacuum(connection, &vacuum),

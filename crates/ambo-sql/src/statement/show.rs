@@ -20,6 +20,22 @@ use crate::{
     rows::Source,
 };
 
+/// Whether a statement is a question to the catalog that begins with SHOW.
+pub(crate) fn is_show(statement: &ast::Statement) -> bool {
+    use ast::Statement as S;
+    matches!(
+        statement,
+        S::ShowTables { .. }
+            | S::ShowViews { .. }
+            | S::ShowColumns { .. }
+            | S::ShowSchemas { .. }
+            | S::ShowDatabases { .. }
+            | S::ShowCreate { .. }
+            | S::ShowVariable { .. }
+            | S::ShowVariables { .. }
+    )
+}
+
 pub(super) fn run(connection: &mut Connection, statement: &ast::Statement) -> Result<Rows<'static>> {
     use ast::Statement as S;
     match statement {

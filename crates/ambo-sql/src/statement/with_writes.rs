@@ -25,6 +25,11 @@ use crate::{
     rows::Source,
 };
 
+/// Whether a query writes: itself, or a table of its WITH.
+pub(crate) fn writes(query: &ast::Query) -> bool {
+    write_of(&query.body).is_some() || has_writes(query.with.as_ref())
+}
+
 /// Whether a table of WITH writes.
 pub(super) fn has_writes(with: Option<&With>) -> bool {
     with.is_some_and(|with| with.cte_tables.iter().any(|table| write_of(&table.query.body).is_some()))

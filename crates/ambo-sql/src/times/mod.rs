@@ -38,7 +38,7 @@ use arrow::datatypes::{DataType, TimeUnit};
 pub(crate) use convert::{converted, converts, time_texts};
 pub(crate) use fields::{Unit, units_begun};
 pub(crate) use interval_text::{Units as IntervalUnits, canonical as canonical_interval};
-pub(crate) use operators::TimeOperators;
+pub(crate) use operators::{TimeOperators, comparison};
 pub(crate) use order::{lengths as interval_lengths, ordered as interval_length};
 pub(crate) use types::TimeTypes;
 pub(crate) use zone::Zone;

@@ -23,24 +23,34 @@ fn with_text(from: &DataType, to: &DataType) -> bool {
     is_other(from) && is_text(to) || is_text(from) && is_other(to)
 }
 
+/// The operator of a comparison as the parser has it.
+pub(crate) fn comparison(op: &BinaryOperator) -> Option<Operator> {
+    Some(match op {
+        BinaryOperator::Eq => Operator::Eq,
+        BinaryOperator::NotEq => Operator::NotEq,
+        BinaryOperator::Lt => Operator::Lt,
+        BinaryOperator::LtEq => Operator::LtEq,
+        BinaryOperator::Gt => Operator::Gt,
+        BinaryOperator::GtEq => Operator::GtEq,
+        _ => return None,
+    })
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct TimeOperators;
 
 impl ExprPlanner for TimeOperators {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
-        let op = match expr.op {
+        let op = match &expr.op {
             BinaryOperator::Plus => Operator::Plus,
             BinaryOperator::Minus => Operator::Minus,
             BinaryOperator::Multiply => Operator::Multiply,
             BinaryOperator::Divide => Operator::Divide,
-            BinaryOperator::Eq => Operator::Eq,
-            BinaryOperator::NotEq => Operator::NotEq,
-            BinaryOperator::Lt => Operator::Lt,
-            BinaryOperator::LtEq => Operator::LtEq,
-            BinaryOperator::Gt => Operator::Gt,
-            BinaryOperator::GtEq => Operator::GtEq,
-            _ => return Ok(PlannerResult::Original(expr)),
+            other => match comparison(other) {
+                Some(op) => op,
+                None => return Ok(PlannerResult::Original(expr)),
+            },
         };
         let (Ok(from), Ok(to)) = (expr.left.get_type(schema), expr.right.get_type(schema)) else {
             return Ok(PlannerResult::Original(expr));

@@ -143,6 +143,14 @@ pub(super) fn later(moment: i64, interval: IntervalMonthDayNano, zone: Zone) -> 
     begin.checked_add(interval.nanoseconds / 1000).filter(|moment| !moment.is_endless())
 }
 
+/// Whether there is one without end among days or moments.
+pub(super) fn has_endless(values: &ArrayRef) -> bool {
+    match values.data_type() {
+        DataType::Date32 => values.as_primitive::<Date32Type>().iter().flatten().any(Endless::is_endless),
+        _ => values.as_primitive::<TimestampMicrosecondType>().iter().flatten().any(Endless::is_endless),
+    }
+}
+
 /// A moment or a day, and an error for one without end: nothing is so long before it.
 pub(super) fn with_end(value: Expr) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
@@ -170,11 +178,7 @@ impl ScalarUDFImpl for WithEnd {
             return Ok(null);
         }
         let values = args.args[0].to_array(args.number_rows)?;
-        let is_endless = match values.data_type() {
-            DataType::Date32 => values.as_primitive::<Date32Type>().iter().flatten().any(Endless::is_endless),
-            _ => values.as_primitive::<TimestampMicrosecondType>().iter().flatten().any(Endless::is_endless),
-        };
-        if is_endless {
+        if has_endless(&values) {
             return exec_err!("infinity is not so and so long before or behind something");
         }
         Ok(ColumnarValue::Array(values))

@@ -1,6 +1,5 @@
 //! Days and moments that a format can write: of years before 1 it has no text.
 
-use ambo::calendar::Endless;
 use arrow::{
     array::AsArray,
     datatypes::{DataType, Date32Type},
@@ -13,7 +12,10 @@ use datafusion::{
 };
 
 use super::{as_given, micros};
-use crate::{times::DAY, value::null_without_type};
+use crate::{
+    times::{DAY, sum::has_endless},
+    value::null_without_type,
+};
 
 /// The first day of year 1.
 const FIRST_DAY: i32 = -719_162;
@@ -62,11 +64,7 @@ impl ScalarUDFImpl for OfOurEra {
             }
             _ => micros(&values).iter().flatten().any(|moment| moment < i64::from(FIRST_DAY) * DAY),
         };
-        let is_endless = match values.data_type() {
-            DataType::Date32 => values.as_primitive::<Date32Type>().iter().flatten().any(Endless::is_endless),
-            _ => micros(&values).iter().flatten().any(Endless::is_endless),
-        };
-        if is_endless {
+        if has_endless(&values) {
             return exec_err!("infinity cannot be written by a format; CAST(x AS text) writes it");
         }
         if is_before {
