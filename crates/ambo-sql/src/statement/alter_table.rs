@@ -4,7 +4,7 @@ use ambo::{CatalogEdit, Check, Column, Datum, TableChange, TableDefinition, arro
 use datafusion::{
     logical_expr::Volatility,
     sql::sqlparser::ast::{
-        self, AlterColumnOperation, AlterTableOperation as Operation, Expr, Ident, ObjectName,
+        self, AlterColumnOperation, AlterTableOperation as Operation, DropBehavior, Expr, Ident, ObjectName,
         RenameTableNameKind, TableConstraint,
     },
 };
@@ -249,8 +249,9 @@ impl Changing<'_> {
                 }
                 self.add_column(column_def).map_err(|error| about(error, &column_def.name))
             }
-            Operation::DropColumn { column_names, if_exists, .. } => {
-                column_names.iter().try_for_each(|name| self.drop_column(name, *if_exists))
+            Operation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+                let cascade = *drop_behavior == Some(DropBehavior::Cascade);
+                column_names.iter().try_for_each(|name| self.drop_column(name, *if_exists, cascade))
             }
             Operation::RenameColumn { old_column_name, new_column_name } => {
                 self.rename_column(old_column_name, new_column_name)
@@ -322,12 +323,41 @@ impl Changing<'_> {
         Ok(())
     }
 
-    fn drop_column(&mut self, name: &Ident, if_exists: bool) -> Result<()> {
-        let at = match place(&self.table, name) {
+    /// Drops what stands in the way of a column that goes: generated columns that are computed of it, and checks over it.
+    fn drop_users(&mut self, known: &str) -> Result<()> {
+        let mentions =
+            |text: &str| Ok::<_, Error>(expression::rename(&mut parse_expression(text)?, known, known));
+        let mut computed = Vec::new();
+        for column in self.table.columns.iter().filter(|column| column.name != known) {
+            if column.generated().map(mentions).transpose()? == Some(true) {
+                computed.push(Ident::with_quote('"', &column.name));
+            }
+        }
+        computed.iter().try_for_each(|column| self.drop_column(column, false, false))?;
+        let own = TableDefinition::generated_check(known);
+        let others =
+            self.table.checks.iter().filter(|check| check.name != own && !is_kept_text(&check.expression));
+        let mut over = Vec::new();
+        for check in others {
+            if mentions(&check.expression)? {
+                over.push(check.name.clone());
+            }
+        }
+        self.table.checks.retain(|check| !over.contains(&check.name));
+        self.changes.extend(over.into_iter().map(TableChange::DropCheck));
+        Ok(())
+    }
+
+    fn drop_column(&mut self, name: &Ident, if_exists: bool, cascade: bool) -> Result<()> {
+        match place(&self.table, name) {
             Err(error) if if_exists && error.kind() == ErrorKind::NotFound => return Ok(()),
             at => at?,
         };
         let known = ident(name);
+        if cascade {
+            self.drop_users(&known)?;
+        }
+        let at = place(&self.table, name)?;
         // The length of a column goes with it.
         let is_length = |check: &Check| {
             let expression = parse_expression(&check.expression).ok();
