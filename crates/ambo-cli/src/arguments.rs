@@ -21,7 +21,7 @@ use crate::{dump, load};
                         4 check found damage, 130 stopped by Ctrl-C."
 )]
 pub struct Arguments {
-    /// The database's directory: opens a prompt, or runs the statements that come from a pipe
+    /// The database's directory, or `:memory:`: opens a prompt, or runs the statements that come from a pipe
     pub dir: Option<PathBuf>,
     /// How the prompt and scripts work.
     #[command(flatten)]

@@ -12,6 +12,9 @@ use crate::schema::short_name;
 /// The table that is meant when none is named.
 pub const DEFAULT_TABLE: &str = "default";
 
+/// Stands for a database in memory, as for SQLite and DuckDB.
+pub const IN_MEMORY: &str = ":memory:";
+
 /// What is to be done with the database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
@@ -99,6 +102,11 @@ impl<T> OrFail<T> for ambo::Result<T> {
 impl Store {
     /// Opens the database in `dir`. What recovery had to cut is told on standard error.
     pub fn open(dir: &Path, access: Access, tuning: &Tuning) -> Result<Self> {
+        if dir == Path::new(IN_MEMORY) {
+            return Err(Failure::usage(format!(
+                "{IN_MEMORY} is a new database that is gone at the end of the prompt (`ambo {IN_MEMORY}`): name a directory"
+            )));
+        }
         let found = look_at(dir)?;
         match (found, access) {
             (Found::Other, _) => return Err(not_a_database(dir)),
@@ -134,6 +142,13 @@ impl Store {
             ));
         }
         Ok(Self { dir: dir.to_path_buf(), db })
+    }
+
+    /// A new database whose rows are gone at the end.
+    pub fn in_memory(tuning: &Tuning) -> Result<Self> {
+        let dir = PathBuf::from(IN_MEMORY);
+        let db = tuning.options().open_in_memory().or_fail(&dir)?;
+        Ok(Self { dir, db })
     }
 
     /// The table of that name.

@@ -262,7 +262,8 @@ impl Maker {
                     *is_open = !*is_open;
                     vec![Statement::same(word, false)]
                 }
-                2..6 => {
+                2 => narrow::Generator::new(schema, random).definition(*is_open),
+                3..7 => {
                     let write = narrow::Generator::new(schema, random).write();
                     let all = (0..schema.tables.len())
                         .map(|nth| Statement::same(format!("select * from r{nth}"), false));

@@ -15,7 +15,7 @@ pub struct Sqlite {
 impl Sqlite {
     pub fn new() -> Result<Self> {
         let connection = Connection::open_in_memory()?;
-        connection.execute_batch("pragma case_sensitive_like = on")?;
+        connection.execute_batch("pragma case_sensitive_like = on; pragma foreign_keys = on")?;
         Ok(Self { connection })
     }
 }

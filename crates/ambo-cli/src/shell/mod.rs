@@ -26,7 +26,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 use crate::arguments::ShellArguments;
-use crate::engine::{Access, Store, Tuning};
+use crate::engine::{Access, IN_MEMORY, Store, Tuning};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output::{Form, Output};
@@ -37,7 +37,10 @@ use settings::Mode;
 pub fn run(dir: &Path, arguments: &ShellArguments, tuning: &Tuning, out: &mut Output) -> Result<()> {
     refuse_mistyped_command(dir)?;
     let access = if arguments.read_only { Access::Read } else { Access::Create };
-    let store = Store::open(dir, access, tuning)?;
+    let store = match dir == Path::new(IN_MEMORY) && !arguments.read_only {
+        true => Store::in_memory(tuning)?,
+        false => Store::open(dir, access, tuning)?,
+    };
     let mode = match (arguments.csv, arguments.arrow, out.form) {
         (true, ..) => Some(Mode::Csv),
         (_, true, _) => Some(Mode::Arrow),

@@ -13,6 +13,19 @@ fn towns(scratch: &Scratch) -> String {
     db
 }
 
+// Keeps away: a directory called `:memory:`, and rows that are put where they are gone at once.
+#[test]
+fn a_database_in_memory() {
+    let scratch = Scratch::new();
+    let here = |words: &[&str]| finish(command(words).current_dir(scratch.path("")).spawn().unwrap());
+    let script = "create table t (a int); insert into t values (1); select a + 1 from t";
+    assert_eq!(here(&[":memory:", "-c", script]).ok(), "2\n");
+    let refused = here(&["put", ":memory:", "a", "b"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("name a directory"), "{refused:?}");
+    assert!(!scratch.path(":memory:").exists());
+}
+
 // Keeps away: forms of rows that other programs read otherwise.
 #[test]
 fn forms_of_rows() {

@@ -2,6 +2,7 @@
 //!
 //! What the generator leaves out, because the two differ by intention: division by zero, implicit casts, case of LIKE, values out of range.
 
+mod definition;
 mod expression;
 mod query;
 mod schema;

@@ -1,7 +1,7 @@
 //! Random queries and statements that write.
 
 use super::expression::Column;
-use super::schema::{COLUMNS, Kind, Schema, row};
+use super::schema::{COLUMNS, GIVEN, Kind, Schema, row};
 use crate::random::Random;
 
 /// Queries within queries.
@@ -53,7 +53,7 @@ impl<'r> Generator<'r> {
         (name, others)
     }
 
-    fn table(&mut self) -> u64 {
+    pub fn table(&mut self) -> u64 {
         let tables = self.schema.tables.len() as u64;
         let table = self.random.below(tables);
         if self.written == Some(table) { (table + 1) % tables } else { table }
@@ -393,7 +393,7 @@ impl<'r> Generator<'r> {
         let own: Vec<_> =
             COLUMNS.map(|(column, kind)| Column { name: format!("r{table}.{column}"), kind }).into();
         let depth = 1 + self.random.below(2) as usize;
-        match self.random.below(5) {
+        match self.random.below(6) {
             0 => format!(
                 "delete from r{table} where r{table}.k % 3 = {} and {}",
                 self.random.below(3),
@@ -409,17 +409,26 @@ impl<'r> Generator<'r> {
                 };
                 format!("update r{table} set {column} = {value} where {}", self.condition(&own, depth))
             }
-            3 => {
+            // Keys move away, and those that refer to them with them.
+            3 => format!(
+                "update r{table} set k = r{table}.k + {} where r{table}.k < 30 and {}",
+                1000 * (1 + self.random.below(1000)),
+                self.condition(&own, depth)
+            ),
+            4 => {
                 let key = self.random.below(100);
                 let rows = [row(self.random, key), row(self.random, key + 1)];
                 format!(
-                    "insert into r{table} values ({}), ({}) on conflict (k) do update set a = excluded.a, s = r{table}.t",
+                    "insert into r{table} ({GIVEN}) values ({}), ({}) on conflict (k) do update set a = excluded.a, s = r{table}.t",
                     rows[0], rows[1]
                 )
             }
             _ => {
                 let key = 100 + self.random.below(100);
-                format!("insert into r{table} values ({}) on conflict do nothing", row(self.random, key))
+                format!(
+                    "insert into r{table} ({GIVEN}) values ({}) on conflict do nothing",
+                    row(self.random, key)
+                )
             }
         }
     }

@@ -31,7 +31,7 @@ impl Generator<'_> {
             Kind::List if self.one_in(3) => {
                 format!("list_sort({})", self.expression(kind, columns, depth))
             }
-            Kind::Blob | Kind::Uuid | Kind::List => self.leaf(kind, columns),
+            Kind::Blob | Kind::Uuid | Kind::List | Kind::Enum => self.leaf(kind, columns),
         }
     }
 
@@ -52,8 +52,10 @@ impl Generator<'_> {
         match self.random.below(6) {
             0 => format!("coalesce({left}, {right})"),
             1 => format!("nullif({left}, {right})"),
-            2 if !matches!(kind, Kind::Blob | Kind::Uuid) => format!("greatest({left}, {right})"),
-            3 if !matches!(kind, Kind::Blob | Kind::Uuid) => format!("least({left}, {right})"),
+            2 if !matches!(kind, Kind::Blob | Kind::Uuid | Kind::Enum) => {
+                format!("greatest({left}, {right})")
+            }
+            3 if !matches!(kind, Kind::Blob | Kind::Uuid | Kind::Enum) => format!("least({left}, {right})"),
             4 => {
                 let (of, is) = (self.leaf(Kind::Int, columns), self.random.below(9));
                 format!("case {of} when {is} then {left} when {} then {right} end", is + 1)
@@ -146,7 +148,7 @@ impl Generator<'_> {
             7 => format!("cast({} as text)", of(self, Kind::Int)),
             8 => format!("cast({} as text)", of(self, Kind::Bool)),
             9 => {
-                let kind = *self.random.of(&[Kind::Date, Kind::Uuid, Kind::List]);
+                let kind = *self.random.of(&[Kind::Date, Kind::Uuid, Kind::List, Kind::Enum]);
                 format!("cast({} as text)", of(self, kind))
             }
             10 => format!("concat({}, '-', {})", of(self, Kind::Text), of(self, Kind::Text)),
@@ -195,5 +197,6 @@ pub fn type_of(kind: Kind) -> &'static str {
         Kind::Blob => "blob",
         Kind::Uuid => "uuid",
         Kind::List => "bigint[]",
+        Kind::Enum => "mood",
     }
 }

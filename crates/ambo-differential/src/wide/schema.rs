@@ -19,6 +19,8 @@ pub enum Kind {
     Uuid,
     /// Of whole numbers.
     List,
+    /// `mood`.
+    Enum,
 }
 
 /// A column in sight, or of a table.
@@ -29,7 +31,7 @@ pub struct Column {
 }
 
 /// Columns that a table may have: their names say what they are in all tables.
-const OPTIONAL: [(&str, &str, Kind); 17] = [
+const OPTIONAL: [(&str, &str, Kind); 18] = [
     ("i", "int", Kind::Int),
     ("l", "bigint", Kind::Int),
     ("v", "smallint", Kind::Int),
@@ -47,6 +49,7 @@ const OPTIONAL: [(&str, &str, Kind); 17] = [
     ("x", "blob", Kind::Blob),
     ("w", "uuid", Kind::Uuid),
     ("q", "bigint[]", Kind::List),
+    ("c", "mood", Kind::Enum),
 ];
 
 /// Columns that are never NULL, of which keys are made.
@@ -84,7 +87,9 @@ impl Schema {
 
     /// What makes the tables and their first rows, for Ambo and for the peer. A statement without text for the peer is Ambo's alone.
     pub fn statements(&self, random: &mut Random) -> Vec<(String, String)> {
-        let mut all = Vec::new();
+        let moods: Vec<_> = MOODS.iter().map(|mood| text(mood)).collect();
+        let mood = format!("create type mood as enum ({})", moods.join(", "));
+        let mut all = vec![(mood.clone(), mood)];
         for table in &self.tables {
             all.push(table.create());
             all.extend(table.indexes.iter().map(|index| (index.clone(), String::new())));
@@ -228,6 +233,9 @@ const UUIDS: [&str; 5] = [
 ];
 const LISTS: [&str; 7] = ["[]", "[1]", "[null]", "[1, null]", "[1, 2]", "[2]", "[-1, 5, 5]"];
 
+/// In another order than that of letters.
+const MOODS: [&str; 4] = ["sad", "ok", "happy", ""];
+
 /// Mostly one that is near.
 fn moment(random: &mut Random) -> &'static str {
     if random.one_in(12) { random.of::<&str>(&MOMENTS) } else { random.of::<&str>(&MOMENTS[..5]) }
@@ -260,6 +268,7 @@ pub fn literal(random: &mut Random, kind: Kind) -> String {
         }
         Kind::Uuid => format!("cast('{}' as uuid)", random.of(&UUIDS)),
         Kind::List => format!("cast({} as bigint[])", random.of(&LISTS)),
+        Kind::Enum => format!("cast('{}' as mood)", random.of(&MOODS)),
         Kind::Blob => format!("unhex('{}')", random.of(&["", "00", "00FF", "616263", "FF"])),
     }
 }

@@ -27,6 +27,7 @@ mod kept_orders;
 mod lambda_parts;
 mod lists_of_null;
 mod lossy_casts;
+mod lost_keys;
 mod moments;
 mod moved_keys;
 mod nested_counts;
@@ -97,6 +98,7 @@ use kept_orders::KeptOrders;
 use lambda_parts::WithWholeLambdas;
 use lists_of_null::LISTS_OF_NULL;
 use lossy_casts::LOSSY_CASTS;
+use lost_keys::WithAllKeys;
 use moved_keys::MovedKeys;
 use nested_counts::WithOwnSteps;
 use nested_extremes::NESTED_EXTREMES;
@@ -190,7 +192,9 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
             }
             "simplify_expressions" => rules.push(Arc::new(WithWrongLiterals(rule))),
             "common_sub_expression_eliminate" => rules.extend([Arc::new(SafeTermsFirst) as Rule, rule]),
-            "eliminate_cross_join" => rules.push(Arc::new(WithoutNullKeys { rule, is_deep: true })),
+            "eliminate_cross_join" => {
+                rules.push(Arc::new(WithoutNullKeys { rule: Arc::new(WithAllKeys(rule)), is_deep: true }));
+            }
             "extract_equijoin_predicate" => rules.push(Arc::new(WithoutNullKeys { rule, is_deep: false })),
             _ => rules.push(rule),
         }

@@ -28,7 +28,7 @@ const TABLES: [(&str, &str, &str); 6] = [
 ];
 
 /// The guard, a statement, and what is right: a line for each row.
-const FAULTS: [(&str, &str, &str); 24] = [
+const FAULTS: [(&str, &str, &str); 25] = [
     ("guards/lazy", "select id from ratios where y = 0 or x / y = 3 order by id", "2\n3\n4"),
     (
         "guards/lazy",
@@ -60,6 +60,11 @@ const FAULTS: [(&str, &str, &str); 24] = [
     ("barrier", "select c from (select count(*) as c, 1 as one from n) where one = 2", ""),
     ("in_lists", "select k in (1, 2) and k in (3, 4) from n where k is null", "NULL\nNULL"),
     ("in_lists", "select k not in (1, 2) or k not in (3, 4) from n where k is null", "NULL\nNULL"),
+    (
+        "lost_keys",
+        "select r.id, b.id from ratios r join (b join n on b.id = n.k) on r.id = b.y + n.v",
+        "3, 1",
+    ),
     ("lossy_casts", "select n from d where cast(n as int) = 2 order by n", "1.99\n2.00"),
     ("lossy_casts", "select n from d where cast(n as decimal(9, 1)) < 2", ""),
     ("nested_counts", "select count(*) filter (where c > 1) from (select count(*) as c from n)", "1"),
