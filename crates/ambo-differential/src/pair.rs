@@ -116,11 +116,13 @@ fn differs(kind: String, text: String) -> Verdict {
     Verdict::Differs(Difference { kind, text })
 }
 
-/// The beginning of a message, without what differs from statement to statement.
+/// The beginning of a message, without what differs from statement to statement: names, values, numbers.
 fn in_short(message: &str) -> String {
-    let begin = message.split(['"', '\n', '{', '\'', ':', '(']).next().unwrap_or(message);
+    let line = message.lines().next().unwrap_or_default();
+    let outside = line.split(['"', '\'']).step_by(2).collect::<String>();
+    let begin = outside.split(['{', ':', '(']).next().unwrap_or_default();
     begin
-        .split(' ')
+        .split_whitespace()
         .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
         .take(9)
         .collect::<Vec<_>>()

@@ -11,6 +11,10 @@ const BEFORE: [&str; 16] = [
 /// A statement with `?` for its constants, and their values in the order of the text.
 pub fn bound(statement: &str) -> (String, Vec<Datum>) {
     let (mut text, mut values) = (String::new(), Vec::new());
+    // What is defined is kept as it is written.
+    if ["create", "alter"].iter().any(|word| statement.starts_with(word)) {
+        return (statement.to_owned(), values);
+    }
     let mut rest = statement;
     let mut before = "";
     while let Some(first) = rest.chars().next() {

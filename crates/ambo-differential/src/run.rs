@@ -220,7 +220,7 @@ fn smaller(
     });
     drop(pair);
     let last = match is_query {
-        true => Statement::same(text, last.is_ordered),
+        true => Statement::same(text.as_str(), last.is_ordered && text.contains("order by")),
         false => last,
     };
     let until = reduce::deadline();

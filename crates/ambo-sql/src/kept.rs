@@ -19,7 +19,7 @@ use datafusion::{
 use crate::{
     Connection, Result, Rows,
     parse::Statement,
-    planner::{Planner, result_schema, tables_of},
+    planner::{Planner, schema_of_result, tables_of},
     rows::Source,
     times::Zone,
 };
@@ -94,7 +94,8 @@ impl KeptPlan {
         let plan = planner.bind(optimized.plan.clone(), params)?;
         let (stream, interrupter, threads) = planner.stream_optimized(&plan)?;
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::Plan(optimized);
-        Ok(Some(Rows::new(result_schema(&plan), Source::Stream { stream, interrupter, threads })))
+        let schema = schema_of_result(&plan, &stream.schema());
+        Ok(Some(Rows::new(schema, Source::Stream { stream, interrupter, threads })))
     }
 }
 

@@ -54,6 +54,7 @@ use std::{
 };
 
 use ambo::{Snapshot, Transaction};
+use arrow::{array::RecordBatch, datatypes::SchemaRef};
 use datafusion::{
     common::{DFSchema, ParamValues, ScalarValue, metadata::ScalarAndMetadata},
     execution::{SendableRecordBatchStream, SessionState},
@@ -81,7 +82,7 @@ use crate::{
     wait::Interrupter,
 };
 
-use alike::{are_alike, is_about_names, mark_beside_wildcards, name_alike};
+use alike::{are_alike, is_about_names, mark_beside_orders, mark_beside_wildcards, name_alike};
 use ask::Ask;
 use culprit::explained;
 pub(crate) use enum_texts::EnumText;
@@ -92,7 +93,7 @@ pub(crate) use functions::function_names;
 pub(crate) use nested::NestedValues;
 pub(crate) use parameters::count_parameters;
 use parameters::with_types;
-pub(crate) use rewrite::{marked, result_schema, tell_apart};
+pub(crate) use rewrite::{marked, result_schema, schema_of_result, tell_apart};
 use spelling::{FEWER_NAMES, respell};
 pub(crate) use tables::{find_table, tables_of};
 
@@ -231,10 +232,18 @@ impl<'a> Planner<'a> {
                 planned => return planned,
             }
         }
-        match mark_beside_wildcards(&mut statement) {
-            true => self.planned(statement, params).map_err(|_| error),
-            false => Err(error),
+        let is_beside_order = mark_beside_orders(&mut statement);
+        if !mark_beside_wildcards(&mut statement) && !is_beside_order {
+            return Err(error);
         }
+        match self.planned(statement.clone(), params) {
+            // What is around knows the columns without marks.
+            Err(_) if respell(&mut statement, &Ask { planner: self, params })? => {
+                self.planned(statement, params)
+            }
+            planned => planned,
+        }
+        .map_err(|_| error)
     }
 
     fn planned(&self, statement: ast::Statement, params: &[ScalarValue]) -> Result<LogicalPlan> {
@@ -385,9 +394,15 @@ impl<'a> Planner<'a> {
     }
 
     /// All rows of a plan.
-    pub(crate) fn collect(&self, plan: &LogicalPlan) -> Result<Vec<arrow::array::RecordBatch>> {
+    pub(crate) fn collect(&self, plan: &LogicalPlan) -> Result<Vec<RecordBatch>> {
+        Ok(self.collect_named(plan)?.1)
+    }
+
+    /// All rows of a plan, and its columns under the names that were asked for.
+    pub(crate) fn collect_named(&self, plan: &LogicalPlan) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         let stream = self.stream(plan)?;
+        let schema = schema_of_result(plan, &stream.schema());
         let _threads = self.engine.runtime()?.enter();
-        Ok(self.interrupter.wait(datafusion::physical_plan::common::collect(stream))??)
+        Ok((schema, self.interrupter.wait(datafusion::physical_plan::common::collect(stream))??))
     }
 }

@@ -152,12 +152,15 @@ impl<'c> Rows<'c> {
             }
             Source::Stream { stream, interrupter, threads } => {
                 let _threads = threads.enter();
-                match interrupter.wait(stream.next())? {
-                    Some(batch) => {
-                        plain_batch(value::with_names(batch?, &self.schema)?, &self.schema).map(Some)
-                    }
-                    None => Ok(None),
-                }
+                let Some(batch) = interrupter.wait(stream.next())? else { return Ok(None) };
+                let batch = plain_batch(value::with_names(batch?, &self.schema)?, &self.schema)?;
+                debug_assert!(
+                    has_types_of(&batch, &self.schema),
+                    "{:?} are no {:?}",
+                    batch.schema(),
+                    self.schema
+                );
+                Ok(Some(batch))
             }
         }
     }
@@ -181,6 +184,12 @@ impl<'c> Rows<'c> {
             }
         }
     }
+}
+
+/// Whether a batch is of the types that its schema says.
+fn has_types_of(batch: &RecordBatch, schema: &SchemaRef) -> bool {
+    let mut pairs = batch.schema_ref().fields().iter().zip(schema.fields());
+    pairs.all(|(own, said)| own.data_type().equals_datatype(said.data_type()))
 }
 
 /// The schema with texts in the place of enums, which others do not know.

@@ -372,16 +372,17 @@ impl<'r> Generator<'r> {
         let own: Vec<_> =
             COLUMNS.map(|(column, kind)| Column { name: format!("{name}.{column}"), kind }).into();
         let ints: Vec<_> = outer.iter().filter(|column| column.kind == Kind::Int).cloned().collect();
+        let of = |kind| own.iter().filter(|column| column.kind == kind).cloned().collect::<Vec<_>>();
         let depth = self.random.below(2) as usize;
         let mut filter = self.condition(&own, depth);
         if !ints.is_empty() && self.one_in(2) {
-            let (inner, outer) = (self.pick(&own[..3]).name, self.pick(&ints).name);
+            let (inner, outer) = (self.pick(&of(Kind::Int)).name, self.pick(&ints).name);
             filter = format!("{inner} = {outer} and {filter}");
         }
         let item = match (is_value, kind) {
             (true, kind) => self.aggregate(kind, &own),
-            (false, Kind::Text) => self.pick(&own[3..]).name,
-            (false, _) => self.pick(&own[..3]).name,
+            (false, Kind::Text) => self.pick(&of(Kind::Text)).name,
+            (false, _) => self.pick(&of(Kind::Int)).name,
         };
         format!("select {item} from r{table} as {name} where {filter}")
     }

@@ -256,7 +256,10 @@ impl<'r> Generator<'r> {
                 format!("quantile_cont({distinct}{}, 0.25){filter}", self.expression(Kind::Int, own, 1))
             }
             (Kind::Double, 3) => format!("mad({distinct}{}){filter}", self.expression(Kind::Int, own, 1)),
-            (Kind::Decimal, 0 | 1) => format!("sum({distinct}{}){filter}", self.expression(kind, own, 1)),
+            // DuckDB takes digits away where it unites a decimal of 38 digits with one that has fewer behind the point.
+            (Kind::Decimal, 0 | 1) => {
+                format!("cast(sum({distinct}{}){filter} as decimal(38, 4))", self.expression(kind, own, 1))
+            }
             (Kind::Double, 0) => format!("avg({distinct}{}){filter}", self.expression(Kind::Int, own, 1)),
             (Kind::Double, 1) => format!("sum({}){filter}", self.expression(kind, own, 1)),
             (Kind::Bool, 0) => format!("bool_and({})", self.comparison_of(own)),

@@ -23,7 +23,10 @@ use datafusion::{
 };
 
 use super::beside::{float_among, has_decimals, with_floats};
-use crate::optimizer::{map_named, schema_of_rows, with_types};
+use crate::{
+    optimizer::{common_type, map_named, schema_of_rows, with_types},
+    times::rules::{own, refuse_numbers},
+};
 
 /// Functions whose arguments have one type, from this argument on.
 const UNITED: [(&str, usize); 9] = [
@@ -323,20 +326,29 @@ fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
     let types = |column: usize| -> Vec<DataType> {
         union.inputs.iter().map(|input| input.schema().field(column).data_type().clone()).collect()
     };
-    let wanted: Vec<_> = (0..columns).map(|column| with_floats(&types(column))).collect();
+    let wanted: Vec<_> = (0..columns).map(|column| common_of(&types(column))).collect();
     // The planner takes the type that a column had when it read the statement for one among those of the parts.
     let is_old = |column| union.schema.field(column).data_type() != &types(column)[0];
     if wanted.iter().all(Option::is_none) && !(0..columns).any(is_old) {
         return Ok(Transformed::no(LogicalPlan::Union(union)));
     }
-    let cast_input = |(nth, input): (usize, Arc<LogicalPlan>)| {
-        let to = |place: usize, ty: &DataType| {
-            wanted[place].as_ref().map_or_else(|| ty.clone(), |types| types[nth].clone())
-        };
+    let cast_input = |input: Arc<LogicalPlan>| {
+        let to = |place: usize, ty: &DataType| wanted[place].clone().unwrap_or_else(|| ty.clone());
         Ok(Arc::new(with_types(Arc::unwrap_or_clone(input), to)?))
     };
-    let inputs = union.inputs.into_iter().enumerate().map(cast_input).collect::<Result<Vec<_>>>()?;
+    let inputs = union.inputs.into_iter().map(cast_input).collect::<Result<Vec<_>>>()?;
     Ok(Transformed::yes(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?)))
+}
+
+/// The type that all have in common; `None` if they are of one already, or if nothing is common to them, of which the planner tells.
+fn common_of(types: &[DataType]) -> Option<DataType> {
+    let (first, others) = types.split_first()?;
+    if others.iter().all(|ty| ty == first) {
+        return None;
+    }
+    let common = others.iter().try_fold(first.clone(), |common, ty| common_type(&common, ty))?;
+    let common = own(&common);
+    types.iter().all(|ty| refuse_numbers(ty, &common).is_ok()).then_some(common)
 }
 
 /// The columns of VALUES: the planner has made decimals of doubles there already.

@@ -3,7 +3,7 @@
 //! The planner calls a cast by what is cast, all queries that are values alike, and refuses two columns of one name. So what it refuses is
 //! planned once more, each cast `cast_as(CAST(x AS T), 'T')`, which has another name for each type, and each query `cast_as((SELECT …),
 //! 'SELECT …')`. The optimizer takes the function away. What is still refused may be for a column beside a `*` that has one of its name:
-//! such columns get marks.
+//! such columns get marks, as does what AS gives the name of a column that ORDER BY has.
 
 use std::{
     collections::HashSet,
@@ -15,12 +15,15 @@ use datafusion::{
     common::tree_node::TreeNode,
     logical_expr::{LogicalPlan, ScalarUDF},
     sql::sqlparser::{
-        ast::{self, Expr, SelectItem, VisitMut, VisitorMut},
+        ast::{self, Expr, OrderByKind, SelectItem, VisitMut, VisitorMut, visit_expressions},
         parser::Parser,
     },
 };
 
-use super::rewrite::{MARK, each_select_list, marked, without_parentheses};
+use super::{
+    given_orders::is_column,
+    rewrite::{MARK, each_select_list, marked, without_parentheses},
+};
 use crate::{Error, Result, identity::identity, names::ident, optimizer::ASOF_CONDITION, parse::DIALECT};
 
 /// Whether the planner refused a statement for two columns of one name.
@@ -143,6 +146,49 @@ impl Marking {
             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: marked(ident(name), nth) };
             self.is_changed = true;
         }
+    }
+}
+
+/// Gives marks to what a list names as a column of a table that the rows are put in order by: `SELECT a AS b … ORDER BY t.b`. Returns
+/// whether there is one.
+pub(super) fn mark_beside_orders(tree: &mut impl VisitMut) -> bool {
+    let mut ordering = Ordering { is_changed: false };
+    let _ = tree.visit(&mut ordering);
+    ordering.is_changed
+}
+
+struct Ordering {
+    is_changed: bool,
+}
+
+impl VisitorMut for Ordering {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<()> {
+        let Some(OrderByKind::Expressions(by)) = query.order_by.as_ref().map(|order| &order.kind) else {
+            return ControlFlow::Continue(());
+        };
+        let mut columns = Vec::new();
+        for order in by {
+            let _ = visit_expressions(&order.expr, |expr| {
+                if let Expr::CompoundIdentifier(parts) = expr {
+                    columns.extend(parts.last().map(ident));
+                }
+                ControlFlow::<()>::Continue(())
+            });
+        }
+        each_select_list(&mut query.body, &mut |items| {
+            for (nth, item) in items.iter_mut().enumerate() {
+                if let SelectItem::ExprWithAlias { expr, alias } = item
+                    && columns.contains(&ident(alias))
+                    && !is_column(expr, &ident(alias))
+                {
+                    *alias = marked(ident(alias), nth);
+                    self.is_changed = true;
+                }
+            }
+        });
+        ControlFlow::Continue(())
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn write_out(select: &mut Select, with: Option<&With>, ask: &Ask<'_>)
 
 /// A name without what was added to tell it from others.
 fn shown(name: &str) -> String {
-    name.split(super::rewrite::MARK).next().unwrap_or_default().to_owned()
+    super::rewrite::unmarked(name).to_owned()
 }
 
 const SUMMARY: [&str; 12] = [

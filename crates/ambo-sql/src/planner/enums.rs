@@ -319,9 +319,10 @@ fn of_function(mut function: ScalarFunction, schema: &DFSchema) -> Transformed<E
 fn of_one_type(union: Union) -> Result<Union> {
     let Union { inputs, schema } = union;
     let is_mixed = |place: usize| {
-        let mut types = inputs.iter().map(|input| input.schema().field(place).data_type());
+        let mut types =
+            inputs.iter().map(|input| input.schema().field(place).data_type()).filter(|ty| !ty.is_null());
         let first = types.next();
-        types.any(|ty| Some(ty) != first && !ty.is_null())
+        types.any(|ty| Some(ty) != first)
             && inputs.iter().any(|input| is_enum(input.schema().field(place).data_type()))
     };
     let mixed: Vec<bool> = (0..schema.fields().len()).map(is_mixed).collect();

@@ -1,12 +1,12 @@
 //! ORDER BY a name that the list gives and that a column has, too: `SELECT *, -a AS a … ORDER BY a`. What AS names is meant, as in SQLite
 //! and DuckDB; the planner would take the column.
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, OrderByKind, Select, SelectItem, With};
+use datafusion::sql::sqlparser::ast::{Expr, OrderByKind, Select, SelectItem, With};
 
 use super::{
     ask::Ask,
     pivot::columns_of,
-    rewrite::{MARK, marked},
+    rewrite::{MARK, marked, unmarked},
 };
 use crate::{Result, names::ident};
 
@@ -23,7 +23,7 @@ pub(super) fn say_given(
         let wanted = ident(name);
         let is_given = |item: &SelectItem| {
             matches!(item, SelectItem::ExprWithAlias { expr, alias }
-                if called(alias) == wanted && !is_column(expr, &wanted))
+                if unmarked(&ident(alias)) == wanted && !is_column(expr, &wanted))
         };
         let mut given = select.projection.iter().enumerate().filter(|(_, item)| is_given(item));
         let (Some((nth, _)), None) = (given.next(), given.next()) else { continue };
@@ -38,12 +38,6 @@ pub(super) fn say_given(
         }
     }
     Ok(())
-}
-
-/// A name without what was added to it.
-fn called(alias: &Ident) -> String {
-    let name = ident(alias);
-    name.split_once(MARK).map_or(name.clone(), |(name, _)| name.to_owned())
 }
 
 /// Whether an expression is a column of this name.

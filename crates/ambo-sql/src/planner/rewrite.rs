@@ -322,6 +322,11 @@ pub(crate) fn marked(name: impl std::fmt::Display, nth: usize) -> ast::Ident {
     ast::Ident::with_quote('"', format!("{name}{MARK}{nth}"))
 }
 
+/// A name without what [`marked`] added to it.
+pub(super) fn unmarked(name: &str) -> &str {
+    name.split_once(MARK).map_or(name, |(name, _)| name)
+}
+
 /// Gives columns of a select list that are asked for twice names of their own, which [`result_schema`] takes from them.
 pub(crate) fn tell_apart(items: &mut [SelectItem]) {
     tell_apart_by(items, true);
@@ -370,12 +375,24 @@ pub(super) fn without_parentheses(expr: &Expr) -> &Expr {
     }
 }
 
+/// The columns of a plan under the names that were asked for, with the types that its rows have: until functions are chosen by the types of
+/// what they are given, the plan tells some types otherwise.
+pub(crate) fn schema_of_result(plan: &LogicalPlan, rows: &Schema) -> SchemaRef {
+    let said = result_schema(plan);
+    let field = |(said, own): (&FieldRef, &FieldRef)| match said.data_type() == own.data_type() {
+        true => said.clone(),
+        false => Arc::new(said.as_ref().clone().with_data_type(own.data_type().clone())),
+    };
+    let fields = said.fields().iter().zip(rows.fields()).map(field).collect::<Fields>();
+    Arc::new(Schema::new_with_metadata(fields, said.metadata().clone()))
+}
+
 /// The columns of a plan under the names that were asked for; several may have one name.
 pub(crate) fn result_schema(plan: &LogicalPlan) -> SchemaRef {
     let schema = plan.schema().as_arrow();
-    let field = |field: &FieldRef| match field.name().split_once(MARK) {
-        Some((name, _)) => Arc::new(field.as_ref().clone().with_name(name)),
-        None => field.clone(),
+    let field = |field: &FieldRef| match unmarked(field.name()) {
+        name if name != field.name() => Arc::new(field.as_ref().clone().with_name(name)),
+        _ => field.clone(),
     };
     let fields = schema.fields().iter().map(field).collect::<Fields>();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))

@@ -25,7 +25,6 @@ use crate::{
     connection::Work,
     files::{self, Wanted, with_texts},
     names::ident,
-    planner::result_schema,
     value,
 };
 
@@ -126,8 +125,8 @@ fn to_file(
     }
     let planner = connection.reader()?;
     let plan = planner.plan_query(&query, params)?;
-    let schema = result_schema(&plan);
     let stream = Stream::new(&planner, &plan)?;
+    let schema = stream.schema(&plan);
     let is_csv = format.form == Form::Csv;
     let written = |batch| with_texts(batch, is_csv).map_err(value::wrong);
     let schema = written(RecordBatch::new_empty(schema))?.schema();

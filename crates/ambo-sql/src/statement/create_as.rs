@@ -12,7 +12,7 @@ use super::{
     load::Bulk,
     rules::Rules,
 };
-use crate::{Connection, Result, planner::result_schema, value::Values};
+use crate::{Connection, Result, value::Values};
 
 /// Rows that one transaction writes, into a table that takes no bulk load.
 const TRANSACTION_ROWS: usize = 16 << 10;
@@ -27,7 +27,8 @@ impl Source {
     pub fn new(connection: &Connection, query: &ast::Query, params: &[ScalarValue]) -> Result<Self> {
         let planner = connection.reader()?;
         let plan = planner.plan_query(query, params)?;
-        Ok(Self { schema: result_schema(&plan), batches: Stream::new(&planner, &plan)? })
+        let batches = Stream::new(&planner, &plan)?;
+        Ok(Self { schema: batches.schema(&plan), batches })
     }
 
     /// Its columns.

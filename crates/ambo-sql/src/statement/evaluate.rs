@@ -19,7 +19,7 @@ use super::incoming::{row_schema, rows_of};
 use crate::{
     Error, Result,
     names::{ident, written},
-    planner::{Planner, marked, result_schema, tell_apart},
+    planner::{Planner, marked, tell_apart},
 };
 
 /// Rows whose columns have the names of the tables that they are from.
@@ -115,7 +115,7 @@ impl Frame {
         tell_columns_apart(&mut exprs);
         let plan = LogicalPlanBuilder::from(plan).project(exprs)?.build()?;
         let plan = planner.bind(plan, params)?;
-        Ok((result_schema(&plan), planner.collect(&plan)?))
+        planner.collect_named(&plan)
     }
 }
 

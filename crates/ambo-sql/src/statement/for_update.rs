@@ -10,14 +10,7 @@ use super::{
     returning::Written,
     target::{Read, Target},
 };
-use crate::{
-    Error, Result,
-    connection::Work,
-    names::written,
-    planner::{Planner, result_schema},
-    value,
-    value::Values,
-};
+use crate::{Error, Result, connection::Work, names::written, planner::Planner, value, value::Values};
 
 /// How many queries of a statement ask for locks.
 pub(super) fn locking_queries(statement: &impl Visit) -> usize {
@@ -83,7 +76,7 @@ pub(super) fn apply(work: &mut Work<'_>, query: &ast::Query) -> Result<Written> 
     select.projection = items;
     select.from = vec![target.relation()];
     let plan = planner.plan_query(&query, work.params)?;
-    let (schema, batches) = (result_schema(&plan), planner.collect(&plan)?);
+    let (schema, batches) = planner.collect_named(&plan)?;
     drop(planner);
     let mut returned = Vec::new();
     for batch in &batches {

@@ -5,12 +5,17 @@ use arrow::{
     array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array},
     datatypes::{DataType, SchemaRef},
 };
-use datafusion::execution::SendableRecordBatchStream;
+use datafusion::{execution::SendableRecordBatchStream, logical_expr::LogicalPlan};
 use futures::StreamExt;
 use tokio::runtime::Handle;
 
 use crate::{
-    Error, ErrorKind, Result, error::type_in_sql, files::LINE, planner::Planner, times::Zone, value,
+    Error, ErrorKind, Result,
+    error::type_in_sql,
+    files::LINE,
+    planner::{Planner, schema_of_result},
+    times::Zone,
+    value,
     wait::Interrupter,
 };
 
@@ -30,9 +35,14 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(planner: &Planner<'_>, plan: &datafusion::logical_expr::LogicalPlan) -> Result<Self> {
+    pub(super) fn new(planner: &Planner<'_>, plan: &LogicalPlan) -> Result<Self> {
         let (stream, interrupter, threads) = planner.stream_with(plan)?;
         Ok(Self { stream, interrupter, threads })
+    }
+
+    /// The columns of the plan that the batches are of.
+    pub(super) fn schema(&self, plan: &LogicalPlan) -> SchemaRef {
+        schema_of_result(plan, &self.stream.schema())
     }
 
     /// Checks that results are of types that columns of a table may be set to, also where there are no rows. `pairs` has the place of each

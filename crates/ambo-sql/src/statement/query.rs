@@ -2,7 +2,7 @@
 
 use datafusion::{common::ScalarValue, sql::sqlparser::ast};
 
-use crate::{Connection, Result, Rows, planner::result_schema, rows::Source};
+use crate::{Connection, Result, Rows, planner::schema_of_result, rows::Source};
 
 pub(super) fn run(
     connection: &mut Connection,
@@ -12,5 +12,6 @@ pub(super) fn run(
     let planner = connection.reader()?;
     let plan = planner.plan(statement, params)?;
     let (stream, interrupter, threads) = planner.stream_with(&plan)?;
-    Ok(Rows::new(result_schema(&plan), Source::Stream { stream, interrupter, threads }))
+    let schema = schema_of_result(&plan, &stream.schema());
+    Ok(Rows::new(schema, Source::Stream { stream, interrupter, threads }))
 }

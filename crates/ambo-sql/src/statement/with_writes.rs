@@ -21,7 +21,6 @@ use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
     names::{about, ident, object},
-    planner::result_schema,
     rows::Source,
 };
 
@@ -93,8 +92,8 @@ fn last(
     query.with = with;
     let planner = work.planner()?;
     let plan = planner.plan(Statement::Query(query), work.params)?;
-    let batches = planner.collect(&plan)?;
-    Ok(Rows::new(result_schema(&plan), Source::Batches(batches.into())).with_tag("SELECT", None))
+    let (schema, batches) = planner.collect_named(&plan)?;
+    Ok(Rows::new(schema, Source::Batches(batches.into())).with_tag("SELECT", None))
 }
 
 /// The tables that a statement can see, its own last.

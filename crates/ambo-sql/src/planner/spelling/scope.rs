@@ -5,6 +5,7 @@ use datafusion::{
     sql::sqlparser::ast::{Ident, SelectItem, SetExpr, TableFactor},
 };
 
+use super::super::rewrite::unmarked;
 use crate::{
     Error, Result,
     names::{about, ident, written},
@@ -23,7 +24,7 @@ pub(super) struct Scope {
 /// What a name is to the tables in FROM.
 pub(super) enum Found {
     Exactly,
-    /// Under a name with other large and small letters.
+    /// Under a name with other large and small letters, or a mark.
     As(String),
     Not,
 }
@@ -51,7 +52,9 @@ impl Scope {
             if *column == wanted {
                 return Ok(Found::Exactly);
             }
-            if column.to_lowercase() == wanted.to_lowercase() && !alike.contains(&column.as_str()) {
+            // Nor does it matter that a column of a query had to be told apart from another.
+            let is_alike = unmarked(column).to_lowercase() == wanted.to_lowercase();
+            if is_alike && !alike.contains(&column.as_str()) {
                 alike.push(column);
             }
         }
@@ -59,8 +62,11 @@ impl Scope {
             [] => Ok(Found::Not),
             [one] => Ok(Found::As((*one).to_owned())),
             several => {
-                let names =
-                    several.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" and ");
+                let names = several
+                    .iter()
+                    .map(|name| format!("\"{}\"", unmarked(name)))
+                    .collect::<Vec<_>>()
+                    .join(" and ");
                 let error = Error::invalid(format!("column \"{wanted}\" is ambiguous: there are {names}"))
                     .with_hint("in double quotes a name is found as it is written");
                 Err(about(error, name))
