@@ -135,7 +135,7 @@ impl JoinGraph {
     }
 }
 
-fn is_subquery(expr: &Expr) -> bool {
+pub(crate) fn is_subquery(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_) | Expr::SetComparison(_))
 }
 

@@ -5,5 +5,6 @@ mod graph;
 mod groups_first;
 mod order;
 
+pub(crate) use graph::is_subquery;
 pub(crate) use groups_first::GroupsFirst;
 pub(crate) use order::JoinOrder;

@@ -24,7 +24,7 @@ use datafusion::{
 
 use super::beside::{float_among, has_decimals, with_floats};
 use crate::{
-    optimizer::{common_type, map_named, schema_of_rows, with_types},
+    optimizer::{change_from_below, common_type, map_named, schema_of_rows, with_types},
     times::rules::{own, refuse_numbers},
 };
 
@@ -59,17 +59,7 @@ impl AnalyzerRule for Doubles {
 
 /// A plan in which what is beside a double is one.
 pub(crate) fn in_plan(plan: LogicalPlan) -> Result<LogicalPlan> {
-    // The types of columns above follow from those below.
-    let mut is_changed = false;
-    let plan = plan.transform_up_with_subqueries(|plan| {
-        let changed = changed(plan)?;
-        is_changed |= changed.transformed;
-        match is_changed {
-            true => Ok(Transformed::yes(changed.data.recompute_schema()?)),
-            false => Ok(changed),
-        }
-    })?;
-    Ok(plan.data)
+    change_from_below(plan, &mut changed)
 }
 
 /// The expressions of one operator.

@@ -19,6 +19,7 @@ mod expressions;
 mod filter_projection;
 mod float_extremes;
 mod frames;
+mod from_below;
 mod guards;
 mod in_lists;
 mod interval_groups;
@@ -86,6 +87,7 @@ pub(crate) use expressions::{ExpressionRule, map_named, schema_of_rows, with_typ
 use filter_projection::WithWholeFilters;
 use float_extremes::FLOAT_EXTREMES;
 pub(crate) use frames::over_frames;
+pub(crate) use from_below::change_from_below;
 use guards::{
     FilterSteps, INLINED_VALUES, LazyValues, SafeTermsFirst, WithFixedProjections, WithHeldFilters,
     WithWrongLiterals,
