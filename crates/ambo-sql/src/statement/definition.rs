@@ -57,6 +57,7 @@ pub(super) fn define(
         table: TableDefinition::new(&name).storage(storage),
         key: None,
         unique: Vec::new(),
+        numbered: Vec::new(),
         generated: Vec::new(),
         references: Vec::new(),
         checks: Vec::new(),
@@ -88,6 +89,8 @@ struct Making<'a> {
     types: UserTypes,
     table: TableDefinition,
     key: Option<Vec<Ident>>,
+    /// The columns that number themselves.
+    numbered: Vec<Ident>,
     unique: Vec<(Option<Ident>, Vec<Ident>)>,
     generated: Vec<Generated>,
     references: Vec<(Option<Ident>, ForeignKeyConstraint)>,
@@ -129,7 +132,6 @@ impl Making<'_> {
             self.checks.push((Some(length_name(&name)), Some(name.clone()), length::check(&name, most)?));
         }
         let is_serial = is_serial(&column.data_type);
-        self.table.auto_increment |= is_serial;
         let mut parts = Parts::of(column)?;
         if let Some(expr) = parts.generated.take() {
             if of_query.is_some() {
@@ -138,7 +140,9 @@ impl Making<'_> {
             let is_typed = !is_implied(&column.data_type);
             self.generated.push(Generated { column: column.name.clone(), expr, is_typed });
         }
-        self.table.auto_increment |= parts.numbers_itself;
+        if is_serial || parts.numbers_itself {
+            self.numbered.push(column.name.clone());
+        }
         if parts.primary {
             self.set_key(vec![column.name.clone()])?;
         }
@@ -189,6 +193,13 @@ impl Making<'_> {
 
     fn finish(mut self, create: &ast::CreateTable, settings: &TableSettings) -> Result<Wanted> {
         let key = self.key.take().unwrap_or_default();
+        for column in &self.numbered {
+            if !key.iter().any(|part| ident(part) == ident(column)) {
+                return Err(about(Error::invalid("a column that numbers itself is the primary key"), column)
+                    .with_hint("other columns take numbers of a sequence: DEFAULT nextval('numbers')"));
+            }
+        }
+        self.table.auto_increment = !self.numbered.is_empty();
         define_all(self.planner, &mut self.table, std::mem::take(&mut self.generated))?;
         for named in key.iter().chain(&settings.sort_key) {
             let place = place(&self.table, named)?;
@@ -263,7 +274,10 @@ impl Parts {
                     generated_as: GeneratedAs::Always | GeneratedAs::ByDefault,
                     generation_expr: None,
                     ..
-                } => parts.numbers_itself = true,
+                } => {
+                    plainly_numbered(&option.option)?;
+                    parts.numbers_itself = true;
+                }
                 ColumnOption::Generated { generation_expr: Some(expr), .. } => {
                     parts.generated = Some(expr.clone());
                 }
@@ -291,6 +305,19 @@ impl Parts {
             )));
         }
         Ok(parts)
+    }
+}
+
+/// # Errors
+/// An identity that does not count 1, 2, 3.
+fn plainly_numbered(option: &ColumnOption) -> Result<()> {
+    let text = option.to_string();
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
+    let counts_down = text.contains('-');
+    match numbers.all(|number| number == "1") && !counts_down {
+        true => Ok(()),
+        false => Err(Error::invalid(format!("not supported: {text}; numbers begin with 1 and grow by 1"))
+            .with_hint("CREATE SEQUENCE counts otherwise: DEFAULT nextval('numbers')")),
     }
 }
 
