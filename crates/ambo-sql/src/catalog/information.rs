@@ -231,22 +231,31 @@ pub(super) fn key_column_usage(planner: &Planner<'_>) -> Result<Contents> {
     for table in all_tables(planner)? {
         let of = table.definition();
         let (schema, name) = split(&of.name);
-        let foreign = ForeignKey::all(of)?.into_iter().map(|key| {
-            let places = key.columns.iter().filter_map(|name| of.column_index(name)).collect();
-            (key.name, "FOREIGN KEY", places)
-        });
-        for (constraint, _, columns) in key_constraints(&table).into_iter().chain(foreign) {
+        let row = |constraint: &str, nth: usize, column: &str| {
+            let (constraint, table) = ([text(schema), text(constraint)], [text(schema), text(name)]);
+            let mut row = vec![text(CATALOG)];
+            row.extend(constraint);
+            row.push(text(CATALOG));
+            row.extend(table);
+            row.extend([text(column), ordinal(nth)]);
+            row
+        };
+        for (constraint, _, columns) in key_constraints(&table) {
             for (nth, column) in columns.iter().enumerate() {
-                rows.push(vec![
-                    text(CATALOG),
-                    text(schema),
-                    text(&constraint),
-                    text(CATALOG),
-                    text(schema),
-                    text(name),
-                    text(&of.columns[*column].name),
-                    ordinal(nth),
-                ]);
+                let mut row = row(&constraint, nth, &of.columns[*column].name);
+                row.extend([Datum::Null, Datum::Null, Datum::Null, Datum::Null]);
+                rows.push(row);
+            }
+        }
+        for key in ForeignKey::all(of)? {
+            let unique = unique_of(planner, &key);
+            let place = |referred: &String| unique.as_ref()?.1.iter().position(|column| column == referred);
+            let (parent_schema, parent) = split(&key.parent);
+            for (nth, (column, referred)) in key.columns.iter().zip(&key.referred).enumerate() {
+                let mut row = row(&key.name, nth, column);
+                row.push(place(referred).map_or(Datum::Null, ordinal));
+                row.extend([text(parent_schema), text(parent), text(referred)]);
+                rows.push(row);
             }
         }
     }
@@ -259,8 +268,25 @@ pub(super) fn key_column_usage(planner: &Planner<'_>) -> Result<Contents> {
         ("table_name", TEXT),
         ("column_name", TEXT),
         ("ordinal_position", INTEGER),
+        ("position_in_unique_constraint", INTEGER),
+        // As MySQL has them.
+        ("referenced_table_schema", TEXT),
+        ("referenced_table_name", TEXT),
+        ("referenced_column_name", TEXT),
     ];
     Ok(Contents { columns, rows })
+}
+
+/// The key that a foreign key refers to: its name and its columns.
+fn unique_of(planner: &Planner<'_>, key: &ForeignKey) -> Option<(String, Vec<String>)> {
+    let parent = planner.definitions().table(&key.parent).ok()?;
+    let name = |place: &usize| parent.definition().columns[*place].name.clone();
+    let all = key_constraints(&parent).into_iter();
+    let mut all =
+        all.map(|(constraint, _, places)| (constraint, places.iter().map(name).collect::<Vec<_>>()));
+    all.find(|(_, columns)| {
+        columns.len() == key.referred.len() && columns.iter().all(|column| key.referred.contains(column))
+    })
 }
 
 pub(super) fn check_constraints(planner: &Planner<'_>) -> Result<Contents> {
@@ -283,20 +309,11 @@ pub(super) fn check_constraints(planner: &Planner<'_>) -> Result<Contents> {
 }
 
 pub(super) fn referential_constraints(planner: &Planner<'_>) -> Result<Contents> {
-    let definitions = planner.definitions();
     let mut rows = Vec::new();
     for table in all_tables(planner)? {
         for key in ForeignKey::all(table.definition())? {
             let (child, parent) = (split(&key.child).0, split(&key.parent).0);
-            let unique = definitions.table(&key.parent).ok().and_then(|parent| {
-                let of = |place: &usize| parent.definition().columns[*place].name.clone();
-                let mut all = key_constraints(&parent).into_iter();
-                let same = |places: &[usize]| {
-                    places.len() == key.referred.len()
-                        && places.iter().all(|place| key.referred.contains(&of(place)))
-                };
-                all.find(|(_, _, places)| same(places)).map(|(name, ..)| name)
-            });
+            let unique = unique_of(planner, &key).map(|(name, _)| name);
             rows.push(vec![
                 text(CATALOG),
                 text(child),
