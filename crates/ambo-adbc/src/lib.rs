@@ -1,0 +1,28 @@
+//! Ambo as a driver of [ADBC](https://arrow.apache.org/adbc): what links this crate exports `AdbcDriverAmboInit` and `AdbcDriverInit`.
+//!
+//! 1. Values go in and out as Arrow; nothing is copied on the way out.
+//! 2. A result holds its connection, and a connection its database: each is let go with the last that holds it.
+//! 3. Panics become errors: [`ambo_face::caught`].
+//! 4. With `autocommit` off a transaction begins with the first statement, and reads what is there then.
+
+mod bind;
+mod connection;
+mod database;
+mod error;
+mod info;
+mod nested;
+mod objects;
+mod result;
+mod session;
+mod statement;
+
+pub use connection::AmboConnection;
+pub use database::{AmboDatabase, AmboDriver};
+pub use statement::AmboStatement;
+
+#[allow(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc, missing_docs)]
+mod exported {
+    adbc_ffi::export_driver!(AdbcDriverAmboInit, crate::AmboDriver);
+}
+
+pub use exported::AdbcDriverAmboInit;
