@@ -192,6 +192,18 @@ class Connection(_ambo.BaseConnection):
         progress = self._progress()
         return None if progress is None else Progress(*progress)
 
+    def info(self) -> dict[str, Any]:
+        """What is known of the database: its version, where it is, the settings, and figures such as `file_bytes` and `cache_bytes`.
+
+        >>> info = connect().info()
+        >>> info["path"], info["settings"]["default_storage"], info["figures"]["damaged_tables"]
+        (None, 'column', 0)
+        """
+        version = self.execute("select version()").fetchall()[0][0]
+        settings = self.execute("select name, value from ambo_catalog.settings").fetchall()
+        figures = self.execute("select figure, value from ambo_catalog.database").fetchall()
+        return {"version": version, "path": self.path, "settings": dict(settings), "figures": dict(figures)}
+
     def __repr__(self) -> str:
         state = "closed" if self.closed else self.path or "in memory"
         return f"<ambo.Connection {state}>"
@@ -220,13 +232,15 @@ def connect(
     default_storage: str | None = None,
     lock_timeout: float | None = None,
     scan_frames: bool = True,
+    progress: bool | None = None,
     **options: Any,
 ) -> Connection:
     """Opens a database, which is a directory, or one in memory, and connects to it.
 
     A path that is open in this process already is shared; it is closed with its last connection. Sizes are numbers of bytes or texts
     such as `"256MiB"`. With `autocommit=False` a statement that writes begins a transaction. `scan_frames` lets statements name
-    variables of the caller that hold rows.
+    variables of the caller that hold rows. How far a query of more than two seconds is, is drawn in terminals and notebooks; `progress`
+    is `False` for never, and `True` for a line of standard error wherever that goes.
 
     >>> connect().execute("select 6 * 7").fetchone()
     (42,)
@@ -246,7 +260,7 @@ def connect(
     if sync != "commit":
         given["sync"] = sync
     wanted = {name: value for name, value in given.items() if value is not None}
-    return Connection(os.fspath(path), wanted, autocommit, scan_frames)
+    return Connection(os.fspath(path), wanted, autocommit, scan_frames, progress)
 
 
 def _close_all() -> None:

@@ -37,15 +37,17 @@ class AsyncConnection:
     async def run(self, act: Callable[..., T], *arguments: Any) -> T:
         """Calls a function in the thread of the connection: `await con.run(con.sync.ingest, "t", frame)`."""
         begun = self._thread.submit(act, *arguments)
+        waited = asyncio.wrap_future(begun)
         try:
-            return await asyncio.shield(asyncio.wrap_future(begun))
+            return await asyncio.shield(waited)
         except asyncio.CancelledError:
+            # Whoever was cancelled is told so, and not what came of the statement.
+            waited.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             if not begun.cancel():
                 # The thread is free when the statement has ended. What has not begun yet is not interrupted.
-                ended = asyncio.ensure_future(_ended(begun))
-                while not ended.done():
+                while not waited.done():
                     self._connection.interrupt()
-                    await asyncio.wait([ended], timeout=0.05)
+                    await asyncio.wait([waited], timeout=0.05)
             raise
 
     @property
@@ -134,13 +136,6 @@ class AsyncCursor:
         while rows := await self.fetchmany(1000):
             for row in rows:
                 yield row
-
-
-async def _ended(begun: Any) -> None:
-    try:
-        await asyncio.wrap_future(begun)
-    except BaseException:  # noqa: BLE001 - what came of it is told by who was cancelled
-        pass
 
 
 async def connect(path: str | os.PathLike[str] = ":memory:", **options: Any) -> AsyncConnection:

@@ -16,7 +16,10 @@ use pyo3::{
     types::{PyCapsule, PyDict, PyList},
 };
 
-use crate::errors::{raise, raise_new};
+use crate::{
+    drawing::Drawing,
+    errors::{raise, raise_new},
+};
 
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
@@ -179,9 +182,10 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<
 pub(crate) fn stream_capsule<'py>(
     py: Python<'py>,
     batches: ambo_sql::Batches<'static>,
+    drawing: &Arc<Drawing>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = batches.schema().clone();
-    let stream = FFI_ArrowArrayStream::new(Box::new(Taken { batches, schema }));
+    let stream = FFI_ArrowArrayStream::new(Box::new(Taken { batches, schema, drawing: drawing.clone() }));
     PyCapsule::new_with_value(py, stream, STREAM)
 }
 
@@ -189,6 +193,7 @@ pub(crate) fn stream_capsule<'py>(
 struct Taken {
     batches: ambo_sql::Batches<'static>,
     schema: SchemaRef,
+    drawing: Arc<Drawing>,
 }
 
 impl Iterator for Taken {
@@ -201,7 +206,13 @@ impl Iterator for Taken {
         };
         // Whoever takes them may have the GIL, which a reader that they come from may want. Nobody comes here from Rust that has the GIL:
         // PyO3 would not see that Arrow's own code gave it away between.
-        match Python::try_attach(|py| py.detach(&mut next)) {
+        let taken = Python::try_attach(|py| {
+            self.drawing.begin();
+            let taken = py.detach(&mut next);
+            self.drawing.end(py);
+            taken
+        });
+        match taken {
             Some(next) => next,
             None => next(),
         }

@@ -10,7 +10,7 @@ use ambo_sql::Source;
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyDict, PyTuple},
+    types::{PyDict, PyString, PyTuple},
 };
 
 use crate::{
@@ -50,13 +50,14 @@ impl Connection {
 #[pymethods]
 impl Connection {
     #[new]
-    #[pyo3(signature = (path, options, autocommit=true, scan_frames=true))]
+    #[pyo3(signature = (path, options, autocommit=true, scan_frames=true, progress=None))]
     fn new(
         py: Python<'_>,
         path: &str,
         options: &Bound<'_, PyDict>,
         autocommit: bool,
         scan_frames: bool,
+        progress: Option<bool>,
     ) -> PyResult<Self> {
         let mut given = Options::new();
         for (name, value) in options.iter() {
@@ -65,7 +66,7 @@ impl Connection {
         }
         let opened = py.detach(|| ambo_face::caught(|| ambo_face::open(path, &given)));
         let opened = opened.map_err(|error| raise(py, &error))?;
-        let session = Session::new(opened, scan_frames);
+        let session = Session::new(opened, scan_frames, progress);
         Ok(Self { session, autocommit: AtomicBool::new(autocommit) })
     }
 
@@ -188,33 +189,48 @@ impl Connection {
     }
 
     /// Puts rows of Python's into a table, all or none, and returns how many. `mode` is `append`, `create`, `replace` or `create_append`;
-    /// of a table that is made, `storage` is where it is stored. Columns are found by their names.
+    /// of a table that is made, `key` is the column, or the columns, of its primary key, and `storage` is where it is stored. Columns are
+    /// found by their names.
     ///
     /// >>> import ambo
     /// >>> con = ambo.connect()
     /// >>> con.ingest("t", [{"a": 1}, {"a": 2}], mode="create")
     /// 2
-    #[pyo3(signature = (table, rows, mode="append", *, storage=None))]
+    #[pyo3(signature = (table, rows, mode="append", *, key=None, storage=None))]
     fn ingest(
         &self,
         py: Python<'_>,
         table: &str,
         rows: &Bound<'_, PyAny>,
         mode: &str,
+        key: Option<&Bound<'_, PyAny>>,
         storage: Option<&str>,
     ) -> PyResult<u64> {
         self.require_open(py)?;
         let mode = ingest_mode(mode).map_err(|error| raise(py, &error))?;
         let reader = arrow::reader(rows)?;
-        let options = match storage {
+        let key = match key {
+            Some(key) if key.is_instance_of::<PyString>() => vec![key.extract::<String>()?],
+            Some(key) => key.extract()?,
+            None => Vec::new(),
+        };
+        let key = match key.is_empty() {
+            true => String::new(),
+            false => {
+                let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
+                format!("(primary key ({}))", key.iter().map(quoted).collect::<Vec<_>>().join(", "))
+            }
+        };
+        let storage = match storage {
             Some(storage) if storage.chars().all(|c| c.is_ascii_alphanumeric()) => {
-                format!("storage = {storage}")
+                format!(" storage = {storage}")
             }
             Some(storage) => {
                 return Err(raise_new(py, Class::Request, format!("there is no storage \"{storage}\"")));
             }
             None => String::new(),
         };
+        let options = key + &storage;
         let begins = !self.is_autocommit();
         self.session.with(py, |connection| {
             if begins && !connection.in_transaction() {

@@ -441,7 +441,7 @@ impl Cursor {
             }
             State::Closed => return Err(raise(py, &closed())),
         };
-        stream_capsule(py, batches)
+        stream_capsule(py, batches, self.session.drawing())
     }
 
     /// The columns of the result: the Arrow PyCapsule interface.

@@ -12,7 +12,7 @@ use pyo3::{
     exceptions::{PyKeyError, PyTypeError, PyValueError},
     prelude::*,
     sync::MutexExt,
-    types::{PyBytes, PyDict, PyInt, PyMapping, PyString, PyTuple},
+    types::{PyByteArray, PyBytes, PyDict, PyInt, PyMapping, PyString, PyTuple},
 };
 
 use crate::{
@@ -131,19 +131,45 @@ impl KeyValue {
     }
 
     fn find<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let key = key_of(key, self.kinds.0)?;
-        let is_raw = self.kinds == (Kind::Bytes, Kind::Bytes);
-        let found = self.session.read(py, &self.table, self.snapshot.as_deref(), |table, view| {
-            let stored = table.stored_key(&key)?;
-            let Some(value) = table.get(view, &stored)? else { return Ok(None) };
-            Ok(Some(if is_raw { Found::Raw(value) } else { Found::Value(table.pair(&stored, &value)?.1) }))
-        })?;
+        let found = self.found(py, key)?;
         found
             .map(|found| match found {
                 Found::Raw(value) => Ok(PyBytes::new(py, &value).into_any()),
                 Found::Value(value) => of_value(py, &value),
             })
             .transpose()
+    }
+
+    fn found(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Found>> {
+        let key = key_of(key, self.kinds.0)?;
+        let is_raw = self.kinds == (Kind::Bytes, Kind::Bytes);
+        self.session.read(py, &self.table, self.snapshot.as_deref(), |table, view| {
+            let stored = table.stored_key(&key)?;
+            let Some(value) = table.get(view, &stored)? else { return Ok(None) };
+            Ok(Some(if is_raw { Found::Raw(value) } else { Found::Value(table.pair(&stored, &value)?.1) }))
+        })
+    }
+
+    fn get_into<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+        into: &Bound<'py, PyByteArray>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.found(py, key)?;
+        let bytes: &[u8] = match &found {
+            None => return Ok(default),
+            Some(Found::Raw(value)) => value,
+            Some(Found::Value(Value::Bytes(value))) => value,
+            Some(Found::Value(_)) => {
+                return Err(PyTypeError::new_err("into is for tables whose values are bytes"));
+            }
+        };
+        into.resize(bytes.len())?;
+        // SAFETY: we have the GIL, and nothing of Python's runs while it is written.
+        unsafe { into.as_bytes_mut() }.copy_from_slice(bytes);
+        Ok(Some(into.clone().into_any()))
     }
 
     fn has(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -296,14 +322,25 @@ impl KeyValue {
         Ok(true)
     }
 
-    /// The value of a key, or `default`.
-    #[pyo3(signature = (key, default=None))]
+    /// The value of a key, or `default`. `into` is a `bytearray` that becomes the value, and is returned: nothing is made anew.
+    ///
+    /// >>> import ambo
+    /// >>> kv = ambo.connect().kv("kv")
+    /// >>> kv[b"key"] = b"value"
+    /// >>> into = bytearray()
+    /// >>> kv.get(b"key", into=into) is into, into
+    /// (True, bytearray(b'value'))
+    #[pyo3(signature = (key, default=None, *, into=None))]
     fn get<'py>(
         &self,
         py: Python<'py>,
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
+        into: Option<&Bound<'py, PyByteArray>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(into) = into {
+            return self.get_into(py, key, default, into);
+        }
         Ok(self.find(py, key)?.or(default))
     }
 

@@ -12,6 +12,7 @@
 mod arrow;
 mod connection;
 mod cursor;
+mod drawing;
 mod errors;
 mod frames;
 mod key_value;
@@ -20,6 +21,8 @@ mod session;
 mod values;
 mod views;
 
+// The driver of ADBC is exported by the same library.
+use ambo_adbc as _;
 use pyo3::prelude::*;
 
 /// What was opened before a fork is not to be used in the child.

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 
 use crate::{
     cursor::State,
+    drawing::Drawing,
     errors::raise,
     frames,
     key_value::{SharedCursor, SharedScan},
@@ -35,6 +36,7 @@ pub(crate) struct Session {
     is_closed: AtomicBool,
     /// What Python raised in a hook: it is told instead of what came of that.
     raised: Arc<Mutex<Option<PyErr>>>,
+    drawing: Arc<Drawing>,
     /// What is to be let go when the connection is closed.
     results: Mutex<Vec<Weak<Mutex<State>>>>,
     tables: Mutex<Vec<Weak<SharedTable>>>,
@@ -55,15 +57,10 @@ pub(crate) fn closed() -> Error {
 }
 
 impl Session {
-    pub(crate) fn new(opened: Opened, scan_frames: bool) -> Arc<Self> {
+    pub(crate) fn new(opened: Opened, scan_frames: bool, progress: Option<bool>) -> Arc<Self> {
         let mut sql = opened.connect();
         let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
-        let of_signals = raised.clone();
-        sql.on_wait(SIGNALS, move || {
-            // Without an interpreter there are no signals to look for.
-            let looked = Python::try_attach(|py| py.check_signals()).unwrap_or(Ok(()));
-            looked.map_err(|error| *lock(&of_signals) = Some(error)).is_ok()
-        });
+        let drawing = Arc::new(Drawing::new(progress));
         if scan_frames {
             let of_names = raised.clone();
             sql.on_missing_table(move |name| {
@@ -74,18 +71,22 @@ impl Session {
                 })
             });
         }
-        Arc::new(Self {
-            era: opened.era(),
-            interrupter: sql.interrupter(),
-            opened: Mutex::new(Some(opened)),
-            sql: Mutex::new(Some(sql)),
-            in_transaction: AtomicBool::new(false),
-            is_closed: AtomicBool::new(false),
-            raised,
-            results: Mutex::default(),
-            tables: Mutex::default(),
-            scans: Mutex::default(),
-            cursors: Mutex::default(),
+        Arc::new_cyclic(|session| {
+            sql.on_wait(SIGNALS, look_for_signals(session.clone(), raised.clone(), drawing.clone()));
+            Self {
+                era: opened.era(),
+                interrupter: sql.interrupter(),
+                opened: Mutex::new(Some(opened)),
+                sql: Mutex::new(Some(sql)),
+                in_transaction: AtomicBool::new(false),
+                is_closed: AtomicBool::new(false),
+                raised,
+                drawing,
+                results: Mutex::default(),
+                tables: Mutex::default(),
+                scans: Mutex::default(),
+                cursors: Mutex::default(),
+            }
         })
     }
 
@@ -146,12 +147,14 @@ impl Session {
         py: Python<'_>,
         act: impl FnOnce() -> Result<T> + Send,
     ) -> PyResult<T> {
+        self.drawing.begin();
         let done = py.detach(|| {
             caught(|| {
                 self.era.check()?;
                 act()
             })
         });
+        self.drawing.end(py);
         done.map_err(|error| lock(&self.raised).take().unwrap_or_else(|| raise(py, &error)))
     }
 
@@ -208,6 +211,11 @@ impl Session {
             }
             act(table, connection.transaction())
         })
+    }
+
+    /// What is drawn of statements.
+    pub(crate) fn drawing(&self) -> &Arc<Drawing> {
+        &self.drawing
     }
 
     /// Has a result go when the connection is closed.
@@ -272,6 +280,22 @@ impl Session {
         drop(sql);
         drop(lock(&self.opened).take());
         was_open
+    }
+}
+
+/// What is done while a statement is waited for.
+fn look_for_signals(
+    session: Weak<Session>,
+    raised: Arc<Mutex<Option<PyErr>>>,
+    drawing: Arc<Drawing>,
+) -> impl FnMut() -> bool + Send + 'static {
+    move || {
+        // Without an interpreter there are no signals to look for.
+        let looked = Python::try_attach(|py| {
+            py.check_signals()?;
+            drawing.wait(py, || session.upgrade()?.interrupter.progress())
+        });
+        looked.unwrap_or(Ok(())).map_err(|error| *lock(&raised) = Some(error)).is_ok()
     }
 }
 

@@ -173,3 +173,20 @@ def test_rows_go_round_in_all_types(con: ambo.Connection) -> None:
     # But for what may be NULL.
     for name in table.column_names:
         assert str(back.schema.field(name).type).replace(" not null", "") == str(table.schema.field(name).type).replace(" not null", "")
+
+
+def test_a_table_that_is_made_of_rows_has_a_key(con: ambo.Connection) -> None:
+    rows = pyarrow.table({"a": [1, 2], "b c": [3, 4]})
+    assert con.ingest("t", rows, mode="create", key="a", storage="btree") == 2
+    assert con.ingest("u", rows, mode="create", key=["b c", "a"]) == 2
+    with pytest.raises(ambo.IntegrityError):
+        con.ingest("t", rows)
+    keys = con.execute("select table_name, column_name from information_schema.key_column_usage order by 1, ordinal_position").fetchall()
+    assert keys == [("t", "a"), ("u", "b c"), ("u", "a")]
+    with pytest.raises(ambo.Error, match="options are for tables that are made"):
+        con.ingest("t", rows, key="a")
+
+
+def test_texts_that_are_put_together_are_texts(con: ambo.Connection) -> None:
+    query = "select string_agg(a, ',' order by a desc) from (values ('x'), ('y')) as t (a)"
+    assert con.execute(query).fetchone() == ("y,x",)

@@ -140,3 +140,20 @@ def test_retry_runs_again_after_a_conflict(path: str) -> None:
     assert con.retry(act) == 20 and mine["n"] == 21 and len(attempts) == 3
     con.close()
     other.close()
+
+
+def test_a_value_is_read_into_what_is_there(con: ambo.Connection) -> None:
+    kv = con.kv("kv")
+    kv[b"long"], kv[b"none"] = b"x" * 10_000, b""
+    into = bytearray(b"before")
+    assert kv.get(b"long", into=into) is into and into == b"x" * 10_000
+    assert kv.get(b"none", into=into) is into and into == b""
+    assert kv.get(b"gone", 5, into=into) == 5
+    view = memoryview(into)
+    with pytest.raises(BufferError):
+        kv.get(b"long", into=into)
+    view.release()
+    with pytest.raises(TypeError, match="values are bytes"):
+        numbers = con.kv("numbers", key="str", value="int")
+        numbers["one"] = 1
+        numbers.get("one", into=into)

@@ -254,3 +254,62 @@ def test_a_transaction_that_is_left_open_is_warned_of() -> None:
     with pytest.warns(ResourceWarning, match="rolled back"):
         with ambo.connect() as con:
             con.begin()
+
+
+def test_a_database_in_memory_with_a_name_is_shared_until_the_last_is_closed() -> None:
+    with ambo.connect(":memory:shared") as one:
+        one.execute("create table t (a int)")
+        with ambo.connect(":memory:shared") as other:
+            assert other.path is None
+            assert other.execute("select * from t").fetchall() == []
+    with ambo.connect(":memory:shared") as con, pytest.raises(ambo.NotFoundError):
+        con.execute("select * from t")
+
+
+def test_what_is_known_of_a_database(path: str) -> None:
+    with ambo.connect(path, default_storage="btree") as con:
+        info = con.info()
+        assert info["version"].startswith("Ambo ") and info["path"] == con.path
+        assert info["settings"]["default_storage"] == "btree"
+        assert info["figures"]["file_bytes"] > 0
+
+
+def test_the_progress_of_a_long_query_is_drawn_and_taken_back(capfd: pytest.CaptureFixture[str]) -> None:
+    with ambo.connect(progress=True) as con:
+        threading.Timer(3, con.interrupt).start()
+        with pytest.raises(ambo.CancelledError):
+            con.execute(LONG).fetchall()
+    drawn = capfd.readouterr().err
+    assert "rows read" in drawn or "rows" in drawn
+    assert drawn.endswith("\r") and drawn.split("\r")[-2].strip() == ""
+
+
+def test_nothing_is_drawn_where_nobody_looks(capfd: pytest.CaptureFixture[str]) -> None:
+    with ambo.connect() as con:
+        threading.Timer(2.5, con.interrupt).start()
+        with pytest.raises(ambo.CancelledError):
+            con.execute(LONG).fetchall()
+    assert capfd.readouterr().err == ""
+
+
+def test_what_is_cancelled_says_nothing_later() -> None:
+    program = f"""
+import asyncio, gc
+from ambo import aio
+
+async def main():
+    async with await aio.connect() as con:
+        task = asyncio.create_task(con.execute({LONG!r}))
+        await asyncio.sleep(0.2)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            pass
+        gc.collect()
+
+asyncio.run(main())
+gc.collect()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""

@@ -4,8 +4,8 @@ use ambo::Interval;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray,
     FixedSizeListArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
-    IntervalMonthDayNanoArray, ListArray, MapArray, StringArray, StructArray, Time64NanosecondArray,
-    TimestampMicrosecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+    IntervalMonthDayNanoArray, LargeStringArray, ListArray, MapArray, StringArray, StructArray,
+    Time64NanosecondArray, TimestampMicrosecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
@@ -80,6 +80,8 @@ pub enum Column<'a> {
     Decimal(&'a Decimal128Array, i8),
     #[allow(missing_docs)]
     Text(&'a StringArray),
+    /// Texts that are long together, such as those that `string_agg` makes.
+    LargeText(&'a LargeStringArray),
     #[allow(missing_docs)]
     Bytes(&'a BinaryArray),
     #[allow(missing_docs)]
@@ -137,6 +139,7 @@ impl<'a> Column<'a> {
             DataType::Float64 => is!(F64),
             DataType::Decimal128(_, scale) => is!(Decimal, *scale),
             DataType::Utf8 => is!(Text),
+            DataType::LargeUtf8 => is!(LargeText),
             DataType::Binary => is!(Bytes),
             DataType::Date32 => is!(Date),
             DataType::Time64(TimeUnit::Nanosecond) => is!(Time),
@@ -176,6 +179,7 @@ impl<'a> Column<'a> {
             Self::F64(array) => cell!(array, Cell::Float(array.value(row))),
             Self::Decimal(array, scale) => cell!(array, Cell::Decimal(array.value(row), scale)),
             Self::Text(array) => cell!(array, Cell::Text(array.value(row))),
+            Self::LargeText(array) => cell!(array, Cell::Text(array.value(row))),
             Self::Bytes(array) => cell!(array, Cell::Bytes(array.value(row))),
             Self::Date(array) => cell!(array, Cell::Date(array.value(row))),
             Self::Time(array) => cell!(array, Cell::Time(array.value(row))),
@@ -216,7 +220,7 @@ mod tests {
         let query = "select null, true, 1::tinyint, 2::smallint, 3::int, 4::bigint, 5::utinyint, 6::ubigint, 1.5::real, 2.5::double,
             3.25::decimal(5, 2), 'text', x'00ff', date '1970-01-02', time '00:00:01', timestamp '1970-01-01 00:00:01',
             timestamptz '1970-01-01 00:00:02+00', '00000000-0000-0000-0000-00000000000a'::uuid, interval '1 month 2 days',
-            [1, 2], {'a': 1}, map(['k'], ['v'])";
+            [1, 2], {'a': 1}, map(['k'], ['v']), string_agg('a', ',')";
         let batch = db.sql(query).unwrap().batches().next().unwrap().unwrap();
         let shown: Vec<_> = batch
             .columns()
@@ -252,6 +256,7 @@ mod tests {
             "list of 2",
             "struct 0 of 1",
             "map of 1 and 1",
+            "Text(\"a\")",
         ];
         assert_eq!(shown, wanted);
     }

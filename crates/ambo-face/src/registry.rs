@@ -15,7 +15,8 @@ use ambo_sql::Database;
 
 use crate::{Class, Error, Options, Result, fork::Era};
 
-/// What is opened in memory: it is nobody else's.
+/// What is opened in memory: it is nobody else's. With a name behind it, it is shared by all of this process that name it, until the last of
+/// them closes it.
 pub const MEMORY: &str = ":memory:";
 
 /// A database that is open, for one who opened it. It derefs to [`Database`].
@@ -54,7 +55,8 @@ pub fn open(path: &str, options: &Options) -> Result<Opened> {
         let db = Database::with_options(store.open_in_memory()?, sql);
         return Ok(Opened { db: Some(db), slot: None, era });
     }
-    let path = whole(path)?;
+    let is_named = path.strip_prefix(MEMORY).is_some();
+    let path = if is_named { PathBuf::from(path) } else { whole(path)? };
     let slot = {
         let mut slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
         slots.get_or_insert_default().entry((era, path.clone())).or_default().clone()
@@ -73,7 +75,8 @@ pub fn open(path: &str, options: &Options) -> Result<Opened> {
             entry.db.clone()
         }
         None => {
-            let db = Database::with_options(store.open(&path)?, sql);
+            let store = if is_named { store.open_in_memory()? } else { store.open(&path)? };
+            let db = Database::with_options(store, sql);
             *entry = Some(Entry { db: db.clone(), options: options.clone(), count: 1 });
             db
         }
@@ -104,7 +107,10 @@ impl Opened {
 
     /// Where it is; `None` if it is in memory.
     pub fn path(&self) -> Option<&Path> {
-        self.slot.as_ref().map(|(path, _)| path.as_path())
+        self.slot
+            .as_ref()
+            .map(|(path, _)| path.as_path())
+            .filter(|path| !path.to_string_lossy().starts_with(MEMORY))
     }
 }
 
@@ -188,6 +194,17 @@ mod tests {
         let error = other.sql("select * from t").err().unwrap();
         assert_eq!(error.kind(), ambo_sql::ErrorKind::NotFound, "{error}");
         assert_eq!(one.path(), None);
+    }
+
+    #[test]
+    fn databases_in_memory_with_a_name_are_shared_until_the_last_is_closed() {
+        let name = format!("{MEMORY}a name");
+        let (one, other) = (open(&name, &Options::new()).unwrap(), open(&name, &Options::new()).unwrap());
+        one.sql("create table t (id int)").unwrap();
+        assert_eq!(other.sql("select * from t").unwrap().count(), 0);
+        assert_eq!(one.path(), None);
+        drop((one, other));
+        assert!(open(&name, &Options::new()).unwrap().sql("select * from t").is_err());
     }
 
     #[test]
