@@ -7,6 +7,9 @@ import pytest
 
 import ambo
 
+#: Run on its own, by the plugin of SQLAlchemy's.
+collect_ignore = ["sqlalchemy_suite"]
+
 
 @pytest.fixture
 def con() -> Iterator[ambo.Connection]:
