@@ -18,10 +18,10 @@ DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 PACKAGE_VENV := $(TARGET_DIR)/package-venv
 PACKAGE_PYTHON := $(PACKAGE_VENV)/bin/python
 
-.PHONY: demo test wheel bench bench-codecs bench-columns bench-sql bench-quick weight differential differential-long lint crash fuzz doc book install
+.PHONY: demo test wheel bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
 
 demo:
-	$(CARGO) build --release -p ambo-cli -p ambo-tools
+	$(CARGO) build --release -p ambo-cli -p ambo-tools -p ambo-python
 	CARGO="$(CARGO)" demo/run.sh
 
 test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made
@@ -61,6 +61,17 @@ bench-columns:
 bench-sql:
 	bench/sql/fetch.sh target/bench-data/inputs 1
 	$(CARGO) run --release -p ambo-bench --no-default-features --features sql -- run --suite sql --runs 1 $(BENCH)
+
+# The Python package beside sqlite3, DuckDB, LMDB, LevelDB and RocksDB, which are installed into an environment of their own: some minutes.
+BENCH_PYTHON_VENV := $(TARGET_DIR)/bench-python-venv
+bench-python: $(BENCH_PYTHON_VENV)/made
+	$(CARGO) build --release -p ambo-python
+	$(BENCH_PYTHON_VENV)/bin/python bench/python/run.py --library $(TARGET_DIR)/release/lib_ambo.so $(BENCH)
+
+$(BENCH_PYTHON_VENV)/made: bench/python/requirements.txt
+	python3 -m venv --clear $(BENCH_PYTHON_VENV)
+	$(BENCH_PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	touch $@
 
 # Random queries and statements whose answers have to be those of SQLite and of DuckDB, and conditions that have to be one wherever they stand, in
 # DATABASES databases from SEED on. ORACLES are some of sqlite, duckdb, norec, tlp. The profile is that of the tests, whose libraries are there.

@@ -93,6 +93,8 @@ else
 fi
 
 python=$(find_python) || python=
+# The extension of the package, where it was built beside the tools.
+extension=${tools%/*}/lib_ambo.so
 rm -rf "$database" "$figures" "$peers" "$demo_dir"/report.html "$demo_dir"/report-*.png
 clean
 "$tools" demo "$database" "$csv_dir" --source "$source" --figures "$figures"
@@ -100,6 +102,10 @@ clean
 if [[ -z $python ]]; then
     say "There is no python3: nothing to compare with, and no page. The figures are in $figures."
     exit 0
+fi
+if [[ -s $extension ]] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    say
+    "$python" "$demo_dir/tour.py" "$extension" "$csv_dir/flights.csv"
 fi
 say
 "$python" "$demo_dir/peers.py" "$figures" "$csv_dir" "$peers" "$data_dir"
