@@ -11,11 +11,12 @@ import sys
 import textwrap
 import threading
 import time
+import types
 
 import pytest
 
 import ambo
-from ambo import aio
+from ambo import _progress, aio
 
 LONG = "select count(*) from range(200000) as a (x), range(200000) as b (y) where (x * y) % 7 = 3"
 
@@ -295,11 +296,11 @@ def test_nothing_is_drawn_where_nobody_looks(capfd: pytest.CaptureFixture[str]) 
 def test_what_is_cancelled_says_nothing_later() -> None:
     program = f"""
 import asyncio, gc
-from ambo import aio
+from ambo import _progress, aio
 
 async def main():
     async with await aio.connect() as con:
-        task = asyncio.create_task(con.execute({LONG!r}))
+        task = asyncio.create_task(con.run(lambda: con.sync.execute({LONG!r}).fetchall()))
         await asyncio.sleep(0.2)
         task.cancel()
         try:
@@ -313,3 +314,32 @@ gc.collect()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stderr == ""
+
+
+def test_in_a_notebook_progress_is_an_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    class Output:
+        def update(self, data: dict[str, str], raw: bool) -> None:
+            shown.append(data["text/plain"])
+
+    def display(data: dict[str, str], raw: bool, display_id: bool) -> Output:
+        shown.append(data["text/plain"])
+        return Output()
+
+    shell = types.SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
+    assert _progress.draw(50, 200, 0, None)
+    assert _progress.draw(300, 200, 3 << 20, None)
+    _progress.clear()
+    assert shown == [
+        "[#####               ]  25 %  50 of about 200 rows",
+        "[####################] 100 %  300 of about 200 rows, 3 MiB in temporary files",
+        "",
+    ]
+    # Threads that the user does not look at draw nothing.
+    other = threading.Thread(target=lambda: shown.append(str(_progress.draw(1, None, 0, True))))
+    other.start()
+    other.join()
+    assert shown[-1] == "False"
