@@ -3,6 +3,7 @@
 use std::{
     path::Path,
     sync::{Arc, atomic::AtomicBool},
+    time::Duration,
 };
 
 use ambo_engine::{
@@ -74,6 +75,11 @@ impl Database {
     /// ```
     pub fn in_memory() -> Result<Self> {
         Options::new().open_in_memory()
+    }
+
+    /// How long a transaction waits for what others have locked, if nothing else was [said](Transaction::set_lock_timeout).
+    pub fn lock_timeout(&self) -> Duration {
+        self.engine().lock_timeout()
     }
 
     /// What opening found: how much of the log was replayed, and whether a torn end was cut off.

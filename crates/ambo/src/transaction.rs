@@ -1,5 +1,7 @@
 //! Transactions and snapshots: several operations at one moment.
 
+use std::time::Duration;
+
 use ambo_engine::{database, id::Timestamp};
 
 use crate::{Result, Savepoint, Sync, Table};
@@ -111,6 +113,11 @@ impl Transaction {
     /// Chooses how durable the commit is, if not as the database is.
     pub fn set_sync(&mut self, sync: Sync) {
         self.inner.set_sync(sync);
+    }
+
+    /// Chooses how long it waits for what others have locked, if not as [`Options::lock_timeout`](crate::Options::lock_timeout) says.
+    pub fn set_lock_timeout(&mut self, timeout: Option<Duration>) {
+        self.inner.set_lock_timeout(timeout);
     }
 
     /// Commits: durable as asked, and visible, when it returns.

@@ -1,6 +1,6 @@
 //! Commits, as `transaction/mod.rs` orders their steps.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ambo_base::column::ColumnSchema;
 use ambo_pages::{log::Operation, page::PageStore};
@@ -35,6 +35,8 @@ pub(super) struct Terms<'a> {
     pub reads: Option<&'a ReadCheck<'a>>,
     /// Whose row locks do not block it.
     pub owner: Option<OwnerId>,
+    /// How long it waits for those of others, if not as the database says.
+    pub lock_timeout: Option<Duration>,
     /// How durable, if not as the database is.
     pub sync: Option<Sync>,
     /// The indexes that the operations were made for, by the epoch of the version they were looked up in.
@@ -95,7 +97,7 @@ impl Engine {
         let bytes = bytes_of(operations);
         self.admit(bytes)?;
         self.admit_by_room(operations)?;
-        let latches = self.latch_unlocked(operations, terms.owner)?;
+        let latches = self.latch_unlocked(operations, terms)?;
         if let Some(snapshot) = terms.snapshot {
             self.check_writes(operations, snapshot, epoch)?;
         }
@@ -154,11 +156,11 @@ impl Engine {
     }
 
     /// Latches the keys while nobody else holds a row lock on one of them, or a table.
-    fn latch_unlocked(&self, operations: &[Operation<'_>], owner: Option<OwnerId>) -> Result<LatchGuard<'_>> {
+    fn latch_unlocked(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<LatchGuard<'_>> {
         loop {
-            match self.try_latch(operations, owner) {
+            match self.try_latch(operations, terms.owner) {
                 Ok(guard) => return Ok(guard),
-                Err(blocked) => self.wait_for_lock(blocked, owner)?,
+                Err(blocked) => self.wait_for_lock(blocked, terms)?,
             }
         }
     }
@@ -184,9 +186,9 @@ impl Engine {
     }
 
     /// Waits until nobody else has a lock. REQUIRES: the caller has no latch.
-    pub(super) fn wait_for_lock(&self, hash: u64, owner: Option<OwnerId>) -> Result<()> {
-        let waiter = owner.unwrap_or_else(|| self.new_owner());
-        self.row_locks.wait(hash, waiter, self.lock_timeout())
+    pub(super) fn wait_for_lock(&self, hash: u64, terms: Terms<'_>) -> Result<()> {
+        let waiter = terms.owner.unwrap_or_else(|| self.new_owner());
+        self.row_locks.wait(hash, waiter, terms.lock_timeout.unwrap_or_else(|| self.lock_timeout()))
     }
 
     fn check_writes(&self, operations: &[Operation<'_>], snapshot: Timestamp, epoch: u64) -> Result<()> {

@@ -122,7 +122,7 @@ impl Engine {
             };
             // Others go on meanwhile.
             drop(locks);
-            self.wait_for_lock(blocked, terms.owner)?;
+            self.wait_for_lock(blocked, terms)?;
         }
     }
 }

@@ -270,7 +270,7 @@ impl Engine {
     }
 
     /// How long a wait for a row lock may take.
-    pub(super) fn lock_timeout(&self) -> Duration {
+    pub fn lock_timeout(&self) -> Duration {
         self.options.lock_timeout
     }
 

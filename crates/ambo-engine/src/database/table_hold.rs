@@ -3,7 +3,7 @@
 //! A bulk change fails with a conflict if somebody commits to one of its rows while it goes on, and one that takes a second never comes to
 //! its end beside a writer that never rests. Who holds the table meets no conflict but with what was under way before.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ambo_types::{Result, id::TableId};
 
@@ -31,18 +31,18 @@ impl Engine {
     /// [`ambo_types::Error::Lock`] after waiting in vain.
     pub fn hold_table(self: &Arc<Self>, table: TableId) -> Result<TableHold> {
         let (hash, owner) = (Self::table_hash(table), self.new_owner());
-        let is_new = self.acquire_table(hash, owner)?;
+        let is_new = self.acquire_table(hash, owner, self.lock_timeout())?;
         assert!(is_new, "an owner of its own has no locks");
         Ok(TableHold { engine: self.clone(), hash, owner })
     }
 
     /// Takes the lock that stands for all rows of a table. Returns whether the owner did not have it. All that was committed without
     /// knowing the lock is in the versions that are loaded then.
-    pub(super) fn acquire_table(&self, hash: u64, owner: OwnerId) -> Result<bool> {
+    pub(super) fn acquire_table(&self, hash: u64, owner: OwnerId, timeout: Duration) -> Result<bool> {
         let is_new = loop {
             match self.row_locks.try_acquire(hash, owner) {
                 Some(is_new) => break is_new,
-                None => self.row_locks.wait(hash, owner, self.lock_timeout())?,
+                None => self.row_locks.wait(hash, owner, timeout)?,
             }
         };
         // Who has a latch has looked for locks already, and commits.

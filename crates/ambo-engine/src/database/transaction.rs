@@ -1,6 +1,6 @@
 //! Read-write transactions: a snapshot, buffered writes, locks.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use ambo_base::btree::KeySum;
 use ambo_pages::{
@@ -89,6 +89,8 @@ pub struct Transaction {
     /// Row locks that were taken, by hash.
     locks: Vec<u64>,
     owner: OwnerId,
+    /// How long it waits for a lock.
+    lock_timeout: Duration,
     sync: Option<Sync>,
     /// Blobs that only this transaction refers to, and where they are.
     blobs: Vec<(Arc<PageStore>, BlobRef)>,
@@ -106,6 +108,7 @@ impl Transaction {
             written_at: None,
             locks: Vec::new(),
             owner: engine.new_owner(),
+            lock_timeout: engine.lock_timeout(),
             sync: None,
             blobs: Vec::new(),
         })
@@ -146,6 +149,11 @@ impl Transaction {
     /// Chooses how durable its commit is.
     pub fn set_sync(&mut self, sync: Sync) {
         self.sync = Some(sync);
+    }
+
+    /// Chooses how long it waits for a lock, if not as the database says.
+    pub fn set_lock_timeout(&mut self, timeout: Option<Duration>) {
+        self.lock_timeout = timeout.unwrap_or_else(|| self.engine().lock_timeout());
     }
 
     fn note_read(&self, table: TableId, key: &[u8]) {
@@ -307,7 +315,7 @@ impl Transaction {
         loop {
             // Who holds the table would wait for the row, and this transaction for the table when it commits.
             if engine.row_locks.blocked(of_table, Some(self.owner)) {
-                engine.row_locks.wait(of_table, self.owner, engine.lock_timeout())?;
+                engine.row_locks.wait(of_table, self.owner, self.lock_timeout)?;
             }
             // Under the key's latch no commit to it is half done, and later ones will see the lock.
             let latch = engine.latches.lock_one(hash);
@@ -321,7 +329,7 @@ impl Transaction {
                 }
                 None => {
                     drop(latch);
-                    engine.row_locks.wait(hash, self.owner, engine.lock_timeout())?;
+                    engine.row_locks.wait(hash, self.owner, self.lock_timeout)?;
                 }
             }
         }
@@ -330,7 +338,7 @@ impl Transaction {
     /// As [`Transaction::lock`], of all rows of a table, whether or not they were changed.
     pub(super) fn lock_table(&mut self, table: TableId) -> Result<()> {
         let hash = Engine::table_hash(table);
-        if self.engine().acquire_table(hash, self.owner)? {
+        if self.engine().acquire_table(hash, self.owner, self.lock_timeout)? {
             self.locks.push(hash);
         }
         Ok(())
@@ -421,6 +429,7 @@ impl Transaction {
             snapshot: Some(self.timestamp()),
             reads: self.reads.as_ref().map(|_| &check as &ReadCheck<'_>),
             owner: Some(self.owner),
+            lock_timeout: Some(self.lock_timeout),
             sync: self.sync,
             index_epoch: Some(self.written_at.unwrap_or(self.snapshot.version().index_epoch)),
             blobs_in: None,
