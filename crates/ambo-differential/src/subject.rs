@@ -29,6 +29,8 @@ pub struct Way {
     page_bytes: usize,
     /// Constants are bound as parameters.
     binds: bool,
+    /// Some tables are temporary.
+    passes: bool,
 }
 
 impl Way {
@@ -39,6 +41,7 @@ impl Way {
             page_bytes: *random.of(&[4 << 10, 16 << 10]),
             // Of its own, so that what a seed makes does not hang on it.
             binds: random.clone().one_in(4),
+            passes: random.clone().one_in(5),
         }
     }
 }
@@ -60,6 +63,7 @@ impl Failure {
 
 pub struct Subject {
     binds: bool,
+    passes: bool,
     connection: Connection,
     db: Database,
 }
@@ -69,7 +73,7 @@ impl Subject {
         let db = ambo::Options::new().page_size(way.page_bytes).open_in_memory()?;
         let sql = SqlOptions::new().threads(way.threads).divide_finely(way.finely);
         let db = Database::with_options(db, sql);
-        Ok(Self { binds: way.binds, connection: db.connect(), db })
+        Ok(Self { binds: way.binds, passes: way.passes, connection: db.connect(), db })
     }
 
     /// Runs a statement. One that waits for itself is interrupted, or it would wait for ever.
@@ -81,6 +85,8 @@ impl Subject {
                 interrupter.interrupt();
             }
         });
+        let temporary = self.passes.then(|| temporary(statement)).flatten();
+        let statement = temporary.as_deref().unwrap_or(statement);
         let connection = &mut self.connection;
         let (text, values) = match self.binds {
             true => bound(statement),
@@ -107,6 +113,14 @@ impl Subject {
             false => Err(format!("the database is damaged: {report:?}").into()),
         }
     }
+}
+
+/// CREATE TABLE of a temporary table, for about every second name.
+fn temporary(statement: &str) -> Option<String> {
+    let rest = statement.strip_prefix("create table ")?;
+    let name = rest.split([' ', '(']).next()?;
+    let is_such = name.bytes().map(u32::from).sum::<u32>().is_multiple_of(2);
+    is_such.then(|| format!("create temp table {rest}"))
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

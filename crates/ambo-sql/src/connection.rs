@@ -2,12 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use ambo::{CatalogEdit, Datum, Definitions, Read, Savepoint, Snapshot, Table, Transaction};
+use ambo::{CatalogEdit, Datum, Definitions, Read, Snapshot, Table, Transaction};
 use datafusion::{common::ScalarValue, logical_expr::TableSource};
 
 use crate::{
     Error, ErrorKind, Result, Rows,
     convert::Params,
+    databases::{Kind, Place, Scope, Seen, no_transaction},
     engine::SqlEngine,
     fast::FastPlan,
     foreign_keys,
@@ -36,22 +37,15 @@ use crate::{
 /// # Ok::<(), ambo_sql::Error>(())
 /// ```
 pub struct Connection {
-    engine: Arc<SqlEngine>,
-    scope: Scope,
+    /// The database that statements are about.
+    pub(crate) home: Place,
+    /// The others that it has beside its own.
+    pub(crate) others: Vec<Place>,
     prepared: HashMap<String, Prepared>,
     interrupter: Interrupter,
     progress: Telling,
-    session: Session,
+    pub(crate) session: Session,
     on_missing: Option<OnMissing>,
-}
-
-/// What statements see and write to.
-enum Scope {
-    /// Each has a transaction of its own.
-    Auto,
-    Open(Box<OpenTransaction>),
-    /// Of a transaction that only reads. Under read committed it is another for each statement.
-    ReadOnly(Arc<Snapshot>, Isolation),
 }
 
 /// What a transaction is protected from. See [`ambo::Database::begin`] and its sisters.
@@ -62,16 +56,14 @@ pub(crate) enum Isolation {
     Serializable,
 }
 
-struct OpenTransaction {
-    transaction: Transaction,
-    /// From the oldest to the newest.
-    savepoints: Vec<(String, Savepoint)>,
-}
-
 /// What a statement that writes has at hand.
 pub(crate) struct Work<'a> {
     pub engine: &'a SqlEngine,
     pub transaction: &'a mut Transaction,
+    /// The database that it writes to, without its transaction.
+    pub home: (&'a str, Kind),
+    /// The others.
+    pub others: &'a [Place],
     pub interrupter: &'a Interrupter,
     pub params: &'a [ScalarValue],
     /// Whether the transaction is the statement's own.
@@ -106,21 +98,33 @@ impl Work<'_> {
 
     /// A planner that sees what the transaction wrote so far.
     pub(crate) fn planner(&self) -> Result<Planner<'_>> {
-        let view = self.before.clone().unwrap_or_else(|| Arc::new(self.transaction.view()));
-        let mut planner =
-            Planner::new(self.engine, view, Some(self.transaction), self.interrupter, self.session)?;
+        let home = Seen {
+            name: self.home.0,
+            kind: self.home.1,
+            path: None,
+            engine: self.engine,
+            view: self.before.clone().unwrap_or_else(|| Arc::new(self.transaction.view())),
+            transaction: Some(self.transaction),
+        };
+        let others = self.others.iter().map(Place::seen);
+        let mut planner = Planner::new(home, others.collect(), self.interrupter, self.session)?;
         for (name, rows) in &self.returned {
             planner.add_table(name, rows.clone());
         }
         Ok(planner)
+    }
+
+    /// The same, in which names mean what they mean in the database that is written to, for texts that are kept there.
+    pub(crate) fn own_planner(&self) -> Result<Planner<'_>> {
+        Ok(self.planner()?.of_home())
     }
 }
 
 impl Connection {
     pub(crate) fn new(engine: Arc<SqlEngine>) -> Self {
         Self {
-            engine,
-            scope: Scope::Auto,
+            home: Place::main(engine),
+            others: Vec::new(),
             prepared: HashMap::new(),
             interrupter: Interrupter::default(),
             progress: Telling::default(),
@@ -131,7 +135,7 @@ impl Connection {
 
     /// What ends a statement of this connection from another thread.
     pub fn interrupter(&self) -> Interrupter {
-        self.interrupter.clone()
+        self.interrupter.without_timeout()
     }
 
     /// Has `tell` called with the number of rows that COPY and INSERT … SELECT have read so far, from time to time, by any thread.
@@ -142,10 +146,6 @@ impl Connection {
     /// The time zone of the session, by its name: `SET TIME ZONE` says which.
     pub fn time_zone(&self) -> String {
         self.session.zone.name()
-    }
-
-    pub(crate) fn zone(&self) -> Zone {
-        self.session.zone
     }
 
     pub(crate) fn set_zone(&mut self, zone: Zone) {
@@ -188,7 +188,7 @@ impl Connection {
 
     /// Whether a transaction is open.
     pub fn in_transaction(&self) -> bool {
-        !matches!(self.scope, Scope::Auto)
+        !matches!(self.home.scope, Scope::Auto)
     }
 
     /// The open transaction, for what is done in it without SQL; `None` if none is open or it is read only.
@@ -205,15 +205,18 @@ impl Connection {
     /// # Ok::<(), ambo_sql::Error>(())
     /// ```
     pub fn transaction(&mut self) -> Option<&mut Transaction> {
-        match &mut self.scope {
-            Scope::Open(open) => Some(&mut open.transaction),
+        match &mut self.home.scope {
+            Scope::Open(open) => {
+                open.has_written = true;
+                Some(&mut open.transaction)
+            }
             Scope::Auto | Scope::ReadOnly(..) => None,
         }
     }
 
     /// What the open transaction sees, if it is one that only reads; for what is read in it without SQL.
     pub fn read_only_view(&self) -> Option<Arc<Snapshot>> {
-        match &self.scope {
+        match &self.home.scope {
             Scope::ReadOnly(snapshot, _) => Some(snapshot.clone()),
             Scope::Auto | Scope::Open(_) => None,
         }
@@ -262,7 +265,7 @@ impl Connection {
             Err(error) if params.is_empty() && error.message() == SEVERAL => self.run_all(statement),
             Err(error) => Err(error),
         };
-        Ok(rows?.keeping(&self.engine))
+        Ok(rows?.keeping(&self.home.engine))
     }
 
     /// Runs statements one after the other.
@@ -272,7 +275,7 @@ impl Connection {
             if let Some(rows) = last.take() {
                 Rows::finish(rows)?;
             }
-            let known = Known::of(&self.engine.db, statement)?;
+            let known = Known::of(&self.home.engine.db, statement)?;
             last = Some(self.run_known(&known, Vec::new())?);
         }
         last.ok_or_else(|| Error::new(ErrorKind::Syntax, "there is no statement"))
@@ -287,35 +290,39 @@ impl Connection {
     }
 
     pub(crate) fn known(&self, statement: &str) -> Result<Arc<Known>> {
-        self.engine.known.get(&self.engine.db, statement)
+        self.home.engine.known.get(&self.home.engine.db, statement)
     }
 
     /// Has the next statement see what others have committed, if that is how the transaction reads.
     fn begin_statement(&mut self) -> Result<()> {
-        match &mut self.scope {
-            Scope::Open(open) => Ok(open.transaction.refresh()?),
-            Scope::ReadOnly(snapshot, Isolation::ReadCommitted) => {
-                *snapshot = Arc::new(self.engine.db.snapshot());
-                Ok(())
+        match self.others.is_empty() {
+            true => self.home.refresh(),
+            false => {
+                self.tidy();
+                self.places_mut().try_for_each(Place::refresh)
             }
-            Scope::Auto | Scope::ReadOnly(..) => Ok(()),
         }
     }
 
     pub(crate) fn run_known(&mut self, known: &Known, params: Vec<Datum>) -> Result<Rows<'static>> {
         check_parameters(known, &params)?;
+        self.interrupter.set_timeout(self.session.statement_timeout);
         self.begin_statement()?;
-        // What clocks of other zones show is known to the planner alone, and so are tables that only a transaction has.
-        let is_own = matches!(&self.scope, Scope::Open(open) if open.transaction.has_own_definitions());
+        // What clocks of other zones show is known to the planner alone, and so are tables that only a transaction has, and other databases.
+        let is_own = matches!(&self.home.scope, Scope::Open(open) if open.transaction.has_own_definitions());
+        let is_plain = self.is_plain();
         if let Some(fast) = &known.fast
             && !is_own
+            && is_plain
             && (self.session.zone == Zone::UTC || !fast.reads_clocks())
             && let Some(rows) = self.run_fast(fast, &params)?
         {
             return Ok(rows);
         }
         let params: Vec<_> = params.iter().map(scalar).collect();
-        if let Some(kept) = &known.kept {
+        if let Some(kept) = &known.kept
+            && is_plain
+        {
             self.interrupter.begin();
             if let Some(rows) = kept.run(self, &known.statement, &params)? {
                 return Ok(rows);
@@ -327,9 +334,10 @@ impl Connection {
     /// Runs a statement without the planner; `None` if it needs that after all.
     fn run_fast(&mut self, fast: &FastPlan, params: &[Datum]) -> Result<Option<Rows<'static>>> {
         if !fast.writes() {
-            return match &self.scope {
-                Scope::Auto if fast.reads_often() => fast.read(&self.engine.db.snapshot(), params),
-                Scope::Auto => fast.read(&self.engine.db, params),
+            let db = &self.home.engine.db;
+            return match &self.home.scope {
+                Scope::Auto if fast.reads_often() => fast.read(&db.snapshot(), params),
+                Scope::Auto => fast.read(db, params),
                 Scope::ReadOnly(snapshot, _) => fast.read(&**snapshot, params),
                 Scope::Open(open) => fast.read(&open.transaction, params),
             };
@@ -361,7 +369,7 @@ impl Connection {
     /// That of the first statement that fails; those before it have been done.
     pub fn script(&mut self, statements: &str) -> Result<()> {
         for statement in parse(statements)? {
-            let known = Known::of(&self.engine.db, statement)?;
+            let known = Known::of(&self.home.engine.db, statement)?;
             self.run_known(&known, Vec::new())?.finish()?;
         }
         Ok(())
@@ -369,18 +377,35 @@ impl Connection {
 
     pub(crate) fn run_once(mut self, statement: &str) -> Result<Rows<'static>> {
         let known = self.known(statement)?;
-        Ok(self.run_known(&known, Vec::new())?.keeping(&self.engine))
+        Ok(self.run_known(&known, Vec::new())?.keeping(&self.home.engine))
     }
 
     /// Runs a statement. The rows are to keep the engine, whose threads compute them.
     fn run_statement(&mut self, statement: Statement, params: &[ScalarValue]) -> Result<Rows<'static>> {
         self.interrupter.begin();
         self.look_for_sources(&statement)?;
-        statement::run(self, statement, params)
+        self.run_at_home(statement, params)
+    }
+
+    /// Runs a statement in the database that it is about.
+    pub(crate) fn run_at_home(
+        &mut self,
+        mut statement: Statement,
+        params: &[ScalarValue],
+    ) -> Result<Rows<'static>> {
+        let home = self.home_of(&mut statement)?;
+        let result = statement::run(&mut self.at(home), statement, params);
+        // Who waited for a lock, or was cancelled, has not looked at the time.
+        result.map_err(|error| match error.storage() {
+            Some(ambo::Error::Lock(_) | ambo::Error::Cancelled) => {
+                self.interrupter.check_time().err().unwrap_or(error)
+            }
+            _ => error,
+        })
     }
 
     pub(crate) fn engine(&self) -> &Arc<SqlEngine> {
-        &self.engine
+        &self.home.engine
     }
 
     pub(crate) fn interrupter_ref(&self) -> &Interrupter {
@@ -391,19 +416,14 @@ impl Connection {
         &mut self.prepared
     }
 
-    /// What there is, as the next statement sees it.
+    /// What there is in the database that it is about, as the next statement sees it.
     pub(crate) fn definitions(&self) -> Definitions<'_> {
-        let db = &self.engine.db;
-        match &self.scope {
-            Scope::Auto => db.definitions(db),
-            Scope::Open(open) => db.definitions(&open.transaction),
-            Scope::ReadOnly(snapshot, _) => db.definitions(&**snapshot),
-        }
+        self.home.definitions()
     }
 
     /// Whether a table has no rows, as the next statement sees it.
     pub(crate) fn is_empty(&self, table: &Table) -> Result<bool> {
-        let mut rows = match &self.scope {
+        let mut rows = match &self.home.scope {
             Scope::Auto => table.scan(..)?,
             Scope::Open(open) => open.transaction.scan(table, ..)?,
             Scope::ReadOnly(snapshot, _) => snapshot.scan(table, ..)?,
@@ -429,12 +449,13 @@ impl Connection {
 
     /// A planner for a statement that only reads.
     pub(crate) fn reader(&self) -> Result<Planner<'_>> {
-        let (view, transaction) = match &self.scope {
-            Scope::Auto => (Arc::new(self.engine.db.snapshot()), None),
-            Scope::Open(open) => (Arc::new(open.transaction.view()), Some(&open.transaction)),
-            Scope::ReadOnly(snapshot, _) => (snapshot.clone(), None),
-        };
-        Planner::new(&self.engine, view, transaction, &self.interrupter, &self.session)
+        let others = self.others.iter().map(Place::seen);
+        Planner::new(self.home.seen(), others.collect(), &self.interrupter, &self.session)
+    }
+
+    /// The same, in which names mean what they mean in the database that it is about, for texts that are kept there.
+    pub(crate) fn own_reader(&self) -> Result<Planner<'_>> {
+        Ok(self.reader()?.of_home())
     }
 
     /// Does something in the open transaction, or in one of its own, which is begun anew after a conflict or a
@@ -444,15 +465,28 @@ impl Connection {
         params: &[ScalarValue],
         mut act: impl FnMut(&mut Work<'_>) -> Result<R>,
     ) -> Result<R> {
-        let (engine, interrupter, progress) = (&self.engine, &self.interrupter, &self.progress);
-        let session = &self.session;
-        match &mut self.scope {
+        self.require_writable()?;
+        let (interrupter, progress, session) = (&self.interrupter, &self.progress, &self.session);
+        let (Place { name, kind, engine, scope, .. }, others) = (&mut self.home, &self.others[..]);
+        let (engine, home) = (&**engine, (name.as_str(), *kind));
+        let patience = || {
+            let lock = session.lock_timeout.map(|timeout| timeout.unwrap_or(WITHOUT_END));
+            match (lock, interrupter.time_left()) {
+                (lock, None) => lock,
+                (lock, Some(left)) => Some(lock.unwrap_or_else(|| engine.db.lock_timeout()).min(left)),
+            }
+        };
+        match scope {
             Scope::ReadOnly(..) => Err(Error::invalid("the transaction is read only")),
             Scope::Open(open) => loop {
+                open.has_written = true;
+                open.transaction.set_lock_timeout(patience());
                 let before = open.transaction.savepoint();
                 let mut work = Work {
                     engine,
                     transaction: &mut open.transaction,
+                    home,
+                    others,
                     interrupter,
                     params,
                     is_auto: false,
@@ -482,10 +516,13 @@ impl Connection {
                 let mut attempts = 0;
                 loop {
                     let mut transaction = engine.db.begin()?;
+                    transaction.set_lock_timeout(patience());
                     let since = engine.foreign_keys.ask(&engine.db).then(|| transaction.savepoint());
                     let work = &mut Work {
                         engine,
                         transaction: &mut transaction,
+                        home,
+                        others,
                         interrupter,
                         params,
                         is_auto: true,
@@ -526,7 +563,7 @@ impl Connection {
     /// # Errors
     /// A transaction is open.
     pub(crate) fn require_no_transaction(&self, what: &str) -> Result<()> {
-        match self.scope {
+        match self.home.scope {
             Scope::Auto => Ok(()),
             _ => Err(Error::invalid(format!("{what} is not done inside of a transaction"))
                 .with_hint("COMMIT or ROLLBACK first")),
@@ -537,98 +574,67 @@ impl Connection {
         if self.in_transaction() {
             return Err(Error::invalid("a transaction is open already").with_hint("COMMIT or ROLLBACK first"));
         }
-        let db = &self.engine.db;
-        self.scope = match isolation {
-            _ if read_only => Scope::ReadOnly(Arc::new(db.snapshot()), isolation),
-            Isolation::ReadCommitted => Scope::open(db.begin_read_committed()?),
-            Isolation::Snapshot => Scope::open(db.begin()?),
-            Isolation::Serializable => Scope::open(db.begin_serializable()?),
-        };
+        let begun = self.places_mut().try_for_each(|place| place.begin(read_only, isolation));
+        if begun.is_err() {
+            self.places_mut().for_each(Place::rollback);
+            return begun;
+        }
         self.session.began = Some(machine_time());
         Ok(())
     }
 
-    /// Ends the open transaction, which is to be committed or rolled back.
-    fn end(&mut self) -> Scope {
+    /// Commits in all databases. Where others may be in the way, it is first: what only they have read, and what was written.
+    pub(crate) fn commit(&mut self) -> Result<()> {
+        if !self.in_transaction() {
+            return Err(no_transaction());
+        }
+        let turn = |place: &Place| (place.is_own(), place.has_written());
+        let mut order: Vec<_> = self.places().map(turn).enumerate().map(|(nth, turn)| (turn, nth)).collect();
+        order.sort_unstable();
+        let committed = order.iter().try_for_each(|(_, nth)| self.at(*nth).hold_to_foreign_keys());
+        let committed =
+            committed.and_then(|()| order.iter().try_for_each(|(_, nth)| self.at(*nth).home.commit()));
         self.session.began = None;
-        std::mem::replace(&mut self.scope, Scope::Auto)
+        self.places_mut().for_each(Place::rollback);
+        committed
     }
 
-    pub(crate) fn commit(&mut self) -> Result<()> {
-        if let Scope::Open(open) = &self.scope
-            && foreign_keys::are_watched(&self.engine, &open.transaction)
-            && let Err(error) = self.write(&[], foreign_keys::at_commit)
-        {
-            self.rollback()?;
-            return Err(error);
-        }
-        match self.end() {
-            Scope::Auto => Err(no_transaction()),
-            Scope::ReadOnly(..) => Ok(()),
-            Scope::Open(mut open) => {
-                if open.transaction.has_own_definitions() {
-                    self.engine.sequences.save_own(&mut open.transaction)?;
-                }
-                Ok(open.transaction.commit()?)
+    /// What was deferred to the end of the transaction.
+    fn hold_to_foreign_keys(&mut self) -> Result<()> {
+        match &self.home.scope {
+            Scope::Open(open)
+                if open.has_written && foreign_keys::are_watched(&self.home.engine, &open.transaction) =>
+            {
+                self.write(&[], foreign_keys::at_commit)
             }
+            _ => Ok(()),
         }
     }
 
     pub(crate) fn rollback(&mut self) -> Result<()> {
-        match self.end() {
-            Scope::Auto => Err(no_transaction()),
-            Scope::ReadOnly(..) => Ok(()),
-            Scope::Open(open) => {
-                open.transaction.rollback();
-                Ok(())
-            }
+        if !self.in_transaction() {
+            return Err(no_transaction());
         }
+        self.session.began = None;
+        self.places_mut().for_each(Place::rollback);
+        Ok(())
     }
 
-    pub(crate) fn savepoint(&mut self, name: String) -> Result<()> {
-        let open = self.open_transaction()?;
-        let savepoint = open.transaction.savepoint();
-        open.savepoints.push((name, savepoint));
-        Ok(())
+    pub(crate) fn savepoint(&mut self, name: &str) -> Result<()> {
+        self.places_mut().try_for_each(|place| place.savepoint(name))
     }
 
     pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
-        let open = self.open_transaction()?;
-        let place = open.place_of(name)?;
-        let savepoint = open.savepoints[place].1;
-        open.savepoints.truncate(place + 1);
-        Ok(open.transaction.rollback_to(savepoint)?)
+        self.places_mut().try_for_each(|place| place.rollback_to(name))
     }
 
     pub(crate) fn release(&mut self, name: &str) -> Result<()> {
-        let open = self.open_transaction()?;
-        let place = open.place_of(name)?;
-        open.savepoints.truncate(place);
-        Ok(())
-    }
-
-    fn open_transaction(&mut self) -> Result<&mut OpenTransaction> {
-        match &mut self.scope {
-            Scope::Open(open) => Ok(open),
-            _ => Err(no_transaction()),
-        }
+        self.places_mut().try_for_each(|place| place.release(name))
     }
 }
 
-impl Scope {
-    fn open(transaction: Transaction) -> Self {
-        Self::Open(Box::new(OpenTransaction { transaction, savepoints: Vec::new() }))
-    }
-}
-
-impl OpenTransaction {
-    /// Where the newest savepoint of this name is.
-    fn place_of(&self, name: &str) -> Result<usize> {
-        let place = self.savepoints.iter().rposition(|(known, _)| known == name);
-        let known = self.savepoints.iter().map(|(name, _)| name.as_str());
-        place.ok_or_else(|| Error::not_found("savepoint", name, known))
-    }
-}
+/// How long a lock is waited for without an end.
+const WITHOUT_END: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// How often a statement is tried that has a transaction of its own, before an error of it is told. Nothing of it was seen, so it may begin
 /// anew. A lock that was not to be had was waited for already; in a deadlock the others went on.
@@ -638,8 +644,4 @@ pub(crate) fn attempts_max(error: &Error) -> u32 {
         _ if error.is_retryable() => 16,
         _ => 1,
     }
-}
-
-fn no_transaction() -> Error {
-    Error::invalid("no transaction is open").with_hint("BEGIN opens one")
 }

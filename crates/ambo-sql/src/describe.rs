@@ -6,9 +6,9 @@ use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr, TableFact
 use crate::{
     Connection, PreparedStatement, Result,
     logical::plain_type,
-    names::{ident, object},
+    names::ident,
     parse::Statement,
-    planner::{Planner, find_table, result_schema},
+    planner::{Planner, result_schema},
     rows::plain_schema,
     statement::{Parts, is_show, writes},
 };
@@ -113,7 +113,7 @@ fn describe_query(planner: &Planner<'_>, query: &ast::Query, described: &mut Des
 
 fn describe_insert(planner: &Planner<'_>, insert: &ast::Insert, described: &mut Description) -> Result<()> {
     let ast::TableObject::TableName(name) = &insert.table else { return Ok(()) };
-    let table = find_table(&planner.definitions(), &object(name)?)?;
+    let table = planner.stored(name)?;
     let definition = table.definition();
     let named =
         insert.columns.iter().map(|column| column.0.last().and_then(|part| part.as_ident()).map(ident));
@@ -169,7 +169,7 @@ fn describe_rows(
 /// The type of a column of the table that a statement writes to.
 fn column_type(planner: &Planner<'_>, relation: &TableWithJoins, column: &str) -> Option<DataType> {
     let TableFactor::Table { name, .. } = &relation.relation else { return None };
-    let table = find_table(&planner.definitions(), &object(name).ok()?).ok()?;
+    let table = planner.stored(name).ok()?;
     let place = table.definition().column_index(column)?;
     Some(ambo::arrow::column_type(&table.definition().columns[place]))
 }

@@ -2,7 +2,8 @@
 
 use std::{
     num::NonZeroUsize,
-    sync::{Arc, OnceLock},
+    ops::Deref,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -18,7 +19,9 @@ use datafusion::{
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
-    Error, ErrorKind, Result, foreign_keys,
+    Error, ErrorKind, Result,
+    databases::Attached,
+    foreign_keys,
     functions::add_functions,
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
     planner::{EnumOperators, NestedValues},
@@ -115,39 +118,77 @@ const FEW_ROWS: usize = 3;
 /// How long the end of a database waits for threads that still work on statements which nobody waits for.
 const LEFT_ALONE: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// A database with what SQL keeps for it.
 pub(crate) struct SqlEngine {
-    pub db: ambo::Database,
-    pub options: SqlOptions,
-    pub settings: Settings,
+    /// First to go: its threads have tables of the database.
+    host: Arc<Host>,
     pub known: KnownStatements,
     pub sequences: Arc<Sequences>,
     pub foreign_keys: foreign_keys::AreThere,
-    state: OnceLock<SessionState>,
+    pub db: ambo::Database,
+}
+
+/// What databases share that are used by the same connections: one's own, and those beside it.
+pub(crate) struct Host {
+    pub options: SqlOptions,
+    pub settings: Settings,
+    pub attached: Attached,
+    state: Mutex<Option<Arc<SessionState>>>,
     runtime: OnceLock<Runtime>,
 }
 
 impl SqlEngine {
     pub(crate) fn new(db: ambo::Database, options: SqlOptions) -> Self {
-        Self {
-            sequences: Arc::new(Sequences::new(db.clone())),
-            db,
+        let host = Host {
             settings: Settings::new(&options),
             options,
-            known: KnownStatements::default(),
-            foreign_keys: foreign_keys::AreThere::default(),
-            state: OnceLock::new(),
+            attached: Attached::default(),
+            state: Mutex::default(),
             runtime: OnceLock::new(),
-        }
+        };
+        Self::on(Arc::new(host), db)
     }
 
-    /// The planner's state; made when first a statement needs the planner.
-    pub(crate) fn state(&self) -> Result<&SessionState> {
-        if let Some(state) = self.state.get() {
-            return Ok(state);
+    /// A database beside another.
+    pub(crate) fn beside(&self, db: ambo::Database) -> Self {
+        Self::on(self.host.clone(), db)
+    }
+
+    fn on(host: Arc<Host>, db: ambo::Database) -> Self {
+        Self {
+            host,
+            known: KnownStatements::default(),
+            sequences: Arc::new(Sequences::new(db.clone())),
+            foreign_keys: foreign_keys::AreThere::default(),
+            db,
         }
-        let made = self.make_state()?;
-        Ok(self.state.get_or_init(|| made))
+    }
+}
+
+impl Deref for SqlEngine {
+    type Target = Host;
+
+    fn deref(&self) -> &Host {
+        &self.host
+    }
+}
+
+impl Host {
+    /// The planner's state; made when first a statement needs the planner.
+    pub(crate) fn state(&self) -> Result<Arc<SessionState>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = &*state {
+            return Ok(state.clone());
+        }
+        let made = Arc::new(self.make_state()?);
+        *state = Some(made.clone());
+        Ok(made)
+    }
+
+    /// Gives the operators of statements that begin from now on so much memory.
+    pub(crate) fn set_memory_bytes(&self, bytes: usize) {
+        self.settings.set_memory_bytes(bytes);
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn make_state(&self) -> Result<SessionState> {
@@ -194,7 +235,7 @@ impl SqlEngine {
     }
 
     fn runtime_env(&self) -> Result<Arc<RuntimeEnv>> {
-        let pool = Arc::new(FairSpillPool::new(self.options.memory_bytes));
+        let pool = Arc::new(FairSpillPool::new(self.settings.memory_bytes()));
         Ok(Arc::new(RuntimeEnvBuilder::new().with_memory_pool(pool).build()?))
     }
 
@@ -215,7 +256,7 @@ impl SqlEngine {
     }
 }
 
-impl Drop for SqlEngine {
+impl Drop for Host {
     fn drop(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
         // What still runs belongs to statements that nobody waits for. It holds the tables, so whoever opens the database again soon

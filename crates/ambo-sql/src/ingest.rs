@@ -40,12 +40,12 @@ impl Connection {
     /// # Errors
     /// As those of INSERT and CREATE TABLE AS. After [`ErrorKind::Conflict`] the same rows may be given again.
     pub fn ingest(&mut self, table: &str, rows: Reader, mode: IngestMode, options: &str) -> Result<u64> {
-        let parts: Vec<_> = table.splitn(2, '.').map(quoted).collect();
-        let name = parts.join(".");
+        let parts: Vec<_> = table.splitn(2, '.').map(str::to_owned).collect();
+        let name = parts.iter().map(|part| quoted(part)).collect::<Vec<_>>().join(".");
         let is_there = match mode {
             IngestMode::Append => true,
             IngestMode::Create | IngestMode::Replace => false,
-            IngestMode::CreateAppend => crate::planner::find_table(&self.definitions(), table).is_ok(),
+            IngestMode::CreateAppend => self.has_relation(&parts)?,
         };
         if is_there && !options.is_empty() && mode == IngestMode::Append {
             return Err(Error::new(

@@ -28,6 +28,7 @@ mod check;
 mod connection;
 mod convert;
 mod database;
+mod databases;
 mod describe;
 mod deserialize;
 mod engine;

@@ -6,6 +6,7 @@
 mod asof;
 mod column_names;
 mod created_names;
+mod databases;
 mod depth;
 mod describe;
 mod dialect;
@@ -19,6 +20,7 @@ mod limits;
 mod names_before;
 mod parameters;
 mod pivots;
+mod pragma;
 mod samples;
 mod semi_joins;
 mod sequences;
@@ -41,6 +43,7 @@ use crate::{Error, Result, names};
 pub(crate) use asof::ASOF;
 pub(crate) use column_names::each_select;
 use column_names::name_columns;
+pub(crate) use databases::Attach;
 pub(crate) use describe::{DESCRIBE, SUMMARIZE};
 use dialect::Generous;
 use exclusion::name_exclusions;
@@ -101,6 +104,12 @@ pub(crate) enum Statement {
         if_exists: bool,
         to: ObjectName,
     },
+    Attach(Box<Attach>),
+    Detach {
+        name: Ident,
+        if_exists: bool,
+    },
+    Use(ObjectName),
 }
 
 /// What can be done for the whole database.
@@ -179,6 +188,7 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Named> {
             }
             Statement::AlterTable(..) | Statement::Maintain(_) | Statement::RenameView { .. } => {}
             Statement::CreateSequence(_) | Statement::DropFunctions(_) => {}
+            Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
         }
         all.push((statement, names));
         let next = parser.peek_token();
@@ -252,6 +262,12 @@ const MAINTENANCE: [(&[&str], Maintenance); 4] = [
 fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     if let Some((_, what)) = MAINTENANCE.iter().find(|(of, _)| words(parser, of)) {
         return Ok(Statement::Maintain(*what));
+    }
+    if let Some(statement) = databases::statement(parser)? {
+        return Ok(statement);
+    }
+    if let Some(statement) = pragma::pragma(parser)? {
+        return Ok(Statement::Sql(Box::new(statement)));
     }
     if parser.peek_keyword(Keyword::ALTER)
         && let Some((name, settings)) = parser.maybe_parse(alter_table)?

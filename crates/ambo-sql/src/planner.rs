@@ -24,17 +24,20 @@ mod named_windows;
 mod nested;
 mod once;
 mod ordered_aggregates;
+mod orders;
 mod own;
 mod parameters;
 mod parts;
 mod patterns;
 mod pivot;
+mod places;
 mod positional;
 mod recursion;
 mod refused;
 mod rewrite;
 mod row_value;
 mod samples;
+mod schemas;
 mod series;
 mod spelling;
 mod stars;
@@ -53,10 +56,9 @@ use std::{
     time::SystemTime,
 };
 
-use ambo::{Snapshot, Transaction};
 use arrow::{array::RecordBatch, datatypes::SchemaRef};
 use datafusion::{
-    common::{DFSchema, ParamValues, ScalarValue, metadata::ScalarAndMetadata},
+    common::{DFSchema, ParamValues, ScalarValue, TableReference, metadata::ScalarAndMetadata},
     execution::{SendableRecordBatchStream, SessionState},
     logical_expr::{Expr, ExprSchemable, LogicalPlan, TableSource},
     physical_plan::{ExecutionPlan, execute_stream, stream::RecordBatchStreamAdapter},
@@ -70,6 +72,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     Error, ErrorKind, Result,
+    databases::{Kind, Seen},
     engine::SqlEngine,
     error::outer,
     logical::is_enum,
@@ -91,51 +94,55 @@ pub(crate) use enums::{EnumOperators, Enums};
 #[cfg(test)]
 pub(crate) use functions::function_names;
 pub(crate) use nested::NestedValues;
+pub(crate) use orders::{DefaultOrder, NullOrder};
 pub(crate) use parameters::count_parameters;
 use parameters::with_types;
 pub(crate) use rewrite::{marked, result_schema, schema_of_result, tell_apart};
+use schemas::say_schemas;
 use spelling::{FEWER_NAMES, respell};
-pub(crate) use tables::{find_table, tables_of};
+pub(crate) use tables::{find_table, has_relation, tables_of};
 
 /// Plans statements against a view of the database.
 pub(crate) struct Planner<'a> {
     engine: &'a SqlEngine,
-    view: Arc<Snapshot>,
-    /// The transaction whose view it is: a serializable one has to know what is read.
-    transaction: Option<&'a Transaction>,
+    /// The databases, the one that the statement is about first.
+    places: Vec<Seen<'a>>,
+    /// Whether names mean what they mean in that database.
+    is_of_home: bool,
     interrupter: &'a Interrupter,
     session: Session,
     state: SessionState,
     /// Tables that are only there for this statement, by name.
     extra: HashMap<String, Arc<dyn TableSource>>,
-    resolved: Mutex<HashMap<String, Arc<dyn TableSource>>>,
+    /// What was found, by name and by the database that it was sought in.
+    resolved: Mutex<HashMap<(Option<usize>, TableReference), Arc<dyn TableSource>>>,
     /// Whether tables say what their keys are.
     keys: AtomicBool,
     /// Whether the plan depends on rows that were read while it was made.
     pub(crate) asked: AtomicBool,
-    /// The views that are being planned, from the outermost on.
-    views: Mutex<Vec<String>>,
+    /// The views that are being planned, from the outermost on, and the database that their names are sought in.
+    views: Mutex<Vec<(Option<usize>, String)>>,
     /// When the statement began.
     began: SystemTime,
 }
 
 impl<'a> Planner<'a> {
     pub(crate) fn new(
-        engine: &'a SqlEngine,
-        view: Arc<Snapshot>,
-        transaction: Option<&'a Transaction>,
+        home: Seen<'a>,
+        others: Vec<Seen<'a>>,
         interrupter: &'a Interrupter,
         session: &Session,
     ) -> Result<Self> {
-        let mut state = engine.state()?.clone();
+        let engine = home.engine;
+        let mut state = SessionState::clone(&*engine.state()?);
         engine.settings.apply(&mut state, session.zone);
         let options = state.config_options().clone();
         state.execution_props_mut().mark_start_execution(options);
         state.execution_props_mut().query_execution_start_time = Some(session.now().into());
         Ok(Self {
             engine,
-            view,
-            transaction,
+            places: std::iter::once(home).chain(others).collect(),
+            is_of_home: false,
             interrupter,
             session: session.clone(),
             state,
@@ -148,6 +155,12 @@ impl<'a> Planner<'a> {
         })
     }
 
+    /// The same for texts that are kept in the database that the statement is about: names are sought there alone. What is temporary is
+    /// kept for this session, whose names it has.
+    pub(crate) fn of_home(self) -> Self {
+        Self { is_of_home: self.places[0].kind != Kind::Temporary, ..self }
+    }
+
     /// Adds a table that only this statement knows.
     pub(crate) fn add_table(&mut self, name: &str, source: Arc<dyn TableSource>) {
         self.extra.insert(name.to_owned(), source);
@@ -156,7 +169,7 @@ impl<'a> Planner<'a> {
     /// The settings, each with its value and what it is.
     pub(crate) fn settings(&self) -> Result<Vec<(&'static str, String, &'static str)>> {
         let with_value = |(name, what): &(&'static str, &'static str)| {
-            setting(self.engine, self.session.zone, name).map(|value| (*name, value, *what))
+            setting(self.engine, &self.session, name).map(|value| (*name, value, *what))
         };
         SETTINGS.iter().map(with_value).collect()
     }
@@ -253,8 +266,10 @@ impl<'a> Planner<'a> {
         Ok(stack::with_enough(|| beside_doubles_in_plan(planned()?))?)
     }
 
-    fn as_meant(&self, tree: &mut impl ast::VisitMut, params: &[ScalarValue]) -> Result<()> {
-        macros::write_out(tree, &self.definitions())?;
+    fn as_meant<T: ast::Visit + ast::VisitMut>(&self, tree: &mut T, params: &[ScalarValue]) -> Result<()> {
+        self.write_out_functions(tree)?;
+        say_schemas(tree, self)?;
+        orders::say_defaults(tree, self.session.order);
         let columns = |factor: &ast::TableFactor, with| self.columns(factor, with, params);
         let schema_of = |query: ast::Query| {
             let plan = self.planned(ast::Statement::Query(Box::new(query)), params).ok()?;

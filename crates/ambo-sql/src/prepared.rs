@@ -61,6 +61,7 @@ impl Known {
             Statement::AlterTable(..) | Statement::Maintain(_) => {}
             Statement::CreateSequence(_) | Statement::CreateFunction(_) | Statement::DropFunctions(_) => {}
             Statement::CreateType(_) | Statement::RenameView { .. } => {}
+            Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
         }
         let kept = KeptPlan::of(&statement);
         Ok(Self { statement, parameters, names: Vec::new(), fast, kept })
@@ -190,7 +191,10 @@ impl PreparedStatement {
     pub fn writes(&self) -> bool {
         use ast::Statement as S;
         let Statement::Sql(tree) = &self.known.statement else {
-            return !matches!(self.known.statement, Statement::Maintain(_));
+            return !matches!(
+                self.known.statement,
+                Statement::Maintain(_) | Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_)
+            );
         };
         match tree.as_ref() {
             S::Query(query) => query_writes(query),
@@ -204,6 +208,7 @@ impl PreparedStatement {
             | S::Savepoint { .. }
             | S::ReleaseSavepoint { .. }
             | S::Set(_)
+            | S::Pragma { .. }
             | S::Reset(_)
             | S::Prepare { .. }
             | S::Deallocate { .. }

@@ -1,8 +1,11 @@
 //! What a connection gives to each of its statements.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use crate::{sequences::Taken, sources::Sources, times::Zone};
+use crate::{databases::SearchPath, planner::DefaultOrder, sequences::Taken, sources::Sources, times::Zone};
 
 /// See the module. Clones share what was taken of sequences.
 #[derive(Clone)]
@@ -12,11 +15,24 @@ pub(crate) struct Session {
     pub taken: Arc<Taken>,
     /// Rows of the application that it knows.
     pub sources: Arc<Sources>,
+    /// Where names are sought.
+    pub path: SearchPath,
+    /// What an order is that does not say.
+    pub order: DefaultOrder,
+    /// How long a statement may take.
+    pub statement_timeout: Option<Duration>,
+    /// How long a statement waits for what others have locked, if not as the database says; no time is without end.
+    pub lock_timeout: Option<Option<Duration>>,
     /// When the open transaction began, if one is open.
     pub began: Option<SystemTime>,
 }
 
 impl Session {
+    /// Whether names and orders mean what they mean where nothing was set.
+    pub(crate) fn is_default(&self) -> bool {
+        self.path.is_default() && self.order == DefaultOrder::default()
+    }
+
     /// What `now()` is for a statement: the time at which its transaction began.
     pub(crate) fn now(&self) -> SystemTime {
         self.began.unwrap_or_else(machine_time)
@@ -25,7 +41,16 @@ impl Session {
 
 impl Default for Session {
     fn default() -> Self {
-        Self { zone: Zone::UTC, taken: Arc::default(), sources: Arc::default(), began: None }
+        Self {
+            zone: Zone::UTC,
+            taken: Arc::default(),
+            sources: Arc::default(),
+            path: SearchPath::default(),
+            order: DefaultOrder::default(),
+            statement_timeout: None,
+            lock_timeout: None,
+            began: None,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{SqlOptions, times::Zone};
 /// What SET sets.
 pub(crate) struct Settings {
     threads: AtomicUsize,
+    memory_bytes: AtomicUsize,
     storage: AtomicU8,
 }
 
@@ -19,8 +20,21 @@ fn number(storage: Storage) -> u8 {
 
 impl Settings {
     pub(crate) fn new(options: &SqlOptions) -> Self {
-        let (threads, _, storage) = options.parts();
-        Self { threads: AtomicUsize::new(threads), storage: AtomicU8::new(number(storage)) }
+        let (threads, memory, storage) = options.parts();
+        Self {
+            threads: AtomicUsize::new(threads),
+            memory_bytes: AtomicUsize::new(memory),
+            storage: AtomicU8::new(number(storage)),
+        }
+    }
+
+    /// How much memory the operators of all statements may use together.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_memory_bytes(&self, bytes: usize) {
+        self.memory_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// How many parts a statement's work is split into.

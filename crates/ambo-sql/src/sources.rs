@@ -16,12 +16,7 @@ use arrow::{
 };
 use datafusion::{catalog::TableProvider, datasource::provider_as_source, logical_expr::TableSource};
 
-use crate::{
-    Connection, Error, ErrorKind, Result,
-    names::{of_default_schema, shown},
-    parse::Statement,
-    planner::{find_table, tables_of},
-};
+use crate::{Connection, Error, ErrorKind, Result, names::shown, parse::Statement, planner::tables_of};
 
 /// A reader of Arrow batches.
 pub type Reader = Box<dyn RecordBatchReader + Send>;
@@ -107,9 +102,7 @@ impl Connection {
     /// # Errors
     /// [`ErrorKind::Constraint`] if a table or a view has the name; two columns of one name, or none.
     pub fn register(&mut self, name: &str, source: Source) -> Result<()> {
-        let qualified = of_default_schema(name);
-        let definitions = self.definitions();
-        if find_table(&definitions, &qualified).is_ok() || definitions.view(&qualified).is_ok() {
+        if self.has_relation(&[name.to_owned()])? {
             return Err(Error::new(
                 ErrorKind::Constraint,
                 format!("there is a table or a view \"{name}\", which statements would read"),
@@ -158,10 +151,8 @@ impl Connection {
         };
         let mut found = Vec::new();
         for name in names {
-            let definitions = self.definitions();
             let is_known = name.contains('.')
-                || find_table(&definitions, &name).is_ok()
-                || definitions.view(&name).is_ok()
+                || self.has_relation(std::slice::from_ref(&name))?
                 || self.sources().find(&name)?.is_some();
             if !is_known && let Some(source) = find(&name) {
                 found.push((name, provider::provider(source, self.engine().options.threads)?));

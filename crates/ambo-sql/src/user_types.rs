@@ -14,6 +14,11 @@ use crate::{Error, Result, names::object, parse::parse_type, statement::declared
 pub(crate) struct UserTypes(HashMap<String, Arc<Object>>);
 
 impl UserTypes {
+    /// Types by the names that they are found under.
+    pub(crate) fn new(all: HashMap<String, Arc<Object>>) -> Self {
+        Self(all)
+    }
+
     pub(crate) fn of(definitions: &Definitions<'_>) -> Self {
         let all = definitions.objects(ObjectKind::Type);
         Self(all.into_iter().map(|object| (object.name.clone(), object)).collect())

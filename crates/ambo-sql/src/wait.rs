@@ -28,7 +28,17 @@ use crate::{Error, ErrorKind, Progress, Result, stack};
 /// # Ok::<(), ambo_sql::Error>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Interrupter(Arc<State>);
+pub struct Interrupter {
+    state: Arc<State>,
+    /// When the statement is to have ended.
+    deadline: Option<Deadline>,
+}
+
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    timeout: Duration,
+}
 
 struct State {
     asked: Arc<AtomicBool>,
@@ -64,37 +74,37 @@ struct Hook {
 impl Interrupter {
     /// Ends the statement that runs, and all whose rows are still taken; they fail with [`ErrorKind::Cancelled`] and change nothing.
     pub fn interrupt(&self) {
-        self.0.asked.store(true, Ordering::SeqCst);
-        for thread in &*self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
+        self.state.asked.store(true, Ordering::SeqCst);
+        for thread in &*self.state.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
             thread.unpark();
         }
     }
 
     /// How far the query is that runs, or that ran last; `None` if none did, or nothing is left of it.
     pub fn progress(&self) -> Option<Progress> {
-        let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner).upgrade()?;
+        let running = self.state.running.lock().unwrap_or_else(PoisonError::into_inner).upgrade()?;
         Some(Progress::of(&running))
     }
 
     /// Takes note of what runs.
     pub(crate) fn note(&self, plan: &Arc<dyn ExecutionPlan>) {
-        *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(plan);
+        *self.state.running.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(plan);
     }
 
     /// Forgets what was asked before a statement began.
     pub(crate) fn begin(&self) {
-        self.0.asked.store(false, Ordering::SeqCst);
+        self.state.asked.store(false, Ordering::SeqCst);
     }
 
     /// What becomes true when a statement is to end.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        self.0.asked.clone()
+        self.state.asked.clone()
     }
 
     pub(crate) fn set_hook(&self, every: Duration, act: Box<dyn FnMut() -> bool + Send>) {
         let hook = Hook { every, last: Instant::now(), act };
-        *self.0.hook.lock().unwrap_or_else(PoisonError::into_inner) = Some(hook);
-        self.0.has_hook.store(true, Ordering::SeqCst);
+        *self.state.hook.lock().unwrap_or_else(PoisonError::into_inner) = Some(hook);
+        self.state.has_hook.store(true, Ordering::SeqCst);
     }
 
     /// Also calls the hook, if it is time.
@@ -103,18 +113,54 @@ impl Interrupter {
     /// [`ErrorKind::Cancelled`] if the statement is to end.
     pub(crate) fn check(&self) -> Result<()> {
         self.call_hook();
-        match self.0.asked.load(Ordering::SeqCst) {
+        match self.state.asked.load(Ordering::SeqCst) {
             true => Err(Error::new(ErrorKind::Cancelled, "the statement was interrupted")),
-            false => Ok(()),
+            false => self.check_time(),
         }
+    }
+
+    /// Has the statement that begins, and its rows, end after so long.
+    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.deadline = timeout.map(|timeout| Deadline { at: Instant::now() + timeout, timeout });
+    }
+
+    /// The same without an end of its own.
+    pub(crate) fn without_timeout(&self) -> Self {
+        Self { state: self.state.clone(), deadline: None }
+    }
+
+    /// How long it may still take.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.at.saturating_duration_since(Instant::now()))
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Cancelled`] if the time of the statement is over.
+    pub(crate) fn check_time(&self) -> Result<()> {
+        match self.deadline {
+            Some(deadline) if deadline.at <= Instant::now() => {
+                let timeout = deadline.timeout.as_millis();
+                let message = format!("the statement took longer than the statement_timeout of {timeout} ms");
+                Err(Error::new(ErrorKind::Cancelled, message)
+                    .with_hint("SET statement_timeout = 0 has statements take as long as they do"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How long to wait before something is to be looked at again.
+    fn pause(&self) -> Duration {
+        let hook = self.call_hook();
+        let hook = hook.or_else(|| self.state.has_hook.load(Ordering::Relaxed).then_some(OTHERS_HOOK));
+        [hook, self.time_left()].into_iter().flatten().min().unwrap_or(OTHERS_HOOK)
     }
 
     /// Calls the hook, if it is time and nobody does already. Returns how long it is until the next time.
     fn call_hook(&self) -> Option<Duration> {
-        if !self.0.has_hook.load(Ordering::Relaxed) {
+        if !self.state.has_hook.load(Ordering::Relaxed) {
             return None;
         }
-        let mut hook = match self.0.hook.try_lock() {
+        let mut hook = match self.state.hook.try_lock() {
             Ok(hook) => hook,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Some(OTHERS_HOOK),
@@ -126,7 +172,7 @@ impl Interrupter {
         let goes_on = (hook.act)();
         hook.last = Instant::now();
         if !goes_on {
-            self.0.asked.store(true, Ordering::SeqCst);
+            self.state.asked.store(true, Ordering::SeqCst);
         }
         Some(hook.every)
     }
@@ -150,7 +196,11 @@ impl Interrupter {
                 loop {
                     match future.as_mut().poll(&mut context) {
                         Poll::Ready(value) => return Ok(Some(value)),
-                        Poll::Pending if self.0.has_hook.load(Ordering::Relaxed) => return Ok(None),
+                        Poll::Pending
+                            if self.deadline.is_some() || self.state.has_hook.load(Ordering::Relaxed) =>
+                        {
+                            return Ok(None);
+                        }
                         // Whoever unparked before this is not missed.
                         Poll::Pending => std::thread::park(),
                     }
@@ -159,7 +209,7 @@ impl Interrupter {
             });
             match polled {
                 Ok(Some(value)) => break Ok(value),
-                Ok(None) => std::thread::park_timeout(self.call_hook().unwrap_or(OTHERS_HOOK)),
+                Ok(None) => std::thread::park_timeout(self.pause()),
                 Err(cancelled) => break Err(cancelled),
             }
         };
@@ -170,22 +220,23 @@ impl Interrupter {
         result
     }
 
-    /// Does something that takes long and knows when it is to end. Where there is a hook, this thread goes on calling it.
+    /// Does something that takes long and knows when it is to end. Where there is a hook or a time, this thread goes on looking at it.
     pub(crate) fn watch<T: Send>(&self, act: impl FnOnce(&AtomicBool) -> T + Send) -> T {
-        if !self.0.has_hook.load(Ordering::Relaxed) {
-            return act(&self.0.asked);
+        if self.deadline.is_none() && !self.state.has_hook.load(Ordering::Relaxed) {
+            return act(&self.state.asked);
         }
-        let (this, is_over) = (std::thread::current(), AtomicBool::new(false));
+        let (this, is_over, ends) = (std::thread::current(), AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let acting = scope.spawn(|| {
-                let done = act(&self.0.asked);
+                let done = act(&ends);
                 is_over.store(true, Ordering::SeqCst);
                 this.unpark();
                 done
             });
             // Whoever panics only ends.
             while !is_over.load(Ordering::SeqCst) && !acting.is_finished() {
-                let next = self.call_hook().unwrap_or(OTHERS_HOOK);
+                let next = self.pause().min(OTHERS_HOOK);
+                ends.store(self.check().is_err(), Ordering::SeqCst);
                 std::thread::park_timeout(next);
             }
             acting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -193,7 +244,7 @@ impl Interrupter {
     }
 
     fn waiting(&self, act: impl FnOnce(&mut Vec<Thread>)) {
-        act(&mut self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        act(&mut self.state.waiting.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -236,12 +287,12 @@ mod tests {
             std::thread::spawn(move || interrupter.wait(std::future::pending::<()>()).unwrap_err().kind())
         };
         let threads = [wait(interrupter.clone()), wait(interrupter.clone())];
-        while interrupter.0.waiting.lock().unwrap().len() < 2 {
+        while interrupter.state.waiting.lock().unwrap().len() < 2 {
             std::thread::yield_now();
         }
         interrupter.interrupt();
         assert!(threads.into_iter().all(|thread| thread.join().unwrap() == ErrorKind::Cancelled));
-        assert!(interrupter.0.waiting.lock().unwrap().is_empty());
+        assert!(interrupter.state.waiting.lock().unwrap().is_empty());
     }
 
     #[test]

@@ -1,26 +1,16 @@
 //! `ambo_catalog`: how many rows, bytes, segments and pages there are. The figures are those of `ambo info`.
 
 use super::{BIGINT, BOOLEAN, Contents, TEXT, count, text};
-use crate::{Result, names::split, planner::Planner};
+use crate::{Result, databases::Kind, names::split, planner::Planner};
+use ambo::{Datum, Info, TableInfo};
 
 pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
-    let info = planner.database().info()?;
-    let rows = info.tables.iter().map(|table| {
-        let (schema, name) = split(&table.definition.name);
-        vec![
-            text(schema),
-            text(name),
-            text(table.definition.storage.name()),
-            count(table.rows),
-            count(table.raw_bytes()),
-            count(table.stored_bytes(info.page_size)),
-            count(table.segments.as_ref().map_or(0, |segments| segments.segments)),
-            count(table.leaf_pages + table.inner_pages + table.blob_pages),
-            count(table.runs),
-            count(table.memtable_rows),
-            count(table.memtable_bytes),
-        ]
-    });
+    let mut rows = Vec::new();
+    for seen in planner.catalogs().into_iter().map(|place| planner.place(place)) {
+        let info = seen.engine.db.info()?;
+        let row = |table| row_of(seen.name, &info, table);
+        rows.extend(info.tables.iter().map(row));
+    }
     let columns = &[
         ("table_schema", TEXT),
         ("table_name", TEXT),
@@ -33,24 +23,45 @@ pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
         ("runs", BIGINT),
         ("memtable_rows", BIGINT),
         ("memtable_bytes", BIGINT),
+        ("table_catalog", TEXT),
     ];
-    Ok(Contents { columns, rows: rows.collect() })
+    Ok(Contents { columns, rows })
+}
+
+fn row_of(catalog: &str, info: &Info, table: &TableInfo) -> Vec<Datum> {
+    let (schema, name) = split(&table.definition.name);
+    vec![
+        text(schema),
+        text(name),
+        text(table.definition.storage.name()),
+        count(table.rows),
+        count(table.raw_bytes()),
+        count(table.stored_bytes(info.page_size)),
+        count(table.segments.as_ref().map_or(0, |segments| segments.segments)),
+        count(table.leaf_pages + table.inner_pages + table.blob_pages),
+        count(table.runs),
+        count(table.memtable_rows),
+        count(table.memtable_bytes),
+        text(catalog),
+    ]
 }
 
 pub(super) fn indexes(planner: &Planner<'_>) -> Result<Contents> {
-    let info = planner.database().info()?;
     let mut rows = Vec::new();
-    for table in &info.tables {
-        for index in &table.indexes {
+    for seen in planner.catalogs().into_iter().map(|place| planner.place(place)) {
+        let info = seen.engine.db.info()?;
+        let all = info.tables.iter().flat_map(|table| table.indexes.iter().map(move |index| (table, index)));
+        for (table, index) in all {
             let Some(of) = &index.definition.index else { continue };
             rows.push(vec![
                 text(split(&table.definition.name).0),
                 text(split(&table.definition.name).1),
                 text(split(&index.definition.name).1),
                 text(of.kind.name()),
-                ambo::Datum::Bool(of.unique),
+                Datum::Bool(of.unique),
                 count(index.rows),
                 count(index.stored_bytes(info.page_size)),
+                text(seen.name),
             ]);
         }
     }
@@ -62,12 +73,13 @@ pub(super) fn indexes(planner: &Planner<'_>) -> Result<Contents> {
         ("is_unique", BOOLEAN),
         ("entries", BIGINT),
         ("stored_bytes", BIGINT),
+        ("table_catalog", TEXT),
     ];
     Ok(Contents { columns, rows })
 }
 
 pub(super) fn database(planner: &Planner<'_>) -> Result<Contents> {
-    let info = planner.database().info()?;
+    let info = planner.place(0).engine.db.info()?;
     let figures = [
         ("page_size", info.page_size as u64),
         ("file_bytes", info.file_bytes),
@@ -87,6 +99,23 @@ pub(super) fn database(planner: &Planner<'_>) -> Result<Contents> {
     ];
     let rows = figures.iter().map(|(name, figure)| vec![text(*name), count(*figure)]).collect();
     Ok(Contents { columns: &[("figure", TEXT), ("value", BIGINT)], rows })
+}
+
+pub(super) fn databases(planner: &Planner<'_>) -> Result<Contents> {
+    let row = |place: usize| {
+        let seen = planner.place(place);
+        let (read_only, kind) = match seen.kind {
+            Kind::Main => (false, "main"),
+            Kind::Temporary => (false, "temporary"),
+            Kind::Attached { read_only, .. } => (read_only, "attached"),
+        };
+        let path = seen.path.map_or(Datum::Null, text);
+        vec![text(seen.name), text(kind), path, Datum::Bool(read_only)]
+    };
+    let rows = planner.catalogs().into_iter().map(row).collect();
+    let columns =
+        &[("database_name", TEXT), ("database_type", TEXT), ("path", TEXT), ("is_read_only", BOOLEAN)];
+    Ok(Contents { columns, rows })
 }
 
 pub(super) fn settings(planner: &Planner<'_>) -> Result<Contents> {

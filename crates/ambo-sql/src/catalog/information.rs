@@ -1,63 +1,77 @@
 //! `information_schema`.
 
+use std::sync::Arc;
+
 use ambo::arrow::column_type;
-use ambo::{Column, Datum, Table, TableDefinition, Type};
+use ambo::{Column, Datum, Table, TableDefinition, Type, View};
 
 use super::{BOOLEAN, Contents, INTEGER, SCHEMAS, TABLES, TEXT, optional, ordinal, text, yes};
 use crate::{
     Result,
+    databases::{Kind, MAIN, Seen},
     foreign_keys::{ForeignKey, is_kept_text},
     names::split,
     planner::Planner,
-    statement::{column_type_in_full, literal, table_text, view_text},
+    statement::{column_type_in_full, literal, of_kind, table_text, view_text},
     value,
 };
 
-const CATALOG: &str = "ambo";
-
-/// A handle of each table, by name.
-fn all_tables(planner: &Planner<'_>) -> Result<Vec<Table>> {
-    let db = planner.definitions();
+/// A handle of each table, by name, with its database.
+fn all_tables<'p>(planner: &'p Planner<'_>) -> Result<Vec<(&'p Seen<'p>, Table)>> {
     let mut all = Vec::new();
-    for name in db.tables() {
-        match db.table(&name) {
-            Ok(table) => all.push(table),
-            // Dropped a moment ago.
-            Err(ambo::Error::NotFound(_)) => {}
-            Err(error) => return Err(error.into()),
+    for place in planner.catalogs() {
+        let seen = planner.place(place);
+        let db = seen.definitions();
+        for name in db.tables() {
+            match db.table(&name) {
+                Ok(table) => all.push((seen, table)),
+                // Dropped a moment ago.
+                Err(ambo::Error::NotFound(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
     Ok(all)
 }
 
+/// Each view, with the place of its database.
+fn all_views(planner: &Planner<'_>) -> Vec<(usize, Arc<View>)> {
+    let of =
+        |place: usize| planner.place(place).definitions().views().into_iter().map(move |view| (place, view));
+    planner.catalogs().into_iter().flat_map(of).collect()
+}
+
 pub(super) fn schemata(planner: &Planner<'_>) -> Result<Contents> {
-    let schemas = planner.definitions().schemas();
-    let names = schemas.iter().map(String::as_str).chain(SCHEMAS);
-    let rows = names.map(|name| vec![text(CATALOG), text(name)]).collect();
+    let mut rows = Vec::new();
+    for seen in planner.catalogs().into_iter().map(|place| planner.place(place)) {
+        rows.extend(seen.definitions().schemas().iter().map(|name| vec![text(seen.name), text(name)]));
+        if seen.kind == Kind::Main {
+            rows.extend(SCHEMAS.map(|name| vec![text(seen.name), text(name)]));
+        }
+    }
     Ok(Contents { columns: &[("catalog_name", TEXT), ("schema_name", TEXT)], rows })
 }
 
 pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    let row = |name: &str, kind: &str, storage: Option<&str>, comment: Option<&str>, made: Option<&str>| {
+    let row = |catalog: &str, name: &str, kind: &str, of: [Option<&str>; 3]| {
         let (schema, name) = split(name);
-        let (storage, comment) = (optional(storage), optional(comment));
-        vec![text(CATALOG), text(schema), text(name), text(kind), storage, comment, optional(made)]
+        let row = [catalog, schema, name, kind].map(text);
+        row.into_iter().chain(of.map(optional)).collect()
     };
-    for table in all_tables(planner)? {
+    for (seen, table) in all_tables(planner)? {
         let of = table.definition();
-        rows.push(row(
-            &of.name,
-            "BASE TABLE",
-            Some(of.storage.name()),
-            of.comment.as_deref(),
-            Some(&table_text(&table)?),
-        ));
+        let kind = if seen.kind == Kind::Temporary { "LOCAL TEMPORARY" } else { "BASE TABLE" };
+        let made = of_kind(table_text(&table)?, seen.kind);
+        let more = [Some(of.storage.name()), of.comment.as_deref(), Some(made.as_str())];
+        rows.push(row(seen.name, &of.name, kind, more));
     }
-    for view in planner.definitions().views() {
-        rows.push(row(&view.name, "VIEW", None, view.comment.as_deref(), Some(&view_text(&view))));
+    for (place, view) in all_views(planner) {
+        let made = of_kind(view_text(&view), planner.place(place).kind);
+        let more = [None, view.comment.as_deref(), Some(made.as_str())];
+        rows.push(row(planner.place(place).name, &view.name, "VIEW", more));
     }
-    rows.extend(TABLES.iter().map(|(name, _)| row(name, "SYSTEM VIEW", None, None, None)));
+    rows.extend(TABLES.iter().map(|(name, _)| row(MAIN, name, "SYSTEM VIEW", [None; 3])));
     let columns = &[
         ("table_catalog", TEXT),
         ("table_schema", TEXT),
@@ -72,20 +86,20 @@ pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
 
 pub(super) fn columns(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    for table in all_tables(planner)? {
+    for (seen, table) in all_tables(planner)? {
         let of = table.definition();
         for (place, column) in of.columns.iter().enumerate() {
-            rows.push(column_row(&of.name, place, column, of.numbers_itself(place))?);
+            rows.push(column_row(seen.name, &of.name, place, column, of.numbers_itself(place))?);
         }
     }
-    for view in planner.definitions().views() {
+    for (of, view) in all_views(planner) {
         // One that cannot be planned any more has no columns.
-        let Ok(plan) = planner.view(&view.name, &view.query) else { continue };
+        let Ok(plan) = planner.view(of, &view.name, &view.query) else { continue };
         for (place, field) in plan.schema().fields().iter().enumerate() {
             let column = value::column_of(field);
             let mut column = column.unwrap_or_else(|| Column::new(field.name(), Type::Utf8));
             column.nullable = field.is_nullable();
-            rows.push(column_row(&view.name, place, &column, false)?);
+            rows.push(column_row(planner.place(of).name, &view.name, place, &column, false)?);
         }
     }
     let columns = &[
@@ -107,14 +121,20 @@ pub(super) fn columns(planner: &Planner<'_>) -> Result<Contents> {
     Ok(Contents { columns, rows })
 }
 
-fn column_row(table: &str, place: usize, column: &Column, numbers_itself: bool) -> Result<Vec<Datum>> {
+fn column_row(
+    catalog: &str,
+    table: &str,
+    place: usize,
+    column: &Column,
+    numbers_itself: bool,
+) -> Result<Vec<Datum>> {
     let (schema, name) = split(table);
     let (precision, scale) = match column.kind {
         Type::Decimal128 { precision, scale } => (Datum::I32(precision.into()), Datum::I32(scale.into())),
         _ => (Datum::Null, Datum::Null),
     };
     Ok(vec![
-        text(CATALOG),
+        text(catalog),
         text(schema),
         text(name),
         text(&column.name),
@@ -145,11 +165,11 @@ pub(crate) fn default_text(column: &Column) -> Result<Option<String>> {
 }
 
 pub(super) fn views(planner: &Planner<'_>) -> Result<Contents> {
-    let row = |view: &ambo::View| {
+    let row = |(place, view): (usize, Arc<View>)| {
         let (schema, name) = split(&view.name);
-        vec![text(CATALOG), text(schema), text(name), text(&view.query), text("NONE"), text("NO")]
+        [planner.place(place).name, schema, name, &view.query, "NONE", "NO"].map(text).to_vec()
     };
-    let rows = planner.definitions().views().iter().map(|view| row(view)).collect();
+    let rows = all_views(planner).into_iter().map(row).collect();
     let columns = &[
         ("table_catalog", TEXT),
         ("table_schema", TEXT),
@@ -187,15 +207,15 @@ fn is_condition(of: &TableDefinition, check: &ambo::Check) -> bool {
 
 pub(super) fn table_constraints(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    for table in all_tables(planner)? {
+    for (seen, table) in all_tables(planner)? {
         let of = table.definition();
         let (schema, name) = split(&of.name);
         let mut row = |constraint: &str, kind: &str, is_deferrable: bool, is_deferred: bool| {
             rows.push(vec![
-                text(CATALOG),
+                text(seen.name),
                 text(schema),
                 text(constraint),
-                text(CATALOG),
+                text(seen.name),
                 text(schema),
                 text(name),
                 text(kind),
@@ -228,14 +248,14 @@ pub(super) fn table_constraints(planner: &Planner<'_>) -> Result<Contents> {
 
 pub(super) fn key_column_usage(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    for table in all_tables(planner)? {
+    for (seen, table) in all_tables(planner)? {
         let of = table.definition();
         let (schema, name) = split(&of.name);
         let row = |constraint: &str, nth: usize, column: &str| {
             let (constraint, table) = ([text(schema), text(constraint)], [text(schema), text(name)]);
-            let mut row = vec![text(CATALOG)];
+            let mut row = vec![text(seen.name)];
             row.extend(constraint);
-            row.push(text(CATALOG));
+            row.push(text(seen.name));
             row.extend(table);
             row.extend([text(column), ordinal(nth)]);
             row
@@ -248,7 +268,7 @@ pub(super) fn key_column_usage(planner: &Planner<'_>) -> Result<Contents> {
             }
         }
         for key in ForeignKey::all(of)? {
-            let unique = unique_of(planner, &key);
+            let unique = unique_of(seen, &key);
             let place = |referred: &String| unique.as_ref()?.1.iter().position(|column| column == referred);
             let (parent_schema, parent) = split(&key.parent);
             for (nth, (column, referred)) in key.columns.iter().zip(&key.referred).enumerate() {
@@ -278,8 +298,8 @@ pub(super) fn key_column_usage(planner: &Planner<'_>) -> Result<Contents> {
 }
 
 /// The key that a foreign key refers to: its name and its columns.
-fn unique_of(planner: &Planner<'_>, key: &ForeignKey) -> Option<(String, Vec<String>)> {
-    let parent = planner.definitions().table(&key.parent).ok()?;
+fn unique_of(seen: &Seen<'_>, key: &ForeignKey) -> Option<(String, Vec<String>)> {
+    let parent = seen.definitions().table(&key.parent).ok()?;
     let name = |place: &usize| parent.definition().columns[*place].name.clone();
     let all = key_constraints(&parent).into_iter();
     let mut all =
@@ -290,14 +310,14 @@ fn unique_of(planner: &Planner<'_>, key: &ForeignKey) -> Option<(String, Vec<Str
 }
 
 pub(super) fn check_constraints(planner: &Planner<'_>) -> Result<Contents> {
-    let row = |of: &TableDefinition, check: &ambo::Check| {
-        vec![text(CATALOG), text(split(&of.name).0), text(&check.name), text(&check.expression)]
+    let row = |catalog: &str, of: &TableDefinition, check: &ambo::Check| {
+        [catalog, split(&of.name).0, &check.name, &check.expression].map(text).to_vec()
     };
     let mut rows = Vec::new();
-    for table in all_tables(planner)? {
+    for (seen, table) in all_tables(planner)? {
         let of = table.definition();
         let of_users = of.checks.iter().filter(|check| is_condition(of, check));
-        rows.extend(of_users.map(|check| row(of, check)));
+        rows.extend(of_users.map(|check| row(seen.name, of, check)));
     }
     let columns = &[
         ("constraint_catalog", TEXT),
@@ -310,15 +330,15 @@ pub(super) fn check_constraints(planner: &Planner<'_>) -> Result<Contents> {
 
 pub(super) fn referential_constraints(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    for table in all_tables(planner)? {
+    for (seen, table) in all_tables(planner)? {
         for key in ForeignKey::all(table.definition())? {
             let (child, parent) = (split(&key.child).0, split(&key.parent).0);
-            let unique = unique_of(planner, &key).map(|(name, _)| name);
+            let unique = unique_of(seen, &key).map(|(name, _)| name);
             rows.push(vec![
-                text(CATALOG),
+                text(seen.name),
                 text(child),
                 text(&key.name),
-                text(CATALOG),
+                text(seen.name),
                 text(parent),
                 optional(unique.as_deref()),
                 text("NONE"),
@@ -344,13 +364,13 @@ pub(super) fn referential_constraints(planner: &Planner<'_>) -> Result<Contents>
 /// Indexes, a row for each column, as MySQL has them.
 pub(super) fn statistics(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    for table in all_tables(planner)? {
+    for (seen, table) in all_tables(planner)? {
         let of = table.definition();
         let (schema, name) = split(&of.name);
         let mut row = |index: &str, unique: bool, kind: &str, columns: &[usize]| {
             for (nth, column) in columns.iter().enumerate() {
                 rows.push(vec![
-                    text(CATALOG),
+                    text(seen.name),
                     text(schema),
                     text(name),
                     Datum::Bool(!unique),

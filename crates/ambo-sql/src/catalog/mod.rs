@@ -18,7 +18,7 @@ use crate::{Error, Result, planner::Planner, value};
 pub(crate) const SCHEMAS: [&str; 2] = ["information_schema", "ambo_catalog"];
 
 /// The tables of the catalog.
-pub(crate) const TABLES: [(&str, Make); 15] = [
+pub(crate) const TABLES: [(&str, Make); 16] = [
     ("information_schema.schemata", information::schemata),
     ("information_schema.tables", information::tables),
     ("information_schema.columns", information::columns),
@@ -33,6 +33,7 @@ pub(crate) const TABLES: [(&str, Make); 15] = [
     ("ambo_catalog.tables", figures::tables),
     ("ambo_catalog.indexes", figures::indexes),
     ("ambo_catalog.database", figures::database),
+    ("ambo_catalog.databases", figures::databases),
     ("ambo_catalog.settings", figures::settings),
 ];
 

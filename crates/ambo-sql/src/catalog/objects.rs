@@ -1,20 +1,29 @@
 //! Sequences and functions in `information_schema`.
 
-use ambo::ObjectKind;
+use std::sync::Arc;
+
+use ambo::{Object, ObjectKind};
 
 use super::{Contents, TEXT, text, yes};
 use crate::{Result, names::split, planner::Planner, sequences::Definition};
 
-const CATALOG: &str = "ambo";
+/// Objects of a kind, with the names of their databases.
+fn all<'p>(planner: &'p Planner<'_>, kind: ObjectKind) -> Vec<(&'p str, Arc<Object>)> {
+    let of = |place: usize| {
+        let seen = planner.place(place);
+        seen.definitions().objects(kind).into_iter().map(move |object| (seen.name, object))
+    };
+    planner.catalogs().into_iter().flat_map(of).collect()
+}
 
 /// Numbers are texts, as the standard and PostgreSQL have them.
 pub(super) fn sequences(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    for object in planner.definitions().objects(ObjectKind::Sequence) {
+    for (catalog, object) in all(planner, ObjectKind::Sequence) {
         let (schema, name) = split(&object.name);
         let of = Definition::read(&object.text)?;
         let numbers = [of.start, of.min, of.max, of.increment].map(|number| text(number.to_string()));
-        let names = [text(CATALOG), text(schema), text(name), text("bigint")];
+        let names = [text(catalog), text(schema), text(name), text("bigint")];
         rows.push(names.into_iter().chain(numbers).chain([yes(of.cycle)]).collect());
     }
     let columns = &[
@@ -34,9 +43,9 @@ pub(super) fn sequences(planner: &Planner<'_>) -> Result<Contents> {
 /// The functions that users have created.
 pub(super) fn routines(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    for object in planner.definitions().objects(ObjectKind::Function) {
+    for (catalog, object) in all(planner, ObjectKind::Function) {
         let (schema, name) = split(&object.name);
-        let names = [CATALOG, schema, name, "FUNCTION", "SQL", object.text.as_str()];
+        let names = [catalog, schema, name, "FUNCTION", "SQL", object.text.as_str()];
         rows.push(names.map(text).to_vec());
     }
     let columns = &[

@@ -8,10 +8,11 @@ use regex::Regex;
 use super::{Error, ErrorKind};
 
 /// What messages begin or end with, and what they mean; the first that fits.
-const STATES: [(ErrorKind, &str, &str); 35] = [
+const STATES: [(ErrorKind, &str, &str); 37] = [
     (ErrorKind::NotFound, r#"^there is no column "#, "42703"),
     (ErrorKind::NotFound, r#"^there is no (table )?function "#, "42883"),
     (ErrorKind::NotFound, r#"^there is no schema "#, "3F000"),
+    (ErrorKind::NotFound, r#"^there is no database "#, "3D000"),
     (ErrorKind::NotFound, r#"^there is no savepoint "#, "3B001"),
     (ErrorKind::NotFound, r#"^there is no prepared statement "#, "26000"),
     (ErrorKind::NotFound, r#"^there is no file "#, "58P01"),
@@ -32,6 +33,7 @@ const STATES: [(ErrorKind, &str, &str); 35] = [
     (ErrorKind::Constraint, "", "23505"),
     (ErrorKind::Invalid, r"^not supported: ", "0A000"),
     (ErrorKind::Invalid, r"^the transaction is read only", "25006"),
+    (ErrorKind::Invalid, r"is attached read only$", "25006"),
     (ErrorKind::Invalid, r"^a transaction is open already|is not done inside of a transaction$", "25001"),
     (ErrorKind::Invalid, r"^no transaction is open", "25P01"),
     (ErrorKind::Invalid, r"out of range|beyond its range", "22003"),

@@ -82,7 +82,7 @@ fn the_page_has_all_functions_and_no_others() {
     let dir = tempfile::tempdir().unwrap();
     let engine = SqlEngine::new(ambo::Options::new().open(dir.path()).unwrap(), SqlOptions::new());
     let state = engine.state().unwrap();
-    let (there, told) = (there(state), told(include_str!("../../../../docs/book/src/sql/functions.md")));
+    let (there, told) = (there(&state), told(include_str!("../../../../docs/book/src/sql/functions.md")));
     let of_lists = |name: &&String| {
         name.strip_prefix("list_").is_some_and(|of| state.aggregate_functions().contains_key(of))
     };

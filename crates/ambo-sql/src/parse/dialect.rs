@@ -118,6 +118,7 @@ impl Dialect for Generous {
         supports_asc_desc_in_column_definition
         supports_bitwise_shift_operators
         supports_comma_separated_set_assignments
+        supports_create_table_like_parenthesized
         supports_column_definition_trailing_commas
         supports_comma_separated_trim
         supports_comment_on

@@ -16,19 +16,21 @@ use datafusion::{
     },
 };
 
-use super::{Planner, alike, tables::find_table};
+use super::{
+    Planner, alike,
+    tables::{find_table, find_view},
+};
 use crate::{
     Error, Result,
-    catalog::familiar,
+    catalog::{self, familiar},
+    databases::{MAIN, Named},
     error::outer,
     files,
     functions::CurrentSetting,
-    names::of_default_schema,
     optimizer::has_once,
     sequences::{Number, SequenceFunction},
     table::StoredTable,
     times::{TimeTypes, functions::statement_timestamp},
-    user_types::UserTypes,
 };
 
 impl Planner<'_> {
@@ -38,54 +40,75 @@ impl Planner<'_> {
         {
             return Ok(source.clone());
         }
-        let qualified = match name {
-            TableReference::Bare { table } => of_default_schema(table),
-            TableReference::Partial { schema, table } => format!("{schema}.{table}"),
-            TableReference::Full { .. } => {
-                return Err(Error::invalid(format!(
-                    "\"{name}\" is no name of a table: those are table or schema.table"
-                )));
-            }
-        };
-        if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&qualified) {
+        let key = (self.within(), name.clone());
+        if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(source.clone());
         }
-        let source = self.find(&qualified, name.table())?;
+        let source = self.find(name)?;
         // What a view computes once it computes once for each mention of it, so each is planned for itself.
         let is_of_mention = match source.get_logical_plan() {
             Some(plan) => has_once(&plan)?,
             None => false,
         };
         if !is_of_mention {
-            self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(qualified, source.clone());
+            self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(key, source.clone());
         }
         Ok(source)
     }
 
     /// What has this name: a stored table, a table of the catalog, a view, rows of the application, a file, which is called as it is
     /// written.
-    fn find(&self, name: &str, written: &str) -> Result<Arc<dyn TableSource>> {
-        let missing = match find_table(&self.definitions(), name) {
-            Ok(table) => {
-                if let Some(transaction) = self.transaction {
-                    transaction.note_scan(&table);
-                }
-                let table = StoredTable::new(table, self.view.clone(), false);
-                let with_key = self.keys.load(Ordering::Relaxed);
-                let table = if with_key { table.with_key() } else { table };
-                return Ok(provider_as_source(Arc::new(table)));
+    fn find(&self, name: &TableReference) -> Result<Arc<dyn TableSource>> {
+        let candidates = self.candidates(name)?;
+        for named in &candidates {
+            if let Some(source) = self.find_in(named.place, &named.local())? {
+                return Ok(source);
             }
-            Err(error) => error,
+        }
+        let named = self.new_name(&candidates)?;
+        if let Some(source) = self.session.sources.find(&named.local())? {
+            return Ok(source);
+        }
+        let Some(format) = ambo_files::Format::of(name.table()) else {
+            let missing = find_table(&self.place(named.place).definitions(), &named.local());
+            return Err(missing.err().unwrap_or_else(|| Error::invalid(format!("{name} is no table"))));
         };
-        if let Some(source) = self.derived(name)? {
-            return Ok(source);
-        }
-        if let Some(source) = self.session.sources.find(name)? {
-            return Ok(source);
-        }
-        let Some(format) = ambo_files::Format::of(written) else { return Err(missing) };
         let _threads = self.engine.runtime()?.enter();
-        Ok(provider_as_source(files::table(&self.state, self.interrupter, written, &format)?))
+        Ok(provider_as_source(files::table(&self.state, self.interrupter, name.table(), &format)?))
+    }
+
+    /// The query that describes a table.
+    fn query_of_table(&self, name: &str) -> Result<String> {
+        let parts: Vec<_> = name.split('.').map(str::to_owned).collect();
+        let candidates = self.candidates_of(&parts)?;
+        let is_there = |named: &&Named| {
+            let definitions = self.place(named.place).definitions();
+            find_table(&definitions, &named.local()).is_ok()
+                || find_view(&definitions, &named.local()).is_ok_and(|view| view.is_some())
+        };
+        let named = match candidates.iter().find(is_there) {
+            Some(named) => named.clone(),
+            None => self.new_name(&candidates)?,
+        };
+        // Tables of the catalog are those of the connection's own database.
+        let database = if catalog::SCHEMAS.contains(&named.schema.as_str()) {
+            MAIN
+        } else {
+            self.place(named.place).name
+        };
+        Ok(familiar::query_of_table([database, &named.schema, &named.name]))
+    }
+
+    /// What a database has of this name.
+    fn find_in(&self, place: usize, name: &str) -> Result<Option<Arc<dyn TableSource>>> {
+        let seen = self.place(place);
+        let Ok(table) = find_table(&seen.definitions(), name) else { return self.derived(place, name) };
+        if let Some(transaction) = seen.transaction {
+            transaction.note_scan(&table);
+        }
+        let table = StoredTable::new(table, seen.view.clone(), false);
+        let with_key = self.keys.load(Ordering::Relaxed);
+        Ok(Some(provider_as_source(Arc::new(if with_key { table.with_key() } else { table }))))
     }
 }
 
@@ -117,7 +140,10 @@ impl ContextProvider for Planner<'_> {
         };
         let query = match &args[..] {
             [] => familiar::query(name).map(str::to_owned),
-            [arg] => argument(arg).and_then(|argument| familiar::query_of(name, &argument)),
+            [arg] if name == familiar::OF_TABLE => match argument(arg) {
+                Some(table) => Some(self.query_of_table(&table).map_err(outer)?),
+                None => None,
+            },
             _ => None,
         };
         if let Some(query) = query {
@@ -157,22 +183,20 @@ impl ContextProvider for Planner<'_> {
     }
 
     fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
-        Some(Arc::new(TimeTypes(UserTypes::of(&self.definitions()))))
+        // A name that is not there is told where it is used.
+        Some(Arc::new(TimeTypes(self.types().unwrap_or_default())))
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
         if let Some(what) = Number::named(name) {
-            let (sequences, definitions) = (&self.engine.sequences, self.definitions());
-            return Some(Arc::new(SequenceFunction::function(
-                what,
-                sequences,
-                &self.session.taken,
-                &definitions,
-            )));
+            let there = self.sequences().ok()?;
+            return Some(Arc::new(SequenceFunction::function(what, &self.session.taken, there)));
         }
         if name == "current_setting" {
             let settings = self.settings().ok()?.into_iter().map(|(name, value, _)| (name, value));
-            return Some(Arc::new(CurrentSetting::function(settings.collect())));
+            let path = &self.session.path;
+            let here = [("database", path.database().to_owned()), ("schema", path.first().schema.clone())];
+            return Some(Arc::new(CurrentSetting::function(settings.chain(here).collect())));
         }
         if name == "statement_timestamp" {
             return Some(Arc::new(statement_timestamp(self.began)));

@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, PoisonError};
 
-use ambo::Definitions;
 use datafusion::{
     datasource::{ViewTable, provider_as_source},
-    logical_expr::TableSource,
+    logical_expr::{LogicalPlan, TableSource},
 };
 
-use super::{Planner, tables::alike};
+use super::{Planner, tables::find_view};
 use crate::{
     Error, ErrorKind, Result, catalog,
     names::{shown, split},
@@ -19,24 +18,19 @@ use crate::{
 const DEPTH_MAX: usize = 64;
 
 impl Planner<'_> {
-    /// The view or the table of the catalog that has this name.
+    /// The view or the table of the catalog that has this name in a database.
     ///
     /// # Errors
     /// A view that cannot be planned: what it is made of has changed since.
-    pub(super) fn derived(&self, name: &str) -> Result<Option<Arc<dyn TableSource>>> {
+    pub(super) fn derived(&self, place: usize, name: &str) -> Result<Option<Arc<dyn TableSource>>> {
         if let Some(table) = catalog::table(self, name)? {
             return Ok(Some(provider_as_source(table)));
         }
         // What is no name of a table may be that of a file.
-        let db = self.definitions();
-        let view = match db.view(name) {
-            Ok(view) => view,
-            Err(_) => match alike(db.views().iter().map(|view| view.name.clone()), name)? {
-                Some(alike) => db.view(&alike)?,
-                None => return self.familiar(name),
-            },
+        let Some(view) = find_view(&self.place(place).definitions(), name)? else {
+            return self.familiar(name);
         };
-        let plan = self.view(&view.name, &view.query)?;
+        let plan = self.view(place, &view.name, &view.query)?;
         Ok(Some(provider_as_source(Arc::new(ViewTable::new(plan, Some(view.query.clone()))))))
     }
 
@@ -52,20 +46,26 @@ impl Planner<'_> {
 
     /// The rows of a query that is written here.
     pub(super) fn of_query(&self, name: &str, query: &str) -> Result<Arc<dyn TableSource>> {
-        let plan = self.view(name, query)?;
+        let plan = self.within_query(self.within(), name, query)?;
         Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
     }
 
-    /// The plan of a view's query.
-    pub(crate) fn view(&self, name: &str, query: &str) -> Result<datafusion::logical_expr::LogicalPlan> {
+    /// The plan of the query of a view in a database.
+    pub(crate) fn view(&self, place: usize, name: &str, query: &str) -> Result<LogicalPlan> {
+        let whole = if place == 0 { name.to_owned() } else { format!("{}.{name}", self.place(place).name) };
+        self.within_query(self.within_view_of(place), &whole, query)
+    }
+
+    /// The plan of a query whose names are sought in a database.
+    fn within_query(&self, within: Option<usize>, name: &str, query: &str) -> Result<LogicalPlan> {
         let stack = || self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        if stack().iter().any(|outer| outer == name) {
+        if stack().iter().any(|(_, outer)| outer == name) {
             return Err(Error::invalid(format!("view \"{}\" is made of itself", shown(name))));
         }
         if stack().len() >= DEPTH_MAX {
             return Err(Error::invalid(format!("views are more than {DEPTH_MAX} deep in each other")));
         }
-        stack().push(name.to_owned());
+        stack().push((within, name.to_owned()));
         let plan = parse_query(query).and_then(|query| self.plan_query(&query, &[]));
         stack().pop();
         // A place would be one in the view's text.
@@ -83,14 +83,5 @@ impl Planner<'_> {
                 None => Error::new(kind, message),
             }
         })
-    }
-
-    /// What there is, as the statement sees it.
-    pub(crate) fn definitions(&self) -> Definitions<'_> {
-        self.engine.db.definitions(&*self.view)
-    }
-
-    pub(crate) fn database(&self) -> &ambo::Database {
-        &self.engine.db
     }
 }

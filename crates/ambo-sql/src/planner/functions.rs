@@ -23,7 +23,7 @@ use crate::{
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 161] = [
+const MEANINGS: [(&str, usize, &str); 163] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("nvl2", 3, "CASE WHEN $1 IS NOT NULL THEN $2 ELSE $3 END"),
@@ -63,7 +63,9 @@ const MEANINGS: [(&str, usize, &str); 161] = [
     ("strftime", 2, "to_char(CAST($2 AS TIMESTAMP), $1)"),
     ("age", 1, "age(current_date(), $1)"),
     ("epoch", 1, "date_part('epoch', $1)"),
-    ("current_schema", 0, "'main'"),
+    ("current_schema", 0, "current_setting('schema')"),
+    ("current_database", 0, "current_setting('database')"),
+    ("current_catalog", 0, "current_setting('database')"),
     ("version", 0, concat!("'Ambo ", env!("CARGO_PKG_VERSION"), "'")),
     ("total", 1, "coalesce(sum(CAST($1 AS DOUBLE)), CAST(0 AS DOUBLE))"),
     ("count_if", 1, "count(CASE WHEN $1 THEN 1 END)"),

@@ -4,7 +4,7 @@ mod capture;
 
 use std::{collections::HashMap, ops::ControlFlow, sync::Arc};
 
-use ambo::{Definitions, Object, ObjectKind, qualify};
+use ambo::{Definitions, Object, qualify};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, TableAlias,
     TableFactor, VisitMut, VisitorMut,
@@ -25,13 +25,12 @@ const DEPTH_MAX: usize = 32;
 ///
 /// # Errors
 /// A call does not give what the function takes, or a function calls itself.
-pub(super) fn write_out(tree: &mut impl VisitMut, definitions: &Definitions<'_>) -> Result<()> {
-    let known = definitions.objects(ObjectKind::Function);
-    if known.is_empty() {
-        return Ok(());
-    }
-    let known = known.into_iter().map(|object| (object.name.clone(), object)).collect();
-    result(tree.visit(&mut WriteOut { known: &known, definitions, depth: 0 }))
+pub(super) fn write_out(
+    tree: &mut impl VisitMut,
+    known: &Known,
+    definitions: &Definitions<'_>,
+) -> Result<()> {
+    result(tree.visit(&mut WriteOut { known, definitions, depth: 0 }))
 }
 
 fn result(flow: ControlFlow<Error>) -> Result<()> {
@@ -45,7 +44,8 @@ fn flow(result: Result<()>) -> ControlFlow<Error> {
     result.map_or_else(ControlFlow::Break, ControlFlow::Continue)
 }
 
-type Known = HashMap<String, Arc<Object>>;
+/// Functions by the names that they are found under.
+pub(super) type Known = HashMap<String, Arc<Object>>;
 
 struct WriteOut<'a> {
     known: &'a Known,

@@ -1,11 +1,11 @@
 //! Tables by the names that statements have for them.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::Arc};
 
-use ambo::Definitions;
+use ambo::{Definitions, View};
 use datafusion::sql::sqlparser::ast::{self, Visit, Visitor};
 
-use crate::{Error, Result, names};
+use crate::{Error, ErrorKind, Result, names};
 
 /// The stored table of a name: the one that has it, or else the one that has it but for large and small letters.
 ///
@@ -24,6 +24,29 @@ pub(crate) fn find_table(db: &Definitions<'_>, name: &str) -> Result<ambo::Table
             db.tables().iter().map(|name| names::shown(name)),
         )),
         found => Ok(found?),
+    }
+}
+
+/// The view of a name, in the same manner; `None` if there is none.
+///
+/// # Errors
+/// Several have the name but for large and small letters.
+pub(crate) fn find_view(db: &Definitions<'_>, name: &str) -> Result<Option<Arc<View>>> {
+    match db.view(name) {
+        Ok(view) => Ok(Some(view)),
+        Err(_) => match alike(db.views().iter().map(|view| view.name.clone()), name)? {
+            Some(alike) => Ok(Some(db.view(&alike)?)),
+            None => Ok(None),
+        },
+    }
+}
+
+/// Whether there is a table or a view of this name.
+pub(crate) fn has_relation(db: &Definitions<'_>, name: &str) -> bool {
+    match find_table(db, name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => !matches!(find_view(db, name), Ok(None)),
+        // What is ambiguous is there twice.
+        _ => true,
     }
 }
 

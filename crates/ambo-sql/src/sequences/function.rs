@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use ambo::{Definitions, Object, ObjectKind, qualify};
+use ambo::{Object, qualify};
 use arrow::{
     array::{Array, AsArray, Int64Array},
     datatypes::{DataType, Int64Type},
@@ -54,30 +54,25 @@ impl Number {
     }
 }
 
+/// Sequences by the names that they are found under, each with who gives its numbers.
+type There = HashMap<String, (Arc<Object>, Arc<Sequences>)>;
+
 /// The function, with the sequences that a statement sees.
 pub(crate) struct SequenceFunction {
     what: Number,
-    sequences: Arc<Sequences>,
     taken: Arc<Taken>,
-    there: HashMap<String, Arc<Object>>,
+    there: There,
     /// The arguments, if they are in no expression.
     own: Vec<ScalarValue>,
     signature: Signature,
 }
 
 impl SequenceFunction {
-    pub(crate) fn function(
-        what: Number,
-        sequences: &Arc<Sequences>,
-        taken: &Arc<Taken>,
-        definitions: &Definitions<'_>,
-    ) -> ScalarUDF {
-        let there = definitions.objects(ObjectKind::Sequence);
+    pub(crate) fn function(what: Number, taken: &Arc<Taken>, there: There) -> ScalarUDF {
         ScalarUDF::new_from_impl(Self {
             what,
-            sequences: sequences.clone(),
             taken: taken.clone(),
-            there: there.into_iter().map(|object| (object.name.clone(), object)).collect(),
+            there,
             own: Vec::new(),
             signature: Signature::user_defined(Volatility::Volatile),
         })
@@ -87,7 +82,6 @@ impl SequenceFunction {
     fn with(&self, own: Vec<ScalarValue>) -> Self {
         Self {
             what: self.what,
-            sequences: self.sequences.clone(),
             taken: self.taken.clone(),
             there: self.there.clone(),
             own,
@@ -95,13 +89,13 @@ impl SequenceFunction {
         }
     }
 
-    fn sequence(&self, name: &str) -> Result<(&str, Definition)> {
+    fn sequence(&self, name: &str) -> Result<(&str, Definition, &Sequences)> {
         let bare = name.trim_matches('"');
         let object =
             self.there.get(&qualify(bare)?).or_else(|| self.there.get(&qualify(&bare.to_lowercase()).ok()?));
         let known = self.there.keys().map(|name| shown(name));
-        let object = object.ok_or_else(|| Error::not_found("sequence", bare, known))?;
-        Ok((&object.name, Definition::read(&object.text)?))
+        let (object, sequences) = object.ok_or_else(|| Error::not_found("sequence", bare, known))?;
+        Ok((&object.name, Definition::read(&object.text)?, sequences))
     }
 
     fn number(&self, row: usize, args: &[Arc<dyn Array>]) -> Result<Option<i64>> {
@@ -113,10 +107,10 @@ impl SequenceFunction {
                 || Error::invalid("nextval() was not called in this session, so there is no lastval()");
             return self.taken.last().ok_or_else(none).map(Some);
         };
-        let (name, of) = self.sequence(name.as_string::<i32>().value(row))?;
+        let (name, of, sequences) = self.sequence(name.as_string::<i32>().value(row))?;
         let number = match self.what {
             Number::Next => {
-                let number = self.sequences.take(name, &of)?;
+                let number = sequences.take(name, &of)?;
                 self.taken.note(of.id, number);
                 number
             }
@@ -129,13 +123,20 @@ impl SequenceFunction {
             Number::Set => {
                 let number = args[1].as_primitive::<Int64Type>().value(row);
                 let is_called = args.get(2).is_none_or(|called| called.as_boolean().value(row));
-                self.set(name, &of, number, is_called)?
+                self.set(sequences, name, &of, number, is_called)?
             }
         };
         Ok(Some(number))
     }
 
-    fn set(&self, name: &str, of: &Definition, number: i64, is_called: bool) -> Result<i64> {
+    fn set(
+        &self,
+        sequences: &Sequences,
+        name: &str,
+        of: &Definition,
+        number: i64,
+        is_called: bool,
+    ) -> Result<i64> {
         if !of.has(number.into()) {
             let bounds = format!("{} to {}", of.min, of.max);
             return Err(Error::invalid(format!(
@@ -144,7 +145,7 @@ impl SequenceFunction {
             )));
         }
         let next = i128::from(number) + if is_called { i128::from(of.increment) } else { 0 };
-        self.sequences.set(name, of, next)?;
+        sequences.set(name, of, next)?;
         if is_called {
             self.taken.note(of.id, number);
         }
@@ -218,9 +219,11 @@ impl ScalarUDFImpl for SequenceFunction {
 impl PartialEq for SequenceFunction {
     fn eq(&self, other: &Self) -> bool {
         self.what == other.what
-            && Arc::ptr_eq(&self.sequences, &other.sequences)
             && Arc::ptr_eq(&self.taken, &other.taken)
-            && self.there == other.there
+            && self.there.len() == other.there.len()
+            && self.there.iter().all(|(name, (object, sequences))| {
+                other.there.get(name).is_some_and(|of| of.0 == *object && Arc::ptr_eq(&of.1, sequences))
+            })
             && self.own == other.own
     }
 }

@@ -23,7 +23,6 @@ use crate::{
     foreign_keys::{has_references, is_kept_text},
     names::{about, ident, object, shown, split, written},
     parse::{TableSettings, parse_expression},
-    user_types::UserTypes,
 };
 
 const TAG: &str = "ALTER TABLE";
@@ -125,7 +124,8 @@ fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &O
             create_index(connection, &unique_index(&table.name, of.name.as_ref(), &columns, &taken))?;
         }
         Operation::AddConstraint { constraint: TableConstraint::Check(of), not_valid: false } => {
-            let check = make_check(&connection.reader()?, table, of.name.as_ref(), None, (*of.expr).clone())?;
+            let check =
+                make_check(&connection.own_reader()?, table, of.name.as_ref(), None, (*of.expr).clone())?;
             check_rows::add(connection, table, check)?;
         }
         Operation::AddConstraint { constraint: TableConstraint::PrimaryKey(of), .. } => {
@@ -285,8 +285,8 @@ impl Changing<'_> {
             return Err(Error::invalid(format!("not supported: column \"{name}\" is added as UNIQUE"))
                 .with_hint("ALTER TABLE … ADD UNIQUE (…) is the next statement"));
         }
-        let planner = self.connection.reader()?;
-        let types = UserTypes::of(&self.connection.definitions());
+        let planner = self.connection.own_reader()?;
+        let types = planner.types()?;
         let of = &ast::ColumnDef { data_type: types.meant(&of.data_type)?, ..of.clone() };
         let mut column = Column::typed(&name, declared(&of.data_type, &types)?);
         let ty = column_type(&column);
@@ -473,7 +473,7 @@ impl Changing<'_> {
     }
 
     fn set_default(&self, column: &Column, expr: &Expr) -> Result<TableChange> {
-        let (text, computed) = default(&self.connection.reader()?, column, expr.clone())?;
+        let (text, computed) = default(&self.connection.own_reader()?, column, expr.clone())?;
         if computed.volatility == Volatility::Immutable {
             computed.value(&column_type(column)).map_err(|error| in_default(column, &error))?;
         }

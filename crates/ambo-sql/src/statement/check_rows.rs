@@ -42,7 +42,7 @@ pub(super) fn change(
 /// # Errors
 /// A row of the table of which the check is false.
 fn verify(connection: &Connection, table: &TableDefinition, check: &Check) -> Result<()> {
-    let planner = connection.reader()?;
+    let planner = connection.own_reader()?;
     let table = connection.definitions().table(&table.name)?;
     let table = table.definition();
     let columns: Vec<_> = table.columns.iter().map(|column| quoted(&column.name)).collect();

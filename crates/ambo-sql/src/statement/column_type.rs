@@ -42,7 +42,7 @@ pub(super) fn set(connection: &mut Connection, table: &str, change: &Change<'_>)
     let using = change.using.map(|using| (change.column, using));
     anew(connection, table, using, |work, planner, old| {
         references::refuse_column(&work.definitions(), old, &ident(change.column))?;
-        changed(planner, old, change, &UserTypes::of(&work.definitions()))
+        changed(planner, old, change, &planner.types()?)
     })
 }
 
@@ -85,7 +85,7 @@ fn anew(
         let old = found.definition();
         refuse(old)?;
         let (new, rules, source) = {
-            let planner = work.planner()?;
+            let planner = work.own_planner()?;
             let new = make(work, &planner, old)?;
             let rules = Rules::new(&planner, &new)?;
             (new.clone(), rules, rows_of(&planner, old, &new, using)?)

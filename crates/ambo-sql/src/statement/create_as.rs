@@ -50,7 +50,7 @@ pub(super) fn make(
 ) -> Result<u64> {
     let mut named = definition.clone();
     named.name = name.to_owned();
-    let rules = Arc::new(Rules::new(&connection.reader()?, &named)?);
+    let rules = Arc::new(Rules::new(&connection.own_reader()?, &named)?);
     connection.define(&[CatalogEdit::CreateTable(definition.clone())])?;
     let filled = fill(connection, definition, rules, source).and_then(|rows| {
         indexes.iter().try_for_each(|index| create_index(connection, index))?;

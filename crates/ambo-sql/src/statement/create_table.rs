@@ -1,19 +1,20 @@
 //! CREATE TABLE: with columns, LIKE another, or AS the rows of a query.
 
-use ambo::{CatalogEdit, Definitions, IndexDefinition, TableDefinition, qualify};
+use ambo::{CatalogEdit, Definitions, IndexDefinition, qualify};
 use datafusion::{
     common::ScalarValue,
-    sql::sqlparser::ast::{self, CreateTableLikeKind},
+    sql::sqlparser::ast::{self, OnCommit},
 };
 
 use super::{
     create_as::{self, Source},
     definition::{Wanted, define},
-    options, references,
+    like, options, references,
 };
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
-    foreign_keys::{ForeignKey, has_references, is_kept_text},
+    databases::Kind,
+    foreign_keys::{ForeignKey, has_references},
     names::{about_object, object, shown},
     parse::TableSettings,
 };
@@ -27,6 +28,7 @@ pub(super) fn run(
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
     refuse(create)?;
+    let goes = goes_at_commit(connection, create)?;
     let name = object(&create.name)?;
     super::require_schema(&connection.definitions(), &create.name)?;
     if create.if_not_exists && create.or_replace {
@@ -37,8 +39,8 @@ pub(super) fn run(
     }
     let source = create.query.as_deref().map(|query| Source::new(connection, query, params)).transpose()?;
     let wanted = match &create.like {
-        Some(CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) => {
-            let mut table = like_table(&connection.definitions(), &name, &like.name)?;
+        Some(like) => {
+            let mut table = like::table(connection, &name, like)?;
             if let Some(query) = &create.query {
                 return Err(Error::invalid(format!("LIKE and AS {query} exclude each other")));
             }
@@ -48,7 +50,7 @@ pub(super) fn run(
         None => {
             let storage = connection.engine().settings.storage();
             let schema = source.as_ref().map(Source::schema);
-            define(&connection.reader()?, create, settings, storage, schema)?
+            define(&connection.own_reader()?, create, settings, storage, schema)?
         }
     };
     let made = match create.or_replace && exists(&connection.definitions(), &name)? {
@@ -63,7 +65,33 @@ pub(super) fn run(
         {
             Ok(Rows::done(TAG, None))
         }
-        made => Ok(Rows::done(TAG, made.map_err(|error| about_object(error, &create.name))?)),
+        made => {
+            let rows = made.map_err(|error| about_object(error, &create.name))?;
+            if goes {
+                connection.home.open()?.passing.push(name);
+            }
+            Ok(Rows::done(TAG, rows))
+        }
+    }
+}
+
+/// Whether the table goes when the transaction is committed.
+///
+/// # Errors
+/// What ON COMMIT says is for another kind of table, or is not done.
+fn goes_at_commit(connection: &Connection, create: &ast::CreateTable) -> Result<bool> {
+    let is_temporary = connection.home.kind == Kind::Temporary;
+    match create.on_commit {
+        None => Ok(false),
+        Some(_) if !is_temporary => Err(Error::invalid("ON COMMIT is for temporary tables")),
+        Some(OnCommit::PreserveRows) => Ok(false),
+        Some(OnCommit::DeleteRows) => Err(Error::invalid("not supported: ON COMMIT DELETE ROWS")
+            .with_hint("TRUNCATE the table at the end of the transaction, or ON COMMIT DROP")),
+        Some(OnCommit::Drop) if !connection.in_transaction() => Err(Error::invalid(
+            "with ON COMMIT DROP and outside of a transaction the table would be gone at once",
+        )
+        .with_hint("BEGIN first")),
+        Some(OnCommit::Drop) => Ok(true),
     }
 }
 
@@ -167,41 +195,10 @@ fn replacement_name(db: &Definitions<'_>, name: &str) -> Result<String> {
     unreachable!("there are more numbers than names")
 }
 
-/// A table with the columns, keys, checks and options of another, without its indexes and rows.
-fn like_table(db: &Definitions<'_>, name: &str, like: &ast::ObjectName) -> Result<TableDefinition> {
-    let other = super::table(db, like)?;
-    let other = other.definition();
-    if other.is_raw() {
-        return Ok(TableDefinition::key_value(qualify(name)?).storage(other.storage).log(other.log));
-    }
-    let mut table = TableDefinition::new(qualify(name)?);
-    table.columns.clone_from(&other.columns);
-    let names =
-        |places: &[usize]| places.iter().map(|place| other.columns[*place].name.as_str()).collect::<Vec<_>>();
-    table = table.primary_key(&names(other.primary_columns()));
-    if other.has_sort_key() {
-        table = table.sort_key(&names(other.sort_columns()));
-    }
-    table = table.storage(other.storage).log(other.log);
-    table.auto_increment = other.auto_increment;
-    table.duplicates = other.duplicates;
-    table.key_compression = other.key_compression;
-    table.record_compression = other.record_compression;
-    table.record_dictionary = other.record_dictionary;
-    table.checks = other.checks.iter().filter(|check| !is_kept_text(&check.expression)).cloned().collect();
-    table.comment.clone_from(&other.comment);
-    Ok(table)
-}
-
 /// Refuses what the parser knows from other systems.
 fn refuse(create: &ast::CreateTable) -> Result<()> {
     let name = &create.name;
     let what = match create {
-        _ if create.temporary || create.global.is_some() || create.on_commit.is_some() => {
-            return Err(Error::invalid("not supported: temporary tables").with_hint(format!(
-                "CREATE TABLE {name} (…) STORAGE = memory is in memory, and empty when the database is opened"
-            )));
-        }
         _ if create.external || create.location.is_some() => "EXTERNAL",
         _ if create.inherits.is_some() => "INHERITS",
         _ if create.clone.is_some() => "CLONE",

@@ -7,6 +7,7 @@ use super::types::{column_type_text, literal};
 use crate::{
     Result,
     catalog::{default_text, indexes},
+    databases::Kind,
     foreign_keys::{ForeignKey, is_kept_text},
     names::{quoted, quoted_object, split},
 };
@@ -91,6 +92,14 @@ pub(crate) fn view_text(view: &View) -> String {
         text.push_str(&format!("\nCOMMENT ON VIEW {name} IS {};", string(comment)));
     }
     text
+}
+
+/// The same for what is temporary.
+pub(crate) fn of_kind(text: String, kind: Kind) -> String {
+    match kind {
+        Kind::Temporary => text.replacen("CREATE ", "CREATE TEMPORARY ", 1),
+        _ => text,
+    }
 }
 
 fn string(text: &str) -> String {

@@ -53,7 +53,7 @@ pub(super) fn define(
     let name = qualify(&object(&create.name)?).map_err(|error| about_object(error, &create.name))?;
     let mut making = Making {
         planner,
-        types: UserTypes::of(&planner.definitions()),
+        types: planner.types()?,
         table: TableDefinition::new(&name).storage(storage),
         key: None,
         unique: Vec::new(),

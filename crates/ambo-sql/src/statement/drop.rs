@@ -112,7 +112,7 @@ fn drop_index(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
 }
 
 /// The names of all indexes.
-pub(super) fn all_indexes(definitions: &Definitions<'_>) -> Vec<String> {
+pub(crate) fn all_indexes(definitions: &Definitions<'_>) -> Vec<String> {
     let tables = definitions.tables();
     tables
         .iter()

@@ -26,6 +26,7 @@ pub(super) fn run(
     // With ANALYZE, or VERBOSE, it is the planner's plan that is asked for.
     if !analyze
         && !verbose
+        && connection.is_plain()
         && let Some(plan) = recognise(&connection.engine().db, of)
     {
         return Ok(rows(vec![("short cut".into(), plan.describe())]));

@@ -11,10 +11,7 @@ use crate::{
 };
 
 pub(super) fn create(connection: &mut Connection, create: &CreateFunction) -> Result<Rows<'static>> {
-    let CreateFunction { name, or_replace, if_not_exists, temporary, function } = create;
-    if *temporary {
-        return Err(about_object(Error::invalid("not supported: temporary functions"), name));
-    }
+    let CreateFunction { name, or_replace, if_not_exists, temporary: _, function } = create;
     let wanted = qualify(&object(name)?).map_err(|error| about_object(error, name))?;
     super::require_schema(&connection.definitions(), name)?;
     function.check().map_err(|error| about_object(error, name))?;

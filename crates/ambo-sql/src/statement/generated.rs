@@ -29,7 +29,6 @@ use crate::{
     names::{about, ident, quoted, quoted_object},
     parse::{DIALECT, IMPLIED, parse_expression, parse_type},
     planner::Planner,
-    user_types::UserTypes,
     value::part_of,
 };
 
@@ -210,10 +209,10 @@ pub(super) fn add(connection: &mut Connection, name: &str, of: &ast::ColumnDef, 
         let found = work.definitions().table(name)?;
         work.transaction.hold(&found)?;
         let mut table = found.definition().clone();
-        let planner = work.planner()?;
+        let planner = work.own_planner()?;
         let is_typed = !is_implied(&of.data_type);
         let ty = match is_typed {
-            true => declared(&of.data_type, &UserTypes::of(&work.definitions()))?,
+            true => declared(&of.data_type, &planner.types()?)?,
             false => ambo::Part::Plain(ambo::Type::Utf8),
         };
         let column = ident(&of.name);

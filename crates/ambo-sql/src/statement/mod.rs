@@ -24,11 +24,14 @@ mod generated;
 mod incoming;
 mod insert;
 mod length;
+mod like;
 mod load;
 mod maintain;
 mod merge;
 mod options;
+mod pragma;
 mod prepare;
+mod quantity;
 mod query;
 mod references;
 mod returning;
@@ -57,12 +60,14 @@ use datafusion::{
 use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
+    databases,
     names::{about_object, object, split},
     parse::Statement,
     planner::find_table,
 };
 
-pub(crate) use create_text::{table_text, view_text};
+pub(crate) use create_text::{of_kind, table_text, view_text};
+pub(crate) use drop::all_indexes;
 pub(crate) use length::limit as length_limit;
 pub(crate) use set::{SETTINGS, setting};
 pub(crate) use show::is_show;
@@ -92,6 +97,9 @@ pub(crate) fn run(
         Statement::DropFunctions(drop) => function::drop(connection, &drop),
         Statement::CreateType(create) => user_type::create(connection, &create),
         Statement::RenameView { name, if_exists, to } => view::rename(connection, &name, if_exists, &to),
+        Statement::Attach(attach) => databases::attach(connection, &attach),
+        Statement::Detach { name, if_exists } => databases::detach(connection, &name, if_exists),
+        Statement::Use(name) => databases::use_database(connection, &name),
         Statement::Sql(statement) => run_sql(connection, *statement, params),
     }
 }
@@ -173,6 +181,7 @@ fn define(connection: &mut Connection, statement: ast::Statement) -> Result<Rows
         S::ExplainTable { .. } => show::run(connection, &statement),
         statement if show::is_show(&statement) => show::run(connection, &statement),
         S::Set(set) => set::run(connection, &set),
+        S::Pragma { name, value, .. } => pragma::run(connection, &name, value.as_ref()),
         S::Reset(reset) => set::reset(connection, &reset),
         S::Vacuum(vacuum) => maintain::vacuum(connection, &vacuum),
         other => {

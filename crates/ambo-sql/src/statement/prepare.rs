@@ -82,7 +82,7 @@ pub(super) fn execute(
     match values.iter().map(datum).collect() {
         Some(values) => connection.run_known(&prepared.known, values),
         // Lists and the like.
-        None => super::run(connection, prepared.known.statement.clone(), &values),
+        None => connection.run_at_home(prepared.known.statement.clone(), &values),
     }
 }
 

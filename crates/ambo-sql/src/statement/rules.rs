@@ -62,7 +62,7 @@ impl Rules {
         let is_text = |column: &ambo::Column| column.default_expression.is_some();
         let rules = match definition.checks.is_empty() && !definition.columns.iter().any(is_text) {
             true => Self::of_values(definition, work.session.zone),
-            false => Self::new(&work.planner()?, definition)?,
+            false => Self::new(&work.own_planner()?, definition)?,
         };
         Ok(Arc::new(rules))
     }

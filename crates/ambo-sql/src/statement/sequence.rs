@@ -15,10 +15,10 @@ use crate::{
 const TAG: &str = "CREATE SEQUENCE";
 
 pub(super) fn create(connection: &mut Connection, create: &CreateSequence) -> Result<Rows<'static>> {
-    let CreateSequence { name, or_replace, if_not_exists, temporary, data_type, options, owned_by } = create;
-    if *temporary || owned_by.is_some() {
-        let what = if *temporary { "temporary sequences" } else { "OWNED BY" };
-        return Err(about_object(Error::invalid(format!("not supported: {what}")), name));
+    let CreateSequence { name, or_replace, if_not_exists, temporary: _, data_type, options, owned_by } =
+        create;
+    if owned_by.is_some() {
+        return Err(about_object(Error::invalid("not supported: OWNED BY"), name));
     }
     if *or_replace && *if_not_exists {
         return Err(Error::invalid("OR REPLACE and IF NOT EXISTS exclude each other"));

@@ -1,35 +1,120 @@
-//! SET and RESET: settings of the open database, for all its connections until it is closed; and the time zone of the connection.
+//! SET and RESET: settings of the open database, for all its connections until it is closed; and those of the connection alone.
 
 use ambo::Storage;
 use datafusion::sql::sqlparser::ast::{self, Expr, Reset, ResetStatement, UnaryOperator, Value};
 
-use super::options;
+use super::{
+    options,
+    quantity::{size, time, time_text},
+};
 use crate::{
     Connection, Error, Result, Rows,
+    databases::SearchPath,
     engine::SqlEngine,
     names::{ident, written},
+    planner::{DefaultOrder, NullOrder},
+    session::Session,
     times::Zone,
 };
 
 /// The settings, each with what it is.
-pub(crate) const SETTINGS: [(&str, &str); 4] = [
+pub(crate) const SETTINGS: [(&str, &str); 9] = [
+    ("default_null_order", "where NULLs stand in an order that does not say; of this connection alone"),
+    ("default_order", "whether an order that does not say is ASC or DESC; of this connection alone"),
     ("default_storage", "the storage of tables whose CREATE TABLE does not say"),
-    (
-        "memory_limit",
-        "bytes that the operators of all statements may use together; said when the database is opened",
-    ),
+    ("lock_timeout", "how long a statement waits for what others have locked; of this connection alone"),
+    ("memory_limit", "bytes that the operators of all statements may use together"),
+    ("search_path", "the schemas in which names are sought; of this connection alone"),
+    ("statement_timeout", "how long a statement may take; of this connection alone"),
     ("timezone", "where clocks are that texts of times are of; of this connection alone"),
     ("threads", "parts that the work of a statement is split into"),
 ];
 
-/// The value of a setting, for a session in this zone.
-pub(crate) fn setting(engine: &SqlEngine, zone: Zone, name: &str) -> Result<String> {
-    Ok(match name {
+/// Other names of settings.
+const ALIASES: [(&str, &str); 4] = [
+    ("time_zone", "timezone"),
+    ("null_order", "default_null_order"),
+    ("max_memory", "memory_limit"),
+    ("worker_threads", "threads"),
+];
+
+/// Settings and pragmas of DuckDB that say how something is computed, or how much is looked at on the way, and never what: they are taken and
+/// do nothing.
+const HINTS: [&str; 33] = [
+    "allocator_background_threads",
+    "allocator_bulk_deallocation_flush_threshold",
+    "allocator_flush_threshold",
+    "asof_loop_join_threshold",
+    "checkpoint_threshold",
+    "disable_checkpoint_on_shutdown",
+    "disable_optimizer",
+    "disable_print_progress_bar",
+    "disable_profiling",
+    "disable_progress_bar",
+    "disable_verification",
+    "disabled_optimizers",
+    "enable_checkpoint_on_shutdown",
+    "enable_object_cache",
+    "enable_optimizer",
+    "enable_print_progress_bar",
+    "enable_progress_bar",
+    "enable_progress_bar_print",
+    "enable_verification",
+    "external_threads",
+    "force_checkpoint",
+    "index_scan_max_count",
+    "index_scan_percentage",
+    "merge_join_threshold",
+    "nested_loop_join_threshold",
+    "partitioned_write_flush_threshold",
+    "perfect_ht_threshold",
+    "prefer_range_joins",
+    "preserve_insertion_order",
+    "progress_bar_time",
+    "verify_external",
+    "verify_parallelism",
+    "wal_autocheckpoint",
+];
+
+/// Whether a setting only says how something is computed.
+pub(super) fn is_hint(name: &str) -> bool {
+    HINTS.contains(&name)
+}
+
+/// Sets a setting as PRAGMA does.
+pub(super) fn by_text(connection: &mut Connection, name: &str, to: &str) -> Result<Rows<'static>> {
+    match meant(name) {
+        "timezone" => connection.set_zone(zone(&Expr::value(Value::SingleQuotedString(to.to_owned())))?),
+        name => put(connection, name, Some(to))?,
+    }
+    Ok(Rows::done("SET", None))
+}
+
+fn meant(name: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name)
+}
+
+fn no_setting(name: &str) -> Error {
+    Error::not_found("setting", name, SETTINGS.iter().map(|(name, _)| *name).chain(["schema"]))
+}
+
+/// The value of a setting for a session.
+pub(crate) fn setting(engine: &SqlEngine, session: &Session, name: &str) -> Result<String> {
+    Ok(match meant(name) {
         "threads" => engine.settings.threads().to_string(),
         "default_storage" => engine.settings.storage().name().to_owned(),
-        "timezone" | "time_zone" => zone.name(),
-        "memory_limit" => engine.options.parts().1.to_string(),
-        other => return Err(Error::not_found("setting", other, SETTINGS.iter().map(|(name, _)| *name))),
+        "timezone" => session.zone.name(),
+        "memory_limit" => engine.settings.memory_bytes().to_string(),
+        "default_null_order" => session.order.nulls.name().to_owned(),
+        "default_order" => (if session.order.is_descending { "DESC" } else { "ASC" }).to_owned(),
+        "search_path" => session.path.text(),
+        "schema" => session.path.first().schema.clone(),
+        "statement_timeout" => time_text(session.statement_timeout),
+        "lock_timeout" => match session.lock_timeout {
+            Some(timeout) => time_text(timeout),
+            None => time_text(Some(engine.db.lock_timeout())),
+        },
+        other => return Err(no_setting(other)),
     })
 }
 
@@ -41,46 +126,63 @@ pub(super) fn run(connection: &mut Connection, set: &ast::Set) -> Result<Rows<'s
             values,
             scope: None | Some(ast::ContextModifier::Global | ast::ContextModifier::Session),
             ..
-        } => (written(variable)?, &values[..]),
+        } => (written(variable)?.to_lowercase(), &values[..]),
         other => {
             return Err(Error::invalid(format!("not supported: {other}"))
                 .with_hint("a setting is for all connections to the open database: SET threads = 4"));
         }
     };
+    let name = meant(&name);
+    if name == "search_path" {
+        let texts: Vec<_> = values.iter().map(text).collect();
+        put(connection, name, Some(&texts.join(",")))?;
+        return Ok(Rows::done("SET", None));
+    }
     let [given] = values else {
         return Err(Error::invalid(format!("setting {name} has one value")));
     };
-    if is_zone(&name) {
-        let zone = zone(given)?;
-        connection.set_zone(zone);
-        return Ok(Rows::done("SET", None));
+    match name {
+        "timezone" => connection.set_zone(zone(given)?),
+        _ => put(connection, name, Some(&text(given)))?,
     }
-    let given = match given {
+    Ok(Rows::done("SET", None))
+}
+
+/// A value as it is written, without quotes.
+fn text(given: &Expr) -> String {
+    match given {
         Expr::Identifier(name) => ident(name),
         Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => text.clone(),
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => text.clone(),
             other => other.to_string(),
         },
         other => other.to_string(),
-    };
-    put(connection, &name, Some(&given))?;
-    Ok(Rows::done("SET", None))
+    }
 }
 
 pub(super) fn reset(connection: &mut Connection, reset: &ResetStatement) -> Result<Rows<'static>> {
     match &reset.reset {
-        Reset::ALL => {
-            connection.set_zone(Zone::UTC);
-            ["threads", "default_storage"].iter().try_for_each(|name| put(connection, name, None))?
+        Reset::ALL => SETTINGS.iter().try_for_each(|(name, _)| put(connection, name, None))?,
+        Reset::ConfigurationParameter(name) => {
+            put(connection, meant(&written(name)?.to_lowercase()), None)?;
         }
-        Reset::ConfigurationParameter(name) if is_zone(&written(name)?) => connection.set_zone(Zone::UTC),
-        Reset::ConfigurationParameter(name) => put(connection, &written(name)?, None)?,
     }
     Ok(Rows::done("RESET", None))
 }
 
-fn is_zone(name: &str) -> bool {
-    matches!(name, "timezone" | "time_zone")
+/// Names of schemas, and of databases, with commas between them.
+fn set_path(connection: &mut Connection, text: &str) -> Result<()> {
+    let mut steps = Vec::new();
+    for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        // What PostgreSQL has for a schema of the user, which none is.
+        if name.trim_matches('"') == "$user" {
+            continue;
+        }
+        let parts: Vec<_> = name.split('.').map(|part| part.trim().trim_matches('"').to_owned()).collect();
+        steps.push(connection.step(&parts)?);
+    }
+    connection.session.path = if steps.is_empty() { SearchPath::default() } else { SearchPath(steps) };
+    Ok(())
 }
 
 /// A time zone by its name, by the hours that it is east of UTC, or as an interval; UTC for DEFAULT and LOCAL.
@@ -123,25 +225,55 @@ fn hours_east(text: &str) -> Result<Zone> {
 }
 
 /// Sets a setting, or to what the database was opened with.
-fn put(connection: &Connection, name: &str, to: Option<&str>) -> Result<()> {
-    let engine = connection.engine();
-    let (threads, _, storage): (usize, usize, Storage) = engine.options.parts();
-    match (name, to) {
-        (_, Some(to)) if to.eq_ignore_ascii_case("default") => return put(connection, name, None),
-        ("threads", None) => engine.settings.set_threads(threads),
-        ("threads", Some(to)) => match to.parse() {
-            Ok(threads @ 1..=1024) => engine.settings.set_threads(threads),
-            _ => return Err(Error::invalid(format!("threads are a number from 1 to 1024, not {to}"))),
+fn put(connection: &mut Connection, name: &str, to: Option<&str>) -> Result<()> {
+    let to = to.filter(|to| !to.eq_ignore_ascii_case("default"));
+    let (threads, memory, storage): (usize, usize, Storage) = connection.engine().options.parts();
+    match name {
+        "threads" => match to.map_or(Ok(threads), str::parse) {
+            Ok(threads @ 1..=1024) => connection.engine().settings.set_threads(threads),
+            _ => {
+                let to = to.unwrap_or_default();
+                return Err(Error::invalid(format!("threads are a number from 1 to 1024, not {to}")));
+            }
         },
-        ("default_storage", None) => engine.settings.set_storage(storage),
-        ("default_storage", Some(to)) => engine.settings.set_storage(options::storage(to)?),
-        ("memory_limit", _) => {
-            return Err(Error::invalid("the memory limit is said when the database is opened")
-                .with_hint("SqlOptions::memory_bytes"));
+        "default_storage" => {
+            let storage = to.map_or(Ok(storage), options::storage)?;
+            connection.engine().settings.set_storage(storage);
         }
-        (other, _) => {
-            return Err(Error::not_found("setting", other, SETTINGS.iter().map(|(name, _)| *name)));
+        "memory_limit" => {
+            let bytes = to.map_or(Ok(memory), |to| size(name, to))?;
+            connection.engine().set_memory_bytes(bytes);
         }
+        "timezone" => connection.set_zone(Zone::UTC),
+        "search_path" | "schema" => match to {
+            Some(to) => set_path(connection, to)?,
+            None => connection.session.path = SearchPath::default(),
+        },
+        "statement_timeout" => {
+            connection.session.statement_timeout = to.map_or(Ok(None), |to| time(name, to))?;
+        }
+        "lock_timeout" => connection.session.lock_timeout = to.map(|to| time(name, to)).transpose()?,
+        "default_null_order" | "default_order" => put_order(connection, name, to)?,
+        hint if is_hint(hint) => {}
+        other => return Err(no_setting(other)),
+    }
+    Ok(())
+}
+
+fn put_order(connection: &mut Connection, name: &str, to: Option<&str>) -> Result<()> {
+    let order = &mut connection.session.order;
+    match (name, to.map(str::to_lowercase).as_deref()) {
+        ("default_null_order", None) => order.nulls = DefaultOrder::default().nulls,
+        ("default_null_order", Some(to)) => {
+            order.nulls = NullOrder::named(to).ok_or_else(|| {
+                Error::invalid(format!("{name} cannot be '{to}'")).with_hint(
+                    "it is nulls_first, nulls_last, nulls_first_on_asc_last_on_desc or nulls_last_on_asc_first_on_desc",
+                )
+            })?;
+        }
+        (_, None | Some("asc" | "ascending")) => order.is_descending = false,
+        (_, Some("desc" | "descending")) => order.is_descending = true,
+        (_, Some(to)) => return Err(Error::invalid(format!("{name} is ASC or DESC, not {to}"))),
     }
     Ok(())
 }

@@ -15,7 +15,8 @@ use datafusion::sql::sqlparser::{
 use super::{create_table::exists, create_text, query, set, table, types::literal};
 use crate::{
     Connection, Error, Result, Rows, catalog,
-    names::{about_object, ident, object, shown, split, written},
+    databases::MAIN,
+    names::{about_object, ident, object, shown, split},
     parse::DIALECT,
     rows::Source,
 };
@@ -40,19 +41,29 @@ pub(super) fn run(connection: &mut Connection, statement: &ast::Statement) -> Re
     use ast::Statement as S;
     match statement {
         S::ShowTables { show_options, .. } => {
-            tables(connection, show_options, "table_type in ('BASE TABLE', 'VIEW')")
+            tables(connection, show_options, "table_type in ('BASE TABLE', 'LOCAL TEMPORARY', 'VIEW')")
         }
         S::ShowViews { materialized: false, show_options, .. } => {
             tables(connection, show_options, "table_type = 'VIEW'")
         }
-        S::ShowSchemas { show_options, .. } | S::ShowDatabases { show_options, .. } => {
+        S::ShowSchemas { show_options, .. } => {
             let filter = filter(show_options, "schema_name")?;
+            let of = string(connection.session.path.database())?;
             ask(
                 connection,
                 &format!(
-                    "select schema_name from information_schema.schemata where {filter} order by schema_name"
+                    "select schema_name from information_schema.schemata \
+                     where catalog_name = {of} and {filter} order by schema_name"
                 ),
             )
+        }
+        S::ShowDatabases { show_options, .. } => {
+            let filter = filter(show_options, "database_name")?;
+            let text = format!(
+                "select database_name from ambo_catalog.databases \
+                 where database_type <> 'temporary' and {filter} order by database_name"
+            );
+            ask(connection, &text)
         }
         S::ShowColumns { show_options, .. } => match parent(show_options) {
             Some(name) => columns(connection, name, &filter(show_options, "column_name")?),
@@ -75,7 +86,7 @@ pub(super) fn run(connection: &mut Connection, statement: &ast::Statement) -> Re
                     Ok(Rows::new(schema, Source::Values([value].into())).with_tag("SHOW", None))
                 }
                 [name] => {
-                    let value = set::setting(connection.engine(), connection.zone(), name)?;
+                    let value = set::setting(connection.engine(), &connection.session, name)?;
                     let schema = Arc::new(Schema::new(vec![Field::new(*name, DataType::Utf8, false)]));
                     Ok(Rows::new(schema, Source::Values([vec![Datum::Utf8(value)]].into()))
                         .with_tag("SHOW", None))
@@ -94,7 +105,7 @@ fn not_shown(what: &str) -> Error {
 }
 
 /// Asks the catalog.
-fn ask(connection: &mut Connection, text: &str) -> Result<Rows<'static>> {
+pub(super) fn ask(connection: &mut Connection, text: &str) -> Result<Rows<'static>> {
     let statement = Parser::new(&DIALECT).try_with_sql(text)?.parse_statement()?;
     Ok(query::run(connection, statement, &[])?.with_tag("SHOW", None))
 }
@@ -122,16 +133,19 @@ fn filter(options: &ShowStatementOptions, column: &str) -> Result<String> {
 }
 
 fn tables(connection: &mut Connection, options: &ShowStatementOptions, kinds: &str) -> Result<Rows<'static>> {
-    let mut filter = filter(options, "table_name")?;
-    if let Some(schema) = parent(options) {
-        let wanted = written(schema)?;
-        let known = connection.definitions().schemas();
-        if !known.contains(&wanted) && !catalog::SCHEMAS.contains(&wanted.as_str()) {
-            let error = Error::not_found("schema", &wanted, known.iter().map(String::as_str));
-            return Err(about_object(error, schema));
+    let filter = filter(options, "table_name")?;
+    let of = match parent(options) {
+        None => format!("table_catalog in ('temp', {})", string(connection.session.path.database())?),
+        Some(name) => {
+            let parts: Vec<_> = name.0.iter().filter_map(|part| part.as_ident()).map(ident).collect();
+            let (database, schema) =
+                connection.schema_named(&parts).map_err(|error| about_object(error, name))?;
+            let schema =
+                schema.map(|schema| Ok::<_, Error>(format!("table_schema = {} and ", string(&schema)?)));
+            format!("{}table_catalog = {}", schema.transpose()?.unwrap_or_default(), string(&database)?)
         }
-        filter = format!("table_schema = {} and {filter}", string(&wanted)?);
-    }
+    };
+    let filter = format!("{of} and {filter}");
     ask(
         connection,
         &format!(
@@ -147,14 +161,18 @@ fn columns(connection: &mut Connection, name: &ObjectName, filter: &str) -> Resu
         table(&connection.definitions(), name)?;
     }
     let (schema, short) = split(&qualified);
+    // Tables of the catalog are those of the connection's own database.
+    let is_catalog = catalog::SCHEMAS.contains(&schema);
+    let database = if is_catalog { MAIN.to_owned() } else { connection.home.name.clone() };
     ask(
         connection,
         &format!(
             "select column_name, data_type, is_nullable, \
-         (select max('PRIMARY KEY') from information_schema.statistics s where s.table_schema = c.table_schema \
-          and s.table_name = c.table_name and s.column_name = c.column_name and s.index_name = 'PRIMARY') as key, \
+         (select max('PRIMARY KEY') from information_schema.statistics s where s.table_catalog = c.table_catalog \
+          and s.table_schema = c.table_schema and s.table_name = c.table_name and s.column_name = c.column_name and s.index_name = 'PRIMARY') as key, \
          column_default, column_comment from information_schema.columns c \
-         where table_schema = {} and table_name = {} and {filter} order by ordinal_position",
+         where table_catalog = {} and table_schema = {} and table_name = {} and {filter} order by ordinal_position",
+            string(&database)?,
             string(schema)?,
             string(short)?
         ),
@@ -168,7 +186,8 @@ fn indexes(connection: &mut Connection, name: &ObjectName) -> Result<Rows<'stati
         connection,
         &format!(
             "select index_name, column_name, seq_in_index, non_unique, index_type from information_schema.statistics \
-         where table_schema = {} and table_name = {} order by index_name <> 'PRIMARY', index_name, seq_in_index",
+         where table_catalog = {} and table_schema = {} and table_name = {} order by index_name <> 'PRIMARY', index_name, seq_in_index",
+            string(&connection.home.name.clone())?,
             string(schema)?,
             string(short)?
         ),
@@ -189,6 +208,7 @@ fn show_create(connection: &Connection, kind: &ShowCreateObject, name: &ObjectNa
         }
         (other, _) => return Err(not_shown(&format!("CREATE {other}"))),
     };
+    let text = create_text::of_kind(text, connection.home.kind);
     let fields = ["name", "statement"].map(|name| Field::new(name, DataType::Utf8, false));
     let row = vec![Datum::Utf8(shown(&qualified).to_owned()), Datum::Utf8(text)];
     Ok(Rows::new(Arc::new(Schema::new(fields.to_vec())), Source::Values([row].into())).with_tag("SHOW", None))
@@ -199,7 +219,7 @@ fn settings(connection: &Connection) -> Result<Rows<'static>> {
     let row = |(name, what): &(&str, &str)| -> Result<Vec<Datum>> {
         Ok(vec![
             (*name).into(),
-            Datum::Utf8(set::setting(connection.engine(), connection.zone(), name)?),
+            Datum::Utf8(set::setting(connection.engine(), &connection.session, name)?),
             (*what).into(),
         ])
     };

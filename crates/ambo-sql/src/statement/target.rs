@@ -40,8 +40,8 @@ pub(super) struct Target {
     pub rules: Arc<Rules>,
     /// What the statement calls it.
     pub alias: String,
-    /// Its name with the schema, if no other was given: by which columns may be called, too.
-    qualified: Option<(String, String)>,
+    /// What may stand before the names of columns, if the statement gives it no other name.
+    qualifiers: Vec<Vec<String>>,
 }
 
 /// What is read of the target, in front of the other columns of a query.
@@ -60,10 +60,10 @@ impl Target {
         let rules = Rules::of(work, table.definition())?;
         let own = last(&written).to_owned();
         Ok(match alias {
-            Some(alias) => Self { table, rules, alias: ident(alias), qualified: None },
+            Some(alias) => Self { table, rules, alias: ident(alias), qualifiers: Vec::new() },
             None => {
-                let (schema, _) = split(&written);
-                Self { table, rules, alias: own.clone(), qualified: Some((schema.to_owned(), own)) }
+                let qualifiers = work.qualifiers(split(&written).0, &own)?;
+                Self { table, rules, alias: own, qualifiers }
             }
         })
     }
@@ -130,9 +130,7 @@ impl Target {
         match parts.as_deref() {
             Some([column]) => self.column(column),
             Some([table, column]) if *table == self.alias => self.column(column),
-            Some([schema, table, column])
-                if self.qualified.as_ref().is_some_and(|known| (&known.0, &known.1) == (schema, table)) =>
-            {
+            Some([qualifier @ .., column]) if self.qualifiers.iter().any(|known| known == qualifier) => {
                 self.column(column)
             }
             _ => Err(Error::invalid(format!("{name} is no column of table \"{}\"", self.alias))),
@@ -216,23 +214,20 @@ impl Target {
 
     /// Makes `table.column` of `schema.table.column` where this table is meant, which has another name in queries of ours.
     pub(super) fn unqualify(&self, tree: &mut impl VisitMut) {
-        struct Unqualify<'a>(&'a str, &'a str);
+        struct Unqualify<'a>(&'a [Vec<String>]);
         impl VisitorMut for Unqualify<'_> {
             type Break = ();
             fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
                 if let Expr::CompoundIdentifier(parts) = expr
-                    && let [schema, table, _] = &parts[..]
-                    && ident(schema) == self.0
-                    && ident(table) == self.1
+                    && let [qualifier @ .., _] = &parts[..]
+                    && self.0.iter().any(|known| qualifier.iter().map(ident).eq(known.iter().cloned()))
                 {
-                    parts.remove(0);
+                    parts.drain(..parts.len() - 2);
                 }
                 ControlFlow::Continue(())
             }
         }
-        if let Some((schema, table)) = &self.qualified {
-            let _ = tree.visit(&mut Unqualify(schema, table));
-        }
+        let _ = tree.visit(&mut Unqualify(&self.qualifiers));
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn run(connection: &mut Connection, statement: ast::Statement) -> Res
             "ROLLBACK"
         }
         S::Savepoint { name } => {
-            connection.savepoint(ident(&name))?;
+            connection.savepoint(&ident(&name))?;
             "SAVEPOINT"
         }
         S::ReleaseSavepoint { name } => {

@@ -21,10 +21,7 @@ use crate::{
 const KIND: ObjectKind = ObjectKind::Type;
 
 pub(super) fn create(connection: &mut Connection, create: &CreateType) -> Result<Rows<'static>> {
-    let CreateType { name, or_replace, if_not_exists, temporary, body } = create;
-    if *temporary {
-        return Err(about_object(Error::invalid("not supported: temporary types"), name));
-    }
+    let CreateType { name, or_replace, if_not_exists, temporary: _, body } = create;
     if *or_replace && *if_not_exists {
         return Err(Error::invalid("OR REPLACE and IF NOT EXISTS exclude each other"));
     }

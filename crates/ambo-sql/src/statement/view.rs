@@ -14,7 +14,6 @@ pub(super) fn create(connection: &mut Connection, create: &ast::CreateView) -> R
     const TAG: &str = "CREATE VIEW";
     let what = match create {
         _ if create.materialized => "MATERIALIZED",
-        _ if create.temporary => "TEMPORARY",
         _ if create.to.is_some() || create.params.is_some() || create.with_no_schema_binding => "its options",
         _ if create.options != ast::CreateTableOptions::None || !create.cluster_by.is_empty() => {
             "its options"
@@ -87,7 +86,7 @@ fn put(
     };
     // As it is kept, it is to be understood again; and no view that it names may lead back to it.
     let planner = connection.reader()?;
-    planner.view(&wanted, &text).map_err(|error| about_object(error, name))?;
+    planner.view(0, &wanted, &text).map_err(|error| about_object(error, name))?;
     let mut view = View::new(&wanted, text);
     view.comment = comment;
     connection.define(&[CatalogEdit::CreateView { view, replace }]).map_err(|error| about_object(error, name))

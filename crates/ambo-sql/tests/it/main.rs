@@ -5,6 +5,7 @@ mod bulk;
 mod column_names;
 mod common;
 mod copy;
+mod databases;
 mod delete;
 mod describe;
 mod deserialize;

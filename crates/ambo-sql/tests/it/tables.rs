@@ -253,7 +253,7 @@ fn mistakes_in_definitions_have_their_places() {
         "create table t (a int auto_increment)",
         "create table t (a int primary key, b int primary key)",
         "create table t (a int references nothing)",
-        "create temporary table t (a int)",
+        "create temporary table main.t (a int)",
         "create table t ()",
         "create table t (a int, a int)",
         "create table items as select 1 as a",
