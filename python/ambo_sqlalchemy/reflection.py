@@ -28,7 +28,9 @@ _KEYS = """select c.table_name, c.constraint_name, k.column_name, c.is_deferrabl
         k.referenced_table_schema, k.referenced_table_name, k.referenced_column_name
     from information_schema.table_constraints as c join information_schema.key_column_usage as k
         on c.constraint_name = k.constraint_name and c.table_name = k.table_name and c.table_schema = k.table_schema
-    where c.table_schema = ? and c.constraint_type = ? order by c.table_name, c.constraint_name, k.ordinal_position"""
+        and c.table_catalog = k.table_catalog
+    where c.table_catalog = 'ambo' and c.table_schema = ? and c.constraint_type = ?
+    order by c.table_name, c.constraint_name, k.ordinal_position"""
 
 
 class Reflection:
@@ -49,7 +51,7 @@ class Reflection:
         if ObjectScope.DEFAULT not in scope:
             return {}
         query = """select table_name, table_type, table_comment, storage from information_schema.tables
-            where table_schema = ? order by table_name"""
+            where table_catalog = 'ambo' and table_schema = ? order by table_name"""
         wanted = None if names is None else set(names)
         return {
             row.table_name: row
@@ -73,12 +75,13 @@ class Reflection:
     @reflection.cache
     def get_schema_names(self, connection: Any, **kw: Any) -> list[str]:
         """All schemas."""
-        return [row[0] for row in self._rows(connection, "select schema_name from information_schema.schemata order by 1")]
+        query = "select schema_name from information_schema.schemata where catalog_name = 'ambo' order by 1"
+        return [row[0] for row in self._rows(connection, query)]
 
     @reflection.cache
     def has_schema(self, connection: Any, schema_name: str, **kw: Any) -> bool:
         """Whether a schema is there."""
-        query = "select 1 from information_schema.schemata where schema_name = ?"
+        query = "select 1 from information_schema.schemata where catalog_name = 'ambo' and schema_name = ?"
         return bool(self._rows(connection, query, schema_name))
 
     @reflection.cache
@@ -106,7 +109,8 @@ class Reflection:
     @reflection.cache
     def get_sequence_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         """Sequences of a schema."""
-        query = "select sequence_name from information_schema.sequences where sequence_schema = ? order by 1"
+        query = """select sequence_name from information_schema.sequences
+            where sequence_catalog = 'ambo' and sequence_schema = ? order by 1"""
         return [row[0] for row in self._rows(connection, query, schema or MAIN)]
 
     @reflection.cache
@@ -122,7 +126,8 @@ class Reflection:
     @reflection.cache
     def get_view_definition(self, connection: Any, view_name: str, schema: str | None = None, **kw: Any) -> str:
         """The query of a view."""
-        query = "select view_definition from information_schema.views where table_schema = ? and table_name = ?"
+        query = """select view_definition from information_schema.views
+            where table_catalog = 'ambo' and table_schema = ? and table_name = ?"""
         found = self._rows(connection, query, schema or MAIN, view_name)
         if not found:
             raise exc.NoSuchTableError(f"{schema}.{view_name}" if schema else view_name)
@@ -141,7 +146,8 @@ class Reflection:
     ) -> Iterable[tuple[Key, Any]]:
         """Columns. A text with a check of its length is a `VARCHAR`."""
         lengths = {(row.table_name, name): length for row, name, length in self._lengths(connection, schema)}
-        query = "select * from information_schema.columns where table_schema = ? order by table_name, ordinal_position"
+        query = """select * from information_schema.columns
+            where table_catalog = 'ambo' and table_schema = ? order by table_name, ordinal_position"""
 
         def column(row: Any) -> dict[str, Any]:
             kind = type_named(row.data_type)
@@ -170,7 +176,8 @@ class Reflection:
         query = """select t.table_name, t.constraint_name, c.check_clause
             from information_schema.table_constraints as t join information_schema.check_constraints as c
                 on t.constraint_name = c.constraint_name and t.constraint_schema = c.constraint_schema
-            where t.table_schema = ? and t.constraint_type = 'CHECK' order by 1, 2"""
+                and t.constraint_catalog = c.constraint_catalog
+            where t.table_catalog = 'ambo' and t.table_schema = ? and t.constraint_type = 'CHECK' order by 1, 2"""
         return self._rows(connection, query, schema or MAIN)
 
     def _lengths(self, connection: Any, schema: str | None) -> Iterable[tuple[Any, str, int]]:
@@ -253,7 +260,8 @@ class Reflection:
         query = """select t.table_name, t.constraint_name, r.update_rule, r.delete_rule
             from information_schema.table_constraints as t join information_schema.referential_constraints as r
                 on t.constraint_name = r.constraint_name and t.constraint_schema = r.constraint_schema
-            where t.table_schema = ? and t.constraint_type = 'FOREIGN KEY'"""
+                and t.constraint_catalog = r.constraint_catalog
+            where t.table_catalog = 'ambo' and t.table_schema = ? and t.constraint_type = 'FOREIGN KEY'"""
         rules = {(row.table_name, row.constraint_name): row for row in self._rows(connection, query, schema or MAIN)}
 
         def key(name: str, columns: list[Any]) -> dict[str, Any]:
@@ -297,7 +305,7 @@ class Reflection:
     ) -> Iterable[tuple[Key, Any]]:
         """Indexes, but for the primary key."""
         query = """select table_name, index_name, column_name, non_unique, index_type from information_schema.statistics
-            where table_schema = ? and index_name <> 'PRIMARY' order by table_name, index_name, seq_in_index"""
+            where table_catalog = 'ambo' and table_schema = ? and index_name <> 'PRIMARY' order by table_name, index_name, seq_in_index"""
 
         def index(columns: list[Any]) -> dict[str, Any]:
             first = columns[0]

@@ -102,7 +102,7 @@ pub(crate) fn reader(session: &Arc<Session>, asked: &Asked<'_>) -> Result<Reader
 }
 
 fn schemas(session: &Arc<Session>, asked: &Asked<'_>) -> Result<ArrayRef> {
-    let query = "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE $1 ORDER BY 1";
+    let query = "SELECT schema_name FROM information_schema.schemata WHERE catalog_name = 'ambo' AND schema_name LIKE $1 ORDER BY 1";
     let names: Vec<_> =
         session.values(query, &[pattern(asked.db_schema)])?.iter().map(|row| required(&row[0])).collect();
     let mut columns = vec![("db_schema_name", texts(names.iter().map(|name| Some(name.as_str()))))];
@@ -117,7 +117,7 @@ fn schemas(session: &Arc<Session>, asked: &Asked<'_>) -> Result<ArrayRef> {
 
 fn tables(session: &Arc<Session>, asked: &Asked<'_>) -> Result<Vec<Table>> {
     let query = "SELECT table_schema, table_name, table_type FROM information_schema.tables
-        WHERE table_schema LIKE $1 AND table_name LIKE $2 ORDER BY 1, 2";
+        WHERE table_catalog = 'ambo' AND table_schema LIKE $1 AND table_name LIKE $2 ORDER BY 1, 2";
     let rows = session.values(query, &[pattern(asked.db_schema), pattern(asked.table_name)])?;
     let tables = rows.iter().filter_map(|row| {
         let kind = KINDS.iter().find(|(_, known)| row[2] == Datum::Utf8((*known).to_owned()))?.0;
@@ -155,7 +155,8 @@ fn of_tables<T>(
 fn columns(session: &Arc<Session>, asked: &Asked<'_>) -> Result<BTreeMap<Key, Vec<Column>>> {
     let query = "SELECT table_schema, table_name, column_name, ordinal_position, column_comment, data_type, numeric_precision,
             numeric_scale, is_nullable, column_default, is_identity, is_generated
-        FROM information_schema.columns WHERE table_schema LIKE $1 AND table_name LIKE $2 AND column_name LIKE $3 ORDER BY 1, 2, 4";
+        FROM information_schema.columns
+        WHERE table_catalog = 'ambo' AND table_schema LIKE $1 AND table_name LIKE $2 AND column_name LIKE $3 ORDER BY 1, 2, 4";
     let params = [pattern(asked.db_schema), pattern(asked.table_name), pattern(asked.column_name)];
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for row in session.values(query, &params)? {
@@ -199,7 +200,8 @@ fn constraints(session: &Arc<Session>, asked: &Asked<'_>) -> Result<BTreeMap<Key
             k.referenced_table_schema, k.referenced_table_name, k.referenced_column_name
         FROM information_schema.table_constraints AS c LEFT JOIN information_schema.key_column_usage AS k
             ON c.constraint_name = k.constraint_name AND c.table_name = k.table_name AND c.table_schema = k.table_schema
-        WHERE c.table_schema LIKE $1 AND c.table_name LIKE $2 ORDER BY 1, 2, 3, k.ordinal_position";
+                AND c.table_catalog = k.table_catalog
+        WHERE c.table_catalog = 'ambo' AND c.table_schema LIKE $1 AND c.table_name LIKE $2 ORDER BY 1, 2, 3, k.ordinal_position";
     let mut all: BTreeMap<_, Vec<Constraint>> = BTreeMap::new();
     for row in session.values(query, &[pattern(asked.db_schema), pattern(asked.table_name)])? {
         let of_table = all.entry(key(&row)).or_default();

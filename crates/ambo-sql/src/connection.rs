@@ -308,7 +308,8 @@ impl Connection {
         check_parameters(known, &params)?;
         self.interrupter.set_timeout(self.session.statement_timeout);
         self.begin_statement()?;
-        // What clocks of other zones show is known to the planner alone, and so are tables that only a transaction has, and other databases.
+        // What clocks of other zones show is known to the planner alone, and so are other databases, and tables that only a transaction
+        // has.
         let is_own = matches!(&self.home.scope, Scope::Open(open) if open.transaction.has_own_definitions());
         let is_plain = self.is_plain();
         if let Some(fast) = &known.fast

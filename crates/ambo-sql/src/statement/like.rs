@@ -1,7 +1,7 @@
 //! CREATE TABLE … LIKE another, without its indexes and rows.
 //!
-//! `CREATE TABLE t LIKE other` has its keys, checks and options, too, as in MySQL. `CREATE TABLE t (LIKE other)` has its columns alone, as in
-//! PostgreSQL: their names, types and NOT NULL, and their defaults if it says so.
+//! `CREATE TABLE t LIKE other` has its keys, checks and options, too, as in MySQL. `CREATE TABLE t (LIKE other)` has its columns alone, as
+//! in PostgreSQL: their names, types and NOT NULL, and their defaults if it says so.
 
 use ambo::{TableDefinition, qualify};
 use datafusion::sql::sqlparser::ast::{CreateTableLikeDefaults, CreateTableLikeKind, ObjectName};

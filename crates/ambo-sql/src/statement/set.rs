@@ -38,8 +38,8 @@ const ALIASES: [(&str, &str); 4] = [
     ("worker_threads", "threads"),
 ];
 
-/// Settings and pragmas of DuckDB that say how something is computed, or how much is looked at on the way, and never what: they are taken and
-/// do nothing.
+/// Settings and pragmas of DuckDB that say how something is computed, or how much is looked at on the way, and never what: they are taken
+/// and do nothing.
 const HINTS: [&str; 33] = [
     "allocator_background_threads",
     "allocator_bulk_deallocation_flush_threshold",
