@@ -257,7 +257,7 @@ fn read_date(text: &str, is_bc: bool) -> Option<i64> {
     }
     let separator = if rest.contains('/') { '/' } else { '-' };
     let mut parts = rest.split(separator);
-    let year = digits(parts.next()?, 4..=7)? as i64;
+    let year = digits(parts.next()?, 3..=7)? as i64;
     let month = digits(parts.next()?, 1..=2)? as u32;
     let day = digits(parts.next()?, 1..=2)? as u32;
     // There is no year 0 BC.

@@ -12,11 +12,13 @@ mod describe;
 mod dialect;
 mod empty_lists;
 mod exclusion;
+mod fields;
 mod forms;
 mod from_first;
 mod functions;
 mod lambdas;
 mod limits;
+mod merge_forms;
 mod names_before;
 mod parameters;
 mod pivots;
@@ -48,12 +50,14 @@ pub(crate) use describe::{DESCRIBE, SUMMARIZE};
 use dialect::Generous;
 use exclusion::name_exclusions;
 pub(crate) use exclusion::{EXCLUDE, excluded};
+pub(crate) use fields::{AlterField, FieldChange};
 pub(crate) use forms::IMPLIED;
 use forms::say_forms;
 use from_first::say_select_first;
 pub(crate) use functions::{Body, CreateFunction, DropFunctions, Function, parse_function};
 use functions::{create_function, drop_functions};
 pub(crate) use limits::PERCENT;
+pub(crate) use merge_forms::{ALL_BY_NAME, ALL_BY_POSITION};
 pub(crate) use parameters::split_names;
 pub(crate) use pivots::{ON, PIVOT, UNPIVOT, VALUES, WITH_NULLS};
 pub(crate) use samples::SAMPLE;
@@ -92,6 +96,7 @@ pub(crate) enum Statement {
     CreateTable(Box<ast::CreateTable>, TableSettings),
     /// ALTER TABLE … SET with our options.
     AlterTable(ObjectName, TableSettings),
+    AlterField(Box<AlterField>),
     /// COMPACT, CHECKPOINT, CHECK DATABASE.
     Maintain(Maintenance),
     CreateSequence(Box<CreateSequence>),
@@ -187,6 +192,7 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Named> {
                 }
             }
             Statement::AlterTable(..) | Statement::Maintain(_) | Statement::RenameView { .. } => {}
+            Statement::AlterField(_) => {}
             Statement::CreateSequence(_) | Statement::DropFunctions(_) => {}
             Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
         }
@@ -279,6 +285,11 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     {
         return Ok(rename);
     }
+    if parser.peek_keyword(Keyword::ALTER)
+        && let Some(alter) = parser.maybe_parse(fields::alter_field)?
+    {
+        return Ok(Statement::AlterField(Box::new(alter)));
+    }
     if parser.peek_keyword(Keyword::CREATE)
         && let Some(create) = parser.maybe_parse(create_function)?
     {
@@ -305,6 +316,12 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
             if create.query.is_none() && parser.parse_keyword(Keyword::AS) {
                 create.query = Some(parser.parse_query()?);
             }
+            if let Some(query) = &mut create.query
+                && parser.parse_keywords(&[Keyword::WITH, Keyword::NO, Keyword::DATA])
+            {
+                without_rows(query)?;
+            }
+            let _ = create.query.is_some() && parser.parse_keywords(&[Keyword::WITH, Keyword::DATA]);
             Ok(Statement::CreateTable(Box::new(create), settings))
         }
         ast::Statement::AlterTable(mut alter) => {
@@ -322,6 +339,20 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         }
         other => Ok(Statement::Sql(Box::new(other))),
     }
+}
+
+/// The query with its columns, but no rows.
+fn without_rows(query: &mut Box<ast::Query>) -> Result<()> {
+    let mut none =
+        self::parser(tokens("SELECT * FROM (SELECT 1) AS \"\u{1}rows\" LIMIT 0")?).parse_query()?;
+    if let ast::SetExpr::Select(select) = none.body.as_mut()
+        && let Some(ast::TableWithJoins { relation: ast::TableFactor::Derived { subquery, .. }, .. }) =
+            select.from.first_mut()
+    {
+        std::mem::swap(subquery, query);
+        std::mem::swap(query, &mut none);
+    }
+    Ok(())
 }
 
 fn rename_view(parser: &mut Parser<'_>) -> Result<Statement, ParserError> {

@@ -35,6 +35,7 @@ mod positional;
 mod recursion;
 mod refused;
 mod rewrite;
+mod row_numbers;
 mod row_value;
 mod samples;
 mod schemas;
@@ -200,6 +201,13 @@ impl<'a> Planner<'a> {
         self.as_meant(&mut statement, params)?;
         match self.understood(statement.clone(), params) {
             Err(error) if error.kind() == ErrorKind::NotFound || error.message().contains(FEWER_NAMES) => {
+                let error = match row_numbers::write_out(&mut statement, self) {
+                    true => match self.understood(statement.clone(), params) {
+                        Err(error) if error.kind() == ErrorKind::NotFound => error,
+                        understood => return understood,
+                    },
+                    false => error,
+                };
                 match respell(&mut statement, &Ask { planner: self, params })? {
                     true => self.understood(statement, params),
                     false => Err(error),

@@ -9,7 +9,7 @@ use datafusion::{
 use crate::{
     names,
     numbers::DIGITS_MAX,
-    optimizer::refuse_written_bytes,
+    optimizer::writes_bytes,
     times::{Zone, converted, converts},
     value::{datum, scalar, sql_type, unscaled},
 };
@@ -165,8 +165,11 @@ fn rescaled(number: i128, by: i8) -> Option<i128> {
 
 /// A value in the type of a column: as it is, or text as the planner's cast reads it. `None`: something of it would be lost.
 pub(crate) fn cast(value: Datum, ty: Type) -> Option<Datum> {
-    if matches!(value, Datum::Utf8(_)) && sql_type(ty).is_binary() {
-        refuse_written_bytes(&scalar(&value).to_array().ok()?).ok()?;
+    if let Datum::Utf8(text) = &value
+        && sql_type(ty).is_binary()
+        && writes_bytes(text)
+    {
+        return None;
     }
     match value.clone().fit(ty) {
         Ok(value) => Some(value),

@@ -8,7 +8,7 @@ use super::plain::{
     Made, Named, plain,
 };
 
-pub(super) static ALL: [Named; 6] = [
+pub(super) static ALL: [Named; 7] = [
     Named {
         names: &["hex"],
         is_volatile: false,
@@ -29,6 +29,14 @@ pub(super) static ALL: [Named; 6] = [
         ],
     },
     plain!(["unbin", "from_binary"], [Text] => Blob, unbin),
+    Named {
+        names: &["bytes_of"],
+        is_volatile: false,
+        forms: &[
+            Form { takes: &[Text], gives: Blob, make: |of| Ok(Made::Blob(of[0].bytes().to_vec())) },
+            Form { takes: &[Blob], gives: Blob, make: |of| Ok(Made::Blob(of[0].bytes().to_vec())) },
+        ],
+    },
     plain!(["url_encode"], [Text] => Text, url_encode),
     plain!(["url_decode"], [Text] => Text, url_decode),
 ];

@@ -28,6 +28,7 @@ mod median;
 mod nested_greatest;
 mod nested_order;
 mod nested_text;
+mod not_negative;
 mod one_zero;
 #[cfg(test)]
 mod page;
@@ -124,6 +125,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let selecting = list_select::ListSelect::all().map(ScalarUDF::new_from_impl);
     let structs = struct_parts::StructParts::all().map(ScalarUDF::new_from_impl);
     let enums = enums::OfEnums::all().map(ScalarUDF::new_from_impl);
+    let not_negative = not_negative::NotNegative::all().map(ScalarUDF::new_from_impl);
     let maps = map_parts::MapParts::all().map(ScalarUDF::new_from_impl);
     let regexes = regexp_extract::RegexpExtract::all().map(ScalarUDF::new_from_impl);
     let parts =
@@ -133,6 +135,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         .into_iter()
         .chain(bits)
         .chain(patterns)
+        .chain(not_negative)
         .chain(quantified)
         .chain(selecting)
         .chain(enums)

@@ -7,7 +7,7 @@ use datafusion::execution::{FunctionRegistry, SessionState};
 use crate::{SqlOptions, catalog, engine::SqlEngine, planner::function_names};
 
 /// What other functions and operators are made of, and what only the planner's own tools need.
-const INTERNAL: [&str; 31] = [
+const INTERNAL: [&str; 34] = [
     "arg_max_n",
     "arg_min_n",
     "arrow_cast",
@@ -15,6 +15,7 @@ const INTERNAL: [&str; 31] = [
     "arrow_metadata",
     "arrow_try_cast",
     "arrow_typeof",
+    "bytes_of",
     "cast_to_json",
     "cast_to_type",
     "enum_text",
@@ -29,6 +30,7 @@ const INTERNAL: [&str; 31] = [
     "list_comprehension",
     "max_n",
     "min_n",
+    "not_negative",
     "quantile_cont_desc",
     "quantile_disc_desc",
     "regexp_extract_all_with_names",
@@ -36,6 +38,7 @@ const INTERNAL: [&str; 31] = [
     "round_moment",
     "strptime_with_zone",
     "try_cast_to_type",
+    "try_not_negative",
     "try_strptime_with_zone",
     "uuid_milliseconds",
     "with_metadata",

@@ -11,8 +11,12 @@
 //! | `%c` | the first character |
 //! | `%%` | `%` |
 //!
+//! Patterns without `%` may have places in braces instead ([`places`]).
+//!
 //! Flags are `-` (to the left), `0`, `+`, a space, and `,` (thousands); the width may be `*`. NULL is an empty text or 0. Too few values,
 //! too many and other conversions are errors.
+
+mod places;
 
 use std::sync::Arc;
 
@@ -66,7 +70,10 @@ impl ScalarUDFImpl for Printf {
                 None => Ok(None),
                 Some(format) => {
                     let values = columns[1..].iter().map(value).collect::<Result<Vec<_>>>()?;
-                    written(&format, &values).map(Some)
+                    match !values.is_empty() && places::has_places(&format) {
+                        true => places::filled(&format, &values),
+                        false => written(&format, &values).map(Some),
+                    }
                 }
             }
         });

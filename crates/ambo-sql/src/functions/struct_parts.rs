@@ -1,11 +1,13 @@
 //! Structs by their fields: `struct_keys(s)`, `struct_values(s)`, `struct_concat(s, t)`, `struct_extract_at(s, n)`, and `struct_insert(s, a
-//! := 1)` and `struct_update(s, a := 1)`, which are given the names and values in turn.
+//! := 1)` and `struct_update(s, a := 1)`, which are given the names and values in turn; `struct_position(s, x)` and `struct_contains(s, x)`
+//! look for a value among the fields: a number is equal to a number of another type, a text to no number.
 
 use std::sync::Arc;
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, StructArray},
+    array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, StructArray},
     buffer::NullBuffer,
+    compute::cast,
     datatypes::{DataType, Field, FieldRef, Fields},
 };
 use datafusion::{
@@ -15,7 +17,7 @@ use datafusion::{
     },
 };
 
-use crate::logical::is_enum;
+use crate::{logical::is_enum, optimizer::common_type, times::is_text};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
@@ -26,6 +28,8 @@ enum What {
     At,
     Insert,
     Update,
+    Position,
+    Contains,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -36,7 +40,7 @@ pub(super) struct StructParts {
 }
 
 impl StructParts {
-    pub(super) fn all() -> [Self; 6] {
+    pub(super) fn all() -> [Self; 8] {
         let of = |name, what| Self { name, what, signature: Signature::user_defined(Volatility::Immutable) };
         [
             of("struct_keys", What::Keys),
@@ -45,6 +49,8 @@ impl StructParts {
             of("struct_extract_at", What::At),
             of("struct_insert", What::Insert),
             of("struct_update", What::Update),
+            of("struct_position", What::Position),
+            of("struct_contains", What::Contains),
         ]
     }
 
@@ -92,6 +98,60 @@ impl StructParts {
         Ok(all)
     }
 
+    /// The types in which the fields of a struct are compared with a value; `None` of those that are never equal to it.
+    fn common_types(&self, of: &DataType, wanted: &DataType) -> Result<Vec<Option<DataType>>> {
+        if of.is_null() {
+            return Ok(Vec::new());
+        }
+        let common = |field: &FieldRef| {
+            let field = field.data_type();
+            let is_truth = |ty: &DataType| *ty == DataType::Boolean;
+            match (field, wanted) {
+                (field, wanted)
+                    if is_truth(field) && wanted.is_numeric() || is_truth(wanted) && field.is_numeric() =>
+                {
+                    plan_err!("{}: {field} and {wanted} cannot be compared", self.name)
+                }
+                (field, wanted)
+                    if !field.is_null() && !wanted.is_null() && is_text(field) != is_text(wanted) =>
+                {
+                    Ok(None)
+                }
+                (field, wanted) => Ok(common_type(field, wanted)),
+            }
+        };
+        self.fields_of(of)?.iter().map(common).collect()
+    }
+
+    /// Where the first field is that is equal to a value, or whether there is one.
+    fn found(&self, of: &ArrayRef, wanted: &ArrayRef) -> Result<ArrayRef> {
+        let types = self.common_types(of.data_type(), wanted.data_type())?;
+        let mut pairs = Vec::new();
+        for (nth, ty) in types.iter().enumerate() {
+            if let Some(ty) = ty {
+                pairs.push((nth as i64 + 1, cast(of.as_struct().column(nth), ty)?, cast(wanted, ty)?));
+            }
+        }
+        let place = |row: usize| -> Result<Option<i64>> {
+            for (place, field, wanted) in &pairs {
+                if ScalarValue::try_from_array(field, row)? == ScalarValue::try_from_array(wanted, row)? {
+                    return Ok(Some(*place));
+                }
+            }
+            Ok(None)
+        };
+        let is_null = |row: usize| of.data_type().is_null() || of.is_null(row);
+        let places = (0..of.len()).map(|row| if is_null(row) { Ok(None) } else { place(row) });
+        let places = places.collect::<Result<Int64Array>>()?;
+        if self.what == What::Position {
+            return Ok(Arc::new(places));
+        }
+        let is_unknown = |row: usize| is_null(row) || wanted.data_type().is_null() || wanted.is_null(row);
+        let contains = places.iter().enumerate();
+        let contains = contains.map(|(row, place)| (!is_unknown(row)).then_some(place.is_some()));
+        Ok(Arc::new(contains.collect::<BooleanArray>()))
+    }
+
     /// The place that is asked for.
     fn place(&self, fields: &Fields, place: Option<&ScalarValue>) -> Result<usize> {
         let place = place.map(|place| place.cast_to(&DataType::Int64)).transpose()?;
@@ -116,7 +176,7 @@ impl ScalarUDFImpl for StructParts {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let fits = match self.what {
             What::Keys | What::Values => types.len() == 1,
-            What::At => types.len() == 2,
+            What::At | What::Position | What::Contains => types.len() == 2,
             What::Concat => types.len() > 1,
             What::Insert | What::Update => types.len() > 2 && types.len() % 2 == 1,
         };
@@ -133,6 +193,11 @@ impl ScalarUDFImpl for StructParts {
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let ty = match self.what {
             What::Keys => DataType::new_list(DataType::Utf8, true),
+            What::Position | What::Contains => {
+                let [of, wanted] = [0, 1].map(|nth| args.arg_fields[nth].data_type());
+                self.common_types(of, wanted)?;
+                if self.what == What::Position { DataType::Int64 } else { DataType::Boolean }
+            }
             What::At => {
                 let fields = self.fields_of(args.arg_fields[0].data_type())?;
                 let place = self.place(fields, args.scalar_arguments.get(1).copied().flatten())?;
@@ -175,6 +240,7 @@ impl ScalarUDFImpl for StructParts {
                 let names = ScalarValue::List(ScalarValue::new_list_nullable(&names, &DataType::Utf8));
                 with_nulls(&names.to_array_of_size(rows)?, nulls.as_ref())?
             }
+            What::Position | What::Contains => self.found(&columns[0], &columns[1])?,
             What::At => {
                 let place = self.place(self.fields_of(columns[0].data_type())?, constants[1])?;
                 with_nulls(columns[0].as_struct().column(place), nulls.as_ref())?
@@ -210,6 +276,6 @@ impl ScalarUDFImpl for StructParts {
 /// Values, NULL where a struct is.
 fn with_nulls(values: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
     let Some(nulls) = nulls else { return Ok(values.clone()) };
-    let is_null = arrow::array::BooleanArray::new(!nulls.inner(), None);
+    let is_null = BooleanArray::new(!nulls.inner(), None);
     Ok(arrow::compute::nullif(values, &is_null)?)
 }

@@ -1,6 +1,6 @@
 //! Casts of numbers round as values do that are written to a column.
 //!
-//! Arrow's casts to integers cut, and those from decimals to doubles divide, so that `CAST(0.3 AS DOUBLE)` with many digits is another
+//! Arrow's casts to integers cut, and read no text such as `1.5e3` ([`super::texts`]), and those from decimals to doubles divide, so that `CAST(0.3 AS DOUBLE)` with many digits is another
 //! double than its text (apache/arrow-rs#10508). Doubles that are no reals become infinity there. Here decimals are rounded half away from
 //! zero and doubles half to even, as in PostgreSQL, and a double is the one that is nearest.
 
@@ -29,9 +29,9 @@ use super::{
     digits::{narrowed, rescaled, shown},
     field,
     kernel::map,
-    nested_casts, range_error,
+    nested_casts, range_error, texts,
 };
-use crate::{optimizer::ExpressionRule, value::returned};
+use crate::{optimizer::ExpressionRule, times::is_text, value::returned};
 
 /// The rule. See the module. To be run when types are known.
 pub(crate) const CASTS: ExpressionRule = ExpressionRule {
@@ -46,11 +46,15 @@ fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::TryCast(cast) => (&cast.expr, cast.field.data_type(), true),
         _ => return Ok(Transformed::no(expr)),
     };
-    let differs = differs(&of.get_type(schema)?, to);
-    if !differs {
+    let from = of.get_type(schema)?;
+    if !differs(&from, to) {
         return Ok(Transformed::no(expr));
     }
-    let what = if is_try { What::Try } else { What::Cast };
+    let what = match is_try {
+        true => What::Try,
+        false if is_text(&from) => What::Read,
+        false => What::Cast,
+    };
     Ok(Transformed::yes(number_cast(what, to.clone(), of.as_ref().clone())))
 }
 
@@ -58,7 +62,8 @@ fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 fn differs(from: &DataType, to: &DataType) -> bool {
     match from {
         from if from.is_nested() => nested_casts::parts(from, to)
-            .is_some_and(|parts| parts.iter().any(|(from, to)| differs(from, to))),
+            .is_some_and(|parts| parts.iter().any(|(from, to)| !is_text(from) && differs(from, to))),
+        from if is_text(from) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
         DataType::Float64 if *to == DataType::Float32 => true,
         from if from.is_floating() => to.is_integer(),
         DataType::Decimal128(_, scale) => {
@@ -87,6 +92,8 @@ fn number_cast(what: What, to: DataType, of: Expr) -> Expr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
     Cast,
+    /// It is of texts, of which some are no numbers.
+    Read,
     /// What does not fit is NULL.
     Try,
     /// It is a sum, and what does not fit is said of that.
@@ -108,6 +115,7 @@ impl NumberCast {
     fn array(&self, from: &ArrayRef) -> Result<ArrayRef> {
         match &self.to {
             to if to.is_nested() => nested_casts::cast(from, to, |part, to| self.part(part, to)),
+            to if is_text(from.data_type()) => texts::numbers(from, to, self.what == What::Try),
             DataType::Int8 => self.whole::<Int8Type>(from),
             DataType::Int16 => self.whole::<Int16Type>(from),
             DataType::Int32 => self.whole::<Int32Type>(from),
@@ -151,7 +159,7 @@ impl NumberCast {
         ) {
             (Some(number), _) => Ok(Some(number)),
             (None, What::Try) => Ok(None),
-            (None, What::Cast) => Err(range_error(text(), &self.to)),
+            (None, What::Cast | What::Read) => Err(range_error(text(), &self.to)),
             (None, What::Sum) => Err(range_error(format!("the sum {}", text()), &self.to)),
         };
         let of_double = |number: f64, text: &dyn Fn() -> String| {
@@ -223,7 +231,11 @@ nearest!(f32 10, f64 22);
 
 impl ScalarUDFImpl for NumberCast {
     fn name(&self) -> &str {
-        if self.what == What::Try { "try_cast" } else { "cast" }
+        match self.what {
+            What::Try => "try_cast",
+            What::Read => "read_number",
+            What::Cast | What::Sum => "cast",
+        }
     }
 
     /// Not that of its argument: joins have both as columns.

@@ -5,6 +5,7 @@
 //! | `doubles`, `beside` | a double beside a decimal becomes `DECIMAL(30, 15)`: values that differ are equal, large ones and infinity fail (apache/datafusion#14272) |
 //! | `checked` | integers and decimals wrap in `+`, `-`, `*`, `<<` (apache/datafusion#16406, #17539) |
 //! | `casts` | casts to integers cut, decimals become other doubles than their text |
+//! | `texts` | `'1e3'`, `'1.5'` and `'0xFF'` are no integers, `'1e3'` is no decimal |
 //! | `sum`, `groups`, `total`, `sliding` | sums wrap, averages depend on the order of rows |
 //! | `round` | `round(x, 1000)` is NaN |
 //! | `abs` | its error has names of other types |
@@ -25,6 +26,7 @@ mod powers;
 mod round;
 mod sliding;
 mod sum;
+mod texts;
 mod total;
 
 use std::sync::Arc;

@@ -1,14 +1,14 @@
-//! What is cast to blobs: texts, as their bytes in UTF-8, but for those that write bytes in another way.
+//! What is cast to blobs: texts, as their bytes in UTF-8, where `\xFF` is one byte.
 //!
-//! `'\xDEADBEEF'` is four bytes in PostgreSQL and a byte and six letters in DuckDB, so texts with `\x` and two digits are refused. So are
-//! whole numbers, of which the planner takes the bytes in memory, in the order of the processor: `CAST(1 AS BYTEA)` is
+//! `'\xDEADBEEF'` is four bytes in PostgreSQL and a byte and six letters in DuckDB, so a text that is `\x` and more than two digits is
+//! refused. Whole numbers are, too: the planner takes their bytes in memory, in the order of the processor, so that `CAST(1 AS BYTEA)` is
 //! `x'0100000000000000'`.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use arrow::{
-    array::{ArrayRef, AsArray, BooleanArray},
-    compute::{cast, nullif},
+    array::{ArrayRef, AsArray, BinaryArray},
+    compute::cast,
     datatypes::DataType,
 };
 use datafusion::{
@@ -46,8 +46,8 @@ fn to_bytes(expr: &Expr) -> Option<(&Expr, bool)> {
 }
 
 fn checked(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    static STRICT: LazyLock<ScalarUDF> = LazyLock::new(|| WithoutBytes::function(true));
-    static LENIENT: LazyLock<ScalarUDF> = LazyLock::new(|| WithoutBytes::function(false));
+    static STRICT: LazyLock<ScalarUDF> = LazyLock::new(|| BytesOfText::function(true));
+    static LENIENT: LazyLock<ScalarUDF> = LazyLock::new(|| BytesOfText::function(false));
     let Some((of, is_strict)) = to_bytes(&expr) else { return Ok(Transformed::no(expr)) };
     match of.get_type(schema)? {
         ty if ty.is_integer() => {
@@ -60,9 +60,6 @@ fn checked(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             else {
                 return Ok(Transformed::no(expr));
             };
-            if matches!(of.as_ref(), Expr::ScalarFunction(of) if of.name() == NAME) {
-                return Ok(Transformed::no(expr));
-            }
             let function = if is_strict { &STRICT } else { &LENIENT };
             **of = function.call(vec![std::mem::take(of.as_mut())]);
             Ok(Transformed::yes(expr))
@@ -72,65 +69,112 @@ fn checked(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 }
 
 /// Whether a text writes a byte as `\xFF`.
-fn writes_bytes(text: &str) -> bool {
-    let is_byte = |rest: &str| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
-    text.match_indices("\\x").any(|(at, _)| is_byte(&text[at + 2..]))
+pub(crate) fn writes_bytes(text: &str) -> bool {
+    text.match_indices("\\x").any(|(at, _)| byte(&text[at..]).is_some())
 }
 
-/// Checks texts that become blobs.
+/// The byte that a text begins with, written as `\xFF`.
+fn byte(text: &str) -> Option<u8> {
+    let digits = text.strip_prefix("\\x")?.get(..2)?;
+    u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
+}
+
+/// The bytes of a text; `None` of one that means others in PostgreSQL.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    if let Some(digits) = text.strip_prefix("\\x")
+        && digits.len() > 2
+        && digits.bytes().all(|byte| byte.is_ascii_hexdigit() || byte.is_ascii_whitespace())
+    {
+        return None;
+    }
+    let mut all = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\\x") {
+        let (before, from) = rest.split_at(at);
+        all.extend_from_slice(before.as_bytes());
+        rest = match byte(from) {
+            Some(byte) => {
+                all.push(byte);
+                &from[4..]
+            }
+            None => {
+                all.extend_from_slice(b"\\x");
+                &from[2..]
+            }
+        };
+    }
+    all.extend_from_slice(rest.as_bytes());
+    Some(all)
+}
+
+/// Texts as blobs. One that is not clear is an error, or NULL if that is not `strict`.
 ///
 /// # Errors
-/// A text that writes bytes.
-pub(crate) fn refuse_written_bytes(texts: &ArrayRef) -> Result<()> {
+/// A text that means several bytes in PostgreSQL and one in DuckDB.
+pub(crate) fn bytes_of_texts(texts: &ArrayRef, strict: bool) -> Result<ArrayRef> {
     let texts = cast(texts, &DataType::Utf8)?;
-    match texts.as_string::<i32>().iter().flatten().find(|text| writes_bytes(text)) {
-        None => Ok(()),
-        Some(text) => exec_err!(
+    let read = |text: Option<&str>| match text.map(|text| (text, bytes(text))) {
+        Some((text, None)) if strict => exec_err!(
             "'{text}' is not cast to a blob, for \\x means one byte or several; X'DEADBEEF' and decode('DEADBEEF', 'hex') are four bytes"
         ),
-    }
+        read => Ok(read.and_then(|(_, bytes)| bytes)),
+    };
+    let blobs = texts.as_string::<i32>().iter().map(read).collect::<Result<BinaryArray>>()?;
+    Ok(Arc::new(blobs))
 }
 
-const NAME: &str = "without_written_bytes";
-
-/// A text that does not write bytes; another is an error, or NULL.
+/// A text as a blob; one that is not clear is an error, or NULL.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct WithoutBytes {
+struct BytesOfText {
     is_strict: bool,
     signature: Signature,
 }
 
-impl WithoutBytes {
+impl BytesOfText {
     fn function(is_strict: bool) -> ScalarUDF {
         ScalarUDF::new_from_impl(Self { is_strict, signature: Signature::any(1, Volatility::Immutable) })
     }
 }
 
-impl ScalarUDFImpl for WithoutBytes {
+impl ScalarUDFImpl for BytesOfText {
     fn name(&self) -> &str {
-        NAME
+        if self.is_strict { "bytes_of_text" } else { "try_bytes_of_text" }
     }
 
     fn signature(&self) -> &Signature {
         &self.signature
     }
 
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        Ok(types[0].clone())
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Binary)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let [of] = &args.args[..] else { return exec_err!("{NAME} has one argument") };
+        let of = &args.args[0];
         let is_one = matches!(of, ColumnarValue::Scalar(_));
         let texts = of.to_array(if is_one { 1 } else { args.number_rows })?;
-        match refuse_written_bytes(&texts) {
-            Err(error) if self.is_strict => return Err(error),
-            Ok(()) => return Ok(of.clone()),
-            Err(_) => {}
+        returned(bytes_of_texts(&texts, self.is_strict)?, is_one)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps away: bytes of other meanings, and a letter of several bytes that is cut.
+    #[test]
+    fn bytes_are_written_among_letters() {
+        for (text, read) in [
+            ("\\xAA", &b"\xaa"[..]),
+            ("\\xaa\\xFF", b"\xaa\xff"),
+            ("a\\x00b", b"a\0b"),
+            ("\\x00what", b"\0what"),
+            ("\\x", b"\\x"),
+            ("\\x\u{e9}", b"\\x\xc3\xa9"),
+            ("a\\b", b"a\\b"),
+        ] {
+            assert_eq!(bytes(text).as_deref(), Some(read), "{text}");
         }
-        let plain = cast(&texts, &DataType::Utf8)?;
-        let are_wrong: BooleanArray =
-            plain.as_string::<i32>().iter().map(|text| Some(text.is_some_and(writes_bytes))).collect();
-        returned(nullif(&texts, &are_wrong)?, is_one)
+        assert_eq!(["\\xDEAD", "\\xDE AD"].map(bytes), [None, None]);
     }
 }

@@ -76,7 +76,7 @@ pub(crate) use asof::ASOF_CONDITION;
 use asof::AsOfJoins;
 use barrier::Barriers;
 use byte_casts::BYTE_CASTS;
-pub(crate) use byte_casts::refuse_written_bytes;
+pub(crate) use byte_casts::{bytes_of_texts, writes_bytes};
 use cast_bounds::CastBounds;
 use constants::PartialConstants;
 use cooperative::CooperativeJoins;

@@ -28,6 +28,10 @@ fn say_names(tokens: &mut Vec<TokenWithSpan>, table: usize) -> Option<()> {
     let open = (table + 1..tokens.len())
         .find(|&at| !is_blank(&tokens[at]) && !matches!(tokens[at].token, Token::Word(_) | Token::Period))
         .filter(|&at| tokens[at].token == Token::LParen)?;
+    // What stands behind AS belongs to the query.
+    if tokens[table..open].iter().any(|token| is(token, Keyword::AS)) {
+        return None;
+    }
     let close = closing(tokens, open)?;
     let names: Vec<&Token> =
         tokens[open + 1..close].iter().filter(|token| !is_blank(token)).map(|token| &token.token).collect();

@@ -10,8 +10,16 @@ use datafusion::sql::sqlparser::{
 };
 
 use super::{
-    asof::say_asof, created_names::say_named_tables, describe::say_descriptions, limits::say_shares,
-    names_before::say_names_before, pivots::say_pivots, samples::say_samples, stars::say_stars, tokens::next,
+    asof::say_asof,
+    created_names::say_named_tables,
+    describe::say_descriptions,
+    limits::say_shares,
+    merge_forms::say_short_merges,
+    names_before::say_names_before,
+    pivots::say_pivots,
+    samples::say_samples,
+    stars::say_stars,
+    tokens::{before, next},
     words::say_words,
 };
 pub(crate) use implied_types::IMPLIED;
@@ -29,6 +37,7 @@ struct Words {
     /// Names before colons.
     colons: bool,
     descriptions: bool,
+    merges: bool,
     /// Columns that may have no type.
     implied: bool,
     pivots: bool,
@@ -45,11 +54,12 @@ type Say = fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>;
 /// Says all forms of ours.
 pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let there = Words::of(&tokens);
-    let forms: [(bool, Say); 12] = [
+    let forms: [(bool, Say); 13] = [
         (there.implied, say_implied_types),
         (there.structs, say_struct_types),
         (there.commas, without_last_commas),
         (there.colons, say_names_before),
+        (there.merges, say_short_merges),
         (there.words, say_words),
         (there.named_tables, say_named_tables),
         (there.asof, say_asof),
@@ -82,7 +92,7 @@ impl Words {
                     Keyword::BY | Keyword::KEY | Keyword::INDEX | Keyword::IN | Keyword::INTERVAL => {
                         there.words = true
                     }
-                    Keyword::MERGE => there.words = true,
+                    Keyword::MERGE => (there.words, there.merges) = (true, true),
                     Keyword::COLUMNS => there.stars = true,
                     Keyword::DESCRIBE | Keyword::DESC | Keyword::SHOW => there.descriptions = true,
                     Keyword::LIMIT => has_limit = true,
@@ -121,15 +131,21 @@ impl Words {
     }
 }
 
-fn ends_list(token: &Token) -> bool {
-    matches!(token, Token::RBracket | Token::SemiColon | Token::EOF)
+/// Whether there is no element before a comma behind this.
+fn begins_list(token: &Token) -> bool {
+    matches!(token, Token::LBracket | Token::LParen | Token::LBrace | Token::Comma)
 }
 
-/// Leaves out the comma behind the last row of VALUES and the last element of a list.
+fn ends_list(token: &Token) -> bool {
+    matches!(token, Token::RBracket | Token::RParen | Token::RBrace | Token::SemiColon | Token::EOF)
+}
+
+/// Leaves out the comma behind the last row of VALUES, the last element of a list, the last argument.
 fn without_last_commas(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut at = 0;
     while at < tokens.len() {
         let is_last = tokens[at].token == Token::Comma
+            && before(&tokens, at).is_some_and(|before| !begins_list(&tokens[before].token))
             && next(&tokens, at + 1).is_none_or(|next| ends_list(&tokens[next].token));
         match is_last {
             true => drop(tokens.remove(at)),

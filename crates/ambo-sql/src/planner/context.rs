@@ -40,6 +40,11 @@ impl Planner<'_> {
         {
             return Ok(source.clone());
         }
+        if let TableReference::Bare { table } = name
+            && let Some(numbered) = self.numbered(table)
+        {
+            return numbered;
+        }
         let key = (self.within(), name.clone());
         if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(source.clone());

@@ -23,7 +23,7 @@ use crate::{
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 163] = [
+const MEANINGS: [(&str, usize, &str); 176] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("nvl2", 3, "CASE WHEN $1 IS NOT NULL THEN $2 ELSE $3 END"),
@@ -97,6 +97,19 @@ const MEANINGS: [(&str, usize, &str); 163] = [
     ("to_decades", 1, "$1 * INTERVAL '10 years'"),
     ("to_centuries", 1, "$1 * INTERVAL '100 years'"),
     ("to_millennia", 1, "$1 * INTERVAL '1000 years'"),
+    ("era", 1, "date_part('era', $1)"),
+    ("yearweek", 1, "date_part('yearweek', $1)"),
+    ("nanosecond", 1, "date_part('nanosecond', $1)"),
+    ("timezone", 1, "date_part('timezone', $1)"),
+    ("timezone_hour", 1, "date_part('timezone_hour', $1)"),
+    ("timezone_minute", 1, "date_part('timezone_minute', $1)"),
+    ("array_to_string_comma_default", 1, "array_to_string($1, ',')"),
+    ("array_to_string_comma_default", 2, "array_to_string($1, $2)"),
+    ("array_cosine_similarity", 2, "1 - cosine_distance($1, $2)"),
+    ("list_cosine_similarity", 2, "1 - cosine_distance($1, $2)"),
+    ("array_negative_inner_product", 2, "-inner_product($1, $2)"),
+    ("list_negative_inner_product", 2, "-inner_product($1, $2)"),
+    ("list_group_concat", 1, "list_string_agg($1, ',')"),
     ("microsecond", 1, "date_part('microsecond', $1)"),
     ("millisecond", 1, "date_part('millisecond', $1)"),
     ("decade", 1, "date_part('decade', $1)"),
@@ -185,7 +198,7 @@ const MEANINGS: [(&str, usize, &str); 163] = [
     ("json_unquote", 1, "json_extract_string($1, '$')"),
     ("json_length", 1, "json_array_length($1)"),
     ("json_length", 2, "json_array_length($1, $2)"),
-    ("encode", 1, "CAST($1 AS BLOB)"),
+    ("encode", 1, "bytes_of($1)"),
     ("decode", 1, "CAST($1 AS VARCHAR)"),
 ];
 
@@ -211,8 +224,17 @@ const AGGREGATES: [&str; 17] = [
 ];
 
 /// Functions that are another one, whatever their arguments are.
-const RENAMED: [(&str, &str); 3] =
-    [("list_value", "make_array"), ("list_pack", "make_array"), ("array_value", "make_array")];
+const RENAMED: [(&str, &str); 9] = [
+    ("list_value", "make_array"),
+    ("list_pack", "make_array"),
+    ("array_value", "make_array"),
+    ("array_cosine_distance", "cosine_distance"),
+    ("list_cosine_distance", "cosine_distance"),
+    ("array_inner_product", "inner_product"),
+    ("list_inner_product", "inner_product"),
+    ("array_dot_product", "inner_product"),
+    ("list_dot_product", "inner_product"),
+];
 
 /// What computes an aggregate of a list, which is its second argument.
 const LIST_AGGREGATES: [&str; 5] =

@@ -1,7 +1,10 @@
 //! What is said of times in a statement, as the functions that compute it.
 
 use datafusion::sql::sqlparser::{
-    ast::{BinaryOperator, CastKind, DataType, DateTimeField, Expr, Interval, UnaryOperator, Value, Visit},
+    ast::{
+        BinaryOperator, CastKind, DataType, DateTimeField, Expr, Interval, TimezoneInfo, UnaryOperator,
+        Value, Visit,
+    },
     parser::Parser,
 };
 
@@ -86,17 +89,41 @@ fn multiplied(interval: &Interval) -> Option<Expr> {
     })))
 }
 
-/// A cast to a type of moments with fewer digits of a second than there are: `timestamp(3)`.
+/// A cast to a type of fewer values than the one that is stored: moments with fewer digits of a second, `timestamp(3)`; `uhugeint`.
 fn rounded(kind: &CastKind, inner: &Expr, data_type: &DataType) -> Option<Expr> {
-    let DataType::Timestamp(Some(digits @ 0..=5), zone) = data_type else { return None };
-    let cast = Expr::Cast {
+    let cast = |data_type| Expr::Cast {
         kind: kind.clone(),
         expr: Box::new(inner.clone()),
-        data_type: DataType::Timestamp(None, *zone),
+        data_type,
         array: false,
         format: None,
     };
+    let moment = |zone| cast(DataType::Timestamp(None, zone));
+    let (digits, cast) = match data_type {
+        DataType::Timestamp(Some(digits @ 0..=5), zone) => (*digits, moment(*zone)),
+        DataType::UHugeInt => {
+            let is_try = matches!(kind, CastKind::TryCast | CastKind::SafeCast);
+            let name = if is_try { "try_not_negative" } else { "not_negative" };
+            return Some(patterns::call(name, vec![cast(DataType::HugeInt)]));
+        }
+        DataType::Custom(name, _) => match name.to_string().to_lowercase().as_str() {
+            "timestamp_s" => (0, moment(TimezoneInfo::None)),
+            "timestamp_ms" => (3, moment(TimezoneInfo::None)),
+            // Nanoseconds are not there; a text that has none is clear.
+            "timestamp_ns" if text_of(inner).is_some_and(|text| has_micros(&text)) => {
+                return Some(moment(TimezoneInfo::None));
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
     call("round_moment($1, $2)", [&cast, &Expr::value(Value::Number(digits.to_string(), false))])
+}
+
+/// Whether a moment that is written so has no more than six digits of a second.
+fn has_micros(text: &str) -> bool {
+    let digits = |rest: &str| rest.bytes().take_while(u8::is_ascii_digit).count();
+    text.split('.').skip(1).all(|rest| digits(rest) <= 6)
 }
 
 /// The error of an interval whose units are not clear.

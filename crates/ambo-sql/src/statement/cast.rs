@@ -9,7 +9,7 @@ use arrow::{
 use crate::{
     Result,
     numbers::cast_numbers,
-    optimizer::refuse_written_bytes,
+    optimizer::bytes_of_texts,
     times::{Zone, converted, converts, rules::refuse_numbers},
     value,
 };
@@ -28,10 +28,10 @@ pub(super) fn strict_cast(array: &ArrayRef, to: &DataType, zone: Zone) -> Result
     if converts(array.data_type(), to) {
         return Ok(converted(array, to, zone, true)?);
     }
-    if array.data_type().is_string() && to.is_binary() {
-        refuse_written_bytes(array)?;
-    }
     let strict = CastOptions { safe: false, ..CastOptions::default() };
+    if array.data_type().is_string() && to.is_binary() {
+        return cast_with_options(&bytes_of_texts(array, true)?, to, &strict).map_err(value::wrong);
+    }
     match cast_numbers(array, to, true) {
         Some(numbers) => Ok(numbers?),
         None => cast_with_options(array, to, &strict).map_err(value::wrong),

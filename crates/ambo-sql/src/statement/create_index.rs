@@ -48,7 +48,8 @@ pub(super) fn run(connection: &mut Connection, create: &ast::CreateIndex) -> Res
         None | Some(IndexType::BTree) => index,
         Some(IndexType::Hash) => index.hash(),
         Some(IndexType::Custom(kind)) => match ident(kind).as_str() {
-            "ordered" => index,
+            // DuckDB's only kind, a tree, too.
+            "ordered" | "art" => index,
             "bitmap" => index.bitmap(),
             other => return Err(about(no_kind(other), kind)),
         },

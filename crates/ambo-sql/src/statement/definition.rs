@@ -15,7 +15,7 @@ use datafusion::{
 use super::{
     expression::{Computed, refuse_queries, row_schema, unqualify},
     generated::{Generated, define_all, is_implied},
-    length, options, references,
+    length, narrow, options, references,
     rules::condition,
     types::{declared, is_serial},
 };
@@ -126,8 +126,13 @@ impl Making<'_> {
             }
             // That of the expression, once it is known.
             (ty, _) if is_implied(ty) => Column::new(&name, ambo::Type::Utf8),
-            (ty, _) => Column::typed(&name, declared(ty, &self.types)?),
+            (ty, _) => {
+                let ty = narrow::wider(ty).unwrap_or_else(|| ty.clone());
+                Column::typed(&name, declared(&ty, &self.types)?)
+            }
         };
+        let narrow = narrow::check(&name, &column.data_type)?;
+        self.checks.extend(narrow.map(|check| (None, Some(name.clone()), check)));
         if let Some(most) = length::of_type(&column.data_type) {
             self.checks.push((Some(length_name(&name)), Some(name.clone()), length::check(&name, most)?));
         }

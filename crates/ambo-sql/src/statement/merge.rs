@@ -19,6 +19,7 @@ use datafusion::{
 use super::{
     assignment::{assignments, or_default},
     incoming::{Labels, Stream, assign, complete, held, row_schema, rows_of},
+    merge_short,
     returning::Written,
     sought::Sought,
     target::{Parts, Read, Target, column_of, item, quoted, table_alias},
@@ -69,7 +70,9 @@ impl Asked {
         let target = Target::of_factor(work, &merge.table)?;
         target.unqualify(&mut merge);
         let mut params = work.params.to_vec();
-        let (source, source_name) = source(merge.source)?;
+        let source_name = source_name(&merge.source)?;
+        merge_short::write_out(work, &target, &mut merge, &source_name, with)?;
+        let source = source(merge.source, &source_name);
         let clauses = merge.clauses.iter().map(|clause| parse(&target, &source_name, clause, &mut params));
         let clauses = clauses.collect::<Result<Vec<_>>>()?;
         if clauses.is_empty() {
@@ -221,33 +224,36 @@ fn once(target: &Target, rows: &RecordBatch, seen: &mut HashSet<Vec<u8>>) -> Res
     Ok(())
 }
 
-/// The source with a column that is not NULL, and its name.
-fn source(factor: TableFactor) -> Result<(TableFactor, String)> {
+/// What the source is called.
+fn source_name(factor: &TableFactor) -> Result<String> {
     let (TableFactor::Table { alias, .. }
     | TableFactor::Derived { alias, .. }
     | TableFactor::NestedJoin { alias, .. }
-    | TableFactor::Function { alias, .. }) = &factor
+    | TableFactor::Function { alias, .. }) = factor
     else {
         return Err(Error::invalid(format!("{factor} is no source of MERGE")));
     };
-    let name = match (alias, &factor) {
-        (Some(alias), _) => ident(&alias.name),
-        (None, TableFactor::Table { name, .. }) => last(&object(name)?).to_owned(),
-        _ => return Err(Error::invalid("the source of MERGE has no name").with_hint("write USING (…) AS s")),
-    };
+    match (alias, factor) {
+        (Some(alias), _) => Ok(ident(&alias.name)),
+        (None, TableFactor::Table { name, .. }) => Ok(last(&object(name)?).to_owned()),
+        _ => Err(Error::invalid("the source of MERGE has no name").with_hint("write USING (…) AS s")),
+    }
+}
+
+/// The source with a column that is not NULL.
+fn source(factor: TableFactor, name: &str) -> TableFactor {
     let there = Expr::value(Value::Boolean(true));
     let all = Parts {
         items: vec![SelectItem::Wildcard(Default::default()), item(there, THERE)],
         from: vec![ast::TableWithJoins { relation: factor, joins: Vec::new() }],
         ..Parts::default()
     };
-    let derived = TableFactor::Derived {
+    TableFactor::Derived {
         lateral: false,
         subquery: Box::new(all.query()),
-        alias: Some(table_alias(&name)),
+        alias: Some(table_alias(name)),
         sample: None,
-    };
-    Ok((derived, name))
+    }
 }
 
 /// The join that has all rows that clauses of these kinds are about.

@@ -18,6 +18,7 @@ mod drop;
 mod evaluate;
 mod explain;
 mod expression;
+mod fields;
 mod for_update;
 mod function;
 mod generated;
@@ -28,6 +29,8 @@ mod like;
 mod load;
 mod maintain;
 mod merge;
+mod merge_short;
+mod narrow;
 mod options;
 mod pragma;
 mod prepare;
@@ -76,7 +79,7 @@ pub(crate) use types::{column_type_in_full, declared, is_serial, literal, type_t
 pub(crate) use with_writes::writes;
 
 pub(crate) use prepare::Prepared;
-pub(crate) use target::{Parts, item, relation, table_alias};
+pub(crate) use target::{Parts, TARGET, item, relation, table_alias};
 
 /// Runs a statement.
 pub(crate) fn run(
@@ -91,6 +94,7 @@ pub(crate) fn run(
         Statement::AlterTable(name, settings) => {
             connection.whole(|connection| alter_table::set(connection, &name, &settings))
         }
+        Statement::AlterField(alter) => connection.whole(|connection| fields::run(connection, &alter)),
         Statement::Maintain(what) => maintain::run(connection, what),
         Statement::CreateSequence(create) => sequence::create(connection, &create),
         Statement::CreateFunction(create) => function::create(connection, &create),

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// What the table is called in queries of ours: no name that anybody gives to one.
-const TARGET: &str = "\u{1}target";
+pub(crate) const TARGET: &str = "\u{1}target";
 
 /// See the module.
 pub(super) struct Target {

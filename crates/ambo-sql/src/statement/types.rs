@@ -5,12 +5,13 @@ use std::sync::Arc;
 use ambo::{Column, Datum, Enum, Logical, Part, Type, arrow::column_type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, DataType, EnumMember, ExactNumberInfo, StructField, TimezoneInfo,
+    ArrayElemTypeDef, DataType, EnumMember, ExactNumberInfo, ObjectName, StructField, TimezoneInfo,
 };
 
 use crate::{
     Error, Result,
     names::{ident, quoted, quoted_object},
+    parse::parse_type,
     user_types::UserTypes,
     value,
 };
@@ -37,6 +38,12 @@ pub(crate) fn declared(ty: &DataType, types: &UserTypes) -> Result<Part> {
             Logical::Struct(fields.iter().map(|of| field(of, types)).collect::<Result<_>>()?)
         }
         DataType::Enum(members, None) => enumeration(None, members)?,
+        DataType::Custom(name, modifiers) if of_system(name).is_some() => {
+            let modifiers = modifiers.join(", ");
+            let modifiers = if modifiers.is_empty() { modifiers } else { format!("({modifiers})") };
+            let short = of_system(name).unwrap_or_default();
+            return declared(&parse_type(&format!("{short}{modifiers}"))?, types);
+        }
         DataType::Custom(name, modifiers) if modifiers.is_empty() && plain(ty).is_err() => {
             match types.find(name)? {
                 Some((name, DataType::Enum(members, None))) => enumeration(Some(name), &members)?,
@@ -46,6 +53,17 @@ pub(crate) fn declared(ty: &DataType, types: &UserTypes) -> Result<Part> {
         }
         ty => return plain(ty).map(Part::Plain),
     }))
+}
+
+/// The name of a type of ours that is written with its schema: `pg_catalog.int4`, `main.integer`.
+fn of_system(name: &ObjectName) -> Option<String> {
+    let (schema, short) = match &name.0[..] {
+        [schema, short] => (ident(schema.as_ident()?), ident(short.as_ident()?)),
+        _ => return None,
+    };
+    let ty = parse_type(&short).ok()?;
+    let is_own = matches!(schema.as_str(), "main" | "pg_catalog") && !matches!(ty, DataType::Custom(..));
+    is_own.then_some(short)
 }
 
 fn enumeration(name: Option<String>, members: &[EnumMember]) -> Result<Logical> {
@@ -105,7 +123,9 @@ fn plain(ty: &DataType) -> Result<Type> {
             Type::decimal(precision, scale).map_err(|error| Error::invalid(error.to_string()))?
         }
         // What has more digits than 38 is an error there.
-        DataType::HugeInt => Type::decimal(38, 0).map_err(|error| Error::invalid(error.to_string()))?,
+        DataType::HugeInt | DataType::Int128 => {
+            Type::decimal(38, 0).map_err(|error| Error::invalid(error.to_string()))?
+        }
         DataType::Char(_)
         | DataType::Character(_)
         | DataType::Varchar(_)
@@ -146,6 +166,7 @@ fn named_type(name: &str) -> Result<Type> {
         "long" => Type::I64,
         "logical" => Type::Bool,
         "timestamptz" => Type::TimestampTz,
+        "timestamp_us" => Type::Timestamp,
         other => return Err(no_type(other)),
     })
 }
@@ -199,11 +220,15 @@ pub(crate) fn column_type_in_full(column: &Column) -> String {
     }
 }
 
-pub(super) fn logical_text(logical: &Logical) -> String {
-    let part = |part: &Part| match part {
+pub(super) fn part_text(part: &Part) -> String {
+    match part {
         Part::Plain(ty) => type_text(*ty),
         Part::Logical(logical) => logical_text(logical),
-    };
+    }
+}
+
+pub(super) fn logical_text(logical: &Logical) -> String {
+    let part = part_text;
     match logical {
         Logical::Uuid | Logical::Interval | Logical::Json => logical.to_string(),
         Logical::List(item) => format!("{}[]", part(item)),

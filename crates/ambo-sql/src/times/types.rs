@@ -39,6 +39,11 @@ fn type_of_name(named: &Named, types: &UserTypes) -> Option<DataType> {
         Named::UTinyInt
         | Named::USmallInt
         | Named::UBigInt
+        | Named::UInt8
+        | Named::UInt16
+        | Named::UInt32
+        | Named::UInt64
+        | Named::Int128
         | Named::HugeInt
         | Named::Uuid
         | Named::Enum(..)

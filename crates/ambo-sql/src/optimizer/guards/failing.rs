@@ -245,7 +245,7 @@ fn conversion(from: &DataType, range: Option<Range>, to: &DataType) -> Failing {
 }
 
 /// Functions that have an answer for whatever they get.
-const TOTAL: [&str; 79] = [
+const TOTAL: [&str; 80] = [
     "array_has",
     "array_has_all",
     "array_has_any",
@@ -322,6 +322,7 @@ const TOTAL: [&str; 79] = [
     "to_hex",
     "translate",
     "trim",
+    "try_cast",
     "typeof",
     "upper",
     "||",
