@@ -45,7 +45,7 @@ const QUERIES: [(&str, &str); 13] = [
         "SELECT c.table_catalog AS database_name, c.table_schema AS schema_name, c.table_name, c.column_name,
             c.ordinal_position AS column_index, c.column_comment AS comment, t.table_type = 'SYSTEM VIEW' AS internal,
             c.column_default, c.is_nullable = 'YES' AS is_nullable, c.data_type, c.numeric_precision,
-            c.numeric_scale
+            c.numeric_scale, c.is_generated = 'ALWAYS' AS is_generated, c.generation_expression
         FROM information_schema.columns AS c
         JOIN information_schema.tables AS t ON t.table_catalog = c.table_catalog
             AND t.table_schema = c.table_schema AND t.table_name = c.table_name",

@@ -2,6 +2,7 @@
 
 mod age;
 mod arg_extreme;
+mod bins;
 mod chance;
 mod constants;
 mod counts;
@@ -11,6 +12,7 @@ mod distances;
 mod distinct;
 mod encodings;
 mod enums;
+mod flatten_lists;
 mod graphemes;
 mod has;
 mod hashes;
@@ -106,6 +108,8 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let scalars = [
         ScalarUDF::new_from_impl(Abs::new()),
         ScalarUDF::new_from_impl(age::Age::new()),
+        ScalarUDF::new_from_impl(bins::Bins::new()),
+        ScalarUDF::new_from_impl(flatten_lists::FlattenLists::new()),
         ScalarUDF::new_from_impl(chance::Chance::new()),
         ScalarUDF::new_from_impl(EnumText::new()),
         ScalarUDF::new_from_impl(date_diff::DateDiff::new()),

@@ -7,7 +7,7 @@ use datafusion::execution::{FunctionRegistry, SessionState};
 use crate::{SqlOptions, catalog, engine::SqlEngine, planner::function_names};
 
 /// What other functions and operators are made of, and what only the planner's own tools need.
-const INTERNAL: [&str; 34] = [
+const INTERNAL: [&str; 35] = [
     "arg_max_n",
     "arg_min_n",
     "arrow_cast",
@@ -20,6 +20,7 @@ const INTERNAL: [&str; 34] = [
     "cast_to_type",
     "enum_text",
     "file_row_index",
+    "flatten_lists",
     "input_file_name",
     "json_array_of",
     "json_element",

@@ -13,7 +13,9 @@ use datafusion::sql::sqlparser::{
     parser::Parser,
 };
 
-use super::{json::to_several, ordered_aggregates::ordered, patterns::call, times::fields_of};
+use super::{
+    json::to_several, lambdas::invoked, ordered_aggregates::ordered, patterns::call, times::fields_of,
+};
 use crate::{
     names::{ident, written},
     parse::DIALECT,
@@ -243,7 +245,7 @@ const LIST_AGGREGATES: [&str; 5] =
 /// All names of these.
 #[cfg(test)]
 pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
-    let others = ["xor", "struct_pack", "percentile_disc", "unnest"];
+    let others = ["xor", "invoke", "struct_pack", "percentile_disc", "unnest"];
     let meanings = MEANINGS.iter().map(|(name, ..)| *name).filter(|name| *name != POWER);
     meanings.chain(RENAMED.map(|(name, _)| name)).chain(LIST_AGGREGATES).chain(others)
 }
@@ -257,10 +259,16 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     if name == "struct_pack" {
         return Some(call("named_struct", named(function, 0)?));
     }
+    if name == "unnest" {
+        return flat_unnest(function);
+    }
     if name == "struct_insert" || name == "struct_update" {
         return Some(call(&name, named(function, 1)?));
     }
     let mut arguments = arguments(function)?;
+    if name == "invoke" && !arguments.is_empty() {
+        return invoked(arguments);
+    }
     if let ("regexp_extract" | "regexp_extract_all", [_, _, Expr::Array(names), ..]) =
         (name.as_str(), &arguments[..])
     {
@@ -298,6 +306,36 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
         arguments.swap(0, 1);
     }
     said(&name, arguments, Some(function))
+}
+
+/// `unnest(list, recursive := true)`, `unnest(list, max_depth := 2)`: the rows of the lists within the list.
+fn flat_unnest(function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let (FunctionArg::Unnamed(FunctionArgExpr::Expr(of)), options) = list.args.split_first()? else {
+        return None;
+    };
+    let (mut depth, mut is_recursive) = (None, false);
+    for option in options {
+        let FunctionArg::Named { name, arg: FunctionArgExpr::Expr(Expr::Value(value)), .. } = option else {
+            return None;
+        };
+        match (ident(name).as_str(), &value.value) {
+            ("recursive", Value::Boolean(on)) => is_recursive |= on,
+            ("max_depth", Value::Number(most, _)) => depth = Some(most.to_string().parse::<u32>().ok()?),
+            _ => return None,
+        }
+    }
+    // Rows of the list itself are made in any case.
+    let levels = match depth {
+        Some(depth) => depth.checked_sub(1)?,
+        None if is_recursive => u32::MAX,
+        None => 0,
+    };
+    if options.is_empty() {
+        return None;
+    }
+    let levels = Expr::value(Value::Number(levels.to_string(), false));
+    Some(call("unnest", vec![call("flatten_lists", vec![of.clone(), levels])]))
 }
 
 /// `struct_insert(s, a := 1)`: so many arguments, and then names and values in turn.

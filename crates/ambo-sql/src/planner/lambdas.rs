@@ -4,7 +4,7 @@ use std::{collections::HashMap, ops::ControlFlow};
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Ident, LambdaFunction, OneOrManyWithParens, Spanned, Subscript, Value, Visit, VisitMut,
-    Visitor, VisitorMut,
+    Visitor, VisitorMut, visit_expressions, visit_expressions_mut,
 };
 
 use super::{patterns::call, rewrite::marked};
@@ -37,12 +37,52 @@ impl VisitorMut for Fields {
                 access_chain: fields.iter().map(field).collect(),
             };
         }
+        if let Expr::CompoundFieldAccess { root, access_chain } = expr
+            && matches!(root.as_ref(), Expr::Identifier(name) if self.names.contains(&ident(name)))
+        {
+            for access in access_chain {
+                if let AccessExpr::Dot(Expr::Identifier(name)) = access {
+                    let index = Expr::value(Value::SingleQuotedString(ident(name)));
+                    *access = AccessExpr::Subscript(Subscript::Index { index });
+                }
+            }
+        }
         // The planner reads literals of lists without the parameters.
         if let Expr::Array(list) = expr {
             *expr = call("make_array", std::mem::take(&mut list.elem));
         }
         ControlFlow::Continue(())
     }
+}
+
+/// `invoke(lambda x, y: x + y, 1, 2)` is its body with the values in it. A value that is computed stands in it once.
+pub(super) fn invoked(mut arguments: Vec<Expr>) -> Option<Expr> {
+    let values = arguments.split_off(1);
+    let Expr::Lambda(lambda) = arguments.pop()? else { return None };
+    let names: Vec<_> = lambda.params.iter().map(|param| ident(&param.name)).collect();
+    if names.len() != values.len() {
+        return None;
+    }
+    let computes = |value: &Expr| {
+        let found = visit_expressions(value, |part| match part {
+            Expr::Function(_) | Expr::Subquery(_) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        });
+        found.is_break()
+    };
+    let mut body = *lambda.body;
+    let mut uses = vec![0; names.len()];
+    let _ = visit_expressions_mut(&mut body, |expr| {
+        if let Expr::Identifier(name) = expr
+            && let Some(nth) = names.iter().position(|known| *known == ident(name))
+        {
+            uses[nth] += 1;
+            *expr = Expr::Nested(Box::new(values[nth].clone()));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    let is_once = |(value, uses): (&Expr, &usize)| *uses < 2 || !computes(value);
+    values.iter().zip(&uses).all(is_once).then(|| Expr::Nested(Box::new(body)))
 }
 
 /// Gives parameters names that nothing else has: the planner takes a column of that name for them in places.

@@ -188,6 +188,7 @@ fn named(target: &Target, of: &ConflictTarget) -> Result<By> {
             let mut wanted =
                 columns.iter().map(|name| target.column(&ident(name))).collect::<Result<Vec<_>>>()?;
             wanted.sort_unstable();
+            wanted.dedup();
             let is_of = |by: &By| {
                 let mut columns = by.columns(target);
                 columns.sort_unstable();

@@ -362,7 +362,12 @@ pub(super) fn column_names(columns: &[IndexColumn]) -> Result<Vec<Ident>> {
 /// [`ErrorKind::NotFound`] with the nearest name.
 pub(super) fn place(table: &TableDefinition, name: &Ident) -> Result<usize> {
     let known = ident(name);
-    table.column_index(&known).ok_or_else(|| {
+    let alike = || {
+        let mut alike = table.columns.iter().enumerate();
+        let mut alike = alike.by_ref().filter(|(_, column)| column.name.eq_ignore_ascii_case(&known));
+        alike.next().map(|(place, _)| place).filter(|_| alike.next().is_none())
+    };
+    table.column_index(&known).or_else(alike).ok_or_else(|| {
         let columns = table.columns.iter().map(|column| column.name.as_str());
         about(Error::not_found("column", &known, columns), name)
     })

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ambo::calendar::Endless;
 use arrow::{
     array::{ArrayRef, AsArray, IntervalMonthDayNanoArray, PrimitiveArray},
     compute::cast,
@@ -124,6 +125,9 @@ impl ScalarUDFImpl for RoundMoment {
         let pairs = moments.as_primitive::<TimestampMicrosecondType>().iter().zip(digits);
         let rounded = pairs.map(|(moment, digits)| {
             let (Some(moment), Some(digits)) = (moment, digits) else { return Ok(None) };
+            if moment.is_endless() {
+                return Ok(Some(moment));
+            }
             let unit = SECOND / 10_i64.pow(digits.clamp(0, 6) as u32);
             match moment.checked_add(unit / 2) {
                 Some(moment) => Ok(Some(moment.div_euclid(unit) * unit)),

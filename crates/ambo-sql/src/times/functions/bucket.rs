@@ -1,13 +1,15 @@
 //! `time_bucket(width, moment [, origin or offset])`: the beginning of the interval of a width that a moment is in. Intervals of months
-//! begin at 2000-01-01, others at 2000-01-03, a Monday, as long as no origin is said; an offset moves them.
+//! begin at 2000-01-01, others at 2000-01-03, a Monday, as long as no origin is said; an offset moves them. A time of day is one of 1970-01-01.
 
 use std::sync::Arc;
 
 use ambo::calendar::{date_of, days_of};
 use arrow::{
-    array::{Array, ArrayRef, PrimitiveArray},
-    compute::cast,
-    datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimestampMicrosecondType},
+    array::{Array, ArrayRef, AsArray, PrimitiveArray},
+    datatypes::{
+        DataType, IntervalMonthDayNano, IntervalUnit, Time64NanosecondType, TimeUnit,
+        TimestampMicrosecondType,
+    },
 };
 use datafusion::{
     common::{Result, exec_datafusion_err, exec_err, plan_err},
@@ -39,6 +41,7 @@ impl ScalarUDFImpl for TimeBucket {
         let interval = DataType::Interval(IntervalUnit::MonthDayNano);
         let kept = |ty: &DataType| match ty {
             DataType::Date32 => DataType::Date32,
+            DataType::Time32(_) | DataType::Time64(_) => DataType::Time64(TimeUnit::Nanosecond),
             ty => moment_type(ty),
         };
         match types {
@@ -59,6 +62,12 @@ impl ScalarUDFImpl for TimeBucket {
         let as_moments = |array: &ArrayRef| -> Result<ArrayRef> {
             Ok(match array.data_type() {
                 DataType::Date32 => converted(array, &MOMENT, Zone::UTC, true)?,
+                DataType::Time64(_) => {
+                    let times = array.as_primitive::<Time64NanosecondType>();
+                    let moments: PrimitiveArray<TimestampMicrosecondType> =
+                        times.unary(|nanos| nanos.div_euclid(1000));
+                    Arc::new(moments)
+                }
                 _ => array.clone(),
             })
         };
@@ -111,8 +120,19 @@ impl ScalarUDFImpl for TimeBucket {
         };
         let buckets =
             (0..starts.len()).map(bucket).collect::<Result<PrimitiveArray<TimestampMicrosecondType>>>()?;
-        let buckets: ArrayRef = Arc::new(buckets.with_data_type(starts.data_type().clone()));
-        Ok(ColumnarValue::Array(cast(&buckets, moments.data_type())?))
+        Ok(ColumnarValue::Array(match moments.data_type() {
+            DataType::Time64(_) => {
+                let times: PrimitiveArray<Time64NanosecondType> =
+                    buckets.unary(|moment| moment.rem_euclid(DAY) * 1000);
+                Arc::new(times)
+            }
+            // Infinity is a day, too.
+            DataType::Date32 => {
+                let moments: ArrayRef = Arc::new(buckets);
+                converted(&moments, &DataType::Date32, Zone::UTC, true)?
+            }
+            ty => Arc::new(buckets.with_data_type(ty.clone())),
+        }))
     }
 }
 
