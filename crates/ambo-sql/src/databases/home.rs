@@ -56,6 +56,7 @@ impl Connection {
             Statement::Sql(tree) => finding.sql(tree)?,
             Statement::CreateTable(create, _) => finding.create_table(create)?,
             Statement::AlterTable(name, _) => finding.relation(name)?,
+            Statement::AlterField(alter) => finding.relation(&mut alter.table)?,
             Statement::Maintain(_) => finding.of_path()?,
             Statement::CreateSequence(create) => {
                 finding.named(&mut create.name, Wanted::new(create.temporary))?;

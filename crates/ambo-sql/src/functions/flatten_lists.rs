@@ -1,5 +1,5 @@
-//! `flatten_lists(list, levels)`: the elements of lists within lists, so many levels down, or all of them. It is what `unnest(list, recursive :=
-//! true)` makes rows of.
+//! `flatten_lists(list, levels)`: the elements of lists within lists, so many levels down, or all of them. It is what `unnest(list,
+//! recursive := true)` makes rows of.
 
 use std::sync::Arc;
 

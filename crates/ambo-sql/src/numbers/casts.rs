@@ -1,8 +1,9 @@
 //! Casts of numbers round as values do that are written to a column.
 //!
-//! Arrow's casts to integers cut, and read no text such as `1.5e3` ([`super::texts`]), and those from decimals to doubles divide, so that `CAST(0.3 AS DOUBLE)` with many digits is another
-//! double than its text (apache/arrow-rs#10508). Doubles that are no reals become infinity there. Here decimals are rounded half away from
-//! zero and doubles half to even, as in PostgreSQL, and a double is the one that is nearest.
+//! Arrow's casts to integers cut, and read no text such as `1.5e3` ([`super::texts`]), and those from decimals to doubles divide, so that
+//! `CAST(0.3 AS DOUBLE)` with many digits is another double than its text (apache/arrow-rs#10508). Doubles that are no reals become
+//! infinity there. Here decimals are rounded half away from zero and doubles half to even, as in PostgreSQL, and a double is the one that
+//! is nearest.
 
 use std::sync::Arc;
 

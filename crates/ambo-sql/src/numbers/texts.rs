@@ -1,5 +1,6 @@
-//! Texts as whole numbers and decimals, as PostgreSQL and DuckDB read them: blanks around, a sign, digits with `_` between them, a fraction,
-//! an exponent; of whole numbers also `0xFF`, `0o17` and `0b101`. What has more digits than the type is rounded half away from zero.
+//! Texts as whole numbers and decimals, as PostgreSQL and DuckDB read them: blanks around, a sign, digits with `_` between them, a
+//! fraction, an exponent; of whole numbers also `0xFF`, `0o17` and `0b101`. What has more digits than the type is rounded half away from
+//! zero.
 
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
-//! `rowid`: the number of a row, from 0 on, in tables without a primary key. Rows have it for as long as they are there, and later ones have
-//! greater ones.
+//! `rowid`: the number of a row, from 0 on, in tables without a primary key. Rows have it for as long as they are there, and later ones
+//! have greater ones.
 //!
-//! It is no column: `*` is without it, and a column that is called so comes first. So statements that name it are planned as others are; where
-//! there is no such column, the tables that have numbers become queries with one.
+//! It is no column: `*` is without it, and a column that is called so comes first. So statements that name it are planned as others are;
+//! where there is no such column, the tables that have numbers become queries with one.
 
 use std::{collections::HashSet, ops::ControlFlow, sync::Arc};
 
+use ambo::Table;
 use datafusion::{
     datasource::provider_as_source,
     logical_expr::TableSource,
@@ -15,7 +16,11 @@ use datafusion::{
     },
 };
 
-use super::{Planner, tables::find_table, trees};
+use super::{
+    Planner,
+    tables::{find_table, find_view},
+    trees,
+};
 use crate::{
     Result,
     names::{ident, object, quoted},
@@ -44,13 +49,29 @@ pub(super) fn write_out(statement: &mut Statement, planner: &Planner<'_>) -> boo
 impl Planner<'_> {
     /// The table with row numbers that a name of ours means.
     pub(super) fn numbered(&self, name: &str) -> Option<Result<Arc<dyn TableSource>>> {
-        let name = name.strip_prefix(NUMBERED)?;
-        Some(find_table(&self.definitions(), name).map(|table| {
-            if let Some(transaction) = self.transaction {
+        let (place, name) = name.strip_prefix(NUMBERED)?.split_once(' ')?;
+        let seen = self.places.get(place.parse::<usize>().ok()?)?;
+        Some(find_table(&seen.definitions(), name).map(|table| {
+            if let Some(transaction) = seen.transaction {
                 transaction.note_scan(&table);
             }
-            provider_as_source(Arc::new(StoredTable::new(table, self.view.clone(), true)))
+            provider_as_source(Arc::new(StoredTable::new(table, seen.view.clone(), true)))
         }))
+    }
+
+    /// The stored table that a name means, and in which database it is.
+    fn placed(&self, name: &ObjectName) -> Option<(usize, Table)> {
+        let parts = name.0.iter().filter_map(|part| part.as_ident().map(ident));
+        for named in self.candidates_of(&parts.collect::<Vec<_>>()).ok()? {
+            let definitions = self.place(named.place).definitions();
+            if let Ok(table) = find_table(&definitions, &named.local()) {
+                return Some((named.place, table));
+            }
+            if find_view(&definitions, &named.local()).is_ok_and(|view| view.is_some()) {
+                return None;
+            }
+        }
+        None
     }
 }
 
@@ -160,7 +181,7 @@ impl Numbering<'_> {
         if self.with.contains(&of) {
             return None;
         }
-        let table = find_table(&self.planner.definitions(), &of).ok()?;
+        let (place, table) = self.planner.placed(name)?;
         let definition = table.definition();
         let is_there = definition.columns.iter().any(|column| column.name.eq_ignore_ascii_case(ROWID));
         if !definition.is_numbered() || is_there {
@@ -171,7 +192,7 @@ impl Numbering<'_> {
             "SELECT {}, {} AS {ROWID} FROM {}",
             columns.join(", "),
             number(None),
-            quoted(&format!("{NUMBERED}{}", definition.name)),
+            quoted(&format!("{NUMBERED}{place} {}", definition.name)),
         );
         let short = name.0.last()?.as_ident()?.clone();
         let mut named = named.clone().unwrap_or_else(|| table_alias(&ident(&short)));

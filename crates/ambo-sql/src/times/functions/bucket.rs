@@ -1,5 +1,6 @@
 //! `time_bucket(width, moment [, origin or offset])`: the beginning of the interval of a width that a moment is in. Intervals of months
-//! begin at 2000-01-01, others at 2000-01-03, a Monday, as long as no origin is said; an offset moves them. A time of day is one of 1970-01-01.
+//! begin at 2000-01-01, others at 2000-01-03, a Monday, as long as no origin is said; an offset moves them. A time of day is one of
+//! 1970-01-01.
 
 use std::sync::Arc;
 
