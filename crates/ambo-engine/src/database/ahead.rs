@@ -102,10 +102,7 @@ impl Engine {
             if !self.make_ahead(usize::MAX) {
                 return;
             }
-            let rest = Instant::now() + start.elapsed().max(EVERY);
-            let mut state = self.signals.state.lock();
-            while !state.stop && !self.signals.changed.wait_until(&mut state, rest).timed_out() {}
-            if state.stop {
+            if !self.signals.rest(start.elapsed().max(EVERY)) {
                 return;
             }
         }

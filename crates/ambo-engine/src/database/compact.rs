@@ -320,7 +320,7 @@ impl Engine {
     fn work_and_report(&self, work: impl Fn(&Self) -> Result<bool>) {
         loop {
             match work(self) {
-                Ok(true) if !self.signals.state.lock().stop => {
+                Ok(true) if !self.signals.is_stopped() => {
                     if let Err(error) = self.reclaim() {
                         return self.pipeline.poison(&format!("giving space back: {error}"));
                     }

@@ -14,7 +14,7 @@ use ambo_types::{
     record::RecordKind,
 };
 use arc_swap::ArcSwap;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
 use super::{
     checkpoint::CheckpointState,
@@ -22,6 +22,7 @@ use super::{
     lineage::Lineage,
     memtables::Memtables,
     options::Options,
+    signals::Signals,
     table::Picked,
     value::{Keeper, Value},
     version::{DatabaseVersion, Found, TableShared, TableVersion},
@@ -72,41 +73,6 @@ pub struct Engine {
     pub(super) no_room_to_merge: AtomicU64,
     next_owner: AtomicU64,
     _lock: Option<Box<dyn Lock>>,
-}
-
-/// What the background threads wait for.
-#[derive(Default)]
-pub(super) struct Signals {
-    pub(super) state: Mutex<SignalState>,
-    pub(super) changed: Condvar,
-}
-
-#[derive(Default)]
-pub(super) struct SignalState {
-    pub(super) stop: bool,
-    pub(super) flush: bool,
-    pub(super) merge: bool,
-    pub(super) merge_segments: bool,
-    pub(super) ahead: bool,
-}
-
-impl Signals {
-    /// Raises a flag; whoever waits is woken if it was not raised.
-    pub(super) fn raise(&self, flag: impl FnOnce(&mut SignalState) -> &mut bool) {
-        if !std::mem::replace(flag(&mut self.state.lock()), true) {
-            self.changed.notify_all();
-        }
-    }
-
-    /// Waits until a flag is raised, and takes it down; false if the threads are to stop.
-    pub(super) fn wait_for(&self, flag: impl Fn(&mut SignalState) -> &mut bool) -> bool {
-        let mut state = self.state.lock();
-        while !state.stop && !*flag(&mut state) {
-            self.changed.wait(&mut state);
-        }
-        *flag(&mut state) = false;
-        !state.stop
-    }
 }
 
 /// The parts that opening a database prepares.
@@ -162,7 +128,9 @@ impl Engine {
         );
         engine.keep_room(&engine.versions.load());
         engine.snapshots.refresh(&engine.pipeline.publisher);
-        engine.signals.state.lock().flush = wants_freeze;
+        if wants_freeze {
+            engine.signals.raise(|state| &mut state.flush);
+        }
         engine
     }
 

@@ -74,6 +74,7 @@ mod row_scan;
 mod scan;
 mod scan_results;
 mod scanned;
+mod signals;
 mod snapshot;
 mod statistics;
 mod table;

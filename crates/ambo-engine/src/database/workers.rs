@@ -103,9 +103,7 @@ fn flush_loop(engine: &Arc<Engine>) {
     while engine.signals.wait_for(|state| &mut state.flush) {
         engine.flush_and_report();
         if engine.governor.has_failed() {
-            let mut state = engine.signals.state.lock();
-            state.flush = true;
-            engine.signals.changed.wait_for(&mut state, RETRY);
+            engine.signals.again_after(RETRY, |state| &mut state.flush);
         }
     }
 }
@@ -132,12 +130,7 @@ fn ahead_loop(engine: &Arc<Engine>) {
 
 fn sync_loop(engine: &Arc<Engine>, every: Duration) {
     loop {
-        let mut state = engine.signals.state.lock();
-        if !state.stop {
-            engine.signals.changed.wait_for(&mut state, every);
-        }
-        let stop = state.stop;
-        drop(state);
+        let stop = !engine.signals.rest(every);
         // A failure has poisoned the pipeline: the next commit reports it.
         if engine.pipeline.sync_all().is_err() || stop {
             return;
