@@ -6,7 +6,22 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use ambo_sql::{ErrorKind, Place};
+#[cfg(feature = "sql")]
+use ambo_sql::ErrorKind;
+#[cfg(feature = "sql")]
+pub use ambo_sql::Place;
+
+use crate::storage;
+
+/// A place in the text of a statement; both count from 1, columns in characters.
+#[cfg(not(feature = "sql"))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The line.
+    pub line: u64,
+    /// The character in the line.
+    pub column: u64,
+}
 
 /// The result of what a face does.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -123,6 +138,7 @@ impl Error {
     /// The message, the line of the statement with a mark below the place, and what may help.
     pub fn show(&self) -> String {
         let mut text = self.message.clone();
+        #[cfg(feature = "sql")]
         if let (Some(place), Some(statement)) = (self.place, &self.statement) {
             let error = ambo_sql::Error::new(ErrorKind::Syntax, "");
             // The line with its mark is what stands behind the first line of what SQL shows.
@@ -162,11 +178,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+#[cfg(feature = "sql")]
 impl From<ambo_sql::Error> for Error {
     fn from(error: ambo_sql::Error) -> Self {
         let sqlstate = error.sqlstate();
         let class = match (error.storage(), error.kind()) {
-            (Some(storage), kind) => of_storage(storage).unwrap_or_else(|| of_kind(kind, sqlstate)),
+            (Some(storage), kind) => storage::class(storage).unwrap_or_else(|| of_kind(kind, sqlstate)),
             (None, kind) => of_kind(kind, sqlstate),
         };
         Self(Box::new(Parts {
@@ -182,11 +199,18 @@ impl From<ambo_sql::Error> for Error {
 }
 
 impl From<ambo::Error> for Error {
+    #[cfg(feature = "sql")]
     fn from(error: ambo::Error) -> Self {
         ambo_sql::Error::from(error).into()
     }
+
+    #[cfg(not(feature = "sql"))]
+    fn from(error: ambo::Error) -> Self {
+        storage::error(&error)
+    }
 }
 
+#[cfg(feature = "sql")]
 fn of_kind(kind: ErrorKind, sqlstate: &str) -> Class {
     match kind {
         ErrorKind::Syntax => Class::Syntax,
@@ -199,18 +223,6 @@ fn of_kind(kind: ErrorKind, sqlstate: &str) -> Class {
         ErrorKind::Invalid => Class::Request,
         _ => Class::Operational,
     }
-}
-
-/// The class of an error of the store, where that says more than the kind.
-fn of_storage(error: &ambo::Error) -> Option<Class> {
-    Some(match error {
-        ambo::Error::DiskFull(_) => Class::DiskFull,
-        ambo::Error::InUse(_) => Class::InUse,
-        ambo::Error::Poisoned(_) => Class::Poisoned,
-        ambo::Error::Damaged { .. } => Class::Damaged,
-        ambo::Error::Io { .. } => Class::Operational,
-        _ => return None,
-    })
 }
 
 /// Does something whose panics are errors: nothing unwinds into another language.
@@ -227,7 +239,7 @@ pub fn caught<T>(act: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sql"))]
 mod tests {
     use super::*;
 

@@ -347,7 +347,7 @@ fn next_text(prefix: &str) -> Option<String> {
     None
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sql"))]
 mod tests {
     use super::*;
 

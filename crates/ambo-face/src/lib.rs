@@ -7,19 +7,26 @@
 //! * [`KeyValue`]: key-value tables over bytes, texts and integers.
 //! * [`forked`]: what is to be done in the child of a fork.
 //! * [`caught`]: panics as errors.
+//!
+//! Without the feature `sql`, which is on by default, nothing of SQL and of Arrow is there.
 
+#[cfg(feature = "sql")]
 mod cell;
 mod error;
 mod fork;
 mod key_value;
+#[cfg(feature = "sql")]
 mod mode;
 mod options;
 mod registry;
+mod storage;
 
+#[cfg(feature = "sql")]
 pub use cell::{Cell, Column};
-pub use error::{Class, Error, Parts, Result, caught};
+pub use error::{Class, Error, Parts, Place, Result, caught};
 pub use fork::{Era, forked};
 pub use key_value::{KeyValue, Kind, Value, View};
+#[cfg(feature = "sql")]
 pub use mode::ingest_mode;
 pub use options::Options;
 pub use registry::{MEMORY, Opened, open};

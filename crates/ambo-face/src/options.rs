@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ambo::{Storage, Sync, nearest};
+#[cfg(feature = "sql")]
+use ambo::Storage;
+use ambo::{Sync, nearest};
+#[cfg(feature = "sql")]
 use ambo_sql::SqlOptions;
 
 use crate::{Class, Error, Result};
@@ -39,6 +42,16 @@ const NAMES: [&str; 13] = [
     "transaction_bytes_max",
 ];
 
+/// Those that are of SQL alone.
+#[cfg(not(feature = "sql"))]
+const OF_SQL: [&str; 3] = ["default_storage", "memory_bytes", "threads"];
+
+/// What the store and SQL are opened with.
+#[cfg(feature = "sql")]
+pub(crate) type Parts = (ambo::Options, SqlOptions);
+#[cfg(not(feature = "sql"))]
+pub(crate) type Parts = (ambo::Options, ());
+
 impl Options {
     /// The defaults.
     pub fn new() -> Self {
@@ -48,7 +61,7 @@ impl Options {
     /// Gives an option a value.
     ///
     /// # Errors
-    /// [`Class::Request`]: no such option, or no value of it.
+    /// [`Class::Request`]: no such option, or no value of it. [`Class::NotSupported`]: it is of SQL, which is not there.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let Some(known) = NAMES.iter().find(|known| **known == name) else {
             let error = Error::new(Class::Request, format!("there is no option \"{name}\""));
@@ -57,6 +70,11 @@ impl Options {
                 None => error.with_hint(format!("there are {}", NAMES.join(", "))),
             });
         };
+        #[cfg(not(feature = "sql"))]
+        if OF_SQL.contains(known) {
+            let message = format!("option {name} is of SQL, which this library is built without");
+            return Err(Error::new(Class::NotSupported, message));
+        }
         // So that what is wrong is said where it is given.
         let _checked = Self { given: BTreeMap::from([(*known, value.to_owned())]) }.parts()?;
         self.given.insert(known, value.to_owned());
@@ -71,13 +89,18 @@ impl Options {
     }
 
     /// What the store and SQL are opened with.
-    pub(crate) fn parts(&self) -> Result<(ambo::Options, SqlOptions)> {
-        let (mut store, mut sql) = (ambo::Options::new(), SqlOptions::new());
+    pub(crate) fn parts(&self) -> Result<Parts> {
+        let mut store = ambo::Options::new();
+        #[cfg(feature = "sql")]
+        let mut sql = SqlOptions::new();
+        #[cfg(not(feature = "sql"))]
+        let sql = ();
         for (name, value) in &self.given {
             match *name {
                 "background_merge" => store = store.background_merge(truth(name, value)?),
                 "cache_bytes" => store = store.cache_bytes(size(name, value)?),
                 "create" => store = store.create(truth(name, value)?),
+                #[cfg(feature = "sql")]
                 "default_storage" => {
                     let storage = Storage::named(value).ok_or_else(|| {
                         let known: Vec<_> = Storage::ALL.iter().map(|storage| storage.name()).collect();
@@ -87,6 +110,7 @@ impl Options {
                 }
                 "lock_timeout" => store = store.lock_timeout(time(name, value)?),
                 "log_compression" => store = store.log_compression(truth(name, value)?),
+                #[cfg(feature = "sql")]
                 "memory_bytes" => sql = sql.memory_bytes(size(name, value)?),
                 "memtable_bytes" => store = store.memtable_bytes(size(name, value)?),
                 "page_size" => store = store.page_size(size(name, value)?),
@@ -99,6 +123,7 @@ impl Options {
                         value => Sync::Interval(time(name, value)?),
                     });
                 }
+                #[cfg(feature = "sql")]
                 "threads" => {
                     let threads = value.parse::<usize>().ok().filter(|threads| *threads > 0);
                     sql = sql.threads(threads.ok_or_else(|| wrong(name, value, "a number from 1 on"))?);
@@ -166,7 +191,7 @@ fn time(name: &str, value: &str) -> Result<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|_| wanted())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sql"))]
 mod tests {
     use super::*;
 

@@ -11,6 +11,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+#[cfg(not(feature = "sql"))]
+use ambo::Database;
+#[cfg(feature = "sql")]
 use ambo_sql::Database;
 
 use crate::{Class, Error, Options, Result, fork::Era};
@@ -49,10 +52,10 @@ static SLOTS: Mutex<Option<Slots>> = Mutex::new(None);
 /// # Errors
 /// [`Class::Request`] if it is open with other options, with the first that differs; what the database says.
 pub fn open(path: &str, options: &Options) -> Result<Opened> {
-    let (store, sql) = options.parts()?;
+    let parts = options.parts()?;
     let era = Era::now();
     if path == MEMORY {
-        let db = Database::with_options(store.open_in_memory()?, sql);
+        let db = made(parts, |store| store.open_in_memory())?;
         return Ok(Opened { db: Some(db), slot: None, era });
     }
     let is_named = path.strip_prefix(MEMORY).is_some();
@@ -75,14 +78,32 @@ pub fn open(path: &str, options: &Options) -> Result<Opened> {
             entry.db.clone()
         }
         None => {
-            let store = if is_named { store.open_in_memory()? } else { store.open(&path)? };
-            let db = Database::with_options(store, sql);
+            let open =
+                |store: ambo::Options| if is_named { store.open_in_memory() } else { store.open(&path) };
+            let db = made(parts, open)?;
             *entry = Some(Entry { db: db.clone(), options: options.clone(), count: 1 });
             db
         }
     };
     drop(entry);
     Ok(Opened { db: Some(db), slot: Some((path, slot)), era })
+}
+
+/// A database of what [`Options`] say.
+#[cfg(feature = "sql")]
+fn made(
+    (store, sql): crate::options::Parts,
+    open: impl FnOnce(ambo::Options) -> ambo::Result<ambo::Database>,
+) -> Result<Database> {
+    Ok(Database::with_options(open(store)?, sql))
+}
+
+#[cfg(not(feature = "sql"))]
+fn made(
+    (store, ()): crate::options::Parts,
+    open: impl FnOnce(ambo::Options) -> ambo::Result<ambo::Database>,
+) -> Result<Database> {
+    Ok(open(store)?)
 }
 
 /// A path without links and dots, of something that may not be there yet.
@@ -149,7 +170,7 @@ impl Drop for Opened {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sql"))]
 mod tests {
     use super::*;
 
