@@ -18,7 +18,7 @@ DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 PACKAGE_VENV := $(TARGET_DIR)/package-venv
 PACKAGE_PYTHON := $(PACKAGE_VENV)/bin/python
 
-.PHONY: demo test wheel bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
+.PHONY: demo test wheel header install-c bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
 
 demo:
 	$(CARGO) build --release -p ambo-cli -p ambo-tools -p ambo-python
@@ -101,6 +101,15 @@ MATURIN ?= maturin
 wheel:
 	@command -v $(MATURIN) >/dev/null || { echo "maturin is missing: pip install maturin"; exit 1; }
 	cd python && $(MATURIN) build --profile wheel --out $(TARGET_DIR)/wheels
+
+# The header of the C library, made of its sources. The tests compare it.
+header:
+	AMBO_WRITE_HEADER=1 $(CARGO) test --workspace --exclude ambo-bench --test c -- header
+
+# The C library: headers, shared and static library, pkg-config, to PREFIX (/usr/local). SQL=no installs libambo-kv, which has no SQL and is
+# ready after some minutes; with SQL it is half an hour of processor time.
+install-c:
+	CARGO="$(CARGO)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" SQL="$(SQL)" crates/ambo-capi/install.sh
 
 # How large the smallest program with Ambo is, and how long it takes to build.
 weight:
