@@ -18,7 +18,7 @@ DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 PACKAGE_VENV := $(TARGET_DIR)/package-venv
 PACKAGE_PYTHON := $(PACKAGE_VENV)/bin/python
 
-.PHONY: demo test wheel header install-c bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
+.PHONY: demo test wheel header install-c install-ups bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
 
 demo:
 	$(CARGO) build --release -p ambo-cli -p ambo-tools -p ambo-python
@@ -110,6 +110,10 @@ header:
 # ready after some minutes; with SQL it is half an hour of processor time.
 install-c:
 	CARGO="$(CARGO)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" SQL="$(SQL)" crates/ambo-capi/install.sh
+
+# The library for programs that were written for upscaledb, to PREFIX.
+install-ups:
+	CARGO="$(CARGO)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" crates/ambo-ups/install.sh
 
 # How large the smallest program with Ambo is, and how long it takes to build.
 weight:

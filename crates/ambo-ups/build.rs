@@ -1,0 +1,10 @@
+//! What the linker is told of the shared library.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libambo-ups.so.0");
+        println!("cargo:rustc-cdylib-link-arg=-Wl,--exclude-libs,ALL");
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    }
+}
