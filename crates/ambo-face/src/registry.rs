@@ -18,8 +18,8 @@ use ambo_sql::Database;
 
 use crate::{Class, Error, Options, Result, fork::Era};
 
-/// What is opened in memory: it is nobody else's. With a name behind it, it is shared by all of this process that name it, until the last of
-/// them closes it.
+/// What is opened in memory: it is nobody else's. With a name behind it, it is shared by all of this process that name it, until the last
+/// of them closes it.
 pub const MEMORY: &str = ":memory:";
 
 /// A database that is open, for one who opened it. It derefs to [`Database`].
