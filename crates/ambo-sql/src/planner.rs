@@ -103,6 +103,9 @@ use schemas::say_schemas;
 use spelling::{FEWER_NAMES, respell};
 pub(crate) use tables::{find_table, has_relation, tables_of};
 
+/// A name of a table, and the database that it is sought in.
+type Sought = (Option<usize>, TableReference);
+
 /// Plans statements against a view of the database.
 pub(crate) struct Planner<'a> {
     engine: &'a SqlEngine,
@@ -116,7 +119,7 @@ pub(crate) struct Planner<'a> {
     /// Tables that are only there for this statement, by name.
     extra: HashMap<String, Arc<dyn TableSource>>,
     /// What was found, by name and by the database that it was sought in.
-    resolved: Mutex<HashMap<(Option<usize>, TableReference), Arc<dyn TableSource>>>,
+    resolved: Mutex<HashMap<Sought, Arc<dyn TableSource>>>,
     /// Whether tables say what their keys are.
     keys: AtomicBool,
     /// Whether the plan depends on rows that were read while it was made.

@@ -45,11 +45,8 @@ impl Attached {
     /// # Errors
     /// What opening says; it is open to be read alone, or to be written.
     fn open(&self, beside: &SqlEngine, path: &Path, read_only: bool) -> Result<Arc<SqlEngine>> {
-        let whole = std::path::absolute(path).and_then(|path| match path.canonicalize() {
-            Ok(whole) => Ok(whole),
-            Err(_) => Ok(path),
-        });
-        let whole = whole.unwrap_or_else(|_| path.to_owned());
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let whole = whole.canonicalize().unwrap_or(whole);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = known.get(&whole)
             && let Some(engine) = opened.engine.upgrade()
@@ -246,7 +243,7 @@ impl Connection {
             return Ok(("temp".to_owned(), None));
         }
         let step = self.step(parts)?;
-        let is_schema = parts.len() > 1 || parts.iter().any(|part| *part == step.schema);
+        let is_schema = parts.len() > 1 || parts.contains(&step.schema);
         Ok((step.database.unwrap_or_else(|| MAIN.to_owned()), is_schema.then_some(step.schema)))
     }
 }

@@ -155,7 +155,7 @@ impl Connection {
         let candidates = self.candidates(name)?;
         match candidates.iter().find(|of| is_there(&self.place(of.place).definitions(), of)) {
             Some(found) => Ok(found.clone()),
-            None => self.with_names(|names| names.new(&candidates).cloned()),
+            None => self.with_names(|names| names.of_new(&candidates).cloned()),
         }
     }
 

@@ -111,7 +111,7 @@ impl Names<'_> {
     }
 
     /// What a name means of which there is nothing yet.
-    pub(crate) fn new<'n>(&self, candidates: &'n [Named]) -> Result<&'n Named> {
+    pub(crate) fn of_new<'n>(&self, candidates: &'n [Named]) -> Result<&'n Named> {
         let is_temporary = |named: &&Named| self.places[named.place].1 == Kind::Temporary;
         let new = candidates.iter().find(|named| !is_temporary(named)).or(candidates.first());
         new.ok_or_else(|| Error::invalid("there is no schema that a name could be in"))

@@ -35,7 +35,7 @@ impl<C: FnMut(LogicalPlan) -> Result<Transformed<LogicalPlan>>> Walk<'_, C> {
     fn walk(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
         stack::with_enough(|| {
             let plan = self.below(plan)?;
-            let plan = self.subqueries(self.from_outside(plan)?)?;
+            let plan = self.subqueries(self.with_outside(plan)?)?;
             let changed = (self.change)(plan)?;
             self.is_changed |= changed.transformed;
             if self.is_changed { changed.data.recompute_schema() } else { Ok(changed.data) }
@@ -74,7 +74,7 @@ impl<C: FnMut(LogicalPlan) -> Result<Transformed<LogicalPlan>>> Walk<'_, C> {
     }
 
     /// An operator with the types of columns from outside as they are there.
-    fn from_outside(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
+    fn with_outside(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
         if !self.is_changed || self.outer.is_empty() {
             return Ok(plan);
         }

@@ -28,7 +28,7 @@ pub(crate) struct AlterField {
 /// What becomes of it.
 #[derive(Clone, Debug)]
 pub(crate) enum FieldChange {
-    Add(DataType, Option<Expr>),
+    Add(DataType, Option<Box<Expr>>),
     Drop,
     Rename(Ident),
 }
@@ -54,7 +54,7 @@ pub(super) fn alter_field(parser: &mut Parser<'_>) -> Result<AlterField, ParserE
         Keyword::ADD => {
             let ty = parser.parse_data_type()?;
             let default = parser.parse_keyword(Keyword::DEFAULT).then(|| parser.parse_expr()).transpose()?;
-            FieldChange::Add(ty, default)
+            FieldChange::Add(ty, default.map(Box::new))
         }
         Keyword::DROP => {
             let _ = parser.parse_one_of_keywords(&[Keyword::CASCADE, Keyword::RESTRICT]);

@@ -20,6 +20,9 @@ use crate::{
     user_types::UserTypes,
 };
 
+/// A sequence, and who gives its numbers.
+pub(super) type Numbered = (Arc<Object>, Arc<Sequences>);
+
 impl<'a> Planner<'a> {
     /// The database that names are sought in; `None` where they are sought as the session says.
     pub(super) fn within(&self) -> Option<usize> {
@@ -110,7 +113,7 @@ impl<'a> Planner<'a> {
 
     /// What a name means of which there is nothing.
     pub(super) fn new_name(&self, candidates: &[Named]) -> Result<Named> {
-        self.with_names(|names| names.new(candidates).cloned())
+        self.with_names(|names| names.of_new(candidates).cloned())
     }
 
     /// Where functions, types and sequences are, the databases that come first last.
@@ -164,7 +167,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The sequences that there are, each with who gives its numbers.
-    pub(super) fn sequences(&self) -> Result<HashMap<String, (Arc<Object>, Arc<Sequences>)>> {
+    pub(super) fn sequences(&self) -> Result<HashMap<String, Numbered>> {
         let all = self.objects(ObjectKind::Sequence)?;
         let with = |(name, (object, place)): (String, (Arc<Object>, usize))| {
             (name, (object, self.places[place].engine.sequences.clone()))
