@@ -112,7 +112,7 @@ use once::ComputedOnce;
 pub(crate) use once::{ONCE, QueryPlanner, has_once};
 use peers::PEERS;
 use regexes::REGEXES;
-use repeated_orders::{OrdersOfDistinct, REPEATED_ORDERS};
+use repeated_orders::{OrdersOfDistinct, OrdersSimplified, REPEATED_ORDERS};
 use rounding::ROUNDED_PLACES;
 use set_operations::SetOperations;
 pub(crate) use set_operations::common_type;
@@ -192,7 +192,9 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
                 let held = Arc::new(WithHeldFilters(rule));
                 rules.extend([Arc::new(Barriers) as Rule, held, Arc::new(JoinOrder)]);
             }
-            "simplify_expressions" => rules.push(Arc::new(WithWrongLiterals(rule))),
+            "simplify_expressions" => {
+                rules.extend([Arc::new(WithWrongLiterals(rule)) as Rule, Arc::new(OrdersSimplified)]);
+            }
             "common_sub_expression_eliminate" => rules.extend([Arc::new(SafeTermsFirst) as Rule, rule]),
             "eliminate_cross_join" => {
                 rules.push(Arc::new(WithoutNullKeys { rule: Arc::new(WithAllKeys(rule)), is_deep: true }));

@@ -13,10 +13,10 @@ use datafusion::{
         tree_node::{Transformed, TreeNode},
     },
     logical_expr::{Distinct, Expr, LogicalPlan, SortExpr},
-    optimizer::AnalyzerRule,
+    optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
-use super::expressions::ExpressionRule;
+use super::expressions::{ExpressionRule, map_named};
 
 /// Those of aggregates.
 pub(super) const REPEATED_ORDERS: ExpressionRule = ExpressionRule {
@@ -32,6 +32,30 @@ fn with_plain_order(expr: Expr) -> Transformed<Expr> {
             Transformed::yes(Expr::AggregateFunction(function))
         }
         expr => Transformed::no(expr),
+    }
+}
+
+/// Those of aggregates once more: what simplifies expressions makes several of an order one, as `a IS NOT NULL` and `b IS NOT NULL` where
+/// neither can be NULL.
+#[derive(Debug)]
+pub(super) struct OrdersSimplified;
+
+impl OptimizerRule for OrdersSimplified {
+    fn name(&self) -> &str {
+        "orders_simplified"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        match plan {
+            LogicalPlan::Aggregate(_) => {
+                map_named(plan, |_| Ok(true), |expr| expr.transform_up(|expr| Ok(with_plain_order(expr))))
+            }
+            plan => Ok(Transformed::no(plan)),
+        }
     }
 }
 
