@@ -307,19 +307,26 @@ impl Space {
 
     /// Cuts the file where its end is free; returns the pages cut. `discard` is told the range in a store without a file.
     pub(super) fn truncate(&mut self, discard: impl FnOnce(PageRange)) -> Result<u64> {
-        let Some(tail) = self.free.last().filter(|run| run.end() == self.end) else { return Ok(0) };
+        let Some(tail) = self.free.last().filter(|run| run.end() == self.end) else {
+            self.cut_torn_page()?;
+            return Ok(0);
+        };
         match &self.file {
-            Some(file) => {
-                let len = tail.start.0 * self.page_size;
-                file.set_len(len)
-                    .map_err(|error| Error::io(format!("cutting {NAME} to {len} bytes"), error))?;
-            }
+            Some(file) => cut(&**file, tail.start.0 * self.page_size)?,
             None => discard(tail),
         }
         self.free.remove(tail);
         self.punched.remove(tail);
         self.end = tail.start.0;
         Ok(tail.pages)
+    }
+
+    /// Cuts what a crash left of a page behind the last: no whole page, so it is not counted as free.
+    fn cut_torn_page(&self) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let end = self.end * self.page_size;
+        let len = file.len().map_err(|error| Error::io(format!("asking for the length of {NAME}"), error))?;
+        if len > end { cut(&**file, end) } else { Ok(()) }
     }
 
     /// Makes holes of free runs of at least `pages_min` pages that are not holes yet; returns the pages given back.
@@ -388,4 +395,8 @@ impl Space {
         assert!(range.start.0 >= self.reserved && range.end() <= self.end, "{range:?} is not in the file");
         assert!(self.free.intersection(range).is_empty(), "{range:?} is named by a checkpoint and free");
     }
+}
+
+fn cut(file: &dyn File, len: u64) -> Result<()> {
+    file.set_len(len).map_err(|error| Error::io(format!("cutting {NAME} to {len} bytes"), error))
 }

@@ -233,7 +233,7 @@ impl World {
         assert!(used <= 3, "{used} pages in use, and no tree");
         self.store.truncate_tail().unwrap();
         let list_page_at_most = self.store.stats().file_pages;
-        assert!(self.disk.contents(NAME).unwrap().len() as u64 == list_page_at_most * PAGE as u64);
+        assert_eq!(self.disk.contents(NAME).unwrap().len() as u64, list_page_at_most * PAGE as u64);
     }
 }
 
