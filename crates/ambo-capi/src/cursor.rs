@@ -186,23 +186,32 @@ pub unsafe extern "C" fn ambo_cursor_set_prefix(
 ) -> Status {
     call(error, || {
         let prefix = bytes("the prefix", prefix, prefix_size)?;
-        // The first bytes behind all that begin so.
-        let next = prefix.iter().rposition(|byte| *byte < u8::MAX).map(|last| {
-            let mut next = prefix[..=last].to_vec();
-            next[last] += 1;
-            next
-        });
         of(cursor)?.0.with(|place| {
             check_raw(&place.table)?;
-            let upper = next.map_or(Bound::Unbounded, Bound::Excluded);
+            let upper = ambo::successor(prefix).map_or(Bound::Unbounded, Bound::Excluded);
             (place.range, place.stands) = ((Bound::Included(prefix.to_vec()), upper), false);
             Ok(AMBO_OK)
         })
     })
 }
 
-fn no_such_way(how: u32) -> Failure {
-    Failure::misuse(format!("{how} is no way to seek"))
+/// Where a way to seek goes, by the first and the last stored key that is meant; both are asked for where the way has a key.
+fn way(how: u32, keys: impl FnOnce() -> Result<(Vec<u8>, Vec<u8>)>) -> Result<To> {
+    Ok(match how {
+        AMBO_FIRST => To::Forward(Bound::Unbounded),
+        AMBO_LAST => To::Back(Bound::Unbounded),
+        AMBO_EQ | AMBO_GE | AMBO_GT | AMBO_LE | AMBO_LT => {
+            let (first, last) = keys()?;
+            match how {
+                AMBO_EQ => To::Between(first, last),
+                AMBO_GE => To::Forward(Bound::Included(first)),
+                AMBO_GT => To::Forward(Bound::Excluded(last)),
+                AMBO_LE => To::Back(Bound::Included(last)),
+                _ => To::Back(Bound::Excluded(first)),
+            }
+        }
+        _ => return Err(Failure::misuse(format!("{how} is no way to seek"))),
+    })
 }
 
 /// Goes somewhere: AMBO_OK, or AMBO_NOT_FOUND, and the cursor stands nowhere. For AMBO_FIRST and AMBO_LAST there is no key.
@@ -217,19 +226,10 @@ pub unsafe extern "C" fn ambo_cursor_seek(
     call(error, || {
         let key = bytes("the key", key, key_size)?.to_vec();
         of(cursor)?.0.with(|place| {
-            let to = match how {
-                AMBO_FIRST => To::Forward(Bound::Unbounded),
-                AMBO_LAST => To::Back(Bound::Unbounded),
-                AMBO_EQ => To::Between(key.clone(), key),
-                AMBO_GE => To::Forward(Bound::Included(key)),
-                AMBO_GT => To::Forward(Bound::Excluded(key)),
-                AMBO_LE => To::Back(Bound::Included(key)),
-                AMBO_LT => To::Back(Bound::Excluded(key)),
-                _ => return Err(no_such_way(how)),
-            };
-            if !matches!(how, AMBO_FIRST | AMBO_LAST) {
+            let to = way(how, || {
                 check_raw(&place.table)?;
-            }
+                Ok((key.clone(), key))
+            })?;
             place.go(to)
         })
     })
@@ -248,17 +248,8 @@ pub unsafe extern "C" fn ambo_cursor_seek_row(
         let key = read_key(key, key_columns)?;
         of(cursor)?.0.with(|place| {
             let stored = |number: u64| stored_key(&place.table, &key, number);
-            let to = match how {
-                AMBO_FIRST => To::Forward(Bound::Unbounded),
-                AMBO_LAST => To::Back(Bound::Unbounded),
-                // Rows of one key differ in their numbers.
-                AMBO_EQ => To::Between(stored(0)?, stored(u64::MAX)?),
-                AMBO_GE => To::Forward(Bound::Included(stored(0)?)),
-                AMBO_GT => To::Forward(Bound::Excluded(stored(u64::MAX)?)),
-                AMBO_LE => To::Back(Bound::Included(stored(u64::MAX)?)),
-                AMBO_LT => To::Back(Bound::Excluded(stored(0)?)),
-                _ => return Err(no_such_way(how)),
-            };
+            // Rows of one key differ in their numbers.
+            let to = way(how, || Ok((stored(0)?, stored(u64::MAX)?)))?;
             place.go(to)
         })
     })

@@ -185,18 +185,10 @@ impl Range {
     /// The bounds that hold all of the wishes at once.
     fn bounds(&self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
         let from = self.from.iter().chain(&self.prefix).max().cloned();
-        let behind = self.prefix.as_deref().and_then(successor);
+        let behind = self.prefix.as_deref().and_then(ambo::successor);
         let to = self.to.iter().chain(&behind).min().cloned();
         (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded))
     }
-}
-
-/// The smallest key behind all keys that begin with `prefix`; `None` when there is no such key.
-fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
-    let mut key = prefix[..=last].to_vec();
-    key[last] += 1;
-    Some(key)
 }
 
 #[cfg(test)]

@@ -313,21 +313,13 @@ impl KeyValue {
     pub fn prefix(&self, prefix: &Value<'_>) -> Result<Bounds> {
         self.check("prefix", self.key, prefix)?;
         let next = match prefix {
-            Value::Bytes(bytes) => successor(bytes).map(|next| Value::Bytes(Cow::Owned(next))),
+            Value::Bytes(bytes) => ambo::successor(bytes).map(|next| Value::Bytes(Cow::Owned(next))),
             // The order of texts is that of their bytes, and the next prefix may be no text: it is found by characters.
             Value::Text(text) => next_text(text).map(|next| Value::Text(Cow::Owned(next))),
             Value::Int(_) => return Err(Error::new(Class::Request, "integers have no prefixes")),
         };
         self.bounds(Bound::Included(prefix), next.as_ref().map_or(Bound::Unbounded, Bound::Excluded))
     }
-}
-
-/// The first bytes behind all that begin with a prefix.
-fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
-    let mut next = prefix[..=last].to_vec();
-    next[last] += 1;
-    Some(next)
 }
 
 /// The first text behind all that begin with a prefix.

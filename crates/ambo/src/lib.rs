@@ -70,7 +70,7 @@ mod r#where;
 pub use ambo_codec::calendar;
 pub use ambo_codec::column::{Compare, Mask, Sum, arithmetic::Operator};
 pub use ambo_codec::{
-    Type, Value as Datum, ValueRef as DatumRef, integer::IntegerCodec, record::RecordCodec,
+    Type, Value as Datum, ValueRef as DatumRef, integer::IntegerCodec, record::RecordCodec, successor,
 };
 pub use ambo_engine::{
     Error, Result,
