@@ -225,7 +225,8 @@ mod tests {
         assert_eq!(other.sql("select * from t").unwrap().count(), 0);
         assert_eq!(one.path(), None);
         drop((one, other));
-        assert!(open(&name, &Options::new()).unwrap().sql("select * from t").is_err());
+        let error = open(&name, &Options::new()).unwrap().sql("select * from t").err().unwrap();
+        assert_eq!(error.kind(), ambo_sql::ErrorKind::NotFound, "{error}");
     }
 
     #[test]

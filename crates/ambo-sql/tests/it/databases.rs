@@ -69,7 +69,8 @@ fn an_attached_database_keeps_what_is_written() {
         "2, 2"
     );
     // Not twice, and not the own one.
-    assert!(Database::open(&side).is_err());
+    let error = Database::open(&side).err().unwrap();
+    assert!(matches!(error.storage(), Some(ambo::Error::InUse(_))), "{error}");
     assert!(refused(&mut one, &format!("attach {} as itself", quoted(&main))).storage().is_some());
     let error = refused(&mut other, &format!("attach {} as again (read_only)", quoted(&side)));
     assert!(error.message().contains("attached by another connection, to be written as well"), "{error}");
