@@ -12,21 +12,17 @@ use datafusion::{
     common::{
         Column, DFSchema, Result, ScalarValue,
         config::ConfigOptions,
-        plan_err,
         tree_node::{Transformed, TreeNode},
     },
     logical_expr::{
         BinaryExpr, Case, Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Subquery,
-        Union, Values, cast, expr::ScalarFunction, type_coercion::binary::type_union_coercion,
+        Values, cast, expr::ScalarFunction, type_coercion::binary::type_union_coercion,
     },
     optimizer::AnalyzerRule,
 };
 
 use super::beside::{float_among, has_decimals, with_floats};
-use crate::{
-    optimizer::{change_from_below, common_type, map_named, schema_of_rows, with_types},
-    times::rules::{own, refuse_numbers},
-};
+use crate::optimizer::{change_from_below, map_named, schema_of_rows, united};
 
 /// Functions whose arguments have one type, from this argument on.
 const UNITED: [(&str, usize); 9] = [
@@ -302,43 +298,6 @@ fn in_case(mut of: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
     }
     Ok(Transformed::new_transformed(Expr::Case(of), is_changed))
-}
-
-/// The columns of UNION.
-fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
-    let columns = union.schema.fields().len();
-    // The planner looks for columns of ORDER BY in one part, and takes them along there alone.
-    if union.inputs.iter().any(|input| input.schema().fields().len() != columns) {
-        return plan_err!(
-            "ORDER BY of a UNION names columns of its result, not of the tables in one part of it"
-        );
-    }
-    let types = |column: usize| -> Vec<DataType> {
-        union.inputs.iter().map(|input| input.schema().field(column).data_type().clone()).collect()
-    };
-    let wanted: Vec<_> = (0..columns).map(|column| common_of(&types(column))).collect();
-    // The planner takes the type that a column had when it read the statement for one among those of the parts.
-    let is_old = |column| union.schema.field(column).data_type() != &types(column)[0];
-    if wanted.iter().all(Option::is_none) && !(0..columns).any(is_old) {
-        return Ok(Transformed::no(LogicalPlan::Union(union)));
-    }
-    let cast_input = |input: Arc<LogicalPlan>| {
-        let to = |place: usize, ty: &DataType| wanted[place].clone().unwrap_or_else(|| ty.clone());
-        Ok(Arc::new(with_types(Arc::unwrap_or_clone(input), to)?))
-    };
-    let inputs = union.inputs.into_iter().map(cast_input).collect::<Result<Vec<_>>>()?;
-    Ok(Transformed::yes(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?)))
-}
-
-/// The type that all have in common; `None` if they are of one already, or if nothing is common to them, of which the planner tells.
-fn common_of(types: &[DataType]) -> Option<DataType> {
-    let (first, others) = types.split_first()?;
-    if others.iter().all(|ty| ty == first) {
-        return None;
-    }
-    let common = others.iter().try_fold(first.clone(), |common, ty| common_type(&common, ty))?;
-    let common = own(&common);
-    types.iter().all(|ty| refuse_numbers(ty, &common).is_ok()).then_some(common)
 }
 
 /// The columns of VALUES: the planner has made decimals of doubles there already.

@@ -115,7 +115,7 @@ use regexes::REGEXES;
 use repeated_orders::{OrdersOfDistinct, OrdersSimplified, REPEATED_ORDERS};
 use rounding::ROUNDED_PLACES;
 use set_operations::SetOperations;
-pub(crate) use set_operations::common_type;
+pub(crate) use set_operations::{common_type, united};
 use sliding::SLIDING;
 use source_names::SourceNames;
 use struct_fields::STRUCT_FIELDS;

@@ -5,7 +5,8 @@
 //! equal to it, on both sides, and the number is one of the columns that are compared.
 //!
 //! It also takes the types of the left side for those of the result: `SELECT 1 EXCEPT SELECT 1.5` had whole numbers. So both sides are cast
-//! to what they have in common, before copies of a row are looked for.
+//! to what they have in common, before copies of a row are looked for. UNION itself had the types of its first part until the planner cast
+//! the others: by then CASE and others had taken them for those of its columns.
 
 use std::{cell::Cell, sync::Arc};
 
@@ -14,18 +15,23 @@ use datafusion::{
     common::{
         Column, NullEquality, Result,
         config::ConfigOptions,
+        plan_err,
         tree_node::{Transformed, TreeNodeRecursion},
     },
     functions_window::row_number::row_number_udwf,
     logical_expr::{
-        Distinct, Expr, Join, JoinConstraint, JoinType, LogicalPlan, Projection, Window,
+        Distinct, Expr, Join, JoinConstraint, JoinType, LogicalPlan, Projection, Union, Window,
         expr::WindowFunction, type_coercion::binary::type_union_coercion,
     },
     optimizer::AnalyzerRule,
 };
 
 use super::expressions::with_types;
-use crate::{logical::is_enum, numbers::with_floats};
+use crate::{
+    logical::is_enum,
+    numbers::with_floats,
+    times::rules::{own, refuse_numbers},
+};
 
 /// See the module. To be run before types are looked at.
 #[derive(Debug)]
@@ -126,6 +132,43 @@ pub(crate) fn common_type(left: &DataType, right: &DataType) -> Option<DataType>
         Some([left, right]) => type_union_coercion(left, right),
         _ => type_union_coercion(left, right),
     }
+}
+
+/// UNION with columns of the types that its parts have in common, before anything is computed of them.
+pub(crate) fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
+    let columns = union.schema.fields().len();
+    // The planner looks for columns of ORDER BY in one part, and takes them along there alone.
+    if union.inputs.iter().any(|input| input.schema().fields().len() != columns) {
+        return plan_err!(
+            "ORDER BY of a UNION names columns of its result, not of the tables in one part of it"
+        );
+    }
+    let types = |column: usize| -> Vec<DataType> {
+        union.inputs.iter().map(|input| input.schema().field(column).data_type().clone()).collect()
+    };
+    let wanted: Vec<_> = (0..columns).map(|column| common_of(&types(column))).collect();
+    // The planner takes the type that a column had when it read the statement for one among those of the parts.
+    let is_old = |column| union.schema.field(column).data_type() != &types(column)[0];
+    if wanted.iter().all(Option::is_none) && !(0..columns).any(is_old) {
+        return Ok(Transformed::no(LogicalPlan::Union(union)));
+    }
+    let cast_input = |input: Arc<LogicalPlan>| {
+        let to = |place: usize, ty: &DataType| wanted[place].clone().unwrap_or_else(|| ty.clone());
+        Ok(Arc::new(with_types(Arc::unwrap_or_clone(input), to)?))
+    };
+    let inputs = union.inputs.into_iter().map(cast_input).collect::<Result<Vec<_>>>()?;
+    Ok(Transformed::yes(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?)))
+}
+
+/// The type that all have in common; `None` if they are of one already, or if nothing is common to them, of which the planner tells.
+fn common_of(types: &[DataType]) -> Option<DataType> {
+    let (first, others) = types.split_first()?;
+    if others.iter().all(|ty| ty == first) {
+        return None;
+    }
+    let common = others.iter().try_fold(first.clone(), |common, ty| common_type(&common, ty))?;
+    let common = own(&common);
+    types.iter().all(|ty| refuse_numbers(ty, &common).is_ok()).then_some(common)
 }
 
 fn cast_to(plan: LogicalPlan, types: &[Option<DataType>]) -> Result<LogicalPlan> {
