@@ -64,6 +64,7 @@ mod user_types;
 mod value;
 mod wait;
 mod window;
+mod yielding;
 
 /// The page of the book about SQL, whose example in Rust is a test.
 #[cfg(doctest)]

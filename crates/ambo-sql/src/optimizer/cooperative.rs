@@ -1,8 +1,8 @@
-//! Joins without keys can be left.
+//! Operators let others run, also joins without keys.
 //!
-//! A statement that is interrupted ends where its operators let other tasks run. The planner sees to that at leaves and exchanges. A cross
-//! join or a join by any condition makes billions of rows of one batch of each side without asking a leaf for more, so its own rows count,
-//! too.
+//! A statement that is interrupted ends where its operators let other tasks run. The planner sees to that at leaves and exchanges, but only
+//! within tasks of tokio (`yielding`). A cross join or a join by any condition makes billions of rows of one batch of each side without
+//! asking a leaf for more, so its own rows count, too.
 
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ use datafusion::{
     },
 };
 
+use super::pass_on::{Known, PassOn};
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct CooperativeJoins;
@@ -27,11 +29,11 @@ pub(super) struct CooperativeJoins;
 impl PhysicalOptimizerRule for CooperativeJoins {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let wrap = |plan: Arc<dyn ExecutionPlan>| {
+            if let Some(cooperative) = plan.downcast_ref::<CooperativeExec>() {
+                return Ok(Transformed::yes(handed_on(cooperative.input().clone())?));
+            }
             let is_meant = plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>();
-            Ok(match is_meant {
-                true => Transformed::yes(Arc::new(CooperativeExec::new(plan)) as Arc<dyn ExecutionPlan>),
-                false => Transformed::no(plan),
-            })
+            Ok(if is_meant { Transformed::yes(handed_on(plan)?) } else { Transformed::no(plan) })
         };
         Ok(plan.transform_up(wrap)?.data)
     }
@@ -43,4 +45,8 @@ impl PhysicalOptimizerRule for CooperativeJoins {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+fn handed_on(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    Ok(Arc::new(PassOn::new(plan, Known::All)?))
 }

@@ -1,4 +1,5 @@
-//! An operator that hands on the rows of its input, and knows less of them.
+//! An operator that hands on the rows of its input, and knows less of them. From time to time it lets others run, and whoever waits for the
+//! rows look whether the statement is to end ([`yielding`]).
 
 use std::{fmt, sync::Arc};
 
@@ -16,6 +17,8 @@ use datafusion::{
         projection::ProjectionExec,
     },
 };
+
+use crate::yielding::yielding;
 
 /// Whether it is another value in other parts.
 pub(super) fn differs(constant: &ConstExpr) -> bool {
@@ -146,7 +149,7 @@ impl ExecutionPlan for PassOn {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        self.input.execute(partition, context)
+        Ok(yielding(self.input.execute(partition, context)?))
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {

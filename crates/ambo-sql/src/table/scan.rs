@@ -21,7 +21,6 @@ use datafusion::{
     physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr, expressions::Column},
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
-        coop::make_cooperative,
         execution_plan::{Boundedness, EmissionType, SchedulingType},
         filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown},
         metrics::ExecutionPlanMetricsSet,
@@ -36,7 +35,7 @@ use super::{
     statistics::{Figures, UNKNOWN_SHARE, statistics},
     stream::{RowSource, ScanMetrics, ScanStream, Source},
 };
-use crate::error::outer;
+use crate::{error::outer, yielding::yielding};
 
 /// Rows of a batch from tables that are stored as rows.
 const BATCH_ROWS: usize = 8192;
@@ -278,7 +277,7 @@ impl ExecutionPlan for TableScanExec {
             self.limit,
             ScanMetrics::new(&self.metrics, partition),
         );
-        Ok(make_cooperative(Box::pin(stream)))
+        Ok(yielding(Box::pin(stream)))
     }
 
     fn statistics_from_inputs(
