@@ -17,6 +17,7 @@ use crate::{
     prepared::{Known, PreparedStatement, SEVERAL, check_parameters},
     session::{Session, machine_time},
     sources::{OnMissing, Sources},
+    stack,
     statement::{self, Prepared},
     times::Zone,
     value::scalar,
@@ -262,7 +263,9 @@ impl Connection {
         let params = params.values();
         let rows = match self.known(statement) {
             Ok(known) => self.run_known(&known, params),
-            Err(error) if params.is_empty() && error.message() == SEVERAL => self.run_all(statement),
+            Err(error) if params.is_empty() && error.message() == SEVERAL => {
+                stack::for_text(statement, || self.run_all(statement))
+            }
             Err(error) => Err(error),
         };
         Ok(rows?.keeping(&self.home.engine))
@@ -325,7 +328,7 @@ impl Connection {
             && is_plain
         {
             self.interrupter.begin();
-            if let Some(rows) = kept.run(self, &known.statement, &params)? {
+            if let Some(rows) = stack::with_enough(|| kept.run(self, &known.statement, &params))? {
                 return Ok(rows);
             }
         }
@@ -369,11 +372,13 @@ impl Connection {
     /// # Errors
     /// That of the first statement that fails; those before it have been done.
     pub fn script(&mut self, statements: &str) -> Result<()> {
-        for statement in parse(statements)? {
-            let known = Known::of(&self.home.engine.db, statement)?;
-            self.run_known(&known, Vec::new())?.finish()?;
-        }
-        Ok(())
+        stack::for_text(statements, || {
+            for statement in parse(statements)? {
+                let known = Known::of(&self.home.engine.db, statement)?;
+                self.run_known(&known, Vec::new())?.finish()?;
+            }
+            Ok(())
+        })
     }
 
     pub(crate) fn run_once(mut self, statement: &str) -> Result<Rows<'static>> {
@@ -384,8 +389,10 @@ impl Connection {
     /// Runs a statement. The rows are to keep the engine, whose threads compute them.
     fn run_statement(&mut self, statement: Statement, params: &[ScalarValue]) -> Result<Rows<'static>> {
         self.interrupter.begin();
-        self.look_for_sources(&statement)?;
-        self.run_at_home(statement, params)
+        stack::with_enough(|| {
+            self.look_for_sources(&statement)?;
+            self.run_at_home(statement, params)
+        })
     }
 
     /// Runs a statement in the database that it is about.

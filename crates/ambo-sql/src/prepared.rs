@@ -16,6 +16,7 @@ use crate::{
     kept::KeptPlan,
     parse::{Statement, parse_with_names},
     planner::count_parameters,
+    stack,
     statement::is_show,
 };
 
@@ -108,7 +109,7 @@ impl KnownStatements {
         {
             return Ok(known.clone());
         }
-        let known = Arc::new(Known::new(db, text)?);
+        let known = Arc::new(stack::for_text(text, || Known::new(db, text))?);
         if text.len() <= TEXT_MAX {
             lock().note(text, &known);
         }

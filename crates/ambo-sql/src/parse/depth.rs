@@ -5,8 +5,7 @@
 //! library. So:
 //!
 //! 1. Chains of AND and of OR become trees of equal halves, whose value is the same.
-//! 2. Other chains may have [`DEPTH`] operators, as in SQLite and DuckDB; what is deeper is refused. That much the planner can do on
-//!    threads with 2 MiB of stack.
+//! 2. Other chains may have [`DEPTH`] operators, as in SQLite and DuckDB; what is deeper is refused.
 //! 3. Until that is known, the statement is on a stack of its own if its tokens let it be deep ([`bound`]).
 
 use std::ops::ControlFlow;
@@ -17,7 +16,7 @@ use datafusion::sql::sqlparser::{
     tokenizer::{Token, TokenWithSpan},
 };
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, stack};
 
 /// How many operators may be within one another.
 const DEPTH: usize = 1_000;
@@ -27,8 +26,6 @@ const QUERIES: usize = 500;
 pub(super) const NESTING: usize = 200;
 /// Chains from this length on are halved: shorter ones stay as they were written.
 const LONG: usize = 64;
-/// What dropping one level of a tree takes, with room to spare.
-const BYTES_A_LEVEL: usize = 512;
 /// More levels than this are refused unread.
 const MOST: usize = 1_000_000;
 
@@ -38,8 +35,8 @@ const MOST: usize = 1_000_000;
 /// [`ErrorKind::Syntax`] if none is.
 pub(super) fn with_stack<R>(levels: usize, act: impl FnOnce() -> Result<R>) -> Result<R> {
     match levels {
-        ..DEPTH => act(),
-        DEPTH..MOST => stacker::grow(levels * BYTES_A_LEVEL, act),
+        ..LONG => act(),
+        LONG..MOST => stack::for_levels(levels.min(DEPTH), levels, act),
         _ => Err(Error::new(
             ErrorKind::Syntax,
             format!("the statement is too long: an expression has more than {MOST} words and signs"),
