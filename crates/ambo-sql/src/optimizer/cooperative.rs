@@ -1,8 +1,8 @@
 //! Operators let others run, also joins without keys.
 //!
 //! A statement that is interrupted ends where its operators let other tasks run. The planner sees to that at leaves and exchanges, but only
-//! within tasks of tokio (`yielding`). A cross join or a join by any condition makes billions of rows of one batch of each side without
-//! asking a leaf for more, so its own rows count, too.
+//! within tasks of tokio (`yielding`); ours see to it everywhere, as those do that a recursive query asks anew in each round. A cross join
+//! or a join by any condition makes billions of rows of one batch of each side without asking a leaf for more, so its own rows count, too.
 
 use std::sync::Arc;
 
@@ -17,6 +17,8 @@ use datafusion::{
         ExecutionPlan,
         coop::CooperativeExec,
         joins::{CrossJoinExec, NestedLoopJoinExec},
+        memory::LazyMemoryExec,
+        work_table::WorkTableExec,
     },
 };
 
@@ -33,7 +35,10 @@ impl PhysicalOptimizerRule for CooperativeJoins {
                 return Ok(Transformed::yes(handed_on(cooperative.input().clone())?));
             }
             let is_meant = plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>();
-            Ok(if is_meant { Transformed::yes(handed_on(plan)?) } else { Transformed::no(plan) })
+            Ok(match is_meant || is_trusted(&plan) {
+                true => Transformed::yes(handed_on(plan)?),
+                false => Transformed::no(plan),
+            })
         };
         Ok(plan.transform_up(wrap)?.data)
     }
@@ -45,6 +50,11 @@ impl PhysicalOptimizerRule for CooperativeJoins {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// Whether it is a leaf that only lets others run within tasks of tokio.
+fn is_trusted(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<WorkTableExec>() || plan.is::<LazyMemoryExec>()
 }
 
 fn handed_on(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
