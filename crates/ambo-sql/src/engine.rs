@@ -23,6 +23,7 @@ use crate::{
     databases::Attached,
     foreign_keys,
     functions::add_functions,
+    numbers::WholeQuotients,
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
     planner::{EnumOperators, NestedValues},
     prepared::KnownStatements,
@@ -219,6 +220,7 @@ impl Host {
             .with_config(config)
             .with_runtime_env(self.runtime_env()?)
             .with_expr_planners(vec![
+                Arc::new(WholeQuotients),
                 Arc::new(EnumOperators),
                 Arc::new(NestedValues),
                 Arc::new(TimeOperators),

@@ -43,6 +43,14 @@ pub(crate) const CHECKED: ExpressionRule = ExpressionRule {
     change: |expr, schema, _| expr.transform_up(|expr| checked(expr, schema)),
 };
 
+/// The type of whole numbers that no integer has the digits for.
+pub(super) const WHOLE: DataType = DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
+
+/// `left // right` of numbers of type [`WHOLE`].
+pub(super) fn whole_quotient(left: Expr, right: Expr) -> Expr {
+    Arc::new(ScalarUDF::new_from_impl(Checked::new(Operation::DivideWhole))).call(vec![left, right])
+}
+
 /// What is computed of two numbers, or of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operation {
@@ -51,6 +59,8 @@ pub(crate) enum Operation {
     Multiply,
     /// Of decimals.
     Divide,
+    /// The whole part of a quotient, of decimals without places.
+    DivideWhole,
     /// Of decimals.
     Remainder,
     ShiftLeft,
@@ -79,6 +89,7 @@ impl Operation {
             Self::Subtract | Self::Negate => Operator::Minus,
             Self::Multiply => Operator::Multiply,
             Self::Divide => Operator::Divide,
+            Self::DivideWhole => Operator::IntegerDivide,
             Self::Remainder => Operator::Modulo,
             Self::ShiftLeft => Operator::BitwiseShiftLeft,
             Self::ShiftRight => Operator::BitwiseShiftRight,
@@ -91,6 +102,7 @@ impl Operation {
             Self::Subtract | Self::Negate => "-",
             Self::Multiply => "*",
             Self::Divide => "/",
+            Self::DivideWhole => "//",
             Self::Remainder => "%",
             Self::ShiftLeft => "<<",
             Self::ShiftRight => ">>",
@@ -137,7 +149,7 @@ fn may_fail(operation: Operation, left: &DataType, right: &DataType) -> bool {
             match operation {
                 Operation::Add | Operation::Subtract => (p1 - s1).max(p2 - s2) + s1.max(s2) + 1 > most,
                 Operation::Multiply => p1 + p2 > most,
-                Operation::Divide => true,
+                Operation::Divide | Operation::DivideWhole => true,
                 Operation::Remainder => p1.max(p2) + (s1 - s2).abs() > most,
                 Operation::ShiftLeft | Operation::ShiftRight | Operation::Negate => false,
             }
@@ -224,13 +236,14 @@ impl Checked {
     ) -> Result<ArrayRef> {
         let (of_left, of_right) = (left.scale(), right.scale());
         let to = DataType::Decimal128(digits, scale);
-        let is_multiplied = self.operation == Operation::Multiply;
+        let is_narrow = matches!(self.operation, Operation::Multiply | Operation::DivideWhole);
         // Most of the time 128 bits are enough on the way.
         let factor = |from: i8| 10i128.checked_pow(u32::try_from(scale.checked_sub(from)?).ok()?);
         let factors = (factor(of_left), factor(of_right));
         let narrow = |a: i128, b: i128| match self.operation {
             Operation::Multiply => a.checked_mul(b),
             Operation::Add => a.checked_mul(factors.0?)?.checked_add(b.checked_mul(factors.1?)?),
+            Operation::DivideWhole => a.checked_div(b),
             Operation::Divide | Operation::Remainder => None,
             _ => a.checked_mul(factors.0?)?.checked_sub(b.checked_mul(factors.1?)?),
         };
@@ -247,12 +260,12 @@ impl Checked {
             })
         };
         let act = |a: i128, b: i128| {
-            let result = narrow(a, b).or_else(|| if is_multiplied { None } else { wide(a, b) });
+            let result = narrow(a, b).or_else(|| if is_narrow { None } else { wide(a, b) });
             let fitting = result.filter(|result| has_at_most(*result, digits));
             (fitting.unwrap_or_default(), fitting.is_none())
         };
         let wrong = |a: i128, b: i128| match (self.operation, b) {
-            (Operation::Divide | Operation::Remainder, 0) => arrow::error::ArrowError::DivideByZero.into(),
+            (Operation::Divide | Operation::DivideWhole | Operation::Remainder, 0) => arrow::error::ArrowError::DivideByZero.into(),
             _ => {
                 let shown = |number: i128, scale: i8| shown(i256::from_i128(number), scale);
                 self.wrong(shown(a, of_left), shown(b, of_right), &to)
@@ -330,6 +343,7 @@ impl ScalarUDFImpl for Checked {
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
+            _ if self.operation == Operation::DivideWhole => Ok(WHOLE),
             [left, right] => {
                 BinaryTypeCoercer::new(left, &self.operation.operator(), right).get_result_type()
             }

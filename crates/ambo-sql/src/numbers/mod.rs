@@ -7,6 +7,7 @@
 //! | `casts` | casts to integers cut, decimals become other doubles than their text |
 //! | `texts` | `'1e3'`, `'1.5'` and `'0xFF'` are no integers, `'1e3'` is no decimal |
 //! | `sum`, `groups`, `total`, `sliding` | sums wrap, averages depend on the order of rows |
+//! | `whole_quotients` | `90::hugeint // 20::hugeint` is 4.5 |
 //! | `round` | `round(x, 1000)` is NaN |
 //! | `abs` | its error has names of other types |
 //! | `powers` | `sqrt(-1)` and `power(0, -1)` are errors, where `ln(-1)` and `1e0 / 0` are not |
@@ -28,6 +29,7 @@ mod sliding;
 mod sum;
 mod texts;
 mod total;
+mod whole_quotients;
 
 use std::sync::Arc;
 
@@ -48,6 +50,7 @@ pub(crate) use nested_casts::{cast as cast_nested, parts};
 pub(crate) use powers::{Power, Root};
 pub(crate) use round::Round;
 pub(crate) use sum::{Average, Sum, sum};
+pub(crate) use whole_quotients::WholeQuotients;
 
 use crate::{Error, ErrorKind, statement::type_text, value::column_type};
 

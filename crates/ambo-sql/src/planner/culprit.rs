@@ -7,10 +7,14 @@ use arrow::error::ArrowError;
 use datafusion::{
     common::tree_node::{TreeNode, TreeNodeRecursion},
     error::DataFusionError,
-    logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator},
+    logical_expr::{Expr, LogicalPlan},
 };
 
-use crate::{Error, error::Place};
+use crate::{
+    Error,
+    error::Place,
+    numbers::{Operation, operation},
+};
 
 /// An error of the rows of a plan.
 pub(super) fn explained(error: DataFusionError, plan: &LogicalPlan) -> Error {
@@ -30,8 +34,8 @@ pub(super) fn explained(error: DataFusionError, plan: &LogicalPlan) -> Error {
 }
 
 fn divides(expr: &Expr) -> bool {
-    matches!(expr, Expr::BinaryExpr(BinaryExpr { op: Operator::Divide | Operator::Modulo, right, .. })
-        if !matches!(**right, Expr::Literal(..)))
+    use Operation::{Divide, DivideWhole, Remainder};
+    matches!(operation(expr), Some((Divide | DivideWhole | Remainder, _, right)) if !matches!(right, Expr::Literal(..)))
 }
 
 fn casts(expr: &Expr) -> bool {
@@ -61,9 +65,9 @@ fn only(plan: &LogicalPlan, fails: fn(&Expr) -> bool) -> Option<Expr> {
 fn named(mut error: Error, culprit: &Expr) -> Error {
     let mut columns: Vec<String> = Vec::new();
     let mut place = None;
-    let about = match culprit {
-        Expr::BinaryExpr(binary) => &binary.right,
-        Expr::Cast(cast) => &cast.expr,
+    let about = match (culprit, operation(culprit)) {
+        (_, Some((_, _, divisor))) => divisor,
+        (Expr::Cast(cast), _) => cast.expr.as_ref(),
         _ => return error,
     };
     let visited = about.apply(|expr| {

@@ -257,9 +257,6 @@ impl VisitorMut for Rewriting<'_> {
             *expr = (**operand).clone();
         } else if let Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } = expr {
             *expr = call("bit_not", vec![(**operand).clone()]);
-        } else if let Expr::BinaryOp { op: op @ BinaryOperator::DuckIntegerDivide, .. } = expr {
-            // Between whole numbers, `/` is that.
-            *op = BinaryOperator::Divide;
         } else if let Some(chained) = chained(expr, &mut |part| self.post_visit_expr(part)) {
             *expr = chained;
             return self.post_visit_expr(expr);

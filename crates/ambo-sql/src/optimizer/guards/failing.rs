@@ -91,7 +91,9 @@ fn arithmetic(
         Operation::Add | Operation::Subtract | Operation::Multiply => {
             sum_or_product(expr, operation, (left, right), schema)
         }
-        Operation::Divide | Operation::Remainder => division(expr, (left, right), schema),
+        Operation::Divide | Operation::DivideWhole | Operation::Remainder => {
+            division(expr, (left, right), schema)
+        }
         Operation::ShiftLeft | Operation::ShiftRight | Operation::Negate => Failing::Overflow,
     }
 }
