@@ -65,7 +65,7 @@ pub(crate) fn converted(array: &ArrayRef, to: &DataType, zone: Zone, strict: boo
         let texts: ArrayRef = Arc::new(nested_texts(array)?);
         return Ok(cast(&texts, to)?);
     }
-    cast_nested(array, to, |part, to| of_part(part, to, zone, strict))
+    cast_nested(array, to, strict, |part, to| of_part(part, to, zone, strict))
 }
 
 /// Values of any type as ones of another.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::{
     array::{
-        Array, ArrayRef, AsArray, FixedSizeListArray, ListArray, MapArray, StringArray, StructArray,
+        Array, ArrayRef, AsArray, FixedSizeListArray, ListArray, StringArray, StructArray,
         new_null_array,
     },
     buffer::{NullBuffer, OffsetBuffer, ScalarBuffer},
@@ -18,7 +18,7 @@ use arrow::{
 use datafusion::common::{Result, exec_err};
 
 use super::{cast::of_part, enums::is_enum};
-use crate::{error::type_in_sql, nested::is_nested, times::Zone};
+use crate::{error::type_in_sql, nested::is_nested, numbers::map_of, times::Zone};
 
 /// Texts as values of a nested type.
 ///
@@ -308,7 +308,8 @@ fn build(values: Vec<Value>, ty: &DataType, how: &Cast) -> Result<ArrayRef> {
             Ok(Arc::new(FixedSizeListArray::try_new(item.clone(), *length, items, nulls)?))
         }
         DataType::Struct(fields) => {
-            Ok(Arc::new(structs(values.into_iter().map(items_of), fields, rows, nulls, how)?))
+            let columns = columns(values.into_iter().map(items_of), fields, rows, how)?;
+            Ok(Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?))
         }
         DataType::Map(entries, is_sorted) => {
             let DataType::Struct(fields) = entries.data_type() else { return Ok(new_null_array(ty, rows)) };
@@ -318,8 +319,8 @@ fn build(values: Vec<Value>, ty: &DataType, how: &Cast) -> Result<ArrayRef> {
             });
             let count = pairs.len();
             let pairs = pairs.into_iter().map(|(key, value)| vec![key, value]);
-            let of_entries = structs(pairs, fields, count, None, how)?;
-            Ok(Arc::new(MapArray::try_new(entries.clone(), offsets, of_entries, nulls, *is_sorted)?))
+            let columns = columns(pairs, fields, count, how)?;
+            map_of(entries, *is_sorted, (&offsets, nulls.as_ref()), columns, how.strict)
         }
         ty => exec_err!("{} is not read from text", type_in_sql(ty)),
     }
@@ -342,19 +343,17 @@ fn flattened<T>(values: Vec<Value>, of: impl Fn(Value) -> Vec<T>) -> (OffsetBuff
     (OffsetBuffer::new(ScalarBuffer::from(ends)), all)
 }
 
-fn structs(
+fn columns(
     rows: impl Iterator<Item = Vec<Value>>,
     fields: &Fields,
     count: usize,
-    nulls: Option<NullBuffer>,
     how: &Cast,
-) -> Result<StructArray> {
+) -> Result<Vec<ArrayRef>> {
     let mut columns: Vec<Vec<Value>> = fields.iter().map(|_| Vec::with_capacity(count)).collect();
     for row in rows {
         let mut row = row.into_iter();
         columns.iter_mut().for_each(|column| column.push(row.next().unwrap_or(Value::Null)));
     }
     let of = |(field, column): (&FieldRef, Vec<Value>)| build(column, field.data_type(), how);
-    let columns = fields.iter().zip(columns).map(of).collect::<Result<Vec<_>>>()?;
-    Ok(StructArray::try_new(fields.clone(), columns, nulls)?)
+    fields.iter().zip(columns).map(of).collect()
 }

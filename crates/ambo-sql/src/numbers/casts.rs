@@ -62,6 +62,9 @@ fn rounded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 /// Whether a cast is one of ours.
 fn differs(from: &DataType, to: &DataType) -> bool {
     match from {
+        // Keys may become equal.
+        DataType::Map(..) if from != to => nested_casts::parts(from, to)
+            .is_some_and(|parts| parts[0].0 != parts[0].1 || differs(parts[1].0, parts[1].1)),
         from if from.is_nested() => nested_casts::parts(from, to)
             .is_some_and(|parts| parts.iter().any(|(from, to)| !is_text(from) && differs(from, to))),
         from if is_text(from) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
@@ -115,7 +118,9 @@ impl NumberCast {
 
     fn array(&self, from: &ArrayRef) -> Result<ArrayRef> {
         match &self.to {
-            to if to.is_nested() => nested_casts::cast(from, to, |part, to| self.part(part, to)),
+            to if to.is_nested() => {
+                nested_casts::cast(from, to, self.what != What::Try, |part, to| self.part(part, to))
+            }
             to if is_text(from.data_type()) => texts::numbers(from, to, self.what == What::Try),
             DataType::Int8 => self.whole::<Int8Type>(from),
             DataType::Int16 => self.whole::<Int16Type>(from),

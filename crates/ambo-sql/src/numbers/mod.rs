@@ -46,7 +46,7 @@ pub(crate) use casts::{CASTS, cast_numbers, fitted_sum};
 pub(crate) use checked::{CHECKED, Operation, operation};
 pub(crate) use digits::divided;
 pub(crate) use doubles::{Doubles, beside_doubles, in_plan as beside_doubles_in_plan};
-pub(crate) use nested_casts::{cast as cast_nested, parts};
+pub(crate) use nested_casts::{cast as cast_nested, map_of, parts};
 pub(crate) use powers::{Power, Root};
 pub(crate) use round::Round;
 pub(crate) use sum::{Average, Sum, sum};

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use arrow::{
     array::{
         Array, ArrayRef, AsArray, BooleanArray, FixedSizeListArray, GenericListArray, MapArray,
-        OffsetSizeTrait, StructArray, UInt64Array,
+        OffsetSizeTrait, StructArray, UInt64Array, make_comparator,
     },
-    buffer::NullBuffer,
-    compute::{nullif, take},
+    buffer::{NullBuffer, OffsetBuffer},
+    compute::{SortOptions, nullif, take},
     datatypes::{DataType, Field, FieldRef, Fields},
 };
-use datafusion::common::Result;
+use datafusion::common::{Result, exec_err};
+
+use crate::nested::nested_texts;
 
 /// The types of the parts of a value and of what it is cast to: those of the items of a list, of the fields of a struct. `None` where they
 /// have other forms.
@@ -57,11 +59,12 @@ fn item(list: &DataType) -> Option<&FieldRef> {
     }
 }
 
-/// Values as ones of type `to`, their parts cast by `part`. Parts that belong to no value are not looked at. REQUIRES: [`parts`] knows both
-/// types.
+/// Values as ones of type `to`, their parts cast by `part`. Parts that belong to no value are not looked at. A map whose keys become equal
+/// is an error, or NULL if that is not `strict`. REQUIRES: [`parts`] knows both types.
 pub(crate) fn cast(
     from: &ArrayRef,
     to: &DataType,
+    strict: bool,
     part: impl Fn(&ArrayRef, &DataType) -> Result<ArrayRef>,
 ) -> Result<ArrayRef> {
     let cast: ArrayRef = match (from.data_type(), to, item(to)) {
@@ -81,15 +84,8 @@ pub(crate) fn cast(
             let fields = entries(field).cloned().unwrap_or_default();
             let columns = [of.keys(), of.values()].into_iter().zip(&fields);
             let columns = columns.map(|(column, field)| part(column, field.data_type()));
-            let of_entries = StructArray::try_new(fields.clone(), columns.collect::<Result<_>>()?, None)?;
-            let map = MapArray::try_new(
-                field.clone(),
-                of.offsets().clone(),
-                of_entries,
-                of.nulls().cloned(),
-                *is_sorted,
-            );
-            return Ok(Arc::new(map?));
+            let entries = columns.collect::<Result<Vec<_>>>()?;
+            return map_of(field, *is_sorted, (of.offsets(), of.nulls()), entries, strict);
         }
         (DataType::List(_), _, Some(item)) => of_lists::<i32>(from, item, part)?,
         (DataType::LargeList(_), _, Some(item)) => of_lists::<i64>(from, item, part)?,
@@ -102,6 +98,47 @@ pub(crate) fn cast(
         _ => from.clone(),
     };
     Ok(arrow::compute::cast(&cast, to)?)
+}
+
+/// The maps of these keys and values. One that has no key for an entry, or a key twice, is an error, or NULL if that is not `strict`.
+pub(crate) fn map_of(
+    field: &FieldRef,
+    is_sorted: bool,
+    (offsets, nulls): (&OffsetBuffer<i32>, Option<&NullBuffer>),
+    mut entries: Vec<ArrayRef>,
+    strict: bool,
+) -> Result<ArrayRef> {
+    let rows = offsets.len() - 1;
+    let is_there = |row: usize| nulls.is_none_or(|nulls| nulls.is_valid(row));
+    let mut wrong = Vec::new();
+    let order = make_comparator(&entries[0], &entries[0], SortOptions::default())?;
+    for row in (0..rows).filter(|row| is_there(*row)) {
+        let mut keys: Vec<usize> = (offsets[row] as usize..offsets[row + 1] as usize).collect();
+        keys.sort_unstable_by(|one, other| order(*one, *other));
+        let twice = keys.windows(2).find(|pair| order(pair[0], pair[1]).is_eq()).map(|pair| pair[0]);
+        match twice {
+            Some(key) if strict => {
+                let text = nested_texts(&entries[0].slice(key, 1))?;
+                return exec_err!("a map has one value for each key, and here two for {}", text.value(0));
+            }
+            twice if twice.is_some() || keys.iter().any(|key| entries[0].is_null(*key)) => wrong.push(row),
+            _ => {}
+        }
+    }
+    let (mut offsets, mut nulls) = (offsets.clone(), nulls.cloned());
+    if !wrong.is_empty() {
+        let is_right = |row: &usize| wrong.binary_search(row).is_err();
+        let count = |row: usize| (offsets[row + 1] - offsets[row]) as usize;
+        let lengths: Vec<usize> = (0..rows).map(|row| if is_right(&row) { count(row) } else { 0 }).collect();
+        let kept = (0..rows).filter(is_right).flat_map(|row| offsets[row] as u64..offsets[row + 1] as u64);
+        let kept = UInt64Array::from_iter_values(kept);
+        entries = entries.iter().map(|part| take(part, &kept, None)).collect::<Result<_, _>>()?;
+        nulls = Some((0..rows).map(|row| is_there(row) && is_right(&row)).collect());
+        offsets = OffsetBuffer::from_lengths(lengths);
+    }
+    let DataType::Struct(fields) = field.data_type() else { return exec_err!("a map without entries") };
+    let entries = StructArray::try_new(fields.clone(), entries, None)?;
+    Ok(Arc::new(MapArray::try_new(field.clone(), offsets, entries, nulls, is_sorted)?))
 }
 
 fn of_lists<O: OffsetSizeTrait>(
