@@ -1,6 +1,8 @@
-//! `length` and `len`: of a text in characters, of a blob in bytes, of a list or map in elements.
+//! `length` and `len`: of a text in characters, of a blob in bytes, of a list or map in elements. `octet_length` and `bit_length`: of a
+//! text or a blob in bytes and bits.
 //!
-//! The planner makes a text of all that is none, and counts its characters: `length([1, 2, 3])` is 9.
+//! The planner makes a text of all that is none, and counts its characters: `length([1, 2, 3])` is 9, and `octet_length` refuses bytes that
+//! are no text.
 
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use arrow::{
     datatypes::DataType,
 };
 use datafusion::{
-    common::{Result, plan_err},
+    common::{Result, exec_datafusion_err, plan_err},
     functions::unicode::character_length,
     logical_expr::{
         ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
@@ -18,7 +20,10 @@ use datafusion::{
     },
 };
 
-use crate::logical::{UUID, is_enum};
+use crate::{
+    error::type_in_sql,
+    logical::{UUID, is_enum},
+};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Length {
@@ -110,4 +115,61 @@ fn counted(of: &ArrayRef) -> Result<ArrayRef> {
         DataType::List(_) => elements(of.as_list::<i32>().value_offsets(), of.nulls()),
         _ => return plan_err!("length has a text, a blob, a list or a map"),
     })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct OctetLength {
+    name: &'static str,
+    /// What a byte counts for.
+    of_byte: i32,
+    signature: Signature,
+}
+
+impl OctetLength {
+    pub(super) fn all() -> [Self; 2] {
+        let signature = || Signature::user_defined(Volatility::Immutable);
+        [("octet_length", 1), ("bit_length", 8)]
+            .map(|(name, of_byte)| Self { name, of_byte, signature: signature() })
+    }
+}
+
+impl ScalarUDFImpl for OctetLength {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let [of] = types else { return plan_err!("{} has one argument", self.name) };
+        Ok(vec![match of {
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
+            ty if is_text(ty) || ty.is_null() || is_enum(ty) => DataType::Utf8,
+            ty if ty.is_nested() || *ty == UUID => {
+                return plan_err!("{} has a text or a blob, not {}", self.name, type_in_sql(ty));
+            }
+            _ => DataType::Utf8,
+        }])
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int32)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let of = args.args[0].to_array(args.number_rows)?;
+        let offsets = match of.data_type() {
+            DataType::Binary => of.as_binary::<i32>().value_offsets(),
+            _ => of.as_string::<i32>().value_offsets(),
+        };
+        let length = |pair: &[i32]| {
+            (pair[1] - pair[0])
+                .checked_mul(self.of_byte)
+                .ok_or_else(|| exec_datafusion_err!("{} of {} bytes is more than an integer has", self.name, pair[1] - pair[0]))
+        };
+        let lengths = offsets.windows(2).map(length).collect::<Result<Vec<_>>>()?;
+        Ok(ColumnarValue::Array(Arc::new(Int32Array::new(lengths.into(), of.nulls().cloned()))))
+    }
 }

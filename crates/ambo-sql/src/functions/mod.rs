@@ -130,6 +130,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let structs = struct_parts::StructParts::all().map(ScalarUDF::new_from_impl);
     let enums = enums::OfEnums::all().map(ScalarUDF::new_from_impl);
     let not_negative = not_negative::NotNegative::all().map(ScalarUDF::new_from_impl);
+    let lengths = length::OctetLength::all().map(ScalarUDF::new_from_impl);
     let maps = map_parts::MapParts::all().map(ScalarUDF::new_from_impl);
     let regexes = regexp_extract::RegexpExtract::all().map(ScalarUDF::new_from_impl);
     let parts =
@@ -140,6 +141,7 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         .chain(bits)
         .chain(patterns)
         .chain(not_negative)
+        .chain(lengths)
         .chain(quantified)
         .chain(selecting)
         .chain(enums)
