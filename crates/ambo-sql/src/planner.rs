@@ -13,6 +13,7 @@ mod describe;
 mod distinct_on;
 mod enum_texts;
 mod enums;
+mod frame_bounds;
 mod functions;
 mod given_orders;
 mod json;

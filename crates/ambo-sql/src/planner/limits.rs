@@ -76,7 +76,12 @@ fn has_query(expr: &Expr) -> bool {
 }
 
 /// The value of an expression, as a text; `None` if it is NULL.
-fn value_of(expr: &Expr, data_type: &str, with: Option<&With>, ask: &Ask<'_>) -> Result<Option<String>> {
+pub(super) fn value_of(
+    expr: &Expr,
+    data_type: &str,
+    with: Option<&With>,
+    ask: &Ask<'_>,
+) -> Result<Option<String>> {
     let mut query = trees::query("SELECT 1");
     let mut cast = trees::expr(&format!("CAST(1 AS {data_type})"));
     if let Expr::Cast { expr: value, .. } = &mut cast {

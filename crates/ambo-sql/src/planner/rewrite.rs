@@ -18,6 +18,7 @@ use super::{
     collations::{say_collation, say_orders},
     describe,
     distinct_on::say_first_rows,
+    frame_bounds::say_bounds,
     functions::{meaning, power},
     given_orders::say_given,
     json::json,
@@ -242,6 +243,12 @@ impl VisitorMut for Rewriting<'_> {
                 Err(error) => self.stop(error),
                 Ok(()) => ControlFlow::Continue(()),
             };
+        }
+        if let Expr::Function(ast::Function { over: Some(ast::WindowType::WindowSpec(spec)), .. }) = expr
+            && let Some(frame) = &mut spec.window_frame
+            && let Err(error) = say_bounds(frame, self.visible(None).as_ref(), self.ask)
+        {
+            return self.stop(error);
         }
         if let Expr::Value(value) = expr
             && let ast::Value::Number(number, _) = &value.value
