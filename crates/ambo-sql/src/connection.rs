@@ -337,19 +337,23 @@ impl Connection {
 
     /// Runs a statement without the planner; `None` if it needs that after all.
     fn run_fast(&mut self, fast: &FastPlan, params: &[Datum]) -> Result<Option<Rows<'static>>> {
+        // A transaction may be older than the table or the index. The planner says so.
+        let is_older = |error: &Error| error.kind() == ErrorKind::NotFound;
         if !fast.writes() {
             let db = &self.home.engine.db;
-            return match &self.home.scope {
+            let read = match &self.home.scope {
                 Scope::Auto if fast.reads_often() => fast.read(&db.snapshot(), params),
                 Scope::Auto => fast.read(db, params),
                 Scope::ReadOnly(snapshot, _) => fast.read(&**snapshot, params),
                 Scope::Open(open) => fast.read(&open.transaction, params),
             };
+            return if read.as_ref().is_err_and(is_older) { Ok(None) } else { read };
         }
         let mut is_slow = false;
         let written = self.write(&[], |work| {
-            let written = fast.write(work.transaction, params, || work.session.now())?;
-            is_slow = written.is_none();
+            let written = fast.write(work.transaction, params, || work.session.now());
+            is_slow = matches!(&written, Ok(None)) || written.as_ref().is_err_and(is_older);
+            let written = written?;
             // An error takes back what was done so far.
             written.ok_or_else(|| Error::invalid("the statement needs the planner"))
         });

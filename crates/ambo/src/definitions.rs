@@ -60,6 +60,13 @@ impl Definitions<'_> {
         Table::seen(self.db.clone(), id, definition.clone(), &self.catalog, own)
     }
 
+    /// Whether there is a table of this name by now that the view, which is of an earlier moment, does not know.
+    pub fn is_newer(&self, name: &str) -> bool {
+        self.catalog.find(name).is_err()
+            && !self.moment.has_own_definitions()
+            && self.db.engine().current().catalog.find(name).is_ok()
+    }
+
     /// The names of all tables, as `schema.table`.
     pub fn tables(&self) -> Vec<String> {
         let mut names: Vec<_> = self.catalog.tables().map(|(_, table)| table.name.clone()).collect();

@@ -50,6 +50,10 @@ impl Moment<'_> {
         each!(self, view => view.catalog().clone())
     }
 
+    pub(crate) fn has_own_definitions(&self) -> bool {
+        each!(self, view => view.has_own_definitions())
+    }
+
     /// What all versions of a table share, if it may be that only a transaction has it: one that has changed definitions, and whose view
     /// this is.
     pub(crate) fn own(&self, table: TableId) -> Option<Arc<TableShared>> {

@@ -18,6 +18,10 @@ pub(crate) fn find_table(db: &Definitions<'_>, name: &str) -> Result<ambo::Table
             Err(Error::invalid(format!("\"{}\" is a view, not a table", names::shown(name))))
         }
         Err(ambo::Error::NotFound(_)) if let Some(alike) = alike(db.tables(), name)? => Ok(db.table(&alike)?),
+        Err(ambo::Error::NotFound(_)) if db.is_newer(name) => {
+            let later = format!("table \"{}\" was created after this transaction began", names::shown(name));
+            Err(Error::new(ErrorKind::NotFound, later).with_hint("COMMIT or ROLLBACK, and it is there"))
+        }
         Err(ambo::Error::NotFound(_)) => Err(Error::not_found(
             "table",
             names::shown(name),

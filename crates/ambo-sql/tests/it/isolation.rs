@@ -113,3 +113,32 @@ fn migrations_of_two_sessions() {
     assert!(error.is_retryable() && error.to_string().contains("log"), "{error}");
     assert!(db.check().unwrap().is_sound());
 }
+
+/// Keeps away: a table that another transaction made meanwhile, and that the short way of statements finds and tells of by its number.
+#[test]
+fn tables_that_are_newer_than_a_transaction_are_named() {
+    let db = Database::in_memory().unwrap();
+    let (mut one, mut other) = (db.connect(), db.connect());
+    one.script("begin; select 1").unwrap();
+    other.script("create table newer (id int primary key, n int); insert into newer values (1, 10)").unwrap();
+    for statement in [
+        "insert into newer values (2, 20)",
+        "select n from newer where id = 1",
+        "select count(*) from newer",
+        "update newer set n = 1 where id = 1",
+        "select max(n) from newer",
+    ] {
+        let error = one.sql(statement).err().unwrap_or_else(|| panic!("{statement}"));
+        assert_eq!(error.message(), "table \"newer\" was created after this transaction began", "{statement}");
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+    }
+    let error = one.sql("select * from none").err().unwrap();
+    assert_eq!(error.message(), "there is no table \"none\"");
+    one.sql("commit").unwrap();
+    one.sql("insert into newer values (2, 20)").unwrap();
+    one.script("begin; drop table newer").unwrap();
+    let error = one.sql("select * from newer").err().unwrap();
+    assert_eq!(error.message(), "there is no table \"newer\"");
+    one.sql("rollback").unwrap();
+    assert!(db.check().unwrap().is_sound());
+}
