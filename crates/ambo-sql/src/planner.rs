@@ -101,7 +101,7 @@ pub(crate) use parameters::count_parameters;
 use parameters::with_types;
 pub(crate) use rewrite::{marked, result_schema, schema_of_result, tell_apart};
 use schemas::say_schemas;
-use spelling::{FEWER_NAMES, respell};
+use spelling::{is_about_spelling, respell};
 pub(crate) use tables::{find_table, has_relation, tables_of};
 
 /// A name of a table, and the database that it is sought in.
@@ -204,7 +204,7 @@ impl<'a> Planner<'a> {
     ) -> Result<LogicalPlan> {
         self.as_meant(&mut statement, params)?;
         match self.understood(statement.clone(), params) {
-            Err(error) if error.kind() == ErrorKind::NotFound || error.message().contains(FEWER_NAMES) => {
+            Err(error) if is_about_spelling(&error) => {
                 let error = match row_numbers::write_out(&mut statement, self) {
                     true => match self.understood(statement.clone(), params) {
                         Err(error) if error.kind() == ErrorKind::NotFound => error,

@@ -13,22 +13,28 @@
 mod names;
 mod scope;
 
-use datafusion::{
-    common::TableReference,
-    sql::sqlparser::ast::{
-        self, ExcludeSelectItem, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, OrderByKind, Query,
-        Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Visit, VisitMut, With,
-    },
+use datafusion::sql::sqlparser::ast::{
+    self, ExcludeSelectItem, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, OrderByKind, Query,
+    Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Visit, VisitMut, With,
 };
 
 use names::Names;
-use scope::{Found, Scope, series};
+use scope::{Found, Known, Scope, series};
 
 use super::{ask::Ask, mentions::Volatile, rewrite::tell_apart, trees};
-use crate::{Result, names::ident};
+use crate::{Error, ErrorKind, Result, names::ident};
 
 /// What the planner says of a table with more columns than names.
-pub(super) const FEWER_NAMES: &str = "names given as column alias";
+const FEWER_NAMES: &str = "names given as column alias";
+
+/// What the planner says of `a.b` where a column of the innermost query is called `a`, and is no struct.
+const NO_PARTS: &str = "has no parts: only structs and maps have";
+
+/// Whether the planner may have failed because a name is written otherwise than it is.
+pub(super) fn is_about_spelling(error: &Error) -> bool {
+    error.kind() == ErrorKind::NotFound
+        || [FEWER_NAMES, NO_PARTS].iter().any(|text| error.message().contains(text))
+}
 
 /// Writes names as they are. Returns whether there was one to be written otherwise.
 ///
@@ -236,9 +242,9 @@ impl Spelling<'_> {
         }
         names.columns.clear();
         let Some(columns) = self.columns(&plain, &[], with) else { return };
-        for (_, name) in columns.into_iter().skip(own.columns.len()) {
+        for known in columns.into_iter().skip(own.columns.len()) {
             own.columns
-                .push(ast::TableAliasColumnDef { name: Ident::with_quote('"', name), data_type: None });
+                .push(ast::TableAliasColumnDef { name: Ident::with_quote('"', known.name), data_type: None });
             self.is_changed = true;
         }
     }
@@ -249,14 +255,13 @@ impl Spelling<'_> {
         factor: &TableFactor,
         before: &[TableWithJoins],
         with: Option<&With>,
-    ) -> Option<Vec<(Option<TableReference>, String)>> {
+    ) -> Option<Vec<Known>> {
         let all = |from: &[TableWithJoins]| {
             let mut query = trees::query("SELECT * FROM it");
             trees::select(&mut query).from = from.to_vec();
             query.with = with.cloned();
             let schema = self.ask.schema(query).ok()?;
-            let columns = schema.iter().map(|(table, field)| (table.cloned(), field.name().clone()));
-            Some(columns.collect::<Vec<_>>())
+            Some(schema.iter().map(|(table, field)| Known::new(table, field)).collect::<Vec<_>>())
         };
         let mut from = before.to_vec();
         from.push(TableWithJoins { relation: factor.clone(), joins: Vec::new() });
@@ -357,8 +362,9 @@ impl Spelling<'_> {
         Ok(None)
     }
 
-    /// A column with its table before it, or a part of a column.
-    fn parts(&mut self, parts: &mut [Ident], scopes: &[Scope]) -> Result<()> {
+    /// A column with its table before it, or a part of a column. What is no part of a column of this query may be of a table around.
+    fn parts(&mut self, parts: &mut Vec<Ident>, scopes: &[Scope]) -> Result<()> {
+        let mut is_hidden = false;
         for scope in scopes.iter().rev() {
             let (table, rest) = parts.split_at_mut(1);
             if let (Some(known), Some(column)) = (scope.table(&table[0]), rest.first_mut()) {
@@ -368,7 +374,15 @@ impl Spelling<'_> {
                 if let Found::As(spelt) = scope.column(Some(&known), column)? {
                     self.write(column, spelt);
                 }
+                if is_hidden {
+                    parts.splice(..0, scope.qualifier(&known));
+                    self.is_changed = true;
+                }
                 return Ok(());
+            }
+            if scope.is_plain(&table[0]) {
+                is_hidden = true;
+                continue;
             }
             match scope.column(None, &table[0])? {
                 Found::Exactly => return Ok(()),

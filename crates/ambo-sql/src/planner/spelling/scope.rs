@@ -1,20 +1,41 @@
 //! The tables in FROM and their columns, by which names are looked for.
 
+use arrow::datatypes::{DataType, Field};
 use datafusion::{
     common::TableReference,
     sql::sqlparser::ast::{Ident, SelectItem, SetExpr, TableFactor},
 };
 
-use super::super::rewrite::unmarked;
+use super::super::rewrite::{MARK, unmarked};
 use crate::{
     Error, Result,
     names::{about, ident, written},
 };
 
+/// A column of a table in FROM.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub table: Option<TableReference>,
+    pub name: String,
+    /// Whether its values may have parts with names.
+    pub has_fields: bool,
+}
+
+impl Known {
+    pub fn new(table: Option<&TableReference>, field: &Field) -> Self {
+        let has_fields = matches!(field.data_type(), DataType::Struct(_) | DataType::Map(..) | DataType::Null);
+        Self { table: table.cloned(), name: field.name().clone(), has_fields }
+    }
+
+    fn is_of(&self, table: &str) -> bool {
+        self.table.as_ref().is_some_and(|of| of.table() == table)
+    }
+}
+
 /// The columns of the tables in FROM.
 #[derive(Clone, Default)]
 pub(super) struct Scope {
-    pub columns: Vec<(Option<TableReference>, String)>,
+    pub columns: Vec<Known>,
     /// Whether there are tables of which it cannot be told.
     pub has_others: bool,
     /// Functions whose column is called by another name, and that.
@@ -34,11 +55,26 @@ impl Scope {
     pub fn table(&self, name: &Ident) -> Option<String> {
         let wanted = ident(name);
         let mut tables =
-            self.columns.iter().filter_map(|(table, _)| table.as_ref().map(TableReference::table));
+            self.columns.iter().filter_map(|column| column.table.as_ref().map(TableReference::table));
         let found = tables.clone().find(|table| *table == wanted);
         found
             .or_else(|| tables.find(|table| table.to_lowercase() == wanted.to_lowercase()))
             .map(str::to_owned)
+    }
+
+    /// Whether a name is that of a column without fields.
+    pub fn is_plain(&self, name: &Ident) -> bool {
+        let wanted = ident(name).to_lowercase();
+        let mut alike = self.columns.iter().filter(|known| known.name.to_lowercase() == wanted).peekable();
+        alike.peek().is_some() && alike.all(|known| !known.has_fields)
+    }
+
+    /// What stands before a column of a table so that it is found by nothing but this: a schema that is none, if the table says none.
+    pub fn qualifier(&self, table: &str) -> Vec<Ident> {
+        let named = self.columns.iter().filter_map(|known| known.table.as_ref()).find(|of| of.table() == table);
+        let schema = named.and_then(TableReference::schema).map_or(MARK.to_string(), str::to_owned);
+        let parts = named.and_then(TableReference::catalog).map(str::to_owned).into_iter().chain([schema]);
+        parts.map(|part| Ident::with_quote('"', part)).collect()
     }
 
     pub fn column(&self, table: Option<&str>, name: &Ident) -> Result<Found> {
@@ -46,9 +82,9 @@ impl Scope {
         let of_table = self
             .columns
             .iter()
-            .filter(|(of, _)| table.is_none_or(|table| of.as_ref().is_some_and(|of| of.table() == table)));
+            .filter(|known| table.is_none_or(|table| known.is_of(table)));
         let mut alike: Vec<&str> = Vec::new();
-        for (_, column) in of_table {
+        for Known { name: column, .. } in of_table {
             if *column == wanted {
                 return Ok(Found::Exactly);
             }
