@@ -18,7 +18,7 @@ use datafusion::{
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        Between, BinaryExpr, Case, Cast, Expr, ExprSchemable, Like, LogicalPlan, Operator, Union,
+        Between, BinaryExpr, Case, Cast, Expr, ExprSchemable, Like, LogicalPlan, Operator,
         expr::{InList, ScalarFunction},
         planner::{ExprPlanner, PlannerResult, RawBinaryExpr},
     },
@@ -28,7 +28,7 @@ use datafusion::{
 
 use crate::{
     logical::{converted, is_enum},
-    optimizer::{is_of_texts, map_named, schema_of_rows, with_types},
+    optimizer::{is_of_texts, map_named, schema_of_rows},
     times::{Zone, comparison, is_text, rules::is_comparison},
 };
 
@@ -150,7 +150,6 @@ impl AnalyzerRule for Enums {
             let plan = map_named(plan, |_| Ok(true), |expr| expr.transform_up(|expr| meant(expr, &schema)))?;
             let plan = plan.data.recompute_schema()?;
             Ok(Transformed::yes(match plan {
-                LogicalPlan::Union(union) => LogicalPlan::Union(of_one_type(union)?),
                 LogicalPlan::Unnest(unnest) => {
                     let of = |place: &usize| unnest.input.schema().field(*place).data_type();
                     if unnest.struct_type_columns.iter().map(of).any(is_enum) {
@@ -313,28 +312,4 @@ fn of_function(mut function: ScalarFunction, schema: &DFSchema) -> Transformed<E
             function.args.into_iter().map(|arg| if is_of(&arg) { as_text(arg) } else { arg }).collect();
     }
     Transformed::new_transformed(Expr::ScalarFunction(function), is_changed)
-}
-
-/// The inputs of a union with texts where enums stand beside something else.
-fn of_one_type(union: Union) -> Result<Union> {
-    let Union { inputs, schema } = union;
-    let is_mixed = |place: usize| {
-        let mut types =
-            inputs.iter().map(|input| input.schema().field(place).data_type()).filter(|ty| !ty.is_null());
-        let first = types.next();
-        types.any(|ty| Some(ty) != first)
-            && inputs.iter().any(|input| is_enum(input.schema().field(place).data_type()))
-    };
-    let mixed: Vec<bool> = (0..schema.fields().len()).map(is_mixed).collect();
-    if !mixed.contains(&true) {
-        return Ok(Union { inputs, schema });
-    }
-    let of = |input: &std::sync::Arc<LogicalPlan>| {
-        let text = |place: usize, ty: &DataType| match mixed[place] && is_enum(ty) {
-            true => DataType::Utf8,
-            false => ty.clone(),
-        };
-        Ok(std::sync::Arc::new(with_types(input.as_ref().clone(), text)?))
-    };
-    Union::try_new_with_loose_types(inputs.iter().map(of).collect::<Result<_>>()?)
 }

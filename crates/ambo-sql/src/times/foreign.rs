@@ -12,7 +12,7 @@ use datafusion::{
     },
     error::DataFusionError,
     logical_expr::{
-        BinaryExpr, Expr, ExprSchemable, Join, LogicalPlan, Subquery, TableScan, Union, WindowFrameBound,
+        BinaryExpr, Expr, ExprSchemable, Join, LogicalPlan, Subquery, TableScan, WindowFrameBound,
         WindowFrameUnits,
         expr::{Alias, InSubquery, WindowFunction},
     },
@@ -144,34 +144,9 @@ fn keeps_in_window(window: &WindowFunction, schema: &DFSchema) -> bool {
 /// An operator of several inputs, with moments of ours where the inputs have different ones.
 pub(super) fn alike(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     match plan {
-        LogicalPlan::Union(union) => alike_in_union(union),
         LogicalPlan::Join(join) => alike_in_join(join),
         plan => Ok(Transformed::no(plan)),
     }
-}
-
-fn alike_in_union(Union { inputs, schema }: Union) -> Result<Transformed<LogicalPlan>> {
-    let type_at = |input: &LogicalPlan, place: usize| input.schema().field(place).data_type().clone();
-    let places = inputs.iter().map(|input| input.schema().fields().len()).min().unwrap_or_default();
-    let is_mixed = |place: &usize| {
-        let mut types = inputs.iter().map(|input| type_at(input, *place));
-        let first = types.next();
-        types.any(|ty| Some(ty) != first)
-    };
-    let mixed: Vec<_> = (0..places).filter(is_mixed).collect();
-    let is_concerned = |input: &LogicalPlan| mixed.iter().any(|place| is_foreign(&type_at(input, *place)));
-    if !inputs.iter().any(|input| is_concerned(input)) {
-        return Ok(Transformed::no(LogicalPlan::Union(Union { inputs, schema })));
-    }
-    let alike = inputs.into_iter().map(|input| {
-        if !is_concerned(&input) {
-            return Ok(input);
-        }
-        let to = |place: usize, ty: &DataType| if mixed.contains(&place) { own(ty) } else { ty.clone() };
-        Ok(Arc::new(with_types(input.as_ref().clone(), to)?))
-    });
-    let inputs = alike.collect::<Result<_>>()?;
-    Ok(Transformed::yes(LogicalPlan::Union(Union { inputs, schema })))
 }
 
 fn alike_in_join(mut join: Join) -> Result<Transformed<LogicalPlan>> {
