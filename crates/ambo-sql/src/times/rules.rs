@@ -253,13 +253,14 @@ fn is_written_with_year(args: &[Expr], schema: &DFSchema) -> bool {
     !is_done && type_of(of, schema).is_some_and(is_day) && !is_known(format)
 }
 
-/// A series of moments; of numbers and days the planner makes the right one.
+/// A series of moments, also from day to day: a step may be an hour. Of numbers the planner makes the right one.
 fn moments_of(function: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
     let types: Vec<_> = function.args.iter().map(|of| type_of(of, schema)).collect();
     let [Some(from), Some(to), Some(step)] = &types[..] else {
         return Transformed::no(Expr::ScalarFunction(function));
     };
-    if !(is_moment(from) || is_moment(to)) || !is_interval(step) {
+    let is_time = |ty: &DataType| is_moment(ty) || *ty == DataType::Date32;
+    if !(is_time(from) || is_time(to)) || !is_interval(step) {
         return Transformed::no(Expr::ScalarFunction(function));
     }
     let common = either(from, to);
