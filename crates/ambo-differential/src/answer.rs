@@ -181,8 +181,9 @@ fn of_datum(value: &Datum) -> Cell {
         Datum::F64(number) => Cell::Double(*number),
         Datum::Decimal128 { unscaled, scale } => Cell::Exact(*unscaled, *scale),
         Datum::Binary(bytes) => Cell::Blob(bytes.clone()),
-        Datum::Date32(days) => Cell::Date(i64::from(*days)),
+        // The one without end is called by either of the two least numbers.
+        Datum::Date32(days) => Cell::Date(i64::from(*days).max(-i64::from(i32::MAX))),
         Datum::Time64(nanos) => Cell::Time(nanos / 1000),
-        Datum::Timestamp(micros) | Datum::TimestampTz(micros) => Cell::Moment(*micros),
+        Datum::Timestamp(micros) | Datum::TimestampTz(micros) => Cell::Moment((*micros).max(-i64::MAX)),
     }
 }

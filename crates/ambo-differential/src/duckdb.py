@@ -15,7 +15,16 @@ LETTERS = {
     "TIMESTAMP WITH TIME ZONE": "Z", "UUID": "U", "BIGINT[]": "L",
 }
 # How values come that Python has in a smaller range.
-NUMBERS = {"A": "date_diff('day', date '1970-01-01', {})", "M": "epoch_us({})", "P": "epoch_us({})", "Z": "epoch_us({})"}
+# What has no end is the greatest and the least number, as it is kept.
+ENDLESS = "case when isfinite({{0}}) then {} when {{0}} > date '1970-01-01' then {} when {{0}} < date '1970-01-01' then -{} end"
+MOMENT = ENDLESS.format("epoch_us({0})", 2**63 - 1, 2**63 - 1)
+NUMBERS = {
+    "A": ENDLESS.format("date_diff('day', date '1970-01-01', {0})", 2**31 - 1, 2**31 - 1),
+    "M": "epoch_us({0})",
+    "P": MOMENT,
+    "Z": MOMENT,
+    "?": "cast({0} as varchar)",
+}
 
 
 def letter(kind):
@@ -44,7 +53,8 @@ def run(connection, statement):
     if word in ("select", "with", "values", "from", "table"):
         relation = connection.sql(statement)
         types = "".join(map(letter, relation.types))
-        columns = [NUMBERS.get(kind, "{}").format(f"c{place}") for place, kind in enumerate(types)]
+        names = ['"' + name.replace('"', '""') + '"' for name in relation.columns]
+        columns = [NUMBERS.get(kind, "{0}").format(name) for kind, name in zip(types, names)]
         if any(kind in NUMBERS for kind in types):
             relation = relation.project(", ".join(columns))
         rows = relation.limit(ROWS_MAX + 1).fetchall()

@@ -1,7 +1,8 @@
 //! Random databases, statements and queries whose answers have to be those of another database, or to fit one another.
 //!
 //! `ambo-differential [sqlite|duckdb|norec|tlp]... [--databases N] [--steps N] [--seed N] [--dir DIR] [--python PATH] [--whole]`; see
-//! `docs/decisions/0028-oracles.md`.
+//! `docs/decisions/0028-oracles.md`. `ambo-differential duckdb --script FILE` (or `sqlite`) asks both the statements of a file, each of which
+//! ends with `;` at the end of a line.
 
 #![allow(clippy::print_stdout, reason = "a program that tells what it finds")]
 
@@ -15,6 +16,7 @@ mod peer;
 mod random;
 mod reduce;
 mod run;
+mod script;
 mod sqlite;
 mod subject;
 #[cfg(test)]
@@ -24,7 +26,9 @@ mod wide;
 use std::{path::PathBuf, process::ExitCode};
 
 use oracle::Oracle;
+use random::Random;
 use run::{Language, Plan, STEPS, Tally};
+use subject::Way;
 
 /// Any failure.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -40,6 +44,8 @@ struct Arguments {
     dir: PathBuf,
     python: String,
     reduces: bool,
+    /// Statements that were written down.
+    script: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -52,6 +58,7 @@ impl Arguments {
             dir: std::env::temp_dir().join("ambo-differential"),
             python: std::env::var("AMBO_DUCKDB_PYTHON").unwrap_or_else(|_| "python3".into()),
             reduces: true,
+            script: None,
         };
         let mut words = words;
         while let Some(word) = words.next() {
@@ -62,6 +69,7 @@ impl Arguments {
                 "--seed" => arguments.seed = value()?.parse()?,
                 "--dir" => arguments.dir = value()?.into(),
                 "--python" => arguments.python = value()?,
+                "--script" => arguments.script = Some(value()?.into()),
                 "--whole" => arguments.reduces = false,
                 "sqlite" | "duckdb" | "norec" | "tlp" => arguments.oracles.push(word),
                 _ => {
@@ -85,6 +93,14 @@ impl Arguments {
             reduces: self.reduces,
         };
         let mut tell = |text: &str| println!("{text}");
+        if let Some(script) = &self.script {
+            let way = Way::new(&mut Random::new(self.seed));
+            return match oracle {
+                "sqlite" => script::run(script, way, &mut sqlite::Sqlite::new()?, tally, &mut tell),
+                "duckdb" => script::run(script, way, &mut duckdb::DuckDb::new(&self.python)?, tally, &mut tell),
+                _ => Err(format!("{oracle} has queries of its own").into()),
+            };
+        }
         match oracle {
             "sqlite" => plan(Language::Narrow).run(&mut sqlite::Sqlite::new()?, tally, &mut tell),
             "duckdb" => plan(Language::Wide).run(&mut duckdb::DuckDb::new(&self.python)?, tally, &mut tell),

@@ -284,6 +284,7 @@ impl Maker {
                     let all = format!("select {} from t{table}", names.join(", "));
                     vec![Statement::same(write, false), Statement::same(all, false)]
                 }
+                4 => vec![Statement::same(wide::Generator::new(schema, random).sequence(), false)],
                 _ => {
                     let (query, is_ordered) = wide::Generator::new(schema, random).query();
                     vec![Statement::same(query, is_ordered)]

@@ -85,7 +85,13 @@ impl Generator<'_> {
                 let kind = *self.random.of(&[Kind::Date, Kind::Moment]);
                 format!("cast(extract({part} from {}) as bigint)", of(self, kind))
             }
-            11 => format!("({} - {})", self.leaf(Kind::Date, columns), self.leaf(Kind::Date, columns)),
+            11 => {
+                // The distance of a day without end is no number.
+                let finite =
+                    |day| format!("least(greatest({day}, date '0001-01-01'), date '9999-12-31')");
+                let (from, to) = (self.leaf(Kind::Date, columns), self.leaf(Kind::Date, columns));
+                format!("({} - {})", finite(to), finite(from))
+            }
             12 => format!("strpos({}, {})", of(self, Kind::Text), self.leaf(Kind::Text, &[])),
             13 => format!("levenshtein({}, {})", of(self, Kind::Text), self.leaf(Kind::Text, columns)),
             14 => format!(

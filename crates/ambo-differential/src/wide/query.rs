@@ -338,6 +338,13 @@ impl<'r> Generator<'r> {
             }
             let join = if join == "cross join lateral" { "join" } else { join };
             let right = self.relation(known, outer);
+            if let Some(common) = self.in_common(&from.columns, &right.columns)
+                && join != "cross join"
+            {
+                let columns = from.columns.into_iter().chain(right.columns).collect();
+                from = From { text: format!("{} {join} {} using ({common})", from.text, right.text), columns };
+                continue;
+            }
             let columns: Vec<_> = from.columns.iter().chain(&right.columns).cloned().collect();
             let on = match join {
                 "cross join" => String::new(),
@@ -349,6 +356,25 @@ impl<'r> Generator<'r> {
             from = From { text: format!("{} {join} {}{on}", from.text, right.text), columns };
         }
         from
+    }
+
+    /// Names that stand once on each side of a join, sometimes.
+    fn in_common(&mut self, left: &[Column], right: &[Column]) -> Option<String> {
+        if !self.one_in(6) {
+            return None;
+        }
+        let plain = |column: &Column| column.name.rsplit('.').next().unwrap_or_default().to_owned();
+        let count = |of: &[Column], name: &str| of.iter().filter(|column| plain(column) == name).count();
+        let kind = |of: &[Column], name: &str| of.iter().find(|column| plain(column) == name).map(|of| of.kind);
+        let mut names: Vec<_> = left.iter().map(plain).filter(|name| count(left, name) == 1).collect();
+        names.retain(|name| count(right, name) == 1 && kind(left, name) == kind(right, name));
+        if names.is_empty() {
+            return None;
+        }
+        let first = self.random.below(names.len() as u64) as usize;
+        names.rotate_left(first);
+        names.truncate(1 + self.random.below(2) as usize);
+        Some(names.join(", "))
     }
 
     fn join_condition(&mut self, left: &[Column], right: &[Column], all: &[Column]) -> String {

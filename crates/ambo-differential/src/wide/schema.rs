@@ -1,5 +1,6 @@
 //! The tables of a database: keys of one column and of several, sort keys, any storage, columns of any type.
 
+use super::sequence;
 use crate::random::Random;
 
 /// What a column, or an expression, is.
@@ -89,7 +90,8 @@ impl Schema {
     pub fn statements(&self, random: &mut Random) -> Vec<(String, String)> {
         let moods: Vec<_> = MOODS.iter().map(|mood| text(mood)).collect();
         let mood = format!("create type mood as enum ({})", moods.join(", "));
-        let mut all = vec![(mood.clone(), mood)];
+        let sequences = sequence::NAMES.map(|name| sequence::create(random, name));
+        let mut all: Vec<_> = std::iter::once(mood).chain(sequences).map(|text| (text.clone(), text)).collect();
         for table in &self.tables {
             all.push(table.create());
             all.extend(table.indexes.iter().map(|index| (index.clone(), String::new())));
@@ -201,7 +203,7 @@ impl Table {
 /// The texts that columns have: letters with marks apart, empty ones, some that are alike but for spaces.
 const TEXTS: [&str; 13] =
     ["", "a", "B", "ab", "abc", "x y", "zz%", "é", "e\u{301}", "a_b", " a ", "😀", "12"];
-const DAYS: [&str; 8] = [
+const DAYS: [&str; 10] = [
     "2024-02-29",
     "2024-01-10",
     "1999-12-31",
@@ -210,8 +212,10 @@ const DAYS: [&str; 8] = [
     "0001-01-01",
     "9999-12-31",
     "1582-10-10",
+    "infinity",
+    "-infinity",
 ];
-const MOMENTS: [&str; 9] = [
+const MOMENTS: [&str; 11] = [
     "2024-02-29 12:30:00.123456",
     "2024-03-31 02:30:00",
     "1999-12-31 23:59:59.999999",
@@ -221,6 +225,8 @@ const MOMENTS: [&str; 9] = [
     "2262-12-31 00:00:00",
     "0001-01-01 00:00:00",
     "9999-12-31 23:59:59",
+    "infinity",
+    "-infinity",
 ];
 const ZONES: [&str; 4] = ["+00", "+02", "-05:30", "+00"];
 
@@ -249,6 +255,9 @@ fn text(text: &str) -> String {
 pub fn literal(random: &mut Random, kind: Kind) -> String {
     match kind {
         Kind::Int => (random.below(14) as i64 - 3).to_string(),
+        Kind::Double if random.one_in(20) => {
+            format!("cast('{}' as double)", random.of(&["infinity", "-infinity", "nan"]))
+        }
         Kind::Double => {
             let number =
                 *random.of(&["0.5", "-1.25", "2", "0", "0.1", "100000", "'-0.0'", "1e10", "3.75", "-3"]);
@@ -262,7 +271,12 @@ pub fn literal(random: &mut Random, kind: Kind) -> String {
         Kind::Bool => (*random.of(&["true", "false"])).to_owned(),
         Kind::Date => format!("date '{}'", random.of(&DAYS)),
         Kind::Moment => format!("timestamp '{}'", moment(random)),
-        Kind::Instant => format!("cast('{}{}' as timestamptz)", moment(random), random.of(&ZONES)),
+        Kind::Instant => {
+            let (moment, zone) = (moment(random), random.of(&ZONES));
+            // What has no end has no zone.
+            let zone = if moment.ends_with("infinity") { "" } else { zone };
+            format!("cast('{moment}{zone}' as timestamptz)")
+        }
         Kind::Time => {
             format!("time '{}'", random.of(&["00:00:00", "12:34:56", "23:59:59.999999", "12:34:56.000001"]))
         }

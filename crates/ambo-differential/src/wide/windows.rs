@@ -30,14 +30,32 @@ impl Generator<'_> {
                 1 if *kind == Kind::Int => {
                     format!("{}() over peers", self.random.of(&["rank", "dense_rank"]))
                 }
+                1 if *kind == Kind::Double => {
+                    format!("{}() over peers", self.random.of(&["percent_rank", "cume_dist"]))
+                }
+                0 if *kind == Kind::Int => {
+                    let (distance, by) = (self.random.below(3), self.leaf(Kind::Int, own));
+                    let ahead = self.random.below(3);
+                    format!(
+                        "count({of}) over (wp order by {by} {way} range between {distance} preceding and {ahead} following)"
+                    )
+                }
                 2 if *kind == Kind::Int => format!("count({of}) over (peers {})", self.group_frame()),
                 3 if std::mem::take(&mut by_order) => {
                     let function = *self.random.of(&["lag", "lead"]);
-                    format!("{function}({of}, {}) over whole", 1 + self.random.below(3))
+                    let nulls = *self.random.of(&["", "", " ignore nulls", " respect nulls"]);
+                    format!("{function}({of}, {}{nulls}) over whole", 1 + self.random.below(3))
                 }
                 4 if std::mem::take(&mut by_order) => {
                     let function = *self.random.of(&["first_value", "last_value"]);
-                    format!("{function}({of}) over (whole {})", self.row_frame())
+                    let nulls = *self.random.of(&["", "", " ignore nulls"]);
+                    match self.one_in(3) {
+                        true => {
+                            let nth = 1 + self.random.below(3);
+                            format!("nth_value({of}, {nth}{nulls}) over (whole {})", self.row_frame())
+                        }
+                        false => format!("{function}({of}{nulls}) over (whole {})", self.row_frame()),
+                    }
                 }
                 5 if is_number && *kind != Kind::Int => format!("sum({of}) over wp"),
                 6 if *kind == Kind::Int => {
@@ -79,7 +97,7 @@ impl Generator<'_> {
             3 => format!("groups between {count} preceding and current row"),
             _ => format!("groups between {count} preceding and 1 following"),
         };
-        let exclude = *self.random.of(&["", "", "", " exclude group"]);
+        let exclude = *self.random.of(&["", "", "", " exclude group", " exclude no others"]);
         frame + exclude
     }
 }
