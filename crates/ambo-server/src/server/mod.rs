@@ -1,0 +1,166 @@
+//! A server from its start to its end.
+
+mod options;
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use ambo_sql::Database;
+use rustls::ServerConfig;
+use tokio::sync::watch;
+
+use crate::{
+    Error, Result, SessionInfo, http,
+    session::{Registry, Session},
+};
+
+pub use options::{Limits, Options};
+
+/// What is spoken at an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// That of PostgreSQL, version 3.
+    Postgres,
+    /// HTTP 1.1 and 2.
+    Http,
+}
+
+impl Protocol {
+    /// Its name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+            Self::Http => "http",
+        }
+    }
+}
+
+/// What all listeners and sessions share.
+pub(crate) struct Shared {
+    pub database: Database,
+    pub options: Options,
+    pub tls: Option<Arc<ServerConfig>>,
+    pub sessions: Registry,
+    /// Becomes true when the server stops.
+    stop: watch::Sender<bool>,
+}
+
+impl Shared {
+    /// Whether the server stops.
+    pub fn is_stopping(&self) -> bool {
+        *self.stop.borrow()
+    }
+
+    /// What tells that the server stops.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+}
+
+/// Starts servers.
+pub struct Server;
+
+impl Server {
+    /// Has the database served until [`Running::shutdown`]. When this returns, clients can connect.
+    ///
+    /// # Errors
+    /// An address that cannot be listened at; a certificate that cannot be read; options that would let anybody in from elsewhere.
+    pub fn start(database: Database, options: Options) -> Result<Running> {
+        options.check()?;
+        let tls = options.tls.as_ref().map(|tls| tls.load()).transpose()?;
+        let listeners = listen(&options)?;
+        let sessions = Registry::new(options.limits.connections);
+        let shared = Arc::new(Shared { database, options, tls, sessions, stop: watch::Sender::new(false) });
+        let mut running = Running { shared, addresses: Vec::new(), threads: Vec::new() };
+        for (protocol, listener) in listeners {
+            let address = listener.local_addr().map_err(|error| Error::new(error.to_string()))?;
+            running.addresses.push((protocol, address));
+            let shared = running.shared.clone();
+            let thread = match protocol {
+                Protocol::Http => http::serve(shared, listener),
+            };
+            running.threads.push(thread.map_err(|error| Error::new(format!("starting a thread: {error}")))?);
+        }
+        Ok(running)
+    }
+}
+
+fn listen(options: &Options) -> Result<Vec<(Protocol, TcpListener)>> {
+    let listen = |(protocol, address): &(Protocol, SocketAddr)| match TcpListener::bind(address) {
+        Ok(listener) => Ok((*protocol, listener)),
+        Err(error) => Err(Error::new(format!("{address} cannot be listened at: {error}"))),
+    };
+    options.listeners.iter().map(listen).collect()
+}
+
+/// A server that runs. Dropping it stops it at once.
+pub struct Running {
+    shared: Arc<Shared>,
+    addresses: Vec<(Protocol, SocketAddr)>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// How often it is looked whether sessions have ended.
+const GLANCE: Duration = Duration::from_millis(5);
+
+impl Running {
+    /// Where the server listens, with the ports that it was given where none was asked for.
+    pub fn addresses(&self) -> &[(Protocol, SocketAddr)] {
+        &self.addresses
+    }
+
+    /// The address of a protocol, the first if there are several.
+    pub fn address(&self, protocol: Protocol) -> Option<SocketAddr> {
+        self.addresses.iter().find(|(of, _)| *of == protocol).map(|(_, address)| *address)
+    }
+
+    /// The sessions that there are.
+    pub fn sessions(&self) -> Vec<SessionInfo> {
+        self.shared.sessions.list()
+    }
+
+    /// Takes no more clients, lets statements that run come to their end for so long, then interrupts them, and ends all sessions. What
+    /// was not committed is rolled back.
+    pub fn shutdown(mut self, patience: Duration) {
+        self.stop(patience);
+    }
+
+    fn stop(&mut self, patience: Duration) {
+        self.shared.stop.send_replace(true);
+        for (protocol, address) in &self.addresses {
+            match protocol {
+                Protocol::Http => {}
+            }
+        }
+        let end = Instant::now() + patience;
+        self.shared.sessions.end_idle();
+        while self.shared.sessions.any() && Instant::now() < end {
+            std::thread::sleep(GLANCE);
+            self.shared.sessions.end_idle();
+        }
+        self.shared.sessions.end_all();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.threads.is_empty() {
+            self.stop(Duration::ZERO);
+        }
+    }
+}
+
+impl Shared {
+    /// A new session, as the role that has come in.
+    pub fn open(self: &Arc<Self>, new: crate::session::New) -> Result<Session, crate::session::Refused> {
+        Session::open(self, new)
+    }
+}
