@@ -17,15 +17,17 @@ DUCKDB_VENV := $(TARGET_DIR)/duckdb-venv
 DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 PACKAGE_VENV := $(TARGET_DIR)/package-venv
 PACKAGE_PYTHON := $(PACKAGE_VENV)/bin/python
+SERVER_VENV := $(TARGET_DIR)/server-venv
+SERVER_PYTHON := $(SERVER_VENV)/bin/python
 
-.PHONY: demo test wheel header install-c install-ups bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
+.PHONY: server-clients demo test wheel header install-c install-ups bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
 
 demo:
 	$(CARGO) build --release -p ambo-cli -p ambo-tools -p ambo-python
 	CARGO="$(CARGO)" demo/run.sh
 
-test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made
-	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) $(CARGO) test --workspace --exclude ambo-bench
+test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made server-clients
+	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) AMBO_SERVER_PYTHON=$(SERVER_PYTHON) $(CARGO) test --workspace --exclude ambo-bench
 	$(CARGO) test -p ambo --features arrow
 	$(CARGO) test -p ambo-engine --features shuttle --lib -- schedules shuttle_tests
 
@@ -94,6 +96,16 @@ $(DUCKDB_VENV)/made: crates/ambo-differential/requirements.txt
 $(PACKAGE_VENV)/made: python/requirements.txt
 	python3 -m venv --clear $(PACKAGE_VENV)
 	$(PACKAGE_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-binary dbapi-compliance -r $<
+	touch $@
+
+# The clients that tests of the server start: psql and pgbench, which are installed where apt can, and a Python with clients.
+server-clients: $(SERVER_VENV)/made
+	@command -v psql >/dev/null && command -v pgbench >/dev/null || { command -v apt-get >/dev/null && apt-get install -y postgresql; } || \
+		{ echo "psql and pgbench are missing: apt-get install -y postgresql, or what your system has for it"; exit 1; }
+
+$(SERVER_VENV)/made: crates/ambo-server/tests/requirements.txt
+	python3 -m venv --clear $(SERVER_VENV)
+	$(SERVER_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
 	touch $@
 
 # The wheel of the Python package, optimised, in target/wheels: a quarter of an hour. Needs maturin.

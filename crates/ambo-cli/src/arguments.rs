@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::engine::Tuning;
 use crate::index::IndexArguments;
 use crate::storage::NewTableArguments;
-use crate::{dump, load};
+use crate::{dump, load, role, serve};
 
 /// Ambo: one embedded store for rows and columns.
 ///
@@ -154,6 +154,10 @@ pub enum Command {
         #[command(flatten)]
         place: TableArgument,
     },
+    /// Serve the database to other programs, by the protocol of PostgreSQL and by HTTP, until Ctrl-C
+    Serve(serve::ServeArguments),
+    /// Say who may come in where the database is served
+    Role(role::RoleArguments),
     /// Verify every page and segment, checksum, key order and count
     Check {
         /// The database's directory

@@ -24,7 +24,9 @@
 //!    `session/rights.rs`.
 
 mod error;
+#[cfg(feature = "http")]
 mod http;
+mod postgres;
 mod roles;
 mod server;
 mod session;

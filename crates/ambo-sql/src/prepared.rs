@@ -220,18 +220,6 @@ impl PreparedStatement {
         }
     }
 
-    /// Whether it cares for the whole database, or changes what all its connections share, without being part of a transaction.
-    pub fn is_maintenance(&self) -> bool {
-        use ast::Statement as S;
-        match &self.known.statement {
-            Statement::Maintain(_) | Statement::Attach(_) | Statement::Detach { .. } => true,
-            Statement::Sql(tree) => {
-                matches!(**tree, S::Vacuum(_) | S::Pragma { .. } | S::Copy { to: true, .. })
-            }
-            _ => false,
-        }
-    }
-
     pub(crate) fn statement(&self) -> &Statement {
         &self.known.statement
     }

@@ -11,7 +11,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::view::View;
 use crate::word::Spelling;
-use crate::{compression, dump, index, load};
+use crate::{compression, dump, index, load, role, serve};
 
 /// Runs a command of the shell.
 pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
@@ -68,6 +68,8 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
             let store = Store::open(&dir, Access::Read, tuning)?;
             advise::advise(&store, &table, rows, out)
         }
+        Command::Serve(arguments) => serve::run(&arguments, tuning),
+        Command::Role(arguments) => role::run(arguments, out),
         Command::Load(arguments) => load::run(&arguments, tuning, out),
         Command::Dump(arguments) => dump::run(&arguments, tuning, out),
     }

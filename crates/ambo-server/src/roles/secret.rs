@@ -4,9 +4,10 @@ use std::{fmt, num::NonZeroU32, sync::OnceLock};
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use ring::{
-    constant_time, digest, hmac, pbkdf2,
+    digest, hmac, pbkdf2,
     rand::{SecureRandom, SystemRandom},
 };
+use subtle::ConstantTimeEq;
 
 /// The verifier of a password, in PostgreSQL's words `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`.
 #[derive(Clone, PartialEq, Eq)]
@@ -116,8 +117,7 @@ pub(super) fn hash(bytes: &[u8]) -> [u8; KEY] {
 
 /// Whether bytes are the same, in a time that does not tell where they differ.
 pub(crate) fn is_same(left: &[u8], right: &[u8]) -> bool {
-    #[expect(deprecated, reason = "ring has no other comparison of public bytes")]
-    constant_time::verify_slices_are_equal(left, right).is_ok()
+    left.ct_eq(right).into()
 }
 
 /// Bytes that nobody can guess.

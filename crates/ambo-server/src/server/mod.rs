@@ -13,8 +13,10 @@ use ambo_sql::Database;
 use rustls::ServerConfig;
 use tokio::sync::watch;
 
+#[cfg(feature = "http")]
+use crate::http;
 use crate::{
-    Error, Result, SessionInfo, http,
+    Error, Result, SessionInfo, postgres,
     session::{Registry, Session},
 };
 
@@ -56,6 +58,7 @@ impl Shared {
     }
 
     /// What tells that the server stops.
+    #[cfg(feature = "http")]
     pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
     }
@@ -81,7 +84,11 @@ impl Server {
             running.addresses.push((protocol, address));
             let shared = running.shared.clone();
             let thread = match protocol {
+                Protocol::Postgres => postgres::serve(shared, listener),
+                #[cfg(feature = "http")]
                 Protocol::Http => http::serve(shared, listener),
+                #[cfg(not(feature = "http"))]
+                Protocol::Http => return Err(Error::new("this program was built without HTTP")),
             };
             running.threads.push(thread.map_err(|error| Error::new(format!("starting a thread: {error}")))?);
         }
@@ -123,6 +130,16 @@ impl Running {
         self.shared.sessions.list()
     }
 
+    /// Interrupts the statement of a session; whether there is such a session.
+    pub fn interrupt(&self, id: i32) -> bool {
+        self.shared.sessions.interrupt(id)
+    }
+
+    /// Ends a session, and what it has open; whether there is such a session.
+    pub fn end(&self, id: i32) -> bool {
+        self.shared.sessions.end(id)
+    }
+
     /// Takes no more clients, lets statements that run come to their end for so long, then interrupts them, and ends all sessions. What
     /// was not committed is rolled back.
     pub fn shutdown(mut self, patience: Duration) {
@@ -133,6 +150,8 @@ impl Running {
         self.shared.stop.send_replace(true);
         for (protocol, address) in &self.addresses {
             match protocol {
+                Protocol::Postgres => postgres::wake(*address),
+                // Its runtime is told by the same word.
                 Protocol::Http => {}
             }
         }

@@ -53,6 +53,12 @@ impl Options {
         Self::default()
     }
 
+    /// Speaks the protocol of PostgreSQL at an address; port 0 takes one that is free.
+    pub fn postgres(mut self, address: SocketAddr) -> Self {
+        self.listeners.push((Protocol::Postgres, address));
+        self
+    }
+
     /// Speaks HTTP at an address; port 0 takes one that is free.
     pub fn http(mut self, address: SocketAddr) -> Self {
         self.listeners.push((Protocol::Http, address));

@@ -1,5 +1,6 @@
 //! Sessions: what a client does, one statement after the other, in a connection of its own.
 
+#[cfg(feature = "http")]
 mod answer;
 mod registry;
 mod rights;
@@ -12,9 +13,11 @@ use std::{
 use ambo::Datum;
 use ambo_sql::{Connection, PreparedStatement, Rows};
 
+#[cfg(feature = "http")]
 pub(crate) use answer::{Answer, Head, answer};
 pub use registry::SessionInfo;
 pub(crate) use registry::{Entry, Registry};
+pub(crate) use rights::is_maintenance;
 
 use crate::server::{Protocol, Shared};
 
@@ -68,20 +71,25 @@ impl Session {
     /// [`ambo_sql::ErrorKind::Syntax`] with the place; what the session may not do.
     pub fn prepare(&self, text: &str) -> ambo_sql::Result<PreparedStatement> {
         let statement = self.connection.prepare(text)?;
-        rights::check(&statement, self.entry.is_read_only)?;
+        rights::check(&statement, text, self.entry.is_read_only)?;
         Ok(statement)
+    }
+
+    /// # Errors
+    /// The session may not run a statement.
+    pub fn check(&self, text: &str) -> ambo_sql::Result<()> {
+        self.prepare(text).map(drop)
     }
 
     /// Runs a statement of this session; while it does, the list of sessions shows it.
     ///
     /// # Errors
-    /// As [`Connection::run`]; what the session may not do.
+    /// As [`Connection::run`].
     pub fn run(
         &mut self,
         statement: &mut PreparedStatement,
         params: Vec<Datum>,
     ) -> ambo_sql::Result<Rows<'static>> {
-        rights::check(statement, self.entry.is_read_only)?;
         statement.run(&mut self.connection, params)
     }
 
