@@ -1,5 +1,7 @@
 //! What a statement takes and returns, without running it.
 
+use std::ops::ControlFlow;
+
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr, TableFactor, TableWithJoins, Value};
 
@@ -68,6 +70,7 @@ impl Connection {
                 {
                     from.extend(more.iter().cloned());
                 }
+                describe_values(&planner, &from, &update.assignments, &mut described)?;
                 let returning = update.returning.as_deref();
                 describe_rows(&planner, from, update.selection.as_ref(), returning, &mut described)?;
             }
@@ -164,6 +167,33 @@ fn describe_rows(
         described.schema = Some(nothing());
     }
     Ok(())
+}
+
+/// The parameters within the values that columns are set to: `SET n = n + $1`. Those that are a value alone have the types of their columns.
+fn describe_values(
+    planner: &Planner<'_>,
+    from: &[TableWithJoins],
+    assignments: &[ast::Assignment],
+    described: &mut Description,
+) -> Result<()> {
+    let has_within = |value: &Expr| {
+        let is_parameter =
+            |expr: &Expr| matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)));
+        !is_parameter(value)
+            && ast::visit_expressions(value, |expr| match is_parameter(expr) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+            .is_break()
+    };
+    let values = assignments.iter().map(|assignment| &assignment.value).filter(|value| has_within(value));
+    let named =
+        values.enumerate().map(|(nth, value)| crate::statement::item(value.clone(), &format!("value {nth}")));
+    let items: Vec<_> = named.collect();
+    if items.is_empty() {
+        return Ok(());
+    }
+    describe_query(planner, &Parts { items, from: from.to_vec(), ..Parts::default() }.query(), described)
 }
 
 /// The type of a column of the table that a statement writes to.

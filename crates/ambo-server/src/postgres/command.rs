@@ -27,6 +27,8 @@ pub(super) enum Command {
         is_local: bool,
     },
     Show(String),
+    /// SELECT version(): that of PostgreSQL which clients reckon with.
+    Version,
     /// One setting, or all.
     Reset(Option<String>),
     Discard,
@@ -88,6 +90,7 @@ impl Command {
             "prepare" if follows("transaction") => Self::Refused("two-phase commit is not supported"),
             "set" => set(rest)?,
             "show" => show(rest),
+            "select" if rest.len() <= VERSION_MAX && is_version(rest) => Self::Version,
             "reset" => match words(rest).as_slice() {
                 [all] if all.is("all") => Self::Reset(None),
                 [name] => Self::Reset(Some(name.clone().text().to_lowercase())),
@@ -119,6 +122,14 @@ impl Command {
     pub fn ends_failure(&self) -> bool {
         matches!(self, Self::Commit | Self::Rollback | Self::RollbackTo)
     }
+}
+
+/// Longer texts are not looked at.
+const VERSION_MAX: usize = 40;
+
+fn is_version(rest: &str) -> bool {
+    let [name, open, close] = &words(rest)[..] else { return false };
+    (name.is("version") || name.is("pg_catalog.version")) && open.is("(") && close.is(")")
 }
 
 fn rollback(rest: &str) -> Command {

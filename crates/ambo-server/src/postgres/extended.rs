@@ -177,7 +177,7 @@ impl Client {
 
     fn describe_taken(&mut self, portal: &mut Portal, stream: &mut Stream) -> Result<(), Failure> {
         let only_reads = match (&portal.command, &portal.prepared) {
-            (Some(Command::Show(_)), _) => true,
+            (Some(Command::Show(_) | Command::Version), _) => true,
             (Some(Command::Engine), Some(prepared)) => !prepared.writes() && !is_maintenance(&portal.text),
             _ => false,
         };
@@ -272,8 +272,12 @@ impl Client {
         }
         let (text, begin, given) = (statement.text.clone(), statement.begin, statement.given.clone());
         let described = match (&statement.command, &statement.prepared) {
-            (Some(Command::Show(setting)), _) => {
-                let field = arrow_schema::Field::new(setting.clone(), DataType::Utf8, false);
+            (Some(Command::Show(_) | Command::Version), _) => {
+                let name = match &statement.command {
+                    Some(Command::Show(setting)) => setting.as_str(),
+                    _ => "version",
+                };
+                let field = arrow_schema::Field::new(name, DataType::Utf8, false);
                 let schema = arrow_schema::Schema::new(vec![field]);
                 Described { parameters: Vec::new(), rows: Some(schema.into()) }
             }

@@ -13,6 +13,7 @@ use super::{
     encode::{Column, Shape},
     failure::Failure,
     message::{Format, write, write_text},
+    settings,
     stream::Stream,
 };
 
@@ -160,6 +161,7 @@ impl Client {
                 Ok(Running::tag("SET"))
             }
             Command::Show(name) => self.show(name, run.formats),
+            Command::Version => one_text("SELECT", "version", settings::version(), run.formats),
             Command::Reset(name) => {
                 self.reset(name.as_deref())?;
                 self.settings.tell_all(&mut stream.out);
@@ -386,12 +388,17 @@ impl Client {
             "intervalstyle" => "IntervalStyle",
             name => name,
         };
-        let column: arrow_array::ArrayRef = Arc::new(StringArray::from(vec![value]));
-        let schema = Schema::new(vec![Field::new(spelled, DataType::Utf8, false)]);
-        let batch = RecordBatch::try_new(Arc::new(schema), vec![column]);
-        let batch = batch.map_err(|error| Failure::new("XX000", error.to_string()))?;
-        Ok(Running::own("SHOW", batch, formats))
+        one_text("SHOW", spelled, value, formats)
     }
+}
+
+/// A row of one text.
+fn one_text(tag: &'static str, name: &str, value: String, formats: &[Format]) -> Result<Running, Failure> {
+    let column: arrow_array::ArrayRef = Arc::new(StringArray::from(vec![value]));
+    let schema = Schema::new(vec![Field::new(name, DataType::Utf8, false)]);
+    let batch = RecordBatch::try_new(Arc::new(schema), vec![column]);
+    let batch = batch.map_err(|error| Failure::new("XX000", error.to_string()))?;
+    Ok(Running::own(tag, batch, formats))
 }
 
 /// Batches in the types that the client was told: those of a statement that was described with parameters whose types were not known.

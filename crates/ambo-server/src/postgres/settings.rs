@@ -11,6 +11,12 @@ use super::{
 /// The version of PostgreSQL whose ways are followed: clients choose by it what they ask.
 pub(super) const VERSION: &str = "15.13";
 
+/// What `version()` says.
+pub(super) fn version() -> String {
+    let (own, machine, os) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, std::env::consts::OS);
+    format!("PostgreSQL {VERSION} (Ambo {own}) on {machine}-{os}, {}-bit", usize::BITS)
+}
+
 /// Settings, each with its value at first and whether clients are told of it.
 const KNOWN: [(&str, &str, bool); 60] = [
     ("application_name", "", true),
@@ -149,7 +155,7 @@ impl Settings {
             _ if FIXED.contains(&name) => {
                 return Err(Failure::new("55P02", format!("parameter \"{name}\" cannot be changed")));
             }
-            "client_encoding" => match value.to_lowercase().replace(['-', '_'], "").as_str() {
+            "client_encoding" => match value.to_lowercase().replace(['-', '_', '\''], "").as_str() {
                 "utf8" | "unicode" | "default" => "UTF8",
                 _ => return refused("texts are UTF8"),
             },

@@ -30,7 +30,8 @@ class Order(Base):
 
 
 def main():
-    engine = sa.create_engine(URL)
+    # What is asked of pg_type for it is not there.
+    engine = sa.create_engine(URL, use_native_hstore=False)
     Base.metadata.create_all(engine, checkfirst=False)
     with Session(engine) as session:
         ada = Customer(name="Ada", born=datetime.date(1815, 12, 10))

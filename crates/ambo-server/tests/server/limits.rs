@@ -1,1 +1,128 @@
-//! What a server refuses.
+//! Who comes in, and what is refused.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    process::Command,
+    time::Duration,
+};
+
+use ambo_server::{Limits, Options, Role, Roles, Server, Tls};
+use ambo_sql::Database;
+
+use crate::support::{Served, run, until};
+
+fn roles() -> Roles {
+    let mut roles = Roles::none();
+    roles.add(Role::new("ada").password("a secret, ü"));
+    roles.add(Role::new("bob").password("b").read_only(true));
+    roles
+}
+
+fn psql(served: &Served, role: &str, password: &str, more: &str, statement: &str) -> (bool, String) {
+    let mut command = Command::new("psql");
+    command.args(["-X", "-At", "-c", statement, "-d"]);
+    command.arg(format!("host=127.0.0.1 port={} user={role} dbname=ambo {more}", served.address.port()));
+    let done = run_as(command, password);
+    let said = [done.stdout, done.stderr].concat();
+    (done.status.success(), String::from_utf8(said).unwrap())
+}
+
+fn run_as(mut command: Command, password: &str) -> std::process::Output {
+    command.env("PGPASSFILE", "/nonexistent");
+    // The support takes what the environment has away.
+    let set = format!("PGPASSWORD={password}");
+    let mut with = Command::new("env");
+    with.arg(set).arg(command.get_program()).args(command.get_args());
+    run(with)
+}
+
+#[test]
+fn only_who_knows_the_password_comes_in() {
+    let served = Served::with("create table t (id int primary key)", |options| options.roles(roles()));
+    assert_eq!(psql(&served, "ada", "a secret, ü", "", "select 1"), (true, "1\n".to_owned()));
+    for (role, password) in [("ada", "another"), ("ada", "b"), ("eve", "b"), ("ada", "")] {
+        let (came_in, said) = psql(&served, role, password, "", "select 1");
+        assert!(!came_in, "{role} {password}");
+        assert!(said.contains("password"), "{said}");
+    }
+}
+
+#[test]
+fn a_role_that_only_reads_changes_nothing() {
+    let served = Served::with("create table t (id int primary key)", |options| options.roles(roles()));
+    assert_eq!(psql(&served, "bob", "b", "", "select count(*) from t"), (true, "0\n".to_owned()));
+    for statement in [
+        "insert into t values (1)",
+        "drop table t",
+        "create table u (a int)",
+        "vacuum",
+        "copy t to '/tmp/x.csv'",
+        "/* x */ checkpoint",
+        "copy t from stdin",
+        "begin; delete from t",
+    ] {
+        let (done, said) = psql(&served, "bob", "b", "", statement);
+        assert!(!done && said.contains("this role may only read"), "{statement}: {said}");
+    }
+}
+
+/// A certificate of localhost's own, for a hundred years.
+const CERTIFICATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/");
+
+#[test]
+fn connections_are_encrypted_where_clients_ask() {
+    let tls = Tls::new(format!("{CERTIFICATE}cert.pem"), format!("{CERTIFICATE}key.pem"));
+    let served = Served::with("", |options| options.tls(tls).roles(roles()));
+    let more = format!("sslmode=verify-ca sslrootcert={CERTIFICATE}cert.pem");
+    let (done, said) = psql(&served, "ada", "a secret, ü", &more, "select sum(range) from range(0, 300000)");
+    assert_eq!((done, said.as_str()), (true, "44999850000\n"));
+    let (done, said) = psql(&served, "ada", "a secret, ü", &more, "\\conninfo");
+    assert!(done && said.contains("SSL connection"), "{said}");
+    assert!(psql(&served, "ada", "a secret, ü", "sslmode=disable", "select 1").0);
+}
+
+#[test]
+fn what_would_let_anybody_in_does_not_start() {
+    let elsewhere = "0.0.0.0:0".parse().unwrap();
+    let tls = Tls::new(format!("{CERTIFICATE}cert.pem"), format!("{CERTIFICATE}key.pem"));
+    let options = Options::new().postgres(elsewhere);
+    let start = |options| {
+        Server::start(Database::in_memory().unwrap(), options).map(drop).map_err(|error| error.to_string())
+    };
+    assert!(start(options.clone()).unwrap_err().contains("certificate"));
+    assert!(start(options.clone().roles(roles())).unwrap_err().contains("certificate"));
+    assert!(start(options.clone().tls(tls.clone())).unwrap_err().contains("role"));
+    start(options.tls(tls).roles(roles())).unwrap();
+    assert!(start(Options::new()).unwrap_err().contains("no address"));
+    let missing =
+        Options::new().postgres("127.0.0.1:0".parse().unwrap()).tls(Tls::new("/nonexistent", "/nonexistent"));
+    assert!(start(missing).unwrap_err().contains("/nonexistent"));
+}
+
+#[test]
+fn there_are_no_more_sessions_than_may_be() {
+    let mut limits = Limits::default();
+    limits.connections = 1;
+    limits.idle = Some(Duration::from_millis(500));
+    let served = Served::with("", |options| options.limits(limits));
+    let mut idle = startup(&served);
+    until("it is there", || served.running().sessions().len() == 1);
+    assert!(served.fail("select 1").contains("there are 1 sessions already"));
+    // It does nothing for too long.
+    let mut said = Vec::new();
+    idle.read_to_end(&mut said).unwrap();
+    assert!(String::from_utf8_lossy(&said).contains("57P05"));
+    until("it is gone", || served.running().sessions().is_empty());
+    assert_eq!(served.ask("select 1"), "1");
+}
+
+/// A session that was begun, without a client.
+pub fn startup(served: &Served) -> TcpStream {
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let body = b"\0\x03\0\0user\0ada\0\0";
+    let length = (body.len() as u32 + 4).to_be_bytes();
+    stream.write_all(&[&length[..], body].concat()).unwrap();
+    stream
+}

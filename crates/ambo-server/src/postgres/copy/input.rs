@@ -32,7 +32,7 @@ use super::{
 };
 
 /// What the rows are called in the statement that takes them.
-const ROWS: &str = "\u{1}copied";
+const ROWS: &str = "rows copied by the client";
 /// A batch has so many rows at most, or so many bytes.
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 4 << 20;

@@ -30,9 +30,8 @@ impl Client {
         let format = if is_binary { Format::Binary } else { Format::Text };
         let shape = self.shape(rows.schema().clone(), &[format]);
         response(b'H', format, shape.types.len(), stream);
-        if is_binary {
-            write(&mut stream.out, b'd', |out| out.extend_from_slice(SIGNATURE));
-        }
+        // Clients take what stands before all rows for a part of the first.
+        let mut before: &[u8] = if is_binary { SIGNATURE } else { &[] };
         if copy.form.header {
             write(&mut stream.out, b'd', |out| header(&copy.form, &shape, out));
         }
@@ -42,12 +41,10 @@ impl Client {
             let columns = shape.columns(&batch).map_err(|error| Failure::new("XX000", error.to_string()))?;
             for row in 0..batch.num_rows() {
                 match is_binary {
-                    true => {
-                        let start = stream.out.len();
-                        shape.write_row(&columns, row, &mut stream.out);
-                        // A row of a COPY is one of a query in another message.
-                        stream.out[start] = b'd';
-                    }
+                    true => write(&mut stream.out, b'd', |out| {
+                        out.extend_from_slice(std::mem::take(&mut before));
+                        shape.write_fields(&columns, row, out);
+                    }),
                     false => {
                         write(&mut stream.out, b'd', |out| line(&copy.form, &columns, row, &mut cell, out))
                     }
@@ -57,7 +54,10 @@ impl Client {
             count += batch.num_rows() as u64;
         }
         if is_binary {
-            write(&mut stream.out, b'd', |out| out.extend((-1i16).to_be_bytes()));
+            write(&mut stream.out, b'd', |out| {
+                out.extend_from_slice(before);
+                out.extend((-1i16).to_be_bytes());
+            });
         }
         write(&mut stream.out, b'c', |_| {});
         Ok(count)

@@ -69,15 +69,18 @@ impl Shape {
 
     /// Writes a row of columns.
     pub fn write_row(&self, columns: &[Column], row: usize, out: &mut Vec<u8>) {
-        write(out, b'D', |out| {
-            out.extend((columns.len() as u16).to_be_bytes());
-            for (column, format) in columns.iter().zip(&self.formats) {
-                match column.is_null(row) {
-                    true => out.extend((-1i32).to_be_bytes()),
-                    false => sized(out, false, |out| column.write(row, *format, out)),
-                }
+        write(out, b'D', |out| self.write_fields(columns, row, out));
+    }
+
+    /// The same without a message around it.
+    pub fn write_fields(&self, columns: &[Column], row: usize, out: &mut Vec<u8>) {
+        out.extend((columns.len() as u16).to_be_bytes());
+        for (column, format) in columns.iter().zip(&self.formats) {
+            match column.is_null(row) {
+                true => out.extend((-1i32).to_be_bytes()),
+                false => sized(out, false, |out| column.write(row, *format, out)),
             }
-        });
+        }
     }
 
     /// Whether values of all columns are written as [`Shape::write_values`] does.
