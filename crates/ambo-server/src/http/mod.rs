@@ -1,17 +1,65 @@
-//! HTTP: a runtime of its own, in a thread of its own.
+//! HTTP: a runtime of its own, in a thread of its own. `openapi.json` says what there is to ask for; a test compares it with the routes
+//! here.
+//!
+//! 1. Every request passes `guard.rs` first: Host, origin, credentials.
+//! 2. What takes time runs in threads that may wait (`session/answer.rs`, [`blocking`]); what a client no longer waits for is interrupted.
+//! 3. Errors are [`problem::Problem`]s, and nothing else.
 
-use std::{io, net::TcpListener, sync::Arc, thread::JoinHandle};
+mod assets;
+mod batch;
+mod body;
+mod catalog;
+mod guard;
+mod keys;
+mod load;
+mod metrics;
+mod openapi;
+pub(crate) mod problem;
+mod queries;
+mod result;
+mod results;
+mod sessions;
+mod sql;
+mod stream;
+pub(crate) mod types;
+mod values;
 
-use axum::{Router, routing::get};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo},
-    server::{conn::auto, graceful::GracefulShutdown},
-    service::TowerToHyperService,
+use std::{io, net::TcpListener, sync::Arc, thread::JoinHandle, time::Duration};
+
+use ambo_sql::Interrupter;
+use axum::{
+    Router,
+    body::Body,
+    extract::{DefaultBodyLimit, Request},
+    http::StatusCode,
+    middleware,
+    routing::{get, post},
 };
-use tokio::runtime::{Builder, Runtime};
+use hyper::service::service_fn;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+};
+use tokio::{
+    net::TcpStream,
+    runtime::{Builder, Runtime},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
 use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
 
 use crate::server::Shared;
+use guard::Socket;
+use problem::Problem;
+
+/// What all requests share.
+pub(crate) struct App {
+    pub shared: Arc<Shared>,
+    pub sessions: Arc<sessions::Sessions>,
+    pub results: Arc<results::Results>,
+    pub logins: guard::Logins,
+    pub figures: Arc<metrics::Figures>,
+}
 
 /// Serves until the server stops.
 pub(crate) fn serve(shared: Arc<Shared>, listener: TcpListener) -> io::Result<JoinHandle<()>> {
@@ -31,44 +79,149 @@ pub(crate) fn serve(shared: Arc<Shared>, listener: TcpListener) -> io::Result<Jo
 
 /// Statements run in threads of their own; these only move bytes.
 const THREADS: usize = 2;
+/// How long a client may take for the head of a request, and do nothing between two.
+const HEAD_PATIENCE: Duration = Duration::from_secs(60);
+/// Connections that wait between requests cost little: so many for each session that there may be.
+const CONNECTIONS: usize = 4;
 
-fn router(shared: Arc<Shared>) -> Router {
-    Router::new().route("/health", get(|| async { "ok\n" })).with_state(shared)
+/// What there is to ask for.
+fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/", get(assets::index))
+        .route("/console/{file}", get(assets::file))
+        .route("/health", get(metrics::health))
+        .route("/metrics", get(metrics::metrics))
+        .route("/openapi.json", get(openapi::document))
+        .route("/sql", post(sql::post).get(sql::get))
+        .route("/batch", post(batch::post))
+        .route("/sessions", post(sessions::post))
+        .route("/sessions/{id}", axum::routing::delete(sessions::delete))
+        .route("/queries", get(queries::list))
+        .route("/queries/{id}", axum::routing::delete(queries::cancel))
+        .route("/results", post(results::post))
+        .route("/results/{id}", get(results::get).delete(results::delete))
+        .route("/catalog", get(catalog::all))
+        .route("/tables", get(catalog::tables))
+        .route("/tables/{table}", get(catalog::table))
+        .route("/tables/{table}/load", post(load::post))
+        .route("/kv/{table}", get(keys::list).post(keys::batch).put(keys::create))
+        .route("/kv/{table}/{*key}", get(keys::get).put(keys::put).delete(keys::delete))
+        .fallback(|| async {
+            Problem::not_found("there is nothing here; GET /openapi.json says what there is")
+        })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this is not done with that method")
+        })
+}
+
+fn router(app: &Arc<App>) -> Router {
+    routes()
+        .layer(DefaultBodyLimit::disable())
+        .layer(middleware::from_fn_with_state(app.clone(), guard::admit))
+        .with_state(app.clone())
 }
 
 async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
-    let (router, mut stop) = (router(shared.clone()), shared.stopping());
+    let sessions = Arc::new(sessions::Sessions::default());
+    let app = Arc::new(App {
+        shared: shared.clone(),
+        sessions: sessions.clone(),
+        results: Arc::default(),
+        logins: guard::Logins::default(),
+        figures: Arc::default(),
+    });
+    tokio::spawn(sessions::tidy(Arc::downgrade(&app)));
+    let (router, mut stop) = (router(&app), shared.stopping());
     let tls = shared.tls.clone().map(TlsAcceptor::from);
+    let room = Arc::new(Semaphore::new(
+        shared.options.limits.connections.saturating_mul(CONNECTIONS).clamp(1, 1 << 20),
+    ));
+    let is_loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let graceful = GracefulShutdown::new();
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = accept_one(&listener, &room) => accepted,
             _ = stop.wait_for(|stops| *stops) => break,
         };
         // One client that is gone already, or no file left for another.
-        let Ok((stream, _)) = accepted else {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        let Ok((stream, peer, place)) = accepted else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        let (service, watcher, tls) =
-            (TowerToHyperService::new(router.clone()), graceful.watcher(), tls.clone());
-        tokio::spawn(async move {
-            let _unless_refused = stream.set_nodelay(true);
-            let builder = auto::Builder::new(TokioExecutor::new());
-            // What goes wrong with a client's connection is the client's matter.
-            let _ended = match tls {
-                Some(tls) => {
-                    let Ok(stream) = tls.accept(stream).await else { return };
-                    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-                    watcher.watch(connection.into_owned()).await
-                }
-                None => {
-                    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-                    watcher.watch(connection.into_owned()).await
-                }
-            };
-        });
+        let client = Socket { peer, is_loopback };
+        tokio::spawn(connection(stream, client, router.clone(), tls.clone(), graceful.watcher(), place));
     }
     drop(listener);
     graceful.shutdown().await;
+}
+
+async fn accept_one(
+    listener: &tokio::net::TcpListener,
+    room: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, std::net::SocketAddr, OwnedSemaphorePermit)> {
+    let place = room.clone().acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, peer, place))
+}
+
+/// Serves a client until it goes away.
+async fn connection(
+    stream: TcpStream,
+    socket: Socket,
+    router: Router,
+    tls: Option<TlsAcceptor>,
+    watcher: hyper_util::server::graceful::Watcher,
+    _place: OwnedSemaphorePermit,
+) {
+    let _unless_refused = stream.set_nodelay(true);
+    let service = service_fn(move |mut request: Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(socket);
+        router.clone().oneshot(request.map(Body::new))
+    });
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE).max_buf_size(64 << 10);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(64).keep_alive_interval(HEAD_PATIENCE);
+    // What goes wrong with a client's connection is the client's matter.
+    let _ended = match tls {
+        Some(tls) => {
+            let Ok(Ok(stream)) = tokio::time::timeout(HEAD_PATIENCE, tls.accept(stream)).await else {
+                return;
+            };
+            let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+            watcher.watch(connection.into_owned()).await
+        }
+        None => {
+            let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+            watcher.watch(connection.into_owned()).await
+        }
+    };
+}
+
+/// Ends the statement of a session if nobody waits for it any longer: when it is dropped before [`OnDrop::done`].
+pub(crate) struct OnDrop(Option<Interrupter>);
+
+impl OnDrop {
+    pub(crate) fn new(interrupter: Interrupter) -> Self {
+        Self(Some(interrupter))
+    }
+
+    pub(crate) fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Interrupter::interrupt);
+    }
+}
+
+/// Runs something that may take a while where that harms nobody.
+pub(crate) async fn blocking<T: Send + 'static>(
+    act: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(act).await {
+        Ok(done) => done,
+        Err(error) => Err(Problem::server(format!("the work was lost: {error}"))),
+    }
 }

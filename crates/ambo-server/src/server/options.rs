@@ -14,6 +14,7 @@ pub struct Options {
     pub(crate) roles: Roles,
     pub(crate) limits: Limits,
     pub(crate) database_name: Option<String>,
+    pub(crate) hosts: Vec<String>,
 }
 
 /// How much clients may ask for.
@@ -24,6 +25,8 @@ pub struct Limits {
     pub connections: usize,
     /// How many bytes a message, or the body of a request, may have.
     pub message_bytes: usize,
+    /// How many bytes of rows may be loaded by one request of HTTP.
+    pub load_bytes: u64,
     /// How long a client may take to come in.
     pub login: Duration,
     /// How long a statement may take, unless the session says otherwise.
@@ -39,6 +42,7 @@ impl Default for Limits {
         Self {
             connections: 200,
             message_bytes: 256 << 20,
+            load_bytes: 64 << 30,
             login: Duration::from_secs(10),
             statement: None,
             idle: None,
@@ -86,6 +90,12 @@ impl Options {
     /// The name under which clients know the database besides `ambo` and `postgres`.
     pub fn database_name(mut self, name: impl Into<String>) -> Self {
         self.database_name = Some(name.into());
+        self
+    }
+
+    /// A name that clients of HTTP at loopback may call the server by, besides those of loopback, as behind a proxy.
+    pub fn host(mut self, name: impl Into<String>) -> Self {
+        self.hosts.push(name.into());
         self
     }
 

@@ -1,0 +1,76 @@
+//! The server's HTTP with clients of others: Python's, and a browser for the console.
+
+use std::{
+    net::SocketAddr,
+    path::Path,
+    process::Command,
+    time::Duration,
+};
+
+use ambo_server::{Options, Protocol, Running, Server};
+use ambo_sql::Database;
+
+/// A server of a new database in memory.
+fn start() -> (Database, Running, SocketAddr) {
+    let database = Database::in_memory().unwrap();
+    let options = Options::new().http("127.0.0.1:0".parse().unwrap());
+    let running = Server::start(database.clone(), options).unwrap();
+    let address = running.address(Protocol::Http).unwrap();
+    (database, running, address)
+}
+
+/// Runs a program to its end, which must be a good one.
+fn run(command: &mut Command, install: &str) {
+    let program = command.get_program().to_owned();
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => panic!("{}: {error}; {install}", program.display()),
+    };
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}\n{}", said(&output.stdout), said(&output.stderr));
+}
+
+/// Runs a part of `client.py` against a server of its own, which has nothing left of it when it has ended.
+fn client(part: &str) {
+    let (database, running, address) = start();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http/client.py");
+    let mut python = Command::new("python3");
+    let url = format!("http://{address}");
+    run(python.arg("-B").arg(script).args([&url, part]), "install it: apt-get install python3");
+    running.shutdown(Duration::from_secs(5));
+    let report = database.check().unwrap();
+    assert!(report.problems.is_empty(), "{:?}", report.problems);
+}
+
+macro_rules! parts {
+    ($($part:ident),*) => {$(
+        #[test]
+        fn $part() {
+            client(stringify!($part));
+        }
+    )*};
+}
+
+parts!(forms, errors, batches, sessions, keys, loads, guards, ends, results, tables);
+
+/// The console in Chromium. `make test` says where playwright-core is, with `AMBO_CONSOLE_MODULES`.
+#[test]
+fn console() {
+    let install = "make test installs node, Chromium and playwright-core: apt-get install nodejs npm chromium";
+    let Some(modules) = std::env::var_os("AMBO_CONSOLE_MODULES") else {
+        panic!("AMBO_CONSOLE_MODULES does not say where playwright-core is; {install}");
+    };
+    let (database, running, address) = start();
+    database
+        .connect()
+        .script(
+            "create table flights (id bigint primary key, day date, carrier text, delay double, note text) storage = column;
+             insert into flights select n, date '2026-01-01' + (n % 28)::int, case n % 4 when 0 then 'AA' when 1 then 'UA'
+             when 2 then 'DL' end, n % 90, case when n % 5 = 0 then '' else 'x' || n end from range(100000) t(n);",
+        )
+        .unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http/console.mjs");
+    let mut node = Command::new("node");
+    run(node.arg(script).arg(format!("http://{address}")).env("AMBO_CONSOLE_MODULES", modules), install);
+    running.shutdown(Duration::from_secs(5));
+}
