@@ -19,6 +19,7 @@ PACKAGE_VENV := $(TARGET_DIR)/package-venv
 PACKAGE_PYTHON := $(PACKAGE_VENV)/bin/python
 SERVER_VENV := $(TARGET_DIR)/server-venv
 SERVER_PYTHON := $(SERVER_VENV)/bin/python
+CONSOLE_MODULES := $(TARGET_DIR)/console-modules
 
 .PHONY: server-clients demo test wheel header install-c install-ups bench bench-codecs bench-columns bench-sql bench-python bench-quick weight differential differential-long lint crash fuzz doc book install
 
@@ -26,8 +27,9 @@ demo:
 	$(CARGO) build --release -p ambo-cli -p ambo-tools -p ambo-python
 	CARGO="$(CARGO)" demo/run.sh
 
-test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made server-clients
+test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made server-clients $(CONSOLE_MODULES)/made
 	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) AMBO_SERVER_PYTHON=$(SERVER_PYTHON) $(CARGO) test --workspace --exclude ambo-bench
+	AMBO_CONSOLE_MODULES=$(CONSOLE_MODULES) $(CARGO) test -p ambo-server --features http
 	$(CARGO) test -p ambo --features arrow
 	$(CARGO) test -p ambo-engine --features shuttle --lib -- schedules shuttle_tests
 
@@ -35,6 +37,7 @@ lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --exclude ambo-bench --all-targets -- -D warnings
 	$(CARGO) clippy -p ambo --features arrow --all-targets -- -D warnings
+	$(CARGO) clippy -p ambo-server --features http --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --exclude ambo-bench --no-deps --quiet
 
 # 10,000 seeds of the crash-and-fault model test, then a process killed again and again.
@@ -106,6 +109,16 @@ server-clients: $(SERVER_VENV)/made
 $(SERVER_VENV)/made: crates/ambo-server/tests/requirements.txt
 	python3 -m venv --clear $(SERVER_VENV)
 	$(SERVER_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	touch $@
+
+# What the test of the server's console needs: Chromium and node from the system's packages, playwright-core from npm.
+SUDO := $(shell [ $$(id -u) = 0 ] || echo sudo)
+$(CONSOLE_MODULES)/made: crates/ambo-server/tests/http/package.json crates/ambo-server/tests/http/package-lock.json
+	command -v chromium >/dev/null || $(SUDO) apt-get install -y --no-install-recommends chromium
+	command -v npm >/dev/null || $(SUDO) apt-get install -y --no-install-recommends nodejs npm
+	mkdir -p $(CONSOLE_MODULES)
+	cp $^ $(CONSOLE_MODULES)
+	cd $(CONSOLE_MODULES) && npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
 # The wheel of the Python package, optimised, in target/wheels: a quarter of an hour. Needs maturin.
