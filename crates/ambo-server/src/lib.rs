@@ -26,10 +26,14 @@
 mod error;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "http")]
+mod keksdb;
 mod postgres;
 mod roles;
 mod server;
 mod session;
+#[cfg(feature = "http")]
+mod thrift;
 mod tls;
 
 pub use error::{Error, Result};

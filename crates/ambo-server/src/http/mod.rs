@@ -7,7 +7,7 @@
 
 mod assets;
 mod batch;
-mod body;
+pub(crate) mod body;
 mod catalog;
 mod guard;
 mod keys;
@@ -18,7 +18,7 @@ pub(crate) mod problem;
 mod queries;
 mod result;
 mod results;
-mod sessions;
+pub(crate) mod sessions;
 mod sql;
 mod stream;
 pub(crate) mod types;
@@ -106,6 +106,7 @@ fn routes() -> Router<Arc<App>> {
         .route("/tables/{table}/load", post(load::post))
         .route("/kv/{table}", get(keys::list).post(keys::batch).put(keys::create))
         .route("/kv/{table}/{*key}", get(keys::get).put(keys::put).delete(keys::delete))
+        .route("/api1/{command}", get(crate::keksdb::http::command).post(crate::keksdb::http::command))
         .fallback(|| async {
             Problem::not_found("there is nothing here; GET /openapi.json says what there is")
         })

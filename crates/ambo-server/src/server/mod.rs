@@ -13,12 +13,12 @@ use ambo_sql::Database;
 use rustls::ServerConfig;
 use tokio::sync::watch;
 
-#[cfg(feature = "http")]
-use crate::http;
 use crate::{
     Error, Result, SessionInfo, postgres,
     session::{Registry, Session},
 };
+#[cfg(feature = "http")]
+use crate::{http, thrift};
 
 pub use options::{Limits, Options};
 
@@ -29,6 +29,8 @@ pub enum Protocol {
     Postgres,
     /// HTTP 1.1 and 2.
     Http,
+    /// The service of `ambo.thrift`, and the commands of KeksDB's clients.
+    Thrift,
 }
 
 impl Protocol {
@@ -37,6 +39,7 @@ impl Protocol {
         match self {
             Self::Postgres => "postgres",
             Self::Http => "http",
+            Self::Thrift => "thrift",
         }
     }
 }
@@ -87,8 +90,12 @@ impl Server {
                 Protocol::Postgres => postgres::serve(shared, listener),
                 #[cfg(feature = "http")]
                 Protocol::Http => http::serve(shared, listener),
+                #[cfg(feature = "http")]
+                Protocol::Thrift => thrift::serve(shared, listener),
                 #[cfg(not(feature = "http"))]
-                Protocol::Http => return Err(Error::new("this program was built without HTTP")),
+                Protocol::Http | Protocol::Thrift => {
+                    return Err(Error::new("this program was built without HTTP"));
+                }
             };
             running.threads.push(thread.map_err(|error| Error::new(format!("starting a thread: {error}")))?);
         }
@@ -151,8 +158,8 @@ impl Running {
         for (protocol, address) in &self.addresses {
             match protocol {
                 Protocol::Postgres => postgres::wake(*address),
-                // Its runtime is told by the same word.
-                Protocol::Http => {}
+                // They are told by the same word.
+                Protocol::Http | Protocol::Thrift => {}
             }
         }
         let end = Instant::now() + patience;

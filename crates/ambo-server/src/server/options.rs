@@ -63,6 +63,12 @@ impl Options {
         self
     }
 
+    /// Speaks Thrift at an address; port 0 takes one that is free. KeksDB's commands are taken where there are no roles.
+    pub fn thrift(mut self, address: SocketAddr) -> Self {
+        self.listeners.push((Protocol::Thrift, address));
+        self
+    }
+
     /// Speaks HTTP at an address; port 0 takes one that is free.
     pub fn http(mut self, address: SocketAddr) -> Self {
         self.listeners.push((Protocol::Http, address));

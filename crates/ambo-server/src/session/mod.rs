@@ -14,7 +14,7 @@ use ambo::Datum;
 use ambo_sql::{Connection, PreparedStatement, Rows};
 
 #[cfg(feature = "http")]
-pub(crate) use answer::{Answer, Head, answer};
+pub(crate) use answer::{Answer, answer};
 pub use registry::SessionInfo;
 pub(crate) use registry::{Entry, Registry};
 pub(crate) use rights::is_maintenance;

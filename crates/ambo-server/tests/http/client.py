@@ -1,8 +1,9 @@
-"""A client of the server's HTTP, with nothing but Python's own library: `client.py URL PART`."""
+"""A client of the server's HTTP, with nothing but Python's own library: `client.py URL PART [ADDRESS OF THRIFT]`."""
 
 import base64
 import json
 import socket
+import struct
 import sys
 import threading
 import time
@@ -319,6 +320,140 @@ def tables():
     is_equal(ask("GET", "/tables/nothing")[0], 404)
     catalog = json.loads(ask("GET", "/catalog")[2])
     assert "abs" in catalog["functions"] and any(column["table"] == "c" for column in catalog["columns"])
+
+
+def keks_http():
+    """Keeps away: another order of bytes, or other words, than those of KeksDB's own client."""
+    def command(name, body=None, **parameters):
+        query = "&".join(f"{key}={value}" for key, value in parameters.items())
+        status, _, answer = ask("GET" if body is None else "POST", f"/api1/{name}?{query}", body)
+        return status, answer
+
+    def record(key, value):
+        size = 14 + len(key) + len(value)
+        return struct.pack(">ihh", size, 1, len(key)) + key + struct.pack(">hi", 1, len(value)) + value
+
+    place = {"DATABASE_NAME": "shop", "TABLE_NAME": "Items"}
+    is_equal(command("create_db", DATABASE_NAME="shop"), (200, b""))
+    status, answer = command("create_db", DATABASE_NAME="SHOP")
+    is_equal((status, sorted(json.loads(answer))), (500, ["error", "errorClass", "message"]))
+    is_equal(command("create_table", ENGINE_NAME="bplus", BTREE_ORDER=400, **place), (200, b""))
+    assert "SHOP" in json.loads(command("get_databases")[1])
+    is_equal(json.loads(command("get_tables", DATABASE_NAME="shop")[1]), ["ITEMS"])
+    is_equal(json.loads(command("get_table_parameters", **place)[1])["engine"]["BTREE_ORDER"], "400")
+    is_equal(command("put_entity", KEY_NAME="k1", VALUE_DATA="v1", **place), (200, b""))
+    is_equal(command("put_entity", b"\x00\xff", KEY_NAME="k2", **place), (200, b""))
+    is_equal(command("get_entity", KEY_NAME="k2", **place), (200, b"\x00\xff"))
+    is_equal(command("get_entity", KEY_NAME="none", **place), (200, b""))
+    is_equal(command("put_batch_of_entities", record(b"k3", b"v3") + record(b"k4", b"v4"), **place)[0], 200)
+    query = {"MIN_VALUE": "k1", "IS_MIN_INCLUSIVE": False, "MAX_VALUE": "k3", "IS_MAX_INCLUSIVE": True, "LIMIT": 10}
+    is_equal(command("get_records", json.dumps(query), **place), (200, record(b"k2", b"\x00\xff") + record(b"k3", b"v3")))
+    is_equal(command("get_records_cnt", json.dumps(query), **place), (200, b"2"))
+    is_equal(command("remove_entity", KEY_NAME="k2", **place)[0], 200)
+    is_equal(command("get_entity", KEY_NAME="k2", **place), (200, b""))
+    for name in ["optimize_table", "flush_table", "make_checkpoint", "drop_table"]:
+        is_equal((name, command(name, **place)[0]), (name, 200))
+    is_equal(command("drop_db", DATABASE_NAME="shop")[0], 200)
+
+
+class Wire:
+    """A connection to the port of Thrift."""
+
+    def __init__(self):
+        host, port = sys.argv[3].split(":")
+        self.file = socket.create_connection((host, int(port)), timeout=20).makefile("rwb")
+
+    def send(self, data):
+        self.file.write(data)
+        self.file.flush()
+
+    def take(self, form):
+        form = ">" + form
+        return struct.unpack(form, self.file.read(struct.calcsize(form)))[0]
+
+    def bytes(self):
+        return self.file.read(self.take("i"))
+
+
+def sized(data):
+    data = data.encode() if isinstance(data, str) else data
+    return struct.pack(">i", len(data)) + data
+
+
+def keks_thrift():
+    """Keeps away: another order of bytes than that of KeksDB's own client."""
+    wire = Wire()
+
+    def command(name, *parts, **properties):
+        data = b"\0" + sized(name) + b"".join(sized(part) for part in parts)
+        if not parts:
+            pairs = b"".join(sized(key) + sized(value) for key, value in properties.items())
+            data += b"\x0b\x0b" + struct.pack(">i", len(properties)) + pairs
+        wire.send(data)
+        if wire.take("b"):
+            raise LookupError(wire.bytes(), wire.bytes())
+
+    place = {"DATABASE_NAME": "keks", "TABLE_NAME": "t"}
+    command("CREATE_DB", DATABASE_NAME="keks")
+    command("CREATE_TABLE", ENGINE_NAME="lsm", **place)
+    command("PUT_ENTITY", "keks", "t", "a", b"\x00\x01")
+    command("GET_ENTITY", "keks", "t", "a")
+    is_equal(wire.bytes(), b"\x00\x01")
+    command("GET_ENTITY", "keks", "t", "none")
+    is_equal(wire.bytes(), b"")
+    command("GET_TABLES", DATABASE_NAME="keks")
+    is_equal((wire.take("b"), wire.take("i"), wire.bytes()), (11, 1, b"T"))
+    command("GET_RECORDS_CNT", LIMIT="5", **place)
+    is_equal(wire.take("q"), 1)
+    try:
+        command("DROP_TABLE", DATABASE_NAME="keks", TABLE_NAME="none")
+        raise AssertionError("a table is dropped that is not there")
+    except LookupError as error:
+        assert b"NONE" in error.args[1], error
+    command("REMOVE_ENTITY", "keks", "t", "a")
+    command("DROP_DB", DATABASE_NAME="keks")
+
+
+def service():
+    """Keeps away: a service that clients made of ambo.thrift do not understand."""
+    wire = Wire()
+    text = lambda number, data: b"\x0b" + struct.pack(">h", number) + sized(data)
+
+    def call(name, fields=b"", framed=False):
+        message = struct.pack(">I", 0x80010001) + sized(name) + struct.pack(">i", 7) + fields + b"\0"
+        wire.send(struct.pack(">i", len(message)) + message if framed else message)
+        if framed:
+            wire.take("i")
+        is_equal((wire.take("I"), wire.bytes().decode(), wire.take("i")), (0x80010002, name, 7))
+
+    call("ping")
+    is_equal(wire.take("b"), 0)
+    call("createTable", text(1, "thrift"))
+    is_equal(wire.take("b"), 0)
+    for framed in [False, True]:
+        call("put", text(1, "thrift") + text(2, b"k") + text(3, b"\x00v"), framed)
+        is_equal(wire.take("b"), 0)
+        call("get", text(1, "thrift") + text(2, b"k"), framed)
+        # Field 0, a struct, in it field 1, bytes; then both ends.
+        is_equal((wire.take("b"), wire.take("h"), wire.take("b"), wire.take("h"), wire.bytes()), (12, 0, 11, 1, b"\x00v"))
+        is_equal(wire.take("h"), 0)
+    call("begin", b"\x02\x00\x01\x00")
+    is_equal(wire.take("b"), 0)
+    call("remove", text(1, "thrift") + text(2, b"k"))
+    is_equal(wire.take("b"), 0)
+    call("exists", text(1, "thrift") + text(2, b"k"))
+    is_equal((wire.take("b"), wire.take("h"), wire.take("b"), wire.take("b")), (2, 0, 0, 0))
+    call("rollback")
+    is_equal(wire.take("b"), 0)
+    call("count", text(1, "thrift"))
+    is_equal((wire.take("b"), wire.take("h"), wire.take("q"), wire.take("b")), (10, 0, 1, 0))
+    call("get", text(1, "nothing") + text(2, b"k"))
+    is_equal((wire.take("b"), wire.take("h"), wire.take("b"), wire.take("h"), wire.bytes()), (12, 1, 11, 1, b"42P01"))
+    # What is no Thrift ends the connection, and nothing else.
+    wrong = Wire()
+    wrong.send(b"\xff" * 64)
+    is_equal(wrong.file.read(), b"")
+    is_equal(rows("select count(*) from thrift"), [[1]])
 
 
 globals()[sys.argv[2]]()

@@ -1,11 +1,6 @@
 //! The server's HTTP with clients of others: Python's, and a browser for the console.
 
-use std::{
-    net::SocketAddr,
-    path::Path,
-    process::Command,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 
 use ambo_server::{Options, Protocol, Running, Server};
 use ambo_sql::Database;
@@ -13,7 +8,7 @@ use ambo_sql::Database;
 /// A server of a new database in memory.
 fn start() -> (Database, Running, SocketAddr) {
     let database = Database::in_memory().unwrap();
-    let options = Options::new().http("127.0.0.1:0".parse().unwrap());
+    let options = Options::new().http("127.0.0.1:0".parse().unwrap()).thrift("127.0.0.1:0".parse().unwrap());
     let running = Server::start(database.clone(), options).unwrap();
     let address = running.address(Protocol::Http).unwrap();
     (database, running, address)
@@ -36,7 +31,8 @@ fn client(part: &str) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http/client.py");
     let mut python = Command::new("python3");
     let url = format!("http://{address}");
-    run(python.arg("-B").arg(script).args([&url, part]), "install it: apt-get install python3");
+    let thrift = running.address(Protocol::Thrift).unwrap().to_string();
+    run(python.arg("-B").arg(script).args([&url, part, &thrift]), "install it: apt-get install python3");
     running.shutdown(Duration::from_secs(5));
     let report = database.check().unwrap();
     assert!(report.problems.is_empty(), "{:?}", report.problems);
@@ -51,12 +47,27 @@ macro_rules! parts {
     )*};
 }
 
-parts!(forms, errors, batches, sessions, keys, loads, guards, ends, results, tables);
+parts!(
+    forms,
+    errors,
+    batches,
+    sessions,
+    keys,
+    loads,
+    guards,
+    ends,
+    results,
+    tables,
+    keks_http,
+    keks_thrift,
+    service
+);
 
 /// The console in Chromium. `make test` says where playwright-core is, with `AMBO_CONSOLE_MODULES`.
 #[test]
 fn console() {
-    let install = "make test installs node, Chromium and playwright-core: apt-get install nodejs npm chromium";
+    let install =
+        "make test installs node, Chromium and playwright-core: apt-get install nodejs npm chromium";
     let Some(modules) = std::env::var_os("AMBO_CONSOLE_MODULES") else {
         panic!("AMBO_CONSOLE_MODULES does not say where playwright-core is; {install}");
     };
