@@ -28,8 +28,7 @@ demo:
 	CARGO="$(CARGO)" demo/run.sh
 
 test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made server-clients $(CONSOLE_MODULES)/made
-	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) AMBO_SERVER_PYTHON=$(SERVER_PYTHON) $(CARGO) test --workspace --exclude ambo-bench
-	AMBO_CONSOLE_MODULES=$(CONSOLE_MODULES) $(CARGO) test -p ambo-server --features http
+	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) AMBO_SERVER_PYTHON=$(SERVER_PYTHON) AMBO_CONSOLE_MODULES=$(CONSOLE_MODULES) $(CARGO) test --workspace --exclude ambo-bench
 	$(CARGO) test -p ambo --features arrow
 	$(CARGO) test -p ambo-engine --features shuttle --lib -- schedules shuttle_tests
 
@@ -37,7 +36,6 @@ lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --exclude ambo-bench --all-targets -- -D warnings
 	$(CARGO) clippy -p ambo --features arrow --all-targets -- -D warnings
-	$(CARGO) clippy -p ambo-server --features http --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --exclude ambo-bench --no-deps --quiet
 
 # 10,000 seeds of the crash-and-fault model test, then a process killed again and again.
