@@ -10,6 +10,7 @@ mod load;
 mod load_columns;
 mod program;
 mod records;
+mod serve;
 mod shell;
 mod terminal;
 mod units;

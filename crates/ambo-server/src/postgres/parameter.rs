@@ -128,7 +128,7 @@ fn from_binary(bytes: &[u8], ty: u32) -> Result<Datum, Failure> {
     let wrong = || Failure::new("22P03", format!("incorrect binary data format of type {}", name_of(ty)));
     let mut from = Reader(bytes);
     let value = read(&mut from, bytes, ty).map_err(|Malformed(_)| wrong())?;
-    let is_whole = matches!(value, Some(_)) && (from.0.is_empty() || takes_all(ty));
+    let is_whole = value.is_some() && (from.0.is_empty() || takes_all(ty));
     match value {
         Some(value) if is_whole => Ok(value),
         Some(_) => Err(wrong()),

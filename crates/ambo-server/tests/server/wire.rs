@@ -96,7 +96,7 @@ fn portals_give_so_many_rows_as_are_asked_for() {
 fn newer_protocols_are_told_what_is_spoken() {
     let served = Served::new("");
     let mut stream = TcpStream::connect(served.address).unwrap();
-    let body = b"\0\x03\0\x02user\0ada\0_pq_.x\01\0\0";
+    let body = b"\0\x03\0\x02user\0ada\0_pq_.x\x001\0\0";
     stream.write_all(&[&(body.len() as u32 + 4).to_be_bytes()[..], body].concat()).unwrap();
     let said = said(stream, &message(b'X', b""));
     assert!(said.starts_with("v\0\0\0\u{13}\0\u{3}\0\0\0\0\0\u{1}_pq_.x\0R"), "{said:?}");
