@@ -16,6 +16,9 @@ use crate::output::remark;
 /// The file of roles, in the directory of the database, where none is named.
 pub const ROLES: &str = "roles";
 
+/// Where HTTP is spoken unless it is said, by a program that has it.
+const HTTP: &str = if cfg!(feature = "http") { "127.0.0.1:8765" } else { "none" };
+
 /// What `ambo serve` takes.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArguments {
@@ -25,8 +28,11 @@ pub struct ServeArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5433")]
     pub listen: String,
     /// Where HTTP is spoken, as host:port; `none` for nowhere
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8765")]
+    #[arg(long, value_name = "ADDRESS", default_value = HTTP)]
     pub http: String,
+    /// Where Thrift is spoken, by `ambo.thrift` and by KeksDB's clients, as host:port; `none` for nowhere
+    #[arg(long, value_name = "ADDRESS", default_value = "none")]
+    pub thrift: String,
     /// The certificate, PEM, its own first
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
@@ -100,6 +106,9 @@ fn options(arguments: &ServeArguments) -> Result<Options> {
     }
     for address in addresses(&arguments.http)? {
         options = options.http(address);
+    }
+    for address in addresses(&arguments.thrift)? {
+        options = options.thrift(address);
     }
     if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
         options = options.tls(Tls::new(certificate, key));
