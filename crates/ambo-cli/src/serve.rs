@@ -16,7 +16,7 @@ use crate::output::remark;
 /// The file of roles, in the directory of the database, where none is named.
 pub const ROLES: &str = "roles";
 
-/// Where HTTP is spoken unless it is said, by a program that has it.
+/// Where HTTP is spoken unless said otherwise.
 const HTTP: &str = if cfg!(feature = "http") { "127.0.0.1:8765" } else { "none" };
 
 /// What `ambo serve` takes.
