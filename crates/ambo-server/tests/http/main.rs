@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 
-use ambo_server::{Options, Protocol, Running, Server};
+use ambo_server::{Options, Protocol, Role, Roles, Running, Server, Token};
 use ambo_sql::Database;
 
 /// A server of a new database in memory.
@@ -62,6 +62,44 @@ parts!(
     keks_thrift,
     service
 );
+
+/// Keeps away: requests of nobody where there are roles, and changes by who may only read.
+#[test]
+fn roles() {
+    let (token, kept) = Token::generate();
+    let mut roles = Roles::none();
+    roles.add(Role::new("ada").password("secret"));
+    roles.add(Role::new("eve").token(kept).read_only(true));
+    let database = Database::in_memory().unwrap();
+    let options = Options::new().http("127.0.0.1:0".parse().unwrap()).roles(roles);
+    let running = Server::start(database, options).unwrap();
+    let url = format!("http://{}", running.address(Protocol::Http).unwrap());
+    let status = |path: &str, more: &[&str]| {
+        let mut curl = Command::new("curl");
+        curl.args(["-s", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "20"])
+            .args(more)
+            .arg(format!("{url}{path}"));
+        let output =
+            curl.output().unwrap_or_else(|error| panic!("curl: {error}; install it: apt-get install curl"));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let bearer = format!("Authorization: Bearer {token}");
+    let create = ["-d", "create table t (id int primary key)"];
+    for path in ["/health", "/", "/console/main.js"] {
+        assert_eq!(status(path, &[]), "200", "{path}");
+    }
+    for path in ["/sql?query=select+1", "/metrics", "/queries", "/tables", "/kv/t/a", "/api1/get_databases"] {
+        assert_eq!(status(path, &[]), "401", "{path}");
+        assert_eq!(status(path, &["-u", "ada:wrong"]), "401", "{path}");
+        assert_ne!(status(path, &["-H", &bearer]), "401", "{path}");
+    }
+    assert_eq!(status("/sql", &[&["-u", "ada:secret"], &create[..]].concat()), "200");
+    assert_eq!(status("/sql?query=select+*+from+t", &["-H", &bearer]), "200");
+    assert_ne!(status("/sql", &["-H", &bearer, "-d", "insert into t values (1)"]), "200");
+    assert_eq!(status("/kv/t", &["-H", &bearer, "-X", "PUT"]), "403");
+    assert_eq!(status("/sql?query=select+*+from+t", &["-H", "Authorization: Bearer ambo_x"]), "401");
+    running.shutdown(Duration::from_secs(5));
+}
 
 /// The console in Chromium. `make test` says where playwright-core is, with `AMBO_CONSOLE_MODULES`.
 #[test]
