@@ -169,4 +169,4 @@ book:
 	$(MDBOOK) build docs/book --dest-dir $(CURDIR)/target/book
 
 install:
-	$(CARGO) install --path crates/ambo-cli --features http
+	$(CARGO) install --path crates/ambo-cli
