@@ -220,6 +220,26 @@ impl PreparedStatement {
         }
     }
 
+    /// Whether it is no part of a transaction: it cares for the whole database, changes what all connections share, or works with files or
+    /// other databases.
+    pub fn is_maintenance(&self) -> bool {
+        fn is_one(tree: &ast::Statement) -> bool {
+            use ast::Statement as S;
+            match tree {
+                S::Copy { .. } | S::Pragma { .. } | S::Vacuum(_) | S::Analyze(_) => true,
+                S::Explain { statement, .. } | S::Prepare { statement, .. } => is_one(statement),
+                _ => false,
+            }
+        }
+        match &self.known.statement {
+            Statement::Sql(tree) => is_one(tree),
+            other => matches!(
+                other,
+                Statement::Maintain(_) | Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_)
+            ),
+        }
+    }
+
     pub(crate) fn statement(&self) -> &Statement {
         &self.known.statement
     }

@@ -16,7 +16,6 @@ use super::{
     types::{oid, type_of},
     words::split,
 };
-use crate::session::is_maintenance;
 
 /// A statement that was read.
 pub(super) struct Statement {
@@ -178,7 +177,7 @@ impl Client {
     fn describe_taken(&mut self, portal: &mut Portal, stream: &mut Stream) -> Result<(), Failure> {
         let only_reads = match (&portal.command, &portal.prepared) {
             (Some(Command::Show(_) | Command::Version), _) => true,
-            (Some(Command::Engine), Some(prepared)) => !prepared.writes() && !is_maintenance(&portal.text),
+            (Some(Command::Engine), Some(prepared)) => !prepared.writes() && !prepared.is_maintenance(),
             _ => false,
         };
         if matches!(portal.state, State::New) && only_reads {
@@ -339,7 +338,7 @@ impl Client {
         let failed = |error: ambo_sql::Error| Failure::of(&error, text, begin);
         let schema = match self.session.connection.describe(prepared).map_err(failed)?.schema {
             Some(schema) => Some(schema),
-            None if prepared.writes() || is_maintenance(text) || prepared.parameters() > 0 => None,
+            None if prepared.writes() || prepared.is_maintenance() || prepared.parameters() > 0 => None,
             None => {
                 let rows = self.session.run(&mut prepared.clone(), Vec::new()).map_err(failed)?;
                 Some(rows.schema().clone())

@@ -17,7 +17,6 @@ use ambo_sql::{Connection, PreparedStatement, Rows};
 pub(crate) use answer::{Answer, answer};
 pub use registry::SessionInfo;
 pub(crate) use registry::{Entry, Registry};
-pub(crate) use rights::is_maintenance;
 
 use crate::server::{Protocol, Shared};
 
@@ -71,7 +70,7 @@ impl Session {
     /// [`ambo_sql::ErrorKind::Syntax`] with the place; what the session may not do.
     pub fn prepare(&self, text: &str) -> ambo_sql::Result<PreparedStatement> {
         let statement = self.connection.prepare(text)?;
-        rights::check(&statement, text, self.entry.is_read_only)?;
+        rights::check(&statement, self.entry.is_read_only)?;
         Ok(statement)
     }
 

@@ -59,6 +59,7 @@ fn a_role_that_only_reads_changes_nothing() {
         "vacuum",
         "copy t to '/tmp/x.csv'",
         "/* x */ checkpoint",
+        "-- x\ncopy t to '/tmp/x.csv'",
         "copy t from stdin",
         "begin; delete from t",
     ] {
