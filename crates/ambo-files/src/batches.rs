@@ -8,7 +8,8 @@ use std::{
 
 use ambo::{ColumnBuffer, Type};
 use arrow_array::{
-    ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array, cast::AsArray, types::TimestampMicrosecondType,
+    ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt64Array, cast::AsArray,
+    types::TimestampMicrosecondType,
 };
 use arrow_schema::SchemaRef;
 
@@ -33,6 +34,8 @@ pub struct Part {
     pub names: Arc<[String]>,
     /// How its records become rows.
     pub converter: Converter,
+    /// What each field of the schema has in all rows of the file, for those that it says nothing of. None are meant for all fields.
+    pub constants: Vec<Option<String>>,
 }
 
 /// The rows of files, in their order.
@@ -226,8 +229,16 @@ impl Shared {
         let mut records = Records::new(region, &part.format, &part.names);
         let (mut buffers, mut lines) = (part.converter.buffers(), Vec::new());
         let mut batches = Vec::new();
-        while records.advance().map_err(bad)? {
-            part.converter.append(&records, &mut buffers).map_err(bad)?;
+        loop {
+            let read = match records.advance() {
+                Ok(false) => break,
+                Ok(true) => part.converter.append(&records, &mut buffers),
+                Err(error) => Err(error),
+            };
+            match read {
+                Err(_) if part.format.skips_bad => continue,
+                read => read.map_err(bad)?,
+            }
             lines.push(records.line);
             if lines.len() == BATCH_ROWS {
                 let full = std::mem::replace(&mut buffers, part.converter.buffers());
@@ -246,8 +257,15 @@ impl Shared {
     fn batch(&self, part: &Part, buffers: Vec<ColumnBuffer>, lines: Vec<u64>) -> Result<RecordBatch> {
         let wrong = |error: &dyn std::fmt::Display| Error::in_file(&part.source.path, error);
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
-        let mut arrays = Vec::with_capacity(buffers.len() + 1);
-        for (buffer, field) in buffers.into_iter().zip(self.schema.fields()) {
+        let mut arrays = Vec::with_capacity(self.schema.fields().len());
+        let mut buffers = buffers.into_iter();
+        for (place, field) in self.schema.fields().iter().enumerate() {
+            if let Some(text) = part.constants.get(place).and_then(Option::as_deref) {
+                let texts = std::iter::repeat_n(text, lines.len());
+                arrays.push(Arc::new(StringArray::from_iter_values(texts)) as ArrayRef);
+                continue;
+            }
+            let Some(buffer) = buffers.next() else { break };
             let values = array(buffer).map_err(|error| wrong(&error))?;
             arrays.push(match field.data_type().is_nested() {
                 true => {

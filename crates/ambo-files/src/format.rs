@@ -43,6 +43,8 @@ pub struct Format {
     pub header: bool,
     /// What stands for NULL in CSV, without quotes; the first of them is written.
     pub nulls: Vec<String>,
+    /// Whether records that cannot be read are passed over.
+    pub skips_bad: bool,
 }
 
 impl Format {
@@ -56,6 +58,7 @@ impl Format {
             escape: None,
             header: true,
             nulls: vec![String::new()],
+            skips_bad: false,
         }
     }
 

@@ -13,7 +13,7 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
-use crate::{Compression, Error, Result};
+use crate::{Compression, CopyText, Error, Result, json_values};
 
 /// An input that can be read from the beginning again.
 #[derive(Debug)]
@@ -61,6 +61,33 @@ impl Source {
         Self::of_file(file, path.to_path_buf())
     }
 
+    /// What a stream says, kept in a nameless file: it is read more than once. It has this name in messages.
+    ///
+    /// # Errors
+    /// What the stream or the system says.
+    pub fn of_stream(stream: &mut dyn Read, name: &str) -> Result<Self> {
+        let path = PathBuf::from(name);
+        let file = spool(stream).map_err(|error| Error::io(&path, &error))?;
+        Self::of_file(file, path)
+    }
+
+    /// The rows of a stream in the text form of COPY, to be read as JSON lines whose members have these names; those that say so are of
+    /// bytes.
+    ///
+    /// # Errors
+    /// A line with too few or too many fields, or that is no UTF-8; what the stream or the system says.
+    pub fn of_text(
+        stream: &mut dyn Read,
+        name: &str,
+        form: &CopyText,
+        columns: &[(&str, bool)],
+    ) -> Result<Self> {
+        let path = PathBuf::from(name);
+        form.check()?;
+        let file = form.keep(stream, &path, columns)?;
+        Self::of_file(file, path)
+    }
+
     fn of_file(file: File, path: PathBuf) -> Result<Self> {
         let file = Arc::new(file);
         let fail = |error: io::Error| Error::io(&path, &error);
@@ -76,6 +103,22 @@ impl Source {
             Compression::None
         };
         Ok(Self { file, path, bytes, compression, is_parquet: magic == PARQUET_MAGIC })
+    }
+
+    /// The same with a value of JSON a line: what is a list, or is written over several lines, is kept as lines in a nameless file.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn with_lines_of_json(self) -> Result<Self> {
+        let read = || self.read(&Position::default());
+        let fail = |error: io::Error| Error::io(&self.path, &error);
+        match json_values::are_lines(read()?).map_err(fail)? {
+            true => Ok(self),
+            false => {
+                let lines = json_values::lines(read()?).map_err(fail)?;
+                Self::of_file(lines, self.path.clone())
+            }
+        }
     }
 
     /// The file itself.

@@ -228,7 +228,13 @@ fn read(path: &Path, format: &Format, columns: &[Column], schema: &SchemaRef) ->
     }
     let names = ambo_files::names(&source, format).unwrap();
     let converter = Converter::new(columns.to_vec(), false, &names, path).unwrap();
-    let part = Part { source: Arc::new(source), format: Arc::new(format.clone()), names, converter };
+    let part = Part {
+        source: Arc::new(source),
+        format: Arc::new(format.clone()),
+        names,
+        converter,
+        constants: Vec::new(),
+    };
     let batches = Batches::new(vec![part], schema.clone(), 2, false);
     values(columns, batches.map(|batch| batch.unwrap()))
 }

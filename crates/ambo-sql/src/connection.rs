@@ -390,6 +390,14 @@ impl Connection {
         Ok(self.run_known(&known, Vec::new())?.keeping(&self.home.engine))
     }
 
+    /// What comes before a statement that is not run as others are.
+    pub(crate) fn begin_to_act(&mut self, statement: &Statement) -> Result<()> {
+        self.interrupter.set_timeout(self.session.statement_timeout);
+        self.begin_statement()?;
+        self.interrupter.begin();
+        self.look_for_sources(statement)
+    }
+
     /// Runs a statement. The rows are to keep the engine, whose threads compute them.
     fn run_statement(&mut self, statement: Statement, params: &[ScalarValue]) -> Result<Rows<'static>> {
         self.interrupter.begin();
@@ -407,6 +415,7 @@ impl Connection {
     ) -> Result<Rows<'static>> {
         let home = self.home_of(&mut statement)?;
         let result = statement::run(&mut self.at(home), statement, params);
+        let result = result.and_then(|rows| self.place(home).empty_after().map(|()| rows));
         // Who waited for a lock, or was cancelled, has not looked at the time.
         result.map_err(|error| match error.storage() {
             Some(ambo::Error::Lock(_) | ambo::Error::Cancelled) => {

@@ -12,6 +12,7 @@ mod describe;
 mod dialect;
 mod empty_lists;
 mod exclusion;
+mod fetches;
 mod fields;
 mod forms;
 mod from_first;
@@ -23,6 +24,7 @@ mod names_before;
 mod parameters;
 mod pivots;
 mod pragma;
+mod renames;
 mod samples;
 mod semi_joins;
 mod sequences;
@@ -60,10 +62,11 @@ pub(crate) use limits::PERCENT;
 pub(crate) use merge_forms::{ALL_BY_NAME, ALL_BY_POSITION};
 pub(crate) use parameters::split_names;
 pub(crate) use pivots::{ON, PIVOT, UNPIVOT, VALUES, WITH_NULLS};
+pub(crate) use renames::{AlterSequence, Renamed};
 pub(crate) use samples::SAMPLE;
 use semi_joins::say_sides;
-pub(crate) use sequences::CreateSequence;
 use sequences::create_sequence;
+pub(crate) use sequences::{CreateSequence, SequenceParts};
 use series_names::name_series;
 pub(crate) use stars::{LAMBDA, UNPACKED};
 pub(crate) use tokens::NOTHING;
@@ -109,6 +112,21 @@ pub(crate) enum Statement {
         if_exists: bool,
         to: ObjectName,
     },
+    /// ALTER INDEX, ALTER SEQUENCE … RENAME TO.
+    Rename {
+        what: Renamed,
+        name: ObjectName,
+        if_exists: bool,
+        to: ObjectName,
+    },
+    /// ALTER TABLE … RENAME CONSTRAINT.
+    RenameConstraint {
+        table: ObjectName,
+        if_exists: bool,
+        from: Ident,
+        to: Ident,
+    },
+    AlterSequence(Box<AlterSequence>),
     Attach(Box<Attach>),
     Detach {
         name: Ident,
@@ -193,7 +211,8 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Named> {
             }
             Statement::AlterTable(..) | Statement::Maintain(_) | Statement::RenameView { .. } => {}
             Statement::AlterField(_) => {}
-            Statement::CreateSequence(_) | Statement::DropFunctions(_) => {}
+            Statement::CreateSequence(_) | Statement::DropFunctions(_) | Statement::AlterSequence(_) => {}
+            Statement::Rename { .. } | Statement::RenameConstraint { .. } => {}
             Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
         }
         all.push((statement, names));
@@ -282,6 +301,11 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     }
     if parser.peek_keyword(Keyword::ALTER)
         && let Some(rename) = parser.maybe_parse(rename_view)?
+    {
+        return Ok(rename);
+    }
+    if parser.peek_keyword(Keyword::ALTER)
+        && let Some(rename) = parser.maybe_parse(renames::statement)?
     {
         return Ok(rename);
     }

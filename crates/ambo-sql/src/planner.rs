@@ -13,9 +13,11 @@ mod describe;
 mod distinct_on;
 mod enum_texts;
 mod enums;
+mod file_functions;
 mod frame_bounds;
 mod functions;
 mod given_orders;
+mod hidden;
 mod json;
 mod lambdas;
 mod limits;
@@ -44,6 +46,7 @@ mod series;
 mod spelling;
 mod stars;
 mod tables;
+mod ties;
 mod times;
 mod trees;
 mod unpivot;
@@ -93,6 +96,8 @@ use culprit::explained;
 pub(crate) use enum_texts::EnumText;
 use enum_texts::{is_about_enums, say_texts};
 pub(crate) use enums::{EnumOperators, Enums};
+#[cfg(test)]
+pub(crate) use file_functions::file_function_names;
 #[cfg(test)]
 pub(crate) use functions::function_names;
 pub(crate) use nested::NestedValues;
@@ -280,6 +285,7 @@ impl<'a> Planner<'a> {
 
     fn as_meant<T: ast::Visit + ast::VisitMut>(&self, tree: &mut T, params: &[ScalarValue]) -> Result<()> {
         self.write_out_functions(tree)?;
+        file_functions::say_files(tree)?;
         say_schemas(tree, self)?;
         orders::say_defaults(tree, self.session.order);
         let columns = |factor: &ast::TableFactor, with| self.columns(factor, with, params);

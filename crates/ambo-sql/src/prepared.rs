@@ -61,6 +61,7 @@ impl Known {
             Statement::CreateTable(create, _) => parameters = count_parameters(create),
             Statement::AlterTable(..) | Statement::Maintain(_) => {}
             Statement::CreateSequence(_) | Statement::CreateFunction(_) | Statement::DropFunctions(_) => {}
+            Statement::Rename { .. } | Statement::RenameConstraint { .. } | Statement::AlterSequence(_) => {}
             Statement::CreateType(_) | Statement::RenameView { .. } | Statement::AlterField(_) => {}
             Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
         }

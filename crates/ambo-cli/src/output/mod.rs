@@ -21,7 +21,7 @@ pub enum Form {
 
 /// Where results go, and in which form.
 pub struct Output {
-    to: Box<dyn Write>,
+    to: Box<dyn Write + Send>,
     /// How results are shown.
     pub form: Form,
     /// Characters in a line, for a person.
@@ -45,7 +45,7 @@ impl Output {
     }
 
     /// Another place, such as a file.
-    pub fn to(to: impl Write + 'static, form: Form) -> Self {
+    pub fn to(to: impl Write + Send + 'static, form: Form) -> Self {
         Self { to: Box::new(BufWriter::with_capacity(256 << 10, to)), form, width: WIDTH_UNKNOWN }
     }
 

@@ -22,16 +22,37 @@ pub struct Script<'n> {
     line: u64,
     /// The first failure of a script that goes on.
     failed: Option<Failure>,
+    /// A COPY FROM STDIN whose rows are coming.
+    copying: Option<Copying>,
 }
+
+/// A statement, its first line, and the rows that came for it.
+struct Copying {
+    statement: String,
+    line: u64,
+    rows: Vec<u8>,
+}
+
+/// The line that ends the rows of a COPY FROM STDIN.
+const END_OF_ROWS: &str = "\\.";
 
 impl<'n> Script<'n> {
     /// `name` stands before the number of a line in messages.
     pub fn new(name: Option<&'n str>) -> Self {
-        Self { name, pending: String::new(), line: 1, failed: None }
+        Self { name, pending: String::new(), line: 1, failed: None, copying: None }
     }
 
     /// Runs what this line, with this number, completes.
     pub fn line(&mut self, line: &str, number: u64, session: &mut Session<'_>) -> Result<Next> {
+        if let Some(copying) = &mut self.copying {
+            if line != END_OF_ROWS {
+                copying.rows.extend_from_slice(line.as_bytes());
+                copying.rows.push(b'\n');
+                return Ok(Next::Stay);
+            }
+            let result = self.copy(session);
+            return self.note(result, session);
+        }
         if self.pending.is_empty() {
             self.line = number;
             if is_command(line) {
@@ -68,17 +89,32 @@ impl<'n> Script<'n> {
         let pending = std::mem::take(&mut self.pending);
         let result = self.run(&pending, session);
         self.note(result, session)?;
+        let result = self.copy(session);
+        self.note(result, session)?;
         match self.failed.take() {
             Some(failure) => Err(Failure::Told(Box::new(failure))),
             None => Ok(()),
         }
     }
 
-    fn run(&self, statement: &str, session: &mut Session<'_>) -> Result<Next> {
+    fn run(&mut self, statement: &str, session: &mut Session<'_>) -> Result<Next> {
         if !split::is_empty(statement) {
             let begun = statement.trim_start();
             let above = statement[..statement.len() - begun.len()].matches('\n').count() as u64;
-            session.statement(begun, Origin { name: self.name, line: self.line + above })?;
+            let line = self.line + above;
+            if self.copying.is_none() && session.takes_rows(begun) {
+                self.copying = Some(Copying { statement: begun.to_owned(), line, rows: Vec::new() });
+                return Ok(Next::Stay);
+            }
+            session.statement(begun, Origin { name: self.name, line })?;
+        }
+        Ok(Next::Stay)
+    }
+
+    /// Runs the COPY whose rows have come, if there is one.
+    fn copy(&mut self, session: &mut Session<'_>) -> Result<Next> {
+        if let Some(Copying { statement, line, rows }) = self.copying.take() {
+            session.copy_in(&statement, &rows, Origin { name: self.name, line })?;
         }
         Ok(Next::Stay)
     }

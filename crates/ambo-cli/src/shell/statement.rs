@@ -62,8 +62,27 @@ impl Session<'_> {
         }
     }
 
+    /// Whether the lines behind a statement are rows for it: `COPY t FROM STDIN`.
+    pub fn takes_rows(&mut self, text: &str) -> bool {
+        is_copy(text) && matches!(self.connection.stream_copy(text), Ok(Some(copy)) if copy.is_in)
+    }
+
+    /// Runs a COPY FROM STDIN of these bytes.
+    pub fn copy_in(&mut self, text: &str, rows: &[u8], origin: Origin<'_>) -> Result<()> {
+        interrupt::watch();
+        let start = Instant::now();
+        match self.connection.copy_in(text, &mut &*rows) {
+            Ok(rows) => self.tell(&Done::copied(rows, start)),
+            Err(error) => Err(failure(error, text, origin, &self.store.dir)),
+        }
+    }
+
     fn run_and_show(&mut self, text: &str, start: Instant, mut progress: Progress) -> Result<Done, Stop> {
         let (is_watched, reader) = (self.is_watched(), self.reader());
+        if is_copy(text) && matches!(self.connection.stream_copy(text), Ok(Some(copy)) if !copy.is_in) {
+            let out = self.file.as_mut().map_or(&mut *self.out, |(_, file)| file);
+            return Ok(Done::copied(self.connection.copy_out(text, out)?, start));
+        }
         let zone = self.connection.time_zone();
         let rows = self.connection.sql(text)?;
         let (tag, affected) = (rows.tag(), rows.affected());
@@ -153,6 +172,10 @@ impl From<Failure> for Stop {
 }
 
 impl Done {
+    fn copied(rows: u64, start: Instant) -> Self {
+        Self { tag: "COPY", rows: None, affected: Some(rows), shown: None, time: start.elapsed() }
+    }
+
     /// `INSERT 3 rows, 0.4 ms`.
     fn text(&self, timed: bool) -> String {
         let rows = |count: u64| match count {
@@ -169,6 +192,10 @@ impl Done {
         };
         if timed { format!("{what}, {}", output::duration(self.time)) } else { what }
     }
+}
+
+fn is_copy(text: &str) -> bool {
+    split::first_word(text).is_some_and(|word| word == "copy")
 }
 
 fn is_query(word: &str) -> bool {

@@ -294,3 +294,22 @@ fn endless_rows_can_be_left() {
     assert!(outcome.err.contains("interrupted") && !outcome.out.contains("not this"), "{}", outcome.err);
     assert_sound(db);
 }
+
+// Keeps away: rows of a dump that are run as statements, rows that are cut off, and a wrong line for a row that is refused.
+#[test]
+fn rows_are_copied_from_and_to_the_shell() {
+    let scratch = Scratch::new();
+    let db = &towns(&scratch);
+    let script = "copy towns (id, name, height)\nfrom stdin;\n4\tÅ;l\\ty\t\\N\n5\t\\N\t1e3\n\\.\nselect count(*) from towns;\n";
+    assert_eq!(ambo_with_input(&[db], script).ok(), "5\n");
+    let out = "copy (select * from towns where id > 2 order by id) to stdout";
+    assert_eq!(ambo(&[db, "-c", out]).ok(), "3\ta,\"b\"\\tc\t-1.0\n4\tÅ;l\\ty\t\\N\n5\t\\N\t1000.0\n");
+    let csv = format!("{out} (format csv, header)");
+    assert_eq!(ambo(&[db, "-c", &csv]).ok().lines().next(), Some("id,name,height"));
+    let last = "copy towns from stdin (format csv);\n6,Oslo,\n";
+    assert_eq!(ambo_with_input(&[db], last).ok(), "");
+    let bad = ambo_with_input(&[db], "copy towns from stdin;\n7\tx\t1\n8\ty\tz\n\\.\n");
+    assert!(bad.err.contains("standard input: line 2") && bad.err.contains("'z'"), "{bad:?}");
+    assert_eq!(ambo(&[db, "-c", "select count(*), max(id) from towns"]).ok(), "6\t6\n");
+    assert_sound(db);
+}

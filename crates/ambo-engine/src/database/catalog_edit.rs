@@ -47,6 +47,13 @@ pub enum CatalogEdit {
     TruncateTable(String),
     /// Drops an index.
     DropIndex(String),
+    /// Renames an index, in its schema.
+    RenameIndex {
+        /// What it is called.
+        from: String,
+        /// What it is to be called.
+        to: String,
+    },
     /// Creates a view; with `replace` in the place of one of its name.
     CreateView {
         /// The view.
@@ -132,6 +139,7 @@ impl CatalogEdit {
                 let (id, change) = catalog.drop_index(name)?;
                 Ok((Effect { changes: vec![change], removed: vec![id], ..Effect::default() }, None))
             }
+            Self::RenameIndex { from, to } => one(catalog.rename_index(from, to)?),
             Self::CreateView { view, replace } => one(catalog.create_view(view.clone(), *replace)?),
             Self::DropView(name) => one(catalog.drop_view(name)?),
             Self::RenameView { from, to } => Ok((Effect::of(catalog.rename_view(from, to)?), None)),

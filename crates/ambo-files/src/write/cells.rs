@@ -25,7 +25,7 @@ const FORMAT: FormatOptions<'static> = FormatOptions::new()
     .with_datetime_format(Some("%Y-%m-%d %H:%M:%S%.f"));
 
 /// Values as they are themselves, and not the numbers that stand for them.
-pub(super) fn unpacked(array: &ArrayRef) -> Result<ArrayRef, String> {
+pub(crate) fn unpacked(array: &ArrayRef) -> Result<ArrayRef, String> {
     match array.data_type() {
         DataType::Dictionary(_, values) => cast(array, values).map_err(|error| error.to_string()),
         _ => Ok(array.clone()),
@@ -33,7 +33,7 @@ pub(super) fn unpacked(array: &ArrayRef) -> Result<ArrayRef, String> {
 }
 
 /// The bytes of a value of a type that has bytes.
-pub(super) fn bytes_at(array: &dyn Array, row: usize) -> &[u8] {
+pub(crate) fn bytes_at(array: &dyn Array, row: usize) -> &[u8] {
     match array.data_type() {
         DataType::Binary => array.as_binary::<i32>().value(row),
         DataType::LargeBinary => array.as_binary::<i64>().value(row),
@@ -43,7 +43,7 @@ pub(super) fn bytes_at(array: &dyn Array, row: usize) -> &[u8] {
 }
 
 /// How values of a type are written.
-pub(super) enum Form<'a> {
+pub(crate) enum Form<'a> {
     Text,
     Bytes,
     Uuid,
@@ -57,7 +57,7 @@ fn at<T: ArrowPrimitiveType>(array: &dyn Array, row: usize) -> T::Native {
 }
 
 impl<'a> Form<'a> {
-    pub(super) fn of(array: &'a dyn Array) -> Result<Self, String> {
+    pub(crate) fn of(array: &'a dyn Array) -> Result<Self, String> {
         Ok(match array.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
             DataType::FixedSizeBinary(16) => Self::Uuid,
@@ -77,7 +77,7 @@ impl<'a> Form<'a> {
 }
 
 /// How a type of tables is read from an array, if Arrow would not write all of its values.
-pub(super) fn datum_of(ty: &DataType) -> Option<fn(&dyn Array, usize) -> Datum> {
+pub(crate) fn datum_of(ty: &DataType) -> Option<fn(&dyn Array, usize) -> Datum> {
     Some(match ty {
         DataType::Float16 => |array, row| Datum::F32(at::<Float16Type>(array, row).to_f32()),
         DataType::Float32 => |array, row| Datum::F32(at::<Float32Type>(array, row)),
@@ -97,7 +97,7 @@ pub(super) fn datum_of(ty: &DataType) -> Option<fn(&dyn Array, usize) -> Datum> 
 }
 
 /// Puts the text of a value that is not NULL into `text`, in place of what is there.
-pub(super) fn read(array: &dyn Array, form: &Form<'_>, row: usize, text: &mut String) -> Result<(), String> {
+pub(crate) fn read(array: &dyn Array, form: &Form<'_>, row: usize, text: &mut String) -> Result<(), String> {
     text.clear();
     match form {
         Form::Text => text.push_str(text_at(array, row)),

@@ -7,6 +7,7 @@ mod json;
 mod parquet;
 
 use std::{
+    fs::File,
     io::{BufWriter, Write},
     os::unix::fs::PermissionsExt,
     path::Path,
@@ -15,8 +16,9 @@ use std::{
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use crate::{Compression, Error, Form, Format};
+use crate::{Compression, CopyText, CopyTextRows, Error, Form, Format, Result};
 
+pub(crate) use cells::{Form as CellForm, bytes_at, read, unpacked};
 pub use csv::CsvRows;
 pub use json::JsonRows;
 
@@ -34,24 +36,20 @@ pub fn write<E: From<Error>>(
     batches: impl Iterator<Item = Result<RecordBatch, E>>,
     tell: impl FnMut(u64),
 ) -> Result<u64, E> {
+    check(path, format, schema)?;
+    whole(path, |file| write_to(file, path, format, schema, batches, tell))
+}
+
+/// Has a file written, which is there as a whole or not at all.
+fn whole<E: From<Error>>(
+    path: &Path,
+    act: impl FnOnce(BufWriter<&mut File>) -> Result<u64, E>,
+) -> Result<u64, E> {
     let failed = |error: &std::io::Error| E::from(Error::io(path, error));
-    format.check()?;
-    if format.form == Form::Parquet && format.compression != Compression::None {
-        let what = format!("{}: Parquet is compressed within; leave the last ending away", path.display());
-        return Err(Error::request(what).into());
-    }
-    let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
-    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at]))
-        && format.form != Form::Csv
-    {
-        let what = format!("two columns of the file would be named \"{}\"", names[twice]);
-        return Err(Error::request(what).with_hint("name them: SELECT … AS a, … AS b").into());
-    }
     // A device or a pipe is written to; a file of its name would take its place.
     if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-        let device = std::fs::OpenOptions::new().write(true).open(path).map_err(|error| failed(&error))?;
-        let device = BufWriter::with_capacity(BUFFER_BYTES, device);
-        return write_to(device, path, format, schema, batches, tell);
+        let device = std::fs::OpenOptions::new().write(true).open(path);
+        return act(BufWriter::with_capacity(BUFFER_BYTES, &mut device.map_err(|error| failed(&error))?));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut temporary = tempfile::Builder::new()
@@ -59,10 +57,88 @@ pub fn write<E: From<Error>>(
         .permissions(std::fs::Permissions::from_mode(0o666))
         .tempfile_in(folder.unwrap_or(Path::new(".")))
         .map_err(|error| failed(&error))?;
-    let file = BufWriter::with_capacity(BUFFER_BYTES, temporary.as_file_mut());
-    let rows = write_to(file, path, format, schema, batches, tell)?;
+    let rows = act(BufWriter::with_capacity(BUFFER_BYTES, temporary.as_file_mut()))?;
     temporary.as_file().sync_all().map_err(|error| failed(&error))?;
     temporary.persist(path).map_err(|error| failed(&error.error))?;
+    Ok(rows)
+}
+
+/// # Errors
+/// Options that do not go together, columns that a file of the form cannot have.
+fn check(path: &Path, format: &Format, schema: &SchemaRef) -> Result<()> {
+    format.check()?;
+    if format.form == Form::Parquet && format.compression != Compression::None {
+        let what = format!("{}: Parquet is compressed within; leave the last ending away", path.display());
+        return Err(Error::request(what));
+    }
+    let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at]))
+        && format.form != Form::Csv
+    {
+        let what = format!("two columns of the file would be named \"{}\"", names[twice]);
+        return Err(Error::request(what).with_hint("name them: SELECT … AS a, … AS b"));
+    }
+    Ok(())
+}
+
+/// Writes rows to a stream, which has this name in messages. `tell` hears how many rows were written. Returns that.
+///
+/// # Errors
+/// As [`write`](write()).
+pub fn write_to_stream<E: From<Error>>(
+    out: impl Write + Send,
+    name: &str,
+    format: &Format,
+    schema: &SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, E>>,
+    tell: impl FnMut(u64),
+) -> Result<u64, E> {
+    check(Path::new(name), format, schema)?;
+    let out = BufWriter::with_capacity(BUFFER_BYTES, out);
+    write_to(out, Path::new(name), format, schema, batches, tell)
+}
+
+/// Writes rows to a file in the text form of COPY, as [`write`](write()) does.
+///
+/// # Errors
+/// As [`write`](write()).
+pub fn write_text<E: From<Error>>(
+    path: &Path,
+    form: &CopyText,
+    schema: &SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, E>>,
+    tell: impl FnMut(u64),
+) -> Result<u64, E> {
+    whole(path, |file| write_text_to(file, &path.to_string_lossy(), form, schema, batches, tell))
+}
+
+/// The same to a stream.
+///
+/// # Errors
+/// As [`write`](write()).
+pub fn write_text_to<E: From<Error>>(
+    mut out: impl Write,
+    name: &str,
+    form: &CopyText,
+    schema: &SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, E>>,
+    mut tell: impl FnMut(u64),
+) -> Result<u64, E> {
+    form.check()?;
+    let path = Path::new(name);
+    let failed = |error: std::io::Error| E::from(Error::io(path, &error));
+    let text = CopyTextRows(form.clone());
+    let (mut rows, mut bytes) = (0, Vec::new());
+    text.head(schema.fields().iter().map(|field| field.name().as_str()), &mut bytes);
+    for batch in batches {
+        let batch = batch?;
+        text.batch(&batch, &mut bytes).map_err(|what| Error::in_file(path, what))?;
+        out.write_all(&bytes).map_err(failed)?;
+        bytes.clear();
+        rows += batch.num_rows() as u64;
+        tell(rows);
+    }
+    out.write_all(&bytes).and_then(|()| out.flush()).map_err(failed)?;
     Ok(rows)
 }
 

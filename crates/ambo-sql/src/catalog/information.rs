@@ -10,6 +10,7 @@ use crate::{
     Result,
     databases::{Kind, MAIN, Seen},
     foreign_keys::{ForeignKey, is_kept_text},
+    hidden::{self, is_hidden},
     names::split,
     planner::Planner,
     statement::{column_type_in_full, literal, of_kind, table_text, view_text},
@@ -88,8 +89,9 @@ pub(super) fn columns(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
     for (seen, table) in all_tables(planner)? {
         let of = table.definition();
-        for (place, column) in of.columns.iter().enumerate() {
-            rows.push(column_row(seen.name, &of.name, place, column, of.numbers_itself(place))?);
+        for (nth, place) in hidden::seen(of).enumerate() {
+            let column = &of.columns[place];
+            rows.push(column_row(seen.name, &of.name, nth, column, of.numbers_itself(place))?);
         }
     }
     for (of, view) in all_views(planner) {
@@ -193,7 +195,8 @@ fn key_constraints(table: &Table) -> Vec<Constraint> {
         all.push((format!("{}_pkey", split(&of.name).1), "PRIMARY KEY", primary.to_vec()));
     }
     for index in super::indexes(table) {
-        if index.is_unique() {
+        // One over expressions is no constraint.
+        if index.is_unique() && !index.columns().iter().any(|place| is_hidden(&of.columns[*place])) {
             all.push((split(index.name()).1.to_owned(), "UNIQUE", index.columns().to_vec()));
         }
     }
@@ -367,24 +370,30 @@ pub(super) fn statistics(planner: &Planner<'_>) -> Result<Contents> {
     for (seen, table) in all_tables(planner)? {
         let of = table.definition();
         let (schema, name) = split(&of.name);
-        let mut row = |index: &str, unique: bool, kind: &str, columns: &[usize]| {
-            for (nth, column) in columns.iter().enumerate() {
-                rows.push(vec![
-                    text(seen.name),
-                    text(schema),
-                    text(name),
-                    Datum::Bool(!unique),
-                    text(index),
-                    ordinal(nth),
-                    text(&of.columns[*column].name),
-                    yes(of.columns[*column].nullable),
-                    text(kind),
-                ]);
-            }
-        };
-        row("PRIMARY", !of.duplicates, "ordered", of.primary_columns());
+        let mut row =
+            |index: &str, unique: bool, kind: &str, columns: &[usize], texts: Option<Vec<String>>| {
+                for (nth, column) in columns.iter().enumerate() {
+                    let shown = match (&texts, is_hidden(&of.columns[*column])) {
+                        (Some(texts), true) => &texts[nth],
+                        _ => &of.columns[*column].name,
+                    };
+                    rows.push(vec![
+                        text(seen.name),
+                        text(schema),
+                        text(name),
+                        Datum::Bool(!unique),
+                        text(index),
+                        ordinal(nth),
+                        text(shown),
+                        yes(of.columns[*column].nullable),
+                        text(kind),
+                    ]);
+                }
+            };
+        row("PRIMARY", !of.duplicates, "ordered", of.primary_columns(), None);
         for index in super::indexes(&table) {
-            row(split(index.name()).1, index.is_unique(), index.kind().name(), index.columns());
+            let (texts, _) = hidden::index_text(of, &index)?;
+            row(split(index.name()).1, index.is_unique(), index.kind().name(), index.columns(), Some(texts));
         }
     }
     let columns = &[

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Connection, Error, Result,
     names::{about_object, object},
-    parse::Statement,
+    parse::{Renamed, Statement},
     planner::find_table,
     statement::all_indexes,
 };
@@ -71,6 +71,14 @@ impl Connection {
                 finding.named(&mut create.name, Wanted::new(create.temporary))?
             }
             Statement::RenameView { name, .. } => finding.relation(name)?,
+            Statement::Rename { what: Renamed::Index, name, .. } => finding.named(name, Wanted::Index)?,
+            Statement::Rename { what: Renamed::Sequence, name, .. } => {
+                finding.named(name, Wanted::Object(ObjectKind::Sequence))?;
+            }
+            Statement::AlterSequence(alter) => {
+                finding.named(&mut alter.name, Wanted::Object(ObjectKind::Sequence))?;
+            }
+            Statement::RenameConstraint { table, .. } => finding.relation(table)?,
             Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
         }
         Ok(finding.home.unwrap_or(0))
@@ -321,7 +329,8 @@ impl Finding<'_> {
     fn passes(&self, name: &ObjectName) -> Result<bool> {
         let home = self.connection.place(self.home.unwrap_or(0));
         let wanted = object(name)?;
-        Ok(matches!(&home.scope, Scope::Open(open) if open.passing.contains(&wanted)))
+        let is_passing = matches!(&home.scope, Scope::Open(open) if open.passing.contains(&wanted));
+        Ok(is_passing || home.emptied.contains(&wanted))
     }
 
     /// An index is where its table is.

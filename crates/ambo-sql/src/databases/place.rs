@@ -28,6 +28,8 @@ pub(crate) struct Place {
     pub path: Option<String>,
     pub engine: Arc<SqlEngine>,
     pub scope: Scope,
+    /// Tables that have no rows between transactions.
+    pub emptied: Vec<String>,
 }
 
 /// What statements see and write to.
@@ -70,7 +72,7 @@ impl Seen<'_> {
 
 impl Place {
     pub(super) fn new(name: impl Into<String>, kind: Kind, engine: Arc<SqlEngine>) -> Self {
-        Self { name: name.into(), kind, path: None, engine, scope: Scope::Auto }
+        Self { name: name.into(), kind, path: None, engine, scope: Scope::Auto, emptied: Vec::new() }
     }
 
     pub(crate) fn main(engine: Arc<SqlEngine>) -> Self {
@@ -180,12 +182,35 @@ impl Place {
                         open.transaction.define(&CatalogEdit::DropTable(name))?;
                     }
                 }
+                if open.has_written {
+                    self.empty(&mut open.transaction)?;
+                }
                 if open.transaction.has_own_definitions() {
                     self.engine.sequences.save_own(&mut open.transaction)?;
                 }
                 Ok(open.transaction.commit()?)
             }
         }
+    }
+
+    /// Takes away the rows of tables that have none between transactions.
+    fn empty(&self, transaction: &mut Transaction) -> Result<()> {
+        for name in &self.emptied {
+            if self.engine.db.definitions(&*transaction).table(name).is_ok() {
+                transaction.define(&CatalogEdit::TruncateTable(name.clone()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same behind a statement that was a transaction of its own.
+    pub(crate) fn empty_after(&self) -> Result<()> {
+        if self.emptied.is_empty() || !matches!(self.scope, Scope::Auto) {
+            return Ok(());
+        }
+        let mut transaction = self.engine.db.begin()?;
+        self.empty(&mut transaction)?;
+        Ok(transaction.commit()?)
     }
 
     pub(crate) fn rollback(&mut self) {

@@ -12,6 +12,7 @@ use super::{
     target::Target,
 };
 use crate::{
+    hidden::seen,
     names::{ident, written},
     parse::parse_expression,
     value::{field_of, scalar},
@@ -193,8 +194,8 @@ fn output(target: &Target, search: &Search, projection: &[SelectItem]) -> Option
     for item in projection {
         match item {
             SelectItem::Wildcard(options) if *options == ast::WildcardAdditionalOptions::default() => {
-                columns.extend((0..definition.columns.len()).map(Expression::Column));
-                fields.extend((0..definition.columns.len()).map(|column| field(column, None)));
+                columns.extend(seen(definition).map(Expression::Column));
+                fields.extend(seen(definition).map(|column| field(column, None)));
             }
             SelectItem::UnnamedExpr(expr) => {
                 let Expression::Column(column) = target.expression(expr)? else { return None };

@@ -6,9 +6,9 @@ mod read;
 mod text;
 mod texts;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
-use ambo_files::{Form, Format, ParquetFile, Source, paths};
+use ambo_files::{Form, Format, ParquetFile, Reading, Source, paths};
 use datafusion::{
     datasource::{TableProvider, source_as_provider},
     execution::SessionState,
@@ -17,7 +17,7 @@ use datafusion::{
 
 use crate::{Error, ErrorKind, Result, wait::Interrupter};
 
-pub(crate) use read::{Batches, LINE, Wanted, read};
+pub(crate) use read::{Batches, LINE, Wanted, open, read, refused};
 pub use texts::{value_texts, with_texts};
 
 /// The files of a path, or of a pattern such as `sales/*.csv`, as a table.
@@ -27,18 +27,39 @@ pub(crate) fn table(
     path: &str,
     format: &Format,
 ) -> Result<Arc<dyn TableProvider>> {
-    let paths = paths(path)?;
-    if format.form != Form::Parquet {
-        return Ok(Arc::new(text::TextFiles::open(&paths, format, state, interrupter)?));
+    match format.form {
+        Form::Parquet => parquet(state, interrupter, &[path.to_owned()]),
+        _ => text(state, interrupter, &paths(path)?, format, &Reading::default()),
     }
+}
+
+/// Text files as a table.
+pub(crate) fn text(
+    state: &SessionState,
+    interrupter: &Interrupter,
+    paths: &[PathBuf],
+    format: &Format,
+    reading: &Reading,
+) -> Result<Arc<dyn TableProvider>> {
+    Ok(Arc::new(text::TextFiles::open(paths, format, reading, state, interrupter)?))
+}
+
+/// Parquet files of paths or patterns as a table.
+pub(crate) fn parquet(
+    state: &SessionState,
+    interrupter: &Interrupter,
+    patterns: &[String],
+) -> Result<Arc<dyn TableProvider>> {
     let mut uuids = Vec::new();
-    for path in &paths {
-        // A folder of files is looked at by who lists it.
-        if path.is_file() {
-            uuids.extend(ParquetFile::open(&Source::open(path)?)?.uuids());
+    for pattern in patterns {
+        for path in paths(pattern)? {
+            // A folder of files is looked at by who lists it.
+            if path.is_file() {
+                uuids.extend(ParquetFile::open(&Source::open(&path)?)?.uuids());
+            }
         }
     }
-    interrupter.wait(parquet::table(state, path, &uuids))?
+    interrupter.wait(parquet::table(state, patterns, &uuids))?
 }
 
 /// Whether a scan is one of files whose columns have the types of who wrote them.

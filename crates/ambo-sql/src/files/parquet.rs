@@ -22,24 +22,31 @@ use datafusion::{
 use super::guard::{Guarded, guarded_future};
 use crate::{Error, Result};
 
-/// The files of a path or a pattern. Columns of these names, and no others, are UUIDs.
+/// The files of paths or patterns. Columns of these names, and no others, are UUIDs.
 pub(super) async fn table(
     state: &SessionState,
-    path: &str,
+    paths: &[String],
     uuids: &[String],
 ) -> Result<Arc<dyn TableProvider>> {
+    let path = paths.first().map_or("", String::as_str);
     // Times of 96 bits hold years that nanoseconds of 64 bits do not.
     let format = ParquetFormat::default().with_coerce_int96(Some("us".to_owned()));
-    let url = ListingTableUrl::parse(path)?;
+    let urls = paths.iter().map(ListingTableUrl::parse).collect::<Result<Vec<_>, _>>()?;
     let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
     let damaged = |what: &str| Error::from(ambo_files::damaged(Path::new(path), what));
-    let schema = guarded_future(options.infer_schema(state, &url)).await;
-    let schema = schema.ok_or_else(|| damaged("the reader gave up"))??;
+    let mut schemas = Vec::new();
+    for url in &urls {
+        let schema = guarded_future(options.infer_schema(state, url)).await;
+        let schema = schema.ok_or_else(|| damaged("the reader gave up"))??;
+        schemas.push(Schema::clone(&schema));
+    }
+    let schema = Arc::new(Schema::try_merge(schemas).map_err(|error| damaged(&error.to_string()))?);
     if schema.fields().is_empty() {
         return Err(Error::invalid(format!("there are no columns in \"{path}\"")));
     }
     let schema = with_bytes(&schema, uuids);
-    let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
+    let config =
+        ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options).with_schema(schema);
     Ok(Arc::new(ParquetFiles { path: path.to_owned(), files: ListingTable::try_new(config)? }))
 }
 

@@ -33,7 +33,7 @@ impl Wanted {
 }
 
 /// What is wrong with a file, as the statement's fault.
-fn refused(error: ambo_files::Error) -> Error {
+pub(crate) fn refused(error: ambo_files::Error) -> Error {
     match error.kind() {
         Kind::Content => {
             let own = Error::invalid(error.message());
@@ -47,24 +47,36 @@ fn refused(error: ambo_files::Error) -> Error {
     }
 }
 
-/// The rows of a file, and which of the columns that are wanted each has, by their places.
+/// Opens a file.
 ///
 /// # Errors
-/// A file that cannot be opened, or columns that are not wanted.
-pub(crate) fn read(path: &str, format: &Format, wanted: &Wanted) -> Result<(Vec<usize>, Batches)> {
+/// There is none of this name, or it cannot be read.
+pub(crate) fn open(path: &str) -> Result<Source> {
     let file = Path::new(path);
     if !file.exists() {
         return Err(Error::new(ErrorKind::NotFound, format!("there is no file \"{path}\"")));
     }
-    let source = Source::open(file).map_err(refused)?;
+    Source::open(file).map_err(refused)
+}
+
+/// The rows of a file, and which of the columns that are wanted each has, by their places.
+///
+/// # Errors
+/// A file that cannot be read, or columns that are not wanted.
+pub(crate) fn read(
+    path: &str,
+    source: &Arc<Source>,
+    format: &Format,
+    wanted: &Wanted,
+) -> Result<(Vec<usize>, Batches)> {
     match format.form {
-        Form::Parquet => parquet(path, &source, wanted),
+        Form::Parquet => parquet(path, source, wanted),
         _ => text(path, source, format, wanted),
     }
 }
 
-fn text(path: &str, source: Source, format: &Format, wanted: &Wanted) -> Result<(Vec<usize>, Batches)> {
-    let names = match ambo_files::names(&source, format) {
+fn text(path: &str, source: &Arc<Source>, format: &Format, wanted: &Wanted) -> Result<(Vec<usize>, Batches)> {
+    let names = match ambo_files::names(source, format) {
         Ok(names) => names,
         Err(error) if error.kind() == Kind::Empty => {
             return Ok(((0..wanted.columns.len()).collect(), Box::new(std::iter::empty())));
@@ -83,8 +95,9 @@ fn text(path: &str, source: Source, format: &Format, wanted: &Wanted) -> Result<
     let mut fields: Vec<_> =
         columns.iter().map(|column| Field::new(&column.name, sql_type(column.ty), true)).collect();
     fields.push(Field::new(LINE, DataType::UInt64, false));
-    let (source, format) = (Arc::new(source), Arc::new(format.clone()));
-    let part = Part { source, format, names, converter: Converter::in_order(columns) };
+    let (source, format) = (source.clone(), Arc::new(format.clone()));
+    let converter = Converter::in_order(columns);
+    let part = Part { source, format, names, converter, constants: Vec::new() };
     let rows = ambo_files::Batches::new(vec![part], Arc::new(Schema::new(fields)), wanted.threads, true);
     Ok((places, Box::new(rows.map(|batch| batch.map_err(refused)))))
 }

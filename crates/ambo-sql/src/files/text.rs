@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
-use ambo_files::{Format, TextTable};
+use ambo_files::{Format, Reading, TextTable};
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::{
@@ -31,11 +31,12 @@ impl TextFiles {
     pub(super) fn open(
         paths: &[PathBuf],
         format: &Format,
+        reading: &Reading,
         state: &SessionState,
         interrupter: &Interrupter,
     ) -> Result<Self> {
         let stop = || interrupter.check().is_err();
-        let table = TextTable::open(paths, format, state.config().target_partitions(), &stop);
+        let table = TextTable::open_as(paths, format, reading, state.config().target_partitions(), &stop);
         interrupter.check()?;
         Ok(Self(Arc::new(table?)))
     }

@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use datafusion::execution::{FunctionRegistry, SessionState};
 
-use crate::{SqlOptions, catalog, engine::SqlEngine, planner::function_names};
+use crate::{
+    SqlOptions, catalog,
+    engine::SqlEngine,
+    planner::{file_function_names, function_names},
+};
 
 /// What other functions and operators are made of, and what only the planner's own tools need.
 const INTERNAL: [&str; 35] = [
@@ -58,6 +62,7 @@ fn there(state: &SessionState) -> BTreeSet<String> {
     all.extend(state.table_functions().keys().cloned());
     all.extend(OF_STATEMENTS.map(str::to_owned));
     all.extend(catalog::familiar::names().map(str::to_owned));
+    all.extend(file_function_names().map(str::to_owned));
     // Operators are functions, too.
     all.retain(|name| is_name(name) && !INTERNAL.contains(&name.as_str()));
     // Of each aggregate there is one of lists.

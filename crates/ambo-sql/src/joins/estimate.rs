@@ -157,7 +157,9 @@ fn origin(plan: &LogicalPlan, column: &Column) -> Option<(Arc<Figures>, usize)> 
         // Columns of filters need not be among those that are read.
         let is_other = column.relation.as_ref().is_some_and(|of| !of.resolved_eq(&scan.table_name));
         let place = scan.source.schema().index_of(&column.name).ok().filter(|_| !is_other)?;
-        return Some((figures(scan)?, place));
+        let provider = source_as_provider(&scan.source).ok()?;
+        let table = (provider.as_ref() as &dyn std::any::Any).downcast_ref::<StoredTable>()?;
+        return Some((table.figures().clone(), table.place(place)?));
     }
     let place = plan.schema().maybe_index_of_column(column)?;
     let below = |input: &LogicalPlan| Some(Column::from(input.schema().qualified_field(place)));

@@ -13,6 +13,7 @@ use super::{
     asof::say_asof,
     created_names::say_named_tables,
     describe::say_descriptions,
+    fetches::say_fetches,
     limits::say_shares,
     merge_forms::say_short_merges,
     names_before::say_names_before,
@@ -37,6 +38,8 @@ struct Words {
     /// Names before colons.
     colons: bool,
     descriptions: bool,
+    /// Options of identities, FETCH FIRST.
+    fetches: bool,
     merges: bool,
     /// Columns that may have no type.
     implied: bool,
@@ -54,13 +57,14 @@ type Say = fn(Vec<TokenWithSpan>) -> Vec<TokenWithSpan>;
 /// Says all forms of ours.
 pub(super) fn say_forms(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let there = Words::of(&tokens);
-    let forms: [(bool, Say); 13] = [
+    let forms: [(bool, Say); 14] = [
         (there.implied, say_implied_types),
         (there.structs, say_struct_types),
         (there.commas, without_last_commas),
         (there.colons, say_names_before),
         (there.merges, say_short_merges),
         (there.words, say_words),
+        (there.fetches, say_fetches),
         (there.named_tables, say_named_tables),
         (there.asof, say_asof),
         (there.shares, say_shares),
@@ -93,6 +97,7 @@ impl Words {
                         there.words = true
                     }
                     Keyword::MERGE => (there.words, there.merges) = (true, true),
+                    Keyword::IDENTITY | Keyword::FETCH => there.fetches = true,
                     Keyword::COLUMNS => there.stars = true,
                     Keyword::DESCRIBE | Keyword::DESC | Keyword::SHOW => there.descriptions = true,
                     Keyword::LIMIT => has_limit = true,

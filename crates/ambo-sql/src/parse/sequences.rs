@@ -4,6 +4,7 @@ use datafusion::sql::sqlparser::{
     ast::{DataType, ObjectName, SequenceOptions},
     keywords::Keyword,
     parser::{Parser, ParserError},
+    tokenizer::Token,
 };
 
 /// What a sequence is to be.
@@ -13,10 +14,24 @@ pub(crate) struct CreateSequence {
     pub or_replace: bool,
     pub if_not_exists: bool,
     pub temporary: bool,
+    pub parts: SequenceParts,
+}
+
+/// What is said of a sequence.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SequenceParts {
     pub data_type: Option<DataType>,
     pub options: Vec<SequenceOptions>,
     /// The column with which it is to go.
     pub owned_by: Option<ObjectName>,
+    /// Whether it is to go with none.
+    pub is_free: bool,
+}
+
+impl SequenceParts {
+    pub fn is_empty(&self) -> bool {
+        self.data_type.is_none() && self.options.is_empty() && self.owned_by.is_none() && !self.is_free
+    }
 }
 
 pub(super) fn create_sequence(parser: &mut Parser<'_>) -> Result<CreateSequence, ParserError> {
@@ -26,9 +41,18 @@ pub(super) fn create_sequence(parser: &mut Parser<'_>) -> Result<CreateSequence,
     parser.expect_keyword(Keyword::SEQUENCE)?;
     let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
     let name = parser.parse_object_name(false)?;
-    let data_type = parser.parse_keyword(Keyword::AS).then(|| parser.parse_data_type()).transpose()?;
-    let (mut options, mut owned_by) = (Vec::new(), None);
-    while let Some(keyword) = parser.parse_one_of_keywords(&[
+    let mut parts = SequenceParts::default();
+    while sequence_parts(parser, &mut parts)? {}
+    Ok(CreateSequence { name, or_replace, if_not_exists, temporary, parts })
+}
+
+/// Takes the next part, if there is one.
+pub(super) fn sequence_parts(
+    parser: &mut Parser<'_>,
+    parts: &mut SequenceParts,
+) -> Result<bool, ParserError> {
+    let keyword = parser.parse_one_of_keywords(&[
+        Keyword::AS,
         Keyword::INCREMENT,
         Keyword::MINVALUE,
         Keyword::MAXVALUE,
@@ -37,37 +61,43 @@ pub(super) fn create_sequence(parser: &mut Parser<'_>) -> Result<CreateSequence,
         Keyword::CYCLE,
         Keyword::NO,
         Keyword::OWNED,
-    ]) {
-        options.push(match keyword {
-            Keyword::INCREMENT => {
-                let by = parser.parse_keyword(Keyword::BY);
-                SequenceOptions::IncrementBy(parser.parse_expr()?, by)
+    ]);
+    let Some(keyword) = keyword else { return Ok(false) };
+    parts.options.push(match keyword {
+        Keyword::AS => {
+            parts.data_type = Some(parser.parse_data_type()?);
+            return Ok(true);
+        }
+        Keyword::INCREMENT => {
+            let by = parser.parse_keyword(Keyword::BY);
+            SequenceOptions::IncrementBy(parser.parse_expr()?, by)
+        }
+        Keyword::MINVALUE => SequenceOptions::MinValue(Some(parser.parse_expr()?)),
+        Keyword::MAXVALUE => SequenceOptions::MaxValue(Some(parser.parse_expr()?)),
+        Keyword::START => {
+            let with = parser.parse_keyword(Keyword::WITH);
+            SequenceOptions::StartWith(parser.parse_expr()?, with)
+        }
+        Keyword::CACHE => SequenceOptions::Cache(parser.parse_expr()?),
+        Keyword::CYCLE => SequenceOptions::Cycle(false),
+        Keyword::OWNED => {
+            parser.expect_keyword(Keyword::BY)?;
+            match parser.parse_keyword(Keyword::NONE) {
+                true => parts.is_free = true,
+                false => parts.owned_by = Some(parser.parse_object_name(false)?),
             }
-            Keyword::MINVALUE => SequenceOptions::MinValue(Some(parser.parse_expr()?)),
-            Keyword::MAXVALUE => SequenceOptions::MaxValue(Some(parser.parse_expr()?)),
-            Keyword::START => {
-                let with = parser.parse_keyword(Keyword::WITH);
-                SequenceOptions::StartWith(parser.parse_expr()?, with)
-            }
-            Keyword::CACHE => SequenceOptions::Cache(parser.parse_expr()?),
-            Keyword::CYCLE => SequenceOptions::Cycle(false),
-            Keyword::OWNED => {
-                parser.expect_keyword(Keyword::BY)?;
-                if !parser.parse_keyword(Keyword::NONE) {
-                    owned_by = Some(parser.parse_object_name(false)?);
-                }
-                continue;
-            }
-            _ => match parser.expect_one_of_keywords(&[
-                Keyword::MINVALUE,
-                Keyword::MAXVALUE,
-                Keyword::CYCLE,
-            ])? {
-                Keyword::MINVALUE => SequenceOptions::MinValue(None),
-                Keyword::MAXVALUE => SequenceOptions::MaxValue(None),
-                _ => SequenceOptions::Cycle(true),
-            },
-        });
-    }
-    Ok(CreateSequence { name, or_replace, if_not_exists, temporary, data_type, options, owned_by })
+            return Ok(true);
+        }
+        _ => match parser.expect_one_of_keywords(&[Keyword::MINVALUE, Keyword::MAXVALUE, Keyword::CYCLE])? {
+            Keyword::MINVALUE => SequenceOptions::MinValue(None),
+            Keyword::MAXVALUE => SequenceOptions::MaxValue(None),
+            _ => SequenceOptions::Cycle(true),
+        },
+    });
+    Ok(true)
+}
+
+/// Whether a number comes next.
+pub(super) fn is_number(parser: &Parser<'_>) -> bool {
+    matches!(parser.peek_token_ref().token, Token::Number(..) | Token::Minus | Token::Plus)
 }

@@ -111,7 +111,8 @@ impl Planner<'_> {
         if let Some(transaction) = seen.transaction {
             transaction.note_scan(&table);
         }
-        let table = StoredTable::new(table, seen.view.clone(), false);
+        let hidden = self.hidden(table.definition());
+        let table = StoredTable::new(table, seen.view.clone(), false).with_hidden(hidden);
         let with_key = self.keys.load(Ordering::Relaxed);
         Ok(Some(provider_as_source(Arc::new(if with_key { table.with_key() } else { table }))))
     }
@@ -153,6 +154,9 @@ impl ContextProvider for Planner<'_> {
         };
         if let Some(query) = query {
             return self.of_query(name, &query).map_err(outer);
+        }
+        if let Some(files) = self.file_function(name, &args).map_err(outer)? {
+            return Ok(files);
         }
         let functions = self.state.table_functions();
         let Some(function) = functions.get(&name.to_lowercase()) else {

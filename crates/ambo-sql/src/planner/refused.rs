@@ -48,11 +48,7 @@ pub(super) fn query(query: &ast::Query) -> Result<()> {
     if format_clause.is_some() {
         return refuse("FORMAT in a query", "COPY (SELECT …) TO 'file.csv' writes files", span);
     }
-    if let Some(Fetch { with_ties, percent, .. }) = fetch {
-        if *with_ties {
-            let hint = "number the rows: QUALIFY rank() OVER (ORDER BY …) <= 10";
-            return refuse("FETCH … WITH TIES", hint, span);
-        }
+    if let Some(Fetch { percent, .. }) = fetch {
         if *percent {
             return refuse(
                 "FETCH … PERCENT",

@@ -38,8 +38,9 @@ use super::{
     samples,
     series::say_lateral,
     stars,
+    ties::say_ties,
     times::{times, unclear_interval},
-    trees::is_marked,
+    trees::{self, is_marked},
     unpivot::say_unpivot,
     using::{Common, say_common_columns},
 };
@@ -47,6 +48,22 @@ use crate::{Error, Result, names::ident, parse::each_select};
 
 /// Begins what is added to a name.
 pub(super) const MARK: char = '\u{1}';
+
+/// `TRY(CAST(x AS t))` is `TRY_CAST(x AS t)`.
+fn say_try(expr: &mut Expr) {
+    if let Expr::Function(function) = expr
+        && matches!(&function.name.0[..], [name] if name.as_ident().is_some_and(|name| ident(name).eq_ignore_ascii_case("try")))
+        && let Some(arguments) = trees::arguments(function)
+        && let [argument] = &arguments[..]
+        && let Expr::Cast { kind: ast::CastKind::Cast | ast::CastKind::DoubleColon, .. } = argument
+    {
+        let mut cast = (*argument).clone();
+        if let Expr::Cast { kind, .. } = &mut cast {
+            *kind = ast::CastKind::TryCast;
+        }
+        *expr = cast;
+    }
+}
 
 /// The columns of a table of FROM, if these common table expressions are in sight; `None` if that cannot be told.
 pub(super) type ColumnsOf<'a> = dyn Fn(&TableFactor, Option<ast::With>) -> Option<Vec<String>> + 'a;
@@ -163,7 +180,7 @@ impl VisitorMut for Rewriting<'_> {
         say_rollups(&mut query.body);
         each_select(&mut query.body, &mut say_groups);
         say_orders(query);
-        if let Err(error) = refused::query(query) {
+        if let Err(error) = refused::query(query).and_then(|()| say_ties(query)) {
             return self.stop(error);
         }
         if let Err(error) = say_asof(query).and_then(|()| samples::say_samples(query, self.known)) {
@@ -208,6 +225,7 @@ impl VisitorMut for Rewriting<'_> {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         say_regular_expression(expr);
         say_collation(expr);
+        say_try(expr);
         say_parts(expr);
         say_list_of_rows(expr);
         if let Expr::Function(function) = expr {

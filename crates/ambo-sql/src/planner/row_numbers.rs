@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     Result,
+    hidden::seen,
     names::{ident, object, quoted},
     parse::each_select,
     statement::{TARGET, table_alias},
@@ -187,7 +188,7 @@ impl Numbering<'_> {
         if !definition.is_numbered() || is_there {
             return None;
         }
-        let columns: Vec<_> = definition.columns.iter().map(|column| quoted(&column.name)).collect();
+        let columns: Vec<_> = seen(definition).map(|place| quoted(&definition.columns[place].name)).collect();
         let text = format!(
             "SELECT {}, {} AS {ROWID} FROM {}",
             columns.join(", "),

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{Error, Result};
 
-/// The text is `id=… increment=… min=… max=… start=… cycle=… next=…`.
+/// The text is `id=… increment=… min=… max=… start=… cycle=… next=…`, and `owner=…` behind it for one that goes with a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Definition {
     /// Of chance: tells it from others that had its name.
@@ -19,6 +19,8 @@ pub(crate) struct Definition {
     pub cycle: bool,
     /// The first number after the next start; outside of the bounds at the end.
     pub next: i128,
+    /// The table with which it goes, by its whole name.
+    pub owner: Option<String>,
 }
 
 impl Definition {
@@ -32,7 +34,8 @@ impl Definition {
     /// # Errors
     /// The text is not one of [`Definition`]'s.
     pub fn read(text: &str) -> Result<Self> {
-        let mut parts = text.split(' ');
+        // The name of a table may have blanks in it.
+        let mut parts = text.splitn(8, ' ');
         let mut next = |name: &str| {
             let value = parts.next().and_then(|part| part.strip_prefix(name)?.strip_prefix('='));
             value.ok_or_else(|| unreadable(text))
@@ -45,9 +48,14 @@ impl Definition {
             start: number(next("start")?, text)?,
             cycle: number(next("cycle")?, text)?,
             next: number(next("next")?, text)?,
+            owner: None,
         };
-        match of.increment != 0 && of.has(of.start.into()) && parts.next().is_none() {
-            true => Ok(of),
+        let owner = match parts.next() {
+            None => None,
+            Some(part) => Some(part.strip_prefix("owner=").ok_or_else(|| unreadable(text))?.to_owned()),
+        };
+        match of.increment != 0 && of.has(of.start.into()) {
+            true => Ok(Self { owner, ..of }),
             false => Err(unreadable(text)),
         }
     }
@@ -63,11 +71,12 @@ fn unreadable(text: &str) -> Error {
 
 impl fmt::Display for Definition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, increment, min, max, start, cycle, next } = self;
+        let Self { id, increment, min, max, start, cycle, next, owner } = self;
         write!(
             out,
             "id={id} increment={increment} min={min} max={max} start={start} cycle={cycle} next={next}"
-        )
+        )?;
+        owner.as_ref().map_or(Ok(()), |owner| write!(out, " owner={owner}"))
     }
 }
 
@@ -78,10 +87,21 @@ mod tests {
     /// Keeps away: a text that is read as another sequence, or with panics.
     #[test]
     fn what_is_written_is_read() {
-        let of = Definition { id: 7, increment: -2, min: -9, max: 5, start: 5, cycle: true, next: -11 };
+        let of = Definition {
+            id: 7,
+            increment: -2,
+            min: -9,
+            max: 5,
+            start: 5,
+            cycle: true,
+            next: -11,
+            owner: None,
+        };
         assert_eq!(of.to_string(), "id=7 increment=-2 min=-9 max=5 start=5 cycle=true next=-11");
         assert_eq!(Definition::read(&of.to_string()).unwrap(), of);
         assert!(!of.has(of.next) && of.has(-9));
+        let owned = Definition { owner: Some("main.a b=c".into()), ..of.clone() };
+        assert_eq!(Definition::read(&owned.to_string()).unwrap(), owned);
         for bad in
             ["", "id=7", "id=7 increment=0 min=1 max=5 start=1 cycle=false next=1", &format!("{of} more=1")]
         {

@@ -62,6 +62,14 @@ impl Taken {
         last.of_any = Some(number);
     }
 
+    /// Has a sequence that was changed, and has another id, be the same to the session.
+    pub(crate) fn goes_on_as(&self, id: u64, new: u64) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(number) = last.of.get(&id).copied() {
+            last.of.insert(new, number);
+        }
+    }
+
     fn last_of(&self, id: u64) -> Option<i64> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).of.get(&id).copied()
     }
@@ -80,6 +88,12 @@ impl Sequences {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let state = || State { name: name.to_owned(), of: of.clone(), next: of.next, left: 0, is_own: false };
         known.entry(of.id).or_insert_with(|| Arc::new(Mutex::new(state()))).clone()
+    }
+
+    /// The number that it would give next.
+    pub(crate) fn position(&self, of: &Definition) -> i128 {
+        let state = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&of.id).cloned();
+        state.map_or(of.next, |state| state.lock().unwrap_or_else(PoisonError::into_inner).next)
     }
 
     /// Takes the next number.

@@ -13,14 +13,16 @@ use super::{
     check_rows, column_type,
     create_index::create_index,
     definition::{Parts, column_names, default, in_default, length_name, make_check, place, unique_index},
+    drop::drop_whole_index,
     expression, generated, length,
     options::Setting,
-    references, table,
+    references, sequence, table,
     types::declared,
 };
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     foreign_keys::{has_references, is_kept_text},
+    hidden::HIDDEN,
     names::{about, ident, object, shown, split, written},
     parse::{TableSettings, parse_expression},
 };
@@ -109,6 +111,7 @@ fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &O
             connection.write(&[], |work| {
                 let (from, to) = (table.name.clone(), to.clone());
                 work.transaction.define(&CatalogEdit::RenameTable { from, to })?;
+                sequence::rename_owner(work, &table.name, &whole)?;
                 references::rename_table(work, table, &whole)
             })?;
         }
@@ -154,6 +157,54 @@ fn run_alone(connection: &mut Connection, table: &TableDefinition, operation: &O
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// ALTER TABLE … RENAME CONSTRAINT: a check, or an index that keeps columns unique.
+pub(super) fn rename_constraint(
+    connection: &mut Connection,
+    name: &ObjectName,
+    if_exists: bool,
+    from: &Ident,
+    to: &Ident,
+) -> Result<Rows<'static>> {
+    let found = table(&connection.definitions(), name);
+    let found = match found {
+        Err(error) if if_exists && error.kind() == ErrorKind::NotFound => return Ok(Rows::done(TAG, None)),
+        found => found?,
+    };
+    let table = found.definition();
+    let (known, new) = (ident(from), ident(to));
+    let is_own = |check: &&Check| check.name == known && !is_kept_text(&check.expression);
+    let (schema, _) = split(&table.name);
+    let indexes = crate::catalog::indexes(&found);
+    let taken = table.checks.iter().any(|check| check.name == new);
+    if taken {
+        let error = format!("table \"{}\" has a constraint \"{new}\" already", shown(&table.name));
+        return Err(about(Error::new(ErrorKind::Constraint, error), to));
+    }
+    let edit = match table.checks.iter().find(is_own) {
+        Some(check) if table.is_of_generated(check) => {
+            let error = format!("constraint \"{known}\" goes with its generated column");
+            return Err(about(Error::invalid(error), from));
+        }
+        Some(check) => {
+            let changed = Check::new(new, check.expression.clone());
+            let changes = vec![TableChange::DropCheck(known), TableChange::AddCheck(changed)];
+            CatalogEdit::ChangeTable { name: table.name.clone(), changes }
+        }
+        None => {
+            let mut unique = indexes.iter().filter(|index| index.is_unique());
+            let Some(index) = unique.find(|index| split(index.name()).1 == known) else {
+                let checks = table.checks.iter().map(|check| check.name.as_str());
+                let unique = indexes.iter().filter(|index| index.is_unique());
+                let names = checks.chain(unique.map(|index| split(index.name()).1));
+                return Err(about(Error::not_found("constraint", &known, names), from));
+            };
+            CatalogEdit::RenameIndex { from: index.name().to_owned(), to: format!("{schema}.{new}") }
+        }
+    };
+    connection.define(&[edit]).map_err(|error| about(error, to))?;
+    Ok(Rows::done(TAG, None))
 }
 
 /// Renames a column of a table with foreign keys, which follow.
@@ -216,10 +267,7 @@ fn drop_constraint(
     let mut unique = indexes.iter().filter(|index| index.is_unique());
     if let Some(index) = unique.find(|index| split(index.name()).1 == known) {
         let name = index.name().to_owned();
-        return connection.write(&[], |work| {
-            references::before_drop_index(work, &name)?;
-            Ok(work.transaction.define(&CatalogEdit::DropIndex(name.clone()))?)
-        });
+        return connection.write(&[], |work| drop_whole_index(work, &name));
     }
     if if_exists {
         return Ok(());
@@ -374,6 +422,12 @@ impl Changing<'_> {
         self.table.checks.retain(|check| !is_generated || check.name != own);
         for check in self.table.checks.iter().filter(|check| !is_kept_text(&check.expression)) {
             if expression::rename(&mut parse_expression(&check.expression)?, &known, &known) {
+                if check.name.starts_with(HIDDEN) {
+                    let error = format!(
+                        "an index is over an expression with column \"{known}\", or over rows that it chooses"
+                    );
+                    return Err(about(Error::invalid(error), name).with_hint("DROP INDEX first"));
+                }
                 return Err(about(
                     Error::invalid(format!(
                         "check \"{}\" is over column \"{known}\": {}",

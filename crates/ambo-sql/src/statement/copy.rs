@@ -1,20 +1,24 @@
-//! COPY: a table from a file, and a table or a query to a file.
+//! COPY: a table from a file or a stream, and a table or a query to one.
 
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{Read, Write},
+    path::Path,
+    sync::Arc,
+};
 
-use ambo::{Column, Type};
-use ambo_files::{Form, Format, byte};
+use ambo::{Column, TableDefinition, Type};
+use ambo_files::{Form, Format, Source};
 use arrow::array::RecordBatch;
 use datafusion::{
     common::ScalarValue,
-    sql::sqlparser::ast::{
-        self, CopyLegacyCsvOption, CopyLegacyOption, CopyOption, CopySource, CopyTarget, SelectItem,
-        Statement,
-    },
+    sql::sqlparser::ast::{self, CopySource, CopyTarget, Ident, ObjectName, SelectItem, Statement},
 };
 
 use super::{
     conflict::OnConflict,
+    copy_format::Shape,
+    definition::place,
     incoming::Stream,
     insert::{Given, put},
     load::{self, Outcome},
@@ -23,54 +27,219 @@ use super::{
 use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
-    files::{self, Wanted, with_texts},
-    names::ident,
+    files::{self, Wanted, refused, with_texts},
     value,
 };
+
+/// What streams are called in messages.
+const INPUT: &str = "standard input";
+const OUTPUT: &str = "standard output";
 
 pub(super) fn run(
     connection: &mut Connection,
     copy: Statement,
     params: &[ScalarValue],
 ) -> Result<Rows<'static>> {
-    let Statement::Copy { source, to, target, options, legacy_options, .. } = copy else {
-        return Err(Error::invalid(format!("not supported: {copy}")));
+    let copy = Copy::of(copy)?;
+    let Some(path) = copy.path.clone() else {
+        let how = match copy.to {
+            true => "rows go to a stream by Connection::copy_out, in the shell and over a server's protocol",
+            false => {
+                "rows come from a stream by Connection::copy_in, in the shell and over a server's protocol"
+            }
+        };
+        return Err(Error::invalid("COPY from STDIN or to STDOUT has no stream here").with_hint(how));
     };
-    let CopyTarget::File { filename } = target else {
-        return Err(Error::invalid(format!("COPY reads and writes files, not {target}"))
-            .with_hint("name a file: COPY t FROM 'rows.csv'"));
-    };
-    let format = format(&filename, &options, &legacy_options)?;
-    let rows = match (to, source) {
-        (true, source) => to_file(connection, &filename, &format, source, params)?,
-        (false, CopySource::Table { table_name, columns }) => {
-            let threads = connection.engine().options.threads;
-            return load::write(connection, params, "COPY", |work| {
-                from_file(work, &filename, &format, &table_name, &columns, threads)
-            });
+    if copy.to {
+        let rows = copy.write(connection, params, None)?;
+        return Ok(Rows::done("COPY", Some(rows)));
+    }
+    let input = match &copy.shape {
+        Shape::File(format) => {
+            Input { source: Arc::new(files::open(&path)?), name: path, format: format.clone() }
         }
-        (false, CopySource::Query(_)) => return Err(Error::invalid("a query is no table to copy into")),
+        Shape::Text(_) => {
+            let file = File::open(&path).map_err(|error| ambo_files::Error::io(Path::new(&path), &error));
+            Input::kept(connection, &copy, &mut file.map_err(refused)?, path)?
+        }
     };
-    Ok(Rows::done("COPY", Some(rows)))
+    copy.read(connection, &input, params)
 }
 
-fn from_file(
+/// Runs a COPY FROM STDIN whose rows are those of a stream.
+pub(crate) fn from_stream(
+    connection: &mut Connection,
+    copy: Statement,
+    stream: &mut dyn Read,
+) -> Result<u64> {
+    let copy = Copy::of(copy)?;
+    if copy.to || copy.path.is_some() {
+        return Err(Error::invalid("the statement is no COPY … FROM STDIN"));
+    }
+    let input = Input::kept(connection, &copy, stream, INPUT.to_owned())?;
+    Ok(copy.read(connection, &input, &[])?.affected().unwrap_or(0))
+}
+
+/// Runs a COPY TO STDOUT whose rows go to a stream.
+pub(crate) fn to_stream(
+    connection: &mut Connection,
+    copy: Statement,
+    stream: &mut (dyn Write + Send),
+) -> Result<u64> {
+    let copy = Copy::of(copy)?;
+    match copy.to && copy.path.is_none() {
+        true => copy.write(connection, &[], Some(stream)),
+        false => Err(Error::invalid("the statement is no COPY … TO STDOUT")),
+    }
+}
+
+/// How many columns a COPY has, and whether what it reads or writes has lines of text.
+pub(crate) fn width(connection: &mut Connection, copy: Statement) -> Result<(usize, bool)> {
+    let copy = Copy::of(copy)?;
+    let is_text = !matches!(&copy.shape, Shape::File(format) if format.form == Form::Parquet);
+    let columns = match (&copy.source, copy.to) {
+        (CopySource::Table { table_name, columns }, false) => {
+            let table = super::table(&connection.definitions(), table_name)?;
+            listed(table.definition(), columns)?.len()
+        }
+        (source, _) => {
+            let planner = connection.reader()?;
+            planner.plan_query(&query_of(source.clone())?, &[])?.schema().fields().len()
+        }
+    };
+    Ok((columns, is_text))
+}
+
+/// A COPY with what its options mean.
+struct Copy {
+    source: CopySource,
+    to: bool,
+    /// The name of a file; none for a stream.
+    path: Option<String>,
+    shape: Shape,
+}
+
+impl Copy {
+    fn of(copy: Statement) -> Result<Self> {
+        let Statement::Copy { source, to, target, options, legacy_options, .. } = copy else {
+            return Err(Error::invalid(format!("not supported: {copy}")));
+        };
+        let path = match target {
+            CopyTarget::File { filename } => Some(filename),
+            CopyTarget::Stdin | CopyTarget::Stdout => None,
+            CopyTarget::Program { .. } => {
+                return Err(Error::invalid("COPY runs no programs")
+                    .with_hint("have the program write a file, or COPY t FROM STDIN read what it writes"));
+            }
+        };
+        let shape = Shape::of(path.as_deref(), &options, &legacy_options)?;
+        match (&source, to) {
+            (CopySource::Query(_), false) => Err(Error::invalid("a query is no table to copy into")),
+            _ => Ok(Self { source, to, path, shape }),
+        }
+    }
+
+    /// The table that rows go to, and the columns that are named.
+    fn table(&self) -> Result<(&ObjectName, &[Ident])> {
+        match &self.source {
+            CopySource::Table { table_name, columns } => Ok((table_name, columns)),
+            CopySource::Query(_) => Err(Error::invalid("a query is no table to copy into")),
+        }
+    }
+
+    fn read(
+        &self,
+        connection: &mut Connection,
+        input: &Input,
+        params: &[ScalarValue],
+    ) -> Result<Rows<'static>> {
+        let (table, columns) = self.table()?;
+        let threads = connection.engine().options.threads;
+        load::write(connection, params, "COPY", |work| read_in(work, input, table, columns, threads))
+    }
+
+    /// Writes the rows to the file, or to the stream if there is one.
+    fn write(
+        &self,
+        connection: &Connection,
+        params: &[ScalarValue],
+        stream: Option<&mut (dyn Write + Send)>,
+    ) -> Result<u64> {
+        let query = query_of(self.source.clone())?;
+        let planner = connection.reader()?;
+        let plan = planner.plan_query(&query, params)?;
+        let rows = Stream::new(&planner, &plan)?;
+        let schema = rows.schema(&plan);
+        let is_plain = !matches!(&self.shape, Shape::File(format) if format.form != Form::Csv);
+        let written = |batch| with_texts(batch, is_plain).map_err(value::wrong);
+        let schema = written(RecordBatch::new_empty(schema))?.schema();
+        let batches = rows.map(|batch| written(batch?));
+        let tell = |rows| connection.progress().report(rows);
+        let path = Path::new(self.path.as_deref().unwrap_or(OUTPUT));
+        match (stream, &self.shape) {
+            (Some(out), Shape::File(format)) => {
+                ambo_files::write_to_stream(out, OUTPUT, format, &schema, batches, tell)
+            }
+            (Some(out), Shape::Text(form)) => {
+                ambo_files::write_text_to(out, OUTPUT, form, &schema, batches, tell)
+            }
+            (None, Shape::File(format)) => ambo_files::write(path, format, &schema, batches, tell),
+            (None, Shape::Text(form)) => ambo_files::write_text(path, form, &schema, batches, tell),
+        }
+    }
+}
+
+/// Where rows come from.
+struct Input {
+    source: Arc<Source>,
+    /// As it is called in messages.
+    name: String,
+    format: Format,
+}
+
+impl Input {
+    /// Keeps what a stream says: a statement that meets a conflict reads it again.
+    fn kept(connection: &Connection, copy: &Copy, stream: &mut dyn Read, name: String) -> Result<Self> {
+        let (source, format) = match &copy.shape {
+            Shape::File(format) => (Source::of_stream(stream, &name), format.clone()),
+            Shape::Text(form) => {
+                let (table, columns) = copy.table()?;
+                let table = super::table(&connection.definitions(), table)?;
+                let definition = table.definition();
+                let named = |place: &usize| {
+                    let column = &definition.columns[*place];
+                    (column.name.as_str(), column.kind == Type::Binary && column.logical.is_none())
+                };
+                let columns: Vec<_> = listed(definition, columns)?.iter().map(named).collect();
+                (Source::of_text(stream, &name, form, &columns), Format::new(Form::Json))
+            }
+        };
+        Ok(Self { source: Arc::new(source.map_err(refused)?), name, format })
+    }
+}
+
+/// The places of the columns that are copied: those that are named, or all but generated ones, which are computed.
+fn listed(definition: &TableDefinition, columns: &[Ident]) -> Result<Vec<usize>> {
+    if columns.is_empty() {
+        let is_given = |place: &usize| definition.columns[*place].generated().is_none();
+        return Ok((0..definition.columns.len()).filter(is_given).collect());
+    }
+    columns.iter().map(|column| place(definition, column)).collect()
+}
+
+fn read_in(
     work: &mut Work<'_>,
-    path: &str,
-    format: &Format,
-    table: &ast::ObjectName,
-    columns: &[ast::Ident],
+    input: &Input,
+    table: &ObjectName,
+    columns: &[Ident],
     threads: usize,
 ) -> Result<Outcome> {
     let target = Target::new(work, table, None)?;
     let definition = target.definition();
     let listed: Vec<usize> = match columns.is_empty() {
-        // Generated columns are computed.
-        true => (0..definition.columns.len())
-            .filter(|place| definition.columns[*place].generated().is_none())
-            .collect(),
+        true => listed(definition, columns)?,
         false => {
-            let names: Vec<ast::ObjectName> = columns.iter().cloned().map(ast::ObjectName::from).collect();
+            let names: Vec<ObjectName> = columns.iter().cloned().map(ObjectName::from).collect();
             target.columns_of(names.iter())?
         }
     };
@@ -80,9 +249,9 @@ fn from_file(
         is_list: !columns.is_empty(),
         threads,
     };
-    let (found, batches) = files::read(path, format, &wanted)?;
+    let (found, batches) = files::read(&input.name, &input.source, &input.format, &wanted)?;
     let columns = found.into_iter().map(|place| listed[place]).collect();
-    let rows = Given { columns, batches, may_load: true, file: Some(path.to_owned()) };
+    let rows = Given { columns, batches, may_load: true, file: Some(input.name.clone()) };
     put(work, target, rows, OnConflict::refuse(), None, &[])
 }
 
@@ -95,14 +264,9 @@ fn wanted(column: &Column) -> ambo_files::Column {
     ambo_files::Column { name: column.name.clone(), ty, nullable }
 }
 
-fn to_file(
-    connection: &Connection,
-    path: &str,
-    format: &Format,
-    source: CopySource,
-    params: &[ScalarValue],
-) -> Result<u64> {
-    let mut query = match source {
+/// The query whose rows are copied.
+fn query_of(source: CopySource) -> Result<ast::Query> {
+    let query = match source {
         CopySource::Query(query) => *query,
         CopySource::Table { table_name, columns } => {
             let items = match columns.is_empty() {
@@ -119,94 +283,8 @@ fn to_file(
             Parts { items, from: vec![relation], ..Parts::default() }.query()
         }
     };
-    if !query.locks.is_empty() {
-        query.locks.clear();
-        return Err(Error::invalid("COPY takes no locks: leave FOR UPDATE away"));
+    match query.locks.is_empty() {
+        true => Ok(query),
+        false => Err(Error::invalid("COPY takes no locks: leave FOR UPDATE away")),
     }
-    let planner = connection.reader()?;
-    let plan = planner.plan_query(&query, params)?;
-    let stream = Stream::new(&planner, &plan)?;
-    let schema = stream.schema(&plan);
-    let is_csv = format.form == Form::Csv;
-    let written = |batch| with_texts(batch, is_csv).map_err(value::wrong);
-    let schema = written(RecordBatch::new_empty(schema))?.schema();
-    let batches = stream.map(|batch| written(batch?));
-    ambo_files::write(Path::new(path), format, &schema, batches, |rows| connection.progress().report(rows))
-}
-
-/// What the end of the name says, and what the options say.
-fn format(path: &str, options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<Format> {
-    let named = options.iter().find_map(|option| match option {
-        CopyOption::Format(name) => Some(ident(name)),
-        _ => None,
-    });
-    let by_word = legacy.iter().find_map(|option| match option {
-        CopyLegacyOption::Csv(_) => Some("csv".to_owned()),
-        CopyLegacyOption::Json(None) => Some("json".to_owned()),
-        CopyLegacyOption::Parquet => Some("parquet".to_owned()),
-        _ => None,
-    });
-    let guessed = Format::of(path);
-    let mut format = match (named.or(by_word), guessed) {
-        (None, Some(guessed)) => guessed,
-        (None, None) => {
-            return Err(Error::invalid(format!("the name \"{path}\" does not say what the file is"))
-                .with_hint("say it: WITH (FORMAT csv), json or parquet"));
-        }
-        (Some(name), guessed) => {
-            let form = match name.as_str() {
-                "csv" => Form::Csv,
-                "json" | "jsonl" => Form::Json,
-                "parquet" => Form::Parquet,
-                other => {
-                    return Err(Error::not_found("format", other, ["csv", "json", "parquet"].into_iter()));
-                }
-            };
-            match guessed {
-                Some(guessed) => Format { form, ..guessed },
-                None => Format::new(form),
-            }
-        }
-    };
-    let unknown = |option: &dyn std::fmt::Display| Error::invalid(format!("COPY has no option {option}"));
-    let is_csv = format.form == Form::Csv;
-    for option in options {
-        match option {
-            CopyOption::Format(_) => {}
-            CopyOption::Delimiter(of) if is_csv => format.delimiter = byte("the delimiter", *of)?,
-            CopyOption::Quote(of) if is_csv => format.quote = byte("the quote", *of)?,
-            CopyOption::Escape(of) if is_csv => {
-                format.escape = Some(byte("the escape", *of)?).filter(|of| *of != format.quote)
-            }
-            CopyOption::Null(null) if is_csv => format.nulls = vec![null.clone()],
-            CopyOption::Header(header) if is_csv => format.header = *header,
-            CopyOption::Encoding(name) if name.to_lowercase().replace('-', "") == "utf8" => {}
-            other => return Err(unknown(other)),
-        }
-    }
-    for option in legacy {
-        match option {
-            CopyLegacyOption::Json(None) | CopyLegacyOption::Parquet => {}
-            CopyLegacyOption::Header if is_csv => format.header = true,
-            CopyLegacyOption::Delimiter(of) if is_csv => format.delimiter = byte("the delimiter", *of)?,
-            CopyLegacyOption::Null(null) if is_csv => format.nulls = vec![null.clone()],
-            CopyLegacyOption::Csv(options) if is_csv => {
-                for option in options {
-                    match option {
-                        CopyLegacyCsvOption::Header => format.header = true,
-                        CopyLegacyCsvOption::Quote(of) => format.quote = byte("the quote", *of)?,
-                        CopyLegacyCsvOption::Escape(of) => {
-                            format.escape = Some(byte("the escape", *of)?).filter(|of| *of != format.quote);
-                        }
-                        other => return Err(unknown(other)),
-                    }
-                }
-            }
-            other => return Err(unknown(other)),
-        }
-    }
-    if is_csv {
-        format.check()?;
-    }
-    Ok(format)
 }

@@ -1,6 +1,6 @@
 //! CREATE TABLE: with columns, LIKE another, or AS the rows of a query.
 
-use ambo::{CatalogEdit, Definitions, IndexDefinition, qualify};
+use ambo::{CatalogEdit, Definitions, qualify};
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{self, OnCommit},
@@ -9,12 +9,12 @@ use datafusion::{
 use super::{
     create_as::{self, Source},
     definition::{Wanted, define},
-    like, options, references,
+    like, options, references, sequence,
 };
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     databases::Kind,
-    foreign_keys::{ForeignKey, has_references},
+    foreign_keys::has_references,
     names::{about_object, object, shown},
     parse::TableSettings,
 };
@@ -45,7 +45,7 @@ pub(super) fn run(
                 return Err(Error::invalid(format!("LIKE and AS {query} exclude each other")));
             }
             table = options::apply(table, &create.table_options, settings)?;
-            Wanted { table, indexes: Vec::new(), keys: Vec::new() }
+            Wanted { table, indexes: Vec::new(), keys: Vec::new(), sequences: Vec::new() }
         }
         None => {
             let storage = connection.engine().settings.storage();
@@ -67,31 +67,31 @@ pub(super) fn run(
         }
         made => {
             let rows = made.map_err(|error| about_object(error, &create.name))?;
-            if goes {
-                connection.home.open()?.passing.push(name);
+            connection.home.emptied.retain(|known| *known != name);
+            match goes {
+                Some(OnCommit::Drop) => connection.home.open()?.passing.push(name),
+                Some(OnCommit::DeleteRows) => connection.home.emptied.push(name),
+                _ => {}
             }
             Ok(Rows::done(TAG, rows))
         }
     }
 }
 
-/// Whether the table goes when the transaction is committed.
+/// What becomes of the table, or of its rows, when the transaction is committed.
 ///
 /// # Errors
-/// What ON COMMIT says is for another kind of table, or is not done.
-fn goes_at_commit(connection: &Connection, create: &ast::CreateTable) -> Result<bool> {
+/// What ON COMMIT says is for another kind of table, or for a transaction.
+fn goes_at_commit(connection: &Connection, create: &ast::CreateTable) -> Result<Option<OnCommit>> {
     let is_temporary = connection.home.kind == Kind::Temporary;
-    match create.on_commit {
-        None => Ok(false),
+    match create.on_commit.clone() {
+        None | Some(OnCommit::PreserveRows) if is_temporary || create.on_commit.is_none() => Ok(None),
         Some(_) if !is_temporary => Err(Error::invalid("ON COMMIT is for temporary tables")),
-        Some(OnCommit::PreserveRows) => Ok(false),
-        Some(OnCommit::DeleteRows) => Err(Error::invalid("not supported: ON COMMIT DELETE ROWS")
-            .with_hint("TRUNCATE the table at the end of the transaction, or ON COMMIT DROP")),
         Some(OnCommit::Drop) if !connection.in_transaction() => Err(Error::invalid(
             "with ON COMMIT DROP and outside of a transaction the table would be gone at once",
         )
         .with_hint("BEGIN first")),
-        Some(OnCommit::Drop) => Ok(true),
+        on_commit => Ok(on_commit),
     }
 }
 
@@ -109,30 +109,33 @@ fn make(
     wanted: &Wanted,
     source: Option<Source>,
 ) -> Result<Option<u64>> {
-    let Wanted { table, indexes, keys } = wanted;
+    let Wanted { table, indexes, sequences, .. } = wanted;
     if let Some(source) = source {
+        if !sequences.is_empty() {
+            return Err(Error::invalid("the rows of a query have no columns that number themselves"));
+        }
         if has_references(table) {
             return Err(Error::invalid("a table that is made of a query has no foreign keys yet")
                 .with_hint("ALTER TABLE … ADD FOREIGN KEY is the next statement"));
         }
         return create_as::make(connection, name, table, indexes, source).map(Some);
     }
-    create(connection, CatalogEdit::CreateTable(table.clone()), indexes, keys)?;
+    create(connection, CatalogEdit::CreateTable(table.clone()), wanted)?;
     Ok(None)
 }
 
 /// A new table without rows.
-fn create(
-    connection: &mut Connection,
-    table: CatalogEdit,
-    indexes: &[IndexDefinition],
-    keys: &[ForeignKey],
-) -> Result<()> {
+fn create(connection: &mut Connection, table: CatalogEdit, wanted: &Wanted) -> Result<()> {
+    let Wanted { indexes, keys, sequences, .. } = wanted;
     connection.write(&[], |work| {
         if let CatalogEdit::CreateOrReplaceTable(table) = &table {
             references::before_drop(work, &table.name, false, &[])?;
+            sequence::drop_owned(work, &table.name)?;
         }
         work.transaction.define(&table)?;
+        for object in sequences {
+            work.transaction.define(&CatalogEdit::CreateObject { object: object.clone(), replace: false })?;
+        }
         indexes.iter().try_for_each(|index| work.transaction.create_index(index))?;
         references::tell(work, keys)
     })
@@ -142,8 +145,7 @@ fn create(
 /// its indexes may have those names.
 fn replace(connection: &mut Connection, mut wanted: Wanted, source: Option<Source>) -> Result<Option<u64>> {
     let Some(source) = source else {
-        let table = CatalogEdit::CreateOrReplaceTable(wanted.table);
-        create(connection, table, &wanted.indexes, &wanted.keys)?;
+        create(connection, CatalogEdit::CreateOrReplaceTable(wanted.table.clone()), &wanted)?;
         return Ok(None);
     };
     let name = wanted.table.name.clone();

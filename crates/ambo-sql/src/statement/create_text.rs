@@ -9,6 +9,7 @@ use crate::{
     catalog::{default_text, indexes},
     databases::Kind,
     foreign_keys::{ForeignKey, is_kept_text},
+    hidden,
     names::{quoted, quoted_object, split},
 };
 
@@ -19,7 +20,8 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
         places.iter().map(|place| quoted(&of.columns[*place].name)).collect::<Vec<_>>().join(", ")
     };
     let mut lines = Vec::new();
-    for (place, column) in of.columns.iter().enumerate() {
+    for place in hidden::seen(of) {
+        let column = &of.columns[place];
         let mut line = format!("{} {}", quoted(&column.name), column_type_text(column));
         if !column.nullable {
             line.push_str(" NOT NULL");
@@ -75,9 +77,11 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
             kind => format!(" USING {}", kind.name()),
         };
         let name = quoted(split(index.name()).1);
-        let columns = names(index.columns());
+        let (columns, condition) = hidden::index_text(of, &index)?;
+        let columns = columns.join(", ");
+        let condition = condition.map_or(String::new(), |condition| format!(" WHERE {condition}"));
         text.push_str(&format!(
-            "\nCREATE {unique}INDEX {name} ON {}{using} ({columns});",
+            "\nCREATE {unique}INDEX {name} ON {}{using} ({columns}){condition};",
             quoted_object(&of.name)
         ));
     }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use ambo::{Check, Column, IndexDefinition, Storage, TableDefinition, qualify};
+use ambo::{Check, Column, IndexDefinition, Object, ObjectKind, Storage, TableDefinition, qualify};
 use arrow::datatypes::Schema;
 use datafusion::{
     logical_expr::Volatility,
     sql::sqlparser::ast::{
-        self, ColumnOption, DataType, Expr, ForeignKeyConstraint, GeneratedAs, Ident, IndexColumn,
-        TableConstraint,
+        self, ColumnOption, DataType, Expr, ForeignKeyConstraint, GeneratedAs, Ident,
+        IdentityPropertyFormatKind, IdentityPropertyKind, IndexColumn, SequenceOptions, TableConstraint,
     },
 };
 
@@ -17,6 +17,7 @@ use super::{
     generated::{Generated, define_all, is_implied},
     length, narrow, options, references,
     rules::condition,
+    sequence,
     types::{declared, is_serial},
 };
 use crate::{
@@ -24,8 +25,9 @@ use crate::{
     error::type_in_sql,
     foreign_keys::ForeignKey,
     names::{about, about_object, ident, last, object, shown, split},
-    parse::TableSettings,
+    parse::{SequenceParts, TableSettings, parse_expression},
     planner::Planner,
+    sequences::Definition,
     user_types::UserTypes,
     value,
 };
@@ -37,6 +39,8 @@ pub(super) struct Wanted {
     pub indexes: Vec<IndexDefinition>,
     /// Those that refer to other tables.
     pub keys: Vec<ForeignKey>,
+    /// Sequences that number columns.
+    pub sequences: Vec<Object>,
 }
 
 /// What a statement says of a table; with the columns of the query whose rows it is to have, if there is one.
@@ -89,8 +93,8 @@ struct Making<'a> {
     types: UserTypes,
     table: TableDefinition,
     key: Option<Vec<Ident>>,
-    /// The columns that number themselves.
-    numbered: Vec<Ident>,
+    /// The columns that number themselves, with what they say of that.
+    numbered: Vec<(Ident, Vec<SequenceOptions>)>,
     unique: Vec<(Option<Ident>, Vec<Ident>)>,
     generated: Vec<Generated>,
     references: Vec<(Option<Ident>, ForeignKeyConstraint)>,
@@ -146,7 +150,7 @@ impl Making<'_> {
             self.generated.push(Generated { column: column.name.clone(), expr, is_typed });
         }
         if is_serial || parts.numbers_itself {
-            self.numbered.push(column.name.clone());
+            self.numbered.push((column.name.clone(), std::mem::take(&mut parts.numbers)));
         }
         if parts.primary {
             self.set_key(vec![column.name.clone()])?;
@@ -198,13 +202,7 @@ impl Making<'_> {
 
     fn finish(mut self, create: &ast::CreateTable, settings: &TableSettings) -> Result<Wanted> {
         let key = self.key.take().unwrap_or_default();
-        for column in &self.numbered {
-            if !key.iter().any(|part| ident(part) == ident(column)) {
-                return Err(about(Error::invalid("a column that numbers itself is the primary key"), column)
-                    .with_hint("other columns take numbers of a sequence: DEFAULT nextval('numbers')"));
-            }
-        }
-        self.table.auto_increment = !self.numbered.is_empty();
+        let sequences = self.number(&key)?;
         define_all(self.planner, &mut self.table, std::mem::take(&mut self.generated))?;
         for named in key.iter().chain(&settings.sort_key) {
             let place = place(&self.table, named)?;
@@ -238,8 +236,48 @@ impl Making<'_> {
         let unique: Vec<_> = indexes.iter().map(|index| index.columns.clone()).collect();
         let keys = references::define(&self.planner.definitions(), &mut table, &self.references, &unique)?;
         table.validate().map_err(|error| about_object(error, &create.name))?;
-        Ok(Wanted { table, indexes, keys })
+        Ok(Wanted { table, indexes, keys, sequences })
     }
+
+    /// Has columns number themselves: a primary key that counts 1, 2, 3 by the table, others by sequences that go with it.
+    fn number(&mut self, key: &[Ident]) -> Result<Vec<Object>> {
+        let mut sequences: Vec<Object> = Vec::new();
+        for (named, options) in std::mem::take(&mut self.numbered) {
+            let is_key = matches!(key, [only] if ident(only) == ident(&named));
+            if is_key && options.is_empty() {
+                self.table.auto_increment = true;
+                continue;
+            }
+            let place = place(&self.table, &named)?;
+            if self.table.columns[place].generated().is_some() {
+                let error = Error::invalid("a column that is generated of others has no numbers of its own");
+                return Err(about(error, &named));
+            }
+            let of = SequenceParts { options, ..SequenceParts::default() };
+            let of = sequence::definition(&of, None).map_err(|error| about(error, &named))?;
+            let (schema, short) = split(&self.table.name);
+            let definitions = self.planner.definitions();
+            let taken = |name: &str| {
+                let whole = format!("{schema}.{name}");
+                sequences.iter().any(|of| of.name == whole)
+                    || definitions.object(ObjectKind::Sequence, &whole).is_ok()
+            };
+            let name = free_name(&format!("{short}_{}_seq", ident(&named)), taken);
+            let whole = format!("{schema}.{name}");
+            let called = parse_expression(&format!("nextval({})", literal_text(shown(&whole))))?;
+            let column = self.table.columns[place].clone();
+            let made = with_default(self.planner, column, called).map_err(|error| about(error, &named))?;
+            self.table.columns[place] = Column { nullable: false, ..made };
+            let text = Definition { owner: Some(self.table.name.clone()), ..of }.to_string();
+            sequences.push(Object { kind: ObjectKind::Sequence, name: whole, text, comment: None });
+        }
+        Ok(sequences)
+    }
+}
+
+/// A text as a literal.
+fn literal_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// What the options of a column say.
@@ -248,6 +286,8 @@ pub(super) struct Parts {
     pub not_null: bool,
     pub primary: bool,
     pub numbers_itself: bool,
+    /// How it counts, if not 1, 2, 3.
+    pub numbers: Vec<SequenceOptions>,
     pub default: Option<Expr>,
     pub generated: Option<Expr>,
     pub comment: Option<String>,
@@ -274,14 +314,21 @@ impl Parts {
                     parts.checks.push((named, (*check.expr).clone()));
                 }
                 ColumnOption::Comment(comment) => parts.comment = Some(comment.clone()),
-                ColumnOption::Identity(_)
-                | ColumnOption::Generated {
+                ColumnOption::Identity(of) => {
+                    parts.numbers_itself = true;
+                    parts.numbers = numbers_of(of);
+                }
+                ColumnOption::Generated {
                     generated_as: GeneratedAs::Always | GeneratedAs::ByDefault,
                     generation_expr: None,
+                    sequence_options,
                     ..
                 } => {
-                    plainly_numbered(&option.option)?;
                     parts.numbers_itself = true;
+                    parts.numbers = sequence_options.clone().unwrap_or_default();
+                    if parts.numbers.iter().all(is_usual) {
+                        parts.numbers.clear();
+                    }
                 }
                 ColumnOption::Generated { generation_expr: Some(expr), .. } => {
                     parts.generated = Some(expr.clone());
@@ -313,16 +360,31 @@ impl Parts {
     }
 }
 
-/// # Errors
-/// An identity that does not count 1, 2, 3.
-fn plainly_numbered(option: &ColumnOption) -> Result<()> {
-    let text = option.to_string();
-    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
-    let counts_down = text.contains('-');
-    match numbers.all(|number| number == "1") && !counts_down {
-        true => Ok(()),
-        false => Err(Error::invalid(format!("not supported: {text}; numbers begin with 1 and grow by 1"))
-            .with_hint("CREATE SEQUENCE counts otherwise: DEFAULT nextval('numbers')")),
+/// Whether an option of an identity says what is so without it.
+fn is_usual(option: &SequenceOptions) -> bool {
+    match option {
+        SequenceOptions::IncrementBy(number, _) | SequenceOptions::StartWith(number, _) => {
+            number.to_string() == "1"
+        }
+        _ => false,
+    }
+}
+
+/// How an identity counts that says so as other systems have it: `IDENTITY(10, 2)`.
+fn numbers_of(identity: &IdentityPropertyKind) -> Vec<SequenceOptions> {
+    let (IdentityPropertyKind::Autoincrement(of) | IdentityPropertyKind::Identity(of)) = identity;
+    let (IdentityPropertyFormatKind::FunctionCall(of) | IdentityPropertyFormatKind::StartAndIncrement(of)) =
+        match &of.parameters {
+            Some(of) => of,
+            None => return Vec::new(),
+        };
+    let is_one = |expr: &Expr| expr.to_string() == "1";
+    match is_one(&of.seed) && is_one(&of.increment) {
+        true => Vec::new(),
+        false => vec![
+            SequenceOptions::IncrementBy(of.increment.clone(), true),
+            SequenceOptions::StartWith(of.seed.clone(), true),
+        ],
     }
 }
 

@@ -1,12 +1,13 @@
 //! DROP TABLE, VIEW, INDEX, SCHEMA: all that a statement names, or nothing.
 
-use ambo::{CatalogEdit, Definitions, ObjectKind, qualify};
+use ambo::{CatalogEdit, Definitions, ObjectKind, TableChange, qualify};
 use datafusion::sql::sqlparser::ast::{self, ObjectName, ObjectType};
 
 use super::{references, sequence, table, user_type};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     connection::Work,
+    hidden::is_hidden,
     names::{about_object, object, shown, written},
     parse::parse_query,
     planner::tables_of,
@@ -54,6 +55,7 @@ pub(super) fn run(connection: &mut Connection, statement: ast::Statement) -> Res
 
 fn drop_table(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
     let name = table(&work.definitions(), name)?.definition().name.clone();
+    sequence::drop_owned(work, &name)?;
     Ok(work.transaction.define(&CatalogEdit::DropTable(name))?)
 }
 
@@ -101,14 +103,32 @@ fn drop_views_of(work: &mut Work<'_>, dropped: String) -> Result<()> {
 
 fn drop_index(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
     let wanted = object(name)?;
-    references::before_drop_index(work, &qualify(&wanted)?)?;
-    match work.transaction.define(&CatalogEdit::DropIndex(wanted.clone())) {
-        Err(ambo::Error::NotFound(_)) => {
-            let indexes = all_indexes(&work.definitions());
-            Err(Error::not_found("index", &wanted, indexes.iter().map(|name| shown(name))))
-        }
-        dropped => Ok(dropped?),
+    let all = all_indexes(&work.definitions());
+    let qualified = qualify(&wanted)?;
+    match all.contains(&qualified) {
+        true => drop_whole_index(work, &qualified),
+        false => Err(Error::not_found("index", &wanted, all.iter().map(|name| shown(name)))),
     }
+}
+
+/// Drops an index, and the columns that are there for it alone.
+pub(super) fn drop_whole_index(work: &mut Work<'_>, name: &str) -> Result<()> {
+    references::before_drop_index(work, name)?;
+    let found = {
+        let definitions = work.definitions();
+        let tables = definitions.tables().into_iter().filter_map(|table| definitions.table(&table).ok());
+        let mut all = tables.filter_map(|table| table.index(name).ok().map(|index| (table, index)));
+        all.next()
+    };
+    work.transaction.define(&CatalogEdit::DropIndex(name.to_owned()))?;
+    let Some((table, index)) = found else { return Ok(()) };
+    let of = table.definition();
+    let columns = index.columns().iter().map(|place| &of.columns[*place]).filter(|column| is_hidden(column));
+    let changes: Vec<_> = columns.map(|column| TableChange::DropColumn(column.name.clone())).collect();
+    if !changes.is_empty() {
+        work.transaction.define(&CatalogEdit::ChangeTable { name: of.name.clone(), changes })?;
+    }
+    Ok(())
 }
 
 /// The names of all indexes.
@@ -154,6 +174,7 @@ fn drop_schema_with_all(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
         references::before_drop(work, table, true, &tables)?;
     }
     for table in tables {
+        sequence::drop_owned(work, &table)?;
         work.transaction.define(&CatalogEdit::DropTable(table))?;
     }
     drop_schema(work, name)

@@ -18,6 +18,7 @@ use datafusion::{
 use super::incoming::{row_schema, rows_of};
 use crate::{
     Error, Result,
+    hidden::HIDDEN,
     names::{ident, written},
     planner::{Planner, marked, tell_apart},
 };
@@ -58,7 +59,8 @@ impl Frame {
         let of_table = |table: &Option<TableReference>| {
             of.is_none_or(|of| table.as_ref().is_some_and(|table| table.table() == of))
         };
-        let columns = self.names.iter().filter(|(table, name)| of_table(table) && !name.starts_with('\u{1}'));
+        let columns =
+            self.names.iter().filter(|(table, name)| of_table(table) && !name.starts_with(['\u{1}', HIDDEN]));
         let columns: Vec<_> =
             columns.map(|(table, name)| Planned::Column(Column::new(table.clone(), name))).collect();
         match columns.is_empty() {

@@ -9,13 +9,24 @@ use datafusion::{
     sql::sqlparser::ast::{self, SetExpr, Statement},
 };
 
-use super::{delete, insert::merge_with, merge, query, target::Target, update};
+use super::{delete, explain_json, insert::merge_with, merge, query, target::Target, update};
 use crate::{
     Connection, Error, Result, Rows, connection::Work, fast::recognise, planner::Planner, rows::Source,
     value::Values,
 };
 
 pub(super) fn run(
+    connection: &mut Connection,
+    mut statement: Statement,
+    params: &[ScalarValue],
+) -> Result<Rows<'static>> {
+    match explain_json::take_options(&mut statement)? {
+        true => explain_json::as_json(explain(connection, statement, params)?),
+        false => explain(connection, statement, params),
+    }
+}
+
+fn explain(
     connection: &mut Connection,
     statement: Statement,
     params: &[ScalarValue],

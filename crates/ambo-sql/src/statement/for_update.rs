@@ -10,7 +10,10 @@ use super::{
     returning::Written,
     target::{Read, Target},
 };
-use crate::{Error, Result, connection::Work, names::written, planner::Planner, value, value::Values};
+use crate::{
+    Error, Result, connection::Work, hidden::is_hidden, names::written, planner::Planner, value,
+    value::Values,
+};
 
 /// How many queries of a statement ask for locks.
 pub(super) fn locking_queries(statement: &impl Visit) -> usize {
@@ -98,7 +101,7 @@ fn refused(what: &str) -> Error {
 
 /// A wildcard as columns: the table shows one more here.
 fn expand(target: &Target, item: &SelectItem, items: &mut Vec<SelectItem>) -> Result<()> {
-    let columns = || target.definition().columns.iter();
+    let columns = || target.definition().columns.iter().filter(|column| !is_hidden(column));
     let all = || columns().map(|column| SelectItem::UnnamedExpr(target.expr(&column.name)));
     match item {
         SelectItem::Wildcard(options) if *options == Default::default() => items.extend(all()),

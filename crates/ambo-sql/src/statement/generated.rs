@@ -26,6 +26,7 @@ use crate::{
     Connection, Error, Result,
     connection::Work,
     error::type_in_sql,
+    hidden::seen,
     names::{about, ident, quoted, quoted_object},
     parse::{DIALECT, IMPLIED, parse_expression, parse_type},
     planner::Planner,
@@ -173,8 +174,8 @@ pub(super) fn written(target: &Target, source: Option<&ast::Query>) -> Vec<usize
         Some(SetExpr::Values(values)) => values.rows.first().map(|row| row.content.len()),
         _ => None,
     };
-    let is_whole = values == Some(columns.len());
-    (0..columns.len()).filter(|place| is_whole || columns[*place].generated().is_none()).collect()
+    let is_whole = values == Some(seen(target.definition()).count());
+    seen(target.definition()).filter(|place| is_whole || columns[*place].generated().is_none()).collect()
 }
 
 /// Refuses values for generated columns among those that an INSERT is of; DEFAULT is none.
@@ -230,6 +231,24 @@ pub(super) fn add(connection: &mut Connection, name: &str, of: &ast::ColumnDef, 
         match parts.not_null {
             true => Ok(work.transaction.set_not_null(name, &column)?),
             false => Ok(()),
+        }
+    })
+}
+
+/// Adds a column that nobody sees, for an index: the type is that of its expression.
+pub(super) fn add_hidden(connection: &mut Connection, table: &str, name: &str, expr: Expr) -> Result<()> {
+    let column = ast::ColumnDef {
+        name: Ident::with_quote('"', name),
+        data_type: DataType::Custom(ast::ObjectName::from(vec![Ident::new(IMPLIED)]), Vec::new()),
+        options: Vec::new(),
+    };
+    let parts = Parts { generated: Some(expr), ..Parts::default() };
+    add(connection, table, &column, parts).map_err(|error| {
+        let message =
+            error.message().replace("generated column", "index").replace(&format!(" \"{name}\""), "");
+        match error.hint() {
+            Some(hint) => Error::new(error.kind(), message).with_hint(hint),
+            None => Error::new(error.kind(), message),
         }
     })
 }

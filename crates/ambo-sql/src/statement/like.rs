@@ -8,7 +8,11 @@ use datafusion::sql::sqlparser::ast::{CreateTableLikeDefaults, CreateTableLikeKi
 
 use super::length;
 use crate::{
-    Connection, Error, Result, databases::table_anywhere, foreign_keys::is_kept_text, parse::parse_expression,
+    Connection, Error, Result,
+    databases::table_anywhere,
+    foreign_keys::is_kept_text,
+    hidden::{is_hidden, seen},
+    parse::parse_expression,
 };
 
 pub(super) fn table(
@@ -36,7 +40,7 @@ fn columns(
     let other = table_anywhere(connection, like)?;
     let other = other.definition();
     let mut table = TableDefinition::new(qualify(name)?).storage(connection.engine().settings.storage());
-    table.columns.clone_from(&other.columns);
+    table.columns = seen(other).map(|place| other.columns[place].clone()).collect();
     for column in &mut table.columns {
         if !with_defaults || column.generated().is_some() {
             (column.default, column.default_expression) = (None, None);
@@ -69,7 +73,12 @@ fn whole(connection: &Connection, name: &str, like: &ObjectName) -> Result<Table
     table.key_compression = other.key_compression;
     table.record_compression = other.record_compression;
     table.record_dictionary = other.record_dictionary;
-    table.checks = other.checks.iter().filter(|check| !is_kept_text(&check.expression)).cloned().collect();
+    let hidden: Vec<_> = other.columns.iter().filter(|column| is_hidden(column)).collect();
+    let is_of_hidden = |check: &ambo::Check| {
+        hidden.iter().any(|column| check.name == TableDefinition::generated_check(&column.name))
+    };
+    let is_own = |check: &&ambo::Check| !is_kept_text(&check.expression) && !is_of_hidden(check);
+    table.checks = other.checks.iter().filter(is_own).cloned().collect();
     table.comment.clone_from(&other.comment);
     Ok(table)
 }

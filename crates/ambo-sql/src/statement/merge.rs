@@ -19,8 +19,10 @@ use datafusion::{
 use super::{
     assignment::{assignments, or_default},
     incoming::{Labels, Stream, assign, complete, held, row_schema, rows_of},
+    insert::numbered,
+    merge_returning::{self, with_action},
     merge_short,
-    returning::Written,
+    returning::{Returning, Written},
     sought::Sought,
     target::{Parts, Read, Target, column_of, item, quoted, table_alias},
 };
@@ -28,6 +30,7 @@ use crate::{
     Error, ErrorKind, Result,
     connection::Work,
     foreign_keys::note_change,
+    hidden::seen,
     names::{ident, last, object},
     parse::NOTHING,
     table::ROW_NUMBER,
@@ -57,18 +60,16 @@ struct Clause {
 pub(super) struct Asked {
     pub sought: Sought,
     clauses: Vec<Clause>,
+    /// What RETURNING says.
+    returned: Option<Vec<SelectItem>>,
 }
 
 impl Asked {
     pub(super) fn new(work: &Work<'_>, merge: &ast::Merge, with: Option<&ast::With>) -> Result<Self> {
         let mut merge = merge.clone();
-        if merge.output.is_some() {
-            return Err(Error::invalid(
-                "MERGE returns no rows: RETURNING and OUTPUT are not supported there",
-            ));
-        }
         let target = Target::of_factor(work, &merge.table)?;
         target.unqualify(&mut merge);
+        let returned = merge_returning::items(merge.output.take(), &target)?;
         let mut params = work.params.to_vec();
         let source_name = source_name(&merge.source)?;
         merge_short::write_out(work, &target, &mut merge, &source_name, with)?;
@@ -85,14 +86,18 @@ impl Asked {
             global: false,
             join_operator: join(&kinds)(JoinConstraint::On(Expr::Nested(merge.on))),
         }];
+        let mut items = items(&target, &clauses);
+        if returned.is_some() {
+            items.push(merge_returning::of_source(&source_name));
+        }
         let query = Parts {
             with: with.cloned(),
-            items: items(&target, &clauses),
+            items,
             from: vec![relation],
             selection: Some(Expr::IsNotNull(Box::new(chosen(&clauses)))),
             ..Parts::default()
         };
-        Ok(Self { sought: Sought { target, query: query.query(), params }, clauses })
+        Ok(Self { sought: Sought { target, query: query.query(), params }, clauses, returned })
     }
 }
 
@@ -113,14 +118,29 @@ fn items(target: &Target, clauses: &[Clause]) -> Vec<SelectItem> {
 }
 
 pub(super) fn apply(work: &mut Work<'_>, merge: &ast::Merge, with: Option<&ast::With>) -> Result<Written> {
-    let Asked { sought, clauses } = Asked::new(work, merge, with)?;
-    let (_, stream) = sought.stream(work)?;
-    let affected = write(work, &sought.target, &clauses, stream)?;
-    Ok(Written { affected, returned: None })
+    let Asked { sought, clauses, returned } = Asked::new(work, merge, with)?;
+    let (schema, stream) = sought.stream(work)?;
+    let Sought { target, params, .. } = sought;
+    let from = source_from(&target, &clauses);
+    let mut returning = merge_returning::returning(returned.as_deref(), &target, &schema, from);
+    let affected = write(work, &target, &clauses, stream, &mut returning)?;
+    returning.finish(work, affected, &params)
+}
+
+/// Where the columns of the source begin in the rows of the join, if they are read.
+fn source_from(target: &Target, clauses: &[Clause]) -> usize {
+    target.width(Read::All) + 1 + clauses.iter().map(|clause| clause.values.len()).sum::<usize>()
 }
 
 /// Does what the clauses say of the rows of the join.
-fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Stream) -> Result<u64> {
+fn write(
+    work: &mut Work<'_>,
+    target: &Target,
+    clauses: &[Clause],
+    stream: Stream,
+    returning: &mut Returning<'_>,
+) -> Result<u64> {
+    let from = source_from(target, clauses);
     let definition = target.definition();
     let schema = row_schema(definition);
     let width = definition.columns.len();
@@ -133,7 +153,7 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
         first += clause.values.len();
     }
     let mut seen = HashSet::new();
-    let mut inserts: Vec<RecordBatch> = Vec::new();
+    let mut inserts: Vec<(RecordBatch, RecordBatch)> = Vec::new();
     let mut changes = work.transaction.change_rows(&target.table);
     for batch in stream {
         let batch = batch?;
@@ -153,6 +173,11 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
             match &clause.act {
                 Act::Nothing => {}
                 Act::Delete => {
+                    if returning.is_wanted() {
+                        let old = meant.columns()[..width].to_vec();
+                        let old = rows_of(schema.clone(), old, meant.num_rows())?;
+                        returning.push(with_action(&old, "DELETE", &meant, from)?);
+                    }
                     for row in 0..meant.num_rows() {
                         changes.delete(&target.stored_key(&keys, row, Read::All)?)?;
                     }
@@ -177,24 +202,36 @@ fn write(work: &mut Work<'_>, target: &Target, clauses: &[Clause], stream: Strea
                         note_change(&mut work.moved, definition, &before, &after);
                         changes.update(key, &before, &after)?;
                     }
+                    if returning.is_wanted() {
+                        returning.push(with_action(&new, "UPDATE", &meant, from)?);
+                    }
                 }
                 Act::Insert(places) => {
                     let fields: Vec<_> = batch.schema().fields()[place - places.len()..place].to_vec();
                     let given =
                         rows_of(arrow::datatypes::Schema::new(fields).into(), given, meant.num_rows())?;
                     let rows = complete(definition, &target.rules, places, &given, 1, None)?;
-                    inserts.push(rows);
+                    inserts.push((rows, meant));
                 }
             }
         }
     }
     // New rows come when those that are changed or deleted are out of their way.
     let mut affected = changes.finish()?;
-    for rows in inserts {
+    for (rows, meant) in inserts {
         let values = Values::stored(&rows);
+        let mut written = Vec::new();
         for row in 0..rows.num_rows() {
-            work.transaction.insert_row(&target.table, &values.row(row)?)?;
+            let row = values.row(row)?;
+            let number = work.transaction.insert_row(&target.table, &row)?;
             affected += 1;
+            if returning.is_wanted() {
+                written.push(numbered(target, row, number)?);
+            }
+        }
+        if returning.is_wanted() {
+            let rows = value::batch(&rows.schema(), &written)?;
+            returning.push(with_action(&rows, "INSERT", &meant, from)?);
         }
     }
     Ok(affected)
@@ -332,7 +369,7 @@ fn parse(
                 return Err(Error::invalid("MERGE inserts one row for each of the source"));
             };
             let columns = match insert.columns.is_empty() {
-                true => (0..definition.columns.len()).collect(),
+                true => seen(definition).collect(),
                 false => target.columns_of(insert.columns.iter())?,
             };
             if columns.len() != row.content.len() {

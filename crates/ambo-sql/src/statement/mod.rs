@@ -8,6 +8,7 @@ mod column_type;
 mod comment;
 mod conflict;
 mod copy;
+mod copy_format;
 mod create_as;
 mod create_index;
 mod create_table;
@@ -17,6 +18,7 @@ mod delete;
 mod drop;
 mod evaluate;
 mod explain;
+mod explain_json;
 mod expression;
 mod fields;
 mod for_update;
@@ -29,6 +31,7 @@ mod like;
 mod load;
 mod maintain;
 mod merge;
+mod merge_returning;
 mod merge_short;
 mod narrow;
 mod options;
@@ -65,10 +68,11 @@ use crate::{
     connection::Work,
     databases,
     names::{about_object, object, split},
-    parse::Statement,
+    parse::{Renamed, Statement},
     planner::find_table,
 };
 
+pub(crate) use copy::{from_stream as copy_from_stream, to_stream as copy_to_stream, width as copy_width};
 pub(crate) use create_text::{of_kind, table_text, view_text};
 pub(crate) use drop::all_indexes;
 pub(crate) use length::limit as length_limit;
@@ -100,6 +104,15 @@ pub(crate) fn run(
         Statement::CreateFunction(create) => function::create(connection, &create),
         Statement::DropFunctions(drop) => function::drop(connection, &drop),
         Statement::CreateType(create) => user_type::create(connection, &create),
+        Statement::AlterSequence(alter) => sequence::alter(connection, &alter),
+        Statement::Rename { what: Renamed::Index, name, if_exists, to } => {
+            create_index::rename(connection, &name, if_exists, &to)
+        }
+        Statement::Rename { what: Renamed::Sequence, name, if_exists, to } => {
+            sequence::rename(connection, &name, if_exists, &to)
+        }
+        Statement::RenameConstraint { table, if_exists, from, to } => connection
+            .whole(|connection| alter_table::rename_constraint(connection, &table, if_exists, &from, &to)),
         Statement::RenameView { name, if_exists, to } => view::rename(connection, &name, if_exists, &to),
         Statement::Attach(attach) => databases::attach(connection, &attach),
         Statement::Detach { name, if_exists } => databases::detach(connection, &name, if_exists),

@@ -1,32 +1,31 @@
-//! CREATE SEQUENCE, DROP SEQUENCE.
+//! CREATE SEQUENCE, ALTER SEQUENCE, DROP SEQUENCE.
+
+use std::sync::Arc;
 
 use ambo::{CatalogEdit, Object, ObjectKind, qualify};
 use datafusion::sql::sqlparser::ast::{DataType, Expr, ObjectName, SequenceOptions, UnaryOperator, Value};
 use uuid::Uuid;
 
+use super::{create_index::renamed, definition::place};
 use crate::{
     Connection, Error, ErrorKind, Result, Rows,
     connection::Work,
     names::{about_object, object, shown},
-    parse::CreateSequence,
+    parse::{AlterSequence, CreateSequence, SequenceParts},
     sequences::Definition,
 };
 
 const TAG: &str = "CREATE SEQUENCE";
 
 pub(super) fn create(connection: &mut Connection, create: &CreateSequence) -> Result<Rows<'static>> {
-    let CreateSequence { name, or_replace, if_not_exists, temporary: _, data_type, options, owned_by } =
-        create;
-    if owned_by.is_some() {
-        return Err(about_object(Error::invalid("not supported: OWNED BY"), name));
-    }
+    let CreateSequence { name, or_replace, if_not_exists, temporary: _, parts } = create;
     if *or_replace && *if_not_exists {
         return Err(Error::invalid("OR REPLACE and IF NOT EXISTS exclude each other"));
     }
     let wanted = qualify(&object(name)?).map_err(|error| about_object(error, name))?;
     super::require_schema(&connection.definitions(), name)?;
-    let text =
-        definition(data_type.as_ref(), options).map_err(|error| about_object(error, name))?.to_string();
+    let of = definition(parts, None).and_then(|of| owned(connection, of, parts));
+    let text = of.map_err(|error| about_object(error, name))?.to_string();
     let object = Object { kind: ObjectKind::Sequence, name: wanted, text, comment: None };
     match connection.define(&[CatalogEdit::CreateObject { object, replace: *or_replace }]) {
         Err(error) if *if_not_exists && error.kind() == ErrorKind::Constraint => {}
@@ -47,9 +46,122 @@ pub(super) fn drop(work: &mut Work<'_>, name: &ObjectName) -> Result<()> {
     }
 }
 
-/// A sequence with PostgreSQL's bounds where none are given.
-fn definition(kind: Option<&DataType>, options: &[SequenceOptions]) -> Result<Definition> {
-    let (lowest, highest) = match kind {
+/// The sequences that go with a table.
+fn owned_by(work: &Work<'_>, table: &str) -> Vec<(Arc<Object>, Definition)> {
+    let read = |object: Arc<Object>| {
+        let of = Definition::read(&object.text).ok()?;
+        (of.owner.as_deref() == Some(table)).then_some((object, of))
+    };
+    work.definitions().objects(ObjectKind::Sequence).into_iter().filter_map(read).collect()
+}
+
+/// Drops the sequences that go with a table.
+pub(super) fn drop_owned(work: &mut Work<'_>, table: &str) -> Result<()> {
+    for (object, _) in owned_by(work, table) {
+        let (kind, name) = (ObjectKind::Sequence, object.name.clone());
+        work.transaction.define(&CatalogEdit::DropObject { kind, name })?;
+    }
+    Ok(())
+}
+
+/// Has the sequences that go with a table know it by its new name.
+pub(super) fn rename_owner(work: &mut Work<'_>, from: &str, to: &str) -> Result<()> {
+    for (object, of) in owned_by(work, from) {
+        let text = Definition { owner: Some(to.to_owned()), ..of }.to_string();
+        let object = Object { text, ..(*object).clone() };
+        work.transaction.define(&CatalogEdit::CreateObject { object, replace: true })?;
+    }
+    Ok(())
+}
+
+/// ALTER SEQUENCE: a sequence with other parts, which goes on where it is unless RESTART says where.
+pub(super) fn alter(connection: &mut Connection, alter: &AlterSequence) -> Result<Rows<'static>> {
+    const TAG: &str = "ALTER SEQUENCE";
+    let AlterSequence { name, if_exists, parts, restart } = alter;
+    let found = match find(connection, name) {
+        Err(error) if *if_exists && error.kind() == ErrorKind::NotFound => return Ok(Rows::done(TAG, None)),
+        found => found?,
+    };
+    let old = Definition::read(&found.text)?;
+    let sequences = connection.engine().sequences.clone();
+    let at = sequences.position(&old);
+    let altered = definition(parts, Some(&old)).and_then(|of| owned(connection, of, parts));
+    let mut of = altered.map_err(|error| about_object(error, name))?;
+    of.next = match restart {
+        None => at,
+        Some(None) => of.start.into(),
+        Some(Some(number)) => self::number(number)?.into(),
+    };
+    if !of.has(of.next) && restart.is_some() {
+        let bounds = format!("{} to {}", of.min, of.max);
+        let error = Error::invalid(format!("{} is not from {bounds}, which the sequence gives", of.next));
+        return Err(about_object(error, name));
+    }
+    let object = Object { text: of.to_string(), ..(*found).clone() };
+    connection.define(&[CatalogEdit::CreateObject { object, replace: true }])?;
+    connection.session.taken.goes_on_as(old.id, of.id);
+    Ok(Rows::done(TAG, None))
+}
+
+/// ALTER SEQUENCE … RENAME TO.
+pub(super) fn rename(
+    connection: &mut Connection,
+    name: &ObjectName,
+    if_exists: bool,
+    to: &ObjectName,
+) -> Result<Rows<'static>> {
+    const TAG: &str = "ALTER SEQUENCE";
+    let found = match find(connection, name) {
+        Err(error) if if_exists && error.kind() == ErrorKind::NotFound => return Ok(Rows::done(TAG, None)),
+        found => found?,
+    };
+    let old = Definition::read(&found.text)?;
+    // Under its new name it is another, which goes on where this one is.
+    let next = connection.engine().sequences.position(&old);
+    let of = Definition { id: fresh_id(), next, ..old.clone() };
+    let object = Object { name: renamed(&found.name, to)?, text: of.to_string(), ..(*found).clone() };
+    let gone = CatalogEdit::DropObject { kind: ObjectKind::Sequence, name: found.name.clone() };
+    let edits = [gone, CatalogEdit::CreateObject { object, replace: false }];
+    connection.define(&edits).map_err(|error| about_object(error, to))?;
+    connection.session.taken.goes_on_as(old.id, of.id);
+    Ok(Rows::done(TAG, None))
+}
+
+fn find(connection: &Connection, name: &ObjectName) -> Result<Arc<Object>> {
+    let wanted = object(name)?;
+    let definitions = connection.definitions();
+    definitions.object(ObjectKind::Sequence, &wanted).map_err(|_| {
+        let known = definitions.objects(ObjectKind::Sequence);
+        let error = Error::not_found("sequence", &wanted, known.iter().map(|object| shown(&object.name)));
+        about_object(error, name)
+    })
+}
+
+/// The sequence with the table that it is to go with, if that is said.
+fn owned(connection: &Connection, of: Definition, parts: &SequenceParts) -> Result<Definition> {
+    let owner = match &parts.owned_by {
+        None if parts.is_free => None,
+        None => return Ok(of),
+        Some(column) => {
+            let wrong =
+                || Error::invalid(format!("{column} is no column")).with_hint("OWNED BY table.column");
+            let (column, table) =
+                column.0.split_last().filter(|(_, table)| !table.is_empty()).ok_or_else(wrong)?;
+            let table = super::table(&connection.definitions(), &ObjectName(table.to_vec()))?;
+            place(table.definition(), column.as_ident().ok_or_else(wrong)?)?;
+            Some(table.definition().name.clone())
+        }
+    };
+    Ok(Definition { owner, ..of })
+}
+
+fn fresh_id() -> u64 {
+    Uuid::new_v4().as_u64_pair().0
+}
+
+/// A sequence with PostgreSQL's bounds where none are given, or those that it had. Its id is a new one.
+pub(super) fn definition(parts: &SequenceParts, old: Option<&Definition>) -> Result<Definition> {
+    let (lowest, highest) = match &parts.data_type {
         None | Some(DataType::BigInt(_) | DataType::Int8(_)) => (i64::MIN, i64::MAX),
         Some(DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_)) => {
             (i32::MIN.into(), i32::MAX.into())
@@ -57,8 +169,10 @@ fn definition(kind: Option<&DataType>, options: &[SequenceOptions]) -> Result<De
         Some(DataType::SmallInt(_) | DataType::Int2(_)) => (i16::MIN.into(), i16::MAX.into()),
         Some(other) => return Err(Error::invalid(format!("a sequence gives whole numbers, not {other}"))),
     };
-    let (mut increment, mut min, mut max, mut start, mut cycle) = (1, None, None, None, false);
-    for option in options {
+    let mut increment = old.map_or(1, |old| old.increment);
+    let (mut min, mut max) = (old.map(|old| old.min), old.map(|old| old.max));
+    let (mut start, mut cycle) = (old.map(|old| old.start), old.is_some_and(|old| old.cycle));
+    for option in &parts.options {
         match option {
             SequenceOptions::IncrementBy(by, _) => increment = number(by)?,
             SequenceOptions::MinValue(value) => min = value.as_ref().map(number).transpose()?,
@@ -81,8 +195,9 @@ fn definition(kind: Option<&DataType>, options: &[SequenceOptions]) -> Result<De
         }
         () if min < lowest || max > highest => format!("{min} to {max} are not all numbers of its type"),
         () => {
-            let id = Uuid::new_v4().as_u64_pair().0;
-            return Ok(Definition { id, increment, min, max, start, cycle, next: start.into() });
+            let owner = old.and_then(|old| old.owner.clone());
+            let next = start.into();
+            return Ok(Definition { id: fresh_id(), increment, min, max, start, cycle, next, owner });
         }
     };
     Err(Error::invalid(refused))

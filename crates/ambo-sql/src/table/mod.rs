@@ -14,5 +14,5 @@ mod statistics;
 mod stream;
 
 pub(crate) use aggregate::{AggregateInStorage, in_storage};
-pub(crate) use provider::{ROW_NUMBER, StoredTable};
+pub(crate) use provider::{Hidden, ROW_NUMBER, StoredTable, bare};
 pub(crate) use statistics::{Figures, UNKNOWN_SHARE};

@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use ambo::{Snapshot, Table};
+use ambo::{Snapshot, Table, Test};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::{
     catalog::{Session, TableProvider},
-    common::{Constraint, Constraints, DFSchema, Result},
+    common::{
+        Column, Constraint, Constraints, DFSchema, Result,
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    },
     logical_expr::{Expr, TableProviderFilterPushDown, TableType, utils::conjunction},
     physical_plan::{ExecutionPlan, filter::FilterExecBuilder},
 };
 
 use super::{filter::filter, scan::TableScanExec, statistics::Figures};
-use crate::{error::outer, value::field_of};
+use crate::{error::outer, hidden::seen, value::field_of};
 
 /// What the number of a row is called, in tables without a primary key.
 pub(crate) const ROW_NUMBER: &str = "\u{1}row";
@@ -23,21 +26,43 @@ pub(crate) struct StoredTable {
     table: Table,
     view: Arc<Snapshot>,
     schema: SchemaRef,
+    /// The places of its columns in the table.
+    places: Vec<usize>,
+    /// What columns that are not among them are made of.
+    hidden: Vec<Hidden>,
     constraints: Constraints,
     figures: Arc<Figures>,
 }
 
+/// A column for an index over an expression, or over a part of the rows: its name, the value, and the conditions that have to hold.
+pub(crate) struct Hidden {
+    pub name: String,
+    pub value: Expr,
+    pub conditions: Vec<Expr>,
+}
+
 impl StoredTable {
-    /// A table in a view, which says nothing of its key. With `row_number` it has the number of its rows as its last column.
-    pub(crate) fn new(table: Table, view: Arc<Snapshot>, row_number: bool) -> Self {
+    /// A table in a view, which says nothing of its key: its columns that are seen. With `whole` all columns, and the number of its rows as
+    /// its last.
+    pub(crate) fn new(table: Table, view: Arc<Snapshot>, whole: bool) -> Self {
         let definition = table.definition();
-        let mut fields: Vec<_> = definition.columns.iter().map(field_of).collect();
-        if row_number && definition.is_numbered() {
+        let mut places: Vec<usize> = match whole {
+            true => (0..definition.columns.len()).collect(),
+            false => seen(definition).collect(),
+        };
+        let mut fields: Vec<_> = places.iter().map(|place| field_of(&definition.columns[*place])).collect();
+        if whole && definition.is_numbered() {
+            places.push(definition.columns.len());
             fields.push(Field::new(ROW_NUMBER, DataType::UInt64, false));
         }
         let schema = Arc::new(Schema::new(fields));
         let figures = Figures::new(view.clone(), table.clone());
-        Self { schema, constraints: Constraints::default(), table, view, figures }
+        Self { schema, places, hidden: Vec::new(), constraints: Constraints::default(), table, view, figures }
+    }
+
+    /// The same, with what its other columns are made of.
+    pub(crate) fn with_hidden(self, hidden: Vec<Hidden>) -> Self {
+        Self { hidden, ..self }
     }
 
     /// The same, as a table that says what its key is.
@@ -46,13 +71,21 @@ impl StoredTable {
         let key = definition.primary_columns();
         let keys = match key.is_empty() || definition.duplicates {
             true => Vec::new(),
-            false => vec![Constraint::PrimaryKey(key.to_vec())],
+            false => {
+                let place = |column: &usize| self.places.iter().position(|place| place == column);
+                vec![Constraint::PrimaryKey(key.iter().filter_map(place).collect())]
+            }
         };
         Self { constraints: Constraints::new_unverified(keys), ..self }
     }
 
     pub(crate) fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// The place in the table of a column at a place here.
+    pub(crate) fn place(&self, column: usize) -> Option<usize> {
+        self.places.get(column).copied()
     }
 
     /// What is known of the table.
@@ -122,10 +155,18 @@ impl TableProvider for StoredTable {
 impl StoredTable {
     /// Whether scans answer a condition exactly.
     fn answers(&self, condition: &Expr) -> bool {
-        filter(condition).is_some_and(|(name, test)| {
+        self.test(condition).is_some_and(|(name, test)| {
             let select = self.table.select(&[]).and_then(|select| select.filter(&name, test));
             select.is_ok_and(|select| select.check().is_ok())
         })
+    }
+
+    /// A condition as one over a column, also one that an expression is kept in.
+    fn test(&self, condition: &Expr) -> Option<(String, Test)> {
+        let of_expressions = || {
+            self.hidden.iter().filter(|hidden| hidden.conditions.is_empty()).find_map(|of| of.test(condition))
+        };
+        filter(condition).or_else(of_expressions)
     }
 
     fn scan_columns(
@@ -135,12 +176,55 @@ impl StoredTable {
         filters: &[&Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let mut select = self.table.select(&[]).and_then(|select| select.columns(columns)).map_err(outer)?;
-        for (name, test) in filters.iter().filter_map(|expr| filter(expr)) {
+        let places: Vec<usize> = columns.iter().map(|column| self.places[*column]).collect();
+        let mut select = self.table.select(&[]).and_then(|select| select.columns(&places)).map_err(outer)?;
+        let own = filters.iter().filter_map(|expr| self.test(expr));
+        for (name, test) in own.chain(self.of_parts(filters)) {
             select = select.filter(&name, test).map_err(outer)?;
         }
         let schema = Arc::new(self.schema.project(columns)?);
         let partitions = state.config().target_partitions();
         Ok(Arc::new(TableScanExec::new(self, select, schema, partitions, limit)?))
     }
+
+    /// What follows for columns of a part of the rows from conditions that choose from this part.
+    fn of_parts(&self, filters: &[&Expr]) -> Vec<(String, Test)> {
+        let parts = self.hidden.iter().filter(|hidden| !hidden.conditions.is_empty());
+        let mut tests = Vec::new();
+        for part in parts {
+            let bare: Vec<_> = filters.iter().map(|expr| bare(expr)).collect();
+            if part.conditions.iter().all(|condition| bare.contains(condition)) {
+                let is_value = |(_, test): &(String, Test)| !matches!(test, Test::IsNull | Test::IsNotNull);
+                tests.extend(filters.iter().filter_map(|expr| part.test(expr)).filter(is_value));
+            }
+        }
+        tests
+    }
+}
+
+impl Hidden {
+    /// A condition over the value as one over the column.
+    fn test(&self, condition: &Expr) -> Option<(String, Test)> {
+        let own = |expr: Expr| match expr == self.value {
+            true => Ok(Transformed::new(column(&self.name), true, TreeNodeRecursion::Jump)),
+            false => Ok(Transformed::no(expr)),
+        };
+        let said = bare(condition).transform_down(own).ok().filter(|said| said.transformed)?.data;
+        filter(&said).filter(|(name, _)| *name == self.name)
+    }
+}
+
+fn column(name: &str) -> Expr {
+    Expr::Column(Column::new_unqualified(name))
+}
+
+/// An expression without the names of tables before columns.
+pub(crate) fn bare(expr: &Expr) -> Expr {
+    let bare = expr.clone().transform_up(|expr| {
+        Ok(match expr {
+            Expr::Column(of) if of.relation.is_some() => Transformed::yes(column(&of.name)),
+            expr => Transformed::no(expr),
+        })
+    });
+    bare.map_or_else(|_| expr.clone(), |bare| bare.data)
 }

@@ -252,3 +252,54 @@ fn values_of_all_types_come_back() {
         );
     });
 }
+
+// Keeps away: rows of a stream that come in part, or otherwise than PostgreSQL's, and errors that do not say where.
+#[test]
+fn rows_come_from_streams_and_go_to_them() {
+    everywhere(|c, storage| {
+        c.script(&format!(
+            "create table t (id int primary key, name text, b blob, on_ boolean, l int[]) storage = {storage};
+             insert into t values (1, 'a\tb', '\\x00\\xff', true, [1, 2]), (2, null, null, false, null)"
+        ))
+        .unwrap();
+        enter(c);
+        let mut out = Vec::new();
+        let all = "copy (select * from t order by id) to stdout";
+        assert_eq!(c.copy_out(all, &mut out).unwrap(), 2);
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "1\ta\\tb\t\\\\x00ff\tt\t[1, 2]\n2\t\\N\t\\N\tf\t\\N\n");
+        let before = rows(c, "select * from t order by id");
+        c.sql("delete from t").unwrap();
+        assert_eq!(c.copy_in("copy t from stdin", &mut text.as_bytes()).unwrap(), 2);
+        assert_eq!(rows(c, "select * from t order by id"), before);
+        let shape = c.stream_copy("copy t (name, id) from stdin (format csv)").unwrap().unwrap();
+        assert_eq!((shape.is_in, shape.columns, shape.is_text), (true, 2, true));
+        assert_eq!(c.stream_copy("select 1").unwrap(), None);
+        assert!(c.stream_copy("copy nothing from stdin").is_err());
+        let error = c.copy_in("copy t (id, name) from stdin", &mut "3\tx\n4\n".as_bytes()).unwrap_err();
+        assert!(error.message().contains("standard input: line 2: 1 fields"), "{error}");
+        let error = c.copy_in("copy t (id) from stdin csv", &mut "3\nx\n".as_bytes()).unwrap_err();
+        assert!(error.message().contains("standard input: line 2"), "{error}");
+        let mut broken = std::io::Read::chain(&b"3\n"[..], Broken);
+        let error = c.copy_in("copy t (id) from stdin", &mut broken).unwrap_err();
+        assert!(error.message().contains("gave up"), "{error}");
+        assert_eq!(rows(c, "select count(*) from t"), "2");
+        assert!(c.copy_in("copy t to stdout", &mut &b""[..]).is_err());
+        assert!(c.sql("copy t from stdin").is_err());
+        let mut out = Vec::new();
+        c.copy_out("copy t (id, name) to stdout (format csv, header, null '-')", &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().starts_with("id,name\n"));
+        let mut out = Vec::new();
+        c.copy_out("copy t (id) to stdout (format json)", &mut out).unwrap();
+        assert_eq!(c.copy_in("copy t (id) from stdin (format json)", &mut &b"{\"id\":7}\n"[..]).unwrap(), 1);
+    });
+}
+
+/// A stream that ends with an error.
+struct Broken;
+
+impl std::io::Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("the client gave up"))
+    }
+}

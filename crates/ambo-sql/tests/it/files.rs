@@ -158,3 +158,92 @@ fn damaged_parquet_is_an_error() {
     let error = refused(&mut c, &format!("select * from '{}'", at("junk.parquet"))).to_string();
     assert!(error.contains("junk.parquet: the Parquet file cannot be read"), "{error}");
 }
+
+// Keeps away: options that are read over, a file that is read as another, columns that are in the wrong place.
+#[test]
+fn functions_in_from_read_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let db = ambo_sql::Database::in_memory().unwrap();
+    let c = &mut db.connect();
+    let csv = write("a.csv", "1;x;2024-01-02\n2;;2024-01-03\n");
+    let read = |rest: &str| format!("select * from read_csv('{csv}', delim = ';', header = false{rest})");
+    assert_eq!(rows(c, &read("")), "1, x, 2024-01-02\n2, NULL, 2024-01-03");
+    let named = "column_name from (describe ";
+    assert_eq!(rows(c, &format!("select {named}{})", read(", names = ['id', 'b']"))), "id\nb\ncolumn3");
+    let typed = read(", columns = {'id': 'double', 'b': 'text', 'day': 'timestamp'}");
+    assert_eq!(rows(c, &typed), "1.0, x, 2024-01-02T00:00:00\n2.0, NULL, 2024-01-03T00:00:00");
+    assert_eq!(
+        rows(
+            c,
+            &format!(
+                "select typeof(a), a from read_csv('{csv}', sep := ';', header => false, names = ['a'], types = {{a: 'smallint'}}) t where a > 1"
+            )
+        ),
+        "smallint, 2"
+    );
+    let bad = write("bad.csv", "a,b\n1,2\n3\n5,6\n");
+    assert!(refused(c, &format!("select * from read_csv('{bad}')")).message().contains("line 3"));
+    assert_eq!(rows(c, &format!("select * from read_csv('{bad}', ignore_errors = true)")), "1, 2\n5, 6");
+    let unknown = refused(c, &format!("select * from read_csv('{bad}', heeder = true)"));
+    assert!(unknown.to_string().contains("no option \"heeder\"; did you mean \"header\""), "{unknown}");
+    assert!(refused(c, "select * from read_csv('nothing.csv')").message().contains("no file"));
+    assert!(
+        refused(c, &format!("select * from range(2) t, read_csv('{bad}', header = t.range > 0)"))
+            .message()
+            .contains("takes a constant")
+    );
+
+    let list = write("l.json", "[{\"a\": 1, \"b\": [1, 2]},\n {\"a\": 2,\n \"b\": null}]\n");
+    assert_eq!(rows(c, &format!("select a, b from read_json('{list}')")), "1, [1, 2]\n2, NULL");
+    assert_eq!(rows(c, &format!("select sum(a) from '{list}'")), "3");
+    assert_eq!(
+        rows(
+            c,
+            &format!("select * from read_json('{list}', columns = {{b: 'bigint[]', a: 'text', z: 'int'}})")
+        ),
+        "[1, 2], 1, NULL\nNULL, 2, NULL"
+    );
+    assert_eq!(rows(c, &format!("select json->>'a' from read_json_objects('{list}')")), "1\n2");
+    c.script("create table t (a int, b text)").unwrap();
+    assert_eq!(written(c, &format!("copy t from '{list}'")), 2);
+
+    for year in [2023, 2024] {
+        let file = write(&format!("p/year={year}/x.jsonl"), &format!("{{\"n\": {year}}}\n"));
+        let parquet = file.replace(".jsonl", ".parquet");
+        c.sql(&format!("copy (select n from '{file}') to '{parquet}'")).unwrap();
+    }
+    let path = dir.path().display();
+    assert_eq!(
+        sorted(
+            c,
+            &format!(
+                "select n, year, parse_filename(filename) from read_json('{path}/p/*/*.jsonl', filename = true, hive_partitioning = true)"
+            )
+        ),
+        "2023, 2023, x.jsonl\n2024, 2024, x.jsonl"
+    );
+    assert_eq!(
+        sorted(
+            c,
+            &format!(
+                "select n, year, parse_filename(f) from read_parquet('{path}/p/*/*.parquet', filename = 'f', hive_partitioning = true) where year = '2024'"
+            )
+        ),
+        "2024, 2024, x.parquet"
+    );
+    let both = format!("['{path}/p/year=2023/x.parquet', '{path}/p/year=2024/x.parquet']");
+    assert_eq!(sorted(c, &format!("select * from read_parquet({both})")), "2023\n2024");
+    assert_eq!(rows(c, &format!("select count(*) from glob('{path}/p/*/*')")), "4");
+    assert_eq!(rows(c, "select count(*) from glob('nothing*')"), "0");
+    assert_eq!(
+        rows(c, &format!("select content, size from read_text('{path}/p/year=2023/x.jsonl')")),
+        "{\"n\": 2023}\n, 12"
+    );
+    assert_eq!(rows(c, &format!("select octet_length(content) from read_blob('{bad}')")), "14");
+}
