@@ -97,7 +97,9 @@ impl Arguments {
             let way = Way::new(&mut Random::new(self.seed));
             return match oracle {
                 "sqlite" => script::run(script, way, &mut sqlite::Sqlite::new()?, tally, &mut tell),
-                "duckdb" => script::run(script, way, &mut duckdb::DuckDb::new(&self.python)?, tally, &mut tell),
+                "duckdb" => {
+                    script::run(script, way, &mut duckdb::DuckDb::new(&self.python)?, tally, &mut tell)
+                }
                 _ => Err(format!("{oracle} has queries of its own").into()),
             };
         }

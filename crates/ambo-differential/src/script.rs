@@ -70,6 +70,9 @@ mod tests {
     fn statements_are_told_apart() {
         let all: Vec<_> = statements("-- one\nselect ';';\n\nselect 1\n, 2;\n-- end\n").collect();
         assert_eq!(all, ["select ';'", "select 1\n, 2"]);
-        assert!(is_ordered("select (1) from t ORDER BY 1") && !is_ordered("select rank() over (order by a) from t"));
+        assert!(
+            is_ordered("select (1) from t ORDER BY 1")
+                && !is_ordered("select rank() over (order by a) from t")
+        );
     }
 }

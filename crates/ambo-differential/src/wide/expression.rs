@@ -87,8 +87,7 @@ impl Generator<'_> {
             }
             11 => {
                 // The distance of a day without end is no number.
-                let finite =
-                    |day| format!("least(greatest({day}, date '0001-01-01'), date '9999-12-31')");
+                let finite = |day| format!("least(greatest({day}, date '0001-01-01'), date '9999-12-31')");
                 let (from, to) = (self.leaf(Kind::Date, columns), self.leaf(Kind::Date, columns));
                 format!("({} - {})", finite(to), finite(from))
             }

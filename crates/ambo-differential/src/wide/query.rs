@@ -342,7 +342,8 @@ impl<'r> Generator<'r> {
                 && join != "cross join"
             {
                 let columns = from.columns.into_iter().chain(right.columns).collect();
-                from = From { text: format!("{} {join} {} using ({common})", from.text, right.text), columns };
+                from =
+                    From { text: format!("{} {join} {} using ({common})", from.text, right.text), columns };
                 continue;
             }
             let columns: Vec<_> = from.columns.iter().chain(&right.columns).cloned().collect();
@@ -365,7 +366,8 @@ impl<'r> Generator<'r> {
         }
         let plain = |column: &Column| column.name.rsplit('.').next().unwrap_or_default().to_owned();
         let count = |of: &[Column], name: &str| of.iter().filter(|column| plain(column) == name).count();
-        let kind = |of: &[Column], name: &str| of.iter().find(|column| plain(column) == name).map(|of| of.kind);
+        let kind =
+            |of: &[Column], name: &str| of.iter().find(|column| plain(column) == name).map(|of| of.kind);
         let mut names: Vec<_> = left.iter().map(plain).filter(|name| count(left, name) == 1).collect();
         names.retain(|name| count(right, name) == 1 && kind(left, name) == kind(right, name));
         if names.is_empty() {

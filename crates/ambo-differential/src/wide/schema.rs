@@ -91,7 +91,8 @@ impl Schema {
         let moods: Vec<_> = MOODS.iter().map(|mood| text(mood)).collect();
         let mood = format!("create type mood as enum ({})", moods.join(", "));
         let sequences = sequence::NAMES.map(|name| sequence::create(random, name));
-        let mut all: Vec<_> = std::iter::once(mood).chain(sequences).map(|text| (text.clone(), text)).collect();
+        let mut all: Vec<_> =
+            std::iter::once(mood).chain(sequences).map(|text| (text.clone(), text)).collect();
         for table in &self.tables {
             all.push(table.create());
             all.extend(table.indexes.iter().map(|index| (index.clone(), String::new())));

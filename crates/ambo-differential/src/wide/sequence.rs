@@ -27,7 +27,10 @@ impl Generator<'_> {
             4 => {
                 let rows = 1 + self.random.below(4);
                 let each: Vec<_> = (0..rows).map(|row| format!("({row})")).collect();
-                format!("from (values {}) as v (x) select sum(nextval('{name}')) as c0, count(*) as c1", each.join(", "))
+                format!(
+                    "from (values {}) as v (x) select sum(nextval('{name}')) as c0, count(*) as c1",
+                    each.join(", ")
+                )
             }
             _ => {
                 let table = self.table();

@@ -128,8 +128,11 @@ pub(super) struct OctetLength {
 impl OctetLength {
     pub(super) fn all() -> [Self; 2] {
         let signature = || Signature::user_defined(Volatility::Immutable);
-        [("octet_length", 1), ("bit_length", 8)]
-            .map(|(name, of_byte)| Self { name, of_byte, signature: signature() })
+        [("octet_length", 1), ("bit_length", 8)].map(|(name, of_byte)| Self {
+            name,
+            of_byte,
+            signature: signature(),
+        })
     }
 }
 
@@ -165,9 +168,13 @@ impl ScalarUDFImpl for OctetLength {
             _ => of.as_string::<i32>().value_offsets(),
         };
         let length = |pair: &[i32]| {
-            (pair[1] - pair[0])
-                .checked_mul(self.of_byte)
-                .ok_or_else(|| exec_datafusion_err!("{} of {} bytes is more than an integer has", self.name, pair[1] - pair[0]))
+            (pair[1] - pair[0]).checked_mul(self.of_byte).ok_or_else(|| {
+                exec_datafusion_err!(
+                    "{} of {} bytes is more than an integer has",
+                    self.name,
+                    pair[1] - pair[0]
+                )
+            })
         };
         let lengths = offsets.windows(2).map(length).collect::<Result<Vec<_>>>()?;
         Ok(ColumnarValue::Array(Arc::new(Int32Array::new(lengths.into(), of.nulls().cloned()))))

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use arrow::{
     array::{
-        Array, ArrayRef, AsArray, FixedSizeListArray, ListArray, StringArray, StructArray,
-        new_null_array,
+        Array, ArrayRef, AsArray, FixedSizeListArray, ListArray, StringArray, StructArray, new_null_array,
     },
     buffer::{NullBuffer, OffsetBuffer, ScalarBuffer},
     compute::cast,

@@ -265,7 +265,9 @@ impl Checked {
             (fitting.unwrap_or_default(), fitting.is_none())
         };
         let wrong = |a: i128, b: i128| match (self.operation, b) {
-            (Operation::Divide | Operation::DivideWhole | Operation::Remainder, 0) => arrow::error::ArrowError::DivideByZero.into(),
+            (Operation::Divide | Operation::DivideWhole | Operation::Remainder, 0) => {
+                arrow::error::ArrowError::DivideByZero.into()
+            }
             _ => {
                 let shown = |number: i128, scale: i8| shown(i256::from_i128(number), scale);
                 self.wrong(shown(a, of_left), shown(b, of_right), &to)

@@ -13,7 +13,8 @@ use crate::{Error, Result};
 pub(super) fn say_bounds(frame: &mut WindowFrame, with: Option<&With>, ask: &Ask<'_>) -> Result<()> {
     let units = frame.units;
     for bound in std::iter::once(&mut frame.start_bound).chain(&mut frame.end_bound) {
-        if let WindowFrameBound::Preceding(Some(distance)) | WindowFrameBound::Following(Some(distance)) = bound
+        if let WindowFrameBound::Preceding(Some(distance)) | WindowFrameBound::Following(Some(distance)) =
+            bound
             && !is_literal(distance)
         {
             **distance = literal(distance, units, with, ask)?;
@@ -25,7 +26,9 @@ pub(super) fn say_bounds(frame: &mut WindowFrame, with: Option<&With>, ask: &Ask
 fn is_literal(distance: &Expr) -> bool {
     let is = |expr: &Expr, is: fn(&Value) -> bool| matches!(expr, Expr::Value(value) if is(&value.value));
     match distance {
-        Expr::Interval(Interval { value, .. }) => is(value, |value| matches!(value, Value::SingleQuotedString(_))),
+        Expr::Interval(Interval { value, .. }) => {
+            is(value, |value| matches!(value, Value::SingleQuotedString(_)))
+        }
         other => is(other, |value| matches!(value, Value::Number(..))),
     }
 }

@@ -129,7 +129,11 @@ fn tables_that_are_newer_than_a_transaction_are_named() {
         "select max(n) from newer",
     ] {
         let error = one.sql(statement).err().unwrap_or_else(|| panic!("{statement}"));
-        assert_eq!(error.message(), "table \"newer\" was created after this transaction began", "{statement}");
+        assert_eq!(
+            error.message(),
+            "table \"newer\" was created after this transaction began",
+            "{statement}"
+        );
         assert_eq!(error.kind(), ErrorKind::NotFound);
     }
     let error = one.sql("select * from none").err().unwrap();

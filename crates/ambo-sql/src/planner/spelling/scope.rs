@@ -23,7 +23,8 @@ pub(super) struct Known {
 
 impl Known {
     pub fn new(table: Option<&TableReference>, field: &Field) -> Self {
-        let has_fields = matches!(field.data_type(), DataType::Struct(_) | DataType::Map(..) | DataType::Null);
+        let has_fields =
+            matches!(field.data_type(), DataType::Struct(_) | DataType::Map(..) | DataType::Null);
         Self { table: table.cloned(), name: field.name().clone(), has_fields }
     }
 
@@ -71,7 +72,8 @@ impl Scope {
 
     /// What stands before a column of a table so that it is found by nothing but this: a schema that is none, if the table says none.
     pub fn qualifier(&self, table: &str) -> Vec<Ident> {
-        let named = self.columns.iter().filter_map(|known| known.table.as_ref()).find(|of| of.table() == table);
+        let named =
+            self.columns.iter().filter_map(|known| known.table.as_ref()).find(|of| of.table() == table);
         let schema = named.and_then(TableReference::schema).map_or(MARK.to_string(), str::to_owned);
         let parts = named.and_then(TableReference::catalog).map(str::to_owned).into_iter().chain([schema]);
         parts.map(|part| Ident::with_quote('"', part)).collect()
@@ -79,10 +81,7 @@ impl Scope {
 
     pub fn column(&self, table: Option<&str>, name: &Ident) -> Result<Found> {
         let wanted = ident(name);
-        let of_table = self
-            .columns
-            .iter()
-            .filter(|known| table.is_none_or(|table| known.is_of(table)));
+        let of_table = self.columns.iter().filter(|known| table.is_none_or(|table| known.is_of(table)));
         let mut alike: Vec<&str> = Vec::new();
         for Known { name: column, .. } in of_table {
             if *column == wanted {
