@@ -168,6 +168,23 @@ pub enum Command {
         /// The database's directory
         dir: PathBuf,
     },
+    /// Make a directory a backup of a database that no other process has open; an earlier backup there becomes the new one
+    Backup {
+        /// The database's directory
+        dir: PathBuf,
+        /// The directory of the backup: an empty one, a new one, or that of an earlier backup
+        to: PathBuf,
+        /// Check the backup afterwards, as `ambo check` does
+        #[arg(long)]
+        verify: bool,
+    },
+    /// Make a database of a backup, in another directory
+    Restore {
+        /// The directory of the backup
+        from: PathBuf,
+        /// The directory of the database: an empty one, or a new one
+        to: PathBuf,
+    },
     /// Change a table's storage, or how it is compressed
     Alter {
         /// The database's directory

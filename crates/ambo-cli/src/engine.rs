@@ -224,6 +224,10 @@ fn look_at(dir: &Path) -> Result<Found> {
         Ok(_) => {}
     }
     // A crash in the middle of making a database leaves these behind; the engine knows what to do with them.
+    // So does a backup that was broken off.
+    if dir.join("backup").exists() {
+        return Ok(Found::Database);
+    }
     let ours = |name: &str| name == "lock" || name.starts_with("log-") || name.starts_with("pages");
     let mut entries = std::fs::read_dir(dir).map_err(|error| Failure::file(dir, &error))?;
     let only_ours =

@@ -16,6 +16,9 @@ use std::process::ExitCode;
 /// The result of every command.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
+/// What to do about a database that another process has open.
+pub const CLOSE_IT: &str = "close it there first";
+
 /// Why a command ends without success. The text is one line: what, where, what to do.
 #[derive(Debug)]
 pub enum Failure {
@@ -60,7 +63,7 @@ impl Failure {
                 let text = format!("{place}: {what}; `ambo check {place}` tells how much is affected");
                 Self::Corrupt { text, what }
             }
-            ambo::Error::InUse(_) => Self::Database(format!("{place}: {error}; close it there first")),
+            ambo::Error::InUse(_) => Self::Database(format!("{place}: {error}; {CLOSE_IT}")),
             _ => Self::Database(format!("{place}: {error}")),
         }
     }

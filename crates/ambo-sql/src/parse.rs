@@ -1,7 +1,7 @@
 //! Text to statements: those of the parser, and our own forms around them.
 //!
 //! Ours are what stands behind a CREATE TABLE (`STORAGE = column`, `SORT KEY (a, b)`, `KEY COMPRESSION = bp128`, `RECORD COMPRESSION =
-//! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and COMPACT, CHECKPOINT and CHECK DATABASE.
+//! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and COMPACT, CHECKPOINT, CHECK DATABASE and BACKUP TO.
 
 mod asof;
 mod column_names;
@@ -100,7 +100,7 @@ pub(crate) enum Statement {
     /// ALTER TABLE … SET with our options.
     AlterTable(ObjectName, TableSettings),
     AlterField(Box<AlterField>),
-    /// COMPACT, CHECKPOINT, CHECK DATABASE.
+    /// COMPACT, CHECKPOINT, CHECK DATABASE, BACKUP TO.
     Maintain(Maintenance),
     CreateSequence(Box<CreateSequence>),
     CreateFunction(Box<CreateFunction>),
@@ -136,7 +136,7 @@ pub(crate) enum Statement {
 }
 
 /// What can be done for the whole database.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Maintenance {
     /// Merges all that can be merged.
     Compact,
@@ -144,6 +144,8 @@ pub(crate) enum Maintenance {
     Checkpoint,
     /// Reads everything and says what is wrong.
     Check,
+    /// Makes a copy in this directory.
+    Backup(String),
 }
 
 /// All statements of a text, with names for the columns that they return.
@@ -286,7 +288,10 @@ const MAINTENANCE: [(&[&str], Maintenance); 4] = [
 
 fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     if let Some((_, what)) = MAINTENANCE.iter().find(|(of, _)| words(parser, of)) {
-        return Ok(Statement::Maintain(*what));
+        return Ok(Statement::Maintain(what.clone()));
+    }
+    if words(parser, &["BACKUP", "TO"]) {
+        return Ok(Statement::Maintain(Maintenance::Backup(parser.parse_literal_string()?)));
     }
     if let Some(statement) = databases::statement(parser)? {
         return Ok(statement);

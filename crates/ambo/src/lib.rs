@@ -35,6 +35,7 @@ mod aggregate;
 mod alter;
 #[cfg(feature = "arrow")]
 pub mod arrow;
+mod backup;
 mod batch;
 #[cfg(doctest)]
 mod book;
@@ -80,10 +81,10 @@ pub use ambo_engine::{
         logical::uuid_text, nearest, qualify,
     },
     database::{
-        Advice, BulkChange, CatalogEdit, CheckReport, ColumnFigures, ColumnSpace, ColumnStatistics, Cursor,
-        Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse, RecordChoice, RecoveryReport,
-        Savepoint, Seek, Sync, TableHold, TableInfo, TableScan, TableStatistics, VacuumReport, Value,
-        ValueReader, ValueWriter,
+        Advice, BackupReport, BulkChange, CatalogEdit, CheckReport, ColumnFigures, ColumnSpace,
+        ColumnStatistics, Cursor, Duplicates, Estimate, Figure, Info, LoadOptions, Loaded, MemoryUse,
+        RecordChoice, RecoveryReport, Savepoint, Seek, Sync, TableHold, TableInfo, TableScan,
+        TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,
     },
     priority::give_way,
     scan::{ColumnBuffer, Groups, Morsel, Test},

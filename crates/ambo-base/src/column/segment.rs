@@ -93,6 +93,11 @@ impl SegmentStore {
         store
     }
 
+    /// Where the files are.
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
     /// Rows that were sought lately.
     pub(super) fn rows(&self) -> &RowCache {
         &self.rows

@@ -1,6 +1,7 @@
 //! The commands that both the shell and the prompt have.
 
 pub mod advise;
+pub mod backup;
 pub mod check;
 pub mod info;
 pub mod record;
@@ -49,6 +50,8 @@ pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
             check::vacuum(&store, out)?;
             store.close()
         }
+        Command::Backup { dir, to, verify } => backup::backup(&dir, &to, verify, tuning, out),
+        Command::Restore { from, to } => backup::restore(&from, &to, out),
         Command::Alter { dir, table, changes } => {
             let store = Store::open(&dir, Access::Write, tuning)?;
             compression::alter(&store, &table, &changes, out)?;

@@ -11,6 +11,7 @@ pub const KEYWORDS: &[&str] = &[
     "array",
     "as",
     "asc",
+    "backup",
     "begin",
     "between",
     "bigint",

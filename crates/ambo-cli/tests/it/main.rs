@@ -1,5 +1,6 @@
 //! The real `ambo` program, run as users and scripts run it.
 
+mod backups;
 mod checks;
 mod columns;
 mod errors;

@@ -5,10 +5,11 @@
 //!
 //! # Order of locks
 //!
-//! `loading` → `merging_segments` → `merging` → `checkpoint` → `versions` → latches → validation (nothing is sequenced). What commits take
+//! `defining` → `loading` → `merging_segments` → `merging` → `checkpoint` → `versions` → latches → validation (nothing is sequenced). What commits take
 //! comes behind these ([`crate::transaction`]).
 //!
-//! 1. The first three belong to long work on bases. Who does it holds them from its first look at the bases to the end of `apply`.
+//! 0. `defining` is shared by whoever changes definitions, and held by a backup for its checkpoint.
+//! 1. The next three belong to long work on bases. Who does it holds them from its first look at the bases to the end of `apply`.
 //! 2. `checkpoint` is held by whoever publishes a checkpoint or buries pages, `versions` by whoever replaces the version. Nobody waits for
 //!    either with a latch in hand, except a load in its last try: it has all latches, and `loading`, which keeps other loads away.
 //! 3. Latches and validation are for edits that show rows at a moment of their own. A commit that has its latches has looked for

@@ -154,13 +154,17 @@ impl Engine {
 
     fn try_flush(&self) -> Result<()> {
         self.limit_runs()?;
-        let mut checkpoint = self.checkpoint.lock();
+        self.flush_within(&mut self.checkpoint.lock())
+    }
+
+    /// As [`Engine::flush`], for a caller that has locked checkpoints and goes on with that.
+    pub(super) fn flush_within(&self, checkpoint: &mut CheckpointState) -> Result<()> {
         let most_frozen = self.versions.load().tables.values().map(|table| table.frozen.len()).max();
         if let Some(frozen) = checkpoint.frozen
             && most_frozen.is_some_and(|most| most >= FROZEN_MAX)
         {
             // Flushes have failed again and again: before more is set aside, what is must go.
-            self.checkpoint_at(&mut checkpoint, frozen)?;
+            self.checkpoint_at(checkpoint, frozen)?;
         }
         let moment = self.freeze()?;
         assert!(
@@ -171,7 +175,7 @@ impl Engine {
         if moment == checkpoint.moment() && self.dropped.lock().is_empty() {
             return Ok(());
         }
-        self.checkpoint_at(&mut checkpoint, moment)
+        self.checkpoint_at(checkpoint, moment)
     }
 
     /// Flushes all frozen memtables, which hold everything up to `moment` that is not in bases, and publishes it.

@@ -70,6 +70,7 @@ impl Engine {
         change: impl FnOnce(&mut Catalog) -> Result<(Effect, R)>,
     ) -> Result<R> {
         self.check_writable()?;
+        let _defining = self.defining.read();
         let locks = self.lock_versions();
         let (edit, result) = self.edit_of(&locks.version().catalog, change)?;
         self.apply(locks, edit)?;

@@ -15,6 +15,7 @@ use ambo_types::{
     Error, Result, TableDefinition,
     id::{TableId, Timestamp},
 };
+use parking_lot::RwLockReadGuard;
 
 use super::{
     apply::{VersionLocks, next_version},
@@ -76,7 +77,7 @@ impl Engine {
         operations: &[Operation<'_>],
         terms: Terms<'_>,
     ) -> Result<(Timestamp, bool)> {
-        let (locks, latches) = self.lock_for_definitions(operations, terms)?;
+        let (_defining, locks, latches) = self.lock_for_definitions(operations, terms)?;
         let now = locks.version();
         let mut edit = edit_over(now, base, transaction.snapshot().version(), changes)?;
         transaction.own.held().iter().try_for_each(|table| transaction.check_held(*table, now))?;
@@ -108,20 +109,22 @@ impl Engine {
         Ok((at, is_behind))
     }
 
-    /// The locks of versions, and latches of all keys while nobody else holds a row lock on one of them.
+    /// The locks of definitions and of versions, and latches of all keys while nobody else holds a row lock on one of them.
     fn lock_for_definitions(
         &self,
         operations: &[Operation<'_>],
         terms: Terms<'_>,
-    ) -> Result<(VersionLocks<'_>, LatchGuard<'_>)> {
+    ) -> Result<(RwLockReadGuard<'_, ()>, VersionLocks<'_>, LatchGuard<'_>)> {
         loop {
+            let defining = self.defining.read();
             let locks = self.lock_versions();
             let blocked = match self.try_latch(operations, terms.owner) {
-                Ok(latches) => return Ok((locks, latches)),
+                Ok(latches) => return Ok((defining, locks, latches)),
                 Err(blocked) => blocked,
             };
             // Others go on meanwhile.
             drop(locks);
+            drop(defining);
             self.wait_for_lock(blocked, terms)?;
         }
     }

@@ -14,7 +14,7 @@ use ambo_types::{
     record::RecordKind,
 };
 use arc_swap::ArcSwap;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 use super::{
     checkpoint::CheckpointState,
@@ -43,6 +43,8 @@ pub struct Engine {
     pub(super) lineage: Mutex<Lineage>,
     /// Held by whoever replaces `versions`.
     pub(super) version_lock: Mutex<()>,
+    /// Shared by whoever changes definitions, and held for a moment that is to have all of them: before all other locks.
+    pub(super) defining: RwLock<()>,
     /// Ids of tables below this are given out, to transactions that are still open, too.
     pub(super) end_of_ids: Mutex<u32>,
     pub(super) memtables: Memtables,
@@ -103,6 +105,7 @@ impl Engine {
             versions: ArcSwap::from_pointee(parts.version),
             lineage: Mutex::default(),
             version_lock: Mutex::new(()),
+            defining: RwLock::new(()),
             end_of_ids: Mutex::default(),
             memtables: parts.memtables,
             pipeline: parts.pipeline,

@@ -10,6 +10,7 @@
 //! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `memtables`, `workers` | from memtables to packed trees, at a pace |
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
+//! | `backup`, `backup_mark`, `backup_target` | copies of a database in use: the moment, how a copy is told from a database, its directory |
 //! | `open`, `blobs`, `table` | recovery, long values, typed rows |
 //! | `changed_rows` | what a transaction has changed since a moment in it |
 //! | `catalog_edit`, `ddl`, `own_definitions`, `definition_commit` | changes of definitions, in commits of their own or in a transaction with others |
@@ -26,6 +27,9 @@ mod access;
 mod advise;
 mod ahead;
 mod apply;
+mod backup;
+mod backup_mark;
+mod backup_target;
 mod blobs;
 mod bulk;
 mod bulk_change;
@@ -92,6 +96,7 @@ pub use advise::{Advice, Estimate, RecordChoice};
 pub use ambo_base::btree::{KeySum, TreeSpace};
 pub use ambo_base::column::{ColumnFigures, ColumnSpace, Duplicates};
 pub use ambo_pages::budget::MemoryUse;
+pub use backup::BackupReport;
 pub use blobs::{ValueReader, ValueWriter};
 pub use bulk::BulkLoad;
 pub use bulk_change::BulkChange;

@@ -14,6 +14,7 @@
 //! | a segment of a column table, or its deleted rows, missing or unreadable | the table answers with [`Error::Damaged`], the others are opened: `damage` |
 //! | the log: see the case table of `log` | a torn tail is cut and reported; damage is an error |
 //! | the lock held by another | [`Error::InUse`] |
+//! | the mark of a backup, with or without `pages` | see `backup_mark` |
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,6 +37,7 @@ use ambo_types::{
 };
 
 use super::{
+    backup_mark,
     blobs::{FreshBlob, whole},
     checkpoint::CheckpointState,
     compression::load_dictionaries,
@@ -56,10 +58,14 @@ use crate::{
     transaction::pipeline::Pipeline,
 };
 
-const LOCK_FILE: &str = "lock";
+pub(super) const LOCK_FILE: &str = "lock";
 /// Digits of a database's id.
 const ID_DIGITS: usize = 32;
-const NEW_PAGES_FILE: &str = "pages.new";
+pub(super) const NEW_PAGES_FILE: &str = "pages.new";
+
+/// Ids of segments go on from the number of the checkpoint times this, so that none is given twice, not even that of a segment that is
+/// gone: a backup may have its file.
+const SEGMENTS_PER_CHECKPOINT: u64 = 1 << 20;
 
 /// What opening found and did.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +97,7 @@ impl Engine {
         options.validate()?;
         let started = env.clock.now();
         let lock = take_lock(&env, &options)?;
+        backup_mark::leave(&env.disk, options.read_only)?;
         let created = create_if_absent(&env, &options)?;
         let mut opening = Opening::checkpoint(&env, &options)?;
         if lock.is_some() && !options.read_only {
@@ -259,6 +266,7 @@ impl Opening {
         let segments = SegmentStore::new(env.disk.clone(), superblock.database_id, &memory);
         let (catalog, mut roots) = read_catalog(&store, meta)?;
         segments.sweep(&roots.segments().collect(), options.read_only)?;
+        segments.note_id((superblock.sequence - 1).saturating_mul(SEGMENTS_PER_CHECKPOINT));
         load_dictionaries(&store, &catalog)?;
         let catalog_pages = Tree::open(store.clone(), meta).all_pages()?;
         let memtables = Memtables::new(options);

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod alter;
+mod backup;
 mod bitmaps;
 mod codecs;
 mod columns;

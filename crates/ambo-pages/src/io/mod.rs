@@ -3,7 +3,7 @@
 //! Everything that the engine knows of the world comes through [`Env`]. Two implementations exist: the operating
 //! system's ([`os`]) and a simulated disk with crashes and faults ([`sim`]).
 
-use std::{fmt::Debug, io, sync::Arc, time::Duration};
+use std::{fmt::Debug, io, os::fd::BorrowedFd, path::Path, sync::Arc, time::Duration};
 
 pub mod os;
 pub mod sim;
@@ -37,6 +37,15 @@ pub trait Disk: Send + Sync + Debug {
     /// Takes the lock of the named file (created when absent) without waiting: exclusive, or shared with
     /// other shared holders. `Ok(None)` if another process, or another handle of this one, holds it. Held until dropped.
     fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>>;
+    /// Where the directory is, if it is one of the system's.
+    fn directory(&self) -> Option<&Path> {
+        None
+    }
+    /// Gives a file of another directory the same name here, so that both directories have the one file. False, and nothing is done, where
+    /// that cannot be: on another file system, say. REQUIRES: nobody ever edits the file. Durable after [`Disk::sync_directory`].
+    fn link_from(&self, _source: &dyn Disk, _name: &str) -> io::Result<bool> {
+        Ok(false)
+    }
 }
 
 /// A lock that is held until it is dropped.
@@ -67,10 +76,40 @@ pub trait File: Send + Sync + Debug {
     fn start_writeback(&self, _offset: u64, _len: u64) {}
     /// Bytes that the file occupies on the device, holes left out.
     fn allocated_len(&self) -> io::Result<u64>;
+    /// The system's handle of the file, if it is one of the system's.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+    /// Writes `[offset, offset + len)` of another file to the same place of this one.
+    fn copy_from(&self, source: &dyn File, offset: u64, len: u64) -> io::Result<()> {
+        copy_through_memory(self, source, offset, len)
+    }
     /// Whether the file has no bytes.
     fn is_empty(&self) -> io::Result<bool> {
         self.len().map(|len| len == 0)
     }
+}
+
+/// Bytes of a copy that are in memory at once.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// Reads from one file and writes to the other.
+fn copy_through_memory<F: File + ?Sized>(
+    target: &F,
+    source: &dyn File,
+    offset: u64,
+    len: u64,
+) -> io::Result<()> {
+    let end = offset.checked_add(len).ok_or(io::ErrorKind::InvalidInput)?;
+    let mut buffer = vec![0; len.min(COPY_BYTES) as usize];
+    let mut at = offset;
+    while at < end {
+        let part = &mut buffer[..(end - at).min(COPY_BYTES) as usize];
+        source.read_at(part, at)?;
+        target.write_at(part, at)?;
+        at += part.len() as u64;
+    }
+    Ok(())
 }
 
 /// Time, as far as the engine needs it.

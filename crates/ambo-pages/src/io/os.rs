@@ -7,7 +7,7 @@
 use std::{
     fs, io,
     os::{
-        fd::AsRawFd,
+        fd::{AsFd, AsRawFd, BorrowedFd},
         unix::fs::{FileExt, MetadataExt},
     },
     path::{Path, PathBuf},
@@ -18,12 +18,12 @@ use std::{
 use ambo_types::{Error, Result};
 use parking_lot::Mutex;
 use rustix::{
-    fs::{Advice, FallocateFlags, FlockOperation, fadvise, fallocate, flock, fstatvfs},
+    fs::{Advice, FallocateFlags, FlockOperation, copy_file_range, fadvise, fallocate, flock, fstatvfs},
     io::{Errno, retry_on_intr},
     rand::{GetRandomFlags, getrandom},
 };
 
-use super::{Chance, Clock, Disk, Env, File, Lock, OpenMode, sim::split_mix};
+use super::{Chance, Clock, Disk, Env, File, Lock, OpenMode, copy_through_memory, sim::split_mix};
 
 /// The unit of `st_blocks`, by POSIX and whatever the file system's block size is.
 const STAT_BLOCK_BYTES: u64 = 512;
@@ -131,6 +131,19 @@ impl Disk for OsDisk {
         Some(system.f_bavail.saturating_mul(system.f_frsize))
     }
 
+    fn directory(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn link_from(&self, source: &dyn Disk, name: &str) -> io::Result<bool> {
+        let Some(directory) = source.directory() else { return Ok(false) };
+        match fs::hard_link(directory.join(name), self.file(name)?) {
+            Ok(()) => Ok(true),
+            Err(e) if cannot_link(&e) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
     fn lock(&self, name: &str, exclusive: bool) -> io::Result<Option<Box<dyn Lock>>> {
         let path = self.file(name)?;
         // A shared lock must be possible in a directory that may only be read, if the file is there.
@@ -149,6 +162,12 @@ impl Disk for OsDisk {
             Err(e) => Err(e.into()),
         }
     }
+}
+
+/// Whether a file cannot have a second name there, but may be copied.
+fn cannot_link(e: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
+    matches!(e.kind(), CrossesDevices | PermissionDenied | TooManyLinks | Unsupported)
 }
 
 fn is_read_only(e: &io::Error) -> bool {
@@ -170,6 +189,11 @@ struct OsFile(fs::File);
 /// Whether `e` says that the file system has no such operation.
 fn unsupported(e: Errno) -> bool {
     matches!(e, Errno::OPNOTSUPP | Errno::NOSYS)
+}
+
+/// Whether the system cannot copy between two files by itself: they are on different file systems, or it never could.
+fn cannot_copy(e: Errno) -> bool {
+    unsupported(e) || matches!(e, Errno::XDEV | Errno::INVAL | Errno::PERM)
 }
 
 // The standard library repeats its positioned reads and writes, `set_len` and syncs when a signal interrupts them.
@@ -230,6 +254,30 @@ impl File for OsFile {
         // SAFETY: the descriptor is open as long as `self`; the call touches no memory of ours. A hint: what the system answers
         // changes nothing.
         unsafe { libc::sync_file_range(self.0.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
+    }
+
+    fn copy_from(&self, source: &dyn File, offset: u64, len: u64) -> io::Result<()> {
+        let Some(from) = source.descriptor() else { return copy_through_memory(self, source, offset, len) };
+        let end = offset.checked_add(len).ok_or(io::ErrorKind::InvalidInput)?;
+        let mut at = offset;
+        while at < end {
+            let (mut read_at, mut write_at) = (at, at);
+            let left = usize::try_from(end - at).unwrap_or(usize::MAX);
+            let copied = retry_on_intr(|| {
+                copy_file_range(from, Some(&mut read_at), &self.0, Some(&mut write_at), left)
+            });
+            match copied {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => at += bytes as u64,
+                Err(e) if cannot_copy(e) => return copy_through_memory(self, source, at, end - at),
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(())
     }
 
     fn allocated_len(&self) -> io::Result<u64> {

@@ -1,4 +1,4 @@
-//! Care for the whole database: COMPACT, VACUUM, CHECKPOINT, CHECK DATABASE.
+//! Care for the whole database: COMPACT, VACUUM, CHECKPOINT, CHECK DATABASE, BACKUP TO.
 
 use std::sync::Arc;
 
@@ -20,6 +20,11 @@ pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'st
             connection.require_no_transaction("CHECKPOINT")?;
             db.flush()?;
             Ok(Rows::done("CHECKPOINT", None))
+        }
+        Maintenance::Backup(path) => {
+            connection.require_no_transaction("BACKUP TO")?;
+            db.backup_to(&path)?;
+            Ok(Rows::done("BACKUP", None))
         }
         Maintenance::Check => {
             let problems = check(connection.engine())?.problems;

@@ -2,6 +2,7 @@
 //!
 //! `AMBO_SEED=n` runs one seed, `AMBO_SEEDS=n` so many; `AMBO_TRACE=1` prints what is done. Everything follows from the seed.
 
+mod backup;
 mod definitions;
 mod indexes;
 mod oracle;

@@ -203,6 +203,11 @@ pub enum Operation {
     DropIndex {
         index: u64,
     },
+    /// To a disk of its own, whose power may go at the end.
+    Backup {
+        fault: Option<Fault>,
+        crash: bool,
+    },
     Snapshot,
     DropSnapshot,
     Verify,
@@ -238,6 +243,7 @@ const CHOICES: &[(u64, Choose)] = &[
     (12, |r| Operation::SetStorage { table: r.next() }),
     (20, |r| Operation::CreateIndex { table: r.next(), on: index(r) }),
     (8, |r| Operation::DropIndex { index: r.next() }),
+    (16, |r| Operation::Backup { fault: r.one_in(2).then(|| target_fault(r)), crash: r.one_in(2) }),
     (30, |_| Operation::Snapshot),
     (20, |_| Operation::DropSnapshot),
     (30, |_| Operation::Verify),
@@ -355,6 +361,24 @@ fn step(random: &mut Random) -> Step {
         22 => Step::Interfere(write(random)),
         _ => Step::Flush,
     }
+}
+
+/// A fault of the disk that a backup goes to.
+fn target_fault(random: &mut Random) -> Fault {
+    let op = *random.pick(&[
+        Op::Write,
+        Op::Write,
+        Op::Sync,
+        Op::SetLen,
+        Op::Open,
+        Op::Create,
+        Op::Remove,
+        Op::Rename,
+        Op::List,
+        Op::SyncDirectory,
+    ]);
+    let kind = if random.one_in(2) { FaultKind::NoSpace } else { FaultKind::Io };
+    Fault { op, file_prefix: None, after: random.below(8), kind, once: random.one_in(2) }
 }
 
 fn fault(random: &mut Random) -> Operation {

@@ -13,6 +13,7 @@ use ambo_engine::{
 };
 
 use super::{
+    backup::Backups,
     definitions::{Ids, choose, possible, shape_of},
     oracle::{Change, Digest, End, Oracle, Rows, State, Table, difference, rows_difference},
     plan::{Compression, Keys, Kind, Operation, Reopen, ValuePlan, Write},
@@ -35,6 +36,8 @@ pub struct World {
     /// Whether faults may be waiting, or space may be short.
     pub disturbed: bool,
     pub random: Random,
+    /// What it was backed up to.
+    pub backups: Backups,
     /// So many keys lie between two that are written one by one; loads write them all. Makes trees of several levels.
     spread: u64,
     /// The storage of tables that are stored in files, row by row.
@@ -97,6 +100,7 @@ impl World {
             births: 0,
             poisoned: false,
             disturbed: false,
+            backups: Backups::new(seed),
             spread: if random.one_in(16) { 40 } else { 1 },
             by_row,
             random,
@@ -150,6 +154,7 @@ impl World {
             Operation::SetStorage { table } => self.set_storage(*table),
             Operation::CreateIndex { table, on } => self.create_index(*table, *on),
             Operation::DropIndex { index } => self.drop_index(*index),
+            Operation::Backup { fault, crash } => self.back_up(fault.as_ref(), *crash),
             Operation::Snapshot => {
                 if self.snapshots.len() < SNAPSHOTS_MAX {
                     self.snapshots.push((
@@ -545,7 +550,7 @@ impl World {
         debug_assert!(difference(&self.oracle.now, &found).is_empty());
     }
 
-    fn read_all(&self, engine: &Arc<Engine>) -> Result<(State, Ids)> {
+    pub fn read_all(&self, engine: &Arc<Engine>) -> Result<(State, Ids)> {
         let (mut state, mut ids) = (State::new(), Ids::new());
         let snapshot = engine.snapshot();
         for (id, definition) in engine.current().catalog.tables() {
