@@ -42,6 +42,7 @@ mod book;
 mod bulk_change;
 mod bulk_load;
 mod changed_rows;
+mod changes;
 mod check;
 mod database;
 mod define;
@@ -86,6 +87,7 @@ pub use ambo_engine::{
         RecordChoice, RecoveryReport, Savepoint, Seek, Sync, TableHold, TableInfo, TableScan,
         TableStatistics, VacuumReport, Value, ValueReader, ValueWriter,
     },
+    id::Timestamp,
     priority::give_way,
     scan::{ColumnBuffer, Groups, Morsel, Test},
 };
@@ -96,6 +98,7 @@ pub use bulk_change::{BULK_PATIENCE, BULK_ROWS};
 pub use bulk_load::BulkLoad;
 pub use bytes::Bytes;
 pub use changed_rows::ChangedRow;
+pub use changes::{Changes, Committed, CommittedRow, Fate};
 pub use database::{Database, SchemaStamp};
 pub use definitions::Definitions;
 pub use duplicates::Place;

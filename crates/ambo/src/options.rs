@@ -56,6 +56,13 @@ impl Options {
         self
     }
 
+    /// How many bytes of the log are kept beyond what recovery needs, for [`Database::changes_since`]; none if nothing is said. Less is
+    /// kept where that is more than half of what the disk has free.
+    pub fn keep_log_bytes(mut self, bytes: u64) -> Self {
+        self.settings.keep_log_bytes = bytes;
+        self
+    }
+
     /// The size of a page, a power of two from 4 KiB to 64 KiB; only a new database takes it.
     pub fn page_size(mut self, bytes: usize) -> Self {
         self.settings.page_size = bytes;

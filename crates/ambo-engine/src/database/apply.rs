@@ -150,26 +150,50 @@ impl Engine {
         // What it keeps and the next one has not is not to wait for us.
         drop(current);
         edit.tell_scans_of_runs(&next);
-        match edit.durability {
+        if let (Some(validation), Some(at)) = (own, at) {
+            self.take_moment(validation, at).inspect_err(|_| self.pipeline.publisher.complete(at))?;
+        }
+        let published = match edit.durability {
             Durability::Checkpoint => {
                 let moment = checkpoint.state().moment();
-                self.publish(checkpoint.state(), moment, next, turnover)?;
+                self.publish(checkpoint.state(), moment, next, turnover)
             }
-            Durability::CheckpointAt(moment) => self.publish(checkpoint.state(), moment, next, turnover)?,
-            Durability::None | Durability::Log(_) => self.install_in_memory(&mut checkpoint, next, turnover),
+            Durability::CheckpointAt(moment) => self.publish(checkpoint.state(), moment, next, turnover),
+            Durability::None | Durability::Log(_) => {
+                self.install_in_memory(&mut checkpoint, next, turnover);
+                Ok(())
+            }
+        };
+        if let (Err(_), Some(at)) = (&published, at) {
+            // Nothing is seen at that moment.
+            self.pipeline.publisher.complete(at);
         }
+        published?;
         edit.tell_scans_of_segments(&self.versions.load());
         if edit.is_freeze {
             self.governor.freeze();
         }
         if let (Some(validation), Some(at)) = (own, at) {
-            let mut sequencer = validation.sequence();
-            assert_eq!(sequencer.last.0 + 1, at.0, "nothing was sequenced meanwhile");
-            sequencer.last = at;
-            drop(sequencer);
+            assert_eq!(validation.sequence().last, at, "nothing was sequenced meanwhile");
             self.pipeline.publisher.complete(at);
         }
         Ok(())
+    }
+
+    /// Gives out the moment of a commit that goes past the log. Where others follow the log it has an empty transaction then, so that the
+    /// moment is never given to another commit, whatever fails.
+    fn take_moment(&self, validation: &Validation<'_>, at: Timestamp) -> Result<()> {
+        let mut sequencer = validation.sequence();
+        assert_eq!(sequencer.last.0 + 1, at.0, "nothing was sequenced meanwhile");
+        sequencer.last = at;
+        if self.options.keep_log_bytes == 0 {
+            return Ok(());
+        }
+        sequencer.group.begin(at);
+        sequencer.group.end()?;
+        sequencer.note_logged(false);
+        drop(sequencer);
+        self.pipeline.flush(at, true)
     }
 
     /// Installs a version that no checkpoint has to know. What goes are pages that none knows either.

@@ -322,7 +322,8 @@ impl Engine {
         let Turnover { mut born, blobs, mut retired, private, new_segments, old_segments } = pages;
         assert!(checkpoint.moment().is_before(moment), "checkpoints only go on");
         assert_eq!(next.compacted, moment.timestamp, "the bases have what the log before the checkpoint has");
-        if next.beyond > moment.timestamp {
+        // What is kept of the log is whole, too: from here on it counts as durable, as the bases have it.
+        if next.beyond > moment.timestamp || self.options.keep_log_bytes > 0 {
             self.pipeline.sync_all()?;
         }
         retired.extend(self.dropped_tables()?);

@@ -12,7 +12,7 @@
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `backup`, `backup_mark`, `backup_target` | copies of a database in use: the moment, how a copy is told from a database, its directory |
 //! | `open`, `blobs`, `table` | recovery, long values, typed rows |
-//! | `changed_rows` | what a transaction has changed since a moment in it |
+//! | `changed_rows`, `changes` | what a transaction has changed since a moment in it; what all have committed since one, from the log |
 //! | `catalog_edit`, `ddl`, `own_definitions`, `definition_commit` | changes of definitions, in commits of their own or in a transaction with others |
 //! | `scan`, `scan_results`, `lanes`, `fresh` | column tables column by column, in any order or in that of keys, with what is newer |
 //! | `find`, `choose`, `path`, `scanned` | rows by conditions, and which path or scan leads to them |
@@ -35,6 +35,7 @@ mod bulk;
 mod bulk_change;
 mod catalog_edit;
 mod changed_rows;
+mod changes;
 mod check;
 mod checkpoint;
 mod choose;
@@ -102,6 +103,7 @@ pub use bulk::BulkLoad;
 pub use bulk_change::BulkChange;
 pub use catalog_edit::CatalogEdit;
 pub use changed_rows::ChangedRow;
+pub use changes::{Change, ChangeFeed, ChangedValue, RowChange};
 pub use check::CheckReport;
 pub use cursor::Seek;
 pub use distinct::DistinctScan;

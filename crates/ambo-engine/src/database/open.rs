@@ -308,7 +308,11 @@ impl Opening {
     fn replay_log(&mut self) -> Result<Recovery> {
         let disk = self.env.disk.clone();
         let start = Start { from: self.superblock.log_from, after: self.superblock.timestamp };
-        let access = if self.options.read_only { Access::ReadOnly } else { Access::Write };
+        let access = match (self.options.read_only, self.options.keep_log_bytes) {
+            (true, _) => Access::ReadOnly,
+            (false, 0) => Access::Write,
+            (false, _) => Access::WriteAndKeep,
+        };
         log::recover(&disk, self.superblock.database_id, start, access, |at, operations| {
             self.replay(at, operations)
         })
@@ -416,9 +420,12 @@ impl Opening {
             segment_bytes: self.options.log_segment_bytes,
             compress: self.options.log_compression,
         };
-        let writer = (!self.options.read_only).then(|| {
+        let mut writer = (!self.options.read_only).then(|| {
             LogWriter::new(self.env.disk.clone(), log_options, self.superblock.database_id, recovery.position)
         });
+        if let Some(log) = &mut writer {
+            log.keep(self.options.keep_log_bytes)?;
+        }
         let pipeline = Pipeline::new(self.last, writer, self.store.clone());
         Ok(Engine::new(Parts {
             options: self.options,

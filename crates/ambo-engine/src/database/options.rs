@@ -30,6 +30,8 @@ pub struct Options {
     pub log_compression: bool,
     /// The size of a log segment, in bytes; it is reserved at once. Smaller ones are made where less than eight times as much is free.
     pub log_segment_bytes: u64,
+    /// How many bytes of the log are kept beyond what recovery needs, for those who follow changes.
+    pub keep_log_bytes: u64,
     /// The size of a page in bytes, a power of two from 4 KiB to 64 KiB; of a new database only.
     pub page_size: usize,
     /// Whether a database is created where none is.
@@ -55,6 +57,7 @@ impl Default for Options {
             sync: Sync::Commit,
             log_compression: false,
             log_segment_bytes: 64 << 20,
+            keep_log_bytes: 0,
             page_size: 16 << 10,
             create: true,
             read_only: false,

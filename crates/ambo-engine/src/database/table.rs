@@ -209,6 +209,11 @@ impl RowFormat {
         Ok(row)
     }
 
+    /// The values of a stored key, in the order of its columns; a hidden number stands at the end.
+    pub fn decode_key(&self, key: &[u8]) -> Result<Vec<Datum>> {
+        self.keys.decode(key).map_err(|error| self.unreadable(error))
+    }
+
     /// These columns of rows, in this order.
     pub fn pick(&self, columns: &[usize]) -> Result<Picked> {
         let places = |parts: &mut dyn FnMut(usize) -> Option<usize>| -> (Vec<usize>, Vec<usize>) {

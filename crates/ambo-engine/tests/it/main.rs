@@ -4,6 +4,7 @@ mod aggregate;
 mod alter;
 mod backup;
 mod bitmaps;
+mod changes;
 mod codecs;
 mod columns;
 mod definitions;

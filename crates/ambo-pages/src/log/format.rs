@@ -1,5 +1,7 @@
 //! The formats of segments and groups. All numbers are little-endian.
 //!
+//! A segment that no recovery needs any more may be kept: it is cut to its groups and renamed from `log-…` to `kept-…`.
+//!
 //! A segment is a header, then groups without gaps, each padded with zeros to a multiple of 8 bytes, then zeros
 //! to the reserved end, which may be anywhere: segments of a log have different sizes. A group that begins at file offset `o`
 //! has the [`Lsn`] `start + o - 64`.
@@ -80,6 +82,18 @@ pub fn segment_number(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("log-")?;
     let number = u64::from_str_radix(digits, 16).ok()?;
     (segment_name(number) == name).then_some(number)
+}
+
+/// The name of the file of a segment that is kept for those who follow changes.
+pub fn kept_name(number: u64) -> String {
+    format!("kept-{number:016x}")
+}
+
+/// The number in the name of a kept segment's file, if it is one.
+pub fn kept_number(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("kept-")?;
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    (kept_name(number) == name).then_some(number)
 }
 
 /// What the checksums of a segment's groups are mixed with.

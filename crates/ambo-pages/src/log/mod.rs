@@ -21,6 +21,8 @@
 //!   the next recovery judges alike.
 //! * **D6** A segment is removed when it ends at or before the position that a durable checkpoint says to read from;
 //!   the directory is synced before the removal is reported.
+//!   If the log is to be kept for those who follow changes ([`LogWriter::keep`]), the segment is cut to its groups and renamed instead.
+//!   Recovery does not know kept segments; the oldest go when they are more than is to be kept.
 //! * **D7** After a failed sync, or a write or creation that failed for another reason than space, what is on disk is not certain. The
 //!   writer refuses everything from then on ([`Error::Poisoned`](ambo_types::Error::Poisoned)).
 //! * **D8** A group that was refused for lack of space is erased, durably, before that is reported: what was
@@ -54,7 +56,7 @@
 //! | **R10** | a segment with no valid header but a valid group | `Damaged` at its byte 0: by D2 the header was durable |
 //! | **R11** | a valid header with another database, another number than the name, a start that goes back | `Damaged` at its byte 0 |
 //! | **R12** | a valid header of an unknown version | `Invalid`: a later program wrote it |
-//! | **R13** | segments wholly before the checkpoint's position | removed unread: a crash came before their removal (D6) |
+//! | **R13** | segments wholly before the checkpoint's position | removed unread, or kept: a crash came before that (D6) |
 //! | **R14** | a valid group whose contents cannot be read, or whose timestamps go back | `Damaged` at the group |
 //! | **R15** | read-only, R5 | X is read once more, as a living writer may have been in between; then as R5 |
 //!
@@ -64,6 +66,7 @@
 use ambo_types::id::{Lsn, Timestamp};
 
 pub mod buffer;
+pub mod changes;
 mod compress;
 pub mod format;
 pub mod recovery;
@@ -74,6 +77,7 @@ pub mod writer;
 
 pub use self::{
     buffer::{EncodedOps, GroupBuffer},
+    changes::LoggedChanges,
     recovery::{Access, Cut, Recovery, Start, recover},
     transaction::{Operation, Operations},
     writer::{LogWriter, SyncTicket},

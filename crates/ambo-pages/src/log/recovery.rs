@@ -9,7 +9,10 @@ use ambo_types::{
 
 use super::{
     LogPosition, OldSegment,
-    format::{FLAG_LZ4, GROUP_BYTES_MAX, GroupHeader, SEGMENT_HEADER_BYTES, segment_name, segment_number},
+    format::{
+        FLAG_LZ4, GROUP_BYTES_MAX, GroupHeader, SEGMENT_HEADER_BYTES, kept_number, segment_name,
+        segment_number,
+    },
     segment::{Behind, Found, Segment},
     tail,
     transaction::{Operations, Origin, Transactions},
@@ -31,6 +34,8 @@ pub struct Start {
 pub enum Access {
     /// The caller holds the lock of the writer: a torn tail is cut, and what was read is made durable.
     Write,
+    /// As `Write`, and segments that are not needed any more are kept for those who follow changes.
+    WriteAndKeep,
     /// Nothing is changed, and another process may be writing.
     ReadOnly,
 }
@@ -77,8 +82,7 @@ pub fn recover<V>(
 where
     V: FnMut(Timestamp, Operations<'_>) -> Result<()>,
 {
-    let mut segments = open_segments(&**disk, database, access)?;
-    let highest = segments.last().map_or(0, |s| s.number);
+    let (mut segments, highest) = open_segments(&**disk, database, access)?;
     let first = tail::first_segment(&mut segments, start.from)?;
     // R13: the segments before the first are not read.
     let obsolete: Vec<u64> = segments.drain(..first).map(|s| s.number).collect();
@@ -96,8 +100,9 @@ where
     recovery.position.next_segment = highest + 1;
     let mut log = tail::Log { segments, at, end: lsn };
     recovery.cut = log.torn_tail(&tail, reason)?.or(recovery.cut);
-    if access == Access::Write {
-        let len = log.settle(&**disk, start.from, durable, &obsolete)?;
+    if access != Access::ReadOnly {
+        let let_go = if access == Access::WriteAndKeep { tail::keep } else { tail::remove };
+        let len = log.settle(&**disk, start.from, durable, &obsolete, let_go)?;
         if let (true, Some(last)) = (lsn > start.from, ends.last_mut()) {
             last.bytes = len;
             recovery.position.segments = ends;
@@ -119,13 +124,15 @@ impl Recovery {
     }
 }
 
-/// All segments by number.
-fn open_segments(disk: &dyn Disk, database: u128, access: Access) -> Result<Vec<Segment>> {
+/// All segments by number, and the greatest number that there is, those of kept segments among them.
+fn open_segments(disk: &dyn Disk, database: u128, access: Access) -> Result<(Vec<Segment>, u64)> {
     let names = disk.list().map_err(|e| Error::io("listing the directory", e))?;
     let mut numbers: Vec<u64> = names.iter().filter_map(|name| segment_number(name)).collect();
     numbers.sort_unstable();
+    let kept = names.iter().filter_map(|name| kept_number(name));
+    let highest = kept.chain(numbers.last().copied()).max().unwrap_or(0);
     let mode = match access {
-        Access::Write => OpenMode::ReadWrite,
+        Access::Write | Access::WriteAndKeep => OpenMode::ReadWrite,
         Access::ReadOnly => OpenMode::Read,
     };
     let open = |number| {
@@ -133,7 +140,7 @@ fn open_segments(disk: &dyn Disk, database: u128, access: Access) -> Result<Vec<
         segment.release();
         Ok(segment)
     };
-    numbers.into_iter().map(open).collect()
+    Ok((numbers.into_iter().map(open).collect::<Result<_>>()?, highest))
 }
 
 /// The reading itself.
@@ -235,7 +242,7 @@ impl Reader {
 }
 
 /// R14, for what the header says.
-fn check_order(header: &GroupHeader, last_ts: Timestamp, source: Origin<'_>) -> Result<()> {
+pub(super) fn check_order(header: &GroupHeader, last_ts: Timestamp, source: Origin<'_>) -> Result<()> {
     if header.first_ts <= last_ts || header.last_ts < header.first_ts {
         return Err(source.damaged("the timestamps of this group go back"));
     }
@@ -246,7 +253,7 @@ fn check_order(header: &GroupHeader, last_ts: Timestamp, source: Origin<'_>) -> 
 }
 
 /// Hands the transactions of a group to `visit`; returns how many.
-fn deliver<V>(
+pub(super) fn deliver<V>(
     header: &GroupHeader,
     stored: &[u8],
     raw: &mut Vec<u8>,

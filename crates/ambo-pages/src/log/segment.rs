@@ -52,7 +52,17 @@ pub(super) struct Behind {
 impl Segment {
     /// Opens a segment and reads its header; see the cases R9 to R12 for what is an error.
     pub fn open(disk: &dyn Disk, number: u64, database: u128, mode: OpenMode) -> Result<Self> {
-        let name = segment_name(number);
+        Self::open_as(disk, segment_name(number), number, database, mode)
+    }
+
+    /// As [`Segment::open`], for a file of that name.
+    pub fn open_as(
+        disk: &dyn Disk,
+        name: String,
+        number: u64,
+        database: u128,
+        mode: OpenMode,
+    ) -> Result<Self> {
         let file = disk.open(&name, mode).map_err(|e| Error::io(format!("opening {name}"), e))?;
         let mut segment = Self {
             number,

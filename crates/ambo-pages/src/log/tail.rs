@@ -6,7 +6,7 @@ use std::io;
 use ambo_types::{Error, Result, id::Lsn};
 
 use super::{
-    format::{SEGMENT_HEADER_BYTES, segment_name},
+    format::{SEGMENT_HEADER_BYTES, kept_name, segment_name},
     recovery::{Cut, missing},
     segment::{Behind, Segment},
 };
@@ -108,8 +108,15 @@ impl Log {
     }
 
     /// Makes what was read durable, and removes everything else, in the order of D5. What is before `durable` was durable
-    /// already. Returns the length of the last segment that is kept.
-    pub fn settle(&mut self, disk: &dyn Disk, from: Lsn, durable: Lsn, obsolete: &[u64]) -> Result<u64> {
+    /// already. What is in the bases is let go as `let_go` does. Returns the length of the last segment that goes on being the log.
+    pub fn settle(
+        &mut self,
+        disk: &dyn Disk,
+        from: Lsn,
+        durable: Lsn,
+        obsolete: &[u64],
+        let_go: fn(&dyn Disk, &[u64]) -> Result<()>,
+    ) -> Result<u64> {
         let mut later = self.segments.split_off((self.at + 1).min(self.segments.len()));
         later.extend(self.segments.extract_if(.., |segment| segment.header.is_none()));
         // Nothing is needed if nothing was read: everything is in the bases.
@@ -125,9 +132,9 @@ impl Log {
         }
         if !later.is_empty() {
             // First and durably: without the segment that they follow they would look like damage (R7).
-            remove(disk, later.iter().map(|segment| segment.number))?;
+            remove(disk, &later.iter().map(|segment| segment.number).collect::<Vec<_>>())?;
         }
-        remove(disk, obsolete.iter().copied().chain(before))?;
+        let_go(disk, &[obsolete, &before].concat())?;
         let Some(last) = self.segments.last() else { return Ok(0) };
         let offset = last.offset(self.end).expect("the end is in the segment");
         if last.len > offset {
@@ -138,10 +145,19 @@ impl Log {
     }
 }
 
-/// Removes segments, durably.
-fn remove(disk: &dyn Disk, numbers: impl Iterator<Item = u64>) -> Result<()> {
+/// Keeps segments for those who follow changes, durably.
+pub(super) fn keep(disk: &dyn Disk, numbers: &[u64]) -> Result<()> {
     for number in numbers {
-        let name = segment_name(number);
+        let (from, to) = (segment_name(*number), kept_name(*number));
+        disk.rename(&from, &to).map_err(|e| Error::io(format!("renaming {from} to {to}"), e))?;
+    }
+    disk.sync_directory().map_err(|e| Error::io("syncing the directory", e))
+}
+
+/// Removes segments, durably.
+pub(super) fn remove(disk: &dyn Disk, numbers: &[u64]) -> Result<()> {
+    for number in numbers {
+        let name = segment_name(*number);
         match disk.remove(&name) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::io(format!("removing {name}"), e));

@@ -3,6 +3,7 @@
 mod cases;
 mod example;
 mod hostile;
+mod kept;
 mod model;
 mod small_disk;
 

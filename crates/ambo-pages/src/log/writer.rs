@@ -14,7 +14,9 @@ use super::{
     format::{FLAG_LZ4, GroupHeader, SEGMENT_HEADER_BYTES, SegmentHeader, padded_len, salt, segment_name},
 };
 use crate::io::{Disk, File, OpenMode};
+use keep::Kept;
 
+mod keep;
 mod room;
 
 /// How many positions a segment is divided into for [`LogWriter::position_after`].
@@ -31,6 +33,9 @@ pub struct LogWriter {
     /// The segment that is written to. None until the first group, so that an opening costs no file.
     current: Option<Current>,
     old: VecDeque<OldSegment>,
+    /// Segments that no recovery needs, for those who follow changes, and how many bytes of them there may be.
+    kept: VecDeque<Kept>,
+    keep_bytes: u64,
     next_segment: u64,
     next_lsn: Lsn,
     last_ts: Timestamp,
@@ -130,6 +135,8 @@ impl LogWriter {
             database,
             current: None,
             old: position.segments.into(),
+            kept: VecDeque::new(),
+            keep_bytes: 0,
             next_segment: position.next_segment,
             next_lsn: position.next_lsn,
             last_ts: position.last_ts,
@@ -372,17 +379,13 @@ impl LogWriter {
         }
         let mut bytes = 0;
         while let Some(segment) = self.old.front().filter(|s| s.end <= from) {
-            let name = segment_name(segment.number);
-            match self.disk.remove(&name) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::io(format!("removing the log segment {name}"), e));
-                }
-                _ => {}
-            }
+            let segment = *segment;
             bytes += segment.bytes;
+            self.let_go(segment)?;
             self.old.pop_front();
         }
-        if bytes > 0 {
+        let trimmed = self.trim_kept()?;
+        if bytes > 0 || trimmed {
             self.disk.sync_directory().map_err(|e| Error::io("syncing the directory", e))?;
         }
         self.from = self.from.max(from);

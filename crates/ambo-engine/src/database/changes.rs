@@ -1,0 +1,181 @@
+//! What was committed since a moment, in order, each commit once.
+//!
+//! 1. It is read from the log, as far as that is kept (`Options::keep_log_bytes`), up to a moment that is fixed at the beginning. The log
+//!    is synced first: what is handed out survives a crash, so a later timestamp never comes to mean another commit.
+//! 2. Every timestamp between two commits that the log does not have is told of: a load or a bulk change, which goes past the log, a commit
+//!    to tables without a log alone, or one that failed for lack of space. A load has an empty transaction in the log. Whoever follows
+//!    tables that are loaded reads them anew then.
+//! 3. Entries of indexes, and rows of tables that are gone by now, are left out.
+//! 4. A long value is in the log by reference only. Where its pages still belong to the row it is read from there.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use ambo_pages::log::{LoggedChanges, Operations};
+use ambo_types::{
+    Error, Result,
+    id::{TableId, Timestamp},
+    record::{Record, RecordKind},
+};
+
+use super::{
+    engine::{Engine, NEWEST},
+    version::DatabaseVersion,
+};
+use crate::catalog::CATALOG_TABLE;
+
+/// What happened at a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A commit.
+    Commit {
+        /// When.
+        timestamp: Timestamp,
+        /// The rows that it wrote, in order.
+        rows: Vec<RowChange>,
+        /// Whether it changed definitions.
+        defines: bool,
+    },
+    /// Commits that the log does not have, if there were any.
+    Unlogged {
+        /// The first of their timestamps.
+        first: Timestamp,
+        /// The last.
+        last: Timestamp,
+    },
+}
+
+/// A row that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowChange {
+    /// Its table.
+    pub table: TableId,
+    /// Its stored key.
+    pub key: Vec<u8>,
+    /// What became of it.
+    pub value: ChangedValue,
+}
+
+/// What became of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangedValue {
+    /// It has this value.
+    Written(Vec<u8>),
+    /// It is gone.
+    Deleted,
+    /// It has a value that was too long for the log, and that is elsewhere by now: it was compacted, or replaced by a later commit.
+    Elsewhere,
+}
+
+/// The commits after one moment, up to another.
+pub struct ChangeFeed {
+    engine: Arc<Engine>,
+    log: LoggedChanges,
+    ready: VecDeque<Change>,
+    /// All up to here was handed out, or is ready.
+    last: Timestamp,
+    until: Timestamp,
+}
+
+impl Engine {
+    /// What was committed after `after`, up to now. What is committed meanwhile comes with the next feed, after [`ChangeFeed::until`].
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the log does not reach back so far, [`Error::Invalid`] for a moment that is to come, or if opened read-only.
+    pub fn changes_since(self: &Arc<Self>, after: Timestamp) -> Result<ChangeFeed> {
+        self.check_writable()?;
+        let published = self.pipeline.publisher.published();
+        if after > published {
+            return Err(Error::Invalid(format!("changes after {after}; the newest commit is {published}")));
+        }
+        // What comes after the last commit of the log is not durable yet, and may come to be another.
+        let logged = self.pipeline.with_log(|log| Ok(log.last_ts()))?;
+        let until = published.min(logged).max(after);
+        self.pipeline.sync_all()?;
+        let log = self.pipeline.with_log(|log| log.changes_after(after))?;
+        Ok(ChangeFeed { engine: self.clone(), log, ready: VecDeque::new(), last: after, until })
+    }
+}
+
+impl ChangeFeed {
+    /// Everything up to this moment is in it.
+    pub fn until(&self) -> Timestamp {
+        self.until
+    }
+
+    /// The next commit, or what stands for some; none at the end.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if the log, or a long value, cannot be read.
+    #[expect(clippy::should_implement_trait, reason = "it fails, and is read again where it failed")]
+    pub fn next(&mut self) -> Result<Option<Change>> {
+        loop {
+            if let Some(change) = self.ready.pop_front() {
+                return Ok(Some(change));
+            }
+            let version = self.engine.current();
+            let Self { log, ready, last, until, .. } = self;
+            let there = log.read_group(&mut |at, operations| {
+                if at <= *until && operations.len() == 0 {
+                    pass(ready, last, at);
+                } else if at <= *until {
+                    pass(ready, last, Timestamp(at.0 - 1));
+                    ready.push_back(commit(&version, at, operations)?);
+                    *last = at;
+                }
+                Ok(())
+            })?;
+            if !there {
+                pass(ready, last, *until);
+                return Ok(ready.pop_front());
+            }
+        }
+    }
+}
+
+/// Goes on to a moment up to which the log has nothing.
+fn pass(ready: &mut VecDeque<Change>, last: &mut Timestamp, to: Timestamp) {
+    if to > *last {
+        ready.push_back(Change::Unlogged { first: Timestamp(last.0 + 1), last: to });
+        *last = to;
+    }
+}
+
+/// A commit as the log has it.
+fn commit(version: &DatabaseVersion, timestamp: Timestamp, operations: Operations<'_>) -> Result<Change> {
+    let (mut rows, mut defines) = (Vec::new(), false);
+    for operation in operations {
+        let operation = operation?;
+        if operation.table == CATALOG_TABLE {
+            defines = true;
+            continue;
+        }
+        let Some(definition) = version.catalog.table(operation.table) else { continue };
+        if definition.index.is_some() {
+            continue;
+        }
+        rows.push(RowChange {
+            table: operation.table,
+            key: operation.key.to_vec(),
+            value: value(version, operation.table, operation.key, operation.record)?,
+        });
+    }
+    Ok(Change::Commit { timestamp, rows, defines })
+}
+
+fn value(version: &DatabaseVersion, table: TableId, key: &[u8], record: Record<'_>) -> Result<ChangedValue> {
+    match record.kind {
+        RecordKind::Inline => Ok(ChangedValue::Written(record.bytes.to_vec())),
+        RecordKind::Tombstone => Ok(ChangedValue::Deleted),
+        RecordKind::Blob => {
+            // Pages of a value that was replaced may be those of another by now.
+            let found = version.table(table)?.find(key, NEWEST)?;
+            let is_there = found.is_some_and(|found| {
+                found.record().kind == RecordKind::Blob && found.record().bytes == record.bytes
+            });
+            match is_there {
+                true => Ok(ChangedValue::Written(Engine::load_blob(version, table, record.bytes)?.to_vec())),
+                false => Ok(ChangedValue::Elsewhere),
+            }
+        }
+    }
+}
