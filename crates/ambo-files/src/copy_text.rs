@@ -303,11 +303,11 @@ mod tests {
     #[test]
     fn rows_are_read_as_postgresql_writes_them() {
         let names = [("a", false), ("b \"c\"", true)];
-        let text = "1\t\\N\n\\\\N\t\\\\xDEAD\r\nx\\ty\\101\\x42\\q\\\nz\tb\n\\.\nnot read\n";
+        let text = "1\t\\N\n\\\\N\t\\\\xFF00\r\nx\\ty\\101\\x42\\q\\\nz\tb\n\\.\nnot read\n";
         let lines = kept(text, &names, &CopyText::default()).unwrap();
         assert_eq!(
             lines,
-            "{\"a\":\"1\",\"b \\\"c\\\"\":null}\n{\"a\":\"\\\\N\",\"b \\\"c\\\"\":\"\\\\xde\\\\xad\"}\n\
+            "{\"a\":\"1\",\"b \\\"c\\\"\":null}\n{\"a\":\"\\\\N\",\"b \\\"c\\\"\":\"\\\\xff\\\\0\"}\n\
              {\"a\":\"x\\tyABq\\nz\",\"b \\\"c\\\"\":\"b\"}\n\n"
         );
         let form = CopyText { delimiter: b'|', null: String::new(), header: true };

@@ -97,7 +97,6 @@ fn what_is_wrong_is_told_with_its_place() {
         ("twice.csv", "id,id\n1,2\n", "line 1: "),
         ("bad.jsonl", "{\"id\": 1}\n{\"id\": 2,}\n", "line 2: character 10"),
         ("two.jsonl", "{\"id\": 1, \"id\": 2}\n", "line 1: the object has two members \"id\""),
-        ("list.json", "[{\"id\": 1}]\n", "line 1: a list and no JSON object"),
     ] {
         let file = write(name, text);
         for statement in [format!("select * from '{file}'"), format!("copy t from '{file}'")] {
@@ -177,7 +176,7 @@ fn functions_in_from_read_files() {
     let named = "column_name from (describe ";
     assert_eq!(rows(c, &format!("select {named}{})", read(", names = ['id', 'b']"))), "id\nb\ncolumn3");
     let typed = read(", columns = {'id': 'double', 'b': 'text', 'day': 'timestamp'}");
-    assert_eq!(rows(c, &typed), "1.0, x, 2024-01-02T00:00:00\n2.0, NULL, 2024-01-03T00:00:00");
+    assert_eq!(rows(c, &typed), "1, x, 2024-01-02 00:00:00\n2, NULL, 2024-01-03 00:00:00");
     assert_eq!(
         rows(
             c,

@@ -250,7 +250,6 @@ fn mistakes_in_definitions_have_their_places() {
         "create table t (a int check (a + 1))",
         "create table t (a int default (select 1))",
         "create table t (a int default 'x')",
-        "create table t (a int auto_increment)",
         "create table t (a int primary key, b int primary key)",
         "create table t (a int references nothing)",
         "create temporary table main.t (a int)",

@@ -32,21 +32,26 @@ pub(super) enum Failing {
 
 /// How an expression over rows of a schema can fail.
 pub(super) fn failing(expr: &Expr, schema: &DFSchema) -> Failing {
+    worst(expr, schema, Failing::Value)
+}
+
+/// The same, looking no further once it is as bad as `enough`: each part of a long chain of sums looks at all below it.
+fn worst(expr: &Expr, schema: &DFSchema, enough: Failing) -> Failing {
     let mut worst = Failing::Never;
     let visited = expr.apply(|expr| {
         worst = worst.max(own(expr, schema));
-        Ok(if worst == Failing::Value { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        Ok(if worst >= enough { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });
     if visited.is_err() { Failing::Value } else { worst }
 }
 
 /// Whether it may be wrong for one row and right for others.
 pub(crate) fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
-    failing(expr, schema) >= Failing::Overflow
+    worst(expr, schema, Failing::Overflow) >= Failing::Overflow
 }
 
 pub(super) fn can_fail(expr: &Expr, schema: &DFSchema) -> bool {
-    failing(expr, schema) != Failing::Never
+    worst(expr, schema, Failing::Query) != Failing::Never
 }
 
 /// How an expression can fail if none of its parts does.
