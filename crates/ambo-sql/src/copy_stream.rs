@@ -34,8 +34,7 @@ impl Connection {
         let Tree::Copy { target: CopyTarget::Stdin | CopyTarget::Stdout, to, .. } = **tree else {
             return Ok(None);
         };
-        let (columns, is_text) =
-            self.act_at_home(known.statement.clone(), |connection, tree| copy_width(connection, tree))?;
+        let (columns, is_text) = self.act_at_home(known.statement.clone(), copy_width)?;
         Ok(Some(StreamCopy { is_in: !to, columns, is_text }))
     }
 

@@ -79,7 +79,7 @@ fn a_backup_is_one_moment() {
                 let mut n = 0u64;
                 while stop.goes_on() {
                     n += 1;
-                    let key = (half << 32 | n % 500).to_be_bytes();
+                    let key = ((half << 32) | (n % 500)).to_be_bytes();
                     let value = bytes(n, 400);
                     let mut tx = engine.begin(Isolation::Snapshot).unwrap();
                     tx.put(pairs, &[&key[..], b"a"].concat(), &value).unwrap();

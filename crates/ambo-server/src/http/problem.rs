@@ -18,7 +18,8 @@ pub(crate) struct Problem {
     pub kind: &'static str,
     pub detail: String,
     pub code: Option<&'static str>,
-    pub place: Option<(u64, u64)>,
+    /// Line and column; statements are short enough for these numbers.
+    pub place: Option<(u32, u32)>,
     pub hint: Option<String>,
     pub retryable: bool,
     /// Which statement of several it is about, counted from 0.
@@ -146,13 +147,17 @@ impl From<Error> for Problem {
             kind,
             detail: error.message().to_owned(),
             code: Some(error.sqlstate()),
-            place: error.place().map(|place| (place.line, place.column)),
+            place: error.place().map(|place| (narrow(place.line), narrow(place.column))),
             hint: error.hint().map(str::to_owned),
             retryable: error.is_retryable(),
             statement: None,
             challenge: false,
         }
     }
+}
+
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 impl From<ambo::Error> for Problem {

@@ -38,7 +38,10 @@ pub(super) fn read(mut bytes: &[u8]) -> Done<Entries> {
     Ok(entries)
 }
 
-fn read_one(bytes: &[u8]) -> Option<((Vec<u8>, Vec<u8>), &[u8])> {
+/// A key and its value.
+type Record = (Vec<u8>, Vec<u8>);
+
+fn read_one(bytes: &[u8]) -> Option<(Record, &[u8])> {
     let (length, _) = bytes.split_first_chunk::<4>()?;
     let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
     let (record, rest) = bytes.split_at_checked(length)?;

@@ -11,6 +11,9 @@ use ambo::{Datum, Read as _, Snapshot, Table};
 use super::binary::{Limits, Reader, Value, ty, write, write_head};
 use crate::{server::Shared, session::Session};
 
+/// A key of a table and what becomes of it; no value: it is deleted.
+type Change = (Table, Vec<u8>, Option<Vec<u8>>);
+
 /// Kinds of messages.
 const CALL: u8 = 1;
 const REPLY: u8 = 2;
@@ -240,7 +243,7 @@ impl Service {
     }
 
     /// Makes changes, all or none, in the open transaction or by themselves.
-    fn change_all(&mut self, changes: &[(Table, Vec<u8>, Option<Vec<u8>>)]) -> Done {
+    fn change_all(&mut self, changes: &[Change]) -> Done {
         if !self.session.connection.in_transaction() {
             let mut batch = self.shared.database.batch();
             for (table, key, value) in changes {

@@ -31,7 +31,10 @@ use super::{
     kernel::{Side, combine},
     range_error,
 };
-use crate::{optimizer::ExpressionRule, value::returned};
+use crate::{
+    optimizer::{ExpressionRule, type_of},
+    value::returned,
+};
 
 /// The rule. See the module. To be run when types are known.
 pub(crate) const CHECKED: ExpressionRule = ExpressionRule {
@@ -128,16 +131,21 @@ pub(crate) fn operation(expr: &Expr) -> Option<(Operation, &Expr, &Expr)> {
 fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let (operation, args) = match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            let types = (left.get_type(schema)?, right.get_type(schema)?);
+            let types = (typed(&left, schema)?, typed(&right, schema)?);
             match Operation::of(op).filter(|operation| may_fail(*operation, &types.0, &types.1)) {
                 Some(operation) => (operation, vec![*left, *right]),
                 None => return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
             }
         }
-        Expr::Negative(of) if of.get_type(schema)?.is_integer() => (Operation::Negate, vec![*of]),
+        Expr::Negative(of) if typed(&of, schema)?.is_integer() => (Operation::Negate, vec![*of]),
         expr => return Ok(Transformed::no(expr)),
     };
     Ok(Transformed::yes(Arc::new(ScalarUDF::new_from_impl(Checked::new(operation))).call(args)))
+}
+
+/// The type of an expression, found quickly also for a long chain.
+fn typed(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
+    type_of(expr, schema).map_or_else(|| expr.get_type(schema), Ok)
 }
 
 /// Whether there are values of these types whose result does not fit, or that the planner computes otherwise.

@@ -92,7 +92,7 @@ use guards::{
     FilterSteps, INLINED_VALUES, LazyValues, SafeTermsFirst, WithFixedProjections, WithHeldFilters,
     WithWrongLiterals,
 };
-pub(crate) use guards::{is_last, lazily, lazy_value, may_fail, without_mark};
+pub(crate) use guards::{is_last, lazily, lazy_value, may_fail, type_of, without_mark};
 use in_lists::IN_LISTS;
 use interval_groups::IntervalGroups;
 use join_orders::JoinOrders;

@@ -54,7 +54,9 @@ fn identity(tokens: &mut [TokenWithSpan], at: usize) -> Option<()> {
             parts.push((PARTS.len(), Vec::new()));
             is_negated = true;
         }
-        parts.last_mut().map(|(_, tokens)| tokens.push(token.clone()));
+        if let Some((_, tokens)) = parts.last_mut() {
+            tokens.push(token.clone());
+        }
     }
     // What stands before the first part stays there.
     let first = parts.iter().map(|(_, tokens)| tokens.len()).sum::<usize>();

@@ -48,14 +48,9 @@ pub(super) fn query(query: &ast::Query) -> Result<()> {
     if format_clause.is_some() {
         return refuse("FORMAT in a query", "COPY (SELECT …) TO 'file.csv' writes files", span);
     }
-    if let Some(Fetch { percent, .. }) = fetch {
-        if *percent {
-            return refuse(
-                "FETCH … PERCENT",
-                "number the rows: QUALIFY percent_rank() OVER (ORDER BY …) < 0.1",
-                span,
-            );
-        }
+    if matches!(fetch, Some(Fetch { percent: true, .. })) {
+        let hint = "number the rows: QUALIFY percent_rank() OVER (ORDER BY …) < 0.1";
+        return refuse("FETCH … PERCENT", hint, span);
     }
     if let Some(order_by) = order_by {
         let is_filled = matches!(&order_by.kind, OrderByKind::Expressions(by) if by.iter().any(|by| by.with_fill.is_some()));

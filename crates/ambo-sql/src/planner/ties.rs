@@ -24,14 +24,14 @@ pub(super) fn say_ties(query: &mut ast::Query) -> Result<()> {
     let rows = quantity.clone().unwrap_or_else(one);
     let rows = match &query.limit_clause {
         None => rows,
-        Some(LimitClause::LimitOffset { limit: None, offset, limit_by }) if limit_by.is_empty() => {
-            match offset {
-                None => rows,
-                Some(offset) => Expr::BinaryOp {
-                    left: Box::new(Expr::Nested(Box::new(rows))),
-                    op: BinaryOperator::Plus,
-                    right: Box::new(Expr::Nested(Box::new(offset.value.clone()))),
-                },
+        Some(LimitClause::LimitOffset { limit: None, offset: None, limit_by }) if limit_by.is_empty() => rows,
+        Some(LimitClause::LimitOffset { limit: None, offset: Some(offset), limit_by })
+            if limit_by.is_empty() =>
+        {
+            Expr::BinaryOp {
+                left: Box::new(Expr::Nested(Box::new(rows))),
+                op: BinaryOperator::Plus,
+                right: Box::new(Expr::Nested(Box::new(offset.value.clone()))),
             }
         }
         Some(_) => return Err(Error::invalid("LIMIT and FETCH FIRST exclude each other")),

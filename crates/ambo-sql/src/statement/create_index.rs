@@ -71,7 +71,7 @@ pub(super) fn run(connection: &mut Connection, create: &ast::CreateIndex) -> Res
 /// What an index is over.
 enum Over {
     Column(String),
-    Expression(Expr),
+    Expression(Box<Expr>),
 }
 
 /// The columns and expressions that a statement names.
@@ -84,7 +84,7 @@ fn wanted(of: &TableDefinition, create: &ast::CreateIndex) -> Result<Vec<Over>> 
         match expr {
             // Read in both directions, it need not know which was meant.
             Expr::Identifier(name) => Ok(Over::Column(of.columns[place(of, name)?].name.clone())),
-            expr => Ok(Over::Expression(expr.clone())),
+            expr => Ok(Over::Expression(Box::new(expr.clone()))),
         }
     };
     create.columns.iter().map(over).collect()
@@ -107,7 +107,7 @@ fn over(
                 continue;
             }
             (Over::Column(column), Some(_)) => Expr::Identifier(Ident::with_quote('"', column)),
-            (Over::Expression(expr), _) => expr.clone(),
+            (Over::Expression(expr), _) => Expr::clone(expr),
         };
         let expr = match condition {
             None => value,

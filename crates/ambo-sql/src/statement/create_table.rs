@@ -84,7 +84,7 @@ pub(super) fn run(
 /// What ON COMMIT says is for another kind of table, or for a transaction.
 fn goes_at_commit(connection: &Connection, create: &ast::CreateTable) -> Result<Option<OnCommit>> {
     let is_temporary = connection.home.kind == Kind::Temporary;
-    match create.on_commit.clone() {
+    match create.on_commit {
         None | Some(OnCommit::PreserveRows) if is_temporary || create.on_commit.is_none() => Ok(None),
         Some(_) if !is_temporary => Err(Error::invalid("ON COMMIT is for temporary tables")),
         Some(OnCommit::Drop) if !connection.in_transaction() => Err(Error::invalid(

@@ -41,4 +41,5 @@ pub(crate) use lazy::{lazily, lazy_value};
 pub(super) use literals::WithWrongLiterals;
 pub(super) use order::SafeTermsFirst;
 pub(super) use projected::WithFixedProjections;
+pub(crate) use range::type_of;
 pub(super) use values::LazyValues;

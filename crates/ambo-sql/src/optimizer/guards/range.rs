@@ -48,7 +48,7 @@ pub(super) fn range(expr: &Expr, schema: &DFSchema) -> Option<Range> {
 }
 
 /// The type of an expression. The planner's own way makes names of all parts of calls, which in a long chain of sums takes minutes.
-pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+pub(crate) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
     match (expr, operation(expr)) {
         (Expr::ScalarFunction(ScalarFunction { func, .. }), Some((_, left, right))) => {
             func.return_type(&[type_of(left, schema)?, type_of(right, schema)?]).ok()
