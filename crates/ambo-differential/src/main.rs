@@ -1,8 +1,8 @@
 //! Random databases, statements and queries whose answers have to be those of another database, or to fit one another.
 //!
 //! `ambo-differential [sqlite|duckdb|norec|tlp]... [--databases N] [--steps N] [--seed N] [--dir DIR] [--python PATH] [--whole]`; see
-//! `docs/decisions/0028-oracles.md`. `ambo-differential duckdb --script FILE` (or `sqlite`) asks both the statements of a file, each of which
-//! ends with `;` at the end of a line.
+//! `docs/decisions/0028-oracles.md`. `ambo-differential duckdb --script FILE` (or `sqlite`) asks both the statements of a file, each of
+//! which ends with `;` at the end of a line.
 
 #![allow(clippy::print_stdout, reason = "a program that tells what it finds")]
 

@@ -16,8 +16,8 @@
 //!
 //! # How it is made
 //! 1. A connection of SQL works in the thread that calls it. PostgreSQL's protocol has a thread for each client, which reads from the
-//!    socket, runs and writes: nothing is handed from thread to thread. HTTP is served by a runtime, whose statements run in threads that may
-//!    wait (`session/answer.rs`); that is the only bridge.
+//!    socket, runs and writes: nothing is handed from thread to thread. HTTP is served by a runtime, whose statements run in threads that
+//!    may wait (`session/answer.rs`); that is the only bridge.
 //! 2. Whatever a client does is done by a `Session` (`session/`), which is in the list of sessions from its first to its last moment: so it
 //!    can be seen, interrupted, and ended when the server stops.
 //! 3. What is checked is checked once: who comes in by `roles/`, where it is listened by `server/options.rs`, what a session may do by

@@ -169,7 +169,8 @@ fn describe_rows(
     Ok(())
 }
 
-/// The parameters within the values that columns are set to: `SET n = n + $1`. Those that are a value alone have the types of their columns.
+/// The parameters within the values that columns are set to: `SET n = n + $1`. Those that are a value alone have the types of their
+/// columns.
 fn describe_values(
     planner: &Planner<'_>,
     from: &[TableWithJoins],

@@ -1,8 +1,8 @@
 //! Columns that nobody has asked for: what indexes over expressions, and over a part of the rows, are over.
 //!
-//! Such an index is one over generated columns whose names begin with a character that is not seen. So entries are kept right for every door
-//! as those of generated columns are, and whoever writes rows without SQL is refused. Of an index over the rows for which a condition holds,
-//! the first column is `CASE WHEN condition THEN value END`: it is NULL for all others, and what is NULL is kept unique by nobody.
+//! Such an index is one over generated columns whose names begin with a character that is not seen. So entries are kept right for every
+//! door as those of generated columns are, and whoever writes rows without SQL is refused. Of an index over the rows for which a condition
+//! holds, the first column is `CASE WHEN condition THEN value END`: it is NULL for all others, and what is NULL is kept unique by nobody.
 //!
 //! They are in no `*`, and in no list of columns. A query uses them where it has the expression, and the condition.
 

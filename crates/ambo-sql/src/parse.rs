@@ -1,7 +1,8 @@
 //! Text to statements: those of the parser, and our own forms around them.
 //!
 //! Ours are what stands behind a CREATE TABLE (`STORAGE = column`, `SORT KEY (a, b)`, `KEY COMPRESSION = bp128`, `RECORD COMPRESSION =
-//! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and COMPACT, CHECKPOINT, CHECK DATABASE and BACKUP TO.
+//! zstd`, `LOG = off`, also before its AS), `ALTER TABLE t SET` with the same options, and COMPACT, CHECKPOINT, CHECK DATABASE and BACKUP
+//! TO.
 
 mod asof;
 mod column_names;

@@ -1,8 +1,8 @@
 //! Streams that let others run.
 //!
-//! A statement that is interrupted, or whose time is over, ends where whoever waits for its rows gets a word in: where a stream says that it
-//! is not ready. The planner's streams do so by a budget that tokio gives to its tasks. There is none where the thread of the caller asks
-//! operators itself, as it does where nothing is divided: a query of one thread could not be ended. So ours count themselves.
+//! A statement that is interrupted, or whose time is over, ends where whoever waits for its rows gets a word in: where a stream says that
+//! it is not ready. The planner's streams do so by a budget that tokio gives to its tasks. There is none where the thread of the caller
+//! asks operators itself, as it does where nothing is divided: a query of one thread could not be ended. So ours count themselves.
 
 use std::{
     cell::Cell,

@@ -5,8 +5,8 @@
 //!
 //! # Order of locks
 //!
-//! `defining` → `loading` → `merging_segments` → `merging` → `checkpoint` → `versions` → latches → validation (nothing is sequenced). What commits take
-//! comes behind these ([`crate::transaction`]).
+//! `defining` → `loading` → `merging_segments` → `merging` → `checkpoint` → `versions` → latches → validation (nothing is sequenced). What
+//! commits take comes behind these ([`crate::transaction`]).
 //!
 //! 0. `defining` is shared by whoever changes definitions, and held by a backup for its checkpoint.
 //! 1. The next three belong to long work on bases. Who does it holds them from its first look at the bases to the end of `apply`.

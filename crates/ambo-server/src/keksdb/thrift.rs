@@ -1,7 +1,7 @@
 //! What KeksDB calls Thrift: values of the binary protocol one behind the other, without messages around them.
 //!
-//! A request is a byte 0, the name of a command, and what the command takes: names, key and value of the three commands on entities, a map of texts of all others. An
-//! answer is a byte 0 and what the command gives, or a byte 1 with the name of a class and a message.
+//! A request is a byte 0, the name of a command, and what the command takes: names, key and value of the three commands on entities, a map
+//! of texts of all others. An answer is a byte 0 and what the command gives, or a byte 1 with the name of a class and a message.
 
 use std::io::{self, Read};
 

@@ -1,5 +1,5 @@
-//! What comes from a client and goes to it: a socket, with or without TLS, with a buffer for each direction. What is written waits until the
-//! buffer is large or the client is waited for.
+//! What comes from a client and goes to it: a socket, with or without TLS, with a buffer for each direction. What is written waits until
+//! the buffer is large or the client is waited for.
 
 use std::{
     io::{self, ErrorKind, Read, Write},

@@ -1,5 +1,6 @@
-//! Thrift: a thread for each client, which reads, does, and answers. One port has two protocols, which their first byte tells apart: a message of `ambo.thrift`
-//! begins with 0x80, or, if it is framed, with its length; a command of KeksDB begins with a byte 0 and the length of its name, which is short.
+//! Thrift: a thread for each client, which reads, does, and answers. One port has two protocols, which their first byte tells apart: a
+//! message of `ambo.thrift` begins with 0x80, or, if it is framed, with its length; a command of KeksDB begins with a byte 0 and the
+//! length of its name, which is short.
 
 pub(crate) mod binary;
 mod service;

@@ -1,5 +1,5 @@
-//! Statements that give something another name: `ALTER INDEX a RENAME TO b`, `ALTER SEQUENCE a RENAME TO b`, `ALTER TABLE t RENAME CONSTRAINT
-//! a TO b`. And ALTER SEQUENCE otherwise, whose parts are those of CREATE SEQUENCE.
+//! Statements that give something another name: `ALTER INDEX a RENAME TO b`, `ALTER SEQUENCE a RENAME TO b`, `ALTER TABLE t RENAME
+//! CONSTRAINT a TO b`. And ALTER SEQUENCE otherwise, whose parts are those of CREATE SEQUENCE.
 
 use datafusion::sql::sqlparser::{
     ast::{Expr, Ident, ObjectName},

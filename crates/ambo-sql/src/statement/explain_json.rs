@@ -1,5 +1,5 @@
-//! EXPLAIN with options in parentheses, and as JSON: one value, a list of plans as PostgreSQL has it, whose nodes are those of the plan that is
-//! run.
+//! EXPLAIN with options in parentheses, and as JSON: one value, a list of plans as PostgreSQL has it, whose nodes are those of the plan
+//! that is run.
 
 use std::sync::Arc;
 
