@@ -13,7 +13,7 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
-use crate::{Compression, CopyText, Error, Result, json_values};
+use crate::{Compression, CopyText, Error, Form, Format, Result, json_values};
 
 /// An input that can be read from the beginning again.
 #[derive(Debug)]
@@ -105,11 +105,19 @@ impl Source {
         Ok(Self { file, path, bytes, compression, is_parquet: magic == PARQUET_MAGIC })
     }
 
+    /// The same as it is read in a format.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn in_format(self, format: &Format) -> Result<Self> {
+        if format.form == Form::Json { self.with_lines_of_json() } else { Ok(self) }
+    }
+
     /// The same with a value of JSON a line: what is a list, or is written over several lines, is kept as lines in a nameless file.
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub fn with_lines_of_json(self) -> Result<Self> {
+    pub(crate) fn with_lines_of_json(self) -> Result<Self> {
         let read = || self.read(&Position::default());
         let fail = |error: io::Error| Error::io(&self.path, &error);
         match json_values::are_lines(read()?).map_err(fail)? {

@@ -111,11 +111,7 @@ impl TextTable {
         let mut inference: Option<Inference> = None;
         let mut of_files: Option<Vec<String>> = None;
         for path in paths {
-            let mut source = Source::open(path)?;
-            if format.form == Form::Json {
-                source = source.with_lines_of_json()?;
-            }
-            let source = Arc::new(source);
+            let source = Arc::new(Source::open(path)?.in_format(&format)?);
             let names = reading.names(&source, &format)?;
             let (columns, values): (Vec<_>, Vec<_>) = reading.of_file(path).into_iter().unzip();
             if *of_files.get_or_insert_with(|| columns.clone()) != columns {

@@ -47,11 +47,12 @@ struct Text {
 
 impl File {
     fn open(path: &Path, arguments: &LoadArguments) -> Result<Self> {
-        let source = Source::open(path)?;
+        let mut source = Source::open(path)?;
         let format = arguments.format(path, source.is_parquet)?;
         let form = match format.form {
             ambo_files::Form::Parquet => Form::Parquet(Box::new(ParquetFile::open(&source)?)),
             _ => {
+                source = source.in_format(&format)?;
                 let names = ambo_files::names(&source, &format)?;
                 Form::Text(Text { format: Arc::new(format), names })
             }

@@ -56,7 +56,8 @@ pub(super) fn run(
     }
     let input = match &copy.shape {
         Shape::File(format) => {
-            Input { source: Arc::new(files::open(&path)?), name: path, format: format.clone() }
+            let source = files::open(&path)?.in_format(format).map_err(refused)?;
+            Input { source: Arc::new(source), name: path, format: format.clone() }
         }
         Shape::Text(_) => {
             let file = File::open(&path).map_err(|error| ambo_files::Error::io(Path::new(&path), &error));
@@ -201,7 +202,10 @@ impl Input {
     /// Keeps what a stream says: a statement that meets a conflict reads it again.
     fn kept(connection: &Connection, copy: &Copy, stream: &mut dyn Read, name: String) -> Result<Self> {
         let (source, format) = match &copy.shape {
-            Shape::File(format) => (Source::of_stream(stream, &name), format.clone()),
+            Shape::File(format) => {
+                let source = Source::of_stream(stream, &name).and_then(|source| source.in_format(format));
+                (source, format.clone())
+            }
             Shape::Text(form) => {
                 let (table, columns) = copy.table()?;
                 let table = super::table(&connection.definitions(), table)?;
