@@ -101,7 +101,7 @@ $(PACKAGE_VENV)/made: python/requirements.txt
 
 # The clients that tests of the server start: psql and pgbench, which are installed where apt can, and a Python with clients.
 server-clients: $(SERVER_VENV)/made
-	@command -v psql >/dev/null && command -v pgbench >/dev/null || { command -v apt-get >/dev/null && apt-get install -y postgresql; } || \
+	@command -v psql >/dev/null && command -v pgbench >/dev/null || { command -v apt-get >/dev/null && $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q postgresql; } || \
 		{ echo "psql and pgbench are missing: apt-get install -y postgresql, or what your system has for it"; exit 1; }
 
 $(SERVER_VENV)/made: crates/ambo-server/tests/requirements.txt
@@ -112,8 +112,8 @@ $(SERVER_VENV)/made: crates/ambo-server/tests/requirements.txt
 # What the test of the server's console needs: Chromium and node from the system's packages, playwright-core from npm.
 SUDO := $(shell [ $$(id -u) = 0 ] || echo sudo)
 $(CONSOLE_MODULES)/made: crates/ambo-server/tests/http/package.json crates/ambo-server/tests/http/package-lock.json
-	command -v chromium >/dev/null || $(SUDO) apt-get install -y --no-install-recommends chromium
-	command -v npm >/dev/null || $(SUDO) apt-get install -y --no-install-recommends nodejs npm
+	command -v chromium >/dev/null || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends chromium; }
+	command -v npm >/dev/null || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends nodejs npm; }
 	mkdir -p $(CONSOLE_MODULES)
 	cp $^ $(CONSOLE_MODULES)
 	cd $(CONSOLE_MODULES) && npm ci --no-audit --no-fund --ignore-scripts
