@@ -176,10 +176,14 @@ mod tests {
         assert_eq!(asked.text("a").unwrap(), Some("1 2+"));
         assert!(asked.truth("b").unwrap() && !asked.truth("d").unwrap());
         assert_eq!(asked.bytes("c"), Some(&[0xff][..]));
-        assert!(asked.text("c").is_err() && asked.number("a").is_err());
-        assert!(asked.clone().only(&["a", "b"]).is_err() && asked.only(&["a", "b", "c"]).is_ok());
+        assert_eq!(asked.text("c").unwrap_err().detail, "the parameter \"c\" is no UTF-8");
+        assert_eq!(asked.number("a").unwrap_err().detail, "the parameter \"a\" is no whole number");
+        let unknown = asked.clone().only(&["a", "b"]).unwrap_err();
+        assert_eq!(unknown.detail, "there is no parameter \"c\" here; there are a, b");
+        assert!(asked.only(&["a", "b", "c"]).is_ok());
         for wrong in ["%", "%4", "%zz", "a%"] {
-            assert!(decoded(wrong, false).is_err(), "{wrong}");
+            let detail = decoded(wrong, false).unwrap_err().detail;
+            assert_eq!(detail, format!("behind % in \"{wrong}\" are no two digits"));
         }
     }
 
