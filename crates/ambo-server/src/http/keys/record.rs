@@ -87,15 +87,20 @@ fn change(value: &Json, nth: usize) -> Result<Change, Problem> {
     }
     let key = bytes(fields, "key").map_err(at)?.ok_or_else(|| at("a change has a \"key\"".into()))?;
     let value = bytes(fields, "value").map_err(at)?;
-    let text = |name: &str| fields.get(name).and_then(Json::as_str);
-    let value = match (text("op").unwrap_or("put"), value) {
+    let text = |name: &str| match fields.get(name) {
+        None => Ok(None),
+        Some(Json::String(text)) => Ok(Some(text.as_str())),
+        // A condition that is passed over would let the change through.
+        Some(other) => Err(at(format!("\"{name}\" is a text, not {other}"))),
+    };
+    let value = match (text("op")?.unwrap_or("put"), value) {
         ("put", Some(value)) => Some(value),
         ("delete", None) => None,
         ("put", None) => return Err(at("a put has a \"value\"".into())),
         ("delete", Some(_)) => return Err(at("a delete has no \"value\"".into())),
         (other, _) => return Err(at(format!("\"op\" is put or delete, not {other}"))),
     };
-    let condition = match (text("if_match"), text("if_none_match")) {
+    let condition = match (text("if_match")?, text("if_none_match")?) {
         (None, None) => Condition::None,
         (Some(tags), None) => Condition::Match(tags.into()),
         (None, Some(tags)) => Condition::NoneMatch(tags.into()),
@@ -282,15 +287,19 @@ mod tests {
         let body = br#"[{"key": "a", "value_base64": "AP8=", "if_none_match": "*"}]"#;
         let expected = Change { condition: Condition::NoneMatch("*".into()), ..put(b"a", Some(b"\0\xff")) };
         assert_eq!(changes("application/json", body).unwrap(), [expected]);
-        for wrong in [
-            &b"[1]"[..],
-            b"{}",
-            b"{\"key\": 1}",
-            b"{\"key\": \"a\"}",
-            b"{\"key\":\"a\",\"value\":\"\",\"op\":\"x\"}",
-            b"{",
+        for (wrong, detail) in [
+            ("[1]", "a change is an object"),
+            ("{}", "a change has a \"key\""),
+            ("{\"key\": 1}", "one of \"key\" and \"key_base64\" is to be a text"),
+            ("{\"key\": \"a\"}", "a put has a \"value\""),
+            ("{\"key\":\"a\",\"value\":\"\",\"op\":\"x\"}", "\"op\" is put or delete, not x"),
+            ("{\"key\":\"a\",\"value\":\"\",\"op\":1}", "\"op\" is a text, not 1"),
+            ("{\"key\":\"a\",\"value\":\"\",\"if_match\":1}", "\"if_match\" is a text, not 1"),
+            ("{", "EOF while parsing"),
         ] {
-            assert!(changes("application/json", wrong).is_err());
+            let problem = changes("application/json", wrong.as_bytes()).unwrap_err();
+            assert_eq!(problem.status, StatusCode::BAD_REQUEST, "{wrong}");
+            assert!(problem.detail.contains(detail), "{wrong}: {}", problem.detail);
         }
         assert_eq!(changes("text/plain", b"").unwrap_err().status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
