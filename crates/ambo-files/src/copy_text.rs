@@ -157,7 +157,7 @@ impl CopyTextRows {
             if nth > 0 {
                 out.push(self.0.delimiter);
             }
-            self.field(name, out);
+            write_copy_text(name.as_bytes(), self.0.delimiter, out);
         }
         out.push(b'\n');
     }
@@ -189,7 +189,7 @@ impl CopyTextRows {
                     }
                     _ => {
                         read(array.as_ref(), form, row, &mut text)?;
-                        self.field(&text, out);
+                        write_copy_text(text.as_bytes(), self.0.delimiter, out);
                     }
                 }
             }
@@ -197,25 +197,26 @@ impl CopyTextRows {
         }
         Ok(())
     }
+}
 
-    fn field(&self, text: &str, out: &mut Vec<u8>) {
-        for byte in text.bytes() {
-            let letter = match byte {
-                b'\\' => b'\\',
-                b'\n' => b'n',
-                b'\r' => b'r',
-                b'\t' => b't',
-                8 => b'b',
-                11 => b'v',
-                12 => b'f',
-                byte if byte == self.0.delimiter => byte,
-                byte => {
-                    out.push(byte);
-                    continue;
-                }
-            };
-            out.extend_from_slice(&[b'\\', letter]);
-        }
+/// Writes a field of PostgreSQL's text, with backslashes before what would be taken for something else.
+pub fn write_copy_text(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
+    for byte in field.iter().copied() {
+        let letter = match byte {
+            b'\\' => b'\\',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            8 => b'b',
+            11 => b'v',
+            12 => b'f',
+            byte if byte == delimiter => byte,
+            byte => {
+                out.push(byte);
+                continue;
+            }
+        };
+        out.extend_from_slice(&[b'\\', letter]);
     }
 }
 
@@ -316,8 +317,10 @@ mod tests {
         assert_eq!(error.message(), "rows: line 2: 1 fields where 2 were expected");
         let error = kept("1\t\\\\x1\n", &names, &CopyText::default()).unwrap_err();
         assert!(error.message().contains("line 1, column \"b \"c\"\""), "{error}");
-        assert!(CopyText { delimiter: b'n', ..CopyText::default() }.check().is_err());
-        assert!(CopyText { null: "\t".into(), ..CopyText::default() }.check().is_err());
+        let error = CopyText { delimiter: b'n', ..CopyText::default() }.check().unwrap_err();
+        assert_eq!(error.message(), "the delimiter of text cannot be 'n'");
+        let error = CopyText { null: "\t".into(), ..CopyText::default() }.check().unwrap_err();
+        assert!(error.message().starts_with("what stands for NULL has the delimiter"), "{error}");
     }
 
     /// Keeps away: rows that are not read as what was written.

@@ -39,7 +39,7 @@ mod write;
 pub use batches::{Batches, Part, array};
 pub use column::Column;
 pub use convert::Converter;
-pub use copy_text::{CopyText, CopyTextRows};
+pub use copy_text::{CopyText, CopyTextRows, write_copy_text};
 pub use error::{BadRecord, Error, Kind, Result};
 pub use format::{Compression, Form, Format, byte};
 pub use guard::guarded;

@@ -1,5 +1,7 @@
 //! COPY … TO STDOUT.
 
+use ambo_files::write_copy_text;
+
 use super::{
     super::{
         client::{Client, Stop},
@@ -118,21 +120,5 @@ fn field_of(form: &Form, cell: &[u8], out: &mut Vec<u8>) {
         }
         return out.push(form.quote);
     }
-    for byte in cell {
-        let letter = match byte {
-            b'\\' => b'\\',
-            b'\n' => b'n',
-            b'\r' => b'r',
-            b'\t' => b't',
-            8 => b'b',
-            11 => b'v',
-            12 => b'f',
-            byte if *byte == form.delimiter => *byte,
-            byte => {
-                out.push(*byte);
-                continue;
-            }
-        };
-        out.extend([b'\\', letter]);
-    }
+    write_copy_text(cell, form.delimiter, out);
 }
