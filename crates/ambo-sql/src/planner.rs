@@ -25,6 +25,7 @@ mod macros;
 mod mentions;
 mod named_windows;
 mod nested;
+mod null_treatment;
 mod once;
 mod ordered_aggregates;
 mod orders;
@@ -314,8 +315,12 @@ impl<'a> Planner<'a> {
         let ast::SetExpr::Select(select) = query.body.as_mut() else { return None };
         select.from[0].relation = factor.clone();
         query.with = with;
-        let plan = self.planned(ast::Statement::Query(query), params).ok()?;
-        Some(plan.schema().fields().iter().map(|field| field.name().clone()).collect())
+        let plan = self.planned(ast::Statement::Query(query.clone()), params).or_else(|_| {
+            // What is within is not yet written as it is meant.
+            self.as_meant(&mut query, params)?;
+            self.understood(ast::Statement::Query(query), params)
+        });
+        Some(plan.ok()?.schema().fields().iter().map(|field| field.name().clone()).collect())
     }
 
     /// Does something while tables say what their keys are.

@@ -46,7 +46,9 @@ impl Generator<'_> {
             }
             4 if kind == Kind::Text => {
                 let pattern = *self.random.of(&["a%", "%b%", "%", "_b%", "%c", "x y", "a\\_b", "_", "%é%"]);
-                format!("({left} {not}like '{pattern}')")
+                // The backslash escapes here, and there only where that is said.
+                let escape = if pattern.contains('\\') { " escape '\\'" } else { "" };
+                format!("({left} {not}like '{pattern}'{escape})")
             }
             5 => format!("({left} is {not}distinct from {})", self.expression(kind, columns, depth)),
             6 if matches!(kind, Kind::Int | Kind::Double | Kind::Decimal) => {

@@ -134,7 +134,11 @@ impl Generator<'_> {
             5 => format!("cast({} as decimal(20, 1))", self.leaf(Kind::Decimal, columns)),
             6 => format!("coalesce({}, {})", of(self, Kind::Decimal), self.random.below(4)),
             7 => format!("(-{})", of(self, Kind::Decimal)),
-            _ => format!("round({}, {})", self.leaf(Kind::Decimal, columns), self.random.below(3)),
+            _ => {
+                // DuckDB takes the digits behind the point away from what the result is united with.
+                let places = self.random.below(3);
+                format!("cast(round({}, {places}) as decimal(38, 4))", self.leaf(Kind::Decimal, columns))
+            }
         }
     }
 

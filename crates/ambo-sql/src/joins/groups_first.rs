@@ -189,10 +189,7 @@ impl Split {
     }
 
     fn part(&mut self, expr: Expr) -> usize {
-        self.parts.iter().position(|known| *known == expr).unwrap_or_else(|| {
-            self.parts.push(expr);
-            self.parts.len() - 1
-        })
+        place_of(expr, &mut self.parts)
     }
 
     /// The column of a part.
@@ -244,14 +241,11 @@ impl Split {
         let joined = LogicalPlanBuilder::from(LogicalPlan::Join(joined));
 
         let part = |number: usize| Expr::Column(self.column_of(number));
+        // Two columns of a projection may be the same column below it.
+        let mut different: Vec<Expr> = Vec::new();
+        let places: Vec<usize> = groups.into_iter().map(|group| place_of(group, &mut different)).collect();
         let mut wholes: Vec<Expr> = Vec::new();
-        let mut whole = |expr: Expr| {
-            let number = wholes.iter().position(|known| *known == expr).unwrap_or_else(|| {
-                wholes.push(expr);
-                wholes.len() - 1
-            });
-            groups.len() + number
-        };
+        let mut whole = |expr: Expr| different.len() + place_of(expr, &mut wholes);
         let results: Vec<Vec<usize>> = self
             .wholes
             .iter()
@@ -269,14 +263,14 @@ impl Split {
                 Whole::Same(expr) => vec![whole(expr.clone())],
             })
             .collect();
-        let count = groups.len();
-        let plan = joined.aggregate(groups, wholes)?.build()?;
+        let count = places.len();
+        let plan = joined.aggregate(different, wholes)?.build()?;
 
         let column = |place: usize| Expr::Column(Column::from(plan.schema().qualified_field(place)));
         let fields = before.schema.iter().enumerate();
         let columns = fields.map(|(place, (qualifier, field))| {
             let expr = match place.checked_sub(count) {
-                None => column(place),
+                None => column(places[place]),
                 Some(number) => {
                     let of: Vec<Expr> = results[number].iter().map(|place| column(*place)).collect();
                     let expr = match &self.wholes[number] {
@@ -303,6 +297,14 @@ impl Split {
         let columns = columns.collect::<Result<Vec<_>>>()?;
         LogicalPlanBuilder::from(plan).project(columns)?.build()
     }
+}
+
+/// Where an expression stands among others, behind which it is put if it is not there.
+fn place_of(expr: Expr, all: &mut Vec<Expr>) -> usize {
+    all.iter().position(|known| *known == expr).unwrap_or_else(|| {
+        all.push(expr);
+        all.len() - 1
+    })
 }
 
 /// What is summed, if it is a whole number: without the casts that make a longer one or a double of it.

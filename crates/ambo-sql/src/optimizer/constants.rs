@@ -5,6 +5,8 @@
 //! - A part of `UNION ALL`, where another part has another constant. Rows are sorted part by part without that column, which is right, and
 //!   the largest row that LIMIT lets through is shared by the parts, which is not: it was found without the column. Later planners have
 //!   this right (apache/datafusion#23528).
+//! - What is grouped by GROUPING SETS, ROLLUP or CUBE. Where a column is not among the groups of a set, it is NULL; the groups that come from
+//!   several threads are put together as if that could not be, and one came twice: `GROUP BY ROLLUP (x)` with one `x` in all rows.
 //!
 //! So such parts get an operator above them that hands rows on and knows less of them.
 
@@ -19,6 +21,7 @@ use datafusion::{
     physical_optimizer::PhysicalOptimizerRule,
     physical_plan::{
         ExecutionPlan, ExecutionPlanProperties,
+        aggregates::AggregateExec,
         execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions},
         joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec},
         union::UnionExec,
@@ -43,6 +46,11 @@ impl PhysicalOptimizerRule for PartialConstants {
                         Arc::new(PassOn::new(plan, Known::OfAllParts)?) as Arc<dyn ExecutionPlan>
                     ))
                 }
+                None if has_grouping_sets(&plan) => {
+                    let input = Arc::new(PassOn::new(plan.children()[0].clone(), Known::Nothing)?);
+                    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+                    Ok(Transformed::yes(plan.replace_children(vec![input], options)?))
+                }
                 None => Ok(Transformed::no(plan)),
             };
         Ok(plan.transform_up(part)?.data)
@@ -55,6 +63,10 @@ impl PhysicalOptimizerRule for PartialConstants {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+fn has_grouping_sets(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.downcast_ref::<AggregateExec>().is_some_and(|aggregate| !aggregate.group_expr().is_single())
 }
 
 fn outer_sides(plan: Arc<dyn ExecutionPlan>, ty: JoinType) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {

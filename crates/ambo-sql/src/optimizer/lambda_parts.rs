@@ -1,7 +1,9 @@
-//! Lambdas stay whole in the conditions of joins.
+//! Lambdas stay whole in the conditions of joins, and at their rows in projections.
 //!
 //! The planner (DataFusion 55) computes what a condition says of one side below the join. A lambda is such a part for it, and what stood
-//! there is a column, of which the function makes nothing: the query fails. So projections stay where they are in plans with such joins.
+//! there is a column, of which the function makes nothing: the query fails. And a projection over another one that leaves columns out becomes
+//! one with it: the columns get their new places then, but the variables of lambdas, which count from the last column on, keep theirs, and the
+//! query fails, too. So projections stay where they are in plans with such joins and projections.
 
 use std::sync::Arc;
 
@@ -13,12 +15,12 @@ use datafusion::{
     },
     physical_expr::expressions::LambdaExpr,
     physical_optimizer::PhysicalOptimizerRule,
-    physical_plan::{ExecutionPlan, joins::NestedLoopJoinExec},
+    physical_plan::{ExecutionPlan, PhysicalExpr, joins::NestedLoopJoinExec, projection::ProjectionExec},
 };
 
 use super::PhysicalRule;
 
-/// The rule that takes projections down, but for plans with lambdas in conditions of joins.
+/// The rule that takes projections down, but for plans with lambdas in conditions of joins and in projections.
 #[derive(Debug)]
 pub(super) struct WithWholeLambdas(pub PhysicalRule);
 
@@ -40,11 +42,18 @@ impl PhysicalOptimizerRule for WithWholeLambdas {
     }
 }
 
+fn is_with_lambda(expr: &Arc<dyn PhysicalExpr>) -> Result<bool> {
+    expr.exists(|expr| Ok(expr.downcast_ref::<LambdaExpr>().is_some()))
+}
+
 fn has_lambda(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     let mut found = false;
     plan.apply(|plan| {
         if let Some(filter) = plan.downcast_ref::<NestedLoopJoinExec>().and_then(NestedLoopJoinExec::filter) {
-            found |= filter.expression().exists(|expr| Ok(expr.downcast_ref::<LambdaExpr>().is_some()))?;
+            found |= is_with_lambda(filter.expression())?;
+        }
+        for column in plan.downcast_ref::<ProjectionExec>().into_iter().flat_map(ProjectionExec::expr) {
+            found |= is_with_lambda(&column.expr)?;
         }
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;

@@ -31,6 +31,7 @@ mod lossy_casts;
 mod lost_keys;
 mod moments;
 mod moved_keys;
+mod nested_comparisons;
 mod nested_counts;
 mod nested_extremes;
 mod nested_orders;
@@ -102,6 +103,7 @@ use lists_of_null::LISTS_OF_NULL;
 use lossy_casts::LOSSY_CASTS;
 use lost_keys::WithAllKeys;
 use moved_keys::MovedKeys;
+use nested_comparisons::NESTED_COMPARISONS;
 use nested_counts::WithOwnSteps;
 use nested_extremes::NESTED_EXTREMES;
 use nested_orders::NestedOrders;
@@ -128,7 +130,7 @@ use unique_names::WithUniqueNames;
 use window_limits::WindowLimits;
 use window_order::WindowOrder;
 use zero_keys::ZeroKeys;
-use zeros::ZEROS;
+use zeros::{ZEROS, ZerosOfDistinct};
 
 type Analysis = Arc<dyn AnalyzerRule + Send + Sync>;
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
@@ -157,6 +159,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
         CHECKED,
         LOSSY_CASTS,
         NESTED_EXTREMES,
+        NESTED_COMPARISONS,
         ZEROS,
         IN_LISTS,
         REGEXES,
@@ -172,6 +175,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     rules.push(Arc::new(NestedOrders));
     rules.push(Arc::new(Subqueries));
     // Behind those that make aggregates of subqueries, and put columns from outside into orders.
+    rules.push(Arc::new(ZerosOfDistinct));
     rules.push(Arc::new(OrdersOfDistinct));
     rules.push(Arc::new(REPEATED_ORDERS));
     rules.push(Arc::new(FLOAT_EXTREMES));

@@ -1,7 +1,6 @@
 //! 0.0 and -0.0 are one value where rows are joined, sorted, or looked up.
 //!
-//! Hash joins, lists of IN and CASE with an operand find values by their bits, and a sort puts -0.0 first, whatever comes second
-//! in its order. Keys are `x + 0.0`, which is the same for both; a list has both if it has one, so that what is looked up stays a
+//! Hash joins and lists of IN find values by their bits, and a sort puts -0.0 first, whatever comes second in its order. Keys are `x + 0.0`, which is the same for both; a list has both if it has one, so that what is looked up stays a
 //! column.
 
 use datafusion::{
@@ -9,7 +8,7 @@ use datafusion::{
         DFSchema, DataFusionError, Result, ScalarValue,
         tree_node::{Transformed, TreeNode},
     },
-    logical_expr::{Case, Expr, ExprSchemable, Join, LogicalPlan, Sort, expr::InList, lit},
+    logical_expr::{Expr, ExprSchemable, Join, JoinConstraint, LogicalPlan, Sort, expr::InList, lit},
     optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule},
 };
 
@@ -39,7 +38,7 @@ impl OptimizerRule for ZeroKeys {
             }
             plan => schema_of_rows(plan),
         };
-        let is_wanted = |expr: &Expr| expr.exists(|expr| Ok(matches!(expr, Expr::InList(_) | Expr::Case(_))));
+        let is_wanted = |expr: &Expr| expr.exists(|expr| Ok(matches!(expr, Expr::InList(_))));
         let plan = map_named(plan, is_wanted, |expr| expr.transform_up(|expr| looked_up(expr, &schema)))?;
         plan.transform_data(|plan| match plan {
             LogicalPlan::Join(join) => joined(join),
@@ -49,21 +48,12 @@ impl OptimizerRule for ZeroKeys {
     }
 }
 
-/// A list of IN with both zeros, or a CASE whose operand and values have one.
+/// A list of IN with both zeros.
 fn looked_up(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
         Expr::InList(mut list) => {
             let is_changed = with_both_zeros(&mut list, schema)?;
             Ok(Transformed::new_transformed(Expr::InList(list), is_changed))
-        }
-        Expr::Case(mut case) if case.expr.is_some() => {
-            let Case { expr: operand, when_then_expr, .. } = &mut case;
-            let values = when_then_expr.iter_mut().map(|(when, _)| when.as_mut());
-            let mut parts = operand.as_deref_mut().into_iter().chain(values);
-            let is_changed = parts.try_fold(false, |is_changed, part| {
-                Ok::<_, DataFusionError>(unify(part, schema)? | is_changed)
-            })?;
-            Ok(Transformed::new_transformed(Expr::Case(case), is_changed))
         }
         expr => Ok(Transformed::no(expr)),
     }
@@ -92,6 +82,10 @@ fn joined(mut join: Join) -> Result<Transformed<LogicalPlan>> {
         let left = unify(of_left, left.schema())?;
         Ok::<_, DataFusionError>(unify(of_right, right.schema())? | left | is_changed)
     })?;
+    if is_changed {
+        // Only columns are said to be in common by USING.
+        join.join_constraint = JoinConstraint::On;
+    }
     Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
 }
 

@@ -1,7 +1,7 @@
 //! 0.0 and -0.0 are one value.
 //!
-//! They are equal, and one group, but aggregates with DISTINCT or ORDER BY, windows, `nullif`, functions that look for values in
-//! lists, and what compares lists and structs tell them apart. `x + 0.0` is the same for both. What else tells them apart is in
+//! They are equal, and one group, but aggregates with DISTINCT or ORDER BY, DISTINCT ON, windows, `nullif`, CASE with an operand, functions
+//! that look for values in lists, and what compares lists and structs tell them apart. `x + 0.0` is the same for both. What else tells them apart is in
 //! [`zero_keys`](super::zero_keys).
 
 use std::sync::{Arc, LazyLock};
@@ -9,9 +9,14 @@ use std::sync::{Arc, LazyLock};
 use datafusion::{
     common::{
         DFSchema, DataFusionError, Result,
+        config::ConfigOptions,
         tree_node::{Transformed, TreeNode},
     },
-    logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, ScalarUDF, lit, when},
+    logical_expr::{
+        BinaryExpr, Distinct, DistinctOn, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, binary_expr,
+        lit, when,
+    },
+    optimizer::AnalyzerRule,
     scalar::ScalarValue,
 };
 
@@ -27,10 +32,35 @@ pub(super) const ZEROS: ExpressionRule = ExpressionRule {
         Expr::AggregateFunction(_) | Expr::WindowFunction(_) => true,
         Expr::ScalarFunction(function) => looks_for_values(function.name()),
         Expr::BinaryExpr(BinaryExpr { op, .. }) => is_comparison(*op),
+        Expr::Case(case) => case.expr.is_some(),
+        Expr::InList(list) => list.list.len() == 1 || !list.expr.any_column_refs(),
         _ => false,
     },
     change: |expr, schema, _| expr.transform_up(|expr| with_one_zero(expr, schema)),
 };
+
+/// Groups and orders of DISTINCT ON, which becomes an aggregate with an order behind [`ZEROS`].
+#[derive(Debug)]
+pub(super) struct ZerosOfDistinct;
+
+impl AnalyzerRule for ZerosOfDistinct {
+    fn name(&self) -> &str {
+        "zeros_of_distinct"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let change = |node| match node {
+            LogicalPlan::Distinct(Distinct::On(mut distinct)) => {
+                let DistinctOn { on_expr, sort_expr, input, .. } = &mut distinct;
+                let sorts = sort_expr.iter_mut().flatten().map(|sort| &mut sort.expr);
+                let is_changed = unify_all(on_expr.iter_mut().chain(sorts), input.schema())?;
+                Ok(Transformed::new_transformed(LogicalPlan::Distinct(Distinct::On(distinct)), is_changed))
+            }
+            node => Ok(Transformed::no(node)),
+        };
+        Ok(plan.transform_up_with_subqueries(change)?.data)
+    }
+}
 
 /// Whether an aggregate puts lists, structs and maps in order; by its last argument.
 fn finds_extremes(name: &str) -> bool {
@@ -99,6 +129,22 @@ fn with_one_zero(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let sides = [comparison.left.as_mut(), comparison.right.as_mut()];
             let is_changed = are_nested && unify_all(sides.into_iter(), schema)?;
             Transformed::new_transformed(Expr::BinaryExpr(comparison), is_changed)
+        }
+        // A comparison knows it.
+        Expr::InList(mut of) if of.list.len() == 1 => match (of.list.pop(), of.negated) {
+            (Some(other), false) => Transformed::yes(binary_expr(*of.expr, Operator::Eq, other)),
+            (Some(other), true) => Transformed::yes(binary_expr(*of.expr, Operator::NotEq, other)),
+            (None, _) => Transformed::no(Expr::InList(of)),
+        },
+        // What is constant is computed before `zero_keys` adds the other zero to the lists of columns.
+        Expr::InList(mut of) if !of.expr.any_column_refs() => {
+            let is_changed = unify_all(std::iter::once(of.expr.as_mut()).chain(&mut of.list), schema)?;
+            Transformed::new_transformed(Expr::InList(of), is_changed)
+        }
+        Expr::Case(mut case) if case.expr.is_some() => {
+            let values = case.when_then_expr.iter_mut().map(|(when, _)| when.as_mut());
+            let is_changed = unify_all(case.expr.as_deref_mut().into_iter().chain(values), schema)?;
+            Transformed::new_transformed(Expr::Case(case), is_changed)
         }
         expr => Transformed::no(expr),
     })

@@ -26,6 +26,7 @@ use super::{
     limits,
     mentions::tell_apart_mentions,
     named_windows,
+    null_treatment::say_null_treatment,
     once::mark_once,
     ordered_aggregates::say_order_of_window,
     parts::{list_of_columns, say_list_of_rows, say_parts},
@@ -229,6 +230,7 @@ impl VisitorMut for Rewriting<'_> {
         say_parts(expr);
         say_list_of_rows(expr);
         if let Expr::Function(function) = expr {
+            say_null_treatment(function);
             say_order_of_window(function);
         }
         match refused::expr(expr, self.is_scalar) {
@@ -401,9 +403,11 @@ pub(super) fn without_parentheses(expr: &Expr) -> &Expr {
 /// what they are given, the plan tells some types otherwise.
 pub(crate) fn schema_of_result(plan: &LogicalPlan, rows: &Schema) -> SchemaRef {
     let said = result_schema(plan);
-    let field = |(said, own): (&FieldRef, &FieldRef)| match said.data_type() == own.data_type() {
-        true => said.clone(),
-        false => Arc::new(said.as_ref().clone().with_data_type(own.data_type().clone())),
+    // A query that stands for a value is NULL where it has no row, whatever its column is.
+    let field = |(said, own): (&FieldRef, &FieldRef)| {
+        let nullable = said.is_nullable() || own.is_nullable();
+        let own = said.as_ref().clone().with_data_type(own.data_type().clone());
+        Arc::new(own.with_nullable(nullable))
     };
     let fields = said.fields().iter().zip(rows.fields()).map(field).collect::<Fields>();
     Arc::new(Schema::new_with_metadata(fields, said.metadata().clone()))

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::{
     ast::{
         self, BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator,
         ObjectName, ObjectNamePart, OrderByKind, Select, SelectItem, SelectItemQualifiedWildcardKind,
-        SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
+        SetExpr, TableAlias, TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
     },
     parser::Parser,
 };
@@ -20,6 +20,7 @@ use datafusion::sql::sqlparser::{
 use super::{
     asof::{condition, is_asof},
     row_value::compared,
+    trees,
 };
 use crate::{Error, Result, names::ident, parse::DIALECT};
 
@@ -44,6 +45,7 @@ fn in_body(
         SetExpr::Select(select) => {
             let mut common = None;
             if has_common_columns(&mut select.from) {
+                name_subqueries(&mut select.from);
                 match parts_of(&mut select.from, known) {
                     Some(parts) => {
                         in_select(select, &parts, order_by);
@@ -100,6 +102,27 @@ fn has_common_columns(from: &mut [TableWithJoins]) -> bool {
     })
 }
 
+/// Names subqueries that have no name, so that their columns can be told from others.
+fn name_subqueries(from: &mut [TableWithJoins]) {
+    let factors = from.iter_mut().flat_map(|relation| {
+        let joined = relation.joins.iter_mut().map(|join| &mut join.relation);
+        std::iter::once(&mut relation.relation).chain(joined)
+    });
+    let mut named = 0;
+    for factor in factors {
+        if let TableFactor::Derived { alias: alias @ None, .. } = factor {
+            named += 1;
+            let number = if named == 1 { String::new() } else { named.to_string() };
+            let name = Ident::with_quote('"', format!("unnamed_subquery{number}"));
+            *alias = Some(table_alias(name));
+        }
+    }
+}
+
+fn table_alias(name: Ident) -> TableAlias {
+    TableAlias { explicit: true, name, columns: Vec::new(), at: None }
+}
+
 /// The planner takes the columns of the left side, which are NULL for rows that only the right side has.
 fn refuse_other_side(from: &[TableWithJoins]) -> Result<()> {
     use JoinConstraint::{Natural, Using};
@@ -133,6 +156,11 @@ enum Part {
 }
 
 impl Part {
+    /// Whether it is a column in common of that name that the planner takes from where it is.
+    fn is_as_planned(&self, wanted: &str) -> bool {
+        matches!(self, Self::Common { name, is_left: true, .. } if ident(name) == wanted)
+    }
+
     /// Whether it has a column of that name; `None` if that cannot be told.
     fn has(&self, wanted: &str) -> Option<bool> {
         match self {
@@ -146,17 +174,37 @@ impl Part {
 /// The parts of what `*` means, if there is a column in common and all can be told.
 fn parts_of(from: &mut [TableWithJoins], known: &Known<'_>) -> Option<Vec<Part>> {
     let mut all = Vec::new();
-    for relation in from {
-        let mut parts = vec![rest_of(&relation.relation, known)?];
-        for join in &mut relation.joins {
-            let mut right = rest_of(&join.relation, known)?;
+    for nth in 0..from.len() {
+        let (before, behind) = from.split_at_mut(nth);
+        let relation = &mut behind[0];
+        let mut parts = vec![rest_of(&relation.relation, before, known)?];
+        for join in 0..relation.joins.len() {
+            let TableWithJoins { relation: first, joins } = &mut *relation;
+            let mut right = match rest_of(&joins[join].relation, &[], known)? {
+                Part::Rest { columns: None, table, without } => {
+                    let around = TableWithJoins { relation: first.clone(), joins: joins[..join].to_vec() };
+                    let columns =
+                        beside(&joins[join].relation, &[&*before, &[around]].concat(), &table, known);
+                    Part::Rest { table, without, columns }
+                }
+                part => part,
+            };
+            let join = &mut joins[join];
             let constraint = constraint_of(&mut join.join_operator)?;
             if matches!(constraint, JoinConstraint::Natural) {
                 *constraint = natural(&parts, &right)?;
             }
-            let JoinConstraint::Using(names) = constraint else {
-                parts.push(right);
-                continue;
+            let names = match constraint {
+                JoinConstraint::Using(names) => names,
+                other => {
+                    if let JoinConstraint::On(condition) = other {
+                        let mut meaning = Meaning::of_all(&parts);
+                        meaning.of.retain(|(name, _)| right.has(name) == Some(false));
+                        meaning.say(condition);
+                    }
+                    parts.push(right);
+                    continue;
+                }
             };
             let names: Vec<_> = names
                 .iter()
@@ -228,8 +276,8 @@ pub(super) fn constraint_of_any(join: &mut JoinOperator) -> Option<&mut JoinCons
     }
 }
 
-/// All columns of a table that has a name.
-fn rest_of(factor: &TableFactor, known: &Known<'_>) -> Option<Part> {
+/// All columns of a table that has a name, and that may name those before it.
+fn rest_of(factor: &TableFactor, before: &[TableWithJoins], known: &Known<'_>) -> Option<Part> {
     let table = match factor {
         TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
             ObjectName::from(alias.name.clone())
@@ -237,7 +285,34 @@ fn rest_of(factor: &TableFactor, known: &Known<'_>) -> Option<Part> {
         TableFactor::Table { name, args: None, .. } => name.clone(),
         _ => return None,
     };
-    Some(Part::Rest { table, without: Vec::new(), columns: known(factor) })
+    let columns = known(factor).or_else(|| beside(factor, before, &table, known));
+    Some(Part::Rest { table, without: Vec::new(), columns })
+}
+
+/// The columns of a table that names those before it.
+fn beside(
+    factor: &TableFactor,
+    before: &[TableWithJoins],
+    table: &ObjectName,
+    known: &Known<'_>,
+) -> Option<Vec<String>> {
+    if before.is_empty() || !matches!(factor, TableFactor::Derived { .. }) {
+        return None;
+    }
+    let mut query = trees::query("SELECT * FROM it");
+    let select = trees::select(&mut query);
+    select.projection = vec![SelectItem::QualifiedWildcard(
+        SelectItemQualifiedWildcardKind::ObjectName(table.clone()),
+        WildcardAdditionalOptions::default(),
+    )];
+    let own = TableWithJoins { relation: factor.clone(), joins: Vec::new() };
+    select.from = before.iter().cloned().chain([own]).collect();
+    known(&TableFactor::Derived {
+        lateral: false,
+        subquery: Box::new(query),
+        alias: Some(table_alias(Ident::with_quote('"', "beside"))),
+        sample: None,
+    })
 }
 
 /// Columns that are in common, which are then no other columns of either side.
@@ -316,11 +391,10 @@ fn taken(table: &mut Part, name: &Ident) -> Option<Expr> {
 }
 
 fn in_select(select: &mut Select, parts: &[Part], order_by: Option<&mut OrderByKind>) {
-    let unlike = |part: &Part| match part {
-        Part::Common { name, expr, is_left: false } => Some((ident(name), (**expr).clone())),
-        _ => None,
-    };
-    let mut meaning = Meaning { of: parts.iter().filter_map(unlike).collect(), depth: 0 };
+    // In a condition the planner (DataFusion 55) takes them all for ambiguous.
+    Meaning::of_all(parts).say(&mut select.selection);
+    let mut meaning = Meaning::of_all(parts);
+    meaning.of.retain(|(name, _)| !parts.iter().any(|part| part.is_as_planned(name)));
     let mut items = Vec::new();
     for mut item in std::mem::take(&mut select.projection) {
         match &mut item {
@@ -340,7 +414,6 @@ fn in_select(select: &mut Select, parts: &[Part], order_by: Option<&mut OrderByK
         items.push(item);
     }
     if !meaning.of.is_empty() {
-        meaning.say(&mut select.selection);
         meaning.say(&mut select.having);
         if let GroupByExpr::Expressions(exprs, _) = &mut select.group_by {
             meaning.say(exprs);
@@ -390,6 +463,15 @@ struct Meaning {
 }
 
 impl Meaning {
+    /// What all columns in common mean.
+    fn of_all(parts: &[Part]) -> Self {
+        let common = |part: &Part| match part {
+            Part::Common { name, expr, .. } => Some((ident(name), (**expr).clone())),
+            Part::Rest { .. } => None,
+        };
+        Self { of: parts.iter().filter_map(common).collect(), depth: 0 }
+    }
+
     fn get(&self, name: &Ident) -> Option<&Expr> {
         let name = ident(name);
         self.of.iter().find(|(known, _)| *known == name).map(|(_, expr)| expr)

@@ -2,13 +2,17 @@
 
 use arrow::datatypes::DataType;
 use datafusion::{
-    common::{Result, config::ConfigOptions},
+    common::{Result, ScalarValue, config::ConfigOptions},
     logical_expr::{
         ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+        interval_arithmetic::Interval,
+        preimage::PreimageResult,
+        simplify::SimplifyContext,
+        sort_properties::{ExprProperties, SortProperties},
     },
 };
 
-use super::{MOMENT, Zone, converted, instant, is_text};
+use super::{DAY, MOMENT, Zone, converted, instant, is_text};
 use crate::{error::type_in_sql, value::returned};
 
 /// See the module.
@@ -72,5 +76,29 @@ impl ScalarUDFImpl for TimeCast {
                 returned(cast, true)
             }
         }
+    }
+
+    /// A comparison of a day's begin with the begin of a day is one of days.
+    fn preimage(&self, args: &[Expr], value: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
+        let ([day], Expr::Literal(ScalarValue::TimestampMicrosecond(Some(moment), None), _)) = (args, value)
+        else {
+            return Ok(PreimageResult::None);
+        };
+        if moment % DAY != 0 || info.get_data_type(day)? != DataType::Date32 {
+            return Ok(PreimageResult::None);
+        }
+        // The last day is the one without end.
+        let days = i32::try_from(moment / DAY).ok().filter(|day| *day > i32::MIN && *day < i32::MAX - 1);
+        let Some(days) = days else { return Ok(PreimageResult::None) };
+        let [low, high] = [days, days + 1].map(|days| ScalarValue::Date32(Some(days)));
+        let interval = Box::new(Interval::try_new(low, high)?);
+        Ok(PreimageResult::Range { expr: day.clone(), interval })
+    }
+
+    /// Days and their begins are in one order.
+    fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
+        let [day] = inputs else { return Ok(SortProperties::Unordered) };
+        let is_day = day.range.data_type() == DataType::Date32 && self.to == MOMENT && self.strict;
+        Ok(if is_day { day.sort_properties } else { SortProperties::Unordered })
     }
 }

@@ -485,14 +485,6 @@ pub(crate) fn behind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
         };
         let Some(from) = type_of(inner, schema) else { return Ok(Transformed::no(expr)) };
         refuse_numbers(&from, to)?;
-        // Of a day the planner makes the right moment, and knows more about it.
-        let is_day = strict && from == DataType::Date32 && matches!(to, DataType::Timestamp(_, None));
-        if is_day && *to == MOMENT {
-            return Ok(Transformed::no(expr));
-        }
-        if is_day {
-            return Ok(Transformed::yes(cast(inner.as_ref().clone(), MOMENT)));
-        }
         // What is in microseconds already is not to be something else.
         let to = if is_moment(to) { &either(to, to) } else { to };
         if !converts(&from, to) && from != *to {

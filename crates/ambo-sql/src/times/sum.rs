@@ -185,7 +185,7 @@ impl ScalarUDFImpl for WithEnd {
     }
 }
 
-/// A day beyond the range of moments as the last one within: it is compared with moments as itself.
+/// A day beyond the range of moments as the last one within: it is compared with moments as itself. A day without end is a moment without.
 pub(super) fn day_in_range(day: Expr) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
     ScalarUDF::new_from_impl(DayInRange(signature)).call(vec![day])
@@ -211,9 +211,11 @@ impl ScalarUDFImpl for DayInRange {
         if let Some(null) = null_without_type(&args) {
             return Ok(null);
         }
-        let days = args.args[0].to_array(args.number_rows)?;
+        // What the planner asks whether a condition holds for NULL has no type.
+        let days = cast(&args.args[0].to_array(args.number_rows)?, &DataType::Date32)?;
         let last = (i64::MAX / DAY - 1) as i32;
-        let days = days.as_primitive::<Date32Type>().unary::<_, Date32Type>(|day| day.clamp(-last, last));
+        let in_range = |day: i32| if day.is_endless() { day } else { day.clamp(-last, last) };
+        let days = days.as_primitive::<Date32Type>().unary::<_, Date32Type>(in_range);
         Ok(ColumnarValue::Array(Arc::new(days)))
     }
 }

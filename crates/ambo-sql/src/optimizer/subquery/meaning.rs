@@ -19,7 +19,6 @@ use datafusion::{
     error::DataFusionError,
     logical_expr::{
         BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Projection,
-        binary_expr,
         expr::{Case, Exists, InSubquery, SetQuantifier},
         lit,
         utils::{conjunction, split_conjunction_owned},
@@ -28,6 +27,7 @@ use datafusion::{
 };
 
 use super::{names::Names, subquery};
+use crate::optimizer::nested_comparisons::compared;
 
 /// Expressions over rows of a schema.
 pub(super) struct Meaning<'s> {
@@ -181,8 +181,8 @@ impl Meaning<'_> {
         let (rows, value) = self.named(&of.query)?;
         // The query's column on the left: `wanted op column`, turned.
         let comparison = match of.op.swap() {
-            Some(turned) => binary_expr(value, turned, wanted),
-            None => binary_expr(wanted, of.op, value),
+            Some(turned) => compared(value, turned, wanted, rows.schema())?,
+            None => compared(wanted, of.op, value, rows.schema())?,
         };
         Ok(has_row(LogicalPlanBuilder::from(rows).filter(comparison)?.build()?))
     }
