@@ -6,6 +6,7 @@ mod asof;
 mod chained;
 mod clauses;
 mod collations;
+mod common_meaning;
 mod context;
 mod culprit;
 mod derived;
@@ -285,11 +286,21 @@ impl<'a> Planner<'a> {
     }
 
     fn as_meant<T: ast::Visit + ast::VisitMut>(&self, tree: &mut T, params: &[ScalarValue]) -> Result<()> {
+        self.as_meant_within(tree, params, 0)
+    }
+
+    /// `depth`: within how many queries that are looked at by themselves this one is.
+    fn as_meant_within<T: ast::Visit + ast::VisitMut>(
+        &self,
+        tree: &mut T,
+        params: &[ScalarValue],
+        depth: usize,
+    ) -> Result<()> {
         self.write_out_functions(tree)?;
         file_functions::say_files(tree)?;
         say_schemas(tree, self)?;
         orders::say_defaults(tree, self.session.order);
-        let columns = |factor: &ast::TableFactor, with| self.columns(factor, with, params);
+        let columns = |factor: &ast::TableFactor, with| self.columns(factor, with, params, depth);
         let schema_of = |query: ast::Query| {
             let plan = self.planned(ast::Statement::Query(Box::new(query)), params).ok()?;
             Some(plan.schema().clone())
@@ -310,14 +321,21 @@ impl<'a> Planner<'a> {
         factor: &ast::TableFactor,
         with: Option<ast::With>,
         params: &[ScalarValue],
+        depth: usize,
     ) -> Option<Vec<String>> {
+        // A common table that names itself would be looked at for ever.
+        const DEPTH_MAX: usize = 2;
+
         let mut query = Parser::new(&DIALECT).try_with_sql("SELECT * FROM it").ok()?.parse_query().ok()?;
         let ast::SetExpr::Select(select) = query.body.as_mut() else { return None };
         select.from[0].relation = factor.clone();
         query.with = with;
-        let plan = self.planned(ast::Statement::Query(query.clone()), params).or_else(|_| {
+        let plan = self.planned(ast::Statement::Query(query.clone()), params).or_else(|error| {
+            if depth == DEPTH_MAX {
+                return Err(error);
+            }
             // What is within is not yet written as it is meant.
-            self.as_meant(&mut query, params)?;
+            self.as_meant_within(&mut query, params, depth + 1)?;
             self.understood(ast::Statement::Query(query), params)
         });
         Some(plan.ok()?.schema().fields().iter().map(|field| field.name().clone()).collect())

@@ -20,6 +20,7 @@ mod filter_projection;
 mod float_extremes;
 mod frames;
 mod from_below;
+mod group_expressions;
 mod guards;
 mod in_lists;
 mod interval_groups;
@@ -89,6 +90,7 @@ use filter_projection::WithWholeFilters;
 use float_extremes::FLOAT_EXTREMES;
 pub(crate) use frames::over_frames;
 pub(crate) use from_below::change_from_below;
+use group_expressions::GroupExpressions;
 use guards::{
     FilterSteps, INLINED_VALUES, LazyValues, SafeTermsFirst, WithFixedProjections, WithHeldFilters,
     WithWrongLiterals,
@@ -140,6 +142,7 @@ type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     let mut rules: Vec<Analysis> = vec![
         Arc::new(DepthLimit),
+        Arc::new(GroupExpressions),
         Arc::new(KeptOrders),
         Arc::new(SourceNames),
         Arc::new(Enums),

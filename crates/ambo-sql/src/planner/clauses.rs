@@ -39,9 +39,18 @@ pub(super) fn say_rollups(body: &mut SetExpr) {
     });
 }
 
-/// `GROUP BY (a, b), ()` is GROUP BY a, b.
+/// `GROUP BY (a, b), ()` is GROUP BY a, b. `GROUP BY ROLLUP (1)` is by the first column of the list.
 pub(super) fn say_groups(select: &mut Select) {
     let GroupByExpr::Expressions(by, _) = &mut select.group_by else { return };
+    for sets in by.iter_mut() {
+        if let Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) = sets {
+            for group in sets.iter_mut().flatten() {
+                if let Some(column) = numbered(group, &select.projection) {
+                    *group = column;
+                }
+            }
+        }
+    }
     let is_tuple = |expr: &Expr| matches!(expr, Expr::Tuple(_));
     if !by.iter().any(is_tuple) || by.iter().all(|expr| matches!(expr, Expr::Tuple(of) if of.is_empty())) {
         return;
@@ -51,6 +60,24 @@ pub(super) fn say_groups(select: &mut Select) {
         expr => vec![expr],
     };
     *by = by.drain(..).flat_map(each).collect();
+}
+
+/// The column of a list that a number in GROUP BY stands for.
+fn numbered(group: &Expr, list: &[SelectItem]) -> Option<Expr> {
+    let Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(number, _), .. }) = group else {
+        return None;
+    };
+    let nth = number.parse::<usize>().ok()?.checked_sub(1)?;
+    let is_one =
+        |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
+    match list.get(nth)? {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }
+            if list[..nth].iter().all(is_one) =>
+        {
+            Some(expr.clone())
+        }
+        _ => None,
+    }
 }
 
 /// `FETCH FIRST n ROWS ONLY` is LIMIT n.

@@ -6,19 +6,18 @@
 //! with all columns that both sides have. Joins of which the columns cannot be told (a table without a name among them) are left to the
 //! planner, unless it would take the wrong side.
 
-use std::ops::ControlFlow;
-
 use datafusion::sql::sqlparser::{
     ast::{
         self, BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator,
         ObjectName, ObjectNamePart, OrderByKind, Select, SelectItem, SelectItemQualifiedWildcardKind,
-        SetExpr, TableAlias, TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
+        SetExpr, TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions,
     },
     parser::Parser,
 };
 
 use super::{
     asof::{condition, is_asof},
+    common_meaning::{Meaning, Meant},
     row_value::compared,
     trees,
 };
@@ -48,7 +47,7 @@ fn in_body(
                 name_subqueries(&mut select.from);
                 match parts_of(&mut select.from, known) {
                     Some(parts) => {
-                        in_select(select, &parts, order_by);
+                        in_select(select, &parts, order_by, known);
                         common = Some(Common { parts });
                     }
                     None => refuse_other_side(&select.from)?,
@@ -156,11 +155,6 @@ enum Part {
 }
 
 impl Part {
-    /// Whether it is a column in common of that name that the planner takes from where it is.
-    fn is_as_planned(&self, wanted: &str) -> bool {
-        matches!(self, Self::Common { name, is_left: true, .. } if ident(name) == wanted)
-    }
-
     /// Whether it has a column of that name; `None` if that cannot be told.
     fn has(&self, wanted: &str) -> Option<bool> {
         match self {
@@ -198,8 +192,8 @@ fn parts_of(from: &mut [TableWithJoins], known: &Known<'_>) -> Option<Vec<Part>>
                 JoinConstraint::Using(names) => names,
                 other => {
                     if let JoinConstraint::On(condition) = other {
-                        let mut meaning = Meaning::of_all(&parts);
-                        meaning.of.retain(|(name, _)| right.has(name) == Some(false));
+                        let mut meaning = Meaning::of_condition(meant(&parts), known);
+                        meaning.forget(|name| right.has(name) != Some(false));
                         meaning.say(condition);
                     }
                     parts.push(right);
@@ -390,11 +384,9 @@ fn taken(table: &mut Part, name: &Ident) -> Option<Expr> {
     Some(Expr::CompoundIdentifier(parts.chain([Some(name.clone())]).collect::<Option<_>>()?))
 }
 
-fn in_select(select: &mut Select, parts: &[Part], order_by: Option<&mut OrderByKind>) {
-    // In a condition the planner (DataFusion 55) takes them all for ambiguous.
-    Meaning::of_all(parts).say(&mut select.selection);
-    let mut meaning = Meaning::of_all(parts);
-    meaning.of.retain(|(name, _)| !parts.iter().any(|part| part.is_as_planned(name)));
+fn in_select(select: &mut Select, parts: &[Part], order_by: Option<&mut OrderByKind>, known: &Known<'_>) {
+    Meaning::of_condition(meant(parts), known).say(&mut select.selection);
+    let mut meaning = Meaning::new(meant(parts), known);
     let mut items = Vec::new();
     for mut item in std::mem::take(&mut select.projection) {
         match &mut item {
@@ -413,18 +405,27 @@ fn in_select(select: &mut Select, parts: &[Part], order_by: Option<&mut OrderByK
         }
         items.push(item);
     }
-    if !meaning.of.is_empty() {
-        meaning.say(&mut select.having);
-        if let GroupByExpr::Expressions(exprs, _) = &mut select.group_by {
-            meaning.say(exprs);
-        }
-        if let Some(OrderByKind::Expressions(exprs)) = order_by {
-            // A column of the result comes first.
-            meaning.of.retain(|(known, _)| !items.iter().any(|item| named(item).as_ref() == Some(known)));
-            meaning.say(exprs);
-        }
+    meaning.say(&mut select.having);
+    if let GroupByExpr::Expressions(exprs, _) = &mut select.group_by {
+        meaning.say(exprs);
+    }
+    if let Some(OrderByKind::Expressions(exprs)) = order_by {
+        // A column of the result comes first.
+        meaning.forget(|known| items.iter().any(|item| named(item).is_some_and(|name| name == known)));
+        meaning.say(exprs);
     }
     select.projection = items;
+}
+
+/// What the columns in common mean.
+fn meant(parts: &[Part]) -> Vec<Meant> {
+    let meant = |part: &Part| match part {
+        Part::Common { name, expr, is_left } => {
+            Some(Meant { name: ident(name), expr: expr.as_ref().clone(), is_found: *is_left })
+        }
+        Part::Rest { .. } => None,
+    };
+    parts.iter().filter_map(meant).collect()
 }
 
 /// What a column of the result is called, if that is said.
@@ -453,55 +454,5 @@ fn written_out(part: &Part) -> SelectItem {
                 },
             )
         }
-    }
-}
-
-/// What names of columns mean, outside of queries within, which may have columns of those names themselves.
-struct Meaning {
-    of: Vec<(String, Expr)>,
-    depth: usize,
-}
-
-impl Meaning {
-    /// What all columns in common mean.
-    fn of_all(parts: &[Part]) -> Self {
-        let common = |part: &Part| match part {
-            Part::Common { name, expr, .. } => Some((ident(name), (**expr).clone())),
-            Part::Rest { .. } => None,
-        };
-        Self { of: parts.iter().filter_map(common).collect(), depth: 0 }
-    }
-
-    fn get(&self, name: &Ident) -> Option<&Expr> {
-        let name = ident(name);
-        self.of.iter().find(|(known, _)| *known == name).map(|(_, expr)| expr)
-    }
-
-    fn say(&mut self, tree: &mut impl VisitMut) {
-        let _ = tree.visit(self);
-    }
-}
-
-impl VisitorMut for Meaning {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.depth == 0
-            && let Expr::Identifier(name) = expr
-            && let Some(meant) = self.get(name)
-        {
-            *expr = meant.clone();
-        }
-        ControlFlow::Continue(())
     }
 }

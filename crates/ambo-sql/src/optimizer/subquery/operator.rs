@@ -10,7 +10,7 @@ use datafusion::{
     },
     logical_expr::{
         Aggregate, BinaryExpr, Distinct, DistinctOn, Expr, Filter, Join, JoinType, LogicalPlan, Operator,
-        Projection, Sort, Subquery, Window, expr,
+        Projection, Sort, Window, expr,
         utils::{conjunction, split_conjunction_owned},
     },
 };
@@ -27,7 +27,7 @@ use super::{
 /// An operator without subqueries that the planner cannot join. Those of its inputs, and within its subqueries, are done.
 pub(super) fn unnested(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
     if let LogicalPlan::Join(join) = &node
-        && let Some((query, alias)) = lateral(&join.right)
+        && let Some((query, alias)) = lateral(join)
     {
         let rows = Rows::new(join.left.as_ref().clone(), names);
         let same = join.on.iter().map(|(left, right)| left.clone().eq(right.clone()));
@@ -35,7 +35,7 @@ pub(super) fn unnested(node: LogicalPlan, names: &Names) -> Result<Transformed<L
         if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
             return not_impl_err!("{} JOIN LATERAL", join.join_type.to_string().to_uppercase());
         }
-        return rows.lateral(&query.subquery, alias, join.join_type, condition).map(Transformed::yes);
+        return rows.lateral(query, alias, join.join_type, condition).map(Transformed::yes);
     }
     if !has_queries(&node)? {
         return Ok(Transformed::no(node));
@@ -226,24 +226,31 @@ fn on_sides(part: Expr, left: &mut Rows<'_>, right: &mut Rows<'_>) -> Result<Exp
 
 /// Whether all columns of an expression, those of its subqueries from outside among them, are of a schema.
 fn is_of(expr: &Expr, schema: &DFSchema) -> Result<bool> {
-    let is_here = |reference: &Expr| match reference {
-        Expr::OuterReferenceColumn(_, column) => schema.has_column(column),
-        _ => false,
-    };
+    let is_here = |reference: &Expr| is_in(reference, schema);
     Ok(expr.column_refs().into_iter().all(|column| schema.has_column(column))
         && outer_references(expr)?.iter().all(is_here))
 }
 
 /// The query of a LATERAL, and the name of its rows.
-fn lateral(plan: &LogicalPlan) -> Option<(&Subquery, Option<&TableReference>)> {
-    match plan {
-        LogicalPlan::Subquery(query) => Some((query, None)),
-        LogicalPlan::SubqueryAlias(alias) => match alias.input.as_ref() {
-            LogicalPlan::Subquery(query) => Some((query, Some(&alias.alias))),
-            _ => None,
-        },
-        _ => None,
+fn lateral(join: &Join) -> Option<(&LogicalPlan, Option<&TableReference>)> {
+    let (query, alias) = match join.right.as_ref() {
+        LogicalPlan::SubqueryAlias(alias) => (alias.input.as_ref(), Some(&alias.alias)),
+        plan => (plan, None),
+    };
+    match query {
+        LogicalPlan::Subquery(query) => Some((query.subquery.as_ref(), alias)),
+        // The planner does not see what only queries within it name.
+        query => query
+            .all_out_ref_exprs()
+            .iter()
+            .any(|expr| is_in(expr, join.left.schema()))
+            .then_some((query, alias)),
     }
+}
+
+/// Whether a column from outside is one of a schema.
+fn is_in(reference: &Expr, schema: &DFSchema) -> bool {
+    matches!(reference, Expr::OuterReferenceColumn(_, column) if schema.has_column(column))
 }
 
 pub(super) fn has_queries(node: &LogicalPlan) -> Result<bool> {
