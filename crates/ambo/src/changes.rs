@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo_engine::database::{Change, ChangeFeed, ChangedValue, RowChange, RowFormat};
+use ambo_engine::database::{Change, ChangeFeed, ChangedValue, RangeChange, RowChange, RowFormat};
 
 use crate::{Database, Result, Row, TableDefinition, Timestamp};
 
@@ -13,6 +13,8 @@ pub enum Committed {
     Commit {
         /// When.
         timestamp: Timestamp,
+        /// Ranges of keys that [`Table::delete_range`](crate::Table::delete_range) deleted. It came before the rows.
+        ranges: Vec<CommittedRange>,
         /// The rows that it wrote, in order. Rows of tables that are dropped by now are left out.
         rows: Vec<CommittedRow>,
         /// Whether it changed definitions.
@@ -26,6 +28,17 @@ pub enum Committed {
         /// The last.
         last: Timestamp,
     },
+}
+
+/// A range of keys that was deleted, whatever rows it had.
+#[derive(Clone, Debug)]
+pub struct CommittedRange {
+    /// Its table, as it is now.
+    pub table: Arc<TableDefinition>,
+    /// The first stored key in it.
+    pub lower: Vec<u8>,
+    /// The first stored key behind it; none if there is no end.
+    pub upper: Option<Vec<u8>>,
 }
 
 /// A row that was written.
@@ -106,12 +119,18 @@ impl Changes {
     fn committed(&mut self, change: Change) -> Result<Committed> {
         Ok(match change {
             Change::Unlogged { first, last } => Committed::Unlogged { first, last },
-            Change::Commit { timestamp, rows, defines } => {
+            Change::Commit { timestamp, ranges, rows, defines } => {
+                let catalog = self.db.engine().current().catalog.clone();
+                let range = |range: RangeChange| {
+                    let table = catalog.table(range.table)?.clone();
+                    Some(CommittedRange { table, lower: range.lower, upper: range.upper })
+                };
+                let ranges = ranges.into_iter().filter_map(range).collect();
                 let mut of_commit = Vec::with_capacity(rows.len());
                 for row in &rows {
                     of_commit.extend(self.row(row)?);
                 }
-                Committed::Commit { timestamp, rows: of_commit, defines }
+                Committed::Commit { timestamp, ranges, rows: of_commit, defines }
             }
         })
     }

@@ -98,7 +98,7 @@ pub use bulk_change::{BULK_PATIENCE, BULK_ROWS};
 pub use bulk_load::BulkLoad;
 pub use bytes::Bytes;
 pub use changed_rows::ChangedRow;
-pub use changes::{Changes, Committed, CommittedRow, Fate};
+pub use changes::{Changes, Committed, CommittedRange, CommittedRow, Fate};
 pub use database::{Database, SchemaStamp};
 pub use definitions::Definitions;
 pub use duplicates::Place;

@@ -10,7 +10,7 @@ use ambo_engine::{
 
 use crate::{
     BulkLoad, Cursor, Database, Datum, KeyRange, Read, Result, Scan, Value, ValueReader, ValueWriter,
-    check::RowChecks, definitions::Own,
+    check::RowChecks, definitions::Own, range::half_open,
 };
 
 /// A table of an open database. Clones are cheap.
@@ -183,6 +183,32 @@ impl Table {
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         self.check_delete()?;
         self.db.engine().delete(self.id, key)
+    }
+
+    /// Deletes all rows of a range of keys at once, however many there are: one commit, which takes about as long as one of a single row.
+    /// Whoever reads an older snapshot still has them; their space comes back with compactions.
+    ///
+    /// Rows are deleted one by one instead, in one transaction, where the table has indexes or is stored by column, where it is just being
+    /// given another storage, and while any transaction holds a lock on a row.
+    ///
+    /// ```
+    /// let db = ambo::Database::in_memory()?;
+    /// let t = db.key_value("t")?;
+    /// for key in ["2025-12", "2026-01", "2026-02"] {
+    ///     t.put(key.as_bytes(), b"")?;
+    /// }
+    /// t.delete_range(.."2026")?;
+    /// assert_eq!(t.len()?, 2);
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for a table whose rows others refer to. Where rows are deleted one by one: the same if they
+    /// are too many for a transaction, [`Error::Conflict`](crate::Error::Conflict) if others kept writing them.
+    pub fn delete_range(&self, range: impl KeyRange) -> Result<()> {
+        self.check_delete()?;
+        let (lower, upper) = half_open(range.into_bounds());
+        self.db.engine().delete_range(self.id, lower.as_deref().unwrap_or_default(), upper.as_deref())
     }
 
     /// The rows of a range in key order.

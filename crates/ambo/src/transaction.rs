@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ambo_engine::{database, id::Timestamp};
 
-use crate::{Result, Savepoint, Sync, Table};
+use crate::{KeyRange, Result, Savepoint, Sync, Table, range::half_open};
 
 /// A transaction: what it [reads](crate::Read) is of one moment, what it writes is committed together or not at all.
 ///
@@ -61,6 +61,34 @@ impl Transaction {
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
         table.check_delete()?;
         self.inner.delete(table.id(), key)
+    }
+
+    /// Deletes all rows of a range of keys, as [`Table::delete_range`] does. Its commit ends with a conflict if others have written any key of
+    /// the range since it began.
+    ///
+    /// Rows are deleted one by one also where the transaction has changed definitions or is
+    /// [read committed](crate::Database::begin_read_committed).
+    ///
+    /// ```
+    /// use ambo::Read;
+    /// let db = ambo::Database::in_memory()?;
+    /// let (new, old) = (db.key_value("new")?, db.key_value("old")?);
+    /// new.put(b"2025-12", b"")?;
+    /// let mut tx = db.begin()?;
+    /// tx.put(&old, b"until", b"2026")?;
+    /// tx.delete_range(&new, .."2026")?;
+    /// assert_eq!(tx.count(&new, ..)?, 0);
+    /// tx.commit()?;
+    /// assert!(new.is_empty()?);
+    /// # Ok::<(), ambo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Table::delete_range`]; then none is deleted.
+    pub fn delete_range(&mut self, table: &Table, range: impl KeyRange) -> Result<()> {
+        table.check_delete()?;
+        let (lower, upper) = half_open(range.into_bounds());
+        self.inner.delete_range(table.id(), lower.as_deref().unwrap_or_default(), upper.as_deref())
     }
 
     /// Locks a row now, until the end of the transaction: others wait to write it.

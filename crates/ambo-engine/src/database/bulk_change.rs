@@ -232,7 +232,7 @@ fn check_memtable(memtable: &Memtable, finder: &mut Finder<'_>, since: Timestamp
     let mut cursor = memtable.cursor();
     let mut there = cursor.seek_first();
     while there {
-        let newest = cursor.versions().next().expect("a row has a version").timestamp;
+        let newest = cursor.newest().timestamp;
         if newest > since && finder.find(cursor.key())?.is_some() {
             return Err(Error::Conflict(
                 "a row that was to be changed was changed by a transaction that committed first".into(),

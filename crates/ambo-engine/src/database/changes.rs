@@ -19,6 +19,7 @@ use ambo_types::{
 
 use super::{
     engine::{Engine, NEWEST},
+    ranges::{RANGES_TABLE, TableRange},
     version::DatabaseVersion,
 };
 use crate::catalog::CATALOG_TABLE;
@@ -30,6 +31,8 @@ pub enum Change {
     Commit {
         /// When.
         timestamp: Timestamp,
+        /// Ranges of keys that it deleted as such. What rows they had is not in the log.
+        ranges: Vec<RangeChange>,
         /// The rows that it wrote, in order.
         rows: Vec<RowChange>,
         /// Whether it changed definitions.
@@ -53,6 +56,17 @@ pub struct RowChange {
     pub key: Vec<u8>,
     /// What became of it.
     pub value: ChangedValue,
+}
+
+/// A range of keys that was deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeChange {
+    /// Their table.
+    pub table: TableId,
+    /// The first stored key in it.
+    pub lower: Vec<u8>,
+    /// The first stored key behind it; none if there is no end.
+    pub upper: Option<Vec<u8>>,
 }
 
 /// What became of a row.
@@ -142,9 +156,23 @@ fn pass(ready: &mut VecDeque<Change>, last: &mut Timestamp, to: Timestamp) {
 
 /// A commit as the log has it.
 fn commit(version: &DatabaseVersion, timestamp: Timestamp, operations: Operations<'_>) -> Result<Change> {
-    let (mut rows, mut defines) = (Vec::new(), false);
+    let (mut rows, mut ranges, mut defines) = (Vec::new(), Vec::new(), false);
     for operation in operations {
         let operation = operation?;
+        if operation.table == RANGES_TABLE {
+            let range = TableRange::decode(&operation).ok_or_else(|| {
+                Error::damaged(
+                    "log",
+                    0,
+                    format!("the transaction {timestamp} deletes a range that cannot be read"),
+                )
+            })?;
+            if version.catalog.table(range.table).is_some() {
+                let (lower, upper) = (range.lower.to_vec(), range.upper.map(<[u8]>::to_vec));
+                ranges.push(RangeChange { table: range.table, lower, upper });
+            }
+            continue;
+        }
         if operation.table == CATALOG_TABLE {
             defines = true;
             continue;
@@ -159,7 +187,7 @@ fn commit(version: &DatabaseVersion, timestamp: Timestamp, operations: Operation
             value: value(version, operation.table, operation.key, operation.record)?,
         });
     }
-    Ok(Change::Commit { timestamp, rows, defines })
+    Ok(Change::Commit { timestamp, ranges, rows, defines })
 }
 
 fn value(version: &DatabaseVersion, table: TableId, key: &[u8], record: Record<'_>) -> Result<ChangedValue> {

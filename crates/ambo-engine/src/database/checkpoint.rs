@@ -2,7 +2,8 @@
 //!
 //! 1. *Freeze*: nothing is sequenced while every active memtable is set aside and a new one takes its place. The last
 //!    timestamp given out, F, and the log's end are noted: both are exact, since nothing was in flight.
-//! 2. *Flush*: the newest version of each key of each frozen memtable goes, in key order, into a run of packed pages.
+//! 2. *Flush*: the newest version of each key of each frozen memtable goes, in key order, into a run of packed pages. A range of keys that it
+//!    deleted becomes a tombstone for each key that is there.
 //! 3. *Publish*: the catalog is written with the new roots, then the list of free pages; the file is synced; then one of
 //!    the two superblocks is written and synced. That is the moment at which the checkpoint counts.
 //! 4. The new version of the database is installed, log segments behind the noted position are deleted, and replaced
@@ -31,6 +32,7 @@ use ambo_types::{
 use parking_lot::Mutex;
 
 use super::{
+    cursor::{MergedCursor, Seek},
     engine::Engine,
     version::{DatabaseVersion, TableVersion},
     version_edit::{Compacted, Durability, TableEdit, VersionEdit},
@@ -235,7 +237,10 @@ impl Engine {
             for (age, memtable) in table.frozen.iter().rev().enumerate() {
                 let bottom = age == 0 && table.has_no_base();
                 let options = version.build_options(*id, &table.shared.store);
-                match flush(&table.shared.store, memtable, bottom, options) {
+                // What it has deleted as ranges of keys becomes tombstones of those that are there.
+                let older = &table.frozen[table.frozen.len() - age..];
+                let older = memtable.has_ranges().then(|| MergedCursor::older(table, older));
+                match flush(&table.shared.store, memtable, older, bottom, options) {
                     Ok(run) => flushed.push(Flushed {
                         table: *id,
                         store: table.shared.store.clone(),
@@ -468,19 +473,23 @@ impl Engine {
     }
 }
 
-/// Writes the newest version of each key of a frozen memtable into a packed tree. At the bottom, tombstones hide nothing.
+/// Writes the newest version of each key of a frozen memtable into a packed tree. At the bottom, tombstones hide nothing. `older` are the keys
+/// that it may have deleted as ranges.
 fn flush(
     store: &Arc<PageStore>,
     memtable: &Arc<Memtable>,
+    older: Option<MergedCursor>,
     bottom: bool,
     options: BuildOptions,
 ) -> Result<Run> {
     // A run is soon merged; what of it is read before comes into the cache then. Filling the cache would slow the writers
     // that wait for this flush.
     let mut builder = TreeBuilder::new(store, BuildOptions { keep_in_cache: store.is_memory(), ..options });
-    // A look-up asks every run: all but one in a hundred of those that do not have the key say so at once.
-    let mut filter = if bottom { None } else { KeyFilter::new(memtable.rows(), FEW_BITS) };
-    for_each_newest(memtable, |key, record| {
+    // A look-up asks every run: all but one in a hundred of those that do not have the key say so at once. How many keys ranges had is not
+    // known before.
+    let has_ranges = older.is_some();
+    let mut filter = if bottom || has_ranges { None } else { KeyFilter::new(memtable.rows(), FEW_BITS) };
+    let push = |key: &[u8], record: Record<'_>| {
         if bottom && record.is_tombstone() {
             return Ok(());
         }
@@ -488,10 +497,15 @@ fn flush(
             filter.insert(key);
         }
         builder.push(key, record)
-    })?;
+    };
+    match older {
+        Some(older) => for_each_with_ranges(memtable, older, push)?,
+        None => for_each_newest(memtable, push)?,
+    }
     let (meta, pages) = builder.finish_with_pages()?;
     let rows = memtable.rows() as u64;
-    assert!(meta.rows == rows || bottom && meta.rows < rows, "each key of a frozen memtable is in its run");
+    let has_all = meta.rows == rows || bottom && meta.rows < rows || has_ranges && meta.rows >= rows;
+    assert!(has_all, "each key of a frozen memtable is in its run");
     assert!(!bottom || meta.tombstones == 0, "below the lowest run is nothing to be deleted");
     Ok(Run { meta, pages, filter: Mutex::new(filter) })
 }
@@ -503,8 +517,35 @@ fn for_each_newest(
     let mut cursor = memtable.cursor();
     let mut there = cursor.seek_first();
     while there {
-        let newest = cursor.versions().next().expect("a row has a version");
-        visit(cursor.key(), newest.record)?;
+        visit(cursor.key(), cursor.newest().record)?;
+        there = cursor.next();
+    }
+    Ok(())
+}
+
+/// As [`for_each_newest`], and a tombstone for each older key in a range that the memtable deleted.
+fn for_each_with_ranges(
+    memtable: &Arc<Memtable>,
+    mut older: MergedCursor,
+    mut visit: impl FnMut(&[u8], Record<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut cursor = memtable.cursor();
+    let mut there = cursor.seek_first();
+    for range in memtable.deleted_ranges() {
+        let mut is_older = older.seek(Seek::Ge(&range.lower))?;
+        while is_older && range.has(older.key()) {
+            while there && cursor.key() < older.key() {
+                visit(cursor.key(), cursor.newest().record)?;
+                there = cursor.next();
+            }
+            if !there || cursor.key() != older.key() {
+                visit(older.key(), Record::TOMBSTONE)?;
+            }
+            is_older = older.next()?;
+        }
+    }
+    while there {
+        visit(cursor.key(), cursor.newest().record)?;
         there = cursor.next();
     }
     Ok(())

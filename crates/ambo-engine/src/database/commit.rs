@@ -11,6 +11,8 @@ use super::{
     blobs::read_whole,
     engine::Engine,
     options::Sync,
+    own_ranges::{self, check_ranges},
+    ranges::{TableRange, table_of},
     version::{DatabaseVersion, TableVersion},
 };
 use crate::{
@@ -41,6 +43,8 @@ pub(super) struct Terms<'a> {
     pub sync: Option<Sync>,
     /// The indexes that the operations were made for, by the epoch of the version they were looked up in.
     pub index_epoch: Option<u64>,
+    /// Ranges of keys that are deleted before the operations, at the same moment.
+    pub ranges: &'a [TableRange<'a>],
     /// Where long values were written that the operations refer to, if it was without a snapshot.
     pub blobs_in: Option<&'a Arc<PageStore>>,
 }
@@ -94,12 +98,16 @@ impl Engine {
         terms: Terms<'_>,
         epoch: u64,
     ) -> Result<Timestamp> {
-        let bytes = bytes_of(operations);
+        let bytes = bytes_of(operations) + terms.ranges.iter().map(TableRange::bytes).sum::<usize>();
         self.admit(bytes)?;
         self.admit_by_room(operations)?;
-        let latches = self.latch_unlocked(operations, terms)?;
+        let latches = match terms.ranges {
+            [] => self.latch_unlocked(operations, terms)?,
+            _ => self.latch_all_unlocked(terms)?,
+        };
         if let Some(snapshot) = terms.snapshot {
             self.check_writes(operations, snapshot, epoch)?;
+            check_ranges(&self.versions.load(), terms.ranges, Some(snapshot))?;
         }
         let (at, is_behind) = self.sequence_and_install(operations, terms, epoch)?;
         drop(latches);
@@ -212,8 +220,17 @@ impl Engine {
         // Loaded under the sequencer's lock: a freeze changes memtables and timestamp together under it.
         let version = self.versions.load();
         check_tables(&version, operations, epoch, depends_on_epoch)?;
+        check_ranges(&version, terms.ranges, None)?;
         self.pipeline.check_poison()?;
-        let (at, logged) = append(&self.pipeline, &mut sequencer, &version, &[], operations)?;
+        let (at, logged) = match terms.ranges {
+            [] => append(&self.pipeline, &mut sequencer, &version, &[], operations)?,
+            ranges => {
+                let keys: Vec<_> = ranges.iter().map(TableRange::key).collect();
+                let deleted = own_ranges::operations(ranges, &keys);
+                let all: Vec<_> = deleted.chain(operations.iter().copied()).collect();
+                append(&self.pipeline, &mut sequencer, &version, &[], &all)?
+            }
+        };
         assert!(at > version.compacted, "bases have nothing that is later than a commit");
         assert!(terms.snapshot.is_none_or(|read| read < at), "a commit is later than what it has read");
         // Until it is complete, nothing that comes after it is visible.
@@ -222,6 +239,9 @@ impl Engine {
         drop(validation);
         let in_flight = self.written(in_flight, at, logged, terms.sync)?;
         // If it fails, the log has it and memory in part: only a new start brings them together again.
+        for range in terms.ranges {
+            range.delete_in(&version.table(range.table)?.active, at, self.snapshots.oldest_hint());
+        }
         let is_behind = self.install(&version, operations, at)?;
         in_flight.complete();
         Ok((at, is_behind))
@@ -351,7 +371,7 @@ pub(super) fn append(
 ) -> Result<(Timestamp, bool)> {
     let at = Timestamp(sequencer.last.0 + 1);
     let is_logged =
-        |op: &&Operation<'_>| version.tables.get(&op.table).is_some_and(|table| table.shared.logged);
+        |op: &&Operation<'_>| version.tables.get(&table_of(op)).is_some_and(|table| table.shared.logged);
     let mut logged = operations.iter().filter(is_logged).peekable();
     let any = !changes.is_empty() || logged.peek().is_some();
     let mut blobs = false;

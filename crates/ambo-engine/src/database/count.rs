@@ -132,11 +132,12 @@ pub(super) fn compacted_count(
     Ok(below - lower.map_or(Ok(0), |lower| table.base.rank(lower))?)
 }
 
-/// Rows above them, deletions and rows in several places among them.
+/// Rows above them, deletions and rows in several places among them. Where a range of keys was deleted, all may be.
 pub(super) fn newer_rows(table: &TableVersion) -> u64 {
     let memtables =
         std::iter::once(&table.active).chain(&table.frozen).map(|memtable| memtable.rows() as u64);
-    memtables.chain(table.runs.iter().map(|run| run.meta().rows)).sum()
+    let above: u64 = memtables.chain(table.runs.iter().map(|run| run.meta().rows)).sum();
+    if table.has_ranges() { above + table.base.rows() } else { above }
 }
 
 fn walk(

@@ -1,7 +1,8 @@
 //! The cursor over a table as one snapshot sees it: own writes, memtables and trees merged, newest first.
 //!
 //! It is *lending*: key and value are borrowed from where they lie until the next step. With the base alone in sight, as after
-//! compacting, a step is a step of the tree's cursor.
+//! compacting, a step is a step of the tree's cursor. Behind a range of keys that a memtable deleted it goes on at once, however many rows
+//! older layers have there.
 
 use std::{ops::Bound, sync::Arc};
 
@@ -12,9 +13,9 @@ use ambo_types::{
     record::{Record, RecordKind},
 };
 
-use super::version::TableVersion;
+use super::{engine::NEWEST, version::TableVersion};
 use crate::{
-    memtable::{self, Memtable},
+    memtable::{self, DeletedRange, Memtable},
     transaction::write_set::{TableWrites, WriteCursor},
 };
 
@@ -131,6 +132,30 @@ impl Layer {
         }
     }
 
+    /// Goes from within a range to its end, or to its beginning.
+    fn pass(&mut self, range: &DeletedRange, forward: bool) -> Result<()> {
+        if !self.is_valid() || !range.has(self.key()) {
+            return Ok(());
+        }
+        match (forward, &range.upper) {
+            (false, _) => self.seek(Seek::Lt(&range.lower))?,
+            (true, Some(upper)) => self.seek(Seek::Ge(upper))?,
+            (true, None) => {
+                self.seek(Seek::Last)?;
+                self.step(true)?
+            }
+        };
+        Ok(())
+    }
+
+    /// A range around a key that it deleted, as far as a snapshot at `at` sees it.
+    fn deleted_around(&self, key: &[u8], at: Timestamp) -> Option<DeletedRange> {
+        match self {
+            Self::Memtable(memtable) => memtable.memtable().deleted_around(key, at),
+            Self::Own(_) | Self::Base(_) => None,
+        }
+    }
+
     fn is_valid(&self) -> bool {
         match self {
             Self::Own(own) => own.current().is_some(),
@@ -179,6 +204,8 @@ pub struct MergedCursor {
     on_key: u64,
     /// Whether tombstones are shown rather than skipped.
     with_tombstones: bool,
+    /// Whether ranges were deleted in memtables.
+    has_ranges: bool,
 }
 
 /// More sources than bits cannot be merged; the base keeps far fewer runs.
@@ -191,7 +218,8 @@ pub(super) enum Cover {
     Live,
     /// As `Live`, without the records of rows in segments, which have to be put together.
     LiveKeys,
-    /// Only what is newer than the base, tombstones included.
+    /// Only what is newer than the base, tombstones included. REQUIRES: no range of keys was deleted there, which rows of the base would
+    /// have to be asked about.
     AboveBase,
     /// Only the transaction's own writes, tombstones included.
     Own,
@@ -201,30 +229,53 @@ impl MergedCursor {
     /// A cursor over `table` as of `at`, with the transaction's own writes on top.
     pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp, cover: Cover) -> Self {
         let own = own.filter(|writes| !writes.is_empty()).map(|writes| Layer::Own(WriteCursor::new(writes)));
-        let (active, frozen, runs) = match cover {
-            Cover::Live | Cover::LiveKeys | Cover::AboveBase => (true, true, true),
-            Cover::Own => (false, false, false),
-        };
-        let memtables = std::iter::once(&table.active)
-            .filter(|_| active)
-            .chain(table.frozen.iter().filter(|_| frozen))
-            .filter(|memtable| !memtable.is_empty())
-            .map(|memtable| Layer::Memtable(memtable.owned_cursor()));
-        let compacted = matches!(cover, Cover::Live | Cover::LiveKeys);
-        let runs = table.runs.iter().filter(|_| runs).map(|run| Layer::Base(BaseCursor::Tree(run.cursor())));
-        let mut sources: Vec<_> = own.into_iter().chain(memtables).chain(runs).collect();
-        if compacted {
-            let wanted = if cover == Cover::LiveKeys { CursorRows::Keys } else { CursorRows::Rows };
-            table.base.cursors(wanted, &mut |cursor| sources.push(Layer::Base(cursor)));
+        if cover == Cover::Own {
+            return Self::over(own.into_iter().collect(), at, true);
         }
+        let memtables = std::iter::once(&table.active).chain(&table.frozen);
+        let mut sources = Self::above_base(memtables, table);
+        sources.splice(0..0, own);
+        if cover == Cover::AboveBase {
+            return Self::over(sources, at, true);
+        }
+        Self::with_base(sources, table, at, cover)
+    }
+
+    /// A cursor over the keys of what is older than a memtable: of older ones, of runs and the base.
+    pub(super) fn older(table: &TableVersion, memtables: &[Arc<Memtable>]) -> Self {
+        let sources = Self::above_base(memtables.iter(), table);
+        Self::with_base(sources, table, NEWEST, Cover::LiveKeys)
+    }
+
+    /// Memtables and the runs of a table, newest first.
+    fn above_base<'m>(
+        memtables: impl Iterator<Item = &'m Arc<Memtable>>,
+        table: &TableVersion,
+    ) -> Vec<Layer> {
+        let memtables = memtables.filter(|memtable| !memtable.is_empty());
+        let memtables = memtables.map(|memtable| Layer::Memtable(memtable.owned_cursor()));
+        let runs = table.runs.iter().map(|run| Layer::Base(BaseCursor::Tree(run.cursor())));
+        memtables.chain(runs).collect()
+    }
+
+    fn with_base(mut sources: Vec<Layer>, table: &TableVersion, at: Timestamp, cover: Cover) -> Self {
+        let wanted = if cover == Cover::LiveKeys { CursorRows::Keys } else { CursorRows::Rows };
+        table.base.cursors(wanted, &mut |cursor| sources.push(Layer::Base(cursor)));
+        Self::over(sources, at, false)
+    }
+
+    fn over(sources: Vec<Layer>, at: Timestamp, with_tombstones: bool) -> Self {
         assert!(sources.len() <= SOURCES_MAX, "runs are merged long before there are so many");
+        let has_ranges =
+            |source: &Layer| matches!(source, Layer::Memtable(cursor) if cursor.memtable().has_ranges());
         Self {
+            has_ranges: sources.iter().any(has_ranges),
             sources,
             at,
             direction: Direction::Forward,
             current: None,
             on_key: 0,
-            with_tombstones: !compacted,
+            with_tombstones,
         }
     }
 
@@ -307,11 +358,37 @@ impl MergedCursor {
                 return Ok(false);
             }
             self.current = self.pick_record();
-            if self.current.is_some() {
-                return Ok(true);
+            match self.current {
+                Some(found) if self.has_ranges => match self.hidden_by(found) {
+                    Some((by, range)) => self.pass(by, &range)?,
+                    None => return Ok(true),
+                },
+                Some(_) => return Ok(true),
+                None => self.step_from_key()?,
             }
-            self.step_from_key()?;
         }
+    }
+
+    /// The memtable, newer than the source of the record that was found, that deleted a range around it.
+    #[cold]
+    fn hidden_by(&self, found: usize) -> Option<(usize, DeletedRange)> {
+        let key = self.sources[found].key();
+        let mut newer = self.sources[..found].iter().enumerate();
+        newer.find_map(|(by, source)| Some((by, source.deleted_around(key, self.at)?)))
+    }
+
+    /// Moves all that is older than the source `by` off a range which that deleted, and the others off the key.
+    #[cold]
+    fn pass(&mut self, by: usize, range: &DeletedRange) -> Result<()> {
+        let forward = self.direction == Direction::Forward;
+        for (index, source) in self.sources.iter_mut().enumerate() {
+            if index > by {
+                source.pass(range, forward)?;
+            } else if self.on_key >> index & 1 == 1 {
+                source.step(forward)?;
+            }
+        }
+        Ok(())
     }
 
     /// Sets `on_key` to the sources that stand on the nearest key.

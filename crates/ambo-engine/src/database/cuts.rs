@@ -47,7 +47,7 @@ pub(super) fn cuts(layers: &Layers, range: &KeyBounds, rows: u64, part: u64) -> 
         return Ok(Vec::new());
     }
     let mut chosen = Chosen { range, step: (part / SAMPLES).max(1), samples: Samples::default() };
-    for tree in layers.oldest.iter().chain(&layers.newer.runs) {
+    for tree in layers.oldest.iter().chain(layers.newer.trees()) {
         chosen.add_tree(tree)?;
     }
     let memtables = std::iter::once(&layers.newer.active).chain(&layers.newer.frozen);

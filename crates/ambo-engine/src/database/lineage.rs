@@ -117,6 +117,7 @@ mod tests {
                 beyond: Timestamp(0),
                 index_epoch: 0,
                 stem: None,
+                under_ranges: None,
                 compacted: Timestamp(0),
                 catalog: Arc::new(Catalog::default()),
                 tables: Default::default(),

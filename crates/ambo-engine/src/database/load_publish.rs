@@ -221,7 +221,7 @@ impl Shared {
         let mut cursor = memtable.cursor();
         let mut there = cursor.seek_first();
         while there {
-            let newest = cursor.versions().next().expect("a row has a version");
+            let newest = cursor.newest();
             if finder.find(cursor.key())?.is_some() {
                 match (newest.record.is_tombstone(), self.options.duplicates) {
                     (false, Duplicates::Refuse) => return Err(parts.exists(cursor.key())),

@@ -6,6 +6,7 @@
 //! | `version`, `version_edit`, `apply`, `verify` | what a reader sees, as one immutable value; what changes from one to the next, the one way there, and what always holds |
 //! | `commit` | the steps of a commit |
 //! | `snapshot`, `transaction`, `cursor`, `count`, `value` | reading at a moment, writing together |
+//! | `ranges`, `own_ranges` | deleting ranges of keys as a whole |
 //! | `not_null` | making a column refuse NULL |
 //! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `memtables`, `workers` | from memtables to packed trees, at a pace |
 //! | `room` | what becomes of a full disk |
@@ -71,7 +72,9 @@ mod not_null;
 mod open;
 mod options;
 mod own_definitions;
+mod own_ranges;
 mod path;
+mod ranges;
 mod relocate;
 mod reshape;
 mod room;
@@ -103,7 +106,7 @@ pub use bulk::BulkLoad;
 pub use bulk_change::BulkChange;
 pub use catalog_edit::CatalogEdit;
 pub use changed_rows::ChangedRow;
-pub use changes::{Change, ChangeFeed, ChangedValue, RowChange};
+pub use changes::{Change, ChangeFeed, ChangedValue, RangeChange, RowChange};
 pub use check::CheckReport;
 pub use cursor::Seek;
 pub use distinct::DistinctScan;

@@ -46,6 +46,7 @@ use super::{
     engine::{Engine, Parts},
     memtables::Memtables,
     options::Options,
+    ranges::{RANGES_TABLE, TableRange},
     table::RowFormat,
     verify::verify,
     version::{DatabaseVersion, TableVersion},
@@ -278,6 +279,7 @@ impl Opening {
             beyond: Timestamp(0),
             index_epoch: 0,
             stem: None,
+            under_ranges: None,
         };
         let mut numbered = std::collections::HashMap::new();
         for (id, definition) in version.catalog.clone().all() {
@@ -323,10 +325,10 @@ impl Opening {
         self.last = self.last.max(at);
         for operation in operations {
             let operation = operation?;
-            if operation.table == CATALOG_TABLE {
-                self.replay_catalog(at, &operation)?;
-            } else {
-                self.replay_row(at, &operation)?;
+            match operation.table {
+                CATALOG_TABLE => self.replay_catalog(at, &operation)?,
+                RANGES_TABLE => self.replay_range(at, &operation)?,
+                _ => self.replay_row(at, &operation)?,
             }
         }
         Ok(())
@@ -361,22 +363,41 @@ impl Opening {
         Ok(())
     }
 
-    fn replay_row(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
-        let Some(table) = self.version.tables.get(&operation.table) else {
+    /// The table that a transaction writes to; none if nothing of that is left.
+    fn written_table(
+        version: &DatabaseVersion,
+        at: Timestamp,
+        id: TableId,
+    ) -> Result<Option<&Arc<TableVersion>>> {
+        let Some(table) = version.tables.get(&id) else {
             // Written before the table was dropped; the checkpoint, or an earlier row of the log, knows that it is gone.
-            return match self.version.catalog.was_used(operation.table) {
-                true => Ok(()),
+            return match version.catalog.was_used(id) {
+                true => Ok(None),
                 false => Err(Error::damaged(
                     "log",
                     0,
-                    format!("the transaction {at} writes to table {}, which never was", operation.table),
+                    format!("the transaction {at} writes to table {id}, which never was"),
                 )),
             };
         };
-        if !table.is_durable() {
-            // It was logged before the checkpoint moved it to memory, where nothing of it is left.
-            return Ok(());
+        // It was logged before the checkpoint moved it to memory, where nothing of it is left.
+        Ok(Some(table).filter(|table| table.is_durable()))
+    }
+
+    fn replay_range(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
+        let range = TableRange::decode(operation).ok_or_else(|| {
+            Error::damaged("log", 0, format!("the transaction {at} deletes a range that cannot be read"))
+        })?;
+        if let Some(table) = Self::written_table(&self.version, at, range.table)? {
+            range.delete_in(&table.active, at, at);
+            self.replayed_bytes +=
+                operation.key.len() + operation.record.bytes.len() + super::commit::ROW_OVERHEAD;
         }
+        Ok(())
+    }
+
+    fn replay_row(&mut self, at: Timestamp, operation: &Operation<'_>) -> Result<()> {
+        let Some(table) = Self::written_table(&self.version, at, operation.table)? else { return Ok(()) };
         if let Some(number) =
             self.numbered.get(&operation.table).and_then(|format| format.number_of(operation.key))
         {

@@ -50,7 +50,8 @@ impl OwnDefinitions {
 
     /// The version that the transaction has found, if it has another now.
     pub(super) fn base(&self) -> Option<&Arc<DatabaseVersion>> {
-        self.before.first()
+        // What is hidden from the transaction itself is there for others.
+        self.before.first().map(|version| version.under_ranges.as_ref().unwrap_or(version))
     }
 
     /// Tables that others do not write to.
@@ -118,8 +119,9 @@ impl Transaction {
         let engine = self.engine().clone();
         engine.check_writable()?;
         let before = self.snapshot().version().clone();
+        let from = if self.own.len() == 0 { self.ranges_to_rows()? } else { before.clone() };
         let (edit, result) = engine.edit_of(&before.catalog, change)?;
-        let next = own_version(&before, &edit, self.timestamp())?;
+        let next = own_version(&from, &edit, self.timestamp())?;
         self.own.before.push(before);
         self.snapshot_mut().set_version(next);
         Ok(result)

@@ -301,7 +301,7 @@ fn copy_memtable(
     let mut cursor = memtable.cursor();
     let mut there = cursor.seek_first();
     while there {
-        let newest = cursor.versions().next().expect("a row has a version");
+        let newest = cursor.newest();
         filter.iter_mut().for_each(|filter| filter.insert(cursor.key()));
         copy.push(cursor.key(), newest.record)?;
         there = cursor.next();

@@ -59,7 +59,11 @@ impl Engine {
             }
             self.hold_compacted(&held, true)?;
         }
-        let result = if moves { self.relocate(id, storage) } else { self.reshape(id, storage) };
+        // From now on no range of keys is deleted as such. Those that were become tombstones, which all storages have.
+        let result = self.flush().and_then(|()| match moves {
+            true => self.relocate(id, storage),
+            false => self.reshape(id, storage),
+        });
         if result.is_err() {
             // Dropped meanwhile, or it is held by nobody any more.
             let _ = self.hold_compacted(&held, false);

@@ -148,7 +148,7 @@ impl<'v> Request<'v> {
 
     fn statistics(&self, own: Option<TableWrites>) -> Result<TableStatistics> {
         let newer = newer_rows(self.table) + own.as_ref().map_or(0, |own| own.len() as u64);
-        let looked_at = match newer <= LOOKED_AT_MAX {
+        let looked_at = match newer <= LOOKED_AT_MAX && !self.table.has_ranges() {
             true => self.look_at(own.clone())?,
             false => None,
         };

@@ -23,6 +23,7 @@ use super::{
     index_writes::{EntryWrite, Replaced},
     options::Sync,
     own_definitions::OwnDefinitions,
+    own_ranges::OwnRanges,
     scan::{ScanPlan, TableScan},
     snapshot::{Cursor, Snapshot},
     table::Picked,
@@ -68,6 +69,7 @@ struct Reads {
 pub struct Savepoint {
     writes: write_set::Savepoint,
     definitions: usize,
+    ranges: usize,
 }
 
 impl Savepoint {
@@ -94,6 +96,8 @@ pub struct Transaction {
     sync: Option<Sync>,
     /// Blobs that only this transaction refers to, and where they are.
     blobs: Vec<(Arc<PageStore>, BlobRef)>,
+    /// Ranges of keys that it deletes as such.
+    pub(super) ranges: OwnRanges,
 }
 
 impl Transaction {
@@ -111,6 +115,7 @@ impl Transaction {
             lock_timeout: engine.lock_timeout(),
             sync: None,
             blobs: Vec::new(),
+            ranges: OwnRanges::default(),
         })
     }
 
@@ -134,6 +139,11 @@ impl Transaction {
     /// What it wrote to a table so far.
     pub(super) fn own_writes(&self, table: TableId) -> Option<TableWrites> {
         self.writes.table(table)
+    }
+
+    /// Whose locks are its own.
+    pub(super) fn owner(&self) -> OwnerId {
+        self.owner
     }
 
     /// Whether what it reads is checked when it commits.
@@ -396,7 +406,8 @@ impl Transaction {
 
     /// Marks this moment, to roll back to.
     pub fn savepoint(&mut self) -> Savepoint {
-        Savepoint { writes: self.writes.savepoint(), definitions: self.own.len() }
+        let (definitions, ranges) = (self.own.len(), self.ranges.len());
+        Savepoint { writes: self.writes.savepoint(), definitions, ranges }
     }
 
     /// Takes back what was written and defined after `savepoint`. Locks stay.
@@ -404,11 +415,14 @@ impl Transaction {
     /// # Errors
     /// [`Error::Invalid`] if the savepoint itself was rolled back.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
-        if !self.writes.knows(savepoint.writes) || savepoint.definitions > self.own.len() {
+        let is_known = savepoint.definitions <= self.own.len() && savepoint.ranges <= self.ranges.len();
+        if !self.writes.knows(savepoint.writes) || !is_known {
             return Err(Error::Invalid("the savepoint was rolled back itself".into()));
         }
         self.writes.rollback_to(savepoint.writes);
-        if let Some(version) = self.own.truncate(savepoint.definitions) {
+        let undefined = self.own.truncate(savepoint.definitions);
+        let shown = self.ranges.truncate(savepoint.ranges);
+        if let Some(version) = shown.or(undefined) {
             self.snapshot.set_version(version);
         }
         Ok(())
@@ -420,9 +434,11 @@ impl Transaction {
     /// [`Error::Conflict`]: nothing was written, run it again. [`Error::DiskFull`]: nothing was written. [`Error::Poisoned`] or
     /// [`Error::Io`]: whether it was written is known after reopening.
     pub fn commit(mut self) -> Result<Timestamp> {
-        if self.writes.is_empty() && self.own.base().is_none() {
+        if self.writes.is_empty() && self.own.base().is_none() && self.ranges.is_empty() {
             return Ok(self.timestamp());
         }
+        let ranges = self.ranges_to_commit()?;
+        let ranges = ranges.as_ranges();
         let writes = std::mem::take(&mut self.writes).into_order();
         let check = |now: &DatabaseVersion| self.check_reads(now);
         let terms = Terms {
@@ -433,6 +449,7 @@ impl Transaction {
             sync: self.sync,
             index_epoch: Some(self.written_at.unwrap_or(self.snapshot.version().index_epoch)),
             blobs_in: None,
+            ranges: &ranges,
         };
         let mut operations = writes.operations();
         let result = match self.own.base() {
@@ -466,20 +483,7 @@ impl Transaction {
         }
         let ranges = reads.ranges.iter().filter(|range| self.has_found(range.table));
         for ReadRange { table, lower, upper } in ranges {
-            let table = now.table(*table)?;
-            table.check_history(since)?;
-            for memtable in table.memtables().filter(|memtable| memtable.is_later_than(since)) {
-                let mut cursor = memtable.cursor();
-                let mut there = cursor.seek_ge(lower);
-                while there && upper.as_ref().is_none_or(|upper| cursor.key() < &**upper) {
-                    if cursor.versions().next().is_some_and(|version| version.timestamp > since) {
-                        return Err(Error::Conflict(
-                            "a row in a range that was read was changed by a transaction that committed first".into(),
-                        ));
-                    }
-                    there = cursor.next();
-                }
-            }
+            now.table(*table)?.check_range_unchanged(lower, upper.as_deref(), since)?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@
 //! 7. No two trees of a store have the same root, and no segment is there twice.
 //! 8. Neither a root nor a page of deleted rows is free.
 //! 9. Memtables are in order: active, frozen and retired, each newer than the next. At most [`FROZEN_MAX`] are frozen, and none of these is
-//!    compacted.
+//!    compacted. In a table of columns none of those that are read has deleted a range of keys as such.
 //! 10. A table that cannot be read is held as it is.
 //!
 //! From one version to the next:
@@ -169,6 +169,8 @@ fn apart(version: &DatabaseVersion) -> Breach {
 }
 
 fn memtables(table: &TableVersion, compacted: Timestamp) -> Breach {
+    let has_ranges = table.shared.schema.is_some() && table.has_ranges();
+    hold(!has_ranges, || "9: a range of keys was deleted as such in a table of columns".into())?;
     let frozen = table.frozen.len();
     hold(frozen <= FROZEN_MAX, || format!("9: {frozen} frozen memtables, more than {FROZEN_MAX}"))?;
     let all: Vec<_> = all_memtables(table).collect();

@@ -210,6 +210,34 @@ impl TableVersion {
         Ok(())
     }
 
+    /// As [`TableVersion::check_unchanged`], of all keys from `lower` on and below `upper`.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn check_range_unchanged(
+        &self,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        since: Timestamp,
+    ) -> Result<()> {
+        self.check_history(since)?;
+        for memtable in self.memtables().filter(|memtable| memtable.is_later_than(since)) {
+            let mut is_changed = memtable.is_range_touched(lower, upper, since);
+            let mut cursor = memtable.cursor();
+            let mut there = cursor.seek_ge(lower);
+            while !is_changed && there && upper.is_none_or(|upper| cursor.key() < upper) {
+                is_changed = cursor.newest().timestamp > since;
+                there = cursor.next();
+            }
+            if is_changed {
+                return Err(Error::Conflict(
+                    "a row in a range that was read or deleted was changed by a transaction that committed first".into(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether all commits after `since` are still known one by one.
     pub fn check_history(&self, since: Timestamp) -> Result<()> {
         match since >= self.history_floor {
@@ -247,6 +275,16 @@ impl TableVersion {
         });
         debug_assert!(floor <= self.history_floor.max(at), "what is forgotten is in the bases");
         self.history_floor = floor;
+    }
+
+    /// Whether its memtables have deleted ranges of keys.
+    pub(super) fn has_ranges(&self) -> bool {
+        std::iter::once(&self.active).chain(&self.frozen).any(|memtable| memtable.has_ranges())
+    }
+
+    /// Whether a range of its keys can be deleted as a range: `ranges` says what is in the way.
+    pub(super) fn takes_ranges(&self) -> bool {
+        self.indexes.is_empty() && self.shared.schema.is_none() && !self.is_held
     }
 
     /// Whether nothing is compacted: what comes is the oldest.
@@ -308,6 +346,8 @@ pub struct DatabaseVersion {
     pub index_epoch: u64,
     /// If it is what a transaction has changed for itself: the version that it has found. That keeps the pages which this one reads.
     pub stem: Option<Arc<DatabaseVersion>>,
+    /// The same, if a transaction has hidden ranges of keys from itself.
+    pub under_ranges: Option<Arc<DatabaseVersion>>,
     /// The tables by id.
     pub tables: HashMap<TableId, Arc<TableVersion>, BuildHasherDefault<IdHasher>>,
 }

@@ -20,10 +20,12 @@ use crate::transaction::write_set::TableWrites;
 /// A table at a moment, its trees told apart: the oldest, and all that is newer.
 #[derive(Clone)]
 pub(super) struct Layers {
-    /// The lowest tree of the base, or the oldest run.
+    /// The lowest tree of the base, or the oldest run; none where memtables deleted ranges of its keys.
     pub(super) oldest: Option<Arc<Tree>>,
-    /// Without the oldest tree.
+    /// Without the oldest tree, if there is one.
     pub(super) newer: TableVersion,
+    /// What of `newer` is walked.
+    cover: Cover,
     pub(super) own: Option<TableWrites>,
     pub(super) at: Timestamp,
 }
@@ -32,9 +34,13 @@ impl Layers {
     /// REQUIRES: a table that is stored as rows.
     pub(super) fn new(table: &TableVersion, own: Option<TableWrites>, at: Timestamp) -> Self {
         let mut newer = table.clone();
+        let own = own.filter(|own| !own.is_empty());
+        if newer.has_ranges() {
+            return Self { oldest: None, newer, cover: Cover::Live, own, at };
+        }
         let oldest = newer.base.take_lowest().or_else(|| newer.runs.pop());
         debug_assert!(newer.base.is_empty(), "a base of rows is one tree");
-        Self { oldest, newer, own: own.filter(|own| !own.is_empty()), at }
+        Self { oldest, newer, cover: Cover::AboveBase, own, at }
     }
 }
 
@@ -64,7 +70,7 @@ impl Walk {
         if let Some(oldest) = &mut oldest {
             oldest.seek_ge(lower)?;
         }
-        let mut newer = MergedCursor::new(&layers.newer, layers.own.clone(), layers.at, Cover::AboveBase);
+        let mut newer = MergedCursor::new(&layers.newer, layers.own.clone(), layers.at, layers.cover);
         newer.seek(Seek::Ge(lower))?;
         Ok(Self { oldest, newer, upper: upper.map(<[u8]>::to_vec), with_keys })
     }

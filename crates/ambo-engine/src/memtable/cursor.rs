@@ -71,15 +71,27 @@ impl<D: Deref<Target = Memtable>> Cursor<D> {
         self.memtable.tree.key(self.row())
     }
 
-    /// The newest version of the row with a timestamp of at most `at`.
+    /// What a snapshot at `at` finds under the row's key: its newest version, or that it was deleted with a range.
     ///
     /// # Panics
     /// If it stands on no row.
     pub fn version_at(&self, at: Timestamp) -> Option<Version<'_>> {
-        row::version_at(&self.memtable.tree.arena, self.row(), at)
+        let version = row::version_at(&self.memtable.tree.arena, self.row(), at);
+        match self.memtable.has_ranges() {
+            true => self.memtable.under_ranges(self.key(), at, version),
+            false => version,
+        }
     }
 
-    /// All versions of the row, newest first.
+    /// The newest of all that was written to the row's key, or that it was deleted with a range.
+    ///
+    /// # Panics
+    /// If it stands on no row.
+    pub fn newest(&self) -> Version<'_> {
+        self.version_at(Timestamp(u64::MAX)).expect("a row has a version")
+    }
+
+    /// All versions of the row that were written, newest first.
     ///
     /// # Panics
     /// If it stands on no row.

@@ -12,6 +12,7 @@
 //! | `cursor` | ordered passes in both directions |
 //! | `journal` | rows in the order in which they were written |
 //! | `part` | keys that cut it into parts |
+//! | `ranges` | ranges of keys that were deleted as a whole |
 //!
 //! # Thread safety
 //! Every method of [`Memtable`] may be called by any number of threads at once, under one REQUIRES: of one key, versions are
@@ -22,7 +23,8 @@
 //!    reference into a memtable is good as long as the memtable is borrowed or shared.
 //! 3. A version is visible whole or not at all.
 //! 4. A snapshot at or after every `oldest_snapshot` ever given finds the version it always would have found.
-//! 5. Readers write to no shared memory, and wait only for a writer that is inside the very node they want.
+//! 5. Readers write to no shared memory, and wait only for a writer that is inside the very node they want. Where a range of keys was
+//!    deleted they share a lock.
 //! 6. An `insert` that fails with [`Full`] changed nothing.
 
 mod arena;
@@ -32,6 +34,7 @@ mod lock;
 mod memory;
 mod node;
 mod part;
+mod ranges;
 mod row;
 mod tree;
 
@@ -49,12 +52,14 @@ use ambo_types::{
 use arena::{Arena, At};
 use journal::Journal;
 use node::Node;
+use ranges::Ranges;
 use row::Row;
 use tree::{Inserted, Tree};
 
 pub use arena::Full;
 pub use cursor::Cursor;
 pub use memory::MemoryPool;
+pub use ranges::DeletedRange;
 pub use row::{MEMTABLE_VALUE_BYTES_MAX, Version, Versions};
 
 /// Addresses reserved beyond what the caller plans to use, for the rows still on their way when the plan is
@@ -68,6 +73,7 @@ const ONE_ROW: u64 = 1 << 32;
 pub struct Memtable {
     tree: Tree,
     journal: Option<Journal>,
+    ranges: Ranges,
     counts: AtomicU64,
     newest: AtomicU64,
     oldest: AtomicU64,
@@ -104,6 +110,7 @@ impl Memtable {
         Ok(Self {
             tree,
             journal: None,
+            ranges: Ranges::default(),
             counts: AtomicU64::new(0),
             newest: AtomicU64::new(0),
             oldest: AtomicU64::new(u64::MAX),
@@ -129,6 +136,59 @@ impl Memtable {
         self.inserter().insert(key, timestamp, record, oldest_snapshot)
     }
 
+    /// Deletes all keys from `lower` on and below `upper` from `timestamp` on, whether or not they are here: what is older and hidden by the
+    /// memtable is deleted, too. What the same commit wrote to keys of the range counts more. REQUIRES: ranges are deleted by one
+    /// thread at a time, in the order of their timestamps.
+    ///
+    /// # Panics
+    /// If the range has no keys.
+    pub fn delete_range(
+        &self,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        timestamp: Timestamp,
+        oldest_snapshot: Timestamp,
+    ) {
+        self.ranges.insert(lower, upper, timestamp, oldest_snapshot);
+        self.note(timestamp);
+    }
+
+    /// Whether a range of keys was deleted.
+    pub fn has_ranges(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
+    /// The ranges of keys that were deleted, ascending.
+    pub fn deleted_ranges(&self) -> Vec<DeletedRange> {
+        self.ranges.all()
+    }
+
+    /// A range around a key all of which was deleted by `at`, if there is one. Its keys may have been written again.
+    pub fn deleted_around(&self, key: &[u8], at: Timestamp) -> Option<DeletedRange> {
+        self.ranges.around(key, at)
+    }
+
+    /// Whether a part of a range of keys was deleted as a range after `since`.
+    pub fn is_range_touched(&self, lower: &[u8], upper: Option<&[u8]>, since: Timestamp) -> bool {
+        self.ranges.is_touched(lower, upper, since)
+    }
+
+    /// What a snapshot at `at` finds under a key of which it is `version` that was written.
+    #[inline]
+    fn under_ranges<'d>(
+        &'d self,
+        key: &[u8],
+        at: Timestamp,
+        version: Option<Version<'d>>,
+    ) -> Option<Version<'d>> {
+        match self.ranges.deleted(key, at) {
+            Some(timestamp) if version.is_none_or(|version| version.timestamp < timestamp) => {
+                Some(Version { timestamp, record: Record::TOMBSTONE })
+            }
+            _ => version,
+        }
+    }
+
     /// For one who inserts many keys, quicker if they are in order.
     pub fn inserter(&self) -> Inserter<'_> {
         Inserter { memtable: self, near: At::NULL }
@@ -136,20 +196,22 @@ impl Memtable {
 
     /// What a snapshot at `at` finds under `key`: the newest version not after it.
     pub fn get(&self, key: &[u8], at: Timestamp) -> Option<Version<'_>> {
-        row::version_at(&self.tree.arena, self.tree.find(key)?, at)
+        let row = self.tree.find(key);
+        let version = row.and_then(|row| row::version_at(&self.tree.arena, row, at));
+        self.under_ranges(key, at, version)
     }
 
-    /// The timestamp of the newest version of `key`.
+    /// The timestamp of the newest commit that wrote or deleted `key`.
     pub fn newest(&self, key: &[u8]) -> Option<Timestamp> {
-        self.versions(key)?.next().map(|version| version.timestamp)
+        self.get(key, Timestamp(u64::MAX)).map(|version| version.timestamp)
     }
 
-    /// Whether `key` has any version, a tombstone included.
+    /// Whether `key` has any version, a tombstone of its own included.
     pub fn contains(&self, key: &[u8]) -> bool {
         self.tree.find(key).is_some()
     }
 
-    /// All versions of `key`, newest first.
+    /// All versions of `key` that were written, newest first.
     pub fn versions(&self, key: &[u8]) -> Option<Versions<'_>> {
         Some(row::versions(&self.tree.arena, self.tree.find(key)?))
     }
@@ -204,9 +266,20 @@ impl Memtable {
         (self.counts.load(Ordering::Relaxed) % ONE_ROW) as usize
     }
 
-    /// Whether nothing was inserted yet.
+    /// Whether nothing was inserted yet, and no range deleted.
     pub fn is_empty(&self) -> bool {
-        self.rows() == 0
+        self.rows() == 0 && self.ranges.is_empty()
+    }
+
+    #[inline]
+    fn note(&self, timestamp: Timestamp) {
+        // Commits are installed nearly in order, so one of the two seldom has to write.
+        if self.newest.load(Ordering::Relaxed) < timestamp.0 {
+            self.newest.fetch_max(timestamp.0, Ordering::Relaxed);
+        }
+        if self.oldest.load(Ordering::Relaxed) > timestamp.0 {
+            self.oldest.fetch_min(timestamp.0, Ordering::Relaxed);
+        }
     }
 
     /// The least and the greatest timestamp inserted.
@@ -253,13 +326,7 @@ impl Inserter<'_> {
         if let Some(journal) = &memtable.journal {
             journal.note((before % ONE_ROW) as usize, row);
         }
-        // Commits are installed nearly in order, so one of the two seldom has to write.
-        if memtable.newest.load(Ordering::Relaxed) < timestamp.0 {
-            memtable.newest.fetch_max(timestamp.0, Ordering::Relaxed);
-        }
-        if memtable.oldest.load(Ordering::Relaxed) > timestamp.0 {
-            memtable.oldest.fetch_min(timestamp.0, Ordering::Relaxed);
-        }
+        memtable.note(timestamp);
         Ok(is_new)
     }
 }

@@ -44,6 +44,11 @@ impl RowLocks {
         self.any() && self.state.lock().owner_of.get(&hash).is_some_and(|owner| Some(*owner) != me)
     }
 
+    /// Whether another than `me` holds any lock.
+    pub fn held_by_others(&self, me: OwnerId) -> bool {
+        self.any() && self.state.lock().owner_of.values().any(|owner| *owner != me)
+    }
+
     /// Who holds a lock, if somebody does.
     pub fn owner(&self, hash: u64) -> Option<OwnerId> {
         self.state.lock().owner_of.get(&hash).copied()

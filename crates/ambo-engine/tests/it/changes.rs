@@ -46,10 +46,16 @@ impl Follower {
                     // Only the table that is loaded into: all else is in the log.
                     anew.extend(engine.current().catalog.find("c").map(|(id, _)| id));
                 }
-                Change::Commit { timestamp, rows, .. } => {
+                Change::Commit { timestamp, ranges, rows, .. } => {
                     assert_eq!(timestamp.0, self.at.0 + 1, "a moment is left out, or comes twice");
                     self.at = timestamp;
                     self.commits += 1;
+                    for range in ranges {
+                        let is_in = |key: &Vec<u8>| {
+                            *key >= range.lower && range.upper.as_ref().is_none_or(|upper| key < upper)
+                        };
+                        self.tables.entry(range.table).or_default().retain(|key, _| !is_in(key));
+                    }
                     for row in rows {
                         self.take(engine, row.table, row.key, row.value);
                     }
@@ -100,8 +106,12 @@ fn table(engine: &Arc<Engine>, random: &mut Random) -> Option<TableId> {
 fn write(engine: &Arc<Engine>, random: &mut Random) {
     let Some(table) = table(engine, random) else { return };
     let key = |random: &mut Random| random.below(40).to_be_bytes();
-    match random.below(8) {
+    match random.below(9) {
         0 => engine.delete(table, &key(random)).unwrap(),
+        8 => {
+            let (lower, upper) = (key(random), key(random));
+            engine.delete_range(table, &lower, Some(&upper)).unwrap();
+        }
         1 => {
             let mut tx = engine.begin(Isolation::Snapshot).unwrap();
             for _ in 0..random.below(6) {

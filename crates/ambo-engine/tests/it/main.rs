@@ -23,6 +23,7 @@ mod loads_beside_merges;
 mod memory;
 mod model;
 mod panics;
+mod ranges;
 mod relocate;
 mod reshape;
 mod row_scan;

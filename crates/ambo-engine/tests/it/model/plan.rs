@@ -26,6 +26,14 @@ pub struct Write {
     pub value: Option<ValuePlan>,
 }
 
+/// Keys of a table, from one on and below another, or without an end.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    pub table: u64,
+    pub from: u64,
+    pub to: Option<u64>,
+}
+
 /// A step inside a transaction.
 #[derive(Clone, Debug)]
 pub enum Step {
@@ -50,6 +58,9 @@ pub enum Step {
     },
     /// Somebody else commits this meanwhile.
     Interfere(Write),
+    DeleteRange(Range),
+    /// Somebody else does.
+    InterfereRange(Range),
     Flush,
     Define(Definition),
     CreateIndex {
@@ -188,6 +199,7 @@ pub enum Operation {
         rows: u64,
         seed: u64,
     },
+    DeleteRange(Range),
     Flush,
     Compact,
     Vacuum,
@@ -231,6 +243,7 @@ const CHOICES: &[(u64, Choose)] = &[
     (25, |r| Operation::Stream { table: r.next(), key: r.below(KEYS), value: medium(r) }),
     (120, transaction),
     (15, |r| Operation::Load { table: r.next(), first: r.below(KEYS), rows: r.below(KEYS), seed: r.next() }),
+    (30, |r| Operation::DeleteRange(range(r))),
     (30, |_| Operation::Flush),
     (20, |_| Operation::Compact),
     (10, |_| Operation::Vacuum),
@@ -321,6 +334,14 @@ fn write(random: &mut Random) -> Write {
     Write { table: random.next(), key: random.below(KEYS), value }
 }
 
+fn range(random: &mut Random) -> Range {
+    Range {
+        table: random.next(),
+        from: random.below(KEYS),
+        to: (!random.one_in(6)).then(|| random.below(KEYS)),
+    }
+}
+
 fn value(random: &mut Random) -> ValuePlan {
     let len = match random.below(400) {
         0 => (1 << 20) + 1 + random.below(200 << 10),
@@ -350,7 +371,7 @@ fn transaction(random: &mut Random) -> Operation {
 
 fn step(random: &mut Random) -> Step {
     let (table, key) = (random.next(), random.below(KEYS));
-    match random.below(24) {
+    match random.below(26) {
         0..12 => Step::Write(write(random)),
         12..15 => Step::Read { table, key },
         15 => Step::Scan { table },
@@ -359,6 +380,8 @@ fn step(random: &mut Random) -> Step {
         19..21 => Step::RollBack,
         21 => Step::Lock { table, key },
         22 => Step::Interfere(write(random)),
+        23 => Step::DeleteRange(range(random)),
+        24 => Step::InterfereRange(range(random)),
         _ => Step::Flush,
     }
 }

@@ -11,8 +11,8 @@ use super::{
     definitions::{Ids, adopt, choose},
     indexes::{indexes_of, planned, refuses_twice},
     oracle::{Change, Digest, Rows, State, Table, apply},
-    plan::{IndexOn, Kind, Step, Write},
-    world::{World, value},
+    plan::{IndexOn, Kind, Range, Step, Write},
+    world::{World, keys_between, value},
 };
 
 /// A row of a table, which is told from others of its name by its birth.
@@ -27,14 +27,24 @@ struct Shadow {
     written: Vec<Place>,
     /// What it has read of others, for serializable ones.
     reads: BTreeSet<Place>,
-    /// (table, lower, upper or none).
-    ranges: Vec<(u64, Vec<u8>, Option<Vec<u8>>)>,
+    ranges: Vec<Span>,
     locked: BTreeSet<Place>,
+    /// What it deleted as ranges. It may count as read, or as written whatever was there.
+    deleted_ranges: Vec<Span>,
     /// Tables that others may not write to.
     held: BTreeSet<u64>,
     /// What others have written since it began.
     interfered: BTreeSet<Place>,
+    /// What they deleted as ranges: rows that were not there may count as written, or not.
+    interfered_ranges: Vec<Span>,
     flushed: bool,
+}
+
+/// A range of keys of a table: (table, lower, upper or none).
+type Span = (u64, Vec<u8>, Option<Vec<u8>>);
+
+fn is_in(at: &Place, (table, lower, upper): &Span) -> bool {
+    *table == at.0 && *lower <= at.1 && upper.as_ref().is_none_or(|upper| at.1 < *upper)
 }
 
 /// What a transaction goes back to.
@@ -67,14 +77,31 @@ impl Shadow {
         if written.is_empty() && !defines {
             return false;
         }
-        let is_in_range = |at: &Place| {
-            self.ranges.iter().any(|(table, lower, upper)| {
-                *table == at.0 && *lower <= at.1 && upper.as_ref().is_none_or(|upper| at.1 < *upper)
-            })
-        };
+        let is_in_range = |at: &Place| self.ranges.iter().any(|range| is_in(at, range));
         self.interfered
             .iter()
             .any(|at| written.contains(at) || serializable && (self.reads.contains(at) || is_in_range(at)))
+    }
+}
+
+impl Shadow {
+    /// Whether the commit may be refused for a range that it deleted, or that others did, and that had no row there.
+    fn may_conflict(&self, serializable: bool) -> bool {
+        let meets = |one: &Span, other: &Span| {
+            let ends_before = |one: &Span, other: &Span| one.2.as_ref().is_some_and(|end| *end <= other.1);
+            one.0 == other.0 && !ends_before(one, other) && !ends_before(other, one)
+        };
+        let mut deleted = self.deleted_ranges.iter();
+        let meets_deleted = deleted.any(|own| {
+            self.interfered.iter().any(|at| is_in(at, own))
+                || self.interfered_ranges.iter().any(|range| meets(own, range))
+        });
+        meets_deleted
+            || self.interfered_ranges.iter().any(|range| {
+                let read = || self.ranges.iter().any(|read| meets(read, range));
+                let key_read = || self.reads.iter().any(|at| is_in(at, range));
+                self.written().iter().any(|at| is_in(at, range)) || serializable && (read() || key_read())
+            })
     }
 }
 
@@ -96,8 +123,10 @@ impl World {
             held: BTreeSet::new(),
             reads: BTreeSet::new(),
             ranges: Vec::new(),
+            deleted_ranges: Vec::new(),
             locked: BTreeSet::new(),
             interfered: BTreeSet::new(),
+            interfered_ranges: Vec::new(),
             flushed: false,
         };
         let mut savepoints = Vec::new();
@@ -159,7 +188,10 @@ impl World {
             let in_index = !shadow.interfered.is_empty()
                 && shadow.view.keys().filter(births).any(|name| refuses_twice(&own, shadow.ids[name]));
             assert!(
-                shadow.conflicts(serializable, defines) || forgotten || in_index,
+                shadow.conflicts(serializable, defines)
+                    || shadow.may_conflict(serializable)
+                    || forgotten
+                    || in_index,
                 "no reason for {error}"
             );
             return;
@@ -225,7 +257,9 @@ impl World {
                 match transaction.lock(id, &at.1) {
                     Ok(()) => assert!(!shadow.interfered.contains(&at), "a change is not seen"),
                     Err(Error::Conflict(why)) => {
-                        assert!(shadow.interfered.contains(&at) || shadow.flushed, "no reason for {why}");
+                        let in_range = shadow.interfered_ranges.iter().any(|range| is_in(&at, range));
+                        let is_known = shadow.interfered.contains(&at) || in_range;
+                        assert!(is_known || shadow.flushed, "no reason for {why}");
                         return Ok(false);
                     }
                     Err(error) => panic!("locking: {error}"),
@@ -235,6 +269,11 @@ impl World {
             }
             Step::Interfere(write) => {
                 self.interfere(shadow, *write);
+                Ok(true)
+            }
+            Step::DeleteRange(range) => self.step_delete_range(transaction, shadow, *range),
+            Step::InterfereRange(range) => {
+                self.interfere_range(shadow, *range);
                 Ok(true)
             }
             Step::Flush => {
@@ -298,7 +337,8 @@ impl World {
                 Ok(true)
             }
             Err(Error::Conflict(why)) => {
-                let interfered = shadow.interfered.iter().any(|(table, _)| *table == birth);
+                let interfered = shadow.interfered.iter().any(|(table, _)| *table == birth)
+                    || shadow.interfered_ranges.iter().any(|(table, ..)| *table == birth);
                 assert!(interfered || shadow.flushed, "no reason for {why}");
                 Ok(false)
             }
@@ -331,6 +371,46 @@ impl World {
         shadow.changes.push(change);
         shadow.written.push(place);
         Ok(true)
+    }
+
+    fn step_delete_range(
+        &mut self,
+        transaction: &mut Transaction,
+        shadow: &mut Shadow,
+        range: Range,
+    ) -> Result<bool> {
+        let Some((name, id)) = choose(&shadow.ids, range.table) else { return Ok(true) };
+        let (lower, upper) = self.bounds(shadow.view[&name].keys, range);
+        let keys = keys_between(shadow.rows(&name), &lower, upper.as_deref());
+        transaction.delete_range(id, &lower, upper.as_deref())?;
+        let birth = shadow.birth(&name);
+        shadow.deleted_ranges.push((birth, lower, upper));
+        for key in keys {
+            let change = Change::Row { table: name.clone(), key: key.clone(), value: None };
+            apply(&mut shadow.view, std::slice::from_ref(&change));
+            shadow.changes.push(change);
+            shadow.written.push((birth, key));
+        }
+        Ok(true)
+    }
+
+    /// Somebody else deletes a range, of a table of which the transaction has locked nothing.
+    fn interfere_range(&mut self, shadow: &mut Shadow, range: Range) {
+        let Some((name, _)) = self.table(range.table) else { return };
+        let table = &self.oracle.now[&name];
+        let birth = table.birth;
+        if shadow.held.contains(&birth) || shadow.locked.iter().any(|at| at.0 == birth) {
+            return;
+        }
+        let (lower, upper) = self.bounds(table.keys, range);
+        let before = self.engine().current();
+        let deleted = self.delete_range(range);
+        shadow.flushed |= !std::sync::Arc::ptr_eq(&before, &self.engine().current());
+        if let Some((_, keys)) = deleted {
+            shadow.interfered.extend(keys.into_iter().map(|key| (birth, key)));
+        }
+        // Whether it came to be is not always known.
+        shadow.interfered_ranges.push((birth, lower, upper));
     }
 
     /// Somebody else writes; refused where the transaction holds the row's lock.

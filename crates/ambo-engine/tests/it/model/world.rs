@@ -16,7 +16,7 @@ use super::{
     backup::Backups,
     definitions::{Ids, choose, possible, shape_of},
     oracle::{Change, Digest, End, Oracle, Rows, State, Table, difference, rows_difference},
-    plan::{Compression, Keys, Kind, Operation, Reopen, ValuePlan, Write},
+    plan::{Compression, Keys, Kind, Operation, Range, Reopen, ValuePlan, Write},
 };
 use crate::support::{Random, assert_sound, bytes, open, rows, small_options};
 
@@ -67,6 +67,12 @@ fn key(keys: Keys, number: u64) -> Vec<u8> {
         1 => number.to_be_bytes().to_vec(),
         _ => format!("k{number:03}").into_bytes(),
     }
+}
+
+/// The keys of rows from `lower` on and below `upper`.
+pub fn keys_between(rows: &Rows, lower: &[u8], upper: Option<&[u8]>) -> Vec<Vec<u8>> {
+    let is_in = |key: &&Vec<u8>| &key[..] >= lower && upper.is_none_or(|upper| &key[..] < upper);
+    rows.keys().filter(is_in).cloned().collect()
 }
 
 pub fn value(plan: ValuePlan) -> Vec<u8> {
@@ -147,6 +153,7 @@ impl World {
                 self.transaction(steps, *serializable, *synced, *commit);
             }
             Operation::Load { table, first, rows, seed } => self.load(*table, *first, *rows, *seed),
+            Operation::DeleteRange(range) => drop(self.delete_range(*range)),
             Operation::Flush => self.settle_down(|engine| engine.flush()),
             Operation::Compact => self.settle_down(|engine| engine.compact()),
             Operation::Vacuum => self.settle_down(|engine| engine.vacuum().map(drop)),
@@ -266,6 +273,27 @@ impl World {
             return false;
         }
         self.note(result, vec![change], self.is_synced())
+    }
+
+    /// The bounds of a range of a table with such keys.
+    pub fn bounds(&self, keys: Keys, range: Range) -> (Vec<u8>, Option<Vec<u8>>) {
+        (self.key_of(keys, range.from), range.to.map(|to| self.key_of(keys, to)))
+    }
+
+    /// Deletes a range. Returns its table and the keys that were there, if it was acknowledged.
+    pub fn delete_range(&mut self, range: Range) -> Option<(String, Vec<Vec<u8>>)> {
+        let (name, id) = self.table(range.table)?;
+        let table = &self.oracle.now[&name];
+        let (lower, upper) = self.bounds(table.keys, range);
+        let keys = keys_between(&table.rows, &lower, upper.as_deref());
+        let is_logged = table.kind.is_logged();
+        let result = self.engine().delete_range(id, &lower, upper.as_deref());
+        if result.is_ok() && keys.is_empty() {
+            return Some((name, keys));
+        }
+        let row = |key: &Vec<u8>| Change::Row { table: name.clone(), key: key.clone(), value: None };
+        let changes = keys.iter().map(row).collect();
+        self.note(result, changes, is_logged && self.is_synced()).then_some((name, keys))
     }
 
     fn batch(&mut self, writes: &[Write], synced: bool) {
