@@ -113,6 +113,7 @@ impl Transaction {
 
     /// Sees a range as deleted from now on.
     fn hide_range(&mut self, range: &TableRange<'_>) -> Result<()> {
+        self.check_ranges_size(range.bytes())?;
         let before = self.snapshot().version().clone();
         let of_table = before.table(range.table)?;
         let hidden = self.engine().memtables.make(of_table.shared.storage)?;
@@ -142,15 +143,14 @@ impl Transaction {
 
     /// Takes away what it has written itself in a range.
     fn delete_own(&mut self, range: &TableRange<'_>) -> Result<()> {
-        let Some(own) = self.own_writes(range.table) else { return self.note_written(range.bytes()) };
+        let Some(own) = self.own_writes(range.table) else { return Ok(()) };
         let is_below = |key: &[u8]| range.upper.is_none_or(|upper| key < upper);
         let from = (std::ops::Bound::Included(range.lower), std::ops::Bound::Unbounded);
         let written = own.range::<[u8], _>(from).take_while(|(key, _)| is_below(key));
         let keys: Vec<_> =
             written.filter(|(_, of)| !of.borrow().is_tombstone()).map(|(key, _)| key.clone()).collect();
         drop(own);
-        keys.iter().try_for_each(|key| self.write(range.table, key, Record::TOMBSTONE, Vec::new()))?;
-        self.note_written(range.bytes())
+        keys.iter().try_for_each(|key| self.write(range.table, key, Record::TOMBSTONE, Vec::new()))
     }
 
     /// The ranges that its commit deletes as such. They become rows if they cannot be.
@@ -172,6 +172,7 @@ impl Transaction {
     pub(super) fn ranges_to_rows(&mut self) -> Result<Arc<DatabaseVersion>> {
         let found = self.ranges.0.first().map_or(self.snapshot().version(), |own| &own.before).clone();
         let ranges = std::mem::take(&mut self.ranges);
+        assert!(found.under_ranges.is_none(), "a range that is hidden would leave its rows there");
         let deleted = ranges.0.iter().try_for_each(|own| self.delete_found(&found, &own.as_range()));
         self.ranges = ranges;
         deleted.map(|()| found)
@@ -191,8 +192,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Counts bytes that it writes beside rows, of which it has a limit.
-    fn note_written(&mut self, bytes: usize) -> Result<()> {
+    /// Refuses ranges that are, with so many bytes more and with its rows, more than a transaction may write.
+    fn check_ranges_size(&self, bytes: usize) -> Result<()> {
         let ranges: usize = self.ranges.0.iter().map(|own| own.as_range().bytes()).sum();
         check_size(self.writes().bytes() + ranges + bytes, self.engine().options.transaction_bytes_max)
     }
