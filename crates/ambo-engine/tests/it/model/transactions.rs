@@ -173,7 +173,7 @@ impl World {
         let own = transaction.catalog().clone();
         let result = transaction.commit();
         self.trace(|| format!("  commit: {result:?}"));
-        if written.is_empty() && !defines {
+        if written.is_empty() && !defines && shadow.deleted_ranges.is_empty() {
             // Tables that came may have gone again.
             result.expect("nothing was to be done");
             return;
