@@ -203,8 +203,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for a table whose rows others refer to. Where rows are deleted one by one: the same if they
-    /// are too many for a transaction, [`Error::Conflict`](crate::Error::Conflict) if others kept writing them.
+    /// [`Error::Invalid`](crate::Error::Invalid) for a table whose rows others refer to. Where rows are deleted one by one: the same if
+    /// they are too many for a transaction, [`Error::Conflict`](crate::Error::Conflict) if others kept writing them.
     pub fn delete_range(&self, range: impl KeyRange) -> Result<()> {
         self.check_delete()?;
         let (lower, upper) = half_open(range.into_bounds());

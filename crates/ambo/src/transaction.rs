@@ -63,8 +63,8 @@ impl Transaction {
         self.inner.delete(table.id(), key)
     }
 
-    /// Deletes all rows of a range of keys, as [`Table::delete_range`] does. Its commit ends with a conflict if others have written any key of
-    /// the range since it began.
+    /// Deletes all rows of a range of keys, as [`Table::delete_range`] does. Its commit ends with a conflict if others have written any
+    /// key of the range since it began.
     ///
     /// Rows are deleted one by one also where the transaction has changed definitions or is
     /// [read committed](crate::Database::begin_read_committed).

@@ -2,8 +2,8 @@
 //!
 //! 1. *Freeze*: nothing is sequenced while every active memtable is set aside and a new one takes its place. The last
 //!    timestamp given out, F, and the log's end are noted: both are exact, since nothing was in flight.
-//! 2. *Flush*: the newest version of each key of each frozen memtable goes, in key order, into a run of packed pages. A range of keys that it
-//!    deleted becomes a tombstone for each key that is there.
+//! 2. *Flush*: the newest version of each key of each frozen memtable goes, in key order, into a run of packed pages. A range of keys
+//!    that it deleted becomes a tombstone for each key that is there.
 //! 3. *Publish*: the catalog is written with the new roots, then the list of free pages; the file is synced; then one of
 //!    the two superblocks is written and synced. That is the moment at which the checkpoint counts.
 //! 4. The new version of the database is installed, log segments behind the noted position are deleted, and replaced
@@ -473,8 +473,8 @@ impl Engine {
     }
 }
 
-/// Writes the newest version of each key of a frozen memtable into a packed tree. At the bottom, tombstones hide nothing. `older` are the keys
-/// that it may have deleted as ranges.
+/// Writes the newest version of each key of a frozen memtable into a packed tree. At the bottom, tombstones hide nothing. `older` are the
+/// keys that it may have deleted as ranges.
 fn flush(
     store: &Arc<PageStore>,
     memtable: &Arc<Memtable>,

@@ -1,13 +1,14 @@
 //! Ranges of keys that a transaction deletes as such.
 //!
-//! 1. What the transaction sees from then on is a version of its own of the table: with a memtable above all others that has nothing but the
-//!    range, deleted at the moment of the transaction. So reads, cursors, counts and scans need not know of it. What the transaction has
-//!    written in the range before becomes tombstones, what it writes later is above it.
+//! 1. What the transaction sees from then on is a version of its own of the table: with a memtable above all others that has nothing but
+//!    the range, deleted at the moment of the transaction. So reads, cursors, counts and scans need not know of it. What the transaction
+//!    has written in the range before becomes tombstones, what it writes later is above it.
 //! 2. To take it back is to go on with the version before it.
 //! 3. The commit deletes the range for all, before its rows. It counts as a write to each key of the range: whatever others have written
 //!    there since the transaction began is a conflict.
 //! 4. Where that cannot be, rows are deleted one by one: see `ranges`. So it is where rows are locked as they are written, and once the
-//!    transaction changes definitions, which happens in versions without ranges. Where it turns out at the commit, ranges become rows there.
+//!    transaction changes definitions, which happens in versions without ranges. Where it turns out at the commit, ranges become rows
+//!    there.
 
 use std::sync::Arc;
 
@@ -73,8 +74,8 @@ impl Transaction {
     /// are, but where rows are deleted one by one: see the module.
     ///
     /// # Errors
-    /// Where rows are deleted one by one, [`Error::Invalid`] if they are too many for a transaction, and as [`Transaction::delete`]: none is
-    /// deleted then.
+    /// Where rows are deleted one by one, [`Error::Invalid`] if they are too many for a transaction, and as [`Transaction::delete`]: none
+    /// is deleted then.
     pub fn delete_range(&mut self, table: TableId, lower: &[u8], upper: Option<&[u8]>) -> Result<()> {
         let Some(range) = TableRange::checked(table, lower, upper)? else { return Ok(()) };
         let is_alone = !self.engine().row_locks.held_by_others(self.owner());

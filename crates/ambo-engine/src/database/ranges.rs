@@ -1,13 +1,13 @@
 //! Deleting all rows of a range of keys, however many there are.
 //!
-//! 1. It is one operation of the log and one entry of the active memtable, which hides from snapshots after it what is older: in the memtable
-//!    itself, in older ones, in runs and the base. Cursors go on behind the range.
+//! 1. It is one operation of the log and one entry of the active memtable, which hides from snapshots after it what is older: in the
+//!    memtable itself, in older ones, in runs and the base. Cursors go on behind the range.
 //! 2. When the memtable is flushed, each key of the range that is there becomes a tombstone of its run. So bases know nothing of ranges.
 //! 3. It conflicts as a write to each key of the range does: who has read an older snapshot and writes such a key comes second. So that
 //!    none is overlooked it has the latches of all keys, for as long as it takes to be written to the log.
-//! 4. Where more than rows depend on it, rows are deleted one by one instead, in one transaction: in a table with indexes, whose entries have
-//!    to follow; in a table of columns, whose scans know of deleted rows only; while the table is given another storage; and while any
-//!    row is locked by a transaction. [`TableVersion::takes_ranges`] says the first three, and a commit asks where it gets its
+//! 4. Where more than rows depend on it, rows are deleted one by one instead, in one transaction: in a table with indexes, whose entries
+//!    have to follow; in a table of columns, whose scans know of deleted rows only; while the table is given another storage; and while
+//!    any row is locked by a transaction. [`TableVersion::takes_ranges`] says the first three, and a commit asks where it gets its
 //!    timestamp, so no range is deleted that another commit does not know of.
 //!
 //! What a transaction deletes as a range waits for its commit: `own_ranges`.

@@ -136,8 +136,8 @@ impl Memtable {
         self.inserter().insert(key, timestamp, record, oldest_snapshot)
     }
 
-    /// Deletes all keys from `lower` on and below `upper` from `timestamp` on, whether or not they are here: what is older and hidden by the
-    /// memtable is deleted, too. What the same commit wrote to keys of the range counts more. REQUIRES: ranges are deleted by one
+    /// Deletes all keys from `lower` on and below `upper` from `timestamp` on, whether or not they are here: what is older and hidden by
+    /// the memtable is deleted, too. What the same commit wrote to keys of the range counts more. REQUIRES: ranges are deleted by one
     /// thread at a time, in the order of their timestamps.
     ///
     /// # Panics

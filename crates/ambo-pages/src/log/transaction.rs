@@ -20,9 +20,9 @@
 //! | varint | value bytes; absent for a tombstone |
 //! | | value; absent for a tombstone |
 //!
-//! What tables, keys and values mean is the engine's matter. Table 0 is the catalog. Under table 4,294,967,295 are ranges of keys that were
-//! deleted: the key is the table's id, 4 bytes, the most significant first, and the lower bound; the value is the upper bound, or empty where
-//! there is none. It comes before the rows of its transaction.
+//! What tables, keys and values mean is the engine's matter. Table 0 is the catalog. Under table 4,294,967,295 are ranges of keys that
+//! were deleted: the key is the table's id, 4 bytes, the most significant first, and the lower bound; the value is the upper bound, or
+//! empty where there is none. It comes before the rows of its transaction.
 
 use ambo_codec::varint;
 use ambo_types::{
