@@ -12,6 +12,7 @@ mod distances;
 mod distinct;
 mod encodings;
 mod enums;
+mod finite;
 mod flatten_lists;
 mod graphemes;
 mod has;
@@ -109,6 +110,8 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(Abs::new()),
         ScalarUDF::new_from_impl(age::Age::new()),
         ScalarUDF::new_from_impl(bins::Bins::new()),
+        ScalarUDF::new_from_impl(finite::Finite::finite()),
+        ScalarUDF::new_from_impl(finite::Finite::infinite()),
         ScalarUDF::new_from_impl(flatten_lists::FlattenLists::new()),
         ScalarUDF::new_from_impl(chance::Chance::new()),
         ScalarUDF::new_from_impl(EnumText::new()),

@@ -8,7 +8,7 @@ use super::plain::{
     Made, Named, plain,
 };
 
-pub(super) static ALL: [Named; 13] = [
+pub(super) static ALL: [Named; 11] = [
     plain!(["even"], [Double] => Double, |of| Ok(even(of[0].double()).into())),
     plain!(["fdiv"], [Double, Double] => Double, |of| Ok((of[0].double() / of[1].double()).floor().into())),
     plain!(["fmod"], [Double, Double] => Double, |of| Ok(remainder(of[0].double(), of[1].double()).into())),
@@ -16,12 +16,10 @@ pub(super) static ALL: [Named; 13] = [
     plain!(["lgamma"], [Double] => Double, lgamma),
     plain!(["nextafter"], [Double, Double] => Double, |of| Ok(libm::nextafter(of[0].double(), of[1].double()).into())),
     plain!(["signbit"], [Double] => Bool, |of| Ok(of[0].double().is_sign_negative().into())),
-    plain!(["isinf"], [Double] => Bool, |of| Ok(of[0].double().is_infinite().into())),
     plain!(["round_even", "roundbankers"], [Double, Whole] => Double, |of| Ok(round_even(of).into())),
     plain!(["erf"], [Double] => Double, |of| Ok(libm::erf(of[0].double()).into())),
     plain!(["erfc"], [Double] => Double, |of| Ok(libm::erfc(of[0].double()).into())),
     plain!(["width_bucket"], [Double, Double, Double, Whole] => Whole, width_bucket),
-    plain!(["isfinite"], [Double] => Bool, |of| Ok(of[0].double().is_finite().into())),
 ];
 
 /// In which of so many equal parts of a range a number is; 0 before them, one more than there are behind.

@@ -44,6 +44,7 @@ mod pass_on;
 mod peers;
 mod regexes;
 mod repeated_orders;
+mod repeated_windows;
 mod rounding;
 mod set_operations;
 mod sliding;
@@ -117,6 +118,7 @@ pub(crate) use once::{ONCE, QueryPlanner, has_once};
 use peers::PEERS;
 use regexes::REGEXES;
 use repeated_orders::{OrdersOfDistinct, OrdersSimplified, REPEATED_ORDERS};
+use repeated_windows::RepeatedWindows;
 use rounding::ROUNDED_PLACES;
 use set_operations::SetOperations;
 pub(crate) use set_operations::{common_type, united};
@@ -202,7 +204,9 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
             "simplify_expressions" => {
                 rules.extend([Arc::new(WithWrongLiterals(rule)) as Rule, Arc::new(OrdersSimplified)]);
             }
-            "common_sub_expression_eliminate" => rules.extend([Arc::new(SafeTermsFirst) as Rule, rule]),
+            "common_sub_expression_eliminate" => {
+                rules.extend([Arc::new(SafeTermsFirst) as Rule, Arc::new(RepeatedWindows), rule])
+            }
             "eliminate_cross_join" => {
                 rules.push(Arc::new(WithoutNullKeys { rule: Arc::new(WithAllKeys(rule)), is_deep: true }));
             }
