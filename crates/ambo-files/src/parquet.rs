@@ -81,9 +81,9 @@ impl ParquetFile {
         for field in self.metadata.schema().fields() {
             if ambo::arrow::type_of(field.data_type()).is_err() {
                 let (name, what) = (field.name(), in_words(field.data_type()));
-                let what = format!("column \"{name}\" holds {what}, which no column of a table does");
+                let what = format!("column \"{name}\" holds {what}, which is not loaded without SQL");
                 return Err(Error::in_file(&self.path, what)
-                    .with_hint("read it with FROM, and cast it to text or take it apart there"));
+                    .with_hint("CREATE TABLE t AS FROM 'file' stores lists, structs and maps; what no column holds is cast to text there"));
             }
         }
         let definition = ambo::arrow::definition("t", self.metadata.schema(), &[]);

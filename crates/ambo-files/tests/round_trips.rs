@@ -490,9 +490,9 @@ fn whatever_is_in_a_file_is_rows_or_an_error() {
     assert!(good > 100 && bad > 1000, "{good} {bad}");
 }
 
-// Keeps away: words of another system of types, for what no column of a table holds.
+// Keeps away: words of another system of types, for what is not loaded.
 #[test]
-fn what_no_table_holds_is_told_in_words() {
+fn what_is_not_loaded_is_told_in_words() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("l.jsonl"), "{\"id\":1,\"tags\":[\"x\"]}\n").unwrap();
     let lists =
@@ -502,7 +502,7 @@ fn what_no_table_holds_is_told_in_words() {
         .unwrap();
     let error = ParquetFile::open(&Source::open(&path).unwrap()).unwrap().columns().unwrap_err().to_string();
     assert!(
-        error.contains("l.parquet: column \"tags\" holds lists, which no column of a table does"),
+        error.contains("l.parquet: column \"tags\" holds lists, which is not loaded without SQL"),
         "{error}"
     );
 }

@@ -168,22 +168,14 @@ impl Part {
 /// The parts of what `*` means, if there is a column in common and all can be told.
 fn parts_of(from: &mut [TableWithJoins], known: &Known<'_>) -> Option<Vec<Part>> {
     let mut all = Vec::new();
-    for nth in 0..from.len() {
-        let (before, behind) = from.split_at_mut(nth);
-        let relation = &mut behind[0];
-        let mut parts = vec![rest_of(&relation.relation, before, known)?];
-        for join in 0..relation.joins.len() {
-            let TableWithJoins { relation: first, joins } = &mut *relation;
-            let mut right = match rest_of(&joins[join].relation, &[], known)? {
-                Part::Rest { columns: None, table, without } => {
-                    let around = TableWithJoins { relation: first.clone(), joins: joins[..join].to_vec() };
-                    let columns =
-                        beside(&joins[join].relation, &[&*before, &[around]].concat(), &table, known);
-                    Part::Rest { table, without, columns }
-                }
-                part => part,
-            };
-            let join = &mut joins[join];
+    let given = from.to_vec();
+    for (nth, relation) in from.iter_mut().enumerate() {
+        let mut parts = vec![rest_of(&relation.relation, given[..nth].to_vec(), known)?];
+        for (place, join) in relation.joins.iter_mut().enumerate() {
+            let TableWithJoins { relation, joins } = &given[nth];
+            let around = TableWithJoins { relation: relation.clone(), joins: joins[..place].to_vec() };
+            let before = given[..nth].iter().cloned().chain([around]).collect();
+            let mut right = rest_of(&join.relation, before, known)?;
             let constraint = constraint_of(&mut join.join_operator)?;
             if matches!(constraint, JoinConstraint::Natural) {
                 *constraint = natural(&parts, &right)?;
@@ -271,7 +263,7 @@ pub(super) fn constraint_of_any(join: &mut JoinOperator) -> Option<&mut JoinCons
 }
 
 /// All columns of a table that has a name, and that may name those before it.
-fn rest_of(factor: &TableFactor, before: &[TableWithJoins], known: &Known<'_>) -> Option<Part> {
+fn rest_of(factor: &TableFactor, before: Vec<TableWithJoins>, known: &Known<'_>) -> Option<Part> {
     let table = match factor {
         TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
             ObjectName::from(alias.name.clone())
@@ -286,7 +278,7 @@ fn rest_of(factor: &TableFactor, before: &[TableWithJoins], known: &Known<'_>) -
 /// The columns of a table that names those before it.
 fn beside(
     factor: &TableFactor,
-    before: &[TableWithJoins],
+    mut before: Vec<TableWithJoins>,
     table: &ObjectName,
     known: &Known<'_>,
 ) -> Option<Vec<String>> {
@@ -299,8 +291,8 @@ fn beside(
         SelectItemQualifiedWildcardKind::ObjectName(table.clone()),
         WildcardAdditionalOptions::default(),
     )];
-    let own = TableWithJoins { relation: factor.clone(), joins: Vec::new() };
-    select.from = before.iter().cloned().chain([own]).collect();
+    before.push(TableWithJoins { relation: factor.clone(), joins: Vec::new() });
+    select.from = before;
     known(&TableFactor::Derived {
         lateral: false,
         subquery: Box::new(query),
@@ -359,7 +351,8 @@ fn taken_of(left: &mut Vec<Part>, name: &Ident) -> Option<(Expr, bool)> {
     let is_common = |part: &Part| matches!(part, Part::Common { name, .. } if ident(name) == wanted);
     if let Some(place) = left.iter().position(is_common) {
         return match left.remove(place) {
-            Part::Common { expr, is_left, .. } => Some((*expr, is_left)),
+            // Of three columns the planner does not know which are in common.
+            Part::Common { expr, .. } => Some((*expr, false)),
             Part::Rest { .. } => None,
         };
     }
