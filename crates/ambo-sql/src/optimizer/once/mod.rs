@@ -2,7 +2,8 @@
 //!
 //! The planner (DataFusion 55) computes the query of a common table expression for each mention. Where its rows would be others each time
 //! (see `planner/once.rs`), the query has an alias that begins with [`ONCE`]: those of one alias become nodes that share their rows.
-//! Nothing is pushed down into them, so that all of them are made of the same rows.
+//! Nothing is pushed down into them, so that all of them are made of the same rows. So are rows of which subqueries have values from outside
+//! (`subquery/domain.rs`).
 
 mod exec;
 mod planning;
@@ -73,6 +74,17 @@ fn alias(node: &LogicalPlan) -> Option<&str> {
         LogicalPlan::SubqueryAlias(of) if of.alias.table().starts_with(ONCE) => Some(of.alias.table()),
         _ => None,
     }
+}
+
+/// A plan whose rows are computed once, whoever reads it and its copies.
+pub(super) fn once(plan: LogicalPlan) -> LogicalPlan {
+    let once = Once { name: "rows".to_owned(), rows: Arc::default(), input: plan };
+    LogicalPlan::Extension(Extension { node: Arc::new(once) })
+}
+
+/// Whether it is such a plan.
+pub(super) fn is_once(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Extension(extension) if extension.node.as_any().is::<Once>())
 }
 
 /// A query whose rows are shared.

@@ -2,7 +2,7 @@
 //!
 //! They are computed a second time, beside the rows that they are from. So these have to be computed alike each time. LIMIT, windows and
 //! DISTINCT ON may choose others among rows that tie; but values that no row has do no harm, as nothing is joined to them. So what chooses
-//! is left out, where it only chooses ([`all_values`]).
+//! is left out, where it only chooses ([`all_values`]). Other rows are kept when they are computed the first time ([`repeatable`]).
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use datafusion::{
         Column, DFSchema, Result, ScalarValue, not_impl_err,
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
+    datasource::{cte_worktable::CteWorkTable, source_as_provider},
     logical_expr::{
         Distinct, DistinctOn, Expr, ExprSchemable, JoinType, LogicalPlan, LogicalPlanBuilder, Projection,
         SubqueryAlias, WindowFrameUnits,
@@ -20,7 +21,8 @@ use datafusion::{
     },
 };
 
-use super::{dependent::cross, names::Names};
+use super::{dependent::cross, names::Names, simple};
+use crate::optimizer::once::{is_once, once};
 
 /// See the module.
 pub(super) struct Domain<'n> {
@@ -43,7 +45,7 @@ impl<'n> Domain<'n> {
         let Some(source) = all_values(plan, keys)? else {
             let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
             return not_impl_err!(
-                "a subquery with \"{}\" from outside, which may be another value each time it is computed, by LIMIT, a window or a random number: make a table of it first",
+                "a subquery with \"{}\" from outside, which a recursion finds, or another subquery around it, and which may be another value each time it is computed: make a table of it first",
                 names.join("\", \"")
             );
         };
@@ -81,6 +83,27 @@ pub(super) fn renamed(from: Column, to: &Column) -> Expr {
 
 fn named(expr: Expr, to: &Column) -> Expr {
     expr.alias_qualified(to.relation.clone(), to.name.clone())
+}
+
+/// The plan, with the same rows each time it is computed where these columns are concerned, if that can be.
+pub(super) fn repeatable(plan: LogicalPlan, columns: &[Column]) -> Result<LogicalPlan> {
+    // What is from further outside, and what a recursion has found last, is other rows each time by right.
+    let is_kept =
+        all_values(&plan, columns)?.is_none() && !simple::is_correlated(&plan) && !is_in_recursion(&plan)?;
+    Ok(if is_kept { once(plan) } else { plan })
+}
+
+/// Whether a plan reads the rows that a recursion has found last.
+fn is_in_recursion(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_there = false;
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            is_there |=
+                source_as_provider(&scan.source).is_ok_and(|table| table.as_ref().is::<CteWorkTable>());
+        }
+        Ok(if is_there { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(is_there)
 }
 
 /// A plan with all values of columns of a plan, the same each time, and maybe others; `None` if there is none.
@@ -207,6 +230,9 @@ fn columns_outside(plan: &LogicalPlan) -> Vec<Column> {
 pub(super) fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
     let mut is_repeatable = true;
     plan.apply_with_subqueries(|node| {
+        if is_once(node) {
+            return Ok(TreeNodeRecursion::Jump);
+        }
         is_repeatable &= match node {
             LogicalPlan::Limit(_) | LogicalPlan::Distinct(Distinct::On(_)) => false,
             LogicalPlan::Aggregate(aggregate) => all_steady(&aggregate.aggr_expr, aggregate.input.schema())?,
