@@ -3,7 +3,8 @@
 //! 1. What the transaction sees from then on is a version of its own of the table: with a memtable above all others that has nothing but
 //!    the range, deleted at the moment of the transaction. So reads, cursors, counts and scans need not know of it. What the transaction
 //!    has written in the range before becomes tombstones, what it writes later is above it.
-//! 2. To take it back is to go on with the version before it.
+//! 2. Of several ranges the later are hidden in the same version, unless a cursor or a view looks at it. To take some back is to make the
+//!    version anew with the others.
 //! 3. The commit deletes the range for all, before its rows. It counts as a write to each key of the range: whatever others have written
 //!    there since the transaction began is a conflict.
 //! 4. Where that cannot be, rows are deleted one by one: see `ranges`. So it is where rows are locked as they are written, and once the
@@ -35,38 +36,69 @@ pub(super) struct OwnRange {
     table: TableId,
     lower: Vec<u8>,
     upper: Option<Vec<u8>>,
-    /// What the transaction saw before.
-    before: Arc<DatabaseVersion>,
 }
 
 impl OwnRange {
-    pub(super) fn as_range(&self) -> TableRange<'_> {
+    fn as_range(&self) -> TableRange<'_> {
         TableRange { table: self.table, lower: &self.lower, upper: self.upper.as_deref() }
     }
 }
 
 /// The ranges that a transaction deletes, in order.
 #[derive(Default)]
-pub(super) struct OwnRanges(Vec<OwnRange>);
+pub(super) struct OwnRanges {
+    ranges: Vec<OwnRange>,
+    /// What the transaction saw before the first, if there is one.
+    found: Option<Arc<DatabaseVersion>>,
+    bytes: usize,
+}
 
 impl OwnRanges {
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.ranges.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Takes back all but the first `count`. Returns what the transaction saw before the others.
-    pub(super) fn truncate(&mut self, count: usize) -> Option<Arc<DatabaseVersion>> {
-        self.0.drain(count..).next().map(|first| first.before)
+        self.ranges.is_empty()
     }
 
     /// All of them.
     pub(super) fn as_ranges(&self) -> Vec<TableRange<'_>> {
-        self.0.iter().map(OwnRange::as_range).collect()
+        self.ranges.iter().map(OwnRange::as_range).collect()
     }
+}
+
+/// Hides a range in a version that a transaction has for itself, made of the one that it has found. REQUIRES: nobody else looks at it.
+fn hide(
+    engine: &Engine,
+    own: &mut DatabaseVersion,
+    found: &DatabaseVersion,
+    range: &TableRange<'_>,
+    at: Timestamp,
+) -> Result<()> {
+    let was = found.table(range.table)?;
+    let table = Arc::make_mut(own.tables.get_mut(&range.table).expect("it has the tables that were found"));
+    if Arc::ptr_eq(&table.active, &was.active) {
+        let hidden = engine.memtables.make(table.shared.storage)?;
+        let active = std::mem::replace(&mut table.active, hidden);
+        table.frozen.insert(0, active);
+    }
+    range.delete_in(&table.active, at, at);
+    debug_assert_eq!(table.active.rows(), 0, "it has ranges alone");
+    Ok(())
+}
+
+/// What a transaction has found, without these ranges. It keeps the version that was found, and that the pages.
+fn without(
+    engine: &Engine,
+    found: &Arc<DatabaseVersion>,
+    ranges: &[OwnRange],
+    at: Timestamp,
+) -> Result<Arc<DatabaseVersion>> {
+    let mut own = (**found).clone();
+    own.under_ranges = Some(found.clone());
+    ranges.iter().try_for_each(|range| hide(engine, &mut own, found, &range.as_range(), at))?;
+    Ok(Arc::new(own))
 }
 
 impl Transaction {
@@ -114,31 +146,23 @@ impl Transaction {
 
     /// Sees a range as deleted from now on.
     fn hide_range(&mut self, range: &TableRange<'_>) -> Result<()> {
-        self.check_ranges_size(range.bytes())?;
-        let before = self.snapshot().version().clone();
-        let of_table = before.table(range.table)?;
-        let hidden = self.engine().memtables.make(of_table.shared.storage)?;
-        let mut next = (*before).clone();
-        let seen = Arc::make_mut(next.tables.get_mut(&range.table).expect("it was just there"));
-        let at = self.timestamp();
-        let is_first = !self.ranges.0.iter().any(|own| own.table == range.table);
-        if is_first {
-            seen.frozen.insert(0, seen.active.clone());
-        } else {
-            // Who looks at the one before does not see this range.
-            for known in seen.active.deleted_ranges() {
-                hidden.delete_range(&known.lower, known.upper.as_deref(), at, at);
-            }
-        }
-        range.delete_in(&hidden, at, at);
-        seen.active = hidden;
-        // The version that it has found keeps the pages.
-        let found = self.ranges.0.first().map_or(&before, |own| &own.before).clone();
-        next.under_ranges = Some(found);
+        let bytes = self.writes().bytes() + self.ranges.bytes + range.bytes();
+        check_size(bytes, self.engine().options.transaction_bytes_max)?;
+        let found = self.ranges.found.clone().unwrap_or_else(|| self.snapshot().version().clone());
         self.delete_own(range)?;
+        let (engine, at) = (self.engine().clone(), self.timestamp());
         let (lower, upper) = (range.lower.to_vec(), range.upper.map(<[u8]>::to_vec));
-        self.ranges.0.push(OwnRange { table: range.table, lower, upper, before });
-        self.snapshot_mut().set_version(Arc::new(next));
+        self.ranges.ranges.push(OwnRange { table: range.table, lower, upper });
+        // Cursors and views keep what they see, and their version.
+        let alone = self.snapshot_mut().version_mut().filter(|own| own.under_ranges.is_some());
+        let hidden = match alone {
+            Some(own) => hide(&engine, own, &found, range, at).map(|()| None),
+            None => without(&engine, &found, &self.ranges.ranges, at).map(Some),
+        };
+        let hidden = hidden.inspect_err(|_| drop(self.ranges.ranges.pop()))?;
+        hidden.into_iter().for_each(|own| self.snapshot_mut().set_version(own));
+        self.ranges.bytes += range.bytes();
+        self.ranges.found = Some(found);
         Ok(())
     }
 
@@ -148,10 +172,36 @@ impl Transaction {
         let is_below = |key: &[u8]| range.upper.is_none_or(|upper| key < upper);
         let from = (std::ops::Bound::Included(range.lower), std::ops::Bound::Unbounded);
         let written = own.range::<[u8], _>(from).take_while(|(key, _)| is_below(key));
-        let keys: Vec<_> =
-            written.filter(|(_, of)| !of.borrow().is_tombstone()).map(|(key, _)| key.clone()).collect();
+        let written = written.filter(|(_, of)| !of.borrow().is_tombstone());
+        let keys: Vec<_> = written.map(|(key, _)| key.clone()).collect();
         drop(own);
-        keys.iter().try_for_each(|key| self.write(range.table, key, Record::TOMBSTONE, Vec::new()))
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let before = self.savepoint();
+        let mut keys = keys.iter();
+        let deleted = keys.try_for_each(|key| self.write(range.table, key, Record::TOMBSTONE, Vec::new()));
+        if deleted.is_err() {
+            self.rollback_to(before)?;
+        }
+        deleted
+    }
+
+    /// Takes back all ranges but the first `count`. Returns what it saw before the others, if there are any.
+    pub(super) fn show_ranges(&mut self, count: usize) -> Result<Option<Arc<DatabaseVersion>>> {
+        if count == self.ranges.len() {
+            return Ok(None);
+        }
+        let (engine, at) = (self.engine().clone(), self.timestamp());
+        let own = &mut self.ranges;
+        own.ranges.truncate(count);
+        own.bytes = own.ranges.iter().map(|range| range.as_range().bytes()).sum();
+        let found = own.found.clone().expect("there was a range");
+        if count == 0 {
+            own.found = None;
+            return Ok(Some(found));
+        }
+        without(&engine, &found, &own.ranges, at).map(Some)
     }
 
     /// The ranges that its commit deletes as such. They become rows if they cannot be.
@@ -171,11 +221,11 @@ impl Transaction {
 
     /// Deletes the rows of its ranges one by one. Returns the version that it has found, without the ranges.
     pub(super) fn ranges_to_rows(&mut self) -> Result<Arc<DatabaseVersion>> {
-        let found = self.ranges.0.first().map_or(self.snapshot().version(), |own| &own.before).clone();
-        let ranges = std::mem::take(&mut self.ranges);
+        let found = self.ranges.found.as_ref().unwrap_or(self.snapshot().version()).clone();
         assert!(found.under_ranges.is_none(), "a range that is hidden would leave its rows there");
-        let deleted = ranges.0.iter().try_for_each(|own| self.delete_found(&found, &own.as_range()));
-        self.ranges = ranges;
+        let ranges = std::mem::take(&mut self.ranges.ranges);
+        let deleted = ranges.iter().try_for_each(|own| self.delete_found(&found, &own.as_range()));
+        self.ranges.ranges = ranges;
         deleted.map(|()| found)
     }
 
@@ -191,12 +241,6 @@ impl Transaction {
             there = cursor.next()?;
         }
         Ok(())
-    }
-
-    /// Refuses ranges that are, with so many bytes more and with its rows, more than a transaction may write.
-    fn check_ranges_size(&self, bytes: usize) -> Result<()> {
-        let ranges: usize = self.ranges.0.iter().map(|own| own.as_range().bytes()).sum();
-        check_size(self.writes().bytes() + ranges + bytes, self.engine().options.transaction_bytes_max)
     }
 }
 

@@ -56,6 +56,11 @@ impl Snapshot {
         self.version = version;
     }
 
+    /// The version that it reads from, if nobody else does.
+    pub(super) fn version_mut(&mut self) -> Option<&mut DatabaseVersion> {
+        Arc::get_mut(&mut self.version)
+    }
+
     /// The moment that it shows.
     pub fn timestamp(&self) -> Timestamp {
         self.at

@@ -421,7 +421,7 @@ impl Transaction {
         }
         self.writes.rollback_to(savepoint.writes);
         let undefined = self.own.truncate(savepoint.definitions);
-        let shown = self.ranges.truncate(savepoint.ranges);
+        let shown = self.show_ranges(savepoint.ranges)?;
         if let Some(version) = shown.or(undefined) {
             self.snapshot.set_version(version);
         }
