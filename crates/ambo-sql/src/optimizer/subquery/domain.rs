@@ -87,10 +87,17 @@ fn named(expr: Expr, to: &Column) -> Expr {
 
 /// The plan, with the same rows each time it is computed where these columns are concerned, if that can be.
 pub(super) fn repeatable(plan: LogicalPlan, columns: &[Column]) -> Result<LogicalPlan> {
-    // What is from further outside, and what a recursion has found last, is other rows each time by right.
-    let is_kept =
-        all_values(&plan, columns)?.is_none() && !simple::is_correlated(&plan) && !is_in_recursion(&plan)?;
-    Ok(if is_kept { once(plan) } else { plan })
+    match all_values(&plan, columns)? {
+        Some(_) => Ok(plan),
+        None => kept(plan),
+    }
+}
+
+/// The plan with rows that are kept when they are computed the first time. What is from further outside, and what a recursion has found
+/// last, is other rows each time by right, and stays as it is.
+pub(super) fn kept(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let is_other = simple::is_correlated(&plan) || is_in_recursion(&plan)?;
+    Ok(if is_other { plan } else { once(plan) })
 }
 
 /// Whether a plan reads the rows that a recursion has found last.

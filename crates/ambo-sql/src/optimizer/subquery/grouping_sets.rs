@@ -13,7 +13,7 @@ use datafusion::{
     },
 };
 
-use super::domain::{Domain, is_repeatable};
+use super::domain::{Domain, is_repeatable, kept};
 
 /// More sets than these are refused, as the planner does.
 const COLUMNS_MAX: usize = 12;
@@ -28,17 +28,21 @@ impl Domain<'_> {
     ) -> Result<LogicalPlan> {
         let groups: Vec<Expr> = of.distinct_expr().into_iter().cloned().collect();
         let (sets, totals): (Vec<_>, Vec<_>) = sets_of(of)?.into_iter().partition(|set| !set.is_empty());
+        let mut input = self.dependent(&aggregate.input)?;
+        if !totals.is_empty() && totals.len() + sets.len() > 1 && !is_repeatable(&input)? {
+            input = kept(input)?;
+            if !is_repeatable(&input)? {
+                return not_impl_err!(
+                    "a subquery with ROLLUP, CUBE or GROUPING SETS over rows that a recursion finds, or another subquery around it, and which may be others each time they are computed: make a table of them first"
+                );
+            }
+        }
         let mut plans = Vec::new();
         if !sets.is_empty() {
-            plans.push(Arc::new(self.grouped(aggregate, &groups, sets, schema)?));
+            plans.push(Arc::new(self.grouped(aggregate, input.clone(), &groups, sets, schema)?));
         }
         for _ in totals {
-            plans.push(Arc::new(self.total(aggregate, groups.len(), schema)?));
-        }
-        if plans.len() > 1 && !is_repeatable(&aggregate.input)? {
-            return not_impl_err!(
-                "columns from outside of a subquery with ROLLUP, CUBE or GROUPING SETS over rows that may be others each time they are computed, by LIMIT, a window or a random number: make a table of it first"
-            );
+            plans.push(Arc::new(self.total(aggregate, input.clone(), groups.len(), schema)?));
         }
         self.all_of(plans, schema)
     }
@@ -47,6 +51,7 @@ impl Domain<'_> {
     fn grouped(
         &self,
         aggregate: &Aggregate,
+        input: LogicalPlan,
         groups: &[Expr],
         sets: Vec<Vec<Expr>>,
         schema: &DFSchema,
@@ -59,7 +64,6 @@ impl Domain<'_> {
         };
         let sets = sets.into_iter().map(with_domain).collect();
         // Columns for what is grouped by: a column from outside would be that of the domain, which every set has.
-        let input = self.dependent(&aggregate.input)?;
         let mut all: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
         for (group, column) in groups.iter().zip(&columns) {
             all.push(self.inside(group.clone())?.alias(&column.name));
@@ -77,8 +81,13 @@ impl Domain<'_> {
     }
 
     /// The row of a set without groups, which is there without rows, too.
-    fn total(&self, aggregate: &Aggregate, groups: usize, schema: &DFSchema) -> Result<LogicalPlan> {
-        let input = self.dependent(&aggregate.input)?;
+    fn total(
+        &self,
+        aggregate: &Aggregate,
+        input: LogicalPlan,
+        groups: usize,
+        schema: &DFSchema,
+    ) -> Result<LogicalPlan> {
         let values = self.all_inside(&aggregate.aggr_expr)?;
         let by = self.value_exprs().collect();
         let grouped = LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(input), by, values.clone())?);
