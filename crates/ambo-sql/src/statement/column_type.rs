@@ -1,9 +1,11 @@
 //! ALTER TABLE … ALTER COLUMN … TYPE, … ADD PRIMARY KEY: the table anew, with its rows and indexes, in one transaction.
 
+use std::ops::ControlFlow;
+
 use ambo::{CatalogEdit, Column, Index, IndexDefinition, Table, TableDefinition, arrow::column_type};
 use arrow::{array::RecordBatch, datatypes::Schema};
 use datafusion::sql::sqlparser::{
-    ast::{self, DataType, Expr, Ident},
+    ast::{self, DataType, Expr, Ident, visit_expressions_mut},
     parser::Parser,
 };
 
@@ -32,6 +34,27 @@ pub(super) struct Change<'a> {
     pub column: &'a Ident,
     pub ty: &'a DataType,
     pub using: Option<&'a Expr>,
+    /// Whether a default becomes what a value of a row does: a field of both comes, goes or has another name.
+    pub is_of_defaults: bool,
+}
+
+impl Change<'_> {
+    /// What a value of the column, written as an expression, becomes.
+    fn made_of(&self, value: &str, from: &Column, to: &Column) -> Result<Expr> {
+        let Some(using) = self.using.filter(|_| self.is_of_defaults) else {
+            return parse_expression(&format!("CAST({value} AS {})", column_type_text(to)));
+        };
+        let mut made = using.clone();
+        let value = parse_expression(&format!("CAST({value} AS {})", column_type_text(from)))?;
+        let column = &from.name;
+        let _ = visit_expressions_mut(&mut made, |expr| {
+            if matches!(expr, Expr::Identifier(name) if ident(name) == *column) {
+                *expr = value.clone();
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        Ok(made)
+    }
 }
 
 /// Gives a column of a table another type, and its rows the values in it.
@@ -131,9 +154,13 @@ fn changed(
         default_expression: column.default_expression.clone(),
         ..typed
     };
+    if let Some(expression) = typed.default_expression.as_ref().filter(|_| change.is_of_defaults) {
+        typed.default_expression =
+            Some(change.made_of(&format!("({expression})"), column, &typed)?.to_string());
+    }
     if let Some(value) = &column.default {
-        let text = format!("CAST({} AS {})", stored_literal(value, column)?, column_type_text(&typed));
-        let computed = Computed::new(planner, parse_expression(&text)?, &Schema::empty().into(), "default");
+        let made = change.made_of(&stored_literal(value, column)?, column, &typed)?;
+        let computed = Computed::new(planner, made, &Schema::empty().into(), "default");
         let value = computed.and_then(|computed| computed.value(&column_type(&typed)));
         let value = value.map_err(|error| in_default(column, &error).with_hint("DROP DEFAULT first"))?;
         typed = typed.default_value(value);
@@ -228,7 +255,9 @@ pub(super) fn alone(operation: &ast::AlterTableOperation) -> Option<Change<'_>> 
         ast::AlterTableOperation::AlterColumn {
             column_name,
             op: ast::AlterColumnOperation::SetDataType { data_type, using, .. },
-        } => Some(Change { column: column_name, ty: data_type, using: using.as_ref() }),
+        } => {
+            Some(Change { column: column_name, ty: data_type, using: using.as_ref(), is_of_defaults: false })
+        }
         _ => None,
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn run(connection: &mut Connection, alter: &AlterField) -> Result<Row
         }
     };
     let (ty, using) = (parse_type(&part_text(&made.part))?, parse_expression(&made.value)?);
-    let change = Change { column: &alter.path[0], ty: &ty, using: Some(&using) };
+    let change = Change { column: &alter.path[0], ty: &ty, using: Some(&using), is_of_defaults: true };
     column_type::set(connection, &definition.name, &change).map_err(|error| about(error, last))?;
     Ok(Rows::done(TAG, None))
 }
