@@ -23,9 +23,9 @@ use crate::{
     databases::Attached,
     foreign_keys,
     functions::add_functions,
-    numbers::WholeQuotients,
+    numbers::{WholeQuotients, WideBits},
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
-    planner::{EnumOperators, NestedValues},
+    planner::{EnumOperators, NestedValues, Truths},
     prepared::KnownStatements,
     sequences::Sequences,
     settings::Settings,
@@ -221,6 +221,8 @@ impl Host {
             .with_runtime_env(self.runtime_env()?)
             .with_expr_planners(vec![
                 Arc::new(WholeQuotients),
+                Arc::new(WideBits),
+                Arc::new(Truths),
                 Arc::new(EnumOperators),
                 Arc::new(NestedValues),
                 Arc::new(TimeOperators),

@@ -237,6 +237,7 @@ pub(crate) fn parse_query(text: &str) -> Result<ast::Query> {
         let mut parser = parser(tokens);
         let mut query = parser.parse_query()?;
         let tokens = 0..parser.index();
+        parser.expect_token(&Token::EOF)?;
         finish(query.as_mut(), &parser, tokens)?;
         Ok(*query)
     })

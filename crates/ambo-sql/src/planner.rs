@@ -37,6 +37,7 @@ mod patterns;
 mod pivot;
 mod places;
 mod positional;
+mod query_functions;
 mod recursion;
 mod refused;
 mod rewrite;
@@ -51,6 +52,8 @@ mod tables;
 mod ties;
 mod times;
 mod trees;
+mod truths;
+mod union_orders;
 mod unpivot;
 mod using;
 
@@ -110,6 +113,7 @@ pub(crate) use rewrite::{marked, result_schema, schema_of_result, tell_apart};
 use schemas::say_schemas;
 use spelling::{is_about_spelling, respell};
 pub(crate) use tables::{find_table, has_relation, tables_of};
+pub(crate) use truths::Truths;
 
 /// A name of a table, and the database that it is sought in.
 type Sought = (Option<usize>, TableReference);
@@ -297,6 +301,7 @@ impl<'a> Planner<'a> {
         depth: usize,
     ) -> Result<()> {
         self.write_out_functions(tree)?;
+        query_functions::say_queries(tree)?;
         file_functions::say_files(tree)?;
         say_schemas(tree, self)?;
         orders::say_defaults(tree, self.session.order);

@@ -8,15 +8,10 @@ use std::sync::Arc;
 use ambo::calendar::Endless;
 use arrow::{
     array::{AsArray, IntervalMonthDayNanoArray},
-    compute::try_binary,
-    datatypes::{
-        DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
-        TimestampMicrosecondType,
-    },
-    error::ArrowError,
+    datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit, TimestampMicrosecondType},
 };
 use datafusion::{
-    common::{Result, plan_err},
+    common::{Result, exec_err, plan_err},
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
 };
 
@@ -57,20 +52,24 @@ impl ScalarUDFImpl for Age {
         let (to, from) = (moments(&args.args[0])?, moments(&args.args[1])?);
         let (to, from) =
             (to.as_primitive::<TimestampMicrosecondType>(), from.as_primitive::<TimestampMicrosecondType>());
-        let ages: IntervalMonthDayNanoArray =
-            try_binary::<_, _, _, IntervalMonthDayNanoType>(to, from, |to, from| {
-                age(to, from)
-                    .ok_or_else(|| ArrowError::ComputeError("age: an interval is too long".to_owned()))
-            })?;
+        let ages = to.iter().zip(from).map(|(to, from)| {
+            let (Some(to), Some(from)) = (to, from) else { return Ok(None) };
+            // No interval is without end.
+            if to.is_endless() || from.is_endless() {
+                return Ok(None);
+            }
+            match age(to, from) {
+                None => exec_err!("age: an interval is too long"),
+                age => Ok(age),
+            }
+        });
+        let ages = ages.collect::<Result<IntervalMonthDayNanoArray>>()?;
         Ok(ColumnarValue::Array(Arc::new(ages)))
     }
 }
 
 /// `None`: more than an interval can hold.
 fn age(to: i64, from: i64) -> Option<IntervalMonthDayNano> {
-    if to.is_endless() || from.is_endless() {
-        return None;
-    }
     let sign = if to < from { -1 } else { 1 };
     let (earlier, later) = (Moment::of(to.min(from)), Moment::of(to.max(from)));
     let mut time = later.time - earlier.time;

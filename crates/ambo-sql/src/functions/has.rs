@@ -1,6 +1,8 @@
 //! `array_has_any(list, other)` and `array_has_all(list, part)`, `list_has_any` and `list_has_all`: NULL of NULL; NULL within them is
 //! looked over.
 //!
+//! `array_has(list, value)` is the planner's, but finds a value also where it is of another type than the elements, if both are compared.
+//!
 //! The planner's take NULL for a value that is equal to itself, and what they say of a list that is NULL hangs on the other rows of its
 //! batch (apache/datafusion#24985).
 
@@ -13,11 +15,15 @@ use arrow::{
 };
 use datafusion::{
     common::{Result, arrow::array::make_comparator, plan_datafusion_err, plan_err},
+    functions_nested::array_has::ArrayHas,
     logical_expr::{
-        ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+        ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+        simplify::{ExprSimplifyResult, SimplifyContext},
         type_coercion::binary::comparison_coercion,
     },
 };
+
+use crate::times::is_text;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Has {
@@ -103,5 +109,63 @@ impl ScalarUDFImpl for Has {
         let both = |row: &usize| all.is_valid(*row) && wanted.is_valid(*row);
         let answers: BooleanArray = (0..rows).map(|row| both(&row).then(|| answer(row))).collect();
         Ok(ColumnarValue::Array(Arc::new(answers)))
+    }
+}
+
+/// The planner's, of a list and a value of any types that are compared.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct HasValue {
+    inner: ArrayHas,
+    signature: Signature,
+}
+
+impl HasValue {
+    pub(super) fn new() -> Self {
+        Self { inner: ArrayHas::new(), signature: Signature::user_defined(Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for HasValue {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let [of, value] = types else { return plan_err!("array_has has a list and a value") };
+        let Some(element) = element(of) else {
+            return plan_err!("array_has takes a list first, not {of}");
+        };
+        let common = match (element.is_null(), value.is_null()) {
+            (true, _) => value.clone(),
+            (_, true) => element.clone(),
+            _ if is_text(element) && value.is_numeric() || element.is_numeric() && is_text(value) => {
+                return plan_err!("array_has: {value} is not compared with the elements of {of}");
+            }
+            _ => comparison_coercion(element, value).ok_or_else(|| {
+                plan_datafusion_err!("array_has: {value} is not compared with the elements of {of}")
+            })?,
+        };
+        let list = DataType::List(Arc::new(Field::new_list_field(common.clone(), true)));
+        Ok(vec![if of.is_null() { DataType::Null } else { list }, common])
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(types)
+    }
+
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        self.inner.simplify(args, info)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        self.inner.invoke_with_args(args)
     }
 }

@@ -2,6 +2,7 @@
 
 mod age;
 mod arg_extreme;
+mod attempt;
 mod bins;
 mod chance;
 mod constants;
@@ -13,6 +14,7 @@ mod distinct;
 mod encodings;
 mod enums;
 mod finite;
+mod failure;
 mod flatten_lists;
 mod graphemes;
 mod has;
@@ -71,10 +73,11 @@ use crate::{
     times,
 };
 pub(crate) use arg_extreme::{interval_extreme, nested_extreme};
+pub(crate) use attempt::ATTEMPT;
 pub(crate) use chance::CHANCE;
 pub(crate) use current_setting::CurrentSetting;
 pub(crate) use joined::Joined;
-pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field};
+pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field, type_of_structure};
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_greatest::NestedGreatest;
 pub(crate) use nested_order::NestedOrder;
@@ -115,7 +118,9 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(flatten_lists::FlattenLists::new()),
         ScalarUDF::new_from_impl(chance::Chance::new()),
         ScalarUDF::new_from_impl(EnumText::new()),
+        ScalarUDF::new_from_impl(failure::Failure::new()),
         ScalarUDF::new_from_impl(date_diff::DateDiff::new()),
+        ScalarUDF::new_from_impl(has::HasValue::new()),
         ScalarUDF::new_from_impl(has::Has::any()),
         ScalarUDF::new_from_impl(has::Has::all()),
         ScalarUDF::new_from_impl(length::Length::new()),
@@ -162,6 +167,8 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     for of_elements in lambdas::OfElements::all() {
         state.register_higher_order_function(Arc::new(HigherOrderUDF::new_from_impl(of_elements)))?;
     }
+    let attempt = HigherOrderUDF::new_from_impl(attempt::Attempt::new());
+    state.register_higher_order_function(Arc::new(attempt))?;
     let reduce = HigherOrderUDF::new_from_impl(list_reduce::ListReduce::new());
     state.register_higher_order_function(Arc::new(reduce))?;
     add_aggregates(state)

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What other functions and operators are made of, and what only the planner's own tools need.
-const INTERNAL: [&str; 35] = [
+const INTERNAL: [&str; 36] = [
     "arg_max_n",
     "arg_min_n",
     "arrow_cast",
@@ -45,6 +45,7 @@ const INTERNAL: [&str; 35] = [
     "try_cast_to_type",
     "try_not_negative",
     "try_strptime_with_zone",
+    "try_value",
     "uuid_milliseconds",
     "with_metadata",
 ];

@@ -1,9 +1,10 @@
 //! Whole numbers to other bases, and their bits.
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray},
+    array::{Array, ArrayRef, AsArray, Decimal128Array},
     datatypes::{
-        DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+        DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Int8Type, Int16Type, Int32Type, Int64Type,
+        UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
 use datafusion::{
@@ -33,6 +34,12 @@ pub(super) static ALL: [Named; 2] = [
         forms: &[Form { takes: &[Text, Whole, Whole], gives: Text, make: conv }],
     },
 ];
+
+/// Whole numbers that no integer has the digits for.
+const WIDE: DataType = DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
+
+/// The greatest of them.
+const DIGITS_MAX: i128 = 10i128.pow(DECIMAL128_MAX_PRECISION as u32) - 1;
 
 /// Longer texts are a mistake that would take the memory.
 const LENGTH_MAX: i64 = 64;
@@ -112,6 +119,7 @@ impl ScalarUDFImpl for Bits {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
             [ty] if ty.is_integer() => Ok(vec![ty.clone()]),
+            [DataType::Decimal128(_, 0)] if !self.counts => Ok(vec![WIDE]),
             [DataType::Null] => Ok(vec![DataType::Int64]),
             _ if self.counts => plan_err!("bit_count has one whole number"),
             _ => plan_err!("~ stands before a whole number"),
@@ -143,6 +151,17 @@ impl ScalarUDFImpl for Bits {
             DataType::UInt16 => bits!(UInt16Type),
             DataType::UInt32 => bits!(UInt32Type),
             DataType::UInt64 => bits!(UInt64Type),
+            // The greatest number of so many digits has no such other one.
+            DataType::Decimal128(..) if !self.counts => {
+                let not = |number: i128| match number {
+                    DIGITS_MAX => exec_err!("~{number} is out of range"),
+                    number => Ok(!number),
+                };
+                let numbers = of.as_primitive::<Decimal128Type>().iter();
+                let numbers = numbers.map(|number| number.map(not).transpose());
+                let numbers = numbers.collect::<Result<Decimal128Array>>()?;
+                Arc::new(numbers.with_data_type(WIDE))
+            }
             other => return exec_err!("{}: {other} is no whole number", self.name()),
         }))
     }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::{ArrayRef, AsArray},
-    compute::{CastOptions, cast, cast_with_options},
-    datatypes::DataType,
+    array::{Array, ArrayRef, AsArray, StringArray, StructArray, UInt64Array},
+    buffer::OffsetBuffer,
+    compute::{CastOptions, cast, cast_with_options, interleave, take},
+    datatypes::{DataType, FieldRef},
 };
-use datafusion::common::Result;
+use datafusion::common::{Result, exec_err};
 
 use super::{
     UUID,
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     nested::{is_nested, nested_texts},
-    numbers::{cast_nested, cast_numbers, parts},
+    numbers::{cast_nested, cast_numbers, map_of, parts},
     times::{self, Zone, is_text},
 };
 
@@ -33,6 +34,7 @@ pub(crate) fn converts(from: &DataType, to: &DataType) -> bool {
         (_, true) => is_text(from),
         _ if is_text(from) => is_nested(to),
         _ if is_nested(from) && is_text(to) => true,
+        _ if matches!((from, to), (DataType::Struct(_), DataType::Map(..))) => true,
         _ => parts(from, to).is_some_and(|parts| parts.iter().any(|(from, to)| times::converts(from, to))),
     }
 }
@@ -65,6 +67,9 @@ pub(crate) fn converted(array: &ArrayRef, to: &DataType, zone: Zone, strict: boo
         let texts: ArrayRef = Arc::new(nested_texts(array)?);
         return Ok(cast(&texts, to)?);
     }
+    if let (DataType::Struct(_), DataType::Map(entries, is_sorted)) = (from, to) {
+        return fields_as_map(array.as_struct(), (entries, *is_sorted), zone, strict);
+    }
     cast_nested(array, to, strict, |part, to| of_part(part, to, zone, strict))
 }
 
@@ -77,4 +82,28 @@ pub(super) fn of_part(part: &ArrayRef, to: &DataType, zone: Zone, strict: bool) 
         Some(numbers) => numbers,
         None => Ok(cast_with_options(part, to, &CastOptions { safe: !strict, ..CastOptions::default() })?),
     }
+}
+
+/// A map of the names of a struct's fields to their values.
+fn fields_as_map(
+    of: &StructArray,
+    (entries, is_sorted): (&FieldRef, bool),
+    zone: Zone,
+    strict: bool,
+) -> Result<ArrayRef> {
+    let DataType::Struct(parts) = entries.data_type() else { return exec_err!("a map without entries") };
+    let [key, value] = &parts[..] else { return exec_err!("entries of a map that are no pairs") };
+    let names = StringArray::from_iter_values(of.fields().iter().map(|field| field.name()));
+    let names = of_part(&(Arc::new(names) as ArrayRef), key.data_type(), zone, strict)?;
+    let values = of.columns().iter().map(|column| of_part(column, value.data_type(), zone, strict));
+    let values = values.collect::<Result<Vec<_>>>()?;
+    let rows: Vec<usize> = (0..of.len()).filter(|row| of.is_valid(*row)).collect();
+    let fields = 0..of.num_columns();
+    let of_keys: UInt64Array = rows.iter().flat_map(|_| fields.clone()).map(|field| field as u64).collect();
+    let of_values: Vec<_> = rows.iter().flat_map(|row| fields.clone().map(|field| (field, *row))).collect();
+    let values: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
+    let parts = vec![take(&names, &of_keys, None)?, interleave(&values, &of_values)?];
+    let lengths = (0..of.len()).map(|row| if of.is_valid(row) { of.num_columns() } else { 0 });
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    map_of(entries, is_sorted, (&offsets, of.nulls()), parts, strict)
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::{ArrayRef, AsArray, PrimitiveArray},
+    array::{ArrayRef, AsArray, BooleanArray, PrimitiveArray},
     compute::{CastOptions, cast_with_options},
     datatypes::{
         ArrowPrimitiveType, DataType, Decimal128Type, FieldRef, Float32Type, Float64Type, Int8Type,
@@ -71,7 +71,8 @@ fn differs(from: &DataType, to: &DataType) -> bool {
         DataType::Float64 if *to == DataType::Float32 => true,
         from if from.is_floating() => to.is_integer(),
         DataType::Decimal128(_, scale) => {
-            to.is_integer() && *scale != 0 || matches!(to, DataType::Float32 | DataType::Float64)
+            to.is_integer() && *scale != 0
+                || matches!(to, DataType::Float32 | DataType::Float64 | DataType::Boolean)
         }
         _ => false,
     }
@@ -133,6 +134,10 @@ impl NumberCast {
             DataType::Float32 if *from.data_type() == DataType::Float64 => self.reals(from),
             DataType::Float32 => Ok(floats::<Float32Type>(from)),
             DataType::Float64 => Ok(floats::<Float64Type>(from)),
+            DataType::Boolean if let Some(of) = from.as_primitive_opt::<Decimal128Type>() => {
+                let truths: BooleanArray = of.iter().map(|number| number.map(|number| number != 0)).collect();
+                Ok(Arc::new(truths))
+            }
             to => Ok(arrow::compute::cast(from, to)?),
         }
     }

@@ -30,6 +30,7 @@ mod sum;
 mod texts;
 mod total;
 mod whole_quotients;
+mod wide_bits;
 
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ pub(crate) use powers::{Power, Root};
 pub(crate) use round::Round;
 pub(crate) use sum::{Average, Sum, sum};
 pub(crate) use whole_quotients::WholeQuotients;
+pub(crate) use wide_bits::WideBits;
 
 use crate::{Error, ErrorKind, statement::type_text, value::column_type};
 

@@ -37,10 +37,11 @@ pub(super) fn chained<B>(expr: &Expr, act: &mut impl FnMut(&mut Expr) -> Control
             };
             let names = before.iter().map(part).collect::<Option<Vec<Ident>>>()?;
             let first = match &names[..] {
-                // Functions are called without a schema, or with one of these.
                 [] => return None,
+                // Those of the language are in these schemas, too.
                 [schema] if ["main", "pg_catalog"].contains(&schema.value.to_lowercase().as_str()) => {
-                    return None;
+                    let name = ObjectName(vec![name.clone()]);
+                    return Some(Expr::Function(Function { name, ..function.clone() }));
                 }
                 [column] => Expr::Identifier(column.clone()),
                 _ => Expr::CompoundIdentifier(names),

@@ -14,7 +14,11 @@ use datafusion::sql::sqlparser::{
 };
 
 use super::{
-    json::to_several, lambdas::invoked, ordered_aggregates::ordered, patterns::call, times::fields_of,
+    json::{at_places, shaped, to_several},
+    lambdas::invoked,
+    ordered_aggregates::ordered,
+    patterns::call,
+    times::fields_of,
 };
 use crate::{
     names::{ident, written},
@@ -25,7 +29,7 @@ use crate::{
 const POWER: &str = "^";
 
 /// Name, number of arguments, meaning. Of aggregates, DISTINCT, ORDER BY, FILTER and OVER go to the aggregate of the meaning.
-const MEANINGS: [(&str, usize, &str); 176] = [
+const MEANINGS: [(&str, usize, &str); 181] = [
     (POWER, 2, "power(CAST($1 AS DOUBLE), CAST($2 AS DOUBLE))"),
     ("iif", 3, "CASE WHEN $1 THEN $2 ELSE $3 END"),
     ("nvl2", 3, "CASE WHEN $1 IS NOT NULL THEN $2 ELSE $3 END"),
@@ -107,6 +111,11 @@ const MEANINGS: [(&str, usize, &str); 176] = [
     ("timezone_minute", 1, "date_part('timezone_minute', $1)"),
     ("array_to_string_comma_default", 1, "array_to_string($1, ',')"),
     ("array_to_string_comma_default", 2, "array_to_string($1, $2)"),
+    ("array_negative_dot_product", 2, "-inner_product($1, $2)"),
+    ("list_negative_dot_product", 2, "-inner_product($1, $2)"),
+    ("constant_or_null", 2, "CASE WHEN $2 IS NOT NULL THEN $1 END"),
+    ("ago", 1, "now() - $1"),
+    ("make_timestamp_ms", 1, "to_timestamp_millis($1)"),
     ("array_cosine_similarity", 2, "1 - cosine_distance($1, $2)"),
     ("list_cosine_similarity", 2, "1 - cosine_distance($1, $2)"),
     ("array_negative_inner_product", 2, "-inner_product($1, $2)"),
@@ -226,7 +235,11 @@ const AGGREGATES: [&str; 17] = [
 ];
 
 /// Functions that are another one, whatever their arguments are.
-const RENAMED: [(&str, &str); 9] = [
+const RENAMED: [(&str, &str); 13] = [
+    ("unpivot_list", "make_array"),
+    ("array_zip", "arrays_zip"),
+    ("struct_has", "struct_contains"),
+    ("struct_indexof", "struct_position"),
     ("list_value", "make_array"),
     ("list_pack", "make_array"),
     ("array_value", "make_array"),
@@ -245,7 +258,18 @@ const LIST_AGGREGATES: [&str; 5] =
 /// All names of these.
 #[cfg(test)]
 pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
-    let others = ["xor", "invoke", "struct_pack", "percentile_disc", "unnest"];
+    let others = [
+        "xor",
+        "invoke",
+        "struct_pack",
+        "percentile_disc",
+        "unnest",
+        "try",
+        "query",
+        "query_table",
+        "json_transform",
+        "from_json",
+    ];
     let meanings = MEANINGS.iter().map(|(name, ..)| *name).filter(|name| *name != POWER);
     meanings.chain(RENAMED.map(|(name, _)| name)).chain(LIST_AGGREGATES).chain(others)
 }
@@ -281,6 +305,9 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     let is_null = |expr: &Expr| matches!(expr, Expr::Value(value) if value.value == Value::Null);
     if name == "map" && arguments.len() == 2 && arguments.iter().any(is_null) {
         return Some(Expr::value(Value::Null));
+    }
+    if let Some(shaped) = shaped(&name, &arguments).or_else(|| at_places(&name, &arguments)) {
+        return Some(shaped);
     }
     if let Some(several) = to_several(&name, &arguments) {
         return Some(several);

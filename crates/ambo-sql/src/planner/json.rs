@@ -2,8 +2,8 @@
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, TypedString, Value};
 
-use super::patterns::call;
-use crate::functions::is_wild_path;
+use super::{patterns::call, trees};
+use crate::functions::{is_wild_path, type_of_structure};
 
 /// What one of these forms means.
 pub(super) fn json(expr: &Expr) -> Option<Expr> {
@@ -42,6 +42,37 @@ pub(super) fn to_several(function: &str, arguments: &[Expr]) -> Option<Expr> {
         _ => return None,
     };
     is_wild_path(path).then(|| call(of_list, arguments.to_vec()))
+}
+
+/// Functions of a place in JSON, which give a list for a list of places.
+const OF_PLACES: [&str; 4] = ["json_type", "json_exists", "json_keys", "json_array_length"];
+
+/// `json_type(j, ['$.a', '$.b'])` is `[json_type(j, '$.a'), json_type(j, '$.b')]`.
+pub(super) fn at_places(function: &str, arguments: &[Expr]) -> Option<Expr> {
+    let [json, Expr::Array(places)] = arguments else { return None };
+    let each = |place: &Expr| call(function, vec![json.clone(), place.clone()]);
+    OF_PLACES.contains(&function).then(|| call("make_array", places.elem.iter().map(each).collect()))
+}
+
+/// What `json_transform` and `from_json` are: a cast to the type that the structure says, in which what does not fit is NULL.
+pub(super) fn shaped(function: &str, arguments: &[Expr]) -> Option<Expr> {
+    let ("json_transform" | "from_json", [json, structure]) = (function, arguments) else { return None };
+    let ty = match structure {
+        Expr::Value(of) => match &of.value {
+            Value::SingleQuotedString(structure) => type_of_structure(structure),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some(ty) = ty else {
+        let what = format!("{function} takes JSON and a structure of types, as '{{\"a\": \"INTEGER\"}}'");
+        return Some(call("error", vec![trees::text(&what)]));
+    };
+    let mut cast = trees::expr(&format!("TRY_CAST(1 AS {ty})"));
+    if let Expr::Cast { expr, .. } = &mut cast {
+        **expr = trees::cast_to_text(json.clone());
+    }
+    Some(cast)
 }
 
 fn is_json(ty: &DataType) -> bool {

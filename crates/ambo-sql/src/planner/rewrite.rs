@@ -42,27 +42,42 @@ use super::{
     ties::say_ties,
     times::{times, unclear_interval},
     trees::{self, is_marked},
+    union_orders::{say_numbers, say_orders_of_union},
     unpivot::say_unpivot,
     using::{Common, say_common_columns},
 };
-use crate::{Error, Result, names::ident, parse::each_select};
+use crate::{Error, Result, functions::ATTEMPT, names::ident, parse::each_select};
 
 /// Begins what is added to a name.
 pub(super) const MARK: char = '\u{1}';
 
-/// `TRY(CAST(x AS t))` is `TRY_CAST(x AS t)`.
+/// `TRY(CAST(x AS t))` is `TRY_CAST(x AS t)`, if x cannot fail; of other expressions it is a function of a lambda, which decides when they
+/// are computed.
 fn say_try(expr: &mut Expr) {
     if let Expr::Function(function) = expr
         && matches!(&function.name.0[..], [name] if name.as_ident().is_some_and(|name| ident(name).eq_ignore_ascii_case("try")))
         && let Some(arguments) = trees::arguments(function)
         && let [argument] = &arguments[..]
-        && let Expr::Cast { kind: ast::CastKind::Cast | ast::CastKind::DoubleColon, .. } = argument
     {
-        let mut cast = (*argument).clone();
-        if let Expr::Cast { kind, .. } = &mut cast {
+        let mut made = (*argument).clone();
+        if let Expr::Cast {
+            kind: kind @ (ast::CastKind::Cast | ast::CastKind::DoubleColon), expr: of, ..
+        } = &mut made
+            && matches!(**of, Expr::Value(_) | Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+        {
             *kind = ast::CastKind::TryCast;
+            *expr = made;
+            return;
         }
-        *expr = cast;
+        let mut lambda = trees::expr(&format!("{ATTEMPT}(0, lambda \"{MARK}try\": 0)"));
+        if let Expr::Function(function) = &mut lambda
+            && let ast::FunctionArguments::List(list) = &mut function.args
+            && let Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(Expr::Lambda(lambda)))) =
+                list.args.last_mut()
+        {
+            lambda.body = Box::new(Expr::Nested(Box::new(made)));
+        }
+        *expr = lambda;
     }
 }
 
@@ -167,6 +182,7 @@ impl Rewriting<'_> {
         });
         result?;
         order_by_all_columns(query, with.as_ref(), self.ask);
+        say_orders_of_union(query, with.as_ref(), self.ask);
         limits::say_limits(query, with.as_ref(), self.ask)
     }
 }
@@ -178,6 +194,7 @@ impl VisitorMut for Rewriting<'_> {
         if let Some(scope) = self.scopes.last_mut() {
             scope.visited += 1;
         }
+        say_numbers(query);
         say_rollups(&mut query.body);
         each_select(&mut query.body, &mut say_groups);
         say_orders(query);

@@ -59,7 +59,7 @@ pub(super) fn refuse_queries(expr: &ast::Expr, what: &str) -> Result<()> {
 }
 
 /// Refuses parameters, in a query that is kept.
-pub(super) fn refuse_parameters(tree: &impl Visit, what: &str) -> Result<()> {
+pub(crate) fn refuse_parameters(tree: &impl Visit, what: &str) -> Result<()> {
     struct Refusal;
     impl Visitor for Refusal {
         type Break = ();

@@ -75,6 +75,7 @@ use crate::{
 pub(crate) use copy::{from_stream as copy_from_stream, to_stream as copy_to_stream, width as copy_width};
 pub(crate) use create_text::{of_kind, table_text, view_text};
 pub(crate) use drop::all_indexes;
+pub(crate) use expression::refuse_parameters;
 pub(crate) use length::limit as length_limit;
 pub(crate) use set::{SETTINGS, setting};
 pub(crate) use show::is_show;

@@ -62,17 +62,16 @@ fn put(
     // The query itself first: what is wrong with it has its place.
     let schema = result_schema(&connection.reader()?.plan_query(query, &[])?);
     let fields = schema.fields();
-    if !columns.is_empty() && columns.len() != fields.len() {
+    if columns.len() > fields.len() {
         return Err(Error::invalid(format!(
             "the view has {} columns, its query has {}",
             columns.len(),
             fields.len()
         )));
     }
-    let names: Vec<String> = match columns.is_empty() {
-        true => fields.iter().map(|field| field.name().clone()).collect(),
-        false => columns.iter().map(ident).collect(),
-    };
+    // Columns behind those that are named keep their names.
+    let others = fields.iter().skip(columns.len()).map(|field| field.name().clone());
+    let names: Vec<String> = columns.iter().map(ident).chain(others).collect();
     if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
         return Err(Error::invalid(format!("two columns of the view are named \"{}\"", names[twice]))
             .with_hint("name them: CREATE VIEW v (a, b) AS …"));

@@ -17,6 +17,8 @@ pub(crate) enum Unit {
     Month,
     Quarter,
     Year,
+    /// Of weeks: from Monday of the week that has the first Thursday of January.
+    IsoYear,
     Decade,
     Century,
     Millennium,
@@ -68,6 +70,11 @@ impl Unit {
         let days = moment.div_euclid(DAY);
         if self == Self::Week {
             return (days - weekday(days)).checked_mul(DAY);
+        }
+        if self == Self::IsoYear {
+            let thursday = days - weekday(days) + 3;
+            let fourth = days_of(date_of(thursday).0, 1, 4)?;
+            return (fourth - weekday(fourth)).checked_mul(DAY);
         }
         let (year, month, _) = date_of(days);
         let (year, month) = match self {
@@ -229,6 +236,7 @@ pub(crate) fn units_begun(unit: Unit, moment: i64) -> i64 {
         (Unit::Week, _) => (days + 3).div_euclid(7),
         (Unit::Month, _) => year * 12 + i64::from(month),
         (Unit::Quarter, _) => year * 4 + i64::from((month - 1) / 3),
+        (Unit::IsoYear, _) => iso_week(days).0,
         (Unit::Decade, _) => year.div_euclid(10),
         (Unit::Century, _) => (year - 1).div_euclid(100),
         (Unit::Millennium, _) => (year - 1).div_euclid(1000),

@@ -13,7 +13,7 @@ use datafusion::{
         tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     logical_expr::{
-        Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, Union, Values,
+        Between, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, Union, Values,
         expr::{InList, ScalarFunction, Sort},
     },
     optimizer::AnalyzerRule,
@@ -33,7 +33,8 @@ use super::{
     scale::scaled,
     sum::{day_at_time, day_in_range, sum, with_end},
 };
-use crate::logical::UUID;
+use crate::functions::{JsonExtract, is_json};
+use crate::logical::{UUID, is_enum};
 use crate::optimizer::{map_named, schema_of_rows, with_types};
 
 /// See the module.
@@ -485,6 +486,11 @@ pub(crate) fn behind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
         };
         let Some(from) = type_of(inner, schema) else { return Ok(Transformed::no(expr)) };
         refuse_numbers(&from, to)?;
+        // JSON says times and the like as texts, which have quotes there.
+        let inner = match says_in_quotes(inner, &from, to, schema) {
+            true => &Box::new(json_text(inner.as_ref().clone())),
+            false => inner,
+        };
         // What is in microseconds already is not to be something else.
         let to = if is_moment(to) { &either(to, to) } else { to };
         if !converts(&from, to) && from != *to {
@@ -492,6 +498,22 @@ pub(crate) fn behind(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>>
         }
         Ok(Transformed::yes(cast_to(inner.as_ref().clone(), &from, to, strict)))
     })
+}
+
+/// Whether JSON is cast to what it has no numbers for.
+fn says_in_quotes(of: &Expr, from: &DataType, to: &DataType, schema: &DFSchema) -> bool {
+    let is_in_quotes = is_moment(to)
+        || is_interval(to)
+        || is_enum(to)
+        || *to == UUID
+        || matches!(to, DataType::Date32 | DataType::Time32(_) | DataType::Time64(_));
+    is_in_quotes && is_text(from) && of.to_field(schema).is_ok_and(|(_, field)| is_json(&field))
+}
+
+/// The text that JSON is.
+fn json_text(json: Expr) -> Expr {
+    Arc::new(ScalarUDF::new_from_impl(JsonExtract::text()))
+        .call(vec![json, datafusion::logical_expr::lit("$")])
 }
 
 /// Numbers are not moments, dates or times: of which unit would they be? Nor is a single value a list.

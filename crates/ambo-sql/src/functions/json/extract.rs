@@ -52,6 +52,12 @@ impl Extract {
         plain
     }
 
+    /// The same as a text.
+    pub(crate) fn text() -> Self {
+        let [_, text, ..] = Self::all();
+        text
+    }
+
     pub(super) fn all() -> [Self; 8] {
         let of = |name, aliases: &[&str], by, is_text| Self {
             name,

@@ -11,6 +11,7 @@
 //! | `change` | other values of it |
 //! | `make` | JSON of values of SQL, and arrays and objects of many rows |
 //! | `each` | rows of a value |
+//! | `shape` | types that a structure says |
 
 mod change;
 mod each;
@@ -18,9 +19,11 @@ mod extract;
 mod make;
 mod path;
 mod read;
+mod shape;
 mod value;
 
 pub(crate) use extract::{Extract, is_wild_path};
+pub(crate) use shape::type_of_structure;
 
 use std::{collections::HashMap, sync::Arc};
 

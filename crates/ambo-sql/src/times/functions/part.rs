@@ -202,7 +202,7 @@ fn of_intervals(part: Part, array: &ArrayRef, ty: &DataType) -> Result<ArrayRef>
                 Unit::Millennium => months / 12_000,
                 Unit::Century => months / 1200,
                 Unit::Decade => months / 120,
-                Unit::Year => months / 12,
+                Unit::Year | Unit::IsoYear => months / 12,
                 Unit::Quarter => months % 12 / 3 + 1,
                 Unit::Month => months % 12,
                 Unit::Week => i64::from(interval.days) / 7,

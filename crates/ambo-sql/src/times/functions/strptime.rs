@@ -164,6 +164,9 @@ struct Parts {
 fn read(name: &str, text: &str, format: &str) -> Result<Option<i64>> {
     let format = expanded(format);
     if let Some((one, other)) = contradiction(&format) {
+        if name.starts_with("try_") {
+            return Ok(None);
+        }
         return exec_err!("{name}: %{one} and %{other} in '{format}' say different things of one day");
     }
     if text.is_empty() {

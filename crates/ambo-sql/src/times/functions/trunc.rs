@@ -100,7 +100,14 @@ impl ScalarUDFImpl for DateTrunc {
 }
 
 fn known(name: &str) -> Result<Unit> {
-    match Unit::named(name) {
+    // What has a day each: it begins with that.
+    let of_day = || match name.trim().to_ascii_lowercase().as_str() {
+        "dow" | "dayofweek" | "weekday" | "isodow" | "doy" | "dayofyear" | "julian" => Some(Unit::Day),
+        "isoyear" => Some(Unit::IsoYear),
+        "epoch" => Some(Unit::Second),
+        _ => None,
+    };
+    match Unit::named(name).or_else(of_day) {
         Some(unit) => Ok(unit),
         None => {
             exec_err!("date_trunc: '{name}' is no unit; there are year, quarter, month, week, day, hour …")
@@ -157,7 +164,7 @@ fn begin_of_interval(
         Unit::Millennium => months(12_000),
         Unit::Century => months(1200),
         Unit::Decade => months(120),
-        Unit::Year => months(12),
+        Unit::Year | Unit::IsoYear => months(12),
         Unit::Quarter => months(3),
         Unit::Month => months(1),
         Unit::Week => (interval.months, interval.days / 7 * 7, 0),
