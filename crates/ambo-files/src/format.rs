@@ -35,7 +35,7 @@ pub struct Format {
     pub compression: Compression,
     /// Between the fields of CSV.
     pub delimiter: u8,
-    /// Around the fields of CSV that need it.
+    /// Around the fields of CSV that need it; 0: around none, which is for writing alone.
     pub quote: u8,
     /// Before a quote within quotes; doubled quotes if there is none.
     pub escape: Option<u8>,
@@ -45,6 +45,8 @@ pub struct Format {
     pub nulls: Vec<String>,
     /// Whether records that cannot be read are passed over.
     pub skips_bad: bool,
+    /// Whether JSON is written as one list. Who reads looks at the file.
+    pub is_list: bool,
 }
 
 impl Format {
@@ -59,6 +61,7 @@ impl Format {
             header: true,
             nulls: vec![String::new()],
             skips_bad: false,
+            is_list: false,
         }
     }
 
@@ -85,7 +88,7 @@ impl Format {
     pub fn check(&self) -> Result<()> {
         let marks = [
             ("the delimiter", Some(self.delimiter)),
-            ("the quote", Some(self.quote)),
+            ("the quote", Some(self.quote).filter(|quote| *quote != 0)),
             ("the escape", self.escape),
         ];
         for (at, (what, mark)) in marks.iter().enumerate() {

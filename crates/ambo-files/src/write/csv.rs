@@ -71,7 +71,7 @@ impl CsvRows {
     }
 
     fn field(&self, text: &str, is_quoted: bool, out: &mut Vec<u8>) {
-        if !is_quoted {
+        if !is_quoted || self.marks.quote == 0 {
             out.extend_from_slice(text.as_bytes());
             return;
         }

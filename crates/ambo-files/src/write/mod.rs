@@ -179,7 +179,17 @@ fn write_to<E: From<Error>>(
     Ok(rows)
 }
 
-/// CSV or JSON lines. Returns the file.
+/// Lines of JSON as elements of a list, which begins before the first.
+fn as_elements(lines: &[u8], is_first: &mut bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(lines.len() + 2);
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        out.extend_from_slice(if std::mem::take(is_first) { b"[\n\t" } else { b",\n\t" });
+        out.extend_from_slice(line);
+    }
+    out
+}
+
+/// CSV or JSON. Returns the file.
 fn text<W: Write, E: From<Error>>(
     mut out: W,
     path: &Path,
@@ -188,6 +198,7 @@ fn text<W: Write, E: From<Error>>(
     batches: &mut dyn Iterator<Item = Result<RecordBatch, E>>,
 ) -> Result<W, E> {
     let csv = (format.form == Form::Csv).then(|| CsvRows::new(schema, format));
+    let (is_list, mut is_first) = (format.form == Form::Json && format.is_list, true);
     let mut bytes = Vec::new();
     if let Some(csv) = &csv {
         csv.head(&mut bytes);
@@ -200,8 +211,14 @@ fn text<W: Write, E: From<Error>>(
             None => JsonRows.batch(&batch, &mut bytes),
         }
         .map_err(|what| Error::in_file(path, what))?;
+        if is_list {
+            bytes = as_elements(&bytes, &mut is_first);
+        }
         out.write_all(&bytes).map_err(failed)?;
         bytes.clear();
+    }
+    if is_list {
+        bytes.extend_from_slice(if is_first { b"[]\n" } else { b"\n]\n" });
     }
     out.write_all(&bytes).map_err(failed)?;
     Ok(out)

@@ -134,6 +134,12 @@ impl Copy {
             }
         };
         let shape = Shape::of(path.as_deref(), &options, &legacy_options)?;
+        if let Shape::File(format) = &shape
+            && format.quote == 0
+            && !to
+        {
+            return Err(Error::invalid("COPY … FROM has a quote; QUOTE '' is for writing"));
+        }
         match (&source, to) {
             (CopySource::Query(_), false) => Err(Error::invalid("a query is no table to copy into")),
             _ => Ok(Self { source, to, path, shape }),

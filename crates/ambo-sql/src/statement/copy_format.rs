@@ -1,9 +1,9 @@
 //! What the options of COPY say of a file or a stream.
 
-use ambo_files::{CopyText, Form, Format, byte};
+use ambo_files::{Compression, CopyText, Form, Format, byte};
 use datafusion::sql::sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
 
-use crate::{Error, Result, names::ident};
+use crate::{Error, Result, names::ident, parse::copy_option};
 
 /// How rows are read or written.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Shape {
 /// The form that is named.
 fn form(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Option<String> {
     let named = options.iter().find_map(|option| match option {
-        CopyOption::Format(name) => Some(ident(name)),
+        CopyOption::Format(name) => Some(ident(name).to_lowercase()),
         _ => None,
     });
     named.or_else(|| {
@@ -49,6 +49,58 @@ fn unknown(option: &dyn std::fmt::Display) -> Error {
     Error::invalid(format!("COPY has no option {option}"))
 }
 
+/// The same of one that is said as an encoding.
+fn unknown_encoding(text: &str) -> Error {
+    match copy_option(text) {
+        Some((name, _)) => unknown(&name.to_uppercase()),
+        None => unknown(&format_args!("ENCODING '{text}'")),
+    }
+}
+
+/// Options of DuckDB's that say how a file is written or read, and not what.
+const HINTS: [&str; 13] = [
+    "auto_detect",
+    "buffer_size",
+    "max_line_size",
+    "maximum_object_size",
+    "overwrite",
+    "overwrite_or_ignore",
+    "parallel",
+    "parquet_version",
+    "row_group_size",
+    "row_group_size_bytes",
+    "row_groups_per_file",
+    "sample_size",
+    "use_tmp_file",
+];
+
+/// An option that the parser does not know.
+fn set_extra(format: &mut Format, name: &str, value: &str) -> Result<()> {
+    let lower = value.to_lowercase();
+    let is_parquet = format.form == Form::Parquet;
+    match (name, lower.as_str()) {
+        // It is compressed within, by zstd.
+        ("compression", "zstd" | "auto" | "auto_detect") if is_parquet => {}
+        ("compression", _) if is_parquet => {
+            return Err(Error::invalid("Parquet is compressed by zstd here"));
+        }
+        ("compression", "auto" | "auto_detect") => {}
+        ("compression", "gzip") => format.compression = Compression::Gzip,
+        ("compression", "zstd") => format.compression = Compression::Zstd,
+        ("compression", "none" | "uncompressed") => format.compression = Compression::None,
+        ("compression", _) => {
+            return Err(Error::not_found("compression", value, ["gzip", "none", "zstd"].into_iter()));
+        }
+        ("array", "true" | "1") if format.form == Form::Json => format.is_list = true,
+        ("array", "false" | "0" | "auto") if format.form == Form::Json => format.is_list = false,
+        ("ignore_errors", "true" | "1") if !is_parquet => format.skips_bad = true,
+        ("ignore_errors", "false" | "0") => format.skips_bad = false,
+        (name, _) if HINTS.contains(&name) => {}
+        (name, _) => return Err(unknown(&name.to_uppercase())),
+    }
+    Ok(())
+}
+
 fn is_utf8(name: &str) -> bool {
     name.to_lowercase().replace('-', "") == "utf8"
 }
@@ -62,6 +114,7 @@ fn text(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<CopyText>
             CopyOption::Null(null) => form.null.clone_from(null),
             CopyOption::Header(header) => form.header = *header,
             CopyOption::Encoding(name) if is_utf8(name) => {}
+            CopyOption::Encoding(name) => return Err(unknown_encoding(name)),
             other => return Err(unknown(other)),
         }
     }
@@ -95,7 +148,7 @@ fn format(
         (Some(name), guessed) => {
             let form = match name {
                 "csv" => Form::Csv,
-                "json" | "jsonl" => Form::Json,
+                "json" | "jsonl" | "ndjson" => Form::Json,
                 "parquet" => Form::Parquet,
                 other => {
                     return Err(Error::not_found(
@@ -118,11 +171,15 @@ fn format(
             CopyOption::Delimiter(of) if is_csv => format.delimiter = byte("the delimiter", *of)?,
             CopyOption::Quote(of) if is_csv => format.quote = byte("the quote", *of)?,
             CopyOption::Escape(of) if is_csv => {
-                format.escape = Some(byte("the escape", *of)?).filter(|of| *of != format.quote)
+                format.escape = Some(byte("the escape", *of)?).filter(|of| *of != 0 && *of != format.quote)
             }
             CopyOption::Null(null) if is_csv => format.nulls = vec![null.clone()],
             CopyOption::Header(header) if is_csv => format.header = *header,
             CopyOption::Encoding(name) if is_utf8(name) => {}
+            CopyOption::Encoding(text) => match copy_option(text) {
+                Some((name, value)) => set_extra(&mut format, name, value)?,
+                None => return Err(unknown_encoding(text)),
+            },
             other => return Err(unknown(other)),
         }
     }

@@ -66,6 +66,47 @@ fn what_is_copied_out_comes_back() {
     });
 }
 
+// Keeps away: an option by its name in DuckDB that is passed over.
+#[test]
+fn options_have_names_of_duckdb() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let db = Database::in_memory().unwrap();
+    let mut c = db.connect();
+    c.script("create table t (id int primary key, name text); insert into t values (1, 'a,b'), (2, null)")
+        .unwrap();
+    let out = |c: &mut ambo_sql::Connection, name: &str, options: &str| {
+        written(c, &format!("copy (from t order by id) to '{}' ({options})", at(name)));
+        std::fs::read_to_string(at(name)).unwrap()
+    };
+    assert_eq!(out(&mut c, "a.csv", "sep ';', header 0, nullstr '-'"), "1;a,b\n2;-\n");
+    assert_eq!(
+        out(&mut c, "b.txt", "FORMAT 'CSV', HEADER 1, DELIM '|', row_group_size 5"),
+        "id|name\n1|a,b\n2|\n"
+    );
+    assert_eq!(out(&mut c, "c.txt", "format csv, header false, quote '', escape ''"), "1,a,b\n2,\n");
+    let list = "[\n\t{\"id\":1,\"name\":\"a,b\"},\n\t{\"id\":2,\"name\":null}\n]\n";
+    assert_eq!(out(&mut c, "d.json", "ARRAY"), list);
+    assert_eq!(out(&mut c, "e.json", "format json, array false").lines().count(), 2);
+    written(&mut c, &format!("copy (select 1 as id where false) to '{}' (array true)", at("f.json")));
+    assert_eq!(std::fs::read_to_string(at("f.json")).unwrap(), "[]\n");
+    assert_eq!(rows(&mut c, &format!("select * from '{}' order by id", at("d.json"))), "1, a,b\n2, NULL");
+    written(&mut c, &format!("copy t to '{}' (format json, compression gzip)", at("g.txt.gz")));
+    assert!(std::fs::read(at("g.txt.gz")).unwrap().starts_with(&[0x1f, 0x8b]));
+    c.script("create table u (id int primary key, name text)").unwrap();
+    assert_eq!(written(&mut c, &format!("copy u from '{}' (format json, array)", at("d.json"))), 2);
+    for (options, wrong) in [
+        ("partition_by (id)", "COPY has no option PARTITION_BY"),
+        ("format csv, array", "COPY has no option ARRAY"),
+        ("format csv, compression lz4", "there is no compression \"lz4\""),
+        ("format parquet, compression gzip", "Parquet is compressed by zstd"),
+        ("format text, array", "COPY has no option ARRAY"),
+    ] {
+        let error = refused(&mut c, &format!("copy t to '{}' ({options})", at("x.csv")));
+        assert!(error.message().contains(wrong), "{options}: {}", error.message());
+    }
+}
+
 #[test]
 fn a_file_is_copied_as_a_whole_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
