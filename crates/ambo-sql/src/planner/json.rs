@@ -3,7 +3,10 @@
 use datafusion::sql::sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, TypedString, Value};
 
 use super::{patterns::call, trees};
-use crate::functions::{is_wild_path, type_of_structure};
+use crate::{
+    functions::{is_wild_path, type_of_structure},
+    parse::parse_expression,
+};
 
 /// What one of these forms means.
 pub(super) fn json(expr: &Expr) -> Option<Expr> {
@@ -64,11 +67,11 @@ pub(super) fn shaped(function: &str, arguments: &[Expr]) -> Option<Expr> {
         },
         _ => None,
     };
-    let Some(ty) = ty else {
+    let cast = ty.and_then(|ty| parse_expression(&format!("TRY_CAST(1 AS {ty})")).ok());
+    let Some(mut cast) = cast else {
         let what = format!("{function} takes JSON and a structure of types, as '{{\"a\": \"INTEGER\"}}'");
         return Some(call("error", vec![trees::text(&what)]));
     };
-    let mut cast = trees::expr(&format!("TRY_CAST(1 AS {ty})"));
     if let Expr::Cast { expr, .. } = &mut cast {
         **expr = trees::cast_to_text(json.clone());
     }
