@@ -77,7 +77,7 @@ pub(crate) use attempt::ATTEMPT;
 pub(crate) use chance::CHANCE;
 pub(crate) use current_setting::CurrentSetting;
 pub(crate) use joined::Joined;
-pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field, type_of_structure};
+pub(crate) use json::{Extract as JsonExtract, is_json, is_wild_path, json_field, of_structure};
 pub(crate) use map_element::MapElement;
 pub(crate) use nested_greatest::NestedGreatest;
 pub(crate) use nested_order::NestedOrder;

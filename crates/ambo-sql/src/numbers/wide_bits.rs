@@ -30,7 +30,8 @@ impl ExprPlanner for WideBits {
         let types = [&expr.left, &expr.right].map(|side| side.get_type(schema).ok());
         let is_wide = |ty: &DataType| matches!(ty, DataType::Decimal128(_, 0));
         let are_whole =
-            types.iter().flatten().filter(|ty| ty.is_integer() || is_wide(ty)).count() == types.len();
+            types.iter().flatten().filter(|ty| ty.is_integer() || ty.is_null() || is_wide(ty)).count()
+                == types.len();
         if !are_whole || !types.iter().flatten().any(is_wide) {
             return Ok(PlannerResult::Original(expr));
         }

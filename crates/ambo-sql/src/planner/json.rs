@@ -1,10 +1,14 @@
 //! Forms of JSON: paths `->`, `->>`, `#>`, `#>>` and casts are functions; and so is `s ^@ t`, which is of texts.
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, TypedString, Value};
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, CastKind, DataType, Expr, TypedString, Value, visit_expressions_mut,
+};
 
 use super::{patterns::call, trees};
 use crate::{
-    functions::{is_wild_path, type_of_structure},
+    functions::{is_wild_path, of_structure},
     parse::parse_expression,
 };
 
@@ -57,26 +61,32 @@ pub(super) fn at_places(function: &str, arguments: &[Expr]) -> Option<Expr> {
     OF_PLACES.contains(&function).then(|| call("make_array", places.elem.iter().map(each).collect()))
 }
 
-/// What `json_transform` and `from_json` are: a cast to the type that the structure says, in which what does not fit is NULL.
+/// What `json_transform` and `from_json` are: an expression of the parts of JSON, in which what does not fit is NULL.
 pub(super) fn shaped(function: &str, arguments: &[Expr]) -> Option<Expr> {
     let ("json_transform" | "from_json", [json, structure]) = (function, arguments) else { return None };
-    let ty = match structure {
+    let said = match structure {
         Expr::Value(of) => match &of.value {
-            Value::SingleQuotedString(structure) => type_of_structure(structure),
+            Value::SingleQuotedString(structure) => of_structure(JSON, structure),
             _ => None,
         },
         _ => None,
     };
-    let cast = ty.and_then(|ty| parse_expression(&format!("TRY_CAST(1 AS {ty})")).ok());
-    let Some(mut cast) = cast else {
+    let Some(mut made) = said.and_then(|said| parse_expression(&said).ok()) else {
         let what = format!("{function} takes JSON and a structure of types, as '{{\"a\": \"INTEGER\"}}'");
         return Some(call("error", vec![trees::text(&what)]));
     };
-    if let Expr::Cast { expr, .. } = &mut cast {
-        **expr = trees::cast_to_text(json.clone());
-    }
-    Some(cast)
+    let text = Expr::Nested(Box::new(trees::cast_to_text(json.clone())));
+    let _ = visit_expressions_mut(&mut made, |expr| {
+        if matches!(expr, Expr::Identifier(name) if name.value == JSON[1..JSON.len() - 1]) {
+            *expr = text.clone();
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Some(Expr::Nested(Box::new(made)))
 }
+
+/// Stands for the JSON that is transformed.
+const JSON: &str = "\"\u{1}json\"";
 
 fn is_json(ty: &DataType) -> bool {
     matches!(ty, DataType::JSON | DataType::JSONB)

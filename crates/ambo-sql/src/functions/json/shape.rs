@@ -1,26 +1,47 @@
 //! What `json_transform(j, structure)` and `from_json` make of JSON: `{"a": "INTEGER", "b": ["VARCHAR"]}` says that it becomes a
-//! `STRUCT(a INTEGER, b VARCHAR[])`.
+//! `STRUCT(a INTEGER, b VARCHAR[])`. It is an expression of the parts; names that the structure does not have are passed over.
 
 use super::value::{Json, read};
-use crate::names::quoted;
 
-/// The type that a structure says, as a cast has it; `None` if it says none.
-pub(crate) fn type_of_structure(structure: &str) -> Option<String> {
-    type_of(&read(structure).ok()?)
+/// The expression that makes a value of `json`, which is one, too; `None` if the structure says no type.
+pub(crate) fn of_structure(json: &str, structure: &str) -> Option<String> {
+    made(json, "$", &read(structure).ok()?, 0)
 }
 
-fn type_of(structure: &Json<'_>) -> Option<String> {
+fn text(value: &str) -> String {
+    format!("'{}'", value.replace('\'', "''"))
+}
+
+/// A value of what stands at a path, so deep in lambdas.
+fn made(json: &str, path: &str, structure: &Json<'_>, depth: usize) -> Option<String> {
+    let at = text(path);
+    let if_it_is =
+        |kind: &str, value: String| format!("CASE WHEN json_type({json}, {at}) = '{kind}' THEN {value} END");
     match structure {
         // A part that is JSON itself is a text, as in lists of JSON.
-        Json::Text(name) if name.eq_ignore_ascii_case("json") => Some("VARCHAR".to_owned()),
-        Json::Text(name) => crate::parse::parse_type(name).ok().map(|ty| ty.to_string()),
-        Json::Array(items) => match &items[..] {
-            [item] => Some(format!("{}[]", type_of(item)?)),
-            _ => None,
-        },
+        Json::Text(name) if name.eq_ignore_ascii_case("json") => {
+            Some(format!("CAST(json_extract({json}, {at}) AS VARCHAR)"))
+        }
+        Json::Text(name) => {
+            let ty = crate::parse::parse_type(name).ok()?;
+            Some(format!("TRY_CAST(json_extract_string({json}, {at}) AS {ty})"))
+        }
+        Json::Array(items) => {
+            let [item] = &items[..] else { return None };
+            let element = format!("json{depth}");
+            let value = made(&element, "$", item, depth + 1)?;
+            let items = text(&format!("{path}[*]"));
+            let list =
+                format!("list_transform(json_extract_list({json}, {items}), lambda {element}: {value})");
+            Some(if_it_is("ARRAY", list))
+        }
         Json::Object(fields) if !fields.is_empty() => {
-            let fields = fields.iter().map(|(name, of)| Some(format!("{} {}", quoted(name), type_of(of)?)));
-            Some(format!("STRUCT({})", fields.collect::<Option<Vec<_>>>()?.join(", ")))
+            let field = |name: &str, of: &Json<'_>| {
+                let path = format!("{path}.\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""));
+                Some(format!("{}, {}", text(name), made(json, &path, of, depth)?))
+            };
+            let fields = fields.iter().map(|(name, of)| field(name, of)).collect::<Option<Vec<_>>>()?;
+            Some(if_it_is("OBJECT", format!("named_struct({})", fields.join(", "))))
         }
         _ => None,
     }
