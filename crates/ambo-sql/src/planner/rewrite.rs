@@ -75,7 +75,7 @@ fn say_try(expr: &mut Expr) {
             && let Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(Expr::Lambda(lambda)))) =
                 list.args.last_mut()
         {
-            lambda.body = Box::new(Expr::Nested(Box::new(made)));
+            *lambda.body = Expr::Nested(Box::new(made));
         }
         *expr = lambda;
     }
