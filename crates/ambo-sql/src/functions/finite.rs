@@ -20,12 +20,12 @@ pub(super) struct Finite {
 
 impl Finite {
     /// `isfinite`.
-    pub(super) fn finite() -> Self {
+    pub(super) fn is_finite() -> Self {
         Self { is_finite: true, signature: Signature::user_defined(Volatility::Immutable) }
     }
 
     /// `isinf`.
-    pub(super) fn infinite() -> Self {
+    pub(super) fn is_infinite() -> Self {
         Self { is_finite: false, signature: Signature::user_defined(Volatility::Immutable) }
     }
 
