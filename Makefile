@@ -18,6 +18,9 @@ DUCKDB_PYTHON := $(DUCKDB_VENV)/bin/python
 PACKAGE_VENV := $(TARGET_DIR)/package-venv
 PACKAGE_PYTHON := $(PACKAGE_VENV)/bin/python
 SERVER_VENV := $(TARGET_DIR)/server-venv
+SERVER_NODE := $(TARGET_DIR)/server-node
+SERVER_JARS := $(TARGET_DIR)/server-jars
+SERVER_PGX := $(TARGET_DIR)/server-pgx
 SERVER_PYTHON := $(SERVER_VENV)/bin/python
 CONSOLE_MODULES := $(TARGET_DIR)/console-modules
 
@@ -28,7 +31,7 @@ demo:
 	CARGO="$(CARGO)" demo/run.sh
 
 test: lint $(DUCKDB_VENV)/made $(PACKAGE_VENV)/made server-clients $(CONSOLE_MODULES)/made
-	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) AMBO_SERVER_PYTHON=$(SERVER_PYTHON) AMBO_CONSOLE_MODULES=$(CONSOLE_MODULES) $(CARGO) test --workspace --exclude ambo-bench
+	AMBO_DUCKDB_PYTHON=$(DUCKDB_PYTHON) AMBO_PYTHON=$(PACKAGE_PYTHON) AMBO_SERVER_PYTHON=$(SERVER_PYTHON) AMBO_SERVER_NODE=$(SERVER_NODE) AMBO_SERVER_JARS=$(SERVER_JARS) AMBO_SERVER_PGX=$(SERVER_PGX) AMBO_CONSOLE_MODULES=$(CONSOLE_MODULES) $(CARGO) test --workspace --exclude ambo-bench
 	$(CARGO) test -p ambo --features arrow
 	$(CARGO) test -p ambo-engine --features shuttle --lib -- schedules shuttle_tests
 
@@ -100,7 +103,7 @@ $(PACKAGE_VENV)/made: python/requirements.txt
 	touch $@
 
 # The clients that tests of the server start: psql and pgbench, which are installed where apt can, and a Python with clients.
-server-clients: $(SERVER_VENV)/made
+server-clients: $(SERVER_VENV)/made $(SERVER_NODE)/made $(SERVER_JARS)/made $(SERVER_PGX)
 	@command -v psql >/dev/null && command -v pgbench >/dev/null || { command -v apt-get >/dev/null && $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q postgresql; } || \
 		{ echo "psql and pgbench are missing: apt-get install -y postgresql, or what your system has for it"; exit 1; }
 
@@ -108,6 +111,22 @@ $(SERVER_VENV)/made: crates/ambo-server/tests/requirements.txt
 	python3 -m venv --clear $(SERVER_VENV)
 	$(SERVER_PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
 	touch $@
+
+$(SERVER_NODE)/made: crates/ambo-server/tests/clients/node/package.json crates/ambo-server/tests/clients/node/package-lock.json
+	command -v npm >/dev/null || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends nodejs npm; }
+	mkdir -p $(SERVER_NODE)
+	cp $^ $(SERVER_NODE)/
+	cd $(SERVER_NODE) && npm ci --no-audit --no-fund --ignore-scripts
+	touch $@
+
+$(SERVER_JARS)/made: crates/ambo-server/tests/clients/java/pom.xml
+	command -v mvn >/dev/null || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends maven default-jdk-headless; }
+	mvn -q -B -f $< org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DoutputDirectory=$(abspath $(SERVER_JARS))
+	touch $@
+
+$(SERVER_PGX): crates/ambo-server/tests/clients/go/main.go crates/ambo-server/tests/clients/go/go.mod crates/ambo-server/tests/clients/go/go.sum
+	command -v go >/dev/null || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends golang-go; }
+	cd crates/ambo-server/tests/clients/go && go build -mod=readonly -o $(abspath $@) .
 
 # What the test of the server's console needs: Chromium and node from the system's packages, playwright-core from npm.
 SUDO := $(shell [ $$(id -u) = 0 ] || echo sudo)

@@ -13,6 +13,7 @@ use crate::{
     fast::FastPlan,
     foreign_keys,
     parse::{Statement, parse},
+    pg_catalog::PostgresSession,
     planner::Planner,
     prepared::{Known, PreparedStatement, SEVERAL, check_parameters},
     session::{Session, machine_time},
@@ -290,6 +291,12 @@ impl Connection {
     /// [`crate::ErrorKind::Syntax`] with the place.
     pub fn prepare(&self, statement: &str) -> Result<PreparedStatement> {
         Ok(PreparedStatement::new(statement, self.known(statement)?))
+    }
+
+    /// Says that a client of PostgreSQL works with it: what that is told by functions and settings, and that it sees `information_schema`
+    /// as PostgreSQL has it.
+    pub fn set_postgres(&mut self, client: PostgresSession) {
+        self.session.postgres = Some(Arc::new(client));
     }
 
     pub(crate) fn known(&self, statement: &str) -> Result<Arc<Known>> {

@@ -290,12 +290,39 @@ const MAINTENANCE: [(&[&str], Maintenance); 4] = [
     (&["CHECK", "DATABASE"], Maintenance::Check),
 ];
 
+/// `VACUUM [FULL] [FREEZE] [VERBOSE] [ANALYZE] [table]`. Freezing and figures are no concern of ours.
+fn vacuum(parser: &mut Parser<'_>) -> Result<Option<Statement>> {
+    if !parser.parse_keyword(Keyword::VACUUM) {
+        return Ok(None);
+    }
+    let options = [Keyword::FULL, Keyword::FREEZE, Keyword::VERBOSE, Keyword::ANALYZE];
+    let mut full = false;
+    while let Some(option) = parser.parse_one_of_keywords(&options) {
+        full |= option == Keyword::FULL;
+    }
+    let is_whole = matches!(parser.peek_token().token, Token::EOF | Token::SemiColon);
+    let table_name = if is_whole { None } else { Some(parser.parse_object_name(false)?) };
+    Ok(Some(Statement::Sql(Box::new(ast::Statement::Vacuum(ast::VacuumStatement {
+        full,
+        sort_only: false,
+        delete_only: false,
+        reindex: false,
+        recluster: false,
+        table_name,
+        threshold: None,
+        boost: false,
+    })))))
+}
+
 fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
     if let Some((_, what)) = MAINTENANCE.iter().find(|(of, _)| words(parser, of)) {
         return Ok(Statement::Maintain(what.clone()));
     }
     if words(parser, &["BACKUP", "TO"]) {
         return Ok(Statement::Maintain(Maintenance::Backup(parser.parse_literal_string()?)));
+    }
+    if let Some(statement) = vacuum(parser)? {
+        return Ok(statement);
     }
     if let Some(statement) = databases::statement(parser)? {
         return Ok(statement);

@@ -37,6 +37,7 @@ mod patterns;
 mod pivot;
 mod places;
 mod positional;
+mod postgres;
 mod query_functions;
 mod recursion;
 mod refused;
@@ -88,6 +89,7 @@ use crate::{
     logical::is_enum,
     numbers::beside_doubles_in_plan,
     parse::DIALECT,
+    pg_catalog,
     session::{Session, machine_time},
     stack,
     statement::{SETTINGS, setting},
@@ -109,6 +111,7 @@ pub(crate) use nested::NestedValues;
 pub(crate) use orders::{DefaultOrder, NullOrder};
 pub(crate) use parameters::count_parameters;
 use parameters::with_types;
+use postgres::PgCatalog;
 pub(crate) use rewrite::{marked, result_schema, schema_of_result, tell_apart};
 use schemas::say_schemas;
 use spelling::{is_about_spelling, respell};
@@ -140,6 +143,8 @@ pub(crate) struct Planner<'a> {
     views: Mutex<Vec<(Option<usize>, String)>>,
     /// When the statement began.
     began: SystemTime,
+    /// What clients of PostgreSQL see of all, if the statement asks for it.
+    pg_catalog: PgCatalog,
 }
 
 impl<'a> Planner<'a> {
@@ -168,6 +173,7 @@ impl<'a> Planner<'a> {
             asked: AtomicBool::new(false),
             views: Mutex::new(Vec::new()),
             began: machine_time(),
+            pg_catalog: PgCatalog::default(),
         })
     }
 
@@ -290,6 +296,7 @@ impl<'a> Planner<'a> {
     }
 
     fn as_meant<T: ast::Visit + ast::VisitMut>(&self, tree: &mut T, params: &[ScalarValue]) -> Result<()> {
+        pg_catalog::as_meant(tree, self.session.postgres.is_some());
         self.as_meant_within(tree, params, 0)
     }
 

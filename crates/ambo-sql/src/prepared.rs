@@ -15,6 +15,7 @@ use crate::{
     fast::{FastPlan, recognise},
     kept::KeptPlan,
     parse::{Statement, parse_with_names},
+    pg_catalog::{self, PostgresColumn},
     planner::count_parameters,
     stack,
     statement::is_show,
@@ -238,6 +239,23 @@ impl PreparedStatement {
                 other,
                 Statement::Maintain(_) | Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_)
             ),
+        }
+    }
+
+    /// PostgreSQL's numbers of the types of parameters, each with its place: of those that say one which the engine has by another name.
+    pub fn postgres_parameters(&self) -> Vec<(usize, u32)> {
+        match &self.known.statement {
+            Statement::Sql(tree) => pg_catalog::parameters_of(tree),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What PostgreSQL makes of the columns of its rows: those before a `*` in its list, and those behind it if there is one. `None` for a
+    /// statement whose columns are called as the engine calls them.
+    pub fn postgres_columns(&self) -> Option<(Vec<PostgresColumn>, Option<Vec<PostgresColumn>>)> {
+        match &self.known.statement {
+            Statement::Sql(tree) => pg_catalog::columns_of(tree),
+            _ => None,
         }
     }
 

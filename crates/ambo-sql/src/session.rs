@@ -5,7 +5,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{databases::SearchPath, planner::DefaultOrder, sequences::Taken, sources::Sources, times::Zone};
+use crate::{
+    databases::SearchPath, pg_catalog::PostgresSession, planner::DefaultOrder, sequences::Taken,
+    sources::Sources, times::Zone,
+};
 
 /// See the module. Clones share what was taken of sequences.
 #[derive(Clone)]
@@ -23,6 +26,8 @@ pub(crate) struct Session {
     pub statement_timeout: Option<Duration>,
     /// How long a statement waits for what others have locked, if not as the database says; no time is without end.
     pub lock_timeout: Option<Option<Duration>>,
+    /// What a client of PostgreSQL is told, where one is.
+    pub postgres: Option<Arc<PostgresSession>>,
     /// When the open transaction began, if one is open.
     pub began: Option<SystemTime>,
 }
@@ -49,6 +54,7 @@ impl Default for Session {
             order: DefaultOrder::default(),
             statement_timeout: None,
             lock_timeout: None,
+            postgres: None,
             began: None,
         }
     }

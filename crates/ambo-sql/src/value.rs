@@ -270,6 +270,14 @@ pub(crate) fn value_at(array: &ArrayRef, row: usize) -> Result<Datum> {
     })
 }
 
+/// Values of rows as a batch of a schema, whose columns may be NULL.
+///
+/// # Errors
+/// A value that is none of its column's type.
+pub fn batch_of(schema: &SchemaRef, rows: &[Vec<Datum>]) -> Result<RecordBatch> {
+    batch(schema, rows)
+}
+
 /// Rows as an Arrow batch. REQUIRES: each value is of its field's type, or NULL.
 pub(crate) fn batch(schema: &SchemaRef, rows: &[Vec<Datum>]) -> Result<RecordBatch> {
     let column = |(place, field): (usize, &arrow::datatypes::FieldRef)| {

@@ -2,8 +2,11 @@
 
 use std::{collections::HashMap, net::TcpStream, sync::Arc, time::Duration};
 
+use ambo_sql::Wishes;
+
 use super::{
     command::Modes,
+    cursors::Declared,
     encode::Shape,
     extended::{Portal, Statement},
     failure::Failure,
@@ -40,6 +43,13 @@ pub(super) struct Client {
     pub zone: String,
     /// Settings of the engine that were set for the transaction alone, as they were before.
     pub back: Vec<(String, String)>,
+    /// What the client calls the database.
+    pub database: String,
+    /// How often settings had changed when the engine was told.
+    pub told: Option<u64>,
+    /// What statements want to be set.
+    pub wishes: Wishes,
+    pub cursors: HashMap<String, Declared>,
     /// Whether what comes is skipped up to the next `Sync`.
     is_skipping: bool,
 }
@@ -88,6 +98,10 @@ impl Client {
             portals: HashMap::new(),
             zone: String::new(),
             back: Vec::new(),
+            database: "ambo".to_owned(),
+            told: None,
+            wishes: Wishes::default(),
+            cursors: HashMap::new(),
             is_skipping: false,
         }
     }

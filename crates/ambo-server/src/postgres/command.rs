@@ -33,11 +33,34 @@ pub(super) enum Command {
     Reset(Option<String>),
     Discard,
     DeallocateAll,
+    Declare(Box<Cursor>),
+    Fetch(String, Much),
+    Move(String, Much),
+    /// One cursor, or all.
+    Close(Option<String>),
     /// What is of no use here and harms nobody: its tag.
     Nothing(&'static str),
     /// What is refused, with the reason.
     Refused(&'static str),
     Copy(Box<Copy>),
+}
+
+/// The rows of a query a part at a time.
+#[derive(Clone, Debug)]
+pub(super) struct Cursor {
+    pub name: String,
+    pub query: String,
+    pub holds: bool,
+    pub scrolls: bool,
+}
+
+/// How many rows of a cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Much {
+    Rows(u64),
+    All,
+    /// Rows that were there before.
+    Back,
 }
 
 /// How a transaction is to be; what is not said is as the session has it.
@@ -109,7 +132,20 @@ impl Command {
             "listen" | "notify" => Self::Refused("LISTEN and NOTIFY are not supported"),
             // A transaction sees what it saw when it began, whatever others do.
             "lock" => Self::Nothing("LOCK TABLE"),
-            "close" if follows("all") => Self::Nothing("CLOSE CURSOR ALL"),
+            "declare" => declare(rest)?,
+            "fetch" => {
+                let (name, much) = fetch(rest)?;
+                Self::Fetch(name, much)
+            }
+            "move" => {
+                let (name, much) = fetch(rest)?;
+                Self::Move(name, much)
+            }
+            "close" if follows("all") => Self::Close(None),
+            "close" => match words(rest).as_slice() {
+                [name] => Self::Close(Some(name.clone().text())),
+                _ => return Err(Failure::new("42601", "CLOSE has the name of a cursor, or ALL")),
+            },
             "copy" => match Copy::of(rest)? {
                 Some(copy) => Self::Copy(Box::new(copy)),
                 None => Self::Engine,
@@ -122,6 +158,59 @@ impl Command {
     pub fn ends_failure(&self) -> bool {
         matches!(self, Self::Commit | Self::Rollback | Self::RollbackTo)
     }
+}
+
+/// `DECLARE name [BINARY] [INSENSITIVE] [NO] [SCROLL] CURSOR [WITH HOLD] FOR query`.
+fn declare(rest: &str) -> Result<Command, Failure> {
+    let wrong = || Failure::new("42601", "DECLARE has the name of a cursor, CURSOR FOR, and a query");
+    let (name, mut rest) = word(rest).ok_or_else(wrong)?;
+    let mut cursor = Cursor { name: name.text(), query: String::new(), holds: false, scrolls: false };
+    let (mut before, mut is_cursor) = (None, false);
+    while let Some((next, after)) = word(rest) {
+        rest = after;
+        let next = next.text().to_lowercase();
+        match next.as_str() {
+            "cursor" => is_cursor = true,
+            "binary" => return Err(Failure::new("0A000", "binary cursors are not supported")),
+            "scroll" => cursor.scrolls = before.as_deref() != Some("no"),
+            "hold" => cursor.holds = before.as_deref() == Some("with"),
+            "for" if is_cursor => {
+                cursor.query = rest.trim().to_owned();
+                return Ok(Command::Declare(Box::new(cursor)));
+            }
+            "no" | "insensitive" | "asensitive" | "with" | "without" => {}
+            _ => return Err(wrong()),
+        }
+        before = Some(next);
+    }
+    Err(wrong())
+}
+
+/// `[how many] [FROM | IN] name`.
+fn fetch(rest: &str) -> Result<(String, Much), Failure> {
+    let mut all = words(rest);
+    let wrong = || Failure::new("42601", "FETCH has how many rows, and the name of a cursor");
+    let name = all.pop().ok_or_else(wrong)?.text();
+    let from = |last: Option<&Word>| last.is_some_and(|word| word.is("from") || word.is("in"));
+    if from(all.last()) {
+        all.pop();
+    }
+    let texts: Vec<_> = all.into_iter().map(|word| word.text().to_lowercase()).collect();
+    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+    let much = match &texts[..] {
+        [] | ["next" | "forward"] => Much::Rows(1),
+        ["all"] | ["forward", "all"] => Much::All,
+        [count] | ["forward", count] if count.parse::<u64>().is_ok() => {
+            Much::Rows(count.parse().unwrap_or(0))
+        }
+        ["prior" | "first" | "last"]
+        | ["backward", ..]
+        | ["-", ..]
+        | ["absolute" | "relative", ..]
+        | ["forward", "-", ..] => Much::Back,
+        _ => return Err(wrong()),
+    };
+    Ok((name, much))
 }
 
 /// Longer texts are not looked at.
@@ -249,5 +338,14 @@ mod tests {
         );
         assert_eq!(shown("show transaction isolation level"), "Show(\"transaction_isolation\")");
         assert_eq!(shown("show create table t"), "Engine");
+        assert_eq!(
+            shown("DECLARE \"A b\" NO SCROLL CURSOR WITH HOLD FOR select ';' from t"),
+            "Declare(Cursor { name: \"A b\", query: \"select ';' from t\", holds: true, scrolls: false })"
+        );
+        assert_eq!(shown("FETCH FORWARD 10 FROM \"A b\""), "Fetch(\"A b\", Rows(10))");
+        assert_eq!(shown("fetch all in c"), "Fetch(\"c\", All)");
+        assert_eq!(shown("move backward 2 c"), "Move(\"c\", Back)");
+        assert_eq!(shown("close c"), "Close(Some(\"c\"))");
+        assert_eq!(Command::of("declare c cursor").unwrap_err().code, "42601");
     }
 }

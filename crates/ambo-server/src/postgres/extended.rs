@@ -13,6 +13,7 @@ use super::{
     parameter::decode,
     run::{Run, Running, aborted},
     stream::Stream,
+    told::named,
     types::{oid, type_of},
     words::split,
 };
@@ -168,6 +169,12 @@ impl Client {
 
     /// What only reads begins to run, so that it is planned once.
     fn describe_portal(&mut self, name: &str, stream: &mut Stream) -> Result<(), Failure> {
+        // Cursors of SQL are portals, too.
+        if !self.portals.contains_key(name) && self.cursors.contains_key(name) {
+            let schema = self.rows_of_cursor(name)?;
+            self.shape(schema, &[]).describe(&mut stream.out);
+            return Ok(());
+        }
         let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
         let described = self.describe_taken(&mut portal, stream);
         self.portals.insert(name.to_owned(), portal);
@@ -177,6 +184,8 @@ impl Client {
     fn describe_taken(&mut self, portal: &mut Portal, stream: &mut Stream) -> Result<(), Failure> {
         let only_reads = match (&portal.command, &portal.prepared) {
             (Some(Command::Show(_) | Command::Version), _) => true,
+            // What was fetched is gone from its cursor.
+            (Some(Command::Fetch(..)), _) => true,
             (Some(Command::Engine), Some(prepared)) => !prepared.writes() && !prepared.is_maintenance(),
             _ => false,
         };
@@ -250,6 +259,9 @@ impl Client {
         };
         // What was told to have no rows has none for the client.
         let is_done = running.send(rows_max, stream)?;
+        if is_done {
+            self.grant_wishes(stream)?;
+        }
         match is_done {
             true => running.complete(&mut stream.out),
             false => write(&mut stream.out, b's', |_| {}),
@@ -280,14 +292,25 @@ impl Client {
                 let schema = arrow_schema::Schema::new(vec![field]);
                 Described { parameters: Vec::new(), rows: Some(schema.into()) }
             }
+            (Some(Command::Fetch(name, _)), _) => {
+                let name = name.clone();
+                // Its cursor may be another one when it runs.
+                return Ok(Described { parameters: Vec::new(), rows: Some(self.rows_of_cursor(&name)?) });
+            }
             (_, None) => Described { parameters: Vec::new(), rows: None },
             (_, Some(prepared)) => {
                 let prepared = prepared.clone();
+                self.tell_engine();
                 let engines = self.session.connection.describe(&prepared);
                 let engines = engines.map_err(|error| Failure::of(&error, &text, begin))?;
                 let inferred = engines.parameters.iter().map(|ty| match ty {
                     None | Some(DataType::Null) => oid::TEXT,
                     Some(ty) => type_of(ty).oid,
+                });
+                let said = prepared.postgres_parameters();
+                let inferred = inferred.enumerate().map(|(nth, inferred)| {
+                    let said = said.iter().find(|(place, _)| *place == nth);
+                    said.map_or(inferred, |(_, said)| *said)
                 });
                 let parameters: Vec<_> = inferred
                     .enumerate()
@@ -296,7 +319,7 @@ impl Client {
                         Some(given) => *given,
                     })
                     .collect();
-                let rows = self.rows_with(&prepared, &text, begin, &given)?;
+                let rows = self.rows_with(&prepared, &text, begin, &given, engines.schema)?;
                 Described { parameters, rows }
             }
         };
@@ -313,8 +336,9 @@ impl Client {
         text: &str,
         begin: usize,
         given: &[u32],
+        schema: Option<SchemaRef>,
     ) -> Result<Option<SchemaRef>, Failure> {
-        let rows = self.rows_of(prepared, text, begin)?;
+        let rows = self.rows_told(prepared, schema, text, begin)?;
         let is_open =
             |rows: &SchemaRef| rows.fields().iter().any(|field| field.data_type() == &DataType::Null);
         if !rows.as_ref().is_some_and(is_open) || given.iter().all(|ty| *ty == 0) {
@@ -325,7 +349,8 @@ impl Client {
             .prepare(&hinted(text, given))
             .and_then(|hinted| self.session.connection.describe(&hinted));
         // Where a type cannot be said, what is known without it is right.
-        Ok(hinted.map_or(rows, |described| described.schema.filter(|schema| !schema.fields().is_empty())))
+        let hinted = hinted.map(|described| described.schema.map(|schema| named(schema, Some(prepared))));
+        Ok(hinted.map_or(rows, |schema| schema.filter(|schema| !schema.fields().is_empty())))
     }
 
     /// The rows of a statement; `None` if it has none. What tells them only when it runs, and changes nothing, is run.
@@ -335,8 +360,22 @@ impl Client {
         text: &str,
         begin: usize,
     ) -> Result<Option<SchemaRef>, Failure> {
+        self.tell_engine();
+        let described = self.session.connection.describe(prepared);
+        let described = described.map_err(|error| Failure::of(&error, text, begin))?;
+        self.rows_told(prepared, described.schema, text, begin)
+    }
+
+    /// The same of a statement that was described.
+    fn rows_told(
+        &mut self,
+        prepared: &PreparedStatement,
+        schema: Option<SchemaRef>,
+        text: &str,
+        begin: usize,
+    ) -> Result<Option<SchemaRef>, Failure> {
         let failed = |error: ambo_sql::Error| Failure::of(&error, text, begin);
-        let schema = match self.session.connection.describe(prepared).map_err(failed)?.schema {
+        let schema = match schema {
             Some(schema) => Some(schema),
             None if prepared.writes() || prepared.is_maintenance() || prepared.parameters() > 0 => None,
             None => {
@@ -344,6 +383,7 @@ impl Client {
                 Some(rows.schema().clone())
             }
         };
+        let schema = schema.map(|schema| named(schema, Some(prepared)));
         Ok(schema.filter(|schema| !schema.fields().is_empty()))
     }
 }

@@ -10,6 +10,8 @@
 //! | `run` | running a statement, and what its transaction is |
 //! | `command`, `words` | what a statement is, as far as that is this protocol's matter |
 //! | `settings`, `session_settings` | SET and SHOW of what PostgreSQL has and the engine has not; and of both |
+//! | `told` | what the engine is told of the session |
+//! | `cursors` | DECLARE, FETCH, MOVE, CLOSE |
 //! | `encode`, `parameter`, `types` | rows to bytes, bytes to values, types by number |
 //! | `copy` | COPY FROM STDIN and TO STDOUT |
 //!
@@ -22,6 +24,7 @@
 mod client;
 mod command;
 mod copy;
+mod cursors;
 mod encode;
 mod extended;
 mod failure;
@@ -34,6 +37,7 @@ mod settings;
 mod simple;
 mod startup;
 mod stream;
+mod told;
 mod types;
 mod words;
 

@@ -15,6 +15,7 @@ use super::{
     message::{Format, write, write_text},
     settings,
     stream::Stream,
+    told::named,
 };
 
 /// A statement to be run.
@@ -54,7 +55,7 @@ struct Current {
 }
 
 impl Running {
-    fn tag(tag: &'static str) -> Self {
+    pub fn tag(tag: &'static str) -> Self {
         Self::own(tag, RecordBatch::new_empty(Arc::new(Schema::empty())), &[])
     }
 
@@ -65,9 +66,59 @@ impl Running {
         Self { shape, source, tag, affected: None, sent: 0 }
     }
 
+    /// Rows that were read.
+    pub fn of_batches(tag: &'static str, shape: Shape, rows: Vec<RecordBatch>) -> Self {
+        Self { shape, source: batches(rows.into_iter().map(Ok)), tag, affected: None, sent: 0 }
+    }
+
+    /// No rows, but a number of them.
+    pub fn counted(tag: &'static str, count: u64) -> Self {
+        Self { affected: Some(count), ..Self::tag(tag) }
+    }
+
+    /// The next rows, so many at most.
+    pub fn take(&mut self, max: u64) -> Result<Vec<RecordBatch>, Failure> {
+        let mut all = Vec::new();
+        let mut left = usize::try_from(max).unwrap_or(usize::MAX);
+        self.to_batches()?;
+        while left > 0 {
+            let Source::Batches { batches, .. } = &mut self.source else { break };
+            let Some(batch) = batches.next() else { break };
+            let batch = batch.map_err(|error| Failure::of(&error, "", 0))?;
+            let taken = batch.slice(0, left.min(batch.num_rows()));
+            left -= taken.num_rows();
+            if taken.num_rows() < batch.num_rows() {
+                let rest = batch.slice(taken.num_rows(), batch.num_rows() - taken.num_rows());
+                let others = std::mem::replace(batches, Box::new(std::iter::empty()));
+                *batches = Box::new(std::iter::once(Ok(rest)).chain(others));
+            }
+            if taken.num_rows() > 0 {
+                all.push(taken);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Reads all that is left.
+    pub fn read_all(&mut self) -> Result<(), Failure> {
+        let rows = self.take(u64::MAX)?;
+        self.source = batches(rows.into_iter().map(Ok));
+        Ok(())
+    }
+
+    /// Has its values in batches.
+    fn to_batches(&mut self) -> Result<(), Failure> {
+        let Source::Values(values) = &self.source else { return Ok(()) };
+        let rows: Vec<Vec<Datum>> = values.iter().cloned().collect();
+        let batch =
+            ambo_sql::batch_of(&self.shape.schema, &rows).map_err(|error| Failure::of(&error, "", 0))?;
+        self.source = batches(std::iter::once(Ok(batch)));
+        Ok(())
+    }
+
     /// Whether it has rows, if perhaps none now.
     pub fn has_rows(&self) -> bool {
-        !self.shape.types.is_empty() || self.tag == "SELECT"
+        !self.shape.types.is_empty() || matches!(self.tag, "SELECT" | "FETCH")
     }
 
     /// Sends rows, so many of them at most where that is not 0. Returns whether those were all.
@@ -117,7 +168,9 @@ impl Running {
         let count = self.affected.unwrap_or(self.sent);
         let tag = match self.tag {
             "INSERT" => format!("INSERT 0 {count}"),
-            "SELECT" | "UPDATE" | "DELETE" | "MERGE" | "COPY" | "FETCH" => format!("{} {count}", self.tag),
+            "SELECT" | "UPDATE" | "DELETE" | "MERGE" | "COPY" | "FETCH" | "MOVE" => {
+                format!("{} {count}", self.tag)
+            }
             tag => tag.to_owned(),
         };
         write(out, b'C', |out| write_text(out, &tag));
@@ -173,6 +226,7 @@ impl Client {
                     return Err(Failure::new("25001", "DISCARD cannot run inside a transaction block"));
                 }
                 self.statements.clear();
+                self.cursors.clear();
                 self.reset(None)?;
                 self.settings.tell_all(&mut stream.out);
                 self.tell_zone(stream);
@@ -182,6 +236,10 @@ impl Client {
                 self.statements.clear();
                 Ok(Running::tag("DEALLOCATE ALL"))
             }
+            Command::Declare(cursor) => self.declare(cursor),
+            Command::Fetch(name, much) => self.fetch(name, *much, run.formats),
+            Command::Move(name, much) => self.move_cursor(name, *much),
+            Command::Close(name) => self.close(name.as_deref()),
             Command::Nothing(tag) => Ok(Running::tag(tag)),
             Command::Refused(why) => Err(Failure::new("0A000", *why)),
         }
@@ -195,20 +253,22 @@ impl Client {
             self.open_implicit()?;
         }
         self.session.begin(run.text);
+        self.tell_engine();
         let rows = self.session.run(prepared, run.params);
         let rows = rows.map_err(|error| Failure::of(&error, run.text, run.begin))?;
-        Ok(self.running(rows, run.formats, run.promised))
+        Ok(self.running(rows, prepared, run.formats, run.promised))
     }
 
     /// Rows of the engine, in the types that the client was told.
     pub fn running(
         &self,
         mut rows: Rows<'static>,
+        prepared: &PreparedStatement,
         formats: &[Format],
         promised: Option<SchemaRef>,
     ) -> Running {
         let (tag, affected) = (rows.tag(), rows.affected());
-        let shape = self.shape(rows.schema().clone(), formats);
+        let shape = self.shape(named(rows.schema().clone(), Some(prepared)), formats);
         let is_other = |promised: &SchemaRef| {
             let told = Shape::new(promised.clone(), formats, String::new());
             told.types.len() == shape.types.len()
@@ -310,7 +370,10 @@ impl Client {
             Block::Failed => return self.rollback(stream),
             Block::Implicit | Block::Explicit => {}
         }
-        let done = self.engine("COMMIT");
+        let done = self.hold_cursors().and_then(|()| self.engine("COMMIT"));
+        if done.is_err() && self.session.connection.in_transaction() {
+            self.engine("ROLLBACK")?;
+        }
         self.ended(done.is_ok(), stream);
         done.map(|()| Running::tag("COMMIT"))
     }
@@ -329,6 +392,7 @@ impl Client {
     fn ended(&mut self, committed: bool, stream: &mut Stream) {
         self.block = Block::Idle;
         self.portals.clear();
+        self.end_cursors(committed);
         self.settings.end_transaction(committed);
         self.settings_back();
         self.tell_zone(stream);
@@ -345,6 +409,9 @@ impl Client {
         self.block = Block::Idle;
         if !self.portals.is_empty() {
             self.portals.clear();
+        }
+        if !self.cursors.is_empty() {
+            self.end_cursors(commit && done.is_ok());
         }
         self.settings.end_transaction(commit && done.is_ok());
         self.settings_back();

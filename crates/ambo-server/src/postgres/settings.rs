@@ -18,17 +18,20 @@ pub(super) fn version() -> String {
 }
 
 /// Settings, each with its value at first and whether clients are told of it.
-const KNOWN: [(&str, &str, bool); 60] = [
+const KNOWN: [(&str, &str, bool); 68] = [
     ("application_name", "", true),
     ("array_nulls", "on", false),
     ("backslash_quote", "safe_encoding", false),
+    ("block_size", "8192", false),
     ("bytea_output", "hex", false),
     ("check_function_bodies", "on", false),
     ("client_encoding", "UTF8", true),
     ("client_min_messages", "notice", false),
+    ("cluster_name", "", false),
     ("constraint_exclusion", "partition", false),
     ("cursor_tuple_fraction", "0.1", false),
     ("datestyle", "ISO, MDY", true),
+    ("debug_assertions", "off", false),
     ("default_statistics_target", "100", false),
     ("default_table_access_method", "heap", false),
     ("default_tablespace", "", false),
@@ -60,10 +63,14 @@ const KNOWN: [(&str, &str, bool); 60] = [
     ("lc_monetary", "C", false),
     ("lc_numeric", "C", false),
     ("lc_time", "C", false),
+    ("log_statement", "none", false),
+    ("max_function_args", "100", false),
     ("max_identifier_length", "63", false),
     ("max_index_keys", "32", false),
     ("max_parallel_workers_per_gather", "0", false),
+    ("max_prepared_transactions", "0", false),
     ("password_encryption", "scram-sha-256", false),
+    ("plan_cache_mode", "auto", false),
     ("quote_all_identifiers", "off", false),
     ("role", "none", false),
     ("row_security", "on", false),
@@ -74,6 +81,7 @@ const KNOWN: [(&str, &str, bool); 60] = [
     ("standard_conforming_strings", "on", true),
     ("synchronize_seqscans", "on", false),
     ("synchronous_commit", "on", false),
+    ("track_commit_timestamp", "off", false),
     ("transaction_deferrable", "off", false),
     ("wal_level", "replica", false),
     ("work_mem", "4MB", false),
@@ -82,18 +90,23 @@ const KNOWN: [(&str, &str, bool); 60] = [
 ];
 
 /// Settings that cannot be other than they are.
-const FIXED: [&str; 12] = [
+const FIXED: [&str; 17] = [
+    "block_size",
+    "debug_assertions",
     "hot_standby",
     "in_hot_standby",
     "integer_datetimes",
     "is_superuser",
     "lc_collate",
     "lc_ctype",
+    "max_function_args",
     "max_identifier_length",
     "max_index_keys",
+    "max_prepared_transactions",
     "server_encoding",
     "server_version",
     "server_version_num",
+    "track_commit_timestamp",
     "wal_level",
 ];
 
@@ -105,18 +118,21 @@ const SPELLED: [(&str, &str); 3] =
 pub(super) struct Settings {
     values: BTreeMap<String, String>,
     user: String,
+    /// How often one was set.
+    pub changes: u64,
     /// What is as before when the transaction ends, or when it is rolled back.
     undo: Vec<(String, Option<String>, bool)>,
 }
 
 impl Settings {
     pub fn new(user: &str) -> Self {
-        let mut all = Self { values: BTreeMap::new(), user: user.to_owned(), undo: Vec::new() };
+        let mut all = Self { values: BTreeMap::new(), user: user.to_owned(), changes: 0, undo: Vec::new() };
         all.reset_all();
         all
     }
 
     pub fn reset_all(&mut self) {
+        self.changes += 1;
         let user = self.user.clone();
         self.values =
             KNOWN.iter().map(|(name, value, _)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -126,6 +142,11 @@ impl Settings {
     /// The value of a setting; `None` if it is not one of these.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
+    }
+
+    /// The role of the session.
+    pub fn user(&self) -> &str {
+        &self.user
     }
 
     /// All, by name.
@@ -179,6 +200,7 @@ impl Settings {
             _ if value == "default" => self.first(name),
             _ => value,
         };
+        self.changes += 1;
         let value = value.to_owned();
         let before = self.values.insert(name.to_owned(), value);
         if in_transaction {
@@ -202,6 +224,7 @@ impl Settings {
     /// A transaction has ended: what was set for it alone is as before, and if it was rolled back all is.
     pub fn end_transaction(&mut self, committed: bool) {
         while let Some((name, before, is_local)) = self.undo.pop() {
+            self.changes += 1;
             if committed && !is_local {
                 continue;
             }

@@ -75,6 +75,7 @@ impl Client {
             running.shape.describe(&mut stream.out);
         }
         running.send(0, stream)?;
+        self.grant_wishes(stream)?;
         running.complete(&mut stream.out);
         Ok(())
     }

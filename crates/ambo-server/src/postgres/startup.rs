@@ -120,6 +120,9 @@ fn begin(
     let session = shared.open(new).map_err(|refused| Failure::new(refused.sqlstate, refused.message))?;
     let (id, key) = (session.entry.id, session.entry.key);
     let mut client = Client::new(session, shared.clone(), Settings::new(&asked.user), socket);
+    if let Some(database) = asked.database {
+        client.database = database;
+    }
     write(&mut stream.out, b'R', |out| out.extend(0u32.to_be_bytes()));
     client.begin(&asked.parameters, stream)?;
     write(&mut stream.out, b'K', |out| {

@@ -10,7 +10,9 @@ pub(super) mod oid {
     pub const INT2: u32 = 21;
     pub const INT4: u32 = 23;
     pub const TEXT: u32 = 25;
+    pub const INT2VECTOR: u32 = 22;
     pub const OID: u32 = 26;
+    pub const OIDVECTOR: u32 = 30;
     pub const JSON: u32 = 114;
     pub const FLOAT4: u32 = 700;
     pub const FLOAT8: u32 = 701;
@@ -64,6 +66,9 @@ pub(super) fn item_of(array: u32) -> Option<u32> {
     match array {
         199 => Some(JSON),
         3807 => Some(JSONB),
+        INT2VECTOR => Some(INT2),
+        OIDVECTOR => Some(OID),
+        1002 => Some(18),
         _ => ARRAYS.iter().find(|(_, of)| *of == array).map(|(item, _)| *item),
     }
 }
@@ -78,6 +83,20 @@ pub(super) struct PgType {
 
 /// The type of a column.
 pub(super) fn type_of_field(field: &Field) -> PgType {
+    let said = field.metadata().get(ambo_sql::PG_TYPE).and_then(|said| said.parse().ok());
+    if let Some(oid) = said {
+        let length = match oid {
+            OID | 28 => 4,
+            NAME => 64,
+            18 => 1,
+            _ => -1,
+        };
+        return PgType { oid, length, modifier: -1 };
+    }
+    // asyncpg asks for types so, and cannot ask for the type of their list.
+    if field.name() == "attrtypoids" && type_of(field.data_type()).oid == array_of(INT8) {
+        return PgType { oid: array_of(OID), length: -1, modifier: -1 };
+    }
     let is_json = field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "arrow.json");
     match is_json {
         true => PgType { oid: JSON, length: -1, modifier: -1 },

@@ -37,6 +37,11 @@ async def main():
         await connection.execute(f"insert into v{nth} values ($1, $2)", 2, None)
         got = await connection.fetch(f"select v from v{nth} order by id")
         assert [row["v"] for row in got] == [value, None], (ty, got)
+    # What it does not know it asks pg_type for: arrays, and what they are of.
+    assert await connection.fetchval("select array[1, 2, 3]") == [1, 2, 3]
+    assert await connection.fetchval("select 'pg_class'::regclass::oid") == 1259
+    assert [row["oid"] for row in await connection.fetch("select oid from pg_type where typname = $1", "int4")] == [23]
+    await connection.reset()
     await connection.execute("create table t (id int primary key, name text)")
     await connection.executemany("insert into t values ($1, $2)", [(n, str(n)) for n in range(1000)])
     async with connection.transaction():

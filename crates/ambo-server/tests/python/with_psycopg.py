@@ -106,6 +106,13 @@ def copies(connection):
 
 
 def cursors(connection):
+    with connection.transaction(), connection.cursor("on the server") as cursor:
+        cursor.execute("select range, 'x' from range(0, 1000)")
+        assert cursor.fetchone() == (0, "x")
+        assert [row[0] for row in cursor.fetchmany(3)] == [1, 2, 3]
+        assert sum(1 for _ in cursor) == 996
+    info = psycopg.types.TypeInfo.fetch(connection, "int4")
+    assert (info.oid, info.array_oid) == (23, 1007), info
     cursor = connection.cursor()
     cursor.execute("select range from range(0, 100000)")
     assert sum(1 for _ in cursor) == 100_000

@@ -29,10 +29,31 @@ class Order(Base):
     customer: Mapped[Customer] = relationship(back_populates="orders")
 
 
+def reflect(engine):
+    """What SQLAlchemy finds out about tables, as Alembic does."""
+    found = sa.MetaData()
+    found.reflect(engine)
+    assert sorted(found.tables) == ["customers", "orders"], found.tables
+    orders = found.tables["orders"]
+    assert [c.name for c in orders.primary_key.columns] == ["id"]
+    assert [f.target_fullname for f in orders.c.customer_id.foreign_keys] == ["customers.id"]
+    assert isinstance(orders.c.id.type, sa.BigInteger) and orders.c.id.identity is not None
+    assert orders.c.note.nullable and not orders.c.customer_id.nullable
+    assert [(i.name, i.unique, [c.name for c in i.columns]) for i in orders.indexes] == [("ix_orders_note", False, ["note"])]
+    inspector = sa.inspect(engine)
+    assert inspector.get_schema_names() == ["information_schema", "public"], inspector.get_schema_names()
+    assert inspector.get_unique_constraints("customers")[0]["column_names"] == ["name"]
+    name = next(c for c in inspector.get_columns("customers") if c["name"] == "name")
+    assert isinstance(name["type"], sa.String) and name["type"].length == 50, name
+    assert inspector.has_table("orders") and not inspector.has_table("none")
+    assert inspector.get_view_names() == []
+
+
 def main():
-    # What is asked of pg_type for it is not there.
-    engine = sa.create_engine(URL, use_native_hstore=False)
-    Base.metadata.create_all(engine, checkfirst=False)
+    engine = sa.create_engine(URL)
+    Base.metadata.create_all(engine)
+    Base.metadata.create_all(engine)
+    reflect(engine)
     with Session(engine) as session:
         ada = Customer(name="Ada", born=datetime.date(1815, 12, 10))
         ada.orders = [Order(note="x"), Order(note=None)]

@@ -4,6 +4,7 @@
 
 mod clients;
 mod limits;
+mod others;
 mod psql;
 mod python;
 mod support;

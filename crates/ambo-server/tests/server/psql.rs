@@ -144,13 +144,7 @@ fn a_statement_is_cancelled_and_a_client_that_dies_ends_its_own() {
 
 #[test]
 fn pgbench_runs_its_scripts() {
-    // The tables of `pgbench -i`, whose own options of tables are PostgreSQL's.
-    let served = Served::new(
-        "create table pgbench_history (tid int, bid int, aid int, delta int, mtime timestamp, filler char(22));
-        create table pgbench_tellers (tid int not null primary key, bid int, tbalance int, filler char(84));
-        create table pgbench_accounts (aid int not null primary key, bid int, abalance int, filler char(84));
-        create table pgbench_branches (bid int not null primary key, bbalance int, filler char(88))",
-    );
+    let served = Served::new("");
     let pgbench = |arguments: &[&str]| {
         let mut command = Command::new("pgbench");
         let (host, port) = (served.address.ip().to_string(), served.address.port().to_string());
@@ -160,15 +154,12 @@ fn pgbench_runs_its_scripts() {
         assert!(done.status.success(), "{arguments:?}: {said}");
         String::from_utf8(done.stdout).unwrap()
     };
-    pgbench(&["-i", "-q", "-I", "g"]);
+    pgbench(&["-i", "-q"]);
+    pgbench(&["-i", "-q", "-s", "1", "--fillfactor=90"]);
     assert_eq!(served.ask("select count(*), sum(abalance) from pgbench_accounts"), "100000|0");
-    let runs: [(&str, &[&str]); 5] = [
-        ("simple", &["-S"]),
-        ("extended", &["-S"]),
-        ("prepared", &["-S"]),
-        ("simple", &["-N"]),
-        ("simple", &[]),
-    ];
+    let modes = ["simple", "extended", "prepared"];
+    let scripts: [&[&str]; 3] = [&["-S"], &["-N"], &[]];
+    let runs = modes.into_iter().flat_map(|mode| scripts.map(|script| (mode, script)));
     for (mode, script) in runs {
         let more =
             [script, &["-n", "-M", mode, "-c", "4", "-j", "2", "-t", "25", "--max-tries=100"]].concat();
@@ -180,6 +171,55 @@ fn pgbench_runs_its_scripts() {
         "select (select sum(abalance) from pgbench_accounts) = (select sum(delta) from pgbench_history),
         (select sum(tbalance) from pgbench_tellers) = (select sum(bbalance) from pgbench_branches)";
     assert_eq!(served.ask(sums), "t|t");
+}
+
+#[test]
+fn cursors_give_rows_a_part_at_a_time() {
+    let served = Served::new("create table t as select range as a from range(5)");
+    let asked = "begin; declare c no scroll cursor for select a, a * 2 as b from t order by a; fetch c; move 1 from c;
+        fetch forward 2 in c; fetch all c; fetch c; close c; commit";
+    let expected = "BEGIN\nDECLARE CURSOR\n0|0\nMOVE 1\n2|4\n3|6\n4|8\nCLOSE CURSOR\nCOMMIT";
+    assert_eq!(served.ask(asked), expected);
+    // One that outlives its transaction, and is of what that saw.
+    let asked =
+        "begin; declare h cursor with hold for select a from t order by a; fetch 2 h; commit; delete from t;
+        fetch 2 h; close all; select count(*) from t";
+    let expected = "BEGIN\nDECLARE CURSOR\n0\n1\nCOMMIT\nDELETE 5\n2\n3\nCLOSE CURSOR ALL\n0";
+    assert_eq!(served.ask(asked), expected);
+    for (statements, state) in [
+        ("declare c cursor for select 1; fetch c", "25P01"),
+        ("fetch c", "34000"),
+        ("close c", "34000"),
+        ("begin; declare c cursor for select 1; declare c cursor for select 1", "42P03"),
+        ("begin; declare c cursor for select 1; fetch backward 1 from c", "55000"),
+        ("begin; declare c scroll cursor for select 1", "0A000"),
+        ("begin; declare c cursor for select 1; commit; fetch c", "34000"),
+        ("begin; declare c cursor for delete from t", "42601"),
+    ] {
+        let said = served.fail(statements);
+        assert!(said.contains(&format!("ERROR:  {state}:")), "{statements}: {said}");
+    }
+}
+
+#[test]
+fn set_config_sets() {
+    let served = Served::new("");
+    let asked = "select set_config('application_name', 'a', false); show application_name;
+        begin; select set_config('application_name', 'b', true); show application_name; commit; show application_name;
+        select current_setting('application_name'), current_setting('none', true) is null";
+    assert_eq!(served.ask(asked), "a\na\nBEGIN\nb\nb\nCOMMIT\na\na|t");
+    assert!(served.fail("select set_config('none', 'a', false)").contains("42704"));
+}
+
+#[test]
+fn columns_are_called_as_postgresql_calls_them() {
+    let served = Served::new(TABLES);
+    let done = run(served.psql(&[
+        "-A",
+        "-c",
+        "select count(*), 1, max(id) + 1, id::text from t group by id limit 0",
+    ]));
+    assert_eq!(String::from_utf8(done.stdout).unwrap(), "count|?column?|?column?|id\n(0 rows)\n");
 }
 
 #[test]

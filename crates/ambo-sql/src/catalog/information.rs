@@ -12,6 +12,7 @@ use crate::{
     foreign_keys::{ForeignKey, is_kept_text},
     hidden::{self, is_hidden},
     names::split,
+    pg_catalog,
     planner::Planner,
     statement::{column_type_in_full, literal, of_kind, table_text, view_text},
     value,
@@ -47,7 +48,8 @@ pub(super) fn schemata(planner: &Planner<'_>) -> Result<Contents> {
     for seen in planner.catalogs().into_iter().map(|place| planner.place(place)) {
         rows.extend(seen.definitions().schemas().iter().map(|name| vec![text(seen.name), text(name)]));
         if seen.kind == Kind::Main {
-            rows.extend(SCHEMAS.map(|name| vec![text(seen.name), text(name)]));
+            let own = SCHEMAS.iter().filter(|name| **name != pg_catalog::SCHEMA);
+            rows.extend(own.map(|name| vec![text(seen.name), text(*name)]));
         }
     }
     Ok(Contents { columns: &[("catalog_name", TEXT), ("schema_name", TEXT)], rows })

@@ -15,7 +15,7 @@ use datafusion::{catalog::TableProvider, datasource::MemTable};
 use crate::{Error, Result, planner::Planner, value};
 
 /// Schemas whose tables are not stored.
-pub(crate) const SCHEMAS: [&str; 2] = ["information_schema", "ambo_catalog"];
+pub(crate) const SCHEMAS: [&str; 3] = ["information_schema", "ambo_catalog", "pg_catalog"];
 
 /// The tables of the catalog.
 pub(crate) const TABLES: [(&str, Make); 16] = [

@@ -51,6 +51,9 @@ impl SearchPath {
     }
 }
 
+/// What PostgreSQL calls the schema that is always there.
+const PUBLIC: &str = "public";
+
 /// Something by its whole name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Named {
@@ -150,6 +153,11 @@ impl Names<'_> {
             [first, _] if first.contains('.') => Err(Error::not_found("schema", first, std::iter::empty())),
             [first, name] => {
                 let here = self.first()?;
+                // What is called so in PostgreSQL.
+                let first = match first.as_str() {
+                    PUBLIC if !has_schema(here, PUBLIC) => DEFAULT_SCHEMA,
+                    first => first,
+                };
                 match self.place(first) {
                     Some(place) if has_schema(here, first) && place != here => Err(Error::invalid(format!(
                         "\"{first}\" is ambiguous: there are a database and a schema of this name"
@@ -164,6 +172,10 @@ impl Names<'_> {
             }
             [database, schema, name] => {
                 let place = self.place(database).ok_or_else(|| self.no_database(database))?;
+                let schema = match schema.as_str() {
+                    PUBLIC if !has_schema(place, PUBLIC) => DEFAULT_SCHEMA,
+                    schema => schema,
+                };
                 Ok(vec![named(place, schema, name)])
             }
             _ => Err(Error::invalid(format!(

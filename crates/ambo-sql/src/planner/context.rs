@@ -28,6 +28,7 @@ use crate::{
     files,
     functions::CurrentSetting,
     optimizer::has_once,
+    pg_catalog,
     sequences::{Number, SequenceFunction},
     table::StoredTable,
     times::{TimeTypes, functions::statement_timestamp},
@@ -197,6 +198,9 @@ impl ContextProvider for Planner<'_> {
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        if let Some(function) = pg_catalog::function(self, name) {
+            return Some(Arc::new(function));
+        }
         if let Some(what) = Number::named(name) {
             let there = self.sequences().ok()?;
             return Some(Arc::new(SequenceFunction::function(what, &self.session.taken, there)));

@@ -12,6 +12,7 @@ use crate::{
     Error, ErrorKind, Result, catalog,
     names::{shown, split},
     parse::parse_query,
+    pg_catalog,
 };
 
 /// Views within views within views: more are not planned.
@@ -23,6 +24,9 @@ impl Planner<'_> {
     /// # Errors
     /// A view that cannot be planned: what it is made of has changed since.
     pub(super) fn derived(&self, place: usize, name: &str) -> Result<Option<Arc<dyn TableSource>>> {
+        if let Some(table) = pg_catalog::table(self, name)? {
+            return Ok(Some(provider_as_source(table)));
+        }
         if let Some(table) = catalog::table(self, name)? {
             return Ok(Some(provider_as_source(table)));
         }

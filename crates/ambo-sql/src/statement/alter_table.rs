@@ -55,6 +55,7 @@ pub(super) fn set(
                 let changes = vec![TableChange::SetComment(Some(comment))];
                 connection.define(&[CatalogEdit::ChangeTable { name: table.clone(), changes }])?;
             }
+            Setting::OfPages => {}
             Setting::Log(_) => {
                 return Err(Error::invalid("whether a table is logged is said when it is created"));
             }

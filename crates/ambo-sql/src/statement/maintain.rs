@@ -6,7 +6,10 @@ use ambo::Datum;
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::ast::VacuumStatement;
 
-use crate::{Connection, Error, Result, Rows, check::check, parse::Maintenance, rows::Source};
+use crate::{
+    Connection, Result, Rows, check::check, names::about_object, parse::Maintenance, planner::find_table,
+    rows::Source,
+};
 
 pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'static>> {
     let db = &connection.engine().db;
@@ -38,10 +41,10 @@ pub(super) fn run(connection: &Connection, what: Maintenance) -> Result<Rows<'st
 /// VACUUM compacts, and gives free space back.
 pub(super) fn vacuum(connection: &Connection, vacuum: &VacuumStatement) -> Result<Rows<'static>> {
     connection.require_no_transaction("VACUUM")?;
-    let plain = VacuumStatement { full: false, ..vacuum.clone() };
-    if plain.to_string() != "VACUUM" {
-        return Err(Error::invalid(format!("not supported: {vacuum}"))
-            .with_hint("VACUUM is for the whole database, and has no options"));
+    // It is for the whole database, whichever table it names.
+    if let Some(name) = &vacuum.table_name {
+        let (definitions, named) = connection.definitions_with(name)?;
+        find_table(&definitions, &named.local()).map_err(|error| about_object(error, name))?;
     }
     connection.engine().db.vacuum()?;
     Ok(Rows::done("VACUUM", None))

@@ -17,6 +17,8 @@ pub(super) enum Setting {
     Options(TableOptions),
     Log(bool),
     Comment(String),
+    /// One of PostgreSQL's that is about the room in its pages, of which there are none of the kind.
+    OfPages,
 }
 
 impl Setting {
@@ -38,6 +40,14 @@ impl Setting {
             "record dictionary" => Self::Options(TableOptions::new().record_dictionary(switch(name, value)?)),
             "log" => Self::Log(switch(name, value)?),
             "comment" => Self::Comment(value.to_owned()),
+            "fillfactor" => match value.parse() {
+                Ok(10..=100u8) => Self::OfPages,
+                _ => {
+                    return Err(Error::invalid(format!(
+                        "fillfactor is a number from 10 to 100, not {value}"
+                    )));
+                }
+            },
             other => {
                 let known = [
                     "storage",
@@ -46,6 +56,7 @@ impl Setting {
                     "record dictionary",
                     "log",
                     "comment",
+                    "fillfactor",
                 ];
                 return Err(Error::not_found("option of tables", other, known.into_iter()));
             }
@@ -107,6 +118,7 @@ pub(super) fn apply(
             Setting::Options(options) => options.apply(table),
             Setting::Log(on) => table.log(on),
             Setting::Comment(comment) => table.comment(comment),
+            Setting::OfPages => table,
         };
     }
     Ok(table)

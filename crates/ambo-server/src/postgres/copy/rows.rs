@@ -54,7 +54,10 @@ impl Rows {
     /// Gives the last row, if it has no end of its own.
     pub fn finish(&mut self, row: impl FnMut(&[Field]) -> Result<(), String>) -> Result<(), String> {
         match self.form.kind {
-            Kind::Binary if !self.ended => Err("the rows end too early".to_owned()),
+            // As in PostgreSQL, what ends behind a row needs no mark of its end: pgx sends none.
+            Kind::Binary if !self.ended && (!self.has_signature || !self.waiting.is_empty()) => {
+                Err("the rows end too early".to_owned())
+            }
             Kind::Binary => Ok(()),
             _ if self.in_quotes => Err("a field between quotes has no end".to_owned()),
             _ if self.waiting.is_empty() || self.ended => Ok(()),

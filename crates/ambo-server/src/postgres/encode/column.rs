@@ -32,6 +32,8 @@ enum Values {
     I16(Int16Array),
     I32(Int32Array),
     I64(Int64Array),
+    /// Numbers of things, which have 32 bits on the wire.
+    Oid(Int64Array),
     U8(UInt8Array),
     U16(UInt16Array),
     U32(UInt32Array),
@@ -50,7 +52,8 @@ enum Values {
     Jsonb(StringArray),
     Bytes(BinaryArray),
     Uuid(FixedSizeBinaryArray),
-    List(ListArray, Box<Column>, u32),
+    /// With the type of its items, and whether it is a vector: that has its first item at 0.
+    List(ListArray, Box<Column>, u32, bool),
     Null,
 }
 
@@ -63,6 +66,7 @@ impl Column {
             DataType::Int8 => Values::I8(array.as_primitive().clone()),
             DataType::Int16 => Values::I16(array.as_primitive().clone()),
             DataType::Int32 => Values::I32(array.as_primitive().clone()),
+            DataType::Int64 if matches!(oid, oid::OID | 28) => Values::Oid(array.as_primitive().clone()),
             DataType::Int64 => Values::I64(array.as_primitive().clone()),
             DataType::UInt8 => Values::U8(array.as_primitive().clone()),
             DataType::UInt16 => Values::U16(array.as_primitive().clone()),
@@ -95,7 +99,7 @@ impl Column {
                 // Lists in lists have the type of the arrays that they are in.
                 let inner = if matches!(lists.value_type(), DataType::List(_)) { oid } else { item };
                 let items = Self::new(lists.values(), inner, zone)?;
-                Values::List(lists, Box::new(items), item)
+                Values::List(lists, Box::new(items), item, matches!(oid, oid::INT2VECTOR | oid::OIDVECTOR))
             }
             ty => {
                 let unknown = || ArrowError::NotYetImplemented(format!("values of type {ty} are not sent"));
@@ -125,6 +129,8 @@ impl Column {
             Values::I32(of) => out.extend(of.value(row).to_be_bytes()),
             Values::I64(of) if is_text => text::integer(of.value(row), out),
             Values::I64(of) => out.extend(of.value(row).to_be_bytes()),
+            Values::Oid(of) if is_text => text::integer(of.value(row), out),
+            Values::Oid(of) => out.extend((of.value(row) as u32).to_be_bytes()),
             Values::U8(of) if is_text => text::integer(of.value(row), out),
             Values::U8(of) => out.extend(i16::from(of.value(row)).to_be_bytes()),
             Values::U16(of) if is_text => text::integer(of.value(row), out),
@@ -169,19 +175,21 @@ impl Column {
             Values::Uuid(of) if is_text => uuid(of.value(row), out),
             Values::Uuid(of) => out.extend_from_slice(of.value(row)),
             Values::List(..) if is_text => self.write_list_text(row, out),
-            Values::List(_, _, item) => self.write_list_binary(row, *item, out),
+            Values::List(_, _, item, is_vector) => self.write_list_binary(row, *item, *is_vector, out),
             Values::Null => {}
         }
     }
 
     fn write_list_text(&self, row: usize, out: &mut Vec<u8>) {
-        let Values::List(lists, items, _) = &self.values else { return };
+        let Values::List(lists, items, _, is_vector) = &self.values else { return };
         let (begin, end) = (lists.value_offsets()[row] as usize, lists.value_offsets()[row + 1] as usize);
         let (mut item, is_nested) = (Vec::new(), matches!(items.values, Values::List(..)));
-        out.push(b'{');
+        if !is_vector {
+            out.push(b'{');
+        }
         for place in begin..end {
             if place > begin {
-                out.push(b',');
+                out.push(if *is_vector { b' ' } else { b',' });
             }
             match items.is_null(place) {
                 true => out.extend_from_slice(b"NULL"),
@@ -193,11 +201,13 @@ impl Column {
                 }
             }
         }
-        out.push(b'}');
+        if !is_vector {
+            out.push(b'}');
+        }
     }
 
     /// Arrays are boxes of values: lists in a list that are shorter than the longest of them, or NULL, are filled up with NULL.
-    fn write_list_binary(&self, row: usize, item: u32, out: &mut Vec<u8>) {
+    fn write_list_binary(&self, row: usize, item: u32, is_vector: bool, out: &mut Vec<u8>) {
         let mut lengths = Vec::new();
         self.measure(row, 0, &mut lengths);
         if lengths.contains(&0) {
@@ -213,7 +223,7 @@ impl Column {
         out.extend(item.to_be_bytes());
         for length in &lengths {
             out.extend((*length as i32).to_be_bytes());
-            out.extend(1i32.to_be_bytes());
+            out.extend(i32::from(!is_vector).to_be_bytes());
         }
         for cell in &cells {
             match cell {
@@ -237,7 +247,7 @@ impl Column {
 
     /// The length of a list and of the longest of the lists in it.
     fn measure(&self, row: usize, depth: usize, lengths: &mut Vec<usize>) {
-        let Values::List(_, items, _) = &self.values else { return };
+        let Values::List(_, items, ..) = &self.values else { return };
         let places = self.places(row);
         if lengths.len() <= depth {
             lengths.push(0);
@@ -253,7 +263,7 @@ impl Column {
         lengths: &[usize],
         cells: &mut Vec<Option<(&'a Self, usize)>>,
     ) {
-        let (Values::List(_, items, _), [length, rest @ ..]) = (&self.values, lengths) else { return };
+        let (Values::List(_, items, ..), [length, rest @ ..]) = (&self.values, lengths) else { return };
         let places = row.map_or(0..0, |row| self.places(row));
         for nth in 0..*length {
             let place = (nth < places.len()).then(|| places.start + nth);

@@ -1,0 +1,4 @@
+//! What clients of PostgreSQL ask the catalog, of PostgreSQL itself and of this server: the same rows under the same names.
+
+mod differential;
+mod peer;
