@@ -80,7 +80,7 @@ impl Running {
     pub fn take(&mut self, max: u64) -> Result<Vec<RecordBatch>, Failure> {
         let mut all = Vec::new();
         let mut left = usize::try_from(max).unwrap_or(usize::MAX);
-        self.to_batches()?;
+        self.make_batches()?;
         while left > 0 {
             let Source::Batches { batches, .. } = &mut self.source else { break };
             let Some(batch) = batches.next() else { break };
@@ -107,7 +107,7 @@ impl Running {
     }
 
     /// Has its values in batches.
-    fn to_batches(&mut self) -> Result<(), Failure> {
+    fn make_batches(&mut self) -> Result<(), Failure> {
         let Source::Values(values) = &self.source else { return Ok(()) };
         let rows: Vec<Vec<Datum>> = values.iter().cloned().collect();
         let batch =

@@ -206,11 +206,11 @@ fn fixed(kind: &str, name: &str, taken: &mut HashSet<i64>) -> i64 {
 impl Gathered {
     /// What a planner sees. Views have no columns unless `with_views`: a view may be about this catalog itself.
     pub fn of(planner: &Planner<'_>, with_views: bool) -> Result<Self> {
-        let mut all = Self::default();
-        all.namespaces =
+        let namespaces =
             [(CATALOG_SCHEMA, "pg_catalog"), (99, "pg_toast"), (INFORMATION_SCHEMA, "information_schema")]
                 .map(|(oid, name)| (oid, name.to_owned()))
                 .to_vec();
+        let mut all = Self { namespaces, ..Self::default() };
         for place in planner.catalogs() {
             let seen = planner.place(place);
             // What is attached is another database.

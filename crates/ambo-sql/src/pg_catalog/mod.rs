@@ -104,7 +104,7 @@ impl Session {
             if schema == ambo::DEFAULT_SCHEMA { "public".to_owned() } else { schema.clone() }
         };
         let of_engine = |(name, value, _): (&str, String, &str)| (name.to_owned(), value);
-        let path: Vec<_> = planner.path().iter().map(|schema| is_public(schema)).collect();
+        let path: Vec<_> = planner.path().iter().map(is_public).collect();
         let mut settings: Vec<_> = planner.settings()?.into_iter().map(of_engine).collect();
         let client = planner.postgres();
         if let Some(client) = client {
