@@ -72,6 +72,8 @@ def test_a_path_is_shared_in_a_process_and_in_use_for_others(path: str) -> None:
 
 
 def test_a_signal_ends_a_query_and_leaves_the_transaction(con: ambo.Connection) -> None:
+    # What runs in the background of a shell does not know Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     con.execute("create table t (a int)")
     con.begin()
     con.execute("insert into t values (1)")

@@ -187,7 +187,7 @@ fn path_of_kept(file: &str) -> PathBuf {
 fn keep(file: &str, answers: &[Answer]) {
     let text = |answer: &Answer| match answer {
         Ok(lines) => format!("####\n{}\n", lines.join("\n")),
-        Err(error) => format!("####\nERROR\n{}\n", error.trim_end()),
+        Err(error) => format!("####\nERROR\n{error}\n"),
     };
     std::fs::write(path_of_kept(file), answers.iter().map(text).collect::<String>()).unwrap();
 }

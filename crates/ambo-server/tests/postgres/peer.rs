@@ -33,7 +33,7 @@ pub trait Peer {
         let done = run(command);
         match done.status.success() {
             true => Ok(String::from_utf8(done.stdout).unwrap()),
-            false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+            false => Err(String::from_utf8_lossy(&done.stderr).trim_end().to_owned()),
         }
     }
 }

@@ -5,8 +5,8 @@
 //! - A part of `UNION ALL`, where another part has another constant. Rows are sorted part by part without that column, which is right, and
 //!   the largest row that LIMIT lets through is shared by the parts, which is not: it was found without the column. Later planners have
 //!   this right (apache/datafusion#23528).
-//! - What is grouped by GROUPING SETS, ROLLUP or CUBE. Where a column is not among the groups of a set, it is NULL; the groups that come from
-//!   several threads are put together as if that could not be, and one came twice: `GROUP BY ROLLUP (x)` with one `x` in all rows.
+//! - What is grouped by GROUPING SETS, ROLLUP or CUBE. Where a column is not among the groups of a set, it is NULL; the groups that come
+//!   from several threads are put together as if that could not be, and one came twice: `GROUP BY ROLLUP (x)` with one `x` in all rows.
 //!
 //! So such parts get an operator above them that hands rows on and knows less of them.
 

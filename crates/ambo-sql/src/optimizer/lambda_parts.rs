@@ -1,9 +1,9 @@
 //! Lambdas stay whole in the conditions of joins, and at their rows in projections.
 //!
 //! The planner (DataFusion 55) computes what a condition says of one side below the join. A lambda is such a part for it, and what stood
-//! there is a column, of which the function makes nothing: the query fails. And a projection over another one that leaves columns out becomes
-//! one with it: the columns get their new places then, but the variables of lambdas, which count from the last column on, keep theirs, and the
-//! query fails, too. So projections stay where they are in plans with such joins and projections.
+//! there is a column, of which the function makes nothing: the query fails. And a projection over another one that leaves columns out
+//! becomes one with it: the columns get their new places then, but the variables of lambdas, which count from the last column on, keep
+//! theirs, and the query fails, too. So projections stay where they are in plans with such joins and projections.
 
 use std::sync::Arc;
 

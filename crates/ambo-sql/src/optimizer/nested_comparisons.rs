@@ -1,7 +1,7 @@
 //! Comparisons of lists and structs that do not come from the planner's operators: BETWEEN, and ANY and ALL of a query.
 //!
-//! The operators become [`NestedOrder`] when a statement is planned (`planner/nested.rs`), for which NULL within is greater than all else. The
-//! planner makes `x >= a AND x <= b` of BETWEEN itself, by which it is smaller: `[1, NULL] BETWEEN [1, 2] AND [2]` was false.
+//! The operators become [`NestedOrder`] when a statement is planned (`planner/nested.rs`), for which NULL within is greater than all else.
+//! The planner makes `x >= a AND x <= b` of BETWEEN itself, by which it is smaller: `[1, NULL] BETWEEN [1, 2] AND [2]` was false.
 
 use datafusion::{
     common::{DFSchema, Result, tree_node::Transformed},

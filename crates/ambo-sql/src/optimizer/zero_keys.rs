@@ -1,7 +1,7 @@
 //! 0.0 and -0.0 are one value where rows are joined, sorted, or looked up.
 //!
-//! Hash joins and lists of IN find values by their bits, and a sort puts -0.0 first, whatever comes second in its order. Keys are `x + 0.0`, which is the same for both; a list has both if it has one, so that what is looked up stays a
-//! column.
+//! Hash joins and lists of IN find values by their bits, and a sort puts -0.0 first, whatever comes second in its order. Keys are `x +
+//! 0.0`, which is the same for both; a list has both if it has one, so that what is looked up stays a column.
 
 use datafusion::{
     common::{

@@ -1,8 +1,8 @@
 //! 0.0 and -0.0 are one value.
 //!
 //! They are equal, and one group, but aggregates with DISTINCT or ORDER BY, DISTINCT ON, windows, `nullif`, CASE with an operand, functions
-//! that look for values in lists, and what compares lists and structs tell them apart. `x + 0.0` is the same for both. What else tells them apart is in
-//! [`zero_keys`](super::zero_keys).
+//! that look for values in lists, and what compares lists and structs tell them apart. `x + 0.0` is the same for both. What else tells
+//! them apart is in [`zero_keys`](super::zero_keys).
 
 use std::sync::{Arc, LazyLock};
 

@@ -2,8 +2,8 @@
 //!
 //! The planner (DataFusion 55) computes the query of a common table expression for each mention. Where its rows would be others each time
 //! (see `planner/once.rs`), the query has an alias that begins with [`ONCE`]: those of one alias become nodes that share their rows.
-//! Nothing is pushed down into them, so that all of them are made of the same rows. So are rows of which subqueries have values from outside
-//! (`subquery/domain.rs`).
+//! Nothing is pushed down into them, so that all of them are made of the same rows. So are rows of which subqueries have values from
+//! outside (`subquery/domain.rs`).
 
 mod exec;
 mod planning;
