@@ -1,14 +1,20 @@
 //! What a statement takes and returns, without running it.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::Arc};
 
-use arrow::datatypes::{DataType, Schema, SchemaRef};
-use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr, TableFactor, TableWithJoins, Value};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::{
+    common::tree_node::{TreeNode, TreeNodeRecursion},
+    logical_expr::{Expr as PlanExpr, ExprSchemable, LogicalPlan},
+    sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr, TableFactor, TableWithJoins, Value},
+};
 
 use crate::{
     Connection, PreparedStatement, Result,
+    functions::is_quantified,
     logical::plain_type,
     names::ident,
+    optimizer::schema_of_rows,
     parse::Statement,
     planner::{Planner, result_schema},
     rows::plain_schema,
@@ -110,7 +116,37 @@ fn describe_query(planner: &Planner<'_>, query: &ast::Query, described: &mut Des
     for (name, ty) in plan.get_parameter_types()? {
         set(&name, ty, described);
     }
+    describe_others(&plan, described)?;
     described.schema = Some(result_schema(&plan));
+    Ok(())
+}
+
+/// The parameters whose types the planner (DataFusion 55) does not tell: `$1::int[]`, and the list of `x = ANY ($1)`.
+fn describe_others(plan: &LogicalPlan, described: &mut Description) -> Result<()> {
+    plan.apply_with_subqueries(|node| {
+        let schema = schema_of_rows(node);
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                match expr {
+                    PlanExpr::Cast(cast) => {
+                        if let PlanExpr::Placeholder(parameter) = cast.expr.as_ref() {
+                            set(&parameter.id, Some(cast.field.data_type().clone()), described);
+                        }
+                    }
+                    PlanExpr::ScalarFunction(function) if is_quantified(function.name()) => {
+                        if let [value, PlanExpr::Placeholder(parameter)] = &function.args[..]
+                            && let Ok(item) = value.get_type(&schema)
+                        {
+                            let list = DataType::List(Arc::new(Field::new_list_field(item, true)));
+                            set(&parameter.id, Some(list), described);
+                        }
+                    }
+                    _ => {}
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
     Ok(())
 }
 

@@ -41,6 +41,13 @@ async def main():
     assert await connection.fetchval("select array[1, 2, 3]") == [1, 2, 3]
     assert await connection.fetchval("select 'pg_class'::regclass::oid") == 1259
     assert [row["oid"] for row in await connection.fetch("select oid from pg_type where typname = $1", "int4")] == [23]
+    # Lists are parameters of their own types, beside columns and casts.
+    await connection.execute("create table lists (id int primary key, tags text[])")
+    await connection.execute("insert into lists values ($1, $2)", 1, ["x", "y"])
+    assert await connection.fetchval("select id from lists where id = any($1)", [1, 2]) == 1
+    assert await connection.fetchval("select id from lists where tags = $1", ["x", "y"]) == 1
+    assert await connection.fetchval("select $1::bigint[]", [3, None]) == [3, None]
+    assert [row["x"] for row in await connection.fetch("select unnest($1::text[]) as x", ["a", "b"])] == ["a", "b"]
     await connection.reset()
     await connection.execute("create table t (id int primary key, name text)")
     await connection.executemany("insert into t values ($1, $2)", [(n, str(n)) for n in range(1000)])

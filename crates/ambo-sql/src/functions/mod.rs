@@ -83,6 +83,7 @@ pub(crate) use nested_greatest::NestedGreatest;
 pub(crate) use nested_order::NestedOrder;
 pub(crate) use nested_text::NestedText;
 pub(crate) use one_zero::{OneZero, has_zeros};
+pub(crate) use quantified::is_quantified;
 pub(crate) use text_or_list::TextOrList;
 
 /// What `[x + 1 FOR x IN list IF x > 0]` is called.

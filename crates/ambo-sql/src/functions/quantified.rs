@@ -21,6 +21,7 @@ use datafusion::{
 };
 
 use super::nested_order::ORDER;
+use crate::times::is_text;
 
 /// What is compared by, and what it is called.
 const OPERATORS: [(Operator, &str, &str); 6] = [
@@ -85,6 +86,11 @@ impl Quantified {
     }
 }
 
+/// Whether a function of this name compares a value with those of a list.
+pub(crate) fn is_quantified(name: &str) -> bool {
+    OPERATORS.iter().any(|(_, any, all)| name == *any || name == *all)
+}
+
 fn element(list: &DataType) -> Option<&DataType> {
     match list {
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
@@ -107,6 +113,8 @@ impl ScalarUDFImpl for Quantified {
         let [value, list] = types else { return plan_err!("{} has a value and a list", self.name) };
         let element = match list {
             DataType::Null => value,
+            // A list that is written as a text, as clients of PostgreSQL send it.
+            list if is_text(list) => value,
             list => element(list).ok_or_else(|| plan_datafusion_err!("{} takes a list", self.name))?,
         };
         let common = match (value, element) {

@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use datafusion::{
     common::{DFSchema, Result, ScalarValue, plan_err},
     logical_expr::{
-        Expr, ExprSchemable, GetFieldAccess, Operator, ScalarUDF, ScalarUDFImpl, lit,
+        Expr, ExprSchemable, GetFieldAccess, Operator, ScalarUDF, ScalarUDFImpl, cast, lit,
         planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr},
     },
     sql::sqlparser::ast::BinaryOperator,
@@ -69,6 +69,35 @@ fn order(op: &BinaryOperator) -> Option<NestedOrder> {
     })
 }
 
+fn is_comparison(op: &BinaryOperator) -> bool {
+    matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq) || order(op).is_some()
+}
+
+/// A comparison of a list or a struct with one that is written as a text.
+fn beside_text(mut expr: RawBinaryExpr, schema: &DFSchema) -> RawBinaryExpr {
+    let is_written = |expr: &Expr| match expr {
+        Expr::Literal(value, _) => is_text(&value.data_type()),
+        Expr::Placeholder(parameter) => {
+            parameter.field.as_ref().is_some_and(|field| is_text(field.data_type()))
+        }
+        _ => false,
+    };
+    let of = |expr: &Expr| match may_be_nested(expr) {
+        true => expr.get_type(schema).ok().filter(has_order),
+        false => None,
+    };
+    if is_written(&expr.right)
+        && let Some(ty) = of(&expr.left)
+    {
+        expr.right = cast(expr.right, ty);
+    } else if is_written(&expr.left)
+        && let Some(ty) = of(&expr.right)
+    {
+        expr.left = cast(expr.left, ty);
+    }
+    expr
+}
+
 /// `json['name']`, `json[0]`: as `->`.
 fn in_json(access: RawFieldAccessExpr) -> Result<PlannerResult<RawFieldAccessExpr>> {
     let RawFieldAccessExpr { expr, field_access } = access;
@@ -86,6 +115,7 @@ impl ExprPlanner for NestedValues {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let is_join = expr.op == BinaryOperator::StringConcat;
         let order = order(&expr.op);
+        let expr = if is_comparison(&expr.op) { beside_text(expr, schema) } else { expr };
         let [left, right] = [&expr.left, &expr.right].map(may_be_nested);
         if !(is_join && (left || right) || order.is_some() && left && right) {
             return Ok(PlannerResult::Original(expr));
