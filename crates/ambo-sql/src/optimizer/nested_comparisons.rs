@@ -4,7 +4,10 @@
 //! The planner makes `x >= a AND x <= b` of BETWEEN itself, by which it is smaller: `[1, NULL] BETWEEN [1, 2] AND [2]` was false.
 
 use datafusion::{
-    common::{DFSchema, Result, tree_node::Transformed},
+    common::{
+        DFSchema, Result,
+        tree_node::{Transformed, TreeNode},
+    },
     logical_expr::{Between, Expr, ExprSchemable, Operator, ScalarUDF, binary_expr},
 };
 
@@ -14,10 +17,7 @@ use crate::functions::NestedOrder;
 pub(super) const NESTED_COMPARISONS: ExpressionRule = ExpressionRule {
     name: "nested_comparisons",
     wanted: |expr| matches!(expr, Expr::Between(_)),
-    change: |expr, schema, _| {
-        use datafusion::common::tree_node::TreeNode;
-        expr.transform_up(|expr| between(expr, schema))
-    },
+    change: |expr, schema, _| expr.transform_up(|expr| between(expr, schema)),
 };
 
 fn between(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {

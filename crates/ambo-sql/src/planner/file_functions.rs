@@ -6,17 +6,16 @@
 
 mod read;
 
-use std::ops::ControlFlow;
-
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, Ident, ObjectName, TableAlias,
-    TableFactor, TableFunctionArgs, UnaryOperator, Value, VisitMut, VisitorMut,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, Ident, ObjectName, TableFactor,
+    TableFunctionArgs, UnaryOperator, Value, VisitMut,
 };
 
 use super::trees;
 use crate::{
     Error, Result,
     names::{about, ident},
+    statement::table_alias,
 };
 use read::is_file_function;
 #[cfg(test)]
@@ -33,23 +32,7 @@ const WRITTEN: &str = "\u{1}files";
 /// # Errors
 /// An option that is given in a manner that is not meant, or twice.
 pub(super) fn say_files(tree: &mut impl VisitMut) -> Result<()> {
-    match tree.visit(&mut Saying) {
-        ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => Ok(()),
-    }
-}
-
-struct Saying;
-
-impl VisitorMut for Saying {
-    type Break = Error;
-
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        match say(factor) {
-            Err(error) => ControlFlow::Break(error),
-            Ok(()) => ControlFlow::Continue(()),
-        }
-    }
+    trees::each_table_factor(tree, say)
 }
 
 /// An option as it was given.
@@ -106,12 +89,7 @@ fn say(factor: &mut TableFactor) -> Result<()> {
     }
     *args = written.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).collect();
     if !casts.items.is_empty() {
-        let alias = alias.take().unwrap_or_else(|| TableAlias {
-            explicit: true,
-            name: Ident::with_quote('"', &function),
-            columns: Vec::new(),
-            at: None,
-        });
+        let alias = alias.take().unwrap_or_else(|| table_alias(&function));
         let subquery = Box::new(casts.query(factor.clone()));
         *factor = TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
     }

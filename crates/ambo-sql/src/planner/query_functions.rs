@@ -1,22 +1,21 @@
 //! `query('SELECT …')` and `query_table(name)` in FROM: a query or tables that a text names. They are written out before names are
 //! looked up: `query_table([a, b])` is `(FROM a UNION ALL FROM b)`, with `true` behind it by the names of the columns.
 
-use std::ops::ControlFlow;
-
 use datafusion::sql::sqlparser::{
     ast::{
-        Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, Spanned, TableAlias, TableFactor,
-        TableFunctionArgs, Value, VisitMut, VisitorMut,
+        Expr, FunctionArg, FunctionArgExpr, ObjectName, Query, Spanned, TableFactor, TableFunctionArgs,
+        Value, VisitMut,
     },
     parser::Parser,
     tokenizer::Token,
 };
 
+use super::trees;
 use crate::{
     Error, Result,
     names::ident,
     parse::{DIALECT, parse_query},
-    statement::refuse_parameters,
+    statement::{refuse_parameters, table_alias},
 };
 
 /// Writes out such functions in a tree.
@@ -24,23 +23,7 @@ use crate::{
 /// # Errors
 /// What is given is no query, or no name of a table.
 pub(super) fn say_queries(tree: &mut impl VisitMut) -> Result<()> {
-    match tree.visit(&mut Saying) {
-        ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => Ok(()),
-    }
-}
-
-struct Saying;
-
-impl VisitorMut for Saying {
-    type Break = Error;
-
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        match say(factor) {
-            Err(error) => ControlFlow::Break(error),
-            Ok(()) => ControlFlow::Continue(()),
-        }
-    }
+    trees::each_table_factor(tree, say)
 }
 
 fn say(factor: &mut TableFactor) -> Result<()> {
@@ -69,12 +52,7 @@ fn say(factor: &mut TableFactor) -> Result<()> {
     };
     let start = name.span().start;
     let subquery = made.map_err(|error| error.at_start(start.line, start.column))?;
-    let alias = alias.take().unwrap_or_else(|| TableAlias {
-        explicit: true,
-        name: Ident::with_quote('"', function),
-        columns: Vec::new(),
-        at: None,
-    });
+    let alias = alias.take().unwrap_or_else(|| table_alias(&function));
     let subquery = Box::new(subquery);
     *factor = TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
     Ok(())

@@ -1,14 +1,41 @@
-//! Trees of statements, made of their text.
+//! Trees of statements, made of their text, and gone through.
+
+use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::{
     ast::{
         self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Select, SelectItem, SetExpr,
-        Value,
+        TableFactor, Value, VisitMut, VisitorMut,
     },
     parser::Parser,
 };
 
-use crate::parse::DIALECT;
+use crate::{Error, Result, parse::DIALECT};
+
+/// Does something to each table of FROM, until that fails.
+///
+/// # Errors
+/// That of what is done.
+pub(super) fn each_table_factor(
+    tree: &mut impl VisitMut,
+    act: fn(&mut TableFactor) -> Result<()>,
+) -> Result<()> {
+    struct Each(fn(&mut TableFactor) -> Result<()>);
+    impl VisitorMut for Each {
+        type Break = Error;
+
+        fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+            match (self.0)(factor) {
+                Err(error) => ControlFlow::Break(error),
+                Ok(()) => ControlFlow::Continue(()),
+            }
+        }
+    }
+    match tree.visit(&mut Each(act)) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
 
 /// The query of a text that is ours.
 pub(super) fn query(text: &str) -> ast::Query {

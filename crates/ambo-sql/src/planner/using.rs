@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::{
     ast::{
         self, BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator,
         ObjectName, ObjectNamePart, OrderByKind, Select, SelectItem, SelectItemQualifiedWildcardKind,
-        SetExpr, TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions,
+        SetExpr, TableFactor, TableWithJoins, WildcardAdditionalOptions,
     },
     parser::Parser,
 };
@@ -21,7 +21,7 @@ use super::{
     row_value::compared,
     trees,
 };
-use crate::{Error, Result, names::ident, parse::DIALECT};
+use crate::{Error, Result, names::ident, parse::DIALECT, statement::table_alias};
 
 /// Says which columns a table of FROM has; `None` if it cannot be told.
 pub(super) type Known<'a> = dyn Fn(&TableFactor) -> Option<Vec<String>> + 'a;
@@ -112,14 +112,9 @@ fn name_subqueries(from: &mut [TableWithJoins]) {
         if let TableFactor::Derived { alias: alias @ None, .. } = factor {
             named += 1;
             let number = if named == 1 { String::new() } else { named.to_string() };
-            let name = Ident::with_quote('"', format!("unnamed_subquery{number}"));
-            *alias = Some(table_alias(name));
+            *alias = Some(table_alias(&format!("unnamed_subquery{number}")));
         }
     }
-}
-
-fn table_alias(name: Ident) -> TableAlias {
-    TableAlias { explicit: true, name, columns: Vec::new(), at: None }
 }
 
 /// The planner takes the columns of the left side, which are NULL for rows that only the right side has.
@@ -296,7 +291,7 @@ fn beside(
     known(&TableFactor::Derived {
         lateral: false,
         subquery: Box::new(query),
-        alias: Some(table_alias(Ident::with_quote('"', "beside"))),
+        alias: Some(table_alias("beside")),
         sample: None,
     })
 }

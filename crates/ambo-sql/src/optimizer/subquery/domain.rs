@@ -2,7 +2,7 @@
 //!
 //! They are computed a second time, beside the rows that they are from. So these have to be computed alike each time. LIMIT, windows and
 //! DISTINCT ON may choose others among rows that tie; but values that no row has do no harm, as nothing is joined to them. So what chooses
-//! is left out, where it only chooses ([`all_values`]). Other rows are kept when they are computed the first time ([`repeatable`]).
+//! is left out, where it only chooses ([`all_values`]). Other rows are kept when they are computed the first time ([`kept`]).
 
 use std::sync::Arc;
 
@@ -34,15 +34,20 @@ pub(super) struct Domain<'n> {
 }
 
 impl<'n> Domain<'n> {
-    /// `outside` are columns as a query has them, `keys` the plan's columns with their values.
+    /// `outside` are columns as a query has them, `keys` the plan's columns with their values. The plan may become one whose rows are kept.
     pub(super) fn new(
         names: &'n Names,
-        plan: &LogicalPlan,
+        plan: &mut LogicalPlan,
         outside: Vec<Column>,
         keys: &[Column],
     ) -> Result<Self> {
         let columns: Vec<_> = outside.into_iter().map(|from| (from, names.column())).collect();
-        let Some(source) = all_values(plan, keys)? else {
+        let mut source = all_values(plan, keys)?;
+        if source.is_none() {
+            *plan = kept(plan.clone())?;
+            source = all_values(plan, keys)?;
+        }
+        let Some(source) = source else {
             let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
             return not_impl_err!(
                 "a subquery with \"{}\" from outside, which a recursion finds, or another subquery around it, and which may be another value each time it is computed: make a table of it first",
@@ -83,14 +88,6 @@ pub(super) fn renamed(from: Column, to: &Column) -> Expr {
 
 fn named(expr: Expr, to: &Column) -> Expr {
     expr.alias_qualified(to.relation.clone(), to.name.clone())
-}
-
-/// The plan, with the same rows each time it is computed where these columns are concerned, if that can be.
-pub(super) fn repeatable(plan: LogicalPlan, columns: &[Column]) -> Result<LogicalPlan> {
-    match all_values(&plan, columns)? {
-        Some(_) => Ok(plan),
-        None => kept(plan),
-    }
 }
 
 /// The plan with rows that are kept when they are computed the first time. What is from further outside, and what a recursion has found

@@ -18,7 +18,7 @@ use datafusion::{
 
 use super::{
     dependent::outer_join,
-    domain::{Domain, renamed, repeatable},
+    domain::{Domain, renamed},
     has_query,
     meaning::{Meaning, first_row},
     names::Names,
@@ -193,8 +193,7 @@ impl<'n> Rows<'n> {
             let all = all_columns(self.plan.schema()).chain(further).collect();
             self.plan = LogicalPlan::Projection(Projection::try_new(all, self.plan().into())?);
         }
-        self.plan = repeatable(self.plan(), &keys)?;
-        Ok((Domain::new(self.names, &self.plan, outside, &keys)?, keys))
+        Ok((Domain::new(self.names, &mut self.plan, outside, &keys)?, keys))
     }
 
     /// Adds columns of rows whose `by` are the plan's `keys`, and says which they are.
