@@ -33,6 +33,9 @@ pub enum Verdict {
     Differs(Difference),
 }
 
+/// The kind of a statement that takes too long: it is not made smaller, as each try would take as long.
+pub const SLOW: &str = "slow";
+
 /// A fault.
 pub struct Difference {
     /// What kind of fault it is: as long as it stays, a smaller statement shows the same.
@@ -66,6 +69,7 @@ impl<'p> Pair<'p> {
         }
         let ambo = self.ambo.run(&statement.ambo);
         Ok(match (ambo, peer) {
+            (Err(slow @ Failure::Slow), _) => differs(SLOW.into(), slow.message()),
             (Err(Failure::Panic(message)), _) => differs(format!("panic: {}", in_short(&message)), message),
             (Ok(_), None) => Verdict::Alike(0),
             (Err(Failure::Error(error)), None) => failed(&error, "done"),

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     Result, narrow,
-    pair::{Difference, Pair, Statement, Verdict},
+    pair::{Difference, Pair, SLOW, Statement, Verdict},
     peer::Peer,
     random::Random,
     reduce,
@@ -160,7 +160,7 @@ impl Plan<'_> {
     ) -> Result<String> {
         let file: PathBuf = self.dir.join(format!("{:?}-{seed}.sql", self.language).to_lowercase());
         std::fs::write(&file, text_of(&script, &last))?;
-        if !self.reduces {
+        if !self.reduces || difference.kind == SLOW {
             return Ok(format!("{way:?}\n{};\n{} ({})", last.ambo, difference.text, file.display()));
         }
         let kind = difference.kind.as_str();

@@ -16,9 +16,9 @@ use crate::{
     random::Random,
 };
 
-/// A statement that takes longer has failed: it waits for itself, for none is long. Much more than any takes on a machine that has other
-/// things to do.
-const STATEMENT_TIME: Duration = Duration::from_secs(300);
+/// A statement that takes longer has failed: it waits for itself, or its plan is a bad one, for tables are small. Much more than any takes
+/// on a machine that has other things to do.
+const STATEMENT_TIME: Duration = Duration::from_secs(120);
 
 /// How the database is opened.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +50,8 @@ impl Way {
 pub enum Failure {
     Error(ambo_sql::Error),
     Panic(String),
+    /// It was interrupted after [`STATEMENT_TIME`].
+    Slow,
 }
 
 impl Failure {
@@ -57,6 +59,7 @@ impl Failure {
         match self {
             Self::Error(error) => error.message().to_owned(),
             Self::Panic(message) => message.clone(),
+            Self::Slow => format!("it was not done after {} s", STATEMENT_TIME.as_secs()),
         }
     }
 }
@@ -81,9 +84,11 @@ impl Subject {
         let interrupter = self.connection.interrupter();
         let (done, is_done) = mpsc::channel::<()>();
         let watch = std::thread::spawn(move || {
-            if is_done.recv_timeout(STATEMENT_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let is_slow = is_done.recv_timeout(STATEMENT_TIME) == Err(mpsc::RecvTimeoutError::Timeout);
+            if is_slow {
                 interrupter.interrupt();
             }
+            is_slow
         });
         let temporary = self.passes.then(|| temporary(statement)).flatten();
         let statement = temporary.as_deref().unwrap_or(statement);
@@ -94,8 +99,9 @@ impl Subject {
         };
         let answer = catch_unwind(AssertUnwindSafe(|| of_ambo(connection, &text, &values)));
         drop(done);
-        let _ended = watch.join();
+        let is_slow = watch.join().unwrap_or(false);
         match answer {
+            Ok(Err(_)) if is_slow => Err(Failure::Slow),
             Ok(answer) => answer.map_err(Failure::Error),
             Err(panic) => Err(Failure::Panic(message(panic.as_ref()))),
         }

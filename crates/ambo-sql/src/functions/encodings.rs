@@ -4,7 +4,7 @@ use datafusion::common::{Result, exec_datafusion_err, exec_err};
 
 use super::plain::{
     Form, Given,
-    Kind::{Blob, Text, Whole},
+    Kind::{Blob, Huge, Text, Whole},
     Made, Named, plain,
 };
 
@@ -15,6 +15,7 @@ pub(super) static ALL: [Named; 7] = [
         forms: &[
             Form { takes: &[Text], gives: Text, make: hex },
             Form { takes: &[Blob], gives: Text, make: hex },
+            Form { takes: &[Huge], gives: Text, make: |of| Ok(format!("{:X}", of[0].huge()).into()) },
             Form { takes: &[Whole], gives: Text, make: |of| Ok(format!("{:X}", of[0].whole()).into()) },
         ],
     },
@@ -25,6 +26,7 @@ pub(super) static ALL: [Named; 7] = [
         forms: &[
             Form { takes: &[Text], gives: Text, make: bin },
             Form { takes: &[Blob], gives: Text, make: bin },
+            Form { takes: &[Huge], gives: Text, make: |of| Ok(format!("{:b}", of[0].huge()).into()) },
             Form { takes: &[Whole], gives: Text, make: |of| Ok(format!("{:b}", of[0].whole()).into()) },
         ],
     },

@@ -67,7 +67,7 @@ use datafusion::{
 
 use crate::{
     Result,
-    numbers::{Abs, Average, Power, Root, Round, Sum},
+    numbers::{Abs, Average, Power, Root, Round, Sum, WholePart},
     optimizer::over_frames,
     planner::EnumText,
     times,
@@ -120,12 +120,12 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(chance::Chance::new()),
         ScalarUDF::new_from_impl(EnumText::new()),
         ScalarUDF::new_from_impl(failure::Failure::new()),
-        ScalarUDF::new_from_impl(date_diff::DateDiff::new()),
         ScalarUDF::new_from_impl(has::HasValue::new()),
         ScalarUDF::new_from_impl(has::Has::any()),
         ScalarUDF::new_from_impl(has::Has::all()),
         ScalarUDF::new_from_impl(length::Length::new()),
         ScalarUDF::new_from_impl(list_mode::ListMode::new()),
+        ScalarUDF::new_from_impl(MapElement::in_list()),
         ScalarUDF::new_from_impl(printf::Printf::new()),
         ScalarUDF::new_from_impl(Power::new()),
         ScalarUDF::new_from_impl(Root::new()),
@@ -133,6 +133,8 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
         ScalarUDF::new_from_impl(sign::Sign::new()),
         ScalarUDF::new_from_impl(type_name::TypeOf::new()),
     ];
+    let between = date_diff::DateDiff::all().map(ScalarUDF::new_from_impl);
+    let whole_parts = WholePart::all().map(ScalarUDF::new_from_impl);
     let bits = whole_numbers::Bits::all().map(ScalarUDF::new_from_impl);
     let quantified = quantified::Quantified::every().map(ScalarUDF::new_from_impl);
     let selecting = list_select::ListSelect::all().map(ScalarUDF::new_from_impl);
@@ -148,6 +150,8 @@ pub(crate) fn add_functions(state: &mut SessionState) -> Result<()> {
     let scalars = scalars
         .into_iter()
         .chain(bits)
+        .chain(whole_parts)
+        .chain(between)
         .chain(patterns)
         .chain(not_negative)
         .chain(lengths)

@@ -13,7 +13,9 @@ use arrow::{
         Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder,
         Int64Builder, ListBuilder, StringBuilder,
     },
-    datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type},
+    datatypes::{
+        DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type,
+    },
 };
 use datafusion::{
     common::{Result, exec_datafusion_err, plan_err},
@@ -34,6 +36,8 @@ use crate::{
 pub(super) enum Kind {
     Text,
     Whole,
+    /// A whole number that a bigint may have no room for.
+    Huge,
     Double,
     Bool,
     Blob,
@@ -48,6 +52,7 @@ pub(super) enum Kind {
 pub(super) enum Given<'a> {
     Text(&'a str),
     Whole(i64),
+    Huge(i128),
     Double(f64),
     Bool(bool),
     /// A blob, or a UUID.
@@ -99,6 +104,13 @@ impl<'a> Given<'a> {
     pub(super) fn whole(&self) -> i64 {
         match self {
             Self::Whole(number) => *number,
+            _ => unreachable!("{WRONG_FORM}"),
+        }
+    }
+
+    pub(super) fn huge(&self) -> i128 {
+        match self {
+            Self::Huge(number) => *number,
             _ => unreachable!("{WRONG_FORM}"),
         }
     }
@@ -214,6 +226,7 @@ fn cost(kind: Kind, ty: &DataType) -> Option<u32> {
         Kind::Text if ty.is_nested() || is_blob(ty) || *ty == UUID => None,
         Kind::Text => Some(9),
         Kind::Whole => ty.is_integer().then_some(0),
+        Kind::Huge => matches!(ty, DataType::Decimal128(_, 0) | DataType::UInt64).then_some(0),
         Kind::Double if ty.is_floating() => Some(0),
         Kind::Double => ty.is_numeric().then_some(1),
         Kind::Bool => (*ty == DataType::Boolean).then_some(0),
@@ -234,6 +247,7 @@ impl Kind {
         match self {
             Self::Text | Self::Json => DataType::Utf8,
             Self::Whole => DataType::Int64,
+            Self::Huge => DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0),
             Self::Double => DataType::Float64,
             Self::Bool => DataType::Boolean,
             Self::Blob => DataType::Binary,
@@ -245,7 +259,7 @@ impl Kind {
     fn word(self) -> &'static str {
         match self {
             Self::Text => "a text",
-            Self::Whole => "a whole number",
+            Self::Whole | Self::Huge => "a whole number",
             Self::Double => "a number",
             Self::Bool => "true or false",
             Self::Blob => "a blob",
@@ -330,6 +344,7 @@ fn given(column: &ArrayRef, kind: Kind, row: usize) -> Option<Given<'_>> {
     Some(match kind {
         Kind::Text => Given::Text(column.as_string::<i32>().value(row)),
         Kind::Whole => Given::Whole(column.as_primitive::<Int64Type>().value(row)),
+        Kind::Huge => Given::Huge(column.as_primitive::<Decimal128Type>().value(row)),
         Kind::Double => Given::Double(column.as_primitive::<Float64Type>().value(row)),
         Kind::Bool => Given::Bool(column.as_boolean().value(row)),
         Kind::Blob => Given::Blob(column.as_binary::<i32>().value(row)),
@@ -353,7 +368,8 @@ impl Out {
     fn new(kind: Kind) -> Self {
         match kind {
             Kind::Text | Kind::Json => Self::Text(StringBuilder::new()),
-            Kind::Whole => Self::Whole(Int64Builder::new()),
+            // A huge one is only taken.
+            Kind::Whole | Kind::Huge => Self::Whole(Int64Builder::new()),
             Kind::Double => Self::Double(Float64Builder::new()),
             Kind::Bool => Self::Bool(BooleanBuilder::new()),
             Kind::Blob => Self::Blob(BinaryBuilder::new()),

@@ -8,7 +8,7 @@ use super::plain::{
     Made, Named, plain,
 };
 
-pub(super) static ALL: [Named; 11] = [
+pub(super) static ALL: [Named; 10] = [
     plain!(["even"], [Double] => Double, |of| Ok(even(of[0].double()).into())),
     plain!(["fdiv"], [Double, Double] => Double, |of| Ok((of[0].double() / of[1].double()).floor().into())),
     plain!(["fmod"], [Double, Double] => Double, |of| Ok(remainder(of[0].double(), of[1].double()).into())),
@@ -16,7 +16,6 @@ pub(super) static ALL: [Named; 11] = [
     plain!(["lgamma"], [Double] => Double, lgamma),
     plain!(["nextafter"], [Double, Double] => Double, |of| Ok(libm::nextafter(of[0].double(), of[1].double()).into())),
     plain!(["signbit"], [Double] => Bool, |of| Ok(of[0].double().is_sign_negative().into())),
-    plain!(["round_even", "roundbankers"], [Double, Whole] => Double, |of| Ok(round_even(of).into())),
     plain!(["erf"], [Double] => Double, |of| Ok(libm::erf(of[0].double()).into())),
     plain!(["erfc"], [Double] => Double, |of| Ok(libm::erfc(of[0].double()).into())),
     plain!(["width_bucket"], [Double, Double, Double, Whole] => Whole, width_bucket),
@@ -42,22 +41,6 @@ fn width_bucket(of: &[Given<'_>]) -> Result<Made> {
         share => (share * count as f64) as i64 + 1,
     }
     .into())
-}
-
-/// To so many places, half of one to the even digit.
-fn round_even(of: &[Given<'_>]) -> f64 {
-    let (number, places) = (of[0].double(), of[1].whole().clamp(-400, 400) as i32);
-    let scale = 10_f64.powi(places.abs());
-    let rounded = match places < 0 {
-        true => (number / scale).round_ties_even() * scale,
-        false => (number * scale).round_ties_even() / scale,
-    };
-    // With so many places it is what it was, with so few 0.
-    match (rounded.is_finite(), places < 0) {
-        (true, _) => rounded,
-        (false, true) => 0.0,
-        (false, false) => number,
-    }
 }
 
 /// The next even number, away from 0.

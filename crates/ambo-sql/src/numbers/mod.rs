@@ -9,6 +9,7 @@
 //! | `sum`, `groups`, `total`, `sliding` | sums wrap, averages depend on the order of rows |
 //! | `whole_quotients` | `90::hugeint // 20::hugeint` is 4.5 |
 //! | `round` | `round(x, 1000)` is NaN |
+//! | `whole_parts` | `ceil(0.5)` is an error, `trunc` makes doubles of whole numbers, which lose digits |
 //! | `abs` | its error has names of other types |
 //! | `powers` | `sqrt(-1)` and `power(0, -1)` are errors, where `ln(-1)` and `1e0 / 0` are not |
 //!
@@ -29,6 +30,7 @@ mod sliding;
 mod sum;
 mod texts;
 mod total;
+mod whole_parts;
 mod whole_quotients;
 mod wide_bits;
 
@@ -51,6 +53,7 @@ pub(crate) use nested_casts::{cast as cast_nested, map_of, parts};
 pub(crate) use powers::{Power, Root};
 pub(crate) use round::Round;
 pub(crate) use sum::{Average, Sum, sum};
+pub(crate) use whole_parts::WholePart;
 pub(crate) use whole_quotients::WholeQuotients;
 pub(crate) use wide_bits::WideBits;
 

@@ -38,6 +38,7 @@ mod nested_extremes;
 mod nested_orders;
 mod nested_texts;
 mod null_equality;
+mod null_keys;
 mod offsets;
 mod once;
 mod pass_on;
@@ -53,6 +54,7 @@ mod struct_fields;
 mod subquery;
 mod text_functions;
 mod top_order;
+mod type_casts;
 mod unasked;
 mod unique_names;
 mod window_limits;
@@ -112,6 +114,7 @@ use nested_extremes::NESTED_EXTREMES;
 use nested_orders::NestedOrders;
 use nested_texts::NESTED_TEXTS;
 use null_equality::WithoutNullKeys;
+use null_keys::NullKeys;
 use offsets::OrderOfOffsets;
 use once::ComputedOnce;
 pub(crate) use once::{ONCE, QueryPlanner, has_once};
@@ -129,6 +132,7 @@ use subquery::Subqueries;
 use text_functions::TEXT_FUNCTIONS;
 pub(crate) use text_functions::is_of_texts;
 use top_order::TopOrder;
+use type_casts::TYPE_CASTS;
 use unasked::UnaskedPartitions;
 use unique_names::WithUniqueNames;
 use window_limits::WindowLimits;
@@ -160,6 +164,7 @@ pub(crate) fn analyzer_rules() -> Vec<Analysis> {
     rules.extend(Analyzer::new().rules);
     rules.push(Arc::new(Times::Behind));
     for ours in [
+        TYPE_CASTS,
         CASTS,
         CHECKED,
         LOSSY_CASTS,
@@ -217,6 +222,7 @@ pub(crate) fn logical_rules() -> Vec<Rule> {
     rules.push(Arc::new(AggregateInStorage));
     rules.push(Arc::new(GroupsFirst));
     rules.push(Arc::new(CastBounds));
+    rules.push(Arc::new(NullKeys));
     rules.push(Arc::new(ZeroKeys));
     rules
 }

@@ -329,8 +329,13 @@ pub(super) fn meaning(function: &Function) -> Option<Expr> {
     if name == "encode" && arguments.len() == 2 && is_text(&arguments[1], "base64") {
         return Some(with_padding(function));
     }
-    if name == "strftime" && arguments.len() == 2 && is_format(&arguments[1]) && !is_format(&arguments[0]) {
-        arguments.swap(0, 1);
+    if let ("strftime", [first, second]) = (name.as_str(), &arguments[..]) {
+        match (is_format(first), is_format(second)) {
+            (false, true) => arguments.swap(0, 1),
+            // The types tell.
+            (false, false) => return None,
+            _ => {}
+        }
     }
     said(&name, arguments, Some(function))
 }

@@ -244,12 +244,51 @@ pub(crate) fn units_begun(unit: Unit, moment: i64) -> i64 {
     }
 }
 
+/// How many whole units lie between two moments. A month is whole on the same day of the next one, or on its last if that is earlier.
+pub(crate) fn units_between(unit: Unit, from: i64, to: i64) -> Option<i64> {
+    if from > to {
+        return Some(-units_between(unit, to, from)?);
+    }
+    if let Some(length) = unit.length() {
+        return to.checked_sub(from).map(|between| between / length);
+    }
+    let months = match unit {
+        Unit::Week => return to.checked_sub(from).map(|between| between / (7 * DAY)),
+        Unit::Month => 1,
+        Unit::Quarter => 3,
+        Unit::Decade => 120,
+        Unit::Century => 1200,
+        Unit::Millennium => 12_000,
+        _ => 12,
+    };
+    let [(from_year, from_month, from_day), (year, month, day)] =
+        [from, to].map(|moment| date_of(moment.div_euclid(DAY)));
+    let is_last_day = date_of(to.div_euclid(DAY) + 1).1 != month;
+    let from_day = if is_last_day { from_day.min(day) } else { from_day };
+    let is_before = (day, to.rem_euclid(DAY)) < (from_day, from.rem_euclid(DAY));
+    let between = (year - from_year) * 12 + i64::from(month) - i64::from(from_month) - i64::from(is_before);
+    Some(between / months)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn at(year: i64, month: u32, day: u32) -> i64 {
         days_of(year, month, day).unwrap() * DAY
+    }
+
+    /// Keeps away: months that are not whole, and those that end on the last day of a shorter one.
+    #[test]
+    fn whole_units_are_counted() {
+        let months = |from, to| units_between(Unit::Month, from, to);
+        assert_eq!(months(at(2024, 1, 31), at(2024, 2, 29)), Some(1));
+        assert_eq!(months(at(2024, 1, 31), at(2024, 2, 28)), Some(0));
+        assert_eq!(months(at(2024, 1, 15) + 1, at(2024, 3, 15)), Some(1));
+        assert_eq!(months(at(2024, 3, 15), at(2024, 1, 15) + 1), Some(-1));
+        assert_eq!(units_between(Unit::Year, at(2020, 2, 29), at(2024, 2, 28)), Some(3));
+        assert_eq!(units_between(Unit::Hour, 0, 2 * DAY - 1), Some(47));
+        assert_eq!(units_between(Unit::Day, i64::MIN + 1, i64::MAX - 1), None);
     }
 
     /// Keeps away: fields of weeks and years that are others where a year ends or our era begins.

@@ -36,7 +36,7 @@ mod zone;
 use arrow::datatypes::{DataType, TimeUnit};
 
 pub(crate) use convert::{converted, converts, time_texts};
-pub(crate) use fields::{Unit, units_begun};
+pub(crate) use fields::{Unit, units_begun, units_between};
 pub(crate) use interval_text::{Units as IntervalUnits, canonical as canonical_interval};
 pub(crate) use operators::{TimeOperators, comparison};
 pub(crate) use order::{lengths as interval_lengths, ordered as interval_length};

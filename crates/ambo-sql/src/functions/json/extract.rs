@@ -107,7 +107,9 @@ impl ScalarUDFImpl for Extract {
         }
         let texts = || DataType::new_list(DataType::Utf8, true);
         match (self.by, &types[1..]) {
-            (By::Arguments, names) if names.iter().all(is_text) => Ok(vec![DataType::Utf8; types.len()]),
+            (By::Arguments, names) if names.iter().all(|ty| is_text(ty) || ty.is_integer()) => {
+                Ok(vec![DataType::Utf8; types.len()])
+            }
             (By::Path, [place]) if place.is_integer() => Ok(vec![DataType::Utf8, DataType::Int64]),
             (By::Path | By::Names, [place]) if place.is_list() => Ok(vec![DataType::Utf8, texts()]),
             (By::Path | By::Names, [place]) if is_text(place) => Ok(vec![DataType::Utf8; 2]),

@@ -10,7 +10,7 @@ use super::{
         Kind::{Bool, Json as AsJson, Text, Texts, Whole},
         Made, Named, plain,
     },
-    path::{is_wild, one, path},
+    path::{Step, is_wild, one, path},
     value::{Json, given, read},
 };
 
@@ -38,7 +38,13 @@ pub(super) static ALL: [Named; 13] = [
             Form { takes: &[Text, Text], gives: Texts, make: |of| at(of, |value| Ok(keys(value))) },
         ],
     ),
-    at_place(&["json_value"], &[Form { takes: &[Text, Text], gives: Text, make: |of| at(of, scalar) }]),
+    at_place(
+        &["json_value"],
+        &[
+            Form { takes: &[Text, Text], gives: Text, make: |of| at(of, scalar) },
+            Form { takes: &[Text, Whole], gives: Text, make: element },
+        ],
+    ),
     plain!(["json_exists", "json_path_exists"], [Text, Text] => Bool, exists),
     plain!(["json_contains"], [Text, Text] => Bool, contains),
     plain!(["json_structure"], [Text] => AsJson, |of| {
@@ -70,7 +76,7 @@ fn at(of: &[Given<'_>], make: impl Fn(&Json<'_>) -> Result<Made>) -> Result<Made
 }
 
 /// A path that leads to one place.
-fn steps(text: &str) -> Result<Vec<super::path::Step>> {
+fn steps(text: &str) -> Result<Vec<Step>> {
     let steps = path(text)?;
     match is_wild(&steps) {
         true => exec_err!("'{text}' leads to several places; json_extract gives a list of what stands there"),
@@ -98,6 +104,12 @@ fn scalar(value: &Json<'_>) -> Result<Made> {
         Json::Array(_) | Json::Object(_) => Made::Nothing,
         value => value.bare().into(),
     })
+}
+
+/// The scalar that is an element of an array.
+fn element(of: &[Given<'_>]) -> Result<Made> {
+    let value = given("json_value", of[0].text())?;
+    one(&value, &[Step::Place(of[1].whole())]).map_or(Ok(Made::Nothing), scalar)
 }
 
 fn exists(of: &[Given<'_>]) -> Result<Made> {

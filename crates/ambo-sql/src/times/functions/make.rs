@@ -1,9 +1,9 @@
 //! `make_date(year, month, day)`, `make_timestamp(year, month, day, hour, minute, second)`, and `make_timestamptz` with a zone behind them
-//! or that of the session.
+//! or that of the session; of one number, the days or microseconds since 1970.
 
 use std::sync::Arc;
 
-use ambo::calendar::days_of;
+use ambo::calendar::{Endless, days_of};
 use arrow::{
     array::{Array, ArrayRef, AsArray, PrimitiveArray},
     datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimestampMicrosecondType},
@@ -38,8 +38,8 @@ impl ScalarUDFImpl for MakeDate {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types.len() {
-            3 => Ok(vec![DataType::Int64; 3]),
-            _ => plan_err!("make_date has a year, a month and a day"),
+            count @ (1 | 3) => Ok(vec![DataType::Int64; count]),
+            _ => plan_err!("make_date has a year, a month and a day, or days since 1970"),
         }
     }
 
@@ -54,7 +54,11 @@ impl ScalarUDFImpl for MakeDate {
             if given.iter().any(|array| array.is_null(row)) {
                 return Ok(None);
             }
-            match day(&given, row).and_then(|day| i32::try_from(day).ok()) {
+            let day = match given.len() {
+                1 => Some(number(&given, 0, row)),
+                _ => day(&given, row),
+            };
+            match day.and_then(|day| i32::try_from(day).ok()).filter(|day| !day.is_endless()) {
                 Some(day) => Ok(Some(day)),
                 None => exec_err!("make_date: there is no such date"),
             }
@@ -88,8 +92,10 @@ impl ScalarUDFImpl for MakeTimestamp {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let name = self.name();
-        if types.len() != 6 && !(self.zoned && types.len() == 7) {
-            return plan_err!("{name} has a year, a month, a day, an hour, a minute and seconds");
+        if !matches!(types.len(), 1 | 6) && !(self.zoned && types.len() == 7) {
+            return plan_err!(
+                "{name} has a year, a month, a day, an hour, a minute and seconds, or microseconds since 1970"
+            );
         }
         let all = (0..types.len()).map(|place| match place {
             5 => DataType::Float64,
@@ -110,6 +116,13 @@ impl ScalarUDFImpl for MakeTimestamp {
         let moment = |row: usize| {
             if given.iter().any(|array| array.is_null(row)) {
                 return Ok(None);
+            }
+            if given.len() == 1 {
+                let moment = number(&given, 0, row);
+                return match moment.is_endless() {
+                    true => exec_err!("{}: the moment is beyond the range of timestamps", self.name()),
+                    false => Ok(Some(moment)),
+                };
             }
             let Some(local) = local(&given, row) else {
                 return exec_err!("{}: there is no such date or time", self.name());

@@ -10,6 +10,7 @@ mod now;
 mod number;
 mod part;
 pub(super) mod series;
+mod strftime;
 mod strptime;
 mod trunc;
 
@@ -39,6 +40,7 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         ScalarUDF::new_from_impl(part::DatePart::new()),
         ScalarUDF::new_from_impl(trunc::DateTrunc::new()),
         ScalarUDF::new_from_impl(number::ToUnixtime::new()),
+        ScalarUDF::new_from_impl(strftime::Strftime::new()),
         ScalarUDF::new_from_impl(super::scale::RoundMoment::new()),
     ];
     all.extend(strptime::Strptime::all().map(ScalarUDF::new_from_impl));
