@@ -199,13 +199,15 @@ impl Catalog {
 
     /// Removes a table and its indexes; their ids, and the changes.
     pub fn drop_table(&mut self, name: &str) -> Result<(Vec<TableId>, Vec<CatalogChange>)> {
-        let (id, _) = self.find(name)?;
+        let (id, definition) = self.find(name)?;
+        let name = definition.name.clone();
         let ids: Vec<_> = self.indexes_of(id).map(|(index, _)| index).chain([id]).collect();
         for &id in &ids {
             self.remove_table(id);
             self.forget_dictionaries(id);
         }
-        let changes = ids.iter().map(|id| table_change(*id, None)).collect();
+        let changes = ids.iter().map(|id| table_change(*id, None));
+        let changes = changes.chain(self.drop_rights(ObjectKind::Rights, &name)).collect();
         Ok((ids, changes))
     }
 
@@ -218,6 +220,7 @@ impl Catalog {
         let (schema, _) = to.split_once('.').expect("qualified names have a dot");
         let mut renamed = vec![(id, to.clone())];
         let primary = self.primary_index(id).map(|(index, _)| index);
+        let from = definition.name.clone();
         let moves = !definition.name.starts_with(&format!("{schema}."));
         for (index, definition) in self.indexes_of(id) {
             if primary == Some(index) {
@@ -237,6 +240,7 @@ impl Catalog {
             self.remove_table(id);
             self.put_table(id, definition);
         }
+        changes.extend(self.rename_rights(&from, &to));
         Ok(changes)
     }
 
@@ -301,7 +305,7 @@ impl Catalog {
     }
 
     /// Removes an empty schema.
-    pub fn drop_schema(&mut self, name: &str) -> Result<CatalogChange> {
+    pub fn drop_schema(&mut self, name: &str) -> Result<Vec<CatalogChange>> {
         if name == DEFAULT_SCHEMA {
             return Err(Error::Invalid(format!("schema \"{name}\" is always there")));
         }
@@ -316,7 +320,9 @@ impl Catalog {
         if !self.schemas.remove(name) {
             return Err(Error::NotFound(names::not_found("schema", name, self.schemas.iter())));
         }
-        Ok(CatalogChange { key: schema_key(name), value: None })
+        let rights = self.drop_rights(ObjectKind::SchemaRights, &format!("{DEFAULT_SCHEMA}.{name}"));
+        let gone = CatalogChange { key: schema_key(name), value: None };
+        Ok(rights.into_iter().chain([gone]).collect())
     }
 
     fn require_schema_of(&self, qualified: &str) -> Result<()> {

@@ -1,12 +1,13 @@
-//! What SQL keeps beside tables and views: functions, sequences, types.
+//! What SQL keeps beside tables and views: functions, sequences, types, roles, rights.
 //!
-//! What is stored of an object is a text; SQL gives it its meaning. Objects of one kind have their names for themselves.
+//! What is stored of an object is a text; SQL gives it its meaning. Objects of one kind have their names for themselves. Rights have the
+//! name of what they are rights to, and go where it goes: they are dropped and renamed with it.
 //!
 //! | part of the key | encoding |
 //! |---|---|
 //! | 10 | u8, the kind of the row |
-//! | kind | u8: 1 function, 2 sequence, 3 type |
-//! | name | `schema.name`, UTF-8 |
+//! | kind | u8: 1 function, 2 sequence, 3 type, 4 role, 5 rights to a table or view, 6 rights to a schema |
+//! | name | `schema.name`, UTF-8; `main.name` for a role, and for rights to a schema of that name |
 //!
 //! | part of the value | encoding |
 //! |---|---|
@@ -37,10 +38,17 @@ pub enum ObjectKind {
     Sequence = 2,
     /// A type with a name.
     Type = 3,
+    /// Somebody who may come in where the database is served. It is called `main.name`.
+    Role = 4,
+    /// What roles may do with the table or view of this name.
+    Rights = 5,
+    /// What roles may do in a schema. It is called `main.` and the schema's name.
+    SchemaRights = 6,
 }
 
 impl ObjectKind {
-    const ALL: [Self; 3] = [Self::Function, Self::Sequence, Self::Type];
+    const ALL: [Self; 6] =
+        [Self::Function, Self::Sequence, Self::Type, Self::Role, Self::Rights, Self::SchemaRights];
 
     /// What it is called in messages.
     pub const fn name(self) -> &'static str {
@@ -48,6 +56,9 @@ impl ObjectKind {
             Self::Function => "function",
             Self::Sequence => "sequence",
             Self::Type => "type",
+            Self::Role => "role",
+            Self::Rights => "rights to",
+            Self::SchemaRights => "rights to schema",
         }
     }
 }
@@ -151,6 +162,24 @@ impl Catalog {
         Ok(CatalogChange { key, value: None })
     }
 
+    /// Removes the rights to something, if there are any: it goes.
+    pub(super) fn drop_rights(&mut self, kind: ObjectKind, name: &str) -> Option<CatalogChange> {
+        self.objects.remove(&(kind, name.to_owned()))?;
+        Some(CatalogChange { key: object_key(kind, name), value: None })
+    }
+
+    /// Has rights to a table or view go with it to another name.
+    pub(super) fn rename_rights(&mut self, from: &str, to: &str) -> Vec<CatalogChange> {
+        let Some(rights) = self.objects.remove(&(ObjectKind::Rights, from.to_owned())) else {
+            return Vec::new();
+        };
+        let gone = CatalogChange { key: object_key(ObjectKind::Rights, from), value: None };
+        let renamed = Object { name: to.to_owned(), ..(*rights).clone() };
+        let change = renamed.change();
+        self.objects.insert((ObjectKind::Rights, to.to_owned()), Arc::new(renamed));
+        vec![gone, change]
+    }
+
     /// The rows of all objects of a checkpoint's catalog.
     pub fn object_rows(&self) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
         self.objects.values().map(|object| (object_key(object.kind, &object.name), object.encode()))
@@ -235,5 +264,34 @@ mod tests {
         }
         let later = read.apply(b"\x0a\x01main.f", Record::inline(b"\x02\x01\x00"));
         assert_eq!(later, Err("a function of version 2, which this version of Ambo cannot read".into()));
+    }
+
+    /// Keeps away: rights that are of another table than the one they were given for.
+    #[test]
+    fn rights_go_where_their_table_goes() {
+        let of = |name: &str, kind| Object { kind, ..function(name, "ada=r") };
+        let mut catalog = Catalog::default();
+        catalog.create_schema("s").unwrap();
+        for table in ["a", "b"] {
+            catalog.create_table(ambo_types::definition::TableDefinition::key_value(table)).unwrap();
+            catalog.create_object(of(table, ObjectKind::Rights), false).unwrap();
+        }
+        catalog.create_object(of("s", ObjectKind::SchemaRights), false).unwrap();
+        let base = Catalog::default();
+        catalog.rename_table("a", "s.c").unwrap();
+        let names = |catalog: &Catalog, kind| {
+            catalog.objects(kind).map(|object| object.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&catalog, ObjectKind::Rights), ["main.b", "s.c"]);
+        catalog.drop_table("b").unwrap();
+        catalog.create_table(ambo_types::definition::TableDefinition::key_value("b")).unwrap();
+        assert_eq!(names(&catalog, ObjectKind::Rights), ["s.c"]);
+        // Whoever reads the rows has the same.
+        let changes = catalog.changes_since(&base);
+        assert_eq!(base.merged(&base, &changes).unwrap().objects, catalog.objects);
+        catalog.drop_table("s.c").unwrap();
+        catalog.drop_schema("s").unwrap();
+        catalog.create_schema("s").unwrap();
+        assert_eq!(names(&catalog, ObjectKind::SchemaRights), [""; 0]);
     }
 }

@@ -18,7 +18,7 @@ use ambo_types::{
     names,
 };
 
-use super::{Catalog, CatalogChange, VIEW_ROW, qualify};
+use super::{Catalog, CatalogChange, ObjectKind, VIEW_ROW, qualify};
 
 const VERSION: u8 = 1;
 
@@ -121,10 +121,16 @@ impl Catalog {
     }
 
     /// Removes a view.
-    pub fn drop_view(&mut self, name: &str) -> Result<CatalogChange> {
+    pub fn drop_view(&mut self, name: &str) -> Result<Vec<CatalogChange>> {
+        let (name, gone) = self.take_view(name)?;
+        Ok(self.drop_rights(ObjectKind::Rights, &name).into_iter().chain([gone]).collect())
+    }
+
+    fn take_view(&mut self, name: &str) -> Result<(String, CatalogChange)> {
         let name = self.find_view(name)?.name.clone();
         self.views.remove(&name);
-        Ok(CatalogChange { key: view_key(&name), value: None })
+        let gone = CatalogChange { key: view_key(&name), value: None };
+        Ok((name, gone))
     }
 
     /// Gives a view another name, in the same schema or another.
@@ -133,9 +139,11 @@ impl Catalog {
         let to = qualify(to)?;
         self.require_schema_of(&to)?;
         self.require_free(&to)?;
-        let gone = self.drop_view(from)?;
-        view.name = to;
-        Ok(vec![gone, self.create_view(view, false)?])
+        let (from, gone) = self.take_view(from)?;
+        view.name.clone_from(&to);
+        let mut changes = vec![gone, self.create_view(view, false)?];
+        changes.extend(self.rename_rights(&from, &to));
+        Ok(changes)
     }
 
     /// Sets the comment of a view.
@@ -205,7 +213,7 @@ mod tests {
         changes.push(catalog.create_view(View::new("shop.late", "select 3"), true).unwrap());
         changes.push(catalog.comment_view("shop.late", Some("three".into())).unwrap());
         changes.push(catalog.create_view(View::new("gone", "select 4"), true).unwrap());
-        changes.push(catalog.drop_view("gone").unwrap());
+        changes.extend(catalog.drop_view("gone").unwrap());
         for change in changes.iter().chain(&changes) {
             replayed.apply(&change.key, change.record()).unwrap();
         }

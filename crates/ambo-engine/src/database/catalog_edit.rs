@@ -141,13 +141,13 @@ impl CatalogEdit {
             }
             Self::RenameIndex { from, to } => one(catalog.rename_index(from, to)?),
             Self::CreateView { view, replace } => one(catalog.create_view(view.clone(), *replace)?),
-            Self::DropView(name) => one(catalog.drop_view(name)?),
+            Self::DropView(name) => Ok((Effect::of(catalog.drop_view(name)?), None)),
             Self::RenameView { from, to } => Ok((Effect::of(catalog.rename_view(from, to)?), None)),
             Self::CommentView { name, comment } => one(catalog.comment_view(name, comment.clone())?),
             Self::CreateObject { object, replace } => one(catalog.create_object(object.clone(), *replace)?),
             Self::DropObject { kind, name } => one(catalog.drop_object(*kind, name)?),
             Self::CreateSchema(name) => one(catalog.create_schema(name)?),
-            Self::DropSchema(name) => one(catalog.drop_schema(name)?),
+            Self::DropSchema(name) => Ok((Effect::of(catalog.drop_schema(name)?), None)),
         }
     }
 }
@@ -161,8 +161,13 @@ fn replace_table(
     if catalog.find(with)?.1.name == qualify(name)? {
         return Err(Error::Invalid(format!("table \"{with}\" cannot take its own place")));
     }
+    // Who may do what with the table that goes may do it with the one that comes.
+    let rights = catalog.find_object(ObjectKind::Rights, name).ok().cloned();
     let mut effect = Effect::default().without_table(catalog, name)?;
     effect.changes.extend(catalog.rename_table(with, name)?);
+    if let Some(rights) = rights {
+        effect.changes.push(catalog.create_object((*rights).clone(), true)?);
+    }
     for (from, to) in indexes {
         effect.changes.push(catalog.rename_index(from, to)?);
     }
