@@ -16,6 +16,7 @@ use crate::{
     pg_catalog::PostgresSession,
     planner::Planner,
     prepared::{Known, PreparedStatement, SEVERAL, check_parameters},
+    rights,
     session::{Session, machine_time},
     sources::{OnMissing, Sources},
     stack,
@@ -325,6 +326,7 @@ impl Connection {
         if let Some(fast) = &known.fast
             && !is_own
             && is_plain
+            && self.may_run_fast(fast)
             && (self.session.zone == Zone::UTC || !fast.reads_clocks())
             && let Some(rows) = self.run_fast(fast, &params)?
         {
@@ -340,6 +342,14 @@ impl Connection {
             }
         }
         self.run_statement(known.statement.clone(), &params)
+    }
+
+    /// Whether the role may do what a statement does. What it may not is told by the planner.
+    fn may_run_fast(&self, fast: &FastPlan) -> bool {
+        let Some(role) = self.session.restricted() else { return true };
+        let (table, rights) = fast.rights();
+        let definitions = self.definitions();
+        rights.iter().all(|right| role.may(&definitions, table, *right))
     }
 
     /// Runs a statement without the planner; `None` if it needs that after all.
@@ -421,7 +431,13 @@ impl Connection {
         params: &[ScalarValue],
     ) -> Result<Rows<'static>> {
         let home = self.home_of(&mut statement)?;
+        rights::check(&self.at(home), &statement)?;
+        let created = rights::created(&self.at(home), &statement);
         let result = statement::run(&mut self.at(home), statement, params);
+        let result = result.and_then(|rows| match &created {
+            Some(created) => rights::owned(&mut self.at(home), created).map(|()| rows),
+            None => Ok(rows),
+        });
         let result = result.and_then(|rows| self.place(home).empty_after().map(|()| rows));
         // Who waited for a lock, or was cancelled, has not looked at the time.
         result.map_err(|error| match error.storage() {

@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::ast::{CopyTarget, Statement as Tree};
 use crate::{
     Connection, Error, Result,
     parse::Statement,
+    rights,
     statement::{copy_from_stream, copy_to_stream, copy_width},
 };
 
@@ -86,6 +87,7 @@ impl Connection {
         act: impl FnOnce(&mut Connection, Tree) -> Result<R>,
     ) -> Result<R> {
         let home = self.home_of(&mut statement)?;
+        rights::check(&self.at(home), &statement)?;
         match statement {
             Statement::Sql(tree) => act(&mut self.at(home), *tree),
             _ => Err(Error::invalid("the statement is no COPY")),

@@ -4,7 +4,10 @@ use std::{ops::Deref, path::Path, sync::Arc};
 
 use ambo::CheckReport;
 
-use crate::{Connection, Result, Rows, check::check, engine::SqlEngine, engine::SqlOptions};
+use crate::{
+    Access, Connection, Keeper, Result, Role, Rows, check::check, engine::SqlEngine, engine::SqlOptions,
+    rights::StoredRole,
+};
 
 /// An open database that understands SQL. Everything else it does as [`ambo::Database`], to which it derefs. Clones share it.
 ///
@@ -65,6 +68,46 @@ impl Database {
         names.sort_unstable();
         names.dedup();
         Ok(names)
+    }
+
+    /// Says who keeps the passwords of roles, and knows roles of its own; the first stays.
+    pub fn set_keeper(&self, keeper: Arc<dyn Keeper>) {
+        // Two servers of one database keep passwords in the same manner.
+        let _is_first = self.engine.keeper.set(keeper);
+    }
+
+    /// Whether the database has roles that may come in.
+    pub fn has_roles(&self) -> bool {
+        StoredRole::all(&self.definitions(&**self)).iter().any(|role| role.can_login)
+    }
+
+    /// The role of a name that may come in, and what is kept of its password; `None` if there is none, or it may not.
+    pub fn login(&self, name: &str) -> Option<(Role, Option<String>)> {
+        let role = StoredRole::find(&self.definitions(&**self), name).filter(|role| role.can_login)?;
+        Some((role.role(), role.secret))
+    }
+
+    /// Whether a role may do something without SQL. `name` is `schema.table`, or `table` of the schema `main`.
+    ///
+    /// # Errors
+    /// It may not: `42501`.
+    pub fn require(&self, role: &Role, name: &str, access: Access) -> Result<()> {
+        role.require(&self.definitions(&**self), name, access)
+    }
+
+    /// Whether a role has any right to a table or view.
+    pub fn shows(&self, role: &Role, name: &str) -> bool {
+        ambo::qualify(name).is_ok_and(|name| role.may_see(&self.definitions(&**self), &name))
+    }
+
+    /// Makes a role the owner of what it has made without SQL.
+    ///
+    /// # Errors
+    /// As those of the store.
+    pub fn own(&self, role: &Role, name: &str) -> Result<()> {
+        let mut connection = self.connect();
+        connection.set_role(role.clone());
+        connection.own(name)
     }
 
     /// Verifies every page, segment and row as [`ambo::Database::check`] does, and counts rows that are forbidden by checks which

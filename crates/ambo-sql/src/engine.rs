@@ -27,6 +27,7 @@ use crate::{
     optimizer::{QueryPlanner, analyzer_rules, logical_rules, physical_rules},
     planner::{EnumOperators, NestedValues, Truths},
     prepared::KnownStatements,
+    rights::Keeper,
     sequences::Sequences,
     settings::Settings,
     stack,
@@ -134,6 +135,8 @@ pub(crate) struct Host {
     pub options: SqlOptions,
     pub settings: Settings,
     pub attached: Attached,
+    /// Who keeps passwords and roles of its own, where the database is served.
+    pub keeper: OnceLock<Arc<dyn Keeper>>,
     state: Mutex<Option<Arc<SessionState>>>,
     runtime: OnceLock<Runtime>,
 }
@@ -144,6 +147,7 @@ impl SqlEngine {
             settings: Settings::new(&options),
             options,
             attached: Attached::default(),
+            keeper: OnceLock::new(),
             state: Mutex::default(),
             runtime: OnceLock::new(),
         };

@@ -27,6 +27,7 @@ mod parameters;
 mod pivots;
 mod pragma;
 mod renames;
+mod rights;
 mod samples;
 mod semi_joins;
 mod sequences;
@@ -66,6 +67,7 @@ pub(crate) use merge_forms::{ALL_BY_NAME, ALL_BY_POSITION};
 pub(crate) use parameters::split_names;
 pub(crate) use pivots::{ON, PIVOT, UNPIVOT, VALUES, WITH_NULLS};
 pub(crate) use renames::{AlterSequence, Renamed};
+pub(crate) use rights::{Grant, Granted, GrantedTo, RoleOptions, RoleStatement};
 pub(crate) use samples::SAMPLE;
 use semi_joins::say_sides;
 use sequences::create_sequence;
@@ -136,6 +138,9 @@ pub(crate) enum Statement {
         if_exists: bool,
     },
     Use(ObjectName),
+    Grant(Box<Grant>),
+    /// CREATE, ALTER, DROP ROLE.
+    Role(RoleStatement),
 }
 
 /// What can be done for the whole database.
@@ -219,6 +224,7 @@ fn statements(tokens: Vec<TokenWithSpan>) -> Result<Named> {
             Statement::CreateSequence(_) | Statement::DropFunctions(_) | Statement::AlterSequence(_) => {}
             Statement::Rename { .. } | Statement::RenameConstraint { .. } => {}
             Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
+            Statement::Grant(_) | Statement::Role(_) => {}
         }
         all.push((statement, names));
         let next = parser.peek_token();
@@ -325,6 +331,9 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         return Ok(statement);
     }
     if let Some(statement) = databases::statement(parser)? {
+        return Ok(statement);
+    }
+    if let Some(statement) = rights::statement(parser)? {
         return Ok(statement);
     }
     if let Some(statement) = pragma::pragma(parser)? {

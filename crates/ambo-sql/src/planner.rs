@@ -42,6 +42,7 @@ mod query_functions;
 mod recursion;
 mod refused;
 mod rewrite;
+mod rights;
 mod row_numbers;
 mod row_value;
 mod samples;
@@ -115,11 +116,12 @@ use postgres::PgCatalog;
 pub(crate) use rewrite::{marked, result_schema, schema_of_result, tell_apart};
 use schemas::say_schemas;
 use spelling::{is_about_spelling, respell};
-pub(crate) use tables::{find_table, has_relation, tables_of};
+pub(crate) use tables::{find_table, find_view, has_relation, tables_of};
 pub(crate) use truths::Truths;
 
 /// A name of a table, and the database that it is sought in.
-type Sought = (Option<usize>, TableReference);
+/// It is sought for the statement itself or for what that names: what a view may read is not what the statement may.
+type Sought = (Option<usize>, bool, TableReference);
 
 /// Plans statements against a view of the database.
 pub(crate) struct Planner<'a> {
@@ -128,6 +130,8 @@ pub(crate) struct Planner<'a> {
     places: Vec<Seen<'a>>,
     /// Whether names mean what they mean in that database.
     is_of_home: bool,
+    /// Whether what it names may be read whoever asks: what keeps rows of tables together is the tables' matter.
+    is_of_owner: bool,
     interrupter: &'a Interrupter,
     session: Session,
     state: SessionState,
@@ -164,6 +168,7 @@ impl<'a> Planner<'a> {
             engine,
             places: std::iter::once(home).chain(others).collect(),
             is_of_home: false,
+            is_of_owner: false,
             interrupter,
             session: session.clone(),
             state,
@@ -181,6 +186,11 @@ impl<'a> Planner<'a> {
     /// kept for this session, whose names it has.
     pub(crate) fn of_home(self) -> Self {
         Self { is_of_home: self.places[0].kind != Kind::Temporary, ..self }
+    }
+
+    /// The same for what is asked for the tables themselves, and not for the role.
+    pub(crate) fn of_owner(self) -> Self {
+        Self { is_of_owner: true, ..self }
     }
 
     /// Adds a table that only this statement knows.

@@ -65,6 +65,7 @@ impl Known {
             Statement::Rename { .. } | Statement::RenameConstraint { .. } | Statement::AlterSequence(_) => {}
             Statement::CreateType(_) | Statement::RenameView { .. } | Statement::AlterField(_) => {}
             Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
+            Statement::Grant(_) | Statement::Role(_) => {}
         }
         let kept = KeptPlan::of(&statement);
         Ok(Self { statement, parameters, names: Vec::new(), fast, kept })

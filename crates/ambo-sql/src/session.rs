@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    databases::SearchPath, pg_catalog::PostgresSession, planner::DefaultOrder, sequences::Taken,
-    sources::Sources, times::Zone,
+    databases::SearchPath, pg_catalog::PostgresSession, planner::DefaultOrder, rights::Role,
+    sequences::Taken, sources::Sources, times::Zone,
 };
 
 /// See the module. Clones share what was taken of sequences.
@@ -28,6 +28,10 @@ pub(crate) struct Session {
     pub lock_timeout: Option<Option<Duration>>,
     /// What a client of PostgreSQL is told, where one is.
     pub postgres: Option<Arc<PostgresSession>>,
+    /// Whom it works for; nobody may do all.
+    pub role: Option<Arc<Role>>,
+    /// A file that it may read though its role may read none.
+    pub own_file: Option<Arc<str>>,
     /// When the open transaction began, if one is open.
     pub began: Option<SystemTime>,
 }
@@ -55,6 +59,8 @@ impl Default for Session {
             statement_timeout: None,
             lock_timeout: None,
             postgres: None,
+            role: None,
+            own_file: None,
             began: None,
         }
     }

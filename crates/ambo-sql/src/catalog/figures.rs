@@ -6,10 +6,12 @@ use ambo::{Datum, Info, TableInfo};
 
 pub(super) fn tables(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    for seen in planner.catalogs().into_iter().map(|place| planner.place(place)) {
+    for place in planner.catalogs() {
+        let seen = planner.place(place);
         let info = seen.engine.db.info()?;
         let row = |table| row_of(seen.name, &info, table);
-        rows.extend(info.tables.iter().map(row));
+        let shown = info.tables.iter().filter(|table| planner.shows(place, &table.definition.name));
+        rows.extend(shown.map(row));
     }
     let columns = &[
         ("table_schema", TEXT),
@@ -48,9 +50,11 @@ fn row_of(catalog: &str, info: &Info, table: &TableInfo) -> Vec<Datum> {
 
 pub(super) fn indexes(planner: &Planner<'_>) -> Result<Contents> {
     let mut rows = Vec::new();
-    for seen in planner.catalogs().into_iter().map(|place| planner.place(place)) {
+    for place in planner.catalogs() {
+        let seen = planner.place(place);
         let info = seen.engine.db.info()?;
-        let all = info.tables.iter().flat_map(|table| table.indexes.iter().map(move |index| (table, index)));
+        let shown = info.tables.iter().filter(|table| planner.shows(place, &table.definition.name));
+        let all = shown.flat_map(|table| table.indexes.iter().map(move |index| (table, index)));
         for (table, index) in all {
             let Some(of) = &index.definition.index else { continue };
             rows.push(vec![

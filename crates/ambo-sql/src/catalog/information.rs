@@ -26,6 +26,7 @@ fn all_tables<'p>(planner: &'p Planner<'_>) -> Result<Vec<(&'p Seen<'p>, Table)>
         let db = seen.definitions();
         for name in db.tables() {
             match db.table(&name) {
+                Ok(table) if !planner.shows(place, &table.definition().name) => {}
                 Ok(table) => all.push((seen, table)),
                 // Dropped a moment ago.
                 Err(ambo::Error::NotFound(_)) => {}
@@ -40,7 +41,8 @@ fn all_tables<'p>(planner: &'p Planner<'_>) -> Result<Vec<(&'p Seen<'p>, Table)>
 fn all_views(planner: &Planner<'_>) -> Vec<(usize, Arc<View>)> {
     let of =
         |place: usize| planner.place(place).definitions().views().into_iter().map(move |view| (place, view));
-    planner.catalogs().into_iter().flat_map(of).collect()
+    let is_shown = |(place, view): &(usize, Arc<View>)| planner.shows(*place, &view.name);
+    planner.catalogs().into_iter().flat_map(of).filter(is_shown).collect()
 }
 
 pub(super) fn schemata(planner: &Planner<'_>) -> Result<Contents> {

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Connection, Error, Result,
     names::{about_object, object},
-    parse::{Renamed, Statement},
+    parse::{Grant, Granted, GrantedTo, Renamed, Statement},
     planner::find_table,
     statement::all_indexes,
 };
@@ -79,7 +79,8 @@ impl Connection {
                 finding.named(&mut alter.name, Wanted::Object(ObjectKind::Sequence))?;
             }
             Statement::RenameConstraint { table, .. } => finding.relation(table)?,
-            Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) => {}
+            Statement::Attach(_) | Statement::Detach { .. } | Statement::Use(_) | Statement::Role(_) => {}
+            Statement::Grant(grant) => finding.grant(grant)?,
         }
         Ok(finding.home.unwrap_or(0))
     }
@@ -291,6 +292,16 @@ impl Finding<'_> {
             ObjectType::Type => self.all(names, Wanted::Object(ObjectKind::Type)),
             ObjectType::Schema => names.iter_mut().try_for_each(|name| self.schema(name)),
             _ => Ok(()),
+        }
+    }
+
+    fn grant(&mut self, grant: &mut Grant) -> Result<()> {
+        match &mut grant.what {
+            Granted::Rights { to: GrantedTo::Tables(names), .. } => self.all(names, Wanted::Relation),
+            Granted::Rights { to: GrantedTo::AllTables(names) | GrantedTo::Schemas(names), .. } => {
+                names.iter_mut().try_for_each(|name| self.schema(name))
+            }
+            Granted::Rights { .. } | Granted::Roles(_) => Ok(()),
         }
     }
 

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::{Error, ErrorKind};
 
 /// What messages begin or end with, and what they mean; the first that fits.
-const STATES: [(ErrorKind, &str, &str); 37] = [
+const STATES: [(ErrorKind, &str, &str); 38] = [
     (ErrorKind::NotFound, r#"^there is no column "#, "42703"),
     (ErrorKind::NotFound, r#"^there is no (table )?function "#, "42883"),
     (ErrorKind::NotFound, r#"^there is no schema "#, "3F000"),
@@ -31,6 +31,7 @@ const STATES: [(ErrorKind, &str, &str); 37] = [
     (ErrorKind::Constraint, r#"check (constraint )?""#, "23514"),
     (ErrorKind::Constraint, r"foreign key", "23503"),
     (ErrorKind::Constraint, "", "23505"),
+    (ErrorKind::Invalid, r"permission denied(: | for )", "42501"),
     (ErrorKind::Invalid, r"^not supported: ", "0A000"),
     (ErrorKind::Invalid, r"^the transaction is read only", "25006"),
     (ErrorKind::Invalid, r"is attached read only$", "25006"),

@@ -9,6 +9,7 @@ use super::{
     condition::{Answer, Condition},
     expression::{Expression, cast},
 };
+use crate::rights::Right;
 
 /// A statement that needs no planner.
 pub(crate) struct FastPlan {
@@ -16,6 +17,22 @@ pub(crate) struct FastPlan {
     pub(super) stamp: SchemaStamp,
     pub(super) table: Table,
     pub(super) action: Action,
+}
+
+impl FastPlan {
+    /// The table, and the rights to it that a role has to have.
+    pub(crate) fn rights(&self) -> (&str, &'static [Right]) {
+        let rights: &[Right] = match &self.action {
+            Action::Read { .. } | Action::Count { .. } => &[Right::Select],
+            Action::Insert(Insert { conflict: OnConflict::Refuse | OnConflict::Ignore, .. }) => {
+                &[Right::Insert]
+            }
+            Action::Insert(_) => &[Right::Select, Right::Insert, Right::Update],
+            Action::Update(_) => &[Right::Select, Right::Update],
+            Action::Delete { .. } => &[Right::Select, Right::Delete],
+        };
+        (&self.table.definition().name, rights)
+    }
 }
 
 pub(super) enum Action {

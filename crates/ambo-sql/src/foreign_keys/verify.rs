@@ -153,7 +153,7 @@ fn is_left(work: &mut Work<'_>, key: &ForeignKey, parent: &TableDefinition, gone
 
 fn first_row(work: &Work<'_>, text: &str) -> Result<Option<Row>> {
     let query = *Parser::new(&DIALECT).try_with_sql(text)?.parse_query()?;
-    let planner = work.own_planner()?;
+    let planner = work.own_planner()?.of_owner();
     let plan = planner.plan_query(&query, &[])?;
     let batches = planner.collect(&plan)?;
     let first = batches.iter().find(|batch| batch.num_rows() > 0);

@@ -23,6 +23,7 @@ use datafusion::{
 use super::{
     Catalog,
     gather::quoted,
+    rights,
     rows::index_text,
     shape::{Cell, field},
 };
@@ -117,15 +118,15 @@ const KNOWN: &[Known] = &[
     Known("pg_partition_ancestors", 1, 1, "_oid", |_, _| Ok(Cell::Ints(Vec::new()))),
     Known("pg_advisory_unlock_all", 0, 0, "text", |_, _| Ok(Cell::text(""))),
     Known("txid_current", 0, 0, "int8", |of, _| Ok(Cell::Int(of.session.pid.into()))),
-    Known("has_table_privilege", 2, 3, "bool", |_, _| Ok(Cell::Bool(true))),
-    Known("has_schema_privilege", 2, 3, "bool", |_, _| Ok(Cell::Bool(true))),
-    Known("has_database_privilege", 2, 3, "bool", |_, _| Ok(Cell::Bool(true))),
-    Known("has_column_privilege", 3, 4, "bool", |_, _| Ok(Cell::Bool(true))),
-    Known("has_any_column_privilege", 2, 3, "bool", |_, _| Ok(Cell::Bool(true))),
-    Known("has_sequence_privilege", 2, 3, "bool", |_, _| Ok(Cell::Bool(true))),
-    Known("has_function_privilege", 2, 3, "bool", |_, _| Ok(Cell::Bool(true))),
-    Known("has_type_privilege", 2, 3, "bool", |_, _| Ok(Cell::Bool(true))),
-    Known("pg_has_role", 2, 3, "bool", |_, _| Ok(Cell::Bool(true))),
+    Known("has_table_privilege", 2, 3, "bool", rights::of_table),
+    Known("has_schema_privilege", 2, 3, "bool", rights::of_schema),
+    Known("has_database_privilege", 2, 3, "bool", rights::of_database),
+    Known("has_column_privilege", 3, 4, "bool", rights::of_column),
+    Known("has_any_column_privilege", 2, 3, "bool", rights::of_table),
+    Known("has_sequence_privilege", 2, 3, "bool", rights::of_everybody),
+    Known("has_function_privilege", 2, 3, "bool", rights::of_everybody),
+    Known("has_type_privilege", 2, 3, "bool", rights::of_everybody),
+    Known("pg_has_role", 2, 3, "bool", rights::has_role),
     Known("quote_ident", 1, 1, "text", |_, args| Ok(Cell::maybe(args[0].text().map(quoted)))),
     Known("current_schemas", 1, 1, "_name", |of, args| {
         Ok(Cell::Texts(of.schemas(matches!(args[0], Arg::Bool(true)))))
@@ -138,15 +139,13 @@ const KNOWN: &[Known] = &[
     Known("pg_regclass", 1, 1, "oid", |of, args| number(args, "relation", &|name| of.relation_named(name))),
     Known("pg_regtype", 1, 1, "oid", |of, args| number(args, "type", &|name| of.type_named(name))),
     Known("pg_regnamespace", 1, 1, "oid", |of, args| number(args, "schema", &|name| of.schema_named(name))),
-    Known("pg_regrole", 1, 1, "oid", |of, args| {
-        number(args, "role", &|name| (*name == of.session.user).then_some(super::rows::OWNER))
-    }),
+    Known("pg_regrole", 1, 1, "oid", |of, args| number(args, "role", &|name| of.all.roles.number(name))),
     Known("pg_regproc", 1, 1, "regproc", |_, args| Ok(function_name(args))),
     Known("pg_regclass_text", 1, 1, "text", |of, args| Ok(shown(args, &|oid| of.relation_shown(oid)))),
     Known("pg_regtype_text", 1, 1, "text", |of, args| Ok(shown(args, &|oid| of.type_shown(oid, None)))),
     Known("pg_regnamespace_text", 1, 1, "text", |of, args| Ok(shown(args, &|oid| of.schema_shown(oid)))),
     Known("pg_regrole_text", 1, 1, "text", |of, args| {
-        Ok(shown(args, &|oid| (oid == 10).then(|| of.session.user.clone())))
+        Ok(shown(args, &|oid| of.all.roles.name(oid).map(str::to_owned)))
     }),
     Known("pg_regproc_text", 1, 1, "regproc", |_, args| Ok(function_name(args))),
 ];
@@ -396,9 +395,11 @@ fn sequence_of(of: &Catalog, args: &[Arg]) -> Cell {
 
 fn user(of: &Catalog, args: &[Arg]) -> Cell {
     match args[0].int() {
-        Some(super::rows::OWNER) => Cell::text(&of.session.user),
         Some(super::rows::OWNER_OF_PUBLIC) => Cell::text("pg_database_owner"),
-        Some(oid) => Cell::text(format!("unknown (OID={oid})")),
+        Some(oid) => match of.all.roles.name(oid) {
+            Some(name) => Cell::text(name),
+            None => Cell::text(format!("unknown (OID={oid})")),
+        },
         None => Cell::Null,
     }
 }

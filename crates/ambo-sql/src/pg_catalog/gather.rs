@@ -10,7 +10,7 @@ use std::{
 
 use ambo::{Index, IndexKind, ObjectKind, Table, TableDefinition};
 
-use super::types;
+use super::{rights::Roles, types};
 use crate::{
     Result,
     catalog::{default_text, indexes},
@@ -20,6 +20,7 @@ use crate::{
     names::split,
     parse::{parse_expression, parse_query, parse_type},
     planner::{Planner, tables_of},
+    rights::{Acl, rights_to},
     sequences,
     statement::length_limit,
     value,
@@ -93,6 +94,8 @@ pub(super) struct Relation {
     pub numbers: Option<Numbers>,
     /// Its name in its database, if it is stored.
     pub stored: Option<String>,
+    /// Who may do what with it.
+    pub acl: Acl,
 }
 
 impl Relation {
@@ -174,6 +177,7 @@ pub(super) struct Gathered {
     pub constraints: Vec<Constraint>,
     pub types: Vec<UserType>,
     pub routines: Vec<Routine>,
+    pub roles: Roles,
     taken: HashSet<i64>,
 }
 
@@ -205,7 +209,7 @@ fn fixed(kind: &str, name: &str, taken: &mut HashSet<i64>) -> i64 {
 
 impl Gathered {
     /// What a planner sees. Views have no columns unless `with_views`: a view may be about this catalog itself.
-    pub fn of(planner: &Planner<'_>, with_views: bool) -> Result<Self> {
+    pub fn of(planner: &Planner<'_>, with_views: bool, user: &str) -> Result<Self> {
         let namespaces =
             [(CATALOG_SCHEMA, "pg_catalog"), (99, "pg_toast"), (INFORMATION_SCHEMA, "information_schema")]
                 .map(|(oid, name)| (oid, name.to_owned()))
@@ -219,17 +223,18 @@ impl Gathered {
             }
             all.add_schemas(seen);
             all.add_types(seen)?;
-            all.add_tables(seen)?;
+            all.add_tables(planner, place)?;
             all.add_sequences(seen)?;
             all.add_views(planner, place, with_views);
             all.add_routines(seen);
         }
         all.add_references(planner)?;
+        all.add_roles(planner, user);
         all.relations.sort_by(|one, other| (one.namespace, &one.name).cmp(&(other.namespace, &other.name)));
         Ok(all)
     }
 
-    fn number(&mut self, kind: &str, name: &str) -> i64 {
+    pub fn number(&mut self, kind: &str, name: &str) -> i64 {
         fixed(kind, name, &mut self.taken)
     }
 
@@ -277,10 +282,12 @@ impl Gathered {
         found.map(|ty| (ty.oid, ty.array))
     }
 
-    fn add_tables(&mut self, seen: &Seen<'_>) -> Result<()> {
+    fn add_tables(&mut self, planner: &Planner<'_>, place: usize) -> Result<()> {
+        let seen = planner.place(place);
         let definitions = seen.definitions();
         for name in definitions.tables() {
             match definitions.table(&name) {
+                Ok(table) if !planner.shows(place, &table.definition().name) => {}
                 Ok(table) => self.add_table(seen, &table)?,
                 // Dropped a moment ago.
                 Err(ambo::Error::NotFound(_)) => {}
@@ -351,6 +358,7 @@ impl Gathered {
             has_index: own_indexes,
             has_references: is_referred,
             stored: Some(of.name.clone()),
+            acl: rights_to(&seen.definitions(), &of.name),
             ..relation(oid, namespace, &schema, name, "r")
         });
         Ok(())
@@ -528,6 +536,9 @@ impl Gathered {
     fn add_views(&mut self, planner: &Planner<'_>, place: usize, with_columns: bool) {
         let seen = planner.place(place);
         for view in seen.definitions().views() {
+            if !planner.shows(place, &view.name) {
+                continue;
+            }
             let (schema, name) = split(&view.name);
             let (namespace, schema) = self.schema(seen, schema);
             let whole = format!("{schema}.{name}");
@@ -557,6 +568,7 @@ impl Gathered {
                 comment: view.comment.clone(),
                 types: Some(types),
                 view: Some(view.query.clone()),
+                acl: rights_to(&seen.definitions(), &view.name),
                 uses,
                 is_temporary: seen.kind == Kind::Temporary,
                 ..relation(oid, namespace, &schema, name, "v")
@@ -698,6 +710,7 @@ fn relation(oid: i64, namespace: i64, schema: &str, name: &str, kind: &'static s
         index: None,
         numbers: None,
         stored: None,
+        acl: Acl::default(),
     }
 }
 

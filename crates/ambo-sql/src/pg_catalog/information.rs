@@ -60,7 +60,7 @@ fn row(shape: &Shape, cells: &[(&str, Cell)]) -> Vec<Cell> {
 fn schemata(shape: &Shape, of: &Telling<'_>) -> Rows {
     let schema = |(oid, name): &(i64, String)| {
         let is_public = *oid == super::gather::PUBLIC;
-        let owner = if is_public { "pg_database_owner" } else { of.session.user.as_str() };
+        let owner = if is_public { "pg_database_owner" } else { of.all.roles.owner.as_str() };
         row(
             shape,
             &[
@@ -444,21 +444,28 @@ fn routines(shape: &Shape, of: &Telling<'_>) -> Rows {
 }
 
 fn privileges(shape: &Shape, of: &Telling<'_>) -> Rows {
-    let kinds = ["INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"];
-    let one = |relation: &Relation, kind: &str| {
+    let is_of_roles = shape.name == "role_table_grants";
+    let one = |relation: &Relation, (grantor, grantee, right, is_grantable): (String, String, &str, bool)| {
         row(
             shape,
             &[
-                ("grantor", text(&of.session.user)),
-                ("grantee", text(&of.session.user)),
+                ("grantor", text(grantor)),
+                ("grantee", text(grantee)),
                 ("table_catalog", text(&of.session.database)),
                 ("table_schema", text(&relation.schema)),
                 ("table_name", text(&relation.name)),
-                ("privilege_type", text(kind)),
-                ("is_grantable", yes(true)),
-                ("with_hierarchy", yes(kind == "SELECT")),
+                ("privilege_type", text(right)),
+                ("is_grantable", yes(is_grantable)),
+                ("with_hierarchy", yes(right == "SELECT")),
             ],
         )
     };
-    relations(of).flat_map(|relation| kinds.map(|kind| one(relation, kind))).collect()
+    relations(of)
+        .flat_map(|relation| {
+            let rights = of.all.roles.of_relation(&relation.acl).into_iter();
+            // What everybody has is no role's.
+            let rights = rights.filter(move |(_, grantee, ..)| !is_of_roles || grantee != "PUBLIC");
+            rights.map(move |right| one(relation, right))
+        })
+        .collect()
 }

@@ -9,6 +9,7 @@
 //! | `types` | which of PostgreSQL's types a column has |
 //! | `functions`, `expand`, `filled` | functions |
 //! | `syntax` | what clients write of which the planner knows nothing, written so that it does |
+//! | `rights` | roles and rights |
 //! | `names` | what columns are called that have no name |
 //!
 //! 1. All is made when a statement asks for it, of what its transaction sees, once a statement. A statement that does not ask pays for a
@@ -21,6 +22,7 @@ mod functions;
 mod gather;
 mod information;
 mod names;
+mod rights;
 mod rows;
 mod shape;
 mod syntax;
@@ -119,7 +121,11 @@ impl Session {
         settings.sort();
         Ok(Self {
             is_client: client.is_some(),
-            user: client.map_or("ambo", |client| &client.user).to_owned(),
+            user: match (client, planner.restricted()) {
+                (Some(client), _) => client.user.clone(),
+                (None, Some(role)) => role.name().to_owned(),
+                (None, None) => "ambo".to_owned(),
+            },
             database: client.map_or("ambo", |client| &client.database).to_owned(),
             pid: client.map_or(i32::try_from(std::process::id()).unwrap_or(0), |client| client.pid),
             version: client.map_or(String::new(), |client| client.version.clone()),
@@ -141,9 +147,10 @@ pub(crate) struct Catalog {
 impl Catalog {
     /// Of what a planner sees. Views have their columns unless one is being planned for them.
     pub(crate) fn of(planner: &Planner<'_>, with_views: bool) -> Result<Self> {
+        let session = Session::of(planner)?;
         Ok(Self {
-            all: Gathered::of(planner, with_views)?,
-            session: Session::of(planner)?,
+            all: Gathered::of(planner, with_views, &session.user)?,
+            session,
             database: planner.place(planner.catalogs()[0]).engine.db.clone(),
             sizes: OnceLock::new(),
         })

@@ -6,6 +6,7 @@ use super::{
     shape::{CATALOG, Cell, INFORMATION, Shape, constant_rows},
     types::{self, OWN},
 };
+use crate::rights::{Level, Right};
 
 /// The role that all is of.
 pub(super) const OWNER: i64 = 10;
@@ -46,7 +47,7 @@ pub(super) fn rows(shape: &Shape, of: &Telling<'_>) -> Rows {
         "pg_depend" => dependencies(shape, of),
         "pg_rewrite" => rules(shape, of),
         "pg_database" => vec![database(shape, of)],
-        "pg_roles" | "pg_authid" | "pg_user" | "pg_shadow" => vec![role(shape, of)],
+        "pg_roles" | "pg_authid" | "pg_user" | "pg_shadow" => roles(shape, of),
         "pg_settings" => settings(shape, of),
         "pg_tables" => tables(shape, of),
         "pg_views" => views(shape, of),
@@ -117,7 +118,7 @@ fn class(shape: &Shape, of: &Telling<'_>, relation: &Relation) -> Vec<Cell> {
         ("relname", text(&relation.name)),
         ("relnamespace", Cell::Int(relation.namespace)),
         ("reltype", Cell::Int(row_type)),
-        ("relowner", Cell::Int(OWNER)),
+        ("relowner", Cell::Int(of.all.roles.owner_of(&relation.acl).0)),
         ("relam", Cell::Int(method)),
         ("relfilenode", Cell::Int(if relation.kind == "v" { 0 } else { relation.oid })),
         ("relpages", Cell::Int(pages)),
@@ -131,6 +132,7 @@ fn class(shape: &Shape, of: &Telling<'_>, relation: &Relation) -> Vec<Cell> {
         ("relhastriggers", Cell::Bool(relation.has_references)),
         ("relispopulated", Cell::Bool(true)),
         ("relreplident", text(if relation.kind == "r" { "d" } else { "n" })),
+        ("relacl", of.all.roles.list(&relation.acl, "arwdDxt", &Right::OF_TABLES)),
     ])
 }
 
@@ -400,8 +402,17 @@ fn constraints(shape: &Shape, of: &Telling<'_>) -> Rows {
 fn namespaces(shape: &Shape, of: &Telling<'_>) -> Rows {
     let row = |(oid, name): &(i64, String)| {
         let owner = if *oid == PUBLIC { OWNER_OF_PUBLIC } else { OWNER };
-        let by = if *oid == PUBLIC { "pg_database_owner" } else { of.session.user.as_str() };
+        let roles = &of.all.roles;
+        let by = if *oid == PUBLIC { "pg_database_owner" } else { roles.owner.as_str() };
+        let given = roles.schemas.iter().find(|(known, _)| known == oid).map(|(_, acl)| acl);
+        let more = given.map(|acl| roles.list(acl, "UC", &[Right::Create]));
         let rights = match *oid {
+            _ if let Some(Cell::Texts(mut all)) = more => {
+                if *oid == PUBLIC {
+                    all.push(format!("=U/{by}"));
+                }
+                Cell::Texts(all)
+            }
             PUBLIC | CATALOG_SCHEMA | INFORMATION_SCHEMA => {
                 Cell::Texts(vec![format!("{by}=UC/{by}"), format!("=U/{by}")])
             }
@@ -580,18 +591,32 @@ fn database(shape: &Shape, of: &Telling<'_>) -> Vec<Cell> {
     ])
 }
 
-fn role(shape: &Shape, of: &Telling<'_>) -> Vec<Cell> {
+fn roles(shape: &Shape, of: &Telling<'_>) -> Rows {
+    let roles = &of.all.roles;
+    let mut rows = vec![role(shape, OWNER, &roles.owner, true, true)];
+    rows.extend(roles.others.iter().map(|told| {
+        let is_superuser = told.role.level() == Level::Superuser;
+        role(shape, told.oid, told.role.name(), is_superuser, told.can_login)
+    }));
+    rows
+}
+
+fn role(shape: &Shape, number: i64, name: &str, is_superuser: bool, can_login: bool) -> Vec<Cell> {
     let (prefix, oid) = match shape.name {
         "pg_user" | "pg_shadow" => ("use", "usesysid"),
         _ => ("rol", "oid"),
     };
-    let mut row = shape.row(&[(oid, Cell::Int(OWNER))]);
+    let mut row = shape.row(&[(oid, Cell::Int(number))]);
     for (column, cell) in shape.columns.iter().zip(&mut row) {
         if column.ty == "bool" {
-            *cell = Cell::Bool(true);
+            *cell = Cell::Bool(match column.name {
+                "rolcanlogin" => can_login,
+                "rolinherit" => true,
+                _ => is_superuser,
+            });
         }
         if column.name == format!("{prefix}name") {
-            *cell = text(&of.session.user);
+            *cell = text(name);
         }
         if column.name == format!("{prefix}connlimit") {
             *cell = Cell::Int(-1);
@@ -627,7 +652,7 @@ fn tables(shape: &Shape, of: &Telling<'_>) -> Rows {
         shape.row(&[
             ("schemaname", text(&table.schema)),
             ("tablename", text(&table.name)),
-            ("tableowner", text(&of.session.user)),
+            ("tableowner", text(of.all.roles.owner_of(&table.acl).1)),
             ("hasindexes", Cell::Bool(table.has_index)),
             ("hastriggers", Cell::Bool(table.has_references)),
         ])
@@ -640,7 +665,7 @@ fn views(shape: &Shape, of: &Telling<'_>) -> Rows {
         shape.row(&[
             ("schemaname", text(&view.schema)),
             ("viewname", text(&view.name)),
-            ("viewowner", text(&of.session.user)),
+            ("viewowner", text(of.all.roles.owner_of(&view.acl).1)),
             ("definition", Cell::maybe(view.view.as_deref().map(|text| format!(" {text};")))),
         ])
     };
@@ -682,7 +707,7 @@ fn sequence_list(shape: &Shape, of: &Telling<'_>) -> Rows {
         Some(shape.row(&[
             ("schemaname", text(&relation.schema)),
             ("sequencename", text(&relation.name)),
-            ("sequenceowner", text(&of.session.user)),
+            ("sequenceowner", text(&of.all.roles.owner)),
             ("data_type", text("bigint")),
             ("start_value", Cell::Int(numbers.start)),
             ("min_value", Cell::Int(numbers.min)),

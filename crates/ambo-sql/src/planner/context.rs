@@ -18,6 +18,7 @@ use datafusion::{
 
 use super::{
     Planner, alike,
+    file_functions::is_file_function,
     tables::{find_table, find_view},
 };
 use crate::{
@@ -46,7 +47,7 @@ impl Planner<'_> {
         {
             return numbered;
         }
-        let key = (self.within(), name.clone());
+        let key = (self.within(), self.is_checked(), name.clone());
         if let Some(source) = self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(source.clone());
         }
@@ -79,6 +80,7 @@ impl Planner<'_> {
             let missing = find_table(&self.place(named.place).definitions(), &named.local());
             return Err(missing.err().unwrap_or_else(|| Error::invalid(format!("{name} is no table"))));
         };
+        self.require_file(name.table())?;
         let _threads = self.engine.runtime()?.enter();
         Ok(provider_as_source(files::table(&self.state, self.interrupter, name.table(), &format)?))
     }
@@ -109,6 +111,7 @@ impl Planner<'_> {
     fn find_in(&self, place: usize, name: &str) -> Result<Option<Arc<dyn TableSource>>> {
         let seen = self.place(place);
         let Ok(table) = find_table(&seen.definitions(), name) else { return self.derived(place, name) };
+        self.require_read(place, &table.definition().name, "table")?;
         if let Some(transaction) = seen.transaction {
             transaction.note_scan(&table);
         }
@@ -155,6 +158,9 @@ impl ContextProvider for Planner<'_> {
         };
         if let Some(query) = query {
             return self.of_query(name, &query).map_err(outer);
+        }
+        if is_file_function(&name.to_lowercase()) {
+            self.require_file("").map_err(outer)?;
         }
         if let Some(files) = self.file_function(name, &args).map_err(outer)? {
             return Ok(files);

@@ -34,6 +34,7 @@ impl Planner<'_> {
         let Some(view) = find_view(&self.place(place).definitions(), name)? else {
             return self.familiar(name);
         };
+        self.require_read(place, &view.name, "view")?;
         let plan = self.view(place, &view.name, &view.query)?;
         Ok(Some(provider_as_source(Arc::new(ViewTable::new(plan, Some(view.query.clone()))))))
     }

@@ -17,7 +17,7 @@ use crate::{
     names::{about, ident},
     statement::table_alias,
 };
-use read::is_file_function;
+pub(super) use read::is_file_function;
 #[cfg(test)]
 pub(crate) use read::names as file_function_names;
 

@@ -51,12 +51,14 @@ impl Planner<'_> {
     /// The table with row numbers that a name of ours means.
     pub(super) fn numbered(&self, name: &str) -> Option<Result<Arc<dyn TableSource>>> {
         let (place, name) = name.strip_prefix(NUMBERED)?.split_once(' ')?;
-        let seen = self.places.get(place.parse::<usize>().ok()?)?;
-        Some(find_table(&seen.definitions(), name).map(|table| {
+        let place = place.parse::<usize>().ok()?;
+        let seen = self.places.get(place)?;
+        Some(find_table(&seen.definitions(), name).and_then(|table| {
+            self.require_read(place, &table.definition().name, "table")?;
             if let Some(transaction) = seen.transaction {
                 transaction.note_scan(&table);
             }
-            provider_as_source(Arc::new(StoredTable::new(table, seen.view.clone(), true)))
+            Ok(provider_as_source(Arc::new(StoredTable::new(table, seen.view.clone(), true))))
         }))
     }
 

@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use ambo::{CatalogEdit, Column, Index, IndexDefinition, Table, TableDefinition, arrow::column_type};
+use ambo::{
+    CatalogEdit, Column, Index, IndexDefinition, ObjectKind, Table, TableDefinition, arrow::column_type,
+};
 use arrow::{array::RecordBatch, datatypes::Schema};
 use datafusion::sql::sqlparser::{
     ast::{self, DataType, Expr, Ident, visit_expressions_mut},
@@ -113,9 +115,15 @@ fn anew(
             let rules = Rules::new(&planner, &new)?;
             (new.clone(), rules, rows_of(&planner, old, &new, using)?)
         };
+        // Who may do what with the table may do it with the new one.
+        let rights = work.definitions().object(ObjectKind::Rights, table).ok();
         let again: Vec<_> = indexes(&found).iter().map(|index| again(index, old)).collect();
         work.transaction.define(&CatalogEdit::DropTable(table.to_owned()))?;
         work.transaction.define(&CatalogEdit::CreateTable(new))?;
+        if let Some(rights) = rights {
+            let object = (*rights).clone();
+            work.transaction.define(&CatalogEdit::CreateObject { object, replace: true })?;
+        }
         let made = work.definitions().table(table)?.checked_by_caller();
         fill(work, &made, &rules, source)?;
         again.iter().try_for_each(|index| Ok(work.transaction.create_index(index)?))

@@ -28,6 +28,7 @@ use crate::{
     Connection, Error, Result, Rows,
     connection::Work,
     files::{self, Wanted, refused, with_texts},
+    rights::Right,
     value,
 };
 
@@ -244,7 +245,7 @@ fn read_in(
     columns: &[Ident],
     threads: usize,
 ) -> Result<Outcome> {
-    let target = Target::new(work, table, None)?;
+    let target = Target::new(work, table, None, &[Right::Insert])?;
     let definition = target.definition();
     let listed: Vec<usize> = match columns.is_empty() {
         true => listed(definition, columns)?,

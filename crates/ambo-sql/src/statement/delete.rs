@@ -14,7 +14,7 @@ use super::{
     target::{Parts, Read, Target},
     update::{beside, new_rows, other_columns, refuse_cut_joins},
 };
-use crate::{Error, Result, connection::Work, value::Values};
+use crate::{Error, Result, connection::Work, rights::Right, value::Values};
 
 /// A DELETE that is ready to be run.
 pub(super) struct Asked {
@@ -34,7 +34,7 @@ impl Asked {
             return Err(Error::invalid("DELETE t FROM … and OUTPUT are not supported")
                 .with_hint("write DELETE FROM t USING … RETURNING …"));
         }
-        let target = Target::of_relation(work, relation)?;
+        let target = Target::of_relation(work, relation, &[Right::Delete, Right::Select])?;
         target.unqualify(&mut delete);
         let others = delete.using.unwrap_or_default();
         let has_others = !others.is_empty();

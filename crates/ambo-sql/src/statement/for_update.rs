@@ -11,8 +11,8 @@ use super::{
     target::{Read, Target},
 };
 use crate::{
-    Error, Result, connection::Work, hidden::is_hidden, names::written, planner::Planner, value,
-    value::Values,
+    Error, Result, connection::Work, hidden::is_hidden, names::written, planner::Planner, rights::Right,
+    value, value::Values,
 };
 
 /// How many queries of a statement ask for locks.
@@ -40,7 +40,7 @@ pub(super) fn apply(work: &mut Work<'_>, query: &ast::Query) -> Result<Written> 
     if !relation.joins.is_empty() {
         return Err(refused("a join"));
     }
-    let target = Target::of_relation(work, relation)?;
+    let target = Target::of_relation(work, relation, &[Right::Select, Right::Update])?;
     for lock in &locks {
         if lock.lock_type == LockType::Share {
             return Err(

@@ -33,6 +33,7 @@ use crate::{
     hidden::seen,
     names::{ident, last, object},
     parse::NOTHING,
+    rights::Right,
     table::ROW_NUMBER,
     value::{self, Values},
 };
@@ -67,12 +68,20 @@ pub(super) struct Asked {
 impl Asked {
     pub(super) fn new(work: &Work<'_>, merge: &ast::Merge, with: Option<&ast::With>) -> Result<Self> {
         let mut merge = merge.clone();
-        let target = Target::of_factor(work, &merge.table)?;
+        let target = Target::of_factor(work, &merge.table, &[Right::Select])?;
         target.unqualify(&mut merge);
         let returned = merge_returning::items(merge.output.take(), &target)?;
         let mut params = work.params.to_vec();
         let source_name = source_name(&merge.source)?;
         merge_short::write_out(work, &target, &mut merge, &source_name, with)?;
+        for clause in &merge.clauses {
+            let right = match &clause.action {
+                MergeAction::Insert(_) => Right::Insert,
+                MergeAction::Update(_) => Right::Update,
+                MergeAction::Delete { .. } => Right::Delete,
+            };
+            work.require(&target.definition().name, right)?;
+        }
         let source = source(merge.source, &source_name);
         let clauses = merge.clauses.iter().map(|clause| parse(&target, &source_name, clause, &mut params));
         let clauses = clauses.collect::<Result<Vec<_>>>()?;

@@ -24,6 +24,7 @@ mod fields;
 mod for_update;
 mod function;
 mod generated;
+mod grant;
 mod incoming;
 mod insert;
 mod length;
@@ -41,6 +42,7 @@ mod quantity;
 mod query;
 mod references;
 mod returning;
+mod role;
 mod rules;
 mod schema;
 mod sequence;
@@ -77,7 +79,7 @@ pub(crate) use create_text::{of_kind, table_text, view_text};
 pub(crate) use drop::all_indexes;
 pub(crate) use expression::refuse_parameters;
 pub(crate) use length::limit as length_limit;
-pub(crate) use set::{SETTINGS, setting};
+pub(crate) use set::{SETTINGS, is_hint, is_of_all, setting};
 pub(crate) use show::is_show;
 pub use types::stored_literal;
 pub(crate) use types::{column_type_in_full, declared, is_serial, literal, type_text};
@@ -118,6 +120,8 @@ pub(crate) fn run(
         Statement::Attach(attach) => databases::attach(connection, &attach),
         Statement::Detach { name, if_exists } => databases::detach(connection, &name, if_exists),
         Statement::Use(name) => databases::use_database(connection, &name),
+        Statement::Grant(grant) => connection.whole(|connection| grant::run(connection, &grant)),
+        Statement::Role(of) => connection.whole(|connection| role::run(connection, &of)),
         Statement::Sql(statement) => run_sql(connection, *statement, params),
     }
 }

@@ -77,7 +77,7 @@ const HINTS: [&str; 33] = [
 ];
 
 /// Whether a setting only says how something is computed.
-pub(super) fn is_hint(name: &str) -> bool {
+pub(crate) fn is_hint(name: &str) -> bool {
     HINTS.contains(&name)
 }
 
@@ -92,6 +92,11 @@ pub(super) fn by_text(connection: &mut Connection, name: &str, to: &str) -> Resu
 
 fn meant(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name)
+}
+
+/// Whether a setting is one of all connections.
+pub(crate) fn is_of_all(name: &str) -> bool {
+    matches!(meant(name), "threads" | "default_storage" | "memory_limit")
 }
 
 fn no_setting(name: &str) -> Error {

@@ -15,9 +15,10 @@ use datafusion::sql::sqlparser::{
 use super::{create_table::exists, create_text, query, set, table, types::literal};
 use crate::{
     Connection, Error, Result, Rows, catalog,
-    databases::MAIN,
+    databases::{Kind, MAIN},
     names::{about_object, ident, object, shown, split},
     parse::DIALECT,
+    rights::denied,
     rows::Source,
 };
 
@@ -197,6 +198,12 @@ fn indexes(connection: &mut Connection, name: &ObjectName) -> Result<Rows<'stati
 fn show_create(connection: &Connection, kind: &ShowCreateObject, name: &ObjectName) -> Result<Rows<'static>> {
     let db = &connection.definitions();
     let qualified = qualify(&object(name)?)?;
+    match connection.session.restricted() {
+        Some(role) if connection.home.kind != Kind::Temporary && !role.may_see(db, &qualified) => {
+            return Err(denied("table", &qualified));
+        }
+        _ => {}
+    }
     let view = db.views().into_iter().find(|view| view.name == qualified);
     let text = match (kind, view) {
         (ShowCreateObject::Table | ShowCreateObject::View, Some(view)) => create_text::view_text(&view),

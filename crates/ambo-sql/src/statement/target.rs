@@ -11,8 +11,8 @@ use datafusion::{
     datasource::provider_as_source,
     sql::sqlparser::{
         ast::{
-            self, Expr, Ident, LimitClause, ObjectName, OrderByKind, SelectItem, TableFactor, TableWithJoins,
-            VisitMut, VisitorMut,
+            self, Expr, Ident, LimitClause, ObjectName, OnConflictAction, OrderByKind, SelectItem,
+            TableFactor, TableWithJoins, VisitMut, VisitorMut,
         },
         parser::Parser,
     },
@@ -26,6 +26,7 @@ use crate::{
     names::{ident, last, object, split},
     parse::DIALECT,
     planner::Planner,
+    rights::Right,
     table::{ROW_NUMBER, StoredTable},
     value::Values,
 };
@@ -54,9 +55,16 @@ pub(super) enum Read {
 }
 
 impl Target {
-    pub(super) fn new(work: &Work<'_>, name: &ObjectName, alias: Option<&Ident>) -> Result<Self> {
+    /// The table of a name, to which the role has these rights.
+    pub(super) fn new(
+        work: &Work<'_>,
+        name: &ObjectName,
+        alias: Option<&Ident>,
+        rights: &[Right],
+    ) -> Result<Self> {
         let written = object(name)?;
         let table = super::table(&work.definitions(), name)?.checked_by_caller();
+        rights.iter().try_for_each(|right| work.require(&table.definition().name, *right))?;
         let rules = Rules::of(work, table.definition())?;
         let own = last(&written).to_owned();
         Ok(match alias {
@@ -69,14 +77,14 @@ impl Target {
     }
 
     /// The target of a statement that names it as queries name tables.
-    pub(super) fn of_factor(work: &Work<'_>, factor: &TableFactor) -> Result<Self> {
+    pub(super) fn of_factor(work: &Work<'_>, factor: &TableFactor, rights: &[Right]) -> Result<Self> {
         match factor {
             TableFactor::Table { name, alias, args: None, with_hints, version: None, partitions, .. }
                 if with_hints.is_empty()
                     && partitions.is_empty()
                     && alias.as_ref().is_none_or(|alias| alias.columns.is_empty()) =>
             {
-                Self::new(work, name, alias.as_ref().map(|alias| &alias.name))
+                Self::new(work, name, alias.as_ref().map(|alias| &alias.name), rights)
             }
             other => Err(Error::invalid(format!("{other} is no table that can be written to"))),
         }
@@ -86,12 +94,25 @@ impl Target {
         let ast::TableObject::TableName(name) = &insert.table else {
             return Err(Error::invalid(format!("not supported: INSERT INTO {}", insert.table)));
         };
-        Self::new(work, name, insert.table_alias.as_ref().map(|alias| &alias.alias))
+        // What is given back of rows, or done where there is one, tells what there is.
+        let replaces = insert.replace_into || matches!(insert.or, Some(ast::SqliteOnConflict::Replace));
+        let rights: &[Right] = match (&insert.on, insert.returning.is_some()) {
+            (None, false) if !replaces => &[Right::Insert],
+            (
+                Some(ast::OnInsert::OnConflict(ast::OnConflict {
+                    action: OnConflictAction::DoNothing, ..
+                })),
+                false,
+            ) => &[Right::Insert],
+            (None, true) if !replaces => &[Right::Insert, Right::Select],
+            _ => &[Right::Insert, Right::Select, Right::Update],
+        };
+        Self::new(work, name, insert.table_alias.as_ref().map(|alias| &alias.alias), rights)
     }
 
-    pub(super) fn of_relation(work: &Work<'_>, relation: &TableWithJoins) -> Result<Self> {
+    pub(super) fn of_relation(work: &Work<'_>, relation: &TableWithJoins, rights: &[Right]) -> Result<Self> {
         match relation.joins.is_empty() {
-            true => Self::of_factor(work, &relation.relation),
+            true => Self::of_factor(work, &relation.relation, rights),
             false => Err(Error::invalid("one statement writes to one table, not to a join")
                 .with_hint("name the other tables behind FROM (of UPDATE) or USING (of DELETE)")),
         }

@@ -21,7 +21,9 @@ use super::{
     sought::Sought,
     target::{Parts, Read, Target, item},
 };
-use crate::{Error, Result, connection::Work, foreign_keys::note_change, value, value::Values};
+use crate::{
+    Error, Result, connection::Work, foreign_keys::note_change, rights::Right, value, value::Values,
+};
 
 /// An UPDATE that is ready to be run.
 pub(super) struct Asked {
@@ -38,7 +40,7 @@ impl Asked {
             return Err(Error::invalid("UPDATE OR … and OUTPUT are not supported")
                 .with_hint("RETURNING gives back what was written"));
         }
-        let target = Target::of_relation(work, &update.table)?;
+        let target = Target::of_relation(work, &update.table, &[Right::Update, Right::Select])?;
         target.unqualify(&mut update);
         let others = match update.from {
             None => Vec::new(),

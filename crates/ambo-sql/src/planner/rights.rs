@@ -1,0 +1,46 @@
+//! What a role may read: looked at where the planner finds it.
+
+use std::sync::PoisonError;
+
+use super::Planner;
+use crate::{
+    Result,
+    rights::{Right, Role},
+};
+
+impl Planner<'_> {
+    /// Whether what is named now is named by the statement itself, and not by a view. Defaults, checks and functions are the statement's.
+    pub(super) fn is_checked(&self) -> bool {
+        let is_within = || !self.views.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        self.session.is_restricted() && !self.is_of_owner && !is_within()
+    }
+
+    /// Checks that the role may read a table or view of a database.
+    pub(super) fn require_read(&self, place: usize, name: &str, what: &str) -> Result<()> {
+        match self.is_checked() {
+            true => self.places[place].require(&self.session, name, Right::Select, what),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that the role may read files of the machine. A view does not make that another's right.
+    pub(super) fn require_file(&self, path: &str) -> Result<()> {
+        self.session.require_file(path)
+    }
+
+    /// The role, unless it sees all.
+    pub(crate) fn restricted(&self) -> Option<&Role> {
+        self.session.restricted()
+    }
+
+    /// Whether the catalog shows a table or view of a database.
+    pub(crate) fn shows(&self, place: usize, name: &str) -> bool {
+        let seen = &self.places[place];
+        match self.session.restricted() {
+            Some(role) if seen.kind != crate::databases::Kind::Temporary => {
+                role.may_see(&seen.definitions(), name)
+            }
+            _ => true,
+        }
+    }
+}
