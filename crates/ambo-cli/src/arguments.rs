@@ -99,7 +99,7 @@ pub struct ScanArguments {
 pub const ADVISE_ROWS: u64 = 32_768;
 
 /// The commands.
-#[derive(Subcommand, Debug)]
+#[derive(Subcommand, Clone, Debug)]
 pub enum Command {
     /// Store a value under a key, or a row with one value a column
     Put {

@@ -28,6 +28,8 @@ pub enum Failure {
     Usage(String),
     /// The database or the operating system refused.
     Database(String),
+    /// Another process has the database open.
+    InUse(String),
     /// Bytes on disk are not what was written there.
     Corrupt {
         /// With what to do.
@@ -63,7 +65,7 @@ impl Failure {
                 let text = format!("{place}: {what}; `ambo check {place}` tells how much is affected");
                 Self::Corrupt { text, what }
             }
-            ambo::Error::InUse(_) => Self::Database(format!("{place}: {error}; {CLOSE_IT}")),
+            ambo::Error::InUse(_) => Self::InUse(format!("{place}: {error}; {CLOSE_IT}")),
             _ => Self::Database(format!("{place}: {error}")),
         }
     }
@@ -79,6 +81,7 @@ impl Failure {
             Self::Negative(text)
             | Self::Usage(text)
             | Self::Database(text)
+            | Self::InUse(text)
             | Self::Corrupt { text, .. }
             | Self::Interrupted(text) => Some(text).filter(|text| !text.is_empty()).map(String::as_str),
             Self::Damage | Self::Told(_) | Self::BrokenPipe => None,
@@ -93,6 +96,7 @@ impl Failure {
             Self::Negative(text) => Self::Negative(put(text)),
             Self::Usage(text) => Self::Usage(put(text)),
             Self::Database(text) => Self::Database(put(text)),
+            Self::InUse(text) => Self::InUse(put(text)),
             Self::Corrupt { text, what } => Self::Corrupt { text: put(text), what },
             other => other,
         }
@@ -105,7 +109,7 @@ impl Failure {
             Self::BrokenPipe => 0,
             Self::Negative(_) => 1,
             Self::Usage(_) => 2,
-            Self::Database(_) | Self::Corrupt { .. } => 3,
+            Self::Database(_) | Self::InUse(_) | Self::Corrupt { .. } => 3,
             Self::Damage => 4,
             Self::Interrupted(_) => 130,
         })

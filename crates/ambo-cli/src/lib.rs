@@ -11,6 +11,8 @@ mod index;
 pub mod interrupt;
 mod load;
 pub mod output;
+#[cfg(feature = "http")]
+mod remote;
 mod role;
 mod schema;
 mod serve;

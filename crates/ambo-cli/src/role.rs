@@ -4,6 +4,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use ambo_server::{Role, Roles, Token};
+use ambo_sql::Level;
 use clap::Args;
 use serde_json::json;
 
@@ -22,8 +23,14 @@ pub struct RoleArguments {
     #[arg(required_if_eq_any([("action", "add"), ("action", "remove")]))]
     pub name: Option<String>,
     /// It may only read
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["writer", "limited"])]
     pub read_only: bool,
+    /// It may read and write the rows of all tables, and no more
+    #[arg(long, conflicts_with = "limited")]
+    pub writer: bool,
+    /// It may do what it is granted by SQL, and no more
+    #[arg(long)]
+    pub limited: bool,
     /// Give it a token for HTTP too, which is shown once
     #[arg(long)]
     pub token: bool,
@@ -34,7 +41,13 @@ pub struct RoleArguments {
 
 /// Does it. A server reads the file when it starts.
 pub fn run(arguments: RoleArguments, out: &mut Output) -> Result<()> {
-    let RoleArguments { dir, action, name, read_only, token, roles: file } = arguments;
+    let RoleArguments { dir, action, name, read_only, writer, limited, token, roles: file } = arguments;
+    let level = match (read_only, writer, limited) {
+        (true, ..) => Level::Reader,
+        (_, true, _) => Level::Writer,
+        (.., true) => Level::Granted,
+        _ => Level::Superuser,
+    };
     let path = file.unwrap_or_else(|| dir.join(ROLES));
     let failed = |error: ambo_server::Error| Failure::usage(error.to_string());
     let mut roles = Roles::load(&path).map_err(failed)?;
@@ -43,11 +56,26 @@ pub fn run(arguments: RoleArguments, out: &mut Output) -> Result<()> {
         RoleAction::List => {
             for role in roles.iter() {
                 let (name, read_only) = (role.name(), role.is_read_only());
+                let may = match role.may() {
+                    Level::Superuser => "all",
+                    Level::Writer => "read and write",
+                    Level::Reader => "read",
+                    _ => "what it is granted",
+                };
                 if out.is_json() {
-                    out.json(&json!({ "role": name, "read_only": read_only }))?;
+                    out.json(&json!({ "role": name, "read_only": read_only, "may": may }))?;
                     continue;
                 }
-                writeln!(out, "{name}{}", if read_only { " (only reads)" } else { "" })?;
+                writeln!(
+                    out,
+                    "{name}{}",
+                    match role.may() {
+                        Level::Superuser => "",
+                        Level::Reader => " (only reads)",
+                        Level::Writer => " (reads and writes)",
+                        _ => " (what it is granted)",
+                    }
+                )?;
             }
             return Ok(());
         }
@@ -56,7 +84,7 @@ pub fn run(arguments: RoleArguments, out: &mut Output) -> Result<()> {
         }
         RoleAction::Remove => {}
         RoleAction::Add => {
-            let mut role = Role::new(&name).password(&password()?).read_only(read_only);
+            let mut role = Role::new(&name).password(&password()?).level(level);
             if token {
                 let (text, token) = Token::generate();
                 role = role.token(token);

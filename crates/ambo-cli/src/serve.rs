@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ambo_server::{Limits, Options, Roles, Server, Tls};
 use clap::{Args, ValueEnum};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::engine::{Access, Store, Tuning};
@@ -51,6 +51,9 @@ pub struct ServeArguments {
     /// Seconds that a session may do nothing
     #[arg(long, value_name = "SECONDS")]
     pub idle_timeout: Option<u64>,
+    /// Log who comes in and what is done, as lines of JSON in files of this directory
+    #[arg(long, value_name = "DIR")]
+    pub audit: Option<PathBuf>,
     /// Let all only read
     #[arg(long)]
     pub read_only: bool,
@@ -73,7 +76,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Serves until a signal comes.
 pub fn run(arguments: &ServeArguments, tuning: &Tuning) -> Result<()> {
     // A signal that comes while the database is opened is not lost.
-    let mut signals = Signals::new([SIGINT, SIGTERM])
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
         .map_err(|error| Failure::Database(format!("signals cannot be waited for: {error}")))?;
     let access = if arguments.read_only { Access::Read } else { Access::Create };
     let store = Store::open(&arguments.dir, access, tuning)?;
@@ -85,7 +88,15 @@ pub fn run(arguments: &ServeArguments, tuning: &Tuning) -> Result<()> {
         .map(|(protocol, address)| format!("{} at {address}", protocol.name()))
         .collect();
     remark(&format!("serving {}: {}; Ctrl-C stops", arguments.dir.display(), addresses.join(", ")));
-    let signal = signals.forever().next();
+    let signal = signals.forever().find(|signal| {
+        if *signal == SIGHUP {
+            match running.reload() {
+                Ok(()) => remark("the certificate was read again"),
+                Err(error) => remark(&format!("the certificate that was there stays: {error}")),
+            }
+        }
+        *signal != SIGHUP
+    });
     remark("stopping: statements that run have 10 seconds; a second Ctrl-C does not wait");
     let armed = signal.into_iter().chain([SIGINT]).all(|signal| {
         signal_hook::flag::register_conditional_shutdown(signal, 130, std::sync::Arc::new(true.into()))
@@ -113,6 +124,9 @@ fn options(arguments: &ServeArguments) -> Result<Options> {
     if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
         options = options.tls(Tls::new(certificate, key));
     }
+    if let Some(audit) = &arguments.audit {
+        options = options.audit(audit);
+    }
     let path = arguments.roles.clone().unwrap_or_else(|| arguments.dir.join(ROLES));
     let roles = Roles::load(&path).map_err(|error| Failure::usage(error.to_string()))?;
     let mut limits = Limits::default();
@@ -121,6 +135,11 @@ fn options(arguments: &ServeArguments) -> Result<Options> {
     limits.idle = arguments.idle_timeout.map(Duration::from_secs);
     if let Some(name) = arguments.dir.file_name().and_then(|name| name.to_str()) {
         options = options.database_name(name);
+    }
+    // Readers of a database may be several; who writes is one, and lets others work with it.
+    #[cfg(feature = "http")]
+    if !arguments.read_only {
+        options = options.own_socket(&arguments.dir);
     }
     Ok(options.roles(roles).limits(limits))
 }

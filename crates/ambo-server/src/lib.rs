@@ -13,6 +13,7 @@
 //! * [`Options`]: where the server listens, who may come in, how much they may ask for.
 //! * [`Server::start`] and [`Running`]: a server, its addresses, its end.
 //! * [`Roles`]: who may come in, with what.
+//! * `attach` and `Client`: how programs of one user work with a database that another of them has open.
 //!
 //! # How it is made
 //! 1. A connection of SQL works in the thread that calls it. PostgreSQL's protocol has a thread for each client, which reads from the
@@ -23,7 +24,14 @@
 //! 3. What is checked is checked once: who comes in by `roles/`, where it is listened by `server/options.rs`, what a session may do by
 //!    `session/rights.rs`.
 
+#[cfg(feature = "http")]
+mod attach;
+#[cfg(feature = "http")]
+mod client;
 mod error;
+#[cfg(feature = "http")]
+#[doc(hidden)]
+pub mod fuzz;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "http")]
@@ -36,6 +44,10 @@ mod session;
 mod thrift;
 mod tls;
 
+#[cfg(feature = "http")]
+pub use attach::{Attached, Host, attach};
+#[cfg(feature = "http")]
+pub use client::{Client, ClientError, Entry, Range, Reply};
 pub use error::{Error, Result};
 pub use roles::{Role, Roles, Secret, Token};
 pub use server::{Limits, Options, Protocol, Running, Server};

@@ -1,6 +1,9 @@
 //! The certificate of a server.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use rustls::{
     ServerConfig,
@@ -45,5 +48,31 @@ impl Tls {
             .with_single_cert(certificates, key)
             .map_err(|error| wrong(&self.key, &error))?;
         Ok(Arc::new(config))
+    }
+}
+
+/// A certificate that can be read again.
+pub(crate) struct Certificate {
+    files: Tls,
+    now: RwLock<Arc<ServerConfig>>,
+}
+
+impl Certificate {
+    pub(crate) fn new(files: Tls) -> Result<Self> {
+        let now = RwLock::new(files.load()?);
+        Ok(Self { files, now })
+    }
+
+    /// What a connection that is made now uses.
+    pub(crate) fn now(&self) -> Arc<ServerConfig> {
+        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// # Errors
+    /// As [`Tls::load`]; the one that was there stays.
+    pub(crate) fn reload(&self) -> Result<()> {
+        let new = self.files.load()?;
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
     }
 }

@@ -14,8 +14,37 @@ use crate::view::View;
 use crate::word::Spelling;
 use crate::{compression, dump, index, load, role, serve};
 
-/// Runs a command of the shell.
+/// Runs a command of the shell: with the database, or with the process that has it open.
 pub fn run(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
+    #[cfg(feature = "http")]
+    if let Some(dir) = keys_of(&command) {
+        let again = command.clone();
+        let dir = dir.to_path_buf();
+        // Both write to the same place, one of them.
+        let out = std::cell::RefCell::new(out);
+        return crate::remote::or_remote(
+            &dir,
+            || here(command, tuning, &mut out.borrow_mut()),
+            |client| crate::remote::run_command(client, again, &mut out.borrow_mut()),
+        );
+    }
+    here(command, tuning, out)
+}
+
+/// The database of a command that works with keys and values.
+#[cfg(feature = "http")]
+fn keys_of(command: &Command) -> Option<&std::path::Path> {
+    match command {
+        Command::Put { place, .. }
+        | Command::Get { place, .. }
+        | Command::Del { place, .. }
+        | Command::Scan { place, .. }
+        | Command::Count { place, .. } => Some(&place.dir),
+        _ => None,
+    }
+}
+
+fn here(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
     match command {
         Command::Put { place, words, file } => {
             let store = Store::open(&place.dir, Access::Create, tuning)?;

@@ -74,10 +74,15 @@ pub fn get(view: &View<'_>, words: &[Word], raw: bool, out: &mut Output) -> Resu
     }
     let key = &one_key(words, "get")?.bytes;
     let value = view.get(key)?.ok_or_else(|| absent(words))?;
+    show_value(key, &value, raw, out)
+}
+
+/// Shows the value of a key.
+pub fn show_value(key: &[u8], value: &[u8], raw: bool, out: &mut Output) -> Result<()> {
     match (raw, out.form) {
-        (true, _) => out.write_all(&value)?,
-        (false, Form::Json) => out.json(&pair_json(key, &value))?,
-        (false, _) => writeln!(out, "{}", escape(&value))?,
+        (true, _) => out.write_all(value)?,
+        (false, Form::Json) => out.json(&pair_json(key, value))?,
+        (false, _) => writeln!(out, "{}", escape(value))?,
     }
     Ok(())
 }
@@ -178,7 +183,7 @@ fn align(column: &Column) -> Align {
     if column.ty.is_numeric() { Align::Right } else { Align::Left }
 }
 
-fn cells(record: &Record) -> Vec<String> {
+pub fn cells(record: &Record) -> Vec<String> {
     match record {
         Record::Pair(key, value) => vec![escape(key), escape(value)],
         Record::Row(row) => row.iter().map(datum::show).collect(),
@@ -209,7 +214,11 @@ pub fn count(
     spelling: Spelling,
     out: &mut Output,
 ) -> Result<()> {
-    let count = view.count(&range(view, arguments, spelling)?)?;
+    show_count(view.count(&range(view, arguments, spelling)?)?, out)
+}
+
+/// Shows how many records there are.
+pub fn show_count(count: u64, out: &mut Output) -> Result<()> {
     match out.form {
         Form::Json => out.json(&serde_json::json!({ "count": count }))?,
         Form::Plain => writeln!(out, "{count}")?,

@@ -32,15 +32,39 @@ use crate::interrupt;
 use crate::output::{Form, Output};
 use session::{Next, Session};
 use settings::Mode;
+#[cfg(feature = "http")]
+pub use split::{end_of_statement, is_empty as is_blank};
 
 /// Opens the database and obeys. A script ends at the first failure; a person may try again.
 pub fn run(dir: &Path, arguments: &ShellArguments, tuning: &Tuning, out: &mut Output) -> Result<()> {
     refuse_mistyped_command(dir)?;
     let access = if arguments.read_only { Access::Read } else { Access::Create };
-    let store = match dir == Path::new(IN_MEMORY) && !arguments.read_only {
-        true => Store::in_memory(tuning)?,
-        false => Store::open(dir, access, tuning)?,
-    };
+    let is_in_memory = dir == Path::new(IN_MEMORY) && !arguments.read_only;
+    let open = || if is_in_memory { Store::in_memory(tuning) } else { Store::open(dir, access, tuning) };
+    #[cfg(feature = "http")]
+    {
+        let mut there = None;
+        let done = crate::remote::or_remote(
+            dir,
+            || open().map(Some),
+            |client| {
+                there = Some(crate::remote::run_shell(dir, client, arguments, out));
+                Ok(None)
+            },
+        )?;
+        match (done, there) {
+            (Some(store), _) => work(store, access, arguments, out),
+            (None, there) => there.unwrap_or(Ok(())),
+        }
+    }
+    #[cfg(not(feature = "http"))]
+    {
+        work(open()?, access, arguments, out)
+    }
+}
+
+/// Obeys with a database that is open.
+fn work(store: Store, access: Access, arguments: &ShellArguments, out: &mut Output) -> Result<()> {
     let mode = match (arguments.csv, arguments.arrow, out.form) {
         (true, ..) => Some(Mode::Csv),
         (_, true, _) => Some(Mode::Arrow),

@@ -23,43 +23,64 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
 
 use super::{App, problem::Problem};
+use crate::{roles::Visitor, server::Protocol, session::audit::Who};
 
 /// The socket of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Socket {
     pub peer: SocketAddr,
     pub is_loopback: bool,
+    /// Whether it is the socket of the same user's programs.
+    pub is_own: bool,
 }
 
 /// Who asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub role: String,
+    pub visitor: Visitor,
     pub is_read_only: bool,
     pub peer: SocketAddr,
 }
+
+impl Client {
+    fn as_who(&self) -> Who<'_> {
+        Who { session: None, role: &self.role, protocol: Protocol::Http, peer: Some(self.peer) }
+    }
+
+    fn new(visitor: Visitor, peer: SocketAddr) -> Self {
+        Self { role: visitor.name().to_owned(), is_read_only: visitor.is_read_only, visitor, peer }
+    }
+}
+
+/// Whose a header is, and what is kept of the password that was in it: another password is another header's.
+type Known = (Visitor, Option<String>);
 
 /// Credentials that were checked, and who failed.
 #[derive(Default)]
 pub(crate) struct Logins {
     /// Who has shown which header: its hash, for hashing passwords is slow.
-    known: Mutex<HashMap<[u8; 32], (String, bool)>>,
+    known: Mutex<HashMap<[u8; 32], Known>>,
     failed: Mutex<HashMap<IpAddr, u32>>,
 }
 
 /// How many of either are kept.
 const KEPT_MAX: usize = 1024;
 
+fn hashed(header: &str) -> [u8; 32] {
+    digest(&SHA256, header.as_bytes()).as_ref().try_into().unwrap_or_default()
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Logins {
-    fn known(&self, header: &[u8; 32]) -> Option<(String, bool)> {
+    fn known(&self, header: &[u8; 32]) -> Option<Known> {
         locked(&self.known).get(header).cloned()
     }
 
-    fn keep(&self, header: [u8; 32], who: (String, bool)) {
+    fn keep(&self, header: [u8; 32], who: Known) {
         let mut known = locked(&self.known);
         if known.len() >= KEPT_MAX {
             known.clear();
@@ -89,11 +110,23 @@ impl Logins {
 /// Looks at a request before it is answered.
 pub(crate) async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let method = request.method().clone();
+    let mut asked = None;
     let answered = match check(&app, &mut request).await {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            // Statements are logged by their sessions.
+            let path = request.uri().path();
+            let client = request.extensions().get::<Client>();
+            if path.starts_with("/kv/") || path.starts_with("/api1/") {
+                asked = client.map(|client| (client.clone(), path.to_owned()));
+            }
+            next.run(request).await
+        }
         Err(problem) => problem.into_response(),
     };
     app.figures.answered(&method, answered.status());
+    if let (Some(audit), Some((who, path))) = (&app.shared.audit, asked) {
+        audit.request(&who.as_who(), method.as_str(), &path, answered.status().as_u16());
+    }
     with_headers(answered)
 }
 
@@ -130,8 +163,9 @@ async fn check(app: &Arc<App>, request: &mut Request) -> Result<(), Problem> {
     check_origin(request, &host)?;
     let path = request.uri().path();
     let is_open = path == "/health" || path == "/" || path.starts_with("/console/");
-    let client = match app.shared.options.roles.is_empty() {
-        true => Client { role: "ambo".into(), is_read_only: false, peer: socket.peer },
+    let client = match app.shared.is_open() {
+        _ if socket.is_own => Client::new(Visitor::anybody("ambo"), socket.peer),
+        true => Client::new(Visitor::anybody("ambo"), socket.peer),
         false if is_open => return Ok(()),
         false => log_in(app, request.headers(), socket.peer).await?,
     };
@@ -179,31 +213,47 @@ async fn log_in(app: &Arc<App>, headers: &HeaderMap, peer: SocketAddr) -> Result
     let Some(header) = text(headers, header::AUTHORIZATION) else {
         return Err(Problem::unauthorized("a role and its password, or a token, is needed"));
     };
-    let hash: [u8; 32] = digest(&SHA256, header.as_bytes()).as_ref().try_into().unwrap_or_default();
-    let client = |(role, is_read_only)| Client { role, is_read_only, peer };
-    if let Some(who) = app.logins.known(&hash) {
-        return Ok(client(who));
+    let hash = hashed(header);
+    if let Some((visitor, kept)) = app.logins.known(&hash) {
+        // The role may be another by now, or have another password.
+        match kept {
+            None => return Ok(Client::new(visitor, peer)),
+            Some(kept) => {
+                let now = app.shared.with_secret(visitor.name());
+                if let Some((now, _)) = now.filter(|(_, secret)| secret.to_string() == kept) {
+                    return Ok(Client::new(now, peer));
+                }
+            }
+        }
     }
     let (header, shared) = (header.to_owned(), app.shared.clone());
     let found = tokio::task::spawn_blocking(move || {
-        let roles = &shared.options.roles;
         let (scheme, given) = header.split_once(' ')?;
-        let role = match scheme.to_ascii_lowercase().as_str() {
-            "bearer" => roles.with_token(given.trim())?,
+        match scheme.to_ascii_lowercase().as_str() {
+            "bearer" => Some((shared.with_token(given.trim())?, None)),
             "basic" => {
                 let pair = String::from_utf8(STANDARD.decode(given.trim()).ok()?).ok()?;
                 let (name, password) = pair.split_once(':')?;
-                roles.with_password(name, password)?
+                let kept = shared.with_secret(name).map(|(_, secret)| secret.to_string());
+                Some((shared.with_password(name, password)?, kept))
             }
-            _ => return None,
-        };
-        Some((role.name().to_owned(), role.is_read_only()))
+            _ => None,
+        }
     });
-    match found.await {
+    let found = found.await;
+    if let Some(audit) = &app.shared.audit {
+        // What a header that is no role's says of itself is not trusted.
+        let (role, is_let_in) = match &found {
+            Ok(Some((visitor, _))) => (visitor.name(), true),
+            _ => ("", false),
+        };
+        audit.login(&Who { session: None, role, protocol: Protocol::Http, peer: Some(peer) }, is_let_in);
+    }
+    match found {
         Ok(Some(who)) => {
             app.logins.succeed(peer.ip());
             app.logins.keep(hash, who.clone());
-            Ok(client(who))
+            Ok(Client::new(who.0, peer))
         }
         _ => {
             tokio::time::sleep(app.logins.fail(peer.ip())).await;

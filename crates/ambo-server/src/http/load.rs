@@ -119,7 +119,7 @@ impl Load {
             let rows = StreamReader::try_new(BufReader::new(file), None).map_err(wrong)?;
             return Ok(session.connection.ingest(&self.table, Box::new(rows), self.mode, &self.storage)?);
         }
-        let (path, storage) = (literal(path), &self.storage);
+        let (file, path, storage) = (path, literal(path), &self.storage);
         let format = match self.form {
             Form::Csv => "csv",
             Form::Lines => "json",
@@ -133,8 +133,13 @@ impl Load {
             }
             _ => format!("CREATE TABLE {name} {storage} AS SELECT * FROM {path}"),
         };
-        let mut statement = session.prepare(&statement)?;
-        Ok(session.run(&mut statement, Vec::new())?.affected().unwrap_or(0))
+        // Reading this file is no right to read others.
+        session.connection.set_own_file(Some(file));
+        let done =
+            session.prepare(&statement).and_then(|mut statement| session.run(&mut statement, Vec::new()));
+        let loaded = done.map(|rows| rows.affected().unwrap_or(0));
+        session.connection.set_own_file(None);
+        Ok(loaded?)
     }
 }
 

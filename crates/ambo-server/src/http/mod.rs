@@ -41,12 +41,15 @@ use hyper_util::{
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::TcpStream,
     runtime::{Builder, Runtime},
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
+
+pub(crate) use keys::{fuzz_batch, fuzz_range};
 
 use crate::server::Shared;
 use guard::Socket;
@@ -61,16 +64,47 @@ pub(crate) struct App {
     pub figures: Arc<metrics::Figures>,
 }
 
+/// Where clients come from.
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    /// Programs of the same user.
+    Own(std::os::unix::net::UnixListener),
+}
+
+impl From<TcpListener> for Listener {
+    fn from(listener: TcpListener) -> Self {
+        Self::Tcp(listener)
+    }
+}
+
+impl Listener {
+    fn set_nonblocking(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(listener) => listener.set_nonblocking(true),
+            Self::Own(listener) => listener.set_nonblocking(true),
+        }
+    }
+}
+
 /// Serves until the server stops.
-pub(crate) fn serve(shared: Arc<Shared>, listener: TcpListener) -> io::Result<JoinHandle<()>> {
-    listener.set_nonblocking(true)?;
+pub(crate) fn serve(shared: Arc<Shared>, listener: Listener) -> io::Result<JoinHandle<()>> {
+    listener.set_nonblocking()?;
     let runtime: Runtime =
         Builder::new_multi_thread().worker_threads(THREADS).thread_name("ambo-http").enable_all().build()?;
     let serve = move || {
         runtime.block_on(async {
             // It is not blocking, and the runtime's: nothing else is asked of it.
-            if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
-                accept(shared, listener).await;
+            match listener {
+                Listener::Tcp(listener) => {
+                    if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
+                        accept(shared, listener).await;
+                    }
+                }
+                Listener::Own(listener) => {
+                    if let Ok(listener) = tokio::net::UnixListener::from_std(listener) {
+                        accept_own(shared, listener).await;
+                    }
+                }
             }
         });
     };
@@ -122,18 +156,49 @@ fn router(app: &Arc<App>) -> Router {
         .with_state(app.clone())
 }
 
-async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
-    let sessions = Arc::new(sessions::Sessions::default());
+fn app(shared: &Arc<Shared>) -> Arc<App> {
     let app = Arc::new(App {
         shared: shared.clone(),
-        sessions: sessions.clone(),
+        sessions: Arc::default(),
         results: Arc::default(),
         logins: guard::Logins::default(),
         figures: Arc::default(),
     });
     tokio::spawn(sessions::tidy(Arc::downgrade(&app)));
+    app
+}
+
+/// Serves programs of the same user: the system says that they are.
+async fn accept_own(shared: Arc<Shared>, listener: tokio::net::UnixListener) {
+    let app = app(&shared);
     let (router, mut stop) = (router(&app), shared.stopping());
-    let tls = shared.tls.clone().map(TlsAcceptor::from);
+    let graceful = GracefulShutdown::new();
+    // SAFETY: it takes nothing and always succeeds.
+    let own = unsafe { libc::geteuid() };
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stop.wait_for(|stops| *stops) => break,
+        };
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        if !stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0) {
+            continue;
+        }
+        let peer = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let client = Socket { peer, is_loopback: true, is_own: true };
+        let (router, watcher) = (router.clone(), graceful.watcher());
+        tokio::spawn(async move { talk(stream, client, router, watcher).await });
+    }
+    drop(listener);
+    graceful.shutdown().await;
+}
+
+async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
+    let app = app(&shared);
+    let (router, mut stop) = (router(&app), shared.stopping());
     let room = Arc::new(Semaphore::new(
         shared.options.limits.connections.saturating_mul(CONNECTIONS).clamp(1, 1 << 20),
     ));
@@ -149,8 +214,9 @@ async fn accept(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        let client = Socket { peer, is_loopback };
-        tokio::spawn(connection(stream, client, router.clone(), tls.clone(), graceful.watcher(), place));
+        let client = Socket { peer, is_loopback, is_own: false };
+        let tls = shared.tls.as_ref().map(|tls| TlsAcceptor::from(tls.now()));
+        tokio::spawn(connection(stream, client, router.clone(), tls, graceful.watcher(), place));
     }
     drop(listener);
     graceful.shutdown().await;
@@ -175,6 +241,24 @@ async fn connection(
     _place: OwnedSemaphorePermit,
 ) {
     let _unless_refused = stream.set_nodelay(true);
+    match tls {
+        Some(tls) => {
+            let Ok(Ok(stream)) = tokio::time::timeout(HEAD_PATIENCE, tls.accept(stream)).await else {
+                return;
+            };
+            talk(stream, socket, router, watcher).await;
+        }
+        None => talk(stream, socket, router, watcher).await,
+    }
+}
+
+/// Answers what comes over a stream.
+async fn talk(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    socket: Socket,
+    router: Router,
+    watcher: hyper_util::server::graceful::Watcher,
+) {
     let service = service_fn(move |mut request: Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(socket);
         router.clone().oneshot(request.map(Body::new))
@@ -182,20 +266,9 @@ async fn connection(
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE).max_buf_size(64 << 10);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(64).keep_alive_interval(HEAD_PATIENCE);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
     // What goes wrong with a client's connection is the client's matter.
-    let _ended = match tls {
-        Some(tls) => {
-            let Ok(Ok(stream)) = tokio::time::timeout(HEAD_PATIENCE, tls.accept(stream)).await else {
-                return;
-            };
-            let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-            watcher.watch(connection.into_owned()).await
-        }
-        None => {
-            let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-            watcher.watch(connection.into_owned()).await
-        }
-    };
+    let _ended = watcher.watch(connection.into_owned()).await;
 }
 
 /// Ends the statement of a session if nobody waits for it any longer: when it is dropped before [`OnDrop::done`].

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ambo_sql::Level;
 use axum::{
     extract::{Path, Request, State},
     http::StatusCode,
@@ -10,11 +11,12 @@ use serde_json::json;
 
 use super::{App, catalog::Json, problem::Problem, sessions};
 
-/// `GET /queries`: all sessions. A role that may only read sees its own.
+/// `GET /queries`: all sessions. A role that may not do all sees its own.
 pub(crate) async fn list(State(app): State<Arc<App>>, request: Request) -> Result<Json, Problem> {
     let client = sessions::client(&request)?;
     let all = app.shared.sessions.list().into_iter();
-    let seen = all.filter(|session| !client.is_read_only || session.role == client.role).map(|session| {
+    let sees_all = client.visitor.role.level() == Level::Superuser;
+    let seen = all.filter(|session| sees_all || session.role == client.role).map(|session| {
         json!({
             "id": session.id,
             "role": session.role,
@@ -39,7 +41,7 @@ pub(crate) async fn cancel(
     let id: i32 = id.parse().map_err(|_| Problem::not_found(format!("there is no session {id}")))?;
     let found = app.shared.sessions.list().into_iter().find(|session| session.id == id);
     let found = found.ok_or_else(|| Problem::not_found(format!("there is no session {id}")))?;
-    if client.is_read_only && found.role != client.role {
+    if client.visitor.role.level() != Level::Superuser && found.role != client.role {
         return Err(Problem::forbidden("this role may end statements of its own only"));
     }
     match app.shared.sessions.interrupt(id) {

@@ -70,6 +70,15 @@ impl Sessions {
         }
     }
 
+    /// Keeps a session for the requests that follow; returns its name.
+    pub(crate) fn keep(&self, session: Session, client: &Client, idle: Duration) -> String {
+        let id: String = random::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
+        let session = Arc::new(tokio::sync::Mutex::new(session));
+        let kept = Kept { session, role: client.role.clone(), idle, used: Instant::now() };
+        self.kept().insert(id.clone(), kept);
+        id
+    }
+
     fn take(&self, id: &str, client: &Client) -> Option<Kept> {
         let mut all = self.kept();
         all.get(id).is_some_and(|kept| kept.role == client.role).then(|| all.remove(id)).flatten()
@@ -109,8 +118,7 @@ pub(crate) async fn tidy(app: Weak<App>) {
 pub(crate) fn open(app: &Arc<App>, client: &Client) -> Result<Session, Problem> {
     let ended = app.sessions.ended.clone();
     let new = New {
-        role: client.role.clone(),
-        is_read_only: client.is_read_only,
+        visitor: client.visitor.clone(),
         protocol: Protocol::Http,
         peer: Some(client.peer),
         close: Box::new(move || ended.notify_one()),
@@ -128,11 +136,14 @@ pub(crate) fn of(
 ) -> Result<OwnedMutexGuard<Session>, Problem> {
     match named(headers)? {
         Some(id) => app.sessions.lock(id, client),
-        None => {
-            let session = Arc::new(tokio::sync::Mutex::new(open(app, client)?));
-            session.try_lock_owned().map_err(|_| Problem::server("a new session is locked"))
-        }
+        None => alone(app, client),
     }
+}
+
+/// A session of its own for a request, as those are that requests share.
+pub(crate) fn alone(app: &Arc<App>, client: &Client) -> Result<OwnedMutexGuard<Session>, Problem> {
+    let session = Arc::new(tokio::sync::Mutex::new(open(app, client)?));
+    session.try_lock_owned().map_err(|_| Problem::server("a new session is locked"))
 }
 
 /// The session that a request names, if it does.
@@ -152,10 +163,7 @@ pub(crate) async fn post(State(app): State<Arc<App>>, request: Request) -> Resul
     let idle = Asked::of(request.uri())?.only(&["idle_ms"])?.number("idle_ms")?;
     let idle = idle.map_or(IDLE, Duration::from_millis).min(IDLE_MAX);
     let session = open(&app, &client)?;
-    let id: String = random::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
-    let session = Arc::new(tokio::sync::Mutex::new(session));
-    let kept = Kept { session, role: client.role, idle, used: Instant::now() };
-    app.sessions.kept().insert(id.clone(), kept);
+    let id = app.sessions.keep(session, &client, idle);
     let told = json!({ "session": id, "idle_ms": idle.as_millis() as u64 });
     Ok((StatusCode::CREATED, super::catalog::Json(told)).into_response())
 }

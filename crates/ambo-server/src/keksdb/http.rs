@@ -66,7 +66,7 @@ pub(crate) async fn command(
     let bytes = body::whole(request.into_body(), most).await?;
     let shared = app.shared.clone();
     blocking(move || {
-        let commands = Commands::new(&shared, client.is_read_only);
+        let commands = Commands::new(&shared, &client.visitor);
         Ok(match run(&commands, &command.to_lowercase(), &asked, &bytes) {
             Ok(response) => response,
             Err(wrong) => failed(&wrong),

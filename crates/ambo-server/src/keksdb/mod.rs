@@ -12,10 +12,11 @@ pub(crate) mod thrift;
 
 use std::{collections::BTreeMap, ops::Bound};
 
-use ambo::{Database, Read, Table};
+use ambo::{Read, Table};
+use ambo_sql::{Access, Database};
 use serde_json::Value as Json;
 
-use crate::server::Shared;
+use crate::{roles::Visitor, server::Shared};
 
 /// What is wrong, with the name of the class that KeksDB's clients know.
 #[derive(Debug)]
@@ -27,6 +28,12 @@ pub(crate) struct Wrong {
 impl Wrong {
     fn new(message: impl Into<String>) -> Self {
         Self { class: "org.kv.kvdb.exceptions.DatabaseException", message: message.into() }
+    }
+}
+
+impl From<ambo_sql::Error> for Wrong {
+    fn from(error: ambo_sql::Error) -> Self {
+        Self::new(error.to_string())
     }
 }
 
@@ -44,19 +51,23 @@ pub(crate) type Properties = BTreeMap<String, String>;
 /// The commands, on a database.
 pub(crate) struct Commands<'a> {
     db: &'a Database,
-    is_read_only: bool,
+    visitor: &'a Visitor,
 }
 
 /// What begins the comment of a table that came from here, in front of its properties.
 const MARK: &str = "KeksDB ";
 
 impl<'a> Commands<'a> {
-    pub(crate) fn new(shared: &'a Shared, is_read_only: bool) -> Self {
-        Self { db: &shared.database, is_read_only }
+    pub(crate) fn new(shared: &'a Shared, visitor: &'a Visitor) -> Self {
+        Self { db: &shared.database, visitor }
+    }
+
+    fn require(&self, name: &str, access: Access) -> Done<()> {
+        Ok(self.db.require(&self.visitor.role, name, access)?)
     }
 
     fn may_write(&self) -> Done<()> {
-        match self.is_read_only {
+        match self.visitor.is_read_only {
             false => Ok(()),
             true => Err(Wrong::new("this role may only read")),
         }
@@ -74,8 +85,10 @@ impl<'a> Commands<'a> {
         Ok(found.unwrap_or_else(|| wanted.to_lowercase()))
     }
 
-    fn table(&self, database: &str, table: &str) -> Done<Table> {
-        let found = self.db.table(&self.name(database, table)?);
+    fn table(&self, database: &str, table: &str, access: Access) -> Done<Table> {
+        let name = self.name(database, table)?;
+        self.require(&name, access)?;
+        let found = self.db.table(&name);
         let found = found.map_err(|_| {
             Wrong::new(format!("Table: {} is not found in {}", table.to_uppercase(), database.to_uppercase()))
         })?;
@@ -87,6 +100,7 @@ impl<'a> Commands<'a> {
 
     pub(crate) fn create_db(&self, database: &str) -> Done<()> {
         self.may_write()?;
+        self.require("", Access::All)?;
         if database.is_empty() {
             return Err(Wrong::new("a database has a name"));
         }
@@ -99,6 +113,7 @@ impl<'a> Commands<'a> {
     /// Drops a database with its tables.
     pub(crate) fn drop_db(&self, database: &str) -> Done<()> {
         self.may_write()?;
+        self.require("", Access::All)?;
         let schema = self.schema(database)?;
         let of_it = |name: &String| name.split_once('.').is_some_and(|(of, _)| of == schema);
         for table in self.db.tables().iter().filter(|name| of_it(name)) {
@@ -125,23 +140,25 @@ impl<'a> Commands<'a> {
         if !["bplus", "lsm"].iter().any(|known| engine.eq_ignore_ascii_case(known)) {
             return Err(Wrong::new(format!("there is no engine \"{engine}\"; there are bplus and lsm")));
         }
-        if self.table(database, table).is_ok() {
+        let name = self.name(database, table)?;
+        self.require(&name, Access::Create)?;
+        if self.db.table(&name).is_ok() {
             return Err(Wrong::new(format!("Table: {} already exists", table.to_uppercase())));
         }
-        let name = self.name(database, table)?;
         let is_logged =
             !properties.get("KV_TABLE_ENABLE_WAL").is_some_and(|value| value.eq_ignore_ascii_case("false"));
         let mut kept = properties;
         kept.insert("ENGINE_NAME".into(), engine.to_lowercase());
         let kept = serde_json::to_string(&kept).map_err(|error| Wrong::new(error.to_string()))?;
         let definition =
-            ambo::TableDefinition::key_value(name).log(is_logged).comment(format!("{MARK}{kept}"));
-        Ok(self.db.create_table(definition).map(drop)?)
+            ambo::TableDefinition::key_value(&name).log(is_logged).comment(format!("{MARK}{kept}"));
+        self.db.create_table(definition)?;
+        Ok(self.db.own(&self.visitor.role, &name)?)
     }
 
     pub(crate) fn drop_table(&self, database: &str, table: &str) -> Done<()> {
         self.may_write()?;
-        let table = self.table(database, table)?;
+        let table = self.table(database, table, Access::Own)?;
         Ok(self.db.drop_table(&table.definition().name)?)
     }
 
@@ -149,13 +166,13 @@ impl<'a> Commands<'a> {
         let schema = self.schema(database)?;
         let of_it = |name: &String| {
             let (of, table) = name.split_once('.')?;
-            (of == schema).then(|| table.to_uppercase())
+            (of == schema && self.db.shows(&self.visitor.role, name)).then(|| table.to_uppercase())
         };
         Ok(self.db.tables().iter().filter_map(of_it).collect())
     }
 
     pub(crate) fn parameters(&self, database: &str, table: &str) -> Done<Properties> {
-        let table = self.table(database, table)?;
+        let table = self.table(database, table, Access::Read)?;
         let kept = table.definition().comment.as_deref().and_then(|comment| comment.strip_prefix(MARK));
         Ok(kept.and_then(|kept| serde_json::from_str(kept).ok()).unwrap_or_default())
     }
@@ -167,7 +184,7 @@ impl<'a> Commands<'a> {
     /// Puts entries, all or none.
     pub(crate) fn put_all(&self, database: &str, table: &str, entries: &[(Vec<u8>, Vec<u8>)]) -> Done<()> {
         self.may_write()?;
-        let table = self.table(database, table)?;
+        let table = self.table(database, table, Access::Write)?;
         if entries.iter().any(|(key, value)| key.is_empty() || value.is_empty()) {
             return Err(Wrong::new("a key and a value have at least a byte"));
         }
@@ -182,12 +199,12 @@ impl<'a> Commands<'a> {
     }
 
     pub(crate) fn get(&self, database: &str, table: &str, key: &[u8]) -> Done<Vec<u8>> {
-        Ok(self.table(database, table)?.get_with(key, <[u8]>::to_vec)?.unwrap_or_default())
+        Ok(self.table(database, table, Access::Read)?.get_with(key, <[u8]>::to_vec)?.unwrap_or_default())
     }
 
     pub(crate) fn remove(&self, database: &str, table: &str, key: &[u8]) -> Done<()> {
         self.may_write()?;
-        Ok(self.table(database, table)?.delete(key)?)
+        Ok(self.table(database, table, Access::Delete)?.delete(key)?)
     }
 
     pub(crate) fn records(
@@ -196,7 +213,7 @@ impl<'a> Commands<'a> {
         table: &str,
         query: &Query,
     ) -> Done<Vec<(Vec<u8>, Vec<u8>)>> {
-        let table = self.table(database, table)?;
+        let table = self.table(database, table, Access::Read)?;
         let rows = self.db.snapshot().scan(&table, query.bounds())?.take(query.limit);
         let own = |row: ambo::Result<(ambo::Bytes, ambo::Bytes)>| {
             row.map(|(key, value)| (key.to_vec(), value.to_vec()))
@@ -205,26 +222,27 @@ impl<'a> Commands<'a> {
     }
 
     pub(crate) fn count(&self, database: &str, table: &str, query: &Query) -> Done<u64> {
-        let table = self.table(database, table)?;
+        let table = self.table(database, table, Access::Read)?;
         Ok(self.db.snapshot().count(&table, query.bounds())?.min(query.limit as u64))
     }
 
     /// Merges what can be merged, of all tables.
     pub(crate) fn optimize(&self, database: &str, table: &str) -> Done<()> {
         self.may_write()?;
-        self.table(database, table)?;
+        self.table(database, table, Access::All)?;
         Ok(self.db.compact()?)
     }
 
     /// Writes what is in memory to pages.
     pub(crate) fn flush(&self, database: &str, table: &str) -> Done<()> {
         self.may_write()?;
-        self.table(database, table)?;
+        self.table(database, table, Access::All)?;
         Ok(self.db.flush()?)
     }
 
     pub(crate) fn checkpoint(&self) -> Done<()> {
         self.may_write()?;
+        self.require("", Access::All)?;
         Ok(self.db.flush()?)
     }
 }

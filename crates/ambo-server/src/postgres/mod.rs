@@ -28,6 +28,8 @@ mod cursors;
 mod encode;
 mod extended;
 mod failure;
+#[cfg(feature = "http")]
+pub(crate) mod fuzz;
 mod message;
 mod parameter;
 mod run;
@@ -40,6 +42,9 @@ mod stream;
 mod told;
 mod types;
 mod words;
+
+#[cfg(feature = "http")]
+pub(crate) use copy::fuzz_rows;
 
 use std::{
     io,

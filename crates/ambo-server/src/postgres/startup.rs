@@ -15,9 +15,9 @@ use super::{
     stream::{Ended, Stream},
 };
 use crate::{
-    roles::Secret,
+    roles::{Secret, Visitor},
     server::{Protocol, Shared},
-    session::New,
+    session::{New, audit::Who},
 };
 
 const TLS: u32 = 80_877_103;
@@ -102,14 +102,13 @@ fn begin(
         .into());
     }
     check_database(shared, &asked)?;
-    let is_read_only = authenticate(shared, stream, &asked.user)?;
+    let visitor = authenticate(shared, stream, &asked.user, peer)?;
     if Instant::now() > end {
         return Err(NoSession::Silent);
     }
     let closed = socket.try_clone()?;
     let new = New {
-        role: asked.user.clone(),
-        is_read_only,
+        visitor,
         protocol: Protocol::Postgres,
         peer: Some(peer),
         close: Box::new(move || {
@@ -150,7 +149,7 @@ fn negotiate(shared: &Arc<Shared>, stream: &mut Stream) -> Result<Option<Asked>,
                 Some(tls) if !stream.is_tls() => {
                     stream.out.push(b'S');
                     stream.flush()?;
-                    stream.start_tls(tls.clone())?;
+                    stream.start_tls(tls.now())?;
                 }
                 _ => stream.out.push(b'N'),
             },
@@ -218,15 +217,19 @@ fn check_database(shared: &Arc<Shared>, asked: &Asked) -> Result<(), Failure> {
     }
 }
 
-/// Lets in who knows the password of a role; anybody where there are no roles. Returns whether the role only reads.
-fn authenticate(shared: &Arc<Shared>, stream: &mut Stream, user: &str) -> Result<bool, NoSession> {
-    let roles = &shared.options.roles;
-    if roles.is_empty() {
-        return Ok(false);
+/// Lets in who knows the password of a role; anybody where there are no roles. Returns who that is.
+fn authenticate(
+    shared: &Arc<Shared>,
+    stream: &mut Stream,
+    user: &str,
+    peer: SocketAddr,
+) -> Result<Visitor, NoSession> {
+    if shared.is_open() {
+        return Ok(Visitor::anybody(user));
     }
-    let role = roles.get(user).filter(|role| role.secret.is_some());
+    let role = shared.with_secret(user);
     // Who is no role is asked the same, and told the same.
-    let secret = role.and_then(|role| role.secret.clone()).unwrap_or_else(|| Secret::mock(user));
+    let secret = role.as_ref().map_or_else(|| Secret::mock(user), |(_, secret)| secret.clone());
     write(&mut stream.out, b'R', |out| {
         out.extend(10u32.to_be_bytes());
         write_text(out, MECHANISM);
@@ -244,7 +247,14 @@ fn authenticate(shared: &Arc<Shared>, stream: &mut Stream, user: &str) -> Result
     });
     let body = password(stream)?;
     let proved = std::str::from_utf8(&body).ok().and_then(|last| challenge.check(last));
-    let (Some(signature), Some(role)) = (proved, role) else {
+    let is_let_in = proved.is_some() && role.is_some();
+    if let Some(audit) = &shared.audit {
+        audit.login(
+            &Who { session: None, role: user, protocol: Protocol::Postgres, peer: Some(peer) },
+            is_let_in,
+        );
+    }
+    let (Some(signature), Some((visitor, _))) = (proved, role) else {
         std::thread::sleep(WRONG_PASSWORD);
         let message = format!("password authentication failed for user \"{user}\"");
         return Err(Failure::new("28P01", message).into());
@@ -253,7 +263,7 @@ fn authenticate(shared: &Arc<Shared>, stream: &mut Stream, user: &str) -> Result
         out.extend(12u32.to_be_bytes());
         out.extend_from_slice(signature.as_bytes());
     });
-    Ok(role.is_read_only)
+    Ok(visitor)
 }
 
 fn password(stream: &mut Stream) -> Result<Vec<u8>, NoSession> {

@@ -6,10 +6,14 @@ use std::{
     path::Path,
 };
 
+use ambo_sql::Level;
+
 use super::{Role, Roles, Secret, Token};
 use crate::{Error, Result};
 
-const READ_ONLY: &str = "read-only";
+/// What is said of a role that may not do all.
+const WORDS: [(&str, Level); 3] =
+    [("read-only", Level::Reader), ("writer", Level::Writer), ("limited", Level::Granted)];
 
 impl Roles {
     /// Reads a file of roles; one that is not there has none.
@@ -49,9 +53,8 @@ impl Roles {
             text.push_str(&role.name);
             role.secret.iter().for_each(|secret| text.push_str(&format!(" {secret}")));
             role.token.iter().for_each(|token| text.push_str(&format!(" {token}")));
-            if role.is_read_only {
-                text.push_str(&format!(" {READ_ONLY}"));
-            }
+            let word = WORDS.iter().find(|(_, level)| *level == role.level);
+            text.extend(word.map(|(word, _)| format!(" {word}")));
             text.push('\n');
         }
         let new = path.with_extension("new");
@@ -77,8 +80,7 @@ fn read(line: &str) -> Option<Role> {
         match (Secret::parse(word), Token::parse(word)) {
             (Some(secret), _) => role.secret = Some(secret),
             (_, Some(token)) => role.token = Some(token),
-            _ if word == READ_ONLY => role.is_read_only = true,
-            _ => return None,
+            _ => role.level = WORDS.iter().find(|(known, _)| *known == word)?.1,
         }
     }
     Some(role)
@@ -97,12 +99,12 @@ mod tests {
         let mut roles = Roles::none();
         roles.add(Role::new("ada").password("secret"));
         roles.add(Role::new("bob").token(token).read_only(true));
+        roles.add(Role::new("eve").level(Level::Granted));
         roles.save(&path).unwrap();
         let read = Roles::load(&path).unwrap();
-        assert!(read.with_password("ada", "secret").is_some());
-        assert!(
-            read.with_password("ada", "Secret").is_none() && read.with_password("eve", "secret").is_none()
-        );
+        let ada = read.get("ada").unwrap();
+        assert!(ada.secret.as_ref().is_some_and(|secret| secret.is_of("secret") && !secret.is_of("Secret")));
+        assert_eq!((ada.level, read.get("eve").unwrap().level), (Level::Superuser, Level::Granted));
         assert!(read.with_token(&text).is_some_and(|role| role.name() == "bob" && role.is_read_only()));
         assert!(read.with_token("ambo_").is_none());
         #[cfg(unix)]

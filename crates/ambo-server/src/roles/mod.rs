@@ -6,16 +6,22 @@
 //! ada SCRAM-SHA-256$4096:c2FsdA==$…:…
 //! grafana TOKEN$… read-only
 //! ```
+//!
+//! Without a word a role may do all; `read-only` reads, `writer` reads and writes rows, `limited` has what it was granted.
 
 mod file;
 mod secret;
 mod token;
+mod visitor;
 
 use std::{collections::BTreeMap, sync::Arc};
+
+use ambo_sql::Level;
 
 pub use secret::Secret;
 pub(crate) use secret::{is_same, random};
 pub use token::Token;
+pub(crate) use visitor::{FileRoles, Visitor};
 
 /// Somebody who may come in.
 #[derive(Clone, Debug)]
@@ -24,13 +30,13 @@ pub struct Role {
     pub(crate) name: String,
     pub(crate) secret: Option<Secret>,
     pub(crate) token: Option<Token>,
-    pub(crate) is_read_only: bool,
+    pub(crate) level: Level,
 }
 
 impl Role {
     /// A role of this name, which has no password and no token yet: nobody can come in as it.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), secret: None, token: None, is_read_only: false }
+        Self { name: name.into(), secret: None, token: None, level: Level::Superuser }
     }
 
     /// The same with a password.
@@ -47,8 +53,19 @@ impl Role {
 
     /// The same, which may only read.
     pub fn read_only(mut self, is_read_only: bool) -> Self {
-        self.is_read_only = is_read_only;
+        self.level = if is_read_only { Level::Reader } else { Level::Superuser };
         self
+    }
+
+    /// The same, which may do so much without having been granted a right. [`Level::Reader`] writes nothing, whatever it was granted.
+    pub fn level(mut self, level: Level) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// What it may do without having been granted a right.
+    pub fn may(&self) -> Level {
+        self.level
     }
 
     /// Its name.
@@ -58,7 +75,7 @@ impl Role {
 
     /// Whether it may only read.
     pub fn is_read_only(&self) -> bool {
-        self.is_read_only
+        self.level == Level::Reader
     }
 }
 
@@ -97,18 +114,6 @@ impl Roles {
     /// The role of a name.
     pub fn get(&self, name: &str) -> Option<&Role> {
         self.roles.get(name).map(AsRef::as_ref)
-    }
-
-    /// The role that comes in with a name and a password, as HTTP's `Basic` has them. It takes as long for names that are no role's.
-    pub fn with_password(&self, name: &str, password: &str) -> Option<&Role> {
-        let role = self.get(name);
-        match role.and_then(|role| role.secret.as_ref()) {
-            Some(secret) => secret.is_of(password).then_some(role).flatten(),
-            None => {
-                Secret::mock(name).is_of(password);
-                None
-            }
-        }
     }
 
     /// The role that comes in with a token, as HTTP's `Bearer` has it.

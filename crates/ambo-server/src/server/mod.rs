@@ -10,15 +10,19 @@ use std::{
 };
 
 use ambo_sql::Database;
-use rustls::ServerConfig;
 use tokio::sync::watch;
 
 use crate::{
     Error, Result, SessionInfo, postgres,
-    session::{Registry, Session},
+    roles::FileRoles,
+    session::{
+        Registry, Session,
+        audit::{Audit, Kept},
+    },
+    tls::Certificate,
 };
 #[cfg(feature = "http")]
-use crate::{http, thrift};
+use crate::{attach::OwnSocket, http, thrift};
 
 pub use options::{Limits, Options};
 
@@ -48,7 +52,8 @@ impl Protocol {
 pub(crate) struct Shared {
     pub database: Database,
     pub options: Options,
-    pub tls: Option<Arc<ServerConfig>>,
+    pub tls: Option<Certificate>,
+    pub audit: Option<Audit>,
     pub sessions: Registry,
     /// Becomes true when the server stops.
     stop: watch::Sender<bool>,
@@ -76,12 +81,23 @@ impl Server {
     /// # Errors
     /// An address that cannot be listened at; a certificate that cannot be read; options that would let anybody in from elsewhere.
     pub fn start(database: Database, options: Options) -> Result<Running> {
-        options.check()?;
-        let tls = options.tls.as_ref().map(|tls| tls.load()).transpose()?;
+        options.check(&database)?;
+        database.set_keeper(Arc::new(FileRoles(options.roles.clone())));
+        let tls = options.tls.clone().map(Certificate::new).transpose()?;
+        let audit = options.audit.as_deref().map(|to| Audit::open(to, Kept::default())).transpose()?;
         let listeners = listen(&options)?;
+        #[cfg(feature = "http")]
+        let own = options.own.as_deref().map(OwnSocket::bind).transpose()?;
         let sessions = Registry::new(options.limits.connections);
-        let shared = Arc::new(Shared { database, options, tls, sessions, stop: watch::Sender::new(false) });
-        let mut running = Running { shared, addresses: Vec::new(), threads: Vec::new() };
+        let shared =
+            Arc::new(Shared { database, options, tls, audit, sessions, stop: watch::Sender::new(false) });
+        let mut running = Running {
+            shared,
+            addresses: Vec::new(),
+            threads: Vec::new(),
+            #[cfg(feature = "http")]
+            own: None,
+        };
         for (protocol, listener) in listeners {
             let address = listener.local_addr().map_err(|error| Error::new(error.to_string()))?;
             running.addresses.push((protocol, address));
@@ -89,7 +105,7 @@ impl Server {
             let thread = match protocol {
                 Protocol::Postgres => postgres::serve(shared, listener),
                 #[cfg(feature = "http")]
-                Protocol::Http => http::serve(shared, listener),
+                Protocol::Http => http::serve(shared, listener.into()),
                 #[cfg(feature = "http")]
                 Protocol::Thrift => thrift::serve(shared, listener),
                 #[cfg(not(feature = "http"))]
@@ -98,6 +114,14 @@ impl Server {
                 }
             };
             running.threads.push(thread.map_err(|error| Error::new(format!("starting a thread: {error}")))?);
+        }
+        #[cfg(feature = "http")]
+        if let Some((socket, listener)) = own {
+            let thread = http::serve(running.shared.clone(), listener);
+            running.threads.push(thread.map_err(|error| Error::new(format!("starting a thread: {error}")))?);
+            // Who reads where it is finds that it answers.
+            socket.tell(&running.addresses)?;
+            running.own = Some(socket);
         }
         Ok(running)
     }
@@ -116,6 +140,8 @@ pub struct Running {
     shared: Arc<Shared>,
     addresses: Vec<(Protocol, SocketAddr)>,
     threads: Vec<JoinHandle<()>>,
+    #[cfg(feature = "http")]
+    own: Option<OwnSocket>,
 }
 
 /// How often it is looked whether sessions have ended.
@@ -130,6 +156,14 @@ impl Running {
     /// The address of a protocol, the first if there are several.
     pub fn address(&self, protocol: Protocol) -> Option<SocketAddr> {
         self.addresses.iter().find(|(of, _)| *of == protocol).map(|(_, address)| *address)
+    }
+
+    /// Reads the certificate and its key again, for connections that are made from now on.
+    ///
+    /// # Errors
+    /// They cannot be read, or are not each other's: those that were there stay.
+    pub fn reload(&self) -> Result<()> {
+        self.shared.tls.as_ref().map_or(Ok(()), Certificate::reload)
     }
 
     /// The sessions that there are.
@@ -154,6 +188,8 @@ impl Running {
     }
 
     fn stop(&mut self, patience: Duration) {
+        #[cfg(feature = "http")]
+        drop(self.own.take());
         self.shared.stop.send_replace(true);
         for (protocol, address) in &self.addresses {
             match protocol {

@@ -1,6 +1,8 @@
 //! What a server is told: where it listens, who may come in, how much they may ask for.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use ambo_sql::Database;
 
 use super::Protocol;
 use crate::{Error, Result, Roles, Tls};
@@ -15,6 +17,11 @@ pub struct Options {
     pub(crate) limits: Limits,
     pub(crate) database_name: Option<String>,
     pub(crate) hosts: Vec<String>,
+    /// Where the audit log is.
+    pub(crate) audit: Option<PathBuf>,
+    /// The directory in which the socket of its own is, for programs of the same user.
+    #[cfg(feature = "http")]
+    pub(crate) own: Option<PathBuf>,
 }
 
 /// How much clients may ask for.
@@ -105,10 +112,35 @@ impl Options {
         self
     }
 
+    /// Logs who comes in or tries to, and what is done, as lines of JSON in files of this directory, which are rotated. Passwords are in none.
+    /// Where they cannot be written, nobody comes in.
+    pub fn audit(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.audit = Some(directory.into());
+        self
+    }
+
+    /// Lets programs of the same user in without a password, by a socket in the directory of the database: `ambo DIR` and
+    /// [`Client`](crate::Client) find it there. Only who has the database open to write may do that.
+    #[cfg(feature = "http")]
+    pub fn own_socket(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.own = Some(directory.into());
+        self
+    }
+
+    #[cfg(feature = "http")]
+    fn has_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn has_own(&self) -> bool {
+        false
+    }
+
     /// # Errors
     /// The options would let in anybody from elsewhere, or let passwords and rows be read on the way.
-    pub(crate) fn check(&self) -> Result<()> {
-        if self.listeners.is_empty() {
+    pub(crate) fn check(&self, database: &Database) -> Result<()> {
+        if self.listeners.is_empty() && !self.has_own() {
             return Err(Error::new("no address to listen at was given"));
         }
         for (_, address) in self.listeners.iter().filter(|(_, address)| !address.ip().is_loopback()) {
@@ -117,7 +149,7 @@ impl Options {
                     "{address} is reached from elsewhere, where all could be read on the way: give a certificate, or listen at 127.0.0.1"
                 )));
             }
-            if self.roles.is_empty() {
+            if self.roles.is_empty() && !database.has_roles() {
                 return Err(Error::new(format!(
                     "{address} is reached from elsewhere, and anybody could come in: add a role with a password, or listen at 127.0.0.1"
                 )));

@@ -2,12 +2,15 @@
 
 #[cfg(feature = "http")]
 mod answer;
+pub(crate) mod audit;
+pub(crate) mod mask;
 mod registry;
 mod rights;
 
 use std::{
     net::SocketAddr,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use ambo::Datum;
@@ -15,16 +18,19 @@ use ambo_sql::{Connection, PreparedStatement, Rows};
 
 #[cfg(feature = "http")]
 pub(crate) use answer::{Answer, answer};
+use audit::Audit;
 pub use registry::SessionInfo;
 pub(crate) use registry::{Entry, Registry};
 
-use crate::server::{Protocol, Shared};
+use crate::{
+    roles::Visitor,
+    server::{Protocol, Shared},
+};
 
 /// Who begins a session, and how.
 pub(crate) struct New {
-    /// The name of the role; whatever the client says it is where there are no roles.
-    pub role: String,
-    pub is_read_only: bool,
+    /// Whose it is; whoever the client says it is where there are no roles.
+    pub visitor: Visitor,
     pub protocol: Protocol,
     pub peer: Option<SocketAddr>,
     /// Closes what the client is connected by, so that who waits for the client wakes up.
@@ -53,6 +59,10 @@ impl Session {
         if shared.is_stopping() {
             return Err(Refused { message: "the server is stopping".to_owned(), sqlstate: "57P03" });
         }
+        if shared.audit.as_ref().is_some_and(Audit::is_broken) {
+            let message = "the audit log cannot be written, and what is not logged is not done".to_owned();
+            return Err(Refused { message, sqlstate: "58030" });
+        }
         let mut connection = shared.database.connect();
         if let Some(timeout) = shared.options.limits.statement {
             let set = format!("SET statement_timeout = {}", timeout.as_millis());
@@ -60,6 +70,7 @@ impl Session {
                 .execute(&set, ())
                 .map_err(|error| Refused { message: error.to_string(), sqlstate: "XX000" })?;
         }
+        connection.set_role(new.visitor.role.clone());
         let entry = shared.sessions.add(new, connection.interrupter())?;
         Ok(Self { connection, entry, shared: shared.clone() })
     }
@@ -69,9 +80,20 @@ impl Session {
     /// # Errors
     /// [`ambo_sql::ErrorKind::Syntax`] with the place; what the session may not do.
     pub fn prepare(&self, text: &str) -> ambo_sql::Result<PreparedStatement> {
-        let statement = self.connection.prepare(text)?;
-        rights::check(&statement, self.entry.is_read_only)?;
-        Ok(statement)
+        let statement = self.connection.prepare(text);
+        let checked = statement.and_then(|statement| {
+            rights::check(&statement, self.entry.is_read_only)?;
+            Ok(statement)
+        });
+        checked.inspect_err(|error| self.failed(text, error.sqlstate()))
+    }
+
+    /// Takes note that a statement failed; what has not begun is logged at once.
+    fn failed(&self, text: &str, code: &'static str) {
+        match (&self.shared.audit, self.entry.done()) {
+            (Some(audit), None) => audit.statement(&self.entry.who(), text, Duration::ZERO, Some(code)),
+            _ => self.entry.failed(code),
+        }
     }
 
     /// # Errors
@@ -89,16 +111,26 @@ impl Session {
         statement: &mut PreparedStatement,
         params: Vec<Datum>,
     ) -> ambo_sql::Result<Rows<'static>> {
-        statement.run(&mut self.connection, params)
+        statement.run(&mut self.connection, params).inspect_err(|error| self.entry.failed(error.sqlstate()))
     }
 
     /// Takes note of what the session does from now on.
     pub fn begin(&self, text: &str) {
+        self.log();
         self.entry.begin(text);
+    }
+
+    /// Logs what has ended.
+    fn log(&self) {
+        let Some(audit) = &self.shared.audit else { return };
+        if let Some((text, took, code)) = self.entry.done() {
+            audit.statement(&self.entry.who(), &text, took, code);
+        }
     }
 
     /// Takes note that the session waits for its client.
     pub fn end(&self) {
+        self.log();
         self.entry.idle(self.connection.in_transaction());
     }
 
@@ -110,6 +142,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.log();
         self.shared.sessions.remove(self.entry.id);
     }
 }

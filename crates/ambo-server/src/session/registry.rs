@@ -12,7 +12,7 @@ use std::{
 
 use ambo_sql::Interrupter;
 
-use super::{New, Refused};
+use super::{New, Refused, audit::Who, mask::masked};
 use crate::{
     roles::{is_same, random},
     server::Protocol,
@@ -41,6 +41,8 @@ struct State {
     since: Instant,
     /// The statement that runs, or ran last.
     text: String,
+    /// What went wrong with it.
+    code: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,17 +83,34 @@ impl Entry {
     }
 
     pub(super) fn begin(&self, text: &str) {
+        // A text that is longer may end within a password.
+        let text = masked(text);
         let end = text.floor_char_boundary(TEXT_MAX);
         let mut state = self.state();
         state.text.clear();
         state.text.push_str(&text[..end]);
-        (state.doing, state.since) = (Doing::Running, Instant::now());
+        (state.doing, state.since, state.code) = (Doing::Running, Instant::now(), None);
     }
 
     pub(super) fn idle(&self, in_transaction: bool) {
         let mut state = self.state();
         state.doing = if in_transaction { Doing::InTransaction } else { Doing::Idle };
         state.since = Instant::now();
+    }
+
+    /// Takes note that the statement failed.
+    pub(super) fn failed(&self, code: &'static str) {
+        self.state().code = Some(code);
+    }
+
+    /// The statement that runs and is to end now, how long it took, and what went wrong.
+    pub(super) fn done(&self) -> Option<(String, Duration, Option<&'static str>)> {
+        let state = self.state();
+        (state.doing == Doing::Running).then(|| (state.text.clone(), state.since.elapsed(), state.code))
+    }
+
+    pub(super) fn who(&self) -> Who<'_> {
+        Who { session: Some(self.id), role: &self.role, protocol: self.protocol, peer: self.peer }
     }
 
     fn end_now(&self) {
@@ -152,15 +171,15 @@ impl Registry {
         let entry = Arc::new(Entry {
             id,
             key: random(),
-            role: new.role,
-            is_read_only: new.is_read_only,
+            role: new.visitor.name().to_owned(),
+            is_read_only: new.visitor.is_read_only,
             protocol: new.protocol,
             peer: new.peer,
             interrupter,
             began: now,
             ended: AtomicBool::new(false),
             close: new.close,
-            state: Mutex::new(State { doing: Doing::Idle, since: now, text: String::new() }),
+            state: Mutex::new(State { doing: Doing::Idle, since: now, text: String::new(), code: None }),
         });
         entries.insert(id, entry.clone());
         Ok(entry)

@@ -15,6 +15,7 @@ use std::{
 
 use crate::{
     keksdb::{self, Commands},
+    roles::Visitor,
     server::{Protocol, Shared},
     session::{New, Session},
 };
@@ -62,8 +63,7 @@ fn open(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr) -> io::Resul
         // It may be closed already.
         let _unless_closed = own.shutdown(std::net::Shutdown::Both);
     });
-    let new =
-        New { role: "ambo".into(), is_read_only: false, protocol: Protocol::Thrift, peer: Some(peer), close };
+    let new = New { visitor: Visitor::anybody("ambo"), protocol: Protocol::Thrift, peer: Some(peer), close };
     shared.open(new).map_err(|refused| io::Error::other(refused.message))
 }
 
@@ -74,6 +74,7 @@ fn talk(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr) -> io::Result
     stream.set_read_timeout(Some(shared.options.limits.idle.unwrap_or(IDLE)))?;
     stream.set_write_timeout(Some(IDLE))?;
     let limits = Limits { bytes: shared.options.limits.message_bytes };
+    let anybody = Visitor::anybody("ambo");
     let mut service = Service::new(open(shared, &stream, peer)?, shared);
     let mut input = BufReader::with_capacity(64 << 10, stream.try_clone()?);
     let mut output = stream;
@@ -97,7 +98,7 @@ fn talk(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr) -> io::Result
                     }
                     _ => {
                         service.begin("a command of KeksDB");
-                        let commands = Commands::new(shared, false);
+                        let commands = Commands::new(shared, &anybody);
                         let answer = keksdb::thrift::answer(&commands, (&next[..]).chain(&mut input), limits);
                         service.end();
                         answer?
@@ -135,4 +136,20 @@ fn framed(
     io::copy(&mut frame, &mut io::sink())?;
     let length = u32::try_from(answer.len()).map_err(io::Error::other)?;
     Ok([&length.to_be_bytes()[..], &answer].concat())
+}
+
+/// What a fuzz target does with a message: what is read of it is written and read the same.
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let limits = Limits { bytes: 1 << 16 };
+    let mut reader = binary::Reader::new(bytes, limits);
+    let Ok((name, kind, number)) = reader.head() else { return };
+    let Ok(value) = reader.value(binary::ty::STRUCT) else { return };
+    let mut written = Vec::new();
+    let done = binary::write_head(&name, kind, number, &mut written)
+        .and_then(|()| binary::write(&value, &mut written));
+    assert!(done.is_ok());
+    let mut again = binary::Reader::new(&written[..], Limits { bytes: 1 << 20 });
+    assert!(again.head().is_ok_and(|head| head == (name, kind, number)));
+    // Numbers that are none are not equal to themselves.
+    assert_eq!(format!("{:?}", again.value(binary::ty::STRUCT).ok()), format!("{:?}", Some(value)));
 }

@@ -7,9 +7,14 @@ use std::{
 };
 
 use ambo::{Datum, Read as _, Snapshot, Table};
+use ambo_sql::Access;
 
 use super::binary::{Limits, Reader, Value, ty, write, write_head};
-use crate::{server::Shared, session::Session};
+use crate::{
+    roles::Visitor,
+    server::Shared,
+    session::{Session, audit::Who},
+};
 
 /// A key of a table and what becomes of it; no value: it is deleted.
 type Change = (Table, Vec<u8>, Option<Vec<u8>>);
@@ -29,11 +34,7 @@ pub(super) struct Service {
     session: Session,
     shared: Arc<Shared>,
     /// Whether the client has said who it is, if that is asked for.
-    role: Option<Role>,
-}
-
-struct Role {
-    is_read_only: bool,
+    role: Option<Visitor>,
 }
 
 type Done = Result<Option<Value>, ambo_sql::Error>;
@@ -70,13 +71,13 @@ fn maybe(value: Option<Vec<u8>>) -> Value {
 
 impl Service {
     pub(super) fn new(session: Session, shared: &Arc<Shared>) -> Self {
-        let role = shared.options.roles.is_empty().then_some(Role { is_read_only: false });
+        let role = shared.is_open().then(|| Visitor::anybody("ambo"));
         Self { session, shared: shared.clone(), role }
     }
 
     /// Whether nobody has come in yet who has to.
     pub(super) fn needs_role(&self) -> bool {
-        !self.shared.options.roles.is_empty()
+        !self.shared.is_open()
     }
 
     pub(super) fn is_ended(&self) -> bool {
@@ -126,7 +127,7 @@ impl Service {
     fn call(&mut self, name: &str, args: &Value) -> Option<Done> {
         let writes = matches!(name, "createTable" | "put" | "remove" | "write");
         match (&self.role, name) {
-            (_, "authenticate" | "ping") | (Some(Role { is_read_only: false }), _) => {}
+            (_, "authenticate" | "ping") | (Some(Visitor { is_read_only: false, .. }), _) => {}
             (Some(_), _) if !writes => {}
             (Some(_), _) => return Some(Err(refused("this role may only read"))),
             (None, _) => return Some(Err(refused("authenticate is the first call"))),
@@ -152,12 +153,17 @@ impl Service {
 
     fn authenticate(&mut self, args: &Value) -> Done {
         let (name, secret) = (text(args, 1, "role")?, text(args, 2, "secret")?);
-        let roles = &self.shared.options.roles;
-        let found = roles
-            .with_password(&name, &secret)
-            .or_else(|| roles.with_token(&secret).filter(|role| role.name() == name));
-        let found = found.map(|role| Role { is_read_only: role.is_read_only() });
-        self.role = Some(found.ok_or_else(|| refused("no role has this password or token"))?);
+        let of_token = || self.shared.with_token(&secret).filter(|visitor| visitor.name() == name);
+        let found = self.shared.with_password(&name, &secret).or_else(of_token);
+        if let Some(audit) = &self.shared.audit {
+            let entry = &self.session.entry;
+            let who =
+                Who { session: Some(entry.id), role: &name, protocol: entry.protocol, peer: entry.peer };
+            audit.login(&who, found.is_some());
+        }
+        let found = found.ok_or_else(|| refused("no role has this password or token"))?;
+        self.session.connection.set_role(found.role.clone());
+        self.role = Some(found);
         Ok(None)
     }
 
@@ -165,8 +171,10 @@ impl Service {
         self.session.connection.execute(sql, ()).map(|_| None)
     }
 
-    fn table(&self, args: &Value) -> Result<Table, ambo_sql::Error> {
-        self.table_named(&text(args, 1, "table")?)
+    fn table(&self, args: &Value, access: Access) -> Result<Table, ambo_sql::Error> {
+        let name = text(args, 1, "table")?;
+        self.session.connection.require(&name, access)?;
+        self.table_named(&name)
     }
 
     fn table_named(&self, name: &str) -> Result<Table, ambo_sql::Error> {
@@ -180,8 +188,14 @@ impl Service {
         }
     }
 
-    fn create_table(&self, args: &Value) -> Done {
-        self.shared.database.key_value(&text(args, 1, "table")?)?;
+    fn create_table(&mut self, args: &Value) -> Done {
+        let name = text(args, 1, "table")?;
+        if self.shared.database.table(&name).is_err() {
+            self.session.connection.require(&name, Access::Create)?;
+            self.shared.database.key_value(&name)?;
+            self.session.connection.own(&name)?;
+        }
+        self.shared.database.key_value(&name)?;
         Ok(None)
     }
 
@@ -200,12 +214,12 @@ impl Service {
     }
 
     fn get(&mut self, args: &Value) -> Result<Option<Vec<u8>>, ambo_sql::Error> {
-        let table = self.table(args)?;
+        let table = self.table(args, Access::Read)?;
         self.value_of(&table, bytes(args, 2, "key")?)
     }
 
     fn multi_get(&mut self, args: &Value) -> Done {
-        let table = self.table(args)?;
+        let table = self.table(args, Access::Read)?;
         let Some(Value::List(_, keys)) = args.field(2) else { return Err(missing("keys")) };
         let mut values = Vec::new();
         for key in keys {
@@ -216,7 +230,8 @@ impl Service {
     }
 
     fn change(&mut self, puts: bool, args: &Value) -> Done {
-        let (table, key) = (self.table(args)?, bytes(args, 2, "key")?);
+        let access = if puts { Access::Write } else { Access::Delete };
+        let (table, key) = (self.table(args, access)?, bytes(args, 2, "key")?);
         let value = if puts { Some(bytes(args, 3, "value")?) } else { None };
         if self.session.connection.in_transaction() {
             return self.change_all(&[(table, key.to_vec(), value.map(<[u8]>::to_vec))]);
@@ -237,7 +252,8 @@ impl Service {
                 None => None,
                 Some(_) => return Err(missing("value")),
             };
-            changes.push((self.table(change)?, bytes(change, 2, "key")?.to_vec(), value));
+            let access = if value.is_some() { Access::Write } else { Access::Delete };
+            changes.push((self.table(change, access)?, bytes(change, 2, "key")?.to_vec(), value));
         }
         self.change_all(&changes)
     }
@@ -290,7 +306,7 @@ impl Service {
     }
 
     fn range(&mut self, args: &Value) -> Done {
-        let table = self.table(args)?;
+        let table = self.table(args, Access::Read)?;
         let limit = match args.field(4) {
             Some(Value::I32(limit)) => usize::try_from(*limit).map_err(|_| missing("limit"))?.min(ROWS_MAX),
             _ => return Err(missing("limit")),
@@ -323,7 +339,7 @@ impl Service {
     }
 
     fn count(&mut self, args: &Value) -> Done {
-        let table = self.table(args)?;
+        let table = self.table(args, Access::Read)?;
         let count = self.view().count(&table, Self::bounds(args))?;
         Ok(Some(Value::I64(i64::try_from(count).unwrap_or(i64::MAX))))
     }

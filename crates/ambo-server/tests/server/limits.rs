@@ -3,38 +3,19 @@
 use std::{
     io::{Read, Write},
     net::TcpStream,
-    process::Command,
     time::Duration,
 };
 
 use ambo_server::{Limits, Options, Role, Roles, Server, Tls};
 use ambo_sql::Database;
 
-use crate::support::{Served, run, until};
+use crate::support::{Served, psql_as as psql, until};
 
 fn roles() -> Roles {
     let mut roles = Roles::none();
     roles.add(Role::new("ada").password("a secret, ü"));
     roles.add(Role::new("bob").password("b").read_only(true));
     roles
-}
-
-fn psql(served: &Served, role: &str, password: &str, more: &str, statement: &str) -> (bool, String) {
-    let mut command = Command::new("psql");
-    command.args(["-X", "-At", "-c", statement, "-d"]);
-    command.arg(format!("host=127.0.0.1 port={} user={role} dbname=ambo {more}", served.address.port()));
-    let done = run_as(command, password);
-    let said = [done.stdout, done.stderr].concat();
-    (done.status.success(), String::from_utf8(said).unwrap())
-}
-
-fn run_as(mut command: Command, password: &str) -> std::process::Output {
-    command.env("PGPASSFILE", "/nonexistent");
-    // The support takes what the environment has away.
-    let set = format!("PGPASSWORD={password}");
-    let mut with = Command::new("env");
-    with.arg(set).arg(command.get_program()).args(command.get_args());
-    run(with)
 }
 
 #[test]
@@ -126,4 +107,47 @@ pub fn startup(served: &Served) -> TcpStream {
     let length = (body.len() as u32 + 4).to_be_bytes();
     stream.write_all(&[&length[..], body].concat()).unwrap();
     stream
+}
+
+// Keeps away: a certificate that is used until the server is started again, and one that cannot be read.
+#[test]
+fn a_certificate_is_read_again() {
+    let home = tempfile::tempdir().unwrap();
+    let (cert, key) = (home.path().join("cert.pem"), home.path().join("key.pem"));
+    let take = |name: &str, key_name: &str| {
+        std::fs::copy(format!("{CERTIFICATE}{name}"), &cert).unwrap();
+        std::fs::copy(format!("{CERTIFICATE}{key_name}"), &key).unwrap();
+    };
+    take("cert.pem", "key.pem");
+    let served = Served::with("", |options| options.tls(Tls::new(&cert, &key)));
+    let knows = |root: &str| {
+        let more = format!("sslmode=verify-ca sslrootcert={CERTIFICATE}{root}");
+        psql(&served, "ada", "", &more, "select 1").0
+    };
+    assert!(knows("cert.pem") && !knows("other.pem"));
+    take("other.pem", "other-key.pem");
+    assert!(knows("cert.pem"));
+    served.running().reload().unwrap();
+    assert!(knows("other.pem") && !knows("cert.pem"));
+    take("cert.pem", "other-key.pem");
+    assert!(served.running().reload().is_err());
+    assert!(knows("other.pem"));
+}
+
+#[test]
+fn what_is_done_is_logged() {
+    let home = tempfile::tempdir().unwrap();
+    let to = home.path().join("audit");
+    let served =
+        Served::with("create table t (id int primary key)", |options| options.roles(roles()).audit(&to));
+    let lines = || std::fs::read_to_string(to.join("audit.jsonl")).unwrap();
+    assert!(!psql(&served, "ada", "wrong", "", "select 1").0);
+    assert!(lines().contains("\"ok\":false"), "{}", lines());
+    assert!(psql(&served, "ada", "a secret, ü", "", "create role eve password 'of eve'").0);
+    assert!(!psql(&served, "bob", "b", "", "insert into t values (1)").0);
+    until("it is logged", || lines().contains("insert into t"));
+    let written = lines();
+    assert!(written.contains("create role eve password …") && !written.contains("of eve"), "{written}");
+    let refused = written.lines().find(|line| line.contains("insert into t")).unwrap();
+    assert!(refused.contains("\"role\":\"bob\"") && refused.contains("\"code\":\"25006\""), "{refused}");
 }

@@ -80,6 +80,25 @@ impl Drop for Served {
     }
 }
 
+/// What psql says that comes in as a role, and whether it did what it was told.
+pub fn psql_as(served: &Served, role: &str, password: &str, more: &str, statement: &str) -> (bool, String) {
+    let mut command = Command::new("psql");
+    command.args(["-X", "-At", "-c", statement, "-d"]);
+    command.arg(format!("host=127.0.0.1 port={} user={role} dbname=ambo {more}", served.address.port()));
+    let done = run_as(command, password);
+    let said = [done.stdout, done.stderr].concat();
+    (done.status.success(), String::from_utf8(said).unwrap())
+}
+
+fn run_as(mut command: Command, password: &str) -> Output {
+    command.env("PGPASSFILE", "/nonexistent");
+    // The support takes what the environment has away.
+    let set = format!("PGPASSWORD={password}");
+    let mut with = Command::new("env");
+    with.arg(set).arg(command.get_program()).args(command.get_args());
+    run(with)
+}
+
 /// Runs a client to its end.
 pub fn run(mut command: Command) -> Output {
     command.stdin(Stdio::null());

@@ -10,7 +10,8 @@ mod store;
 
 use std::sync::Arc;
 
-use ambo::{Database, Read, Table};
+use ambo::{Read, Table};
+use ambo_sql::{Access, Database};
 use axum::{
     body::Body,
     extract::{Path, Request, State},
@@ -32,6 +33,7 @@ use super::{
 };
 use crate::session::Session;
 use record::{Change, Condition, Form};
+pub(crate) use record::{fuzz_batch, fuzz_range};
 pub(crate) use store::etag;
 
 /// The table of a name, if its keys and values are bytes.
@@ -58,6 +60,33 @@ fn may_write(client: &Client) -> Result<(), Problem> {
     match client.is_read_only {
         false => Ok(()),
         true => Err(Problem::forbidden("this role may only read")),
+    }
+}
+
+/// Checks a right of who asks to a table.
+fn require(db: &Database, client: &Client, name: &str, access: Access) -> Result<(), Problem> {
+    Ok(db.require(&client.visitor.role, name, access)?)
+}
+
+/// Makes a table, which is of who asks.
+fn make(db: &Database, client: &Client, name: &str) -> Result<Table, Problem> {
+    require(db, client, name, Access::Create)?;
+    let table = db.key_value(name)?;
+    db.own(&client.visitor.role, name)?;
+    Ok(table)
+}
+
+/// Checks that who asks may make changes.
+fn may_change(db: &Database, client: &Client, name: &str, changes: &[Change]) -> Result<(), Problem> {
+    for access in [Access::Write, Access::Delete] {
+        if changes.iter().any(|change| change.value.is_some() == (access == Access::Write)) {
+            require(db, client, name, access)?;
+        }
+    }
+    // Whether it holds tells what is there.
+    match changes.iter().any(|change| !matches!(change.condition, Condition::None)) {
+        true => require(db, client, name, Access::Read),
+        false => Ok(()),
     }
 }
 
@@ -93,6 +122,7 @@ fn value_response(headers: &HeaderMap, value: Option<Vec<u8>>) -> Result<Respons
 pub(crate) async fn get(State(app): State<Arc<App>>, request: Request) -> Result<Response, Problem> {
     let client = sessions::client(&request)?;
     let (name, key) = place_of(&request)?;
+    require(&app.shared.database, &client, &name, Access::Read)?;
     let headers = request.headers();
     let value = match transaction(&app, &client, headers)? {
         None => {
@@ -149,12 +179,13 @@ async fn write(
     changes: Vec<Change>,
 ) -> Result<Vec<bool>, Problem> {
     let session = transaction(app, client, headers)?;
-    let db = app.shared.database.clone();
+    let (db, client) = (app.shared.database.clone(), client.clone());
     blocking(move || {
         let table = match table(&db, &name) {
-            Err(problem) if makes && problem.status == StatusCode::NOT_FOUND => db.key_value(&name)?,
+            Err(problem) if makes && problem.status == StatusCode::NOT_FOUND => make(&db, &client, &name)?,
             other => other?,
         };
+        may_change(&db, &client, &name, &changes)?;
         match session {
             Some(mut session) => store::write_in(&mut session.connection, &table, &changes),
             None => store::write(&db, &table, &changes),
@@ -169,12 +200,13 @@ pub(crate) async fn create(
     Path(name): Path<String>,
     request: Request,
 ) -> Result<StatusCode, Problem> {
-    may_write(&sessions::client(&request)?)?;
+    let client = sessions::client(&request)?;
+    may_write(&client)?;
     let db = app.shared.database.clone();
     blocking(move || match table(&db, &name) {
         Ok(_) => Ok(StatusCode::NO_CONTENT),
         Err(problem) if problem.status == StatusCode::NOT_FOUND => {
-            db.key_value(&name)?;
+            make(&db, &client, &name)?;
             Ok(StatusCode::CREATED)
         }
         Err(problem) => Err(problem),
@@ -212,7 +244,8 @@ pub(crate) async fn list(
     Path(name): Path<String>,
     request: Request,
 ) -> Result<Response, Problem> {
-    sessions::client(&request)?;
+    let client = sessions::client(&request)?;
+    require(&app.shared.database, &client, &name, Access::Read)?;
     let known = ["prefix", "from", "to", "after", "limit", "reverse", "keys", "count"];
     let asked = Asked::of(request.uri())?.only(&known)?;
     let form = Form::accepted(request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok()))?;

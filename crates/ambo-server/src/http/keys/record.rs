@@ -267,6 +267,29 @@ fn field(row: &mut Json, name: &str, bytes: &[u8]) {
     }
 }
 
+/// What a fuzz target does with the bytes of a batch: what is read comes back as it was.
+pub(crate) fn fuzz_batch(bytes: &[u8]) {
+    if let Ok(changes) = changes(BINARY, bytes) {
+        let rows =
+            changes.iter().map(|change| 8 + change.key.len() + change.value.as_ref().map_or(0, Vec::len));
+        assert_eq!(rows.sum::<usize>(), bytes.len());
+    }
+    let _changes_or_not = changes("application/x-ndjson", bytes);
+}
+
+/// What a fuzz target does with the query of a range.
+pub(crate) fn fuzz_range(bytes: &[u8]) {
+    let query: String = bytes.iter().map(|byte| format!("%{byte:02x}")).collect();
+    let plain = String::from_utf8_lossy(bytes);
+    for query in
+        [plain.as_ref(), &format!("prefix={query}&after={query}"), &format!("from={query}&to=b&reverse")]
+    {
+        let Ok(uri) = format!("/kv/t?{query}").parse::<axum::http::Uri>() else { continue };
+        let Ok(asked) = Asked::of(&uri) else { continue };
+        let _range_or_not = range(&asked);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -1,0 +1,4 @@
+//! `cargo fuzz run -s none kv_batch`, from the folder of the crate `ambo-server`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ambo_server::fuzz::run("kv_batch", bytes));
