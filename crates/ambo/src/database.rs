@@ -22,6 +22,7 @@ use crate::{
 pub struct Database {
     running: Arc<Running>,
     recovery: Arc<RecoveryReport>,
+    plugins: Arc<ambo_query::uqi::Plugins>,
 }
 
 /// A moment in the life of the schema. See [`Database::schema_stamp`].
@@ -44,11 +45,16 @@ impl SchemaStamp {
 
 impl Database {
     pub(crate) fn new(running: Running, recovery: Arc<RecoveryReport>) -> Self {
-        Self { running: Arc::new(running), recovery }
+        Self { running: Arc::new(running), recovery, plugins: Arc::default() }
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         self.running.engine()
+    }
+
+    /// The functions and predicates of others that [`Database::uqi`] knows.
+    pub fn uqi_plugins(&self) -> &ambo_query::uqi::Plugins {
+        &self.plugins
     }
 
     /// Opens the database in the directory `path` with the default [`Options`], or creates it.

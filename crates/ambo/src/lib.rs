@@ -26,6 +26,7 @@
 //! * [`Transaction`] and [`Snapshot`]: several operations at one moment; [`Read`]: what all views have in common.
 //! * [`Cursor`] and [`Scan`]: ordered reading, both ways.
 //! * [`Select`] and [`Query`]: reading column tables by column, and aggregates of them.
+//! * [`uqi`]: aggregates of keys and records by a small language, with plug-ins.
 //! * [`Load`]: columns straight into the segments of a column table.
 //!
 //! Errors are of few kinds, each documented by what to do next: [`Error`]. All handles are `Send`, and all but transactions and
@@ -67,6 +68,7 @@ mod table;
 mod transaction;
 mod typed;
 mod upsert;
+pub mod uqi;
 mod r#where;
 
 pub use ambo_codec::calendar;
@@ -91,6 +93,7 @@ pub use ambo_engine::{
     priority::give_way,
     scan::{ColumnBuffer, Groups, Morsel, Test},
 };
+pub use ambo_query::predicate;
 
 pub use aggregate::{Aggregate, Expression, GroupBy, Query, col, lit};
 pub use batch::Batch;

@@ -50,6 +50,23 @@ impl Moment<'_> {
         each!(self, view => view.catalog().clone())
     }
 
+    /// What it shows, as a snapshot. What is read there is no read of a transaction: see [`Moment::note_scan`].
+    pub(crate) fn view(&self) -> database::Snapshot {
+        match self {
+            Self::Now(engine) => engine.snapshot(),
+            Self::Pinned(snapshot) => snapshot.clone(),
+            Self::Snapshot(snapshot) => (*snapshot).clone(),
+            Self::Transaction(transaction) => transaction.view(),
+        }
+    }
+
+    /// Counts a table as read from end to end, if this is what a transaction sees.
+    pub(crate) fn note_scan(&self, table: TableId) {
+        if let Self::Transaction(transaction) = self {
+            transaction.note_scan(table);
+        }
+    }
+
     pub(crate) fn has_own_definitions(&self) -> bool {
         each!(self, view => view.has_own_definitions())
     }

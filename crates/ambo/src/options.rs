@@ -1,6 +1,10 @@
 //! How a database is opened.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use ambo_engine::{
     database::{Engine, Options as Settings, Running, Sync},
@@ -21,6 +25,7 @@ use crate::{Database, Result};
 #[must_use = "call `open` at the end"]
 pub struct Options {
     settings: Settings,
+    plugin_directory: Option<PathBuf>,
 }
 
 impl Options {
@@ -99,6 +104,14 @@ impl Options {
         self
     }
 
+    /// From where [`Database::uqi`](crate::Database::uqi) may load libraries with functions of others: none if nothing is said. A library
+    /// is code in this process, which may read and break everything; it and the directory belong to this user or to root, and nobody else
+    /// may write to them.
+    pub fn plugin_directory(mut self, directory: impl AsRef<Path>) -> Self {
+        self.plugin_directory = Some(directory.as_ref().to_path_buf());
+        self
+    }
+
     /// Opens the database in the directory `path`, or creates it.
     ///
     /// # Errors
@@ -118,6 +131,10 @@ impl Options {
 
     fn open_in(self, env: Env) -> Result<Database> {
         let (engine, recovery) = Engine::open(env, self.settings)?;
-        Ok(Database::new(Running::start(engine)?, Arc::new(recovery)))
+        let db = Database::new(Running::start(engine)?, Arc::new(recovery));
+        if let Some(directory) = self.plugin_directory {
+            db.uqi_plugins().set_directory(directory);
+        }
+        Ok(db)
     }
 }

@@ -75,6 +75,27 @@ impl Snapshot {
     pub fn into_row_scan(self, table: TableId, plan: &ScanPlan) -> Result<RowScan> {
         RowScan::new(self, table, plan)
     }
+
+    /// The same of the rows whose stored keys are not less than `lower`, and less than `upper`. REQUIRES: the plan filters nothing.
+    ///
+    /// # Errors
+    /// As [`Snapshot::into_row_scan`]; and [`Error::Invalid`] of a column table.
+    pub fn into_range_scan(
+        self,
+        table: TableId,
+        plan: &ScanPlan,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+    ) -> Result<RowScan> {
+        let mut scan = RowScan::new(self, table, plan)?;
+        match &mut scan.source {
+            Rows::Range { range, .. } => {
+                *range = KeyBounds { lower: lower.to_vec(), upper: upper.map(<[u8]>::to_vec) };
+                Ok(scan)
+            }
+            Rows::Found(_) => Err(Error::Invalid("a range of keys of what is not stored as rows".into())),
+        }
+    }
 }
 
 impl RowScan {
@@ -144,6 +165,18 @@ impl RowScan {
     /// How many units there are: at least one.
     pub fn units(&self) -> Result<usize> {
         Ok(self.cuts()?.len() + 1)
+    }
+
+    /// The stored keys of a unit: from the first on, and below the second, if there is one.
+    ///
+    /// # Panics
+    /// If there is no such unit.
+    pub fn unit_bounds(&self, unit: usize) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
+        let Rows::Range { range, .. } = &self.source else { return Ok((Vec::new(), None)) };
+        let cuts = self.cuts()?;
+        assert!(unit <= cuts.len(), "no such unit");
+        let lower = unit.checked_sub(1).map_or(&range.lower, |before| &cuts[before]);
+        Ok((lower.clone(), cuts.get(unit).or(range.upper.as_ref()).cloned()))
     }
 
     /// The keys between units.

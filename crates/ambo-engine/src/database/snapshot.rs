@@ -217,6 +217,16 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// The table that it moves in.
+    pub fn table(&self) -> TableId {
+        self.table
+    }
+
+    /// The moment that it shows.
+    pub fn timestamp(&self) -> Timestamp {
+        self.pin.at
+    }
+
     /// Moves to a row; false (and nowhere) when there is none.
     pub fn seek(&mut self, to: super::Seek<'_>) -> Result<bool> {
         self.blob = None;

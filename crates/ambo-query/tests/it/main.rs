@@ -1,0 +1,4 @@
+//! Tests of predicates and of UQI.
+
+mod predicates;
+mod rows;
