@@ -43,6 +43,7 @@ mod status;
 mod stream;
 mod table;
 mod transaction;
+mod uqi;
 mod version;
 
 pub use c::AMBO_ZERO_ENDED;
@@ -60,6 +61,7 @@ pub use rows::*;
 pub use status::*;
 pub use table::*;
 pub use transaction::*;
+pub use uqi::*;
 pub use version::*;
 #[cfg(feature = "sql")]
 pub use {connection::*, result::*, statement::*};

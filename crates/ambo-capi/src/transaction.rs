@@ -56,6 +56,14 @@ impl TransactionBody {
             false => Err(Failure::misuse("the transaction and the table are of different database handles")),
         }
     }
+
+    /// That it is of a database.
+    pub(crate) fn check_base(&self, base: &Arc<Base>) -> Result<()> {
+        match Arc::ptr_eq(self.0.base(), base) {
+            true => Ok(()),
+            false => Err(Failure::misuse("the transaction is of another database handle")),
+        }
+    }
 }
 
 fn read_only() -> Failure {

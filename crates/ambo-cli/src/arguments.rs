@@ -145,6 +145,16 @@ pub enum Command {
         #[command(flatten)]
         range: RangeArguments,
     },
+    /// Compute an aggregate of keys and records: ambo uqi DIR 'SUM($key) FROM numbers WHERE $record > 5'
+    Uqi {
+        /// The database's directory
+        dir: PathBuf,
+        /// [DISTINCT] FUNCTION($key | $record | COLUMN) FROM (TABLE | DATABASE N) [WHERE CONDITION] [LIMIT N]
+        query: String,
+        /// The directory of libraries with functions and predicates, which are code in this process
+        #[arg(long, value_name = "DIR")]
+        plugins: Option<PathBuf>,
+    },
     /// Load a CSV or JSON lines file into a table
     Load(load::LoadArguments),
     /// Write a table as CSV or JSON lines

@@ -19,6 +19,7 @@ use crate::{Class, Error, Result};
 /// | `cache_bytes`, `memtable_bytes`, `memory_bytes`, `transaction_bytes_max` | a size such as `256MiB` |
 /// | `page_size` | a size: a power of two from 4 KiB to 64 KiB |
 /// | `lock_timeout` | a time such as `500ms`; a number is of seconds |
+/// | `plugin_directory` | from where UQI may load libraries |
 /// | `threads` | how many threads work on a statement |
 /// | `default_storage` | the storage of tables whose CREATE TABLE does not say |
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -26,7 +27,7 @@ pub struct Options {
     given: BTreeMap<&'static str, String>,
 }
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "background_merge",
     "cache_bytes",
     "create",
@@ -36,6 +37,7 @@ const NAMES: [&str; 13] = [
     "memory_bytes",
     "memtable_bytes",
     "page_size",
+    "plugin_directory",
     "read_only",
     "sync",
     "threads",
@@ -114,6 +116,12 @@ impl Options {
                 "memory_bytes" => sql = sql.memory_bytes(size(name, value)?),
                 "memtable_bytes" => store = store.memtable_bytes(size(name, value)?),
                 "page_size" => store = store.page_size(size(name, value)?),
+                "plugin_directory" => {
+                    if !std::path::Path::new(value).is_dir() {
+                        return Err(wrong(name, value, "a directory"));
+                    }
+                    store = store.plugin_directory(value);
+                }
                 "read_only" => store = store.read_only(truth(name, value)?),
                 "sync" => {
                     store = store.sync(match value.as_str() {
@@ -212,8 +220,8 @@ mod tests {
     #[test]
     fn each_option_is_known_and_checked_where_it_is_given() {
         let values = [
-            "true", "64MiB", "true", "btree", "1s", "false", "1GiB", "1MiB", "4KiB", "true", "50ms", "2",
-            "1GiB",
+            "true", "64MiB", "true", "btree", "1s", "false", "1GiB", "1MiB", "4KiB", ".", "true", "50ms",
+            "2", "1GiB",
         ];
         let mut options = Options::new();
         for (name, value) in NAMES.into_iter().zip(values) {

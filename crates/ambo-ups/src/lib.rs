@@ -21,6 +21,7 @@ mod state;
 mod status;
 mod structs;
 mod transaction;
+mod uqi;
 
 pub use bulk::*;
 pub use cursor::*;
@@ -30,3 +31,4 @@ pub use state::{ups_cursor_t, ups_db_t, ups_env_t, ups_txn_t};
 pub use status::*;
 pub use structs::*;
 pub use transaction::*;
+pub use uqi::*;

@@ -159,7 +159,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn of(number: u64) -> Result<Self> {
+    pub(crate) fn of(number: u64) -> Result<Self> {
         Ok(match number {
             0 => Self::Binary,
             1 => {
@@ -199,7 +199,7 @@ impl Kind {
         })
     }
 
-    fn column(self) -> Type {
+    pub(crate) fn column(self) -> Type {
         match self {
             Self::Binary => Type::Binary,
             Self::U8 => Type::U8,

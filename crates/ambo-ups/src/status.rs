@@ -47,6 +47,9 @@ statuses! {
     DATABASE_NOT_FOUND = -200, c"Database not found";
     DATABASE_ALREADY_EXISTS = -201, c"Database name already exists";
     DATABASE_ALREADY_OPEN = -202, c"Database already open";
+    PLUGIN_NOT_FOUND = -500, c"Plugin was not found";
+    PARSER_ERROR = -501, c"Parser failed, invalid query";
+    PLUGIN_ALREADY_EXISTS = -502, c"Plugin already exists";
 }
 
 /// What is wrong, as a status; whoever wants to know was told.

@@ -3,7 +3,7 @@
 use std::{env, fmt::Write, fs, path::Path};
 
 /// The parts of the header in their order, which are modules of the library, and whether they are of SQL.
-const PARTS: [(&str, bool); 17] = [
+const PARTS: [(&str, bool); 18] = [
     ("version", false),
     ("status", false),
     ("error", false),
@@ -20,6 +20,7 @@ const PARTS: [(&str, bool); 17] = [
     ("cursor", false),
     ("load", false),
     ("operations", false),
+    ("uqi", false),
     ("connection", true),
 ];
 const OF_SQL: [&str; 2] = ["statement", "result"];

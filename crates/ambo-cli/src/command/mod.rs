@@ -5,6 +5,7 @@ pub mod backup;
 pub mod check;
 pub mod info;
 pub mod record;
+pub mod uqi;
 
 use crate::arguments::{Command, TableArgument};
 use crate::engine::{Access, Store, Tuning};
@@ -102,6 +103,13 @@ fn here(command: Command, tuning: &Tuning, out: &mut Output) -> Result<()> {
         }
         Command::Serve(arguments) => serve::run(&arguments, tuning),
         Command::Role(arguments) => role::run(arguments, out),
+        Command::Uqi { dir, query, plugins } => {
+            let store = Store::open(&dir, Access::Read, tuning)?;
+            if let Some(plugins) = plugins {
+                store.db.uqi_plugins().set_directory(plugins);
+            }
+            uqi::query(&store, &query, out)
+        }
         Command::Load(arguments) => load::run(&arguments, tuning, out),
         Command::Dump(arguments) => dump::run(&arguments, tuning, out),
     }

@@ -111,6 +111,12 @@ pub enum DotCommand {
     Scan(ScanArguments),
     /// Count records: .count [--from K] [--to K] [--prefix P]
     Count(RangeArguments),
+    /// Compute an aggregate of keys and records: .uqi SUM($key) FROM TABLE [WHERE CONDITION]
+    Uqi {
+        /// The query
+        #[arg(required = true, allow_hyphen_values = true)]
+        query: String,
+    },
     /// Take up a table for the commands that work on keys: .use NAME
     Use {
         /// The table's name

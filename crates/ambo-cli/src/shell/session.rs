@@ -13,7 +13,7 @@ use super::settings::{MAX_ROWS, MaxRows, Mode, Settings, Switch};
 use super::show::Reader;
 use super::{backslash, describe, export, script};
 use crate::arguments::ScanArguments;
-use crate::command::{advise, check, info, record};
+use crate::command::{advise, check, info, record, uqi};
 use crate::engine::{DEFAULT_TABLE, OrFail, Store};
 use crate::failure::{Failure, Result};
 use crate::load::{self, LoadArguments};
@@ -138,6 +138,7 @@ impl<'o> Session<'o> {
         let words = match line.split_whitespace().next() {
             // A query is not words.
             Some("export") => raw_words(&line),
+            Some("uqi") => whole_rest(&line),
             _ => word::split(&line)?,
         };
         if words.is_empty() {
@@ -167,6 +168,10 @@ impl<'o> Session<'o> {
             DotCommand::Count(range) => {
                 let (view, out) = self.view()?;
                 record::count(&view, &range, Spelling::Prompt, out)?;
+            }
+            DotCommand::Uqi { query } => {
+                self.refuse_transaction("a query of UQI reads what is committed")?;
+                uqi::query(&self.store, &query, self.out)?;
             }
             DotCommand::Use { table } => self.table = Some(self.store.table(&table)?),
             DotCommand::Read { file } => return script::read_file(self, &path(&file)?),
@@ -385,6 +390,13 @@ pub fn is_command(line: &str) -> bool {
     let line = line.trim_start();
     // `.5` may begin a number.
     line.starts_with('\\') || line.starts_with('.') && !line[1..].starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The first word of a line, and the rest as it is.
+fn whole_rest(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    [command, rest.trim()].into_iter().filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 /// The first two words of a line, and the rest as it is.

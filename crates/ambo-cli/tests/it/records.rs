@@ -121,3 +121,24 @@ fn broken_pipes_end_quietly() {
         assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{words:?}");
     }
 }
+
+// Keeps away: queries of UQI that are taken apart into words, or whose names end in bytes that are no text.
+#[test]
+fn uqi_computes_aggregates() {
+    let scratch = Scratch::new();
+    let db = &scratch.db();
+    let made = "create table counts (key int primary key, value bigint); insert into counts values (1, 10), (2, 20), (7, 30);";
+    ambo(&[db, "-c", made]).ok();
+    assert_eq!(ambo(&["uqi", db, "SUM($record) FROM counts WHERE $key > 1"]).ok(), "SUM\t50\n");
+    assert_eq!(ambo(&["uqi", db, "TOP($key) FROM counts LIMIT 2"]).ok(), "2\t20\n7\t30\n");
+    assert_eq!(
+        ambo(&[db, "-c", ".uqi COUNT($key) FROM counts WHERE $record IN (10,  30)"]).ok(),
+        "COUNT\t2\n"
+    );
+    let json = ambo(&["uqi", db, "MAX($record) FROM counts", "--json"]).json();
+    assert_eq!((json["key"].as_i64(), json["record"].as_i64()), (Some(7), Some(30)));
+    ambo(&["uqi", db, "SUM($record) FROM nothing"]).fails(3, &["nothing"]);
+    ambo(&["uqi", db, "\"f@lib.so\"($key) FROM counts"])
+        .fails(3, &["no library is loaded before a directory"]);
+    assert_sound(db);
+}

@@ -91,6 +91,16 @@ fn all_of_the_interface() {
 }
 
 #[test]
+fn uqi1_computes() {
+    prints("uqi1.c", "", "count 10000, sum 154900, tens 334, distinct tops 28 29 30, three pages of 10000\n");
+}
+
+#[test]
+fn uqi2_has_plugins_of_its_own() {
+    prints("uqi2.c", "", "mycount($record): 334\n");
+}
+
+#[test]
 fn only_its_symbols_are_seen_and_all_of_the_header() {
     if !has("nm") {
         return;
@@ -99,9 +109,10 @@ fn only_its_symbols_are_seen_and_all_of_the_header() {
         command.args(["-D", "--defined-only"]).arg(built());
     });
     let symbols: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().last()).collect();
-    let others: Vec<_> = symbols.iter().filter(|name| !name.starts_with("ups_")).collect();
+    let others: Vec<_> =
+        symbols.iter().filter(|name| !name.starts_with("ups_") && !name.starts_with("uqi_")).collect();
     assert!(others.is_empty(), "{others:?}");
-    let header = library::text("include/ups/upscaledb.h");
+    let header = library::text("include/ups/upscaledb.h") + &library::text("include/ups/upscaledb_uqi.h");
     let declared = header.lines().filter(|line| line.starts_with("UPS_EXPORT "));
     let declared: Vec<_> =
         declared.map(|line| line.split_once('(').unwrap().0.rsplit([' ', '*']).next().unwrap()).collect();
