@@ -21,7 +21,7 @@ version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' ../.
 built=$target/$profile
 
 install -d "$to/include" "$to/lib/pkgconfig"
-install -m 644 include/ambo.h include/ambo.hpp "$to/include"
+install -m 644 include/ambo.h include/ambo.hpp include/ambo_uqi.h "$to/include"
 install -m 755 "$built/libambo_capi.so" "$to/lib/lib$name.so.$version"
 # The version of the binary interface is the first number.
 ln -sf "lib$name.so.$version" "$to/lib/lib$name.so.${version%%.*}"

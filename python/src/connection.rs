@@ -19,6 +19,7 @@ use crate::{
     errors::{raise, raise_new},
     key_value::KeyValue,
     session::{Session, closed},
+    values::row_of,
     views::{Batch, Snapshot},
 };
 
@@ -253,6 +254,27 @@ impl Connection {
         let (key, value) = kinds.map_err(|error| raise(py, &error))?;
         let table = self.session.with_database(py, |db| ambo_face::KeyValue::open(db, name, key, value))?;
         Ok(KeyValue::new(&self.session, name, table))
+    }
+
+    /// Computes a query of UQI, such as the sum of keys or the greatest records, of what is committed. Returns keys and records.
+    ///
+    /// >>> import ambo
+    /// >>> con = ambo.connect()
+    /// >>> con.kv("counts", key="int", value="int").update({1: 10, 2: 30, 3: 20})
+    /// >>> con.uqi("TOP($record) FROM counts LIMIT 2")
+    /// [(3, 20), (2, 30)]
+    fn uqi<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let rows = self.session.with_database(py, |db| {
+            let store: &ambo::Database = db;
+            let result = store.uqi(store, query)?;
+            let value = |stream: &ambo::uqi::Stream, row: usize| match row < stream.len() {
+                true => stream.value(row).to_value(),
+                false => ambo::Datum::Null,
+            };
+            let pair = |row| [value(&result.keys, row), value(&result.records, row)];
+            Ok((0..result.rows()).map(pair).collect::<Vec<_>>())
+        })?;
+        rows.iter().map(|row| row_of(py, row)).collect()
     }
 
     /// Writes of several key-value tables that are done at once: `with con.batch() as batch: batch.put(table, key, value)`.

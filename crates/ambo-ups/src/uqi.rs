@@ -260,7 +260,7 @@ fn with(result: *mut uqi_result_t, act: impl FnOnce(&mut UqiResult) -> Result<()
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uqi_result_initialize(result: *mut uqi_result_t, key: c_int, record: c_int) {
     with(result, |result| {
-        let ty = |number: c_int| Ok(Kind::of(number as u64)?.column());
+        let ty = |number: c_int| -> Result<Type> { Ok(Kind::of(number as u64)?.column()) };
         *result = UqiResult::new(ty(key)?, ty(record)?);
         Ok(())
     });

@@ -111,6 +111,11 @@ fn values_of_all_kinds_and_all_ways_to_seek() {
 }
 
 #[test]
+fn aggregates_by_uqi() {
+    test("uqi.c", &SANITIZERS);
+}
+
+#[test]
 fn threads_share_handles() {
     test("threads.c", &SANITIZERS);
 }

@@ -96,8 +96,8 @@ fn combined(mut left: Lanes, what: Arithmetic, right: &Lanes) -> Lanes {
             Some(left >> shift)
         }),
     }
-    for word in 0..both.len() {
-        left.left[word] |= right.left[word] | beyond[word];
+    for (word, beyond) in beyond.into_iter().enumerate() {
+        left.left[word] |= right.left[word] | beyond;
         left.valid[word] &= right.valid[word];
     }
     left

@@ -13,7 +13,7 @@ use crate::predicate::{Column, Compare, Operand, Predicate, Vectors};
 
 /// A condition whose columns are those of a reader, by place.
 pub(super) enum Bound {
-    Rows(Vectors),
+    Rows(Box<Vectors>),
     Plugin(BoundPlugin),
     And(Vec<Bound>),
     Or(Vec<Bound>),
@@ -46,7 +46,9 @@ impl Binder<'_> {
         Ok(match condition {
             Condition::And(parts) => Bound::And(all(parts)?),
             Condition::Or(parts) => Bound::Or(all(parts)?),
-            Condition::Rows(predicate) => Bound::Rows(Vectors::new(&self.rows(predicate)?, self.columns)?),
+            Condition::Rows(predicate) => {
+                Bound::Rows(Box::new(Vectors::new(&self.rows(predicate)?, self.columns)?))
+            }
             Condition::Plugin { name, inputs, is } => {
                 let plugin = self.plugins.predicate(name)?;
                 let first = self.places[inputs[0]];

@@ -28,7 +28,7 @@ pub(super) struct Range<'k> {
 /// See the module.
 pub(super) enum Reader {
     Rows(Arc<RowScan>),
-    Columns { scan: TableScan, types: Vec<Type> },
+    Columns { scan: Box<TableScan>, types: Vec<Type> },
 }
 
 /// The columns of some rows.
@@ -51,7 +51,7 @@ impl Reader {
         let mut plan = ScanPlan { columns: columns.to_vec(), filters: Vec::new() };
         if definition.storage.traits().by_column {
             plan.filters = filters.chain(key_filters(definition, range)?).collect();
-            let scan = snapshot.scan_columns(table, &plan)?;
+            let scan = Box::new(snapshot.scan_columns(table, &plan)?);
             let types = columns.iter().map(|column| type_of(definition, *column)).collect();
             return Ok(Self::Columns { scan, types });
         }

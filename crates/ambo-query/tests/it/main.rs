@@ -2,3 +2,4 @@
 
 mod predicates;
 mod rows;
+mod texts;

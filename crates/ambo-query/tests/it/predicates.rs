@@ -41,7 +41,14 @@ fn check_vectors(
 }
 
 /// Values as columns: numbers one behind the other, text with offsets, a bit for each that is not NULL.
-struct Columns(Vec<(Type, Vec<u8>, Vec<u32>, Vec<u64>)>);
+struct Columns(Vec<Held>);
+
+struct Held {
+    ty: Type,
+    data: Vec<u8>,
+    offsets: Vec<u32>,
+    valid: Vec<u64>,
+}
 
 impl Columns {
     fn new(types: &[(Type, bool)], rows: &[Vec<Value>]) -> Self {
@@ -66,30 +73,26 @@ impl Columns {
                 }
                 valid[number / 64] |= u64::from(!row[place].is_null()) << (number % 64);
             }
-            (*ty, data, offsets, if *nullable { valid } else { Vec::new() })
+            Held { ty: *ty, data, offsets, valid: if *nullable { valid } else { Vec::new() } }
         };
         Self(types.iter().enumerate().map(column).collect())
     }
 
     fn columns(&self) -> Vec<Column<'_>> {
-        let column = |(ty, data, offsets, valid): &'_ (Type, Vec<u8>, Vec<u32>, Vec<u64>)| -> Column<'_> {
-            // SAFETY-free: lifetimes are those of `self`.
+        let mut columns = Vec::new();
+        for Held { ty, data, offsets, valid } in &self.0 {
             let stride = Layout::of(&[(*ty, false)], true).map_or(0, |layout| layout.size());
-            Column {
+            columns.push(Column {
                 ty: *ty,
                 data: match ty {
-                    Type::Utf8 | Type::Binary => Data::Texts { offsets: leak(offsets), data: leak(data) },
-                    _ => Data::Strided { bytes: leak(data), offset: 0, stride },
+                    Type::Utf8 | Type::Binary => Data::Texts { offsets, data },
+                    _ => Data::Strided { bytes: data, offset: 0, stride },
                 },
-                nulls: if valid.is_empty() { Nulls::None } else { Nulls::Valid(leak(valid)) },
-            }
-        };
-        self.0.iter().map(column).collect()
+                nulls: if valid.is_empty() { Nulls::None } else { Nulls::Valid(valid) },
+            });
+        }
+        columns
     }
-}
-
-fn leak<T: Clone>(of: &[T]) -> &'static [T] {
-    of.to_vec().leak()
 }
 
 proptest! {
