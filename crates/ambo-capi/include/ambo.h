@@ -55,7 +55,8 @@ typedef struct ambo_value ambo_value;
 typedef struct ambo_names ambo_names;
 /* How a database is opened: options by name. Sizes are texts such as "256MiB", times such as "500ms", switches "true" and "false".
  * There are read_only, create, sync ("commit", "off", or an interval such as "100ms"), cache_bytes, memtable_bytes, transaction_bytes_max,
- * page_size, log_compression, background_merge and lock_timeout; and of SQL memory_bytes, threads and default_storage. */
+ * page_size, log_compression, background_merge, lock_timeout and plugin_directory; and of SQL memory_bytes, threads and
+ * default_storage. */
 typedef struct ambo_options ambo_options;
 /* An open database. */
 typedef struct ambo_database ambo_database;
@@ -71,6 +72,8 @@ typedef struct ambo_row ambo_row;
 typedef struct ambo_cursor ambo_cursor;
 /* Pairs in the order of their keys, straight to packed pages; all are there at once when it is finished. */
 typedef struct ambo_load ambo_load;
+/* The rows of a query of UQI: keys and records. What it lends is there until it is freed. */
+typedef struct ambo_uqi_rows ambo_uqi_rows;
 /* A connection: what transactions, prepared statements and interruption belong to. */
 typedef struct ambo_connection ambo_connection;
 /* A statement that was read, to run it often. */
@@ -528,6 +531,29 @@ typedef struct ambo_operation {
  * no errors, and stand in each status. */
 AMBO_API ambo_status ambo_apply(
     ambo_database *database, ambo_transaction *transaction, ambo_operation *operations, size_t count, ambo_error **error);
+
+/* ==== UQI ====
+ * Aggregates of keys and records, such as SUM($key) FROM numbers WHERE $record > 5; the language stands in Ambo's book. Functions of
+ * others are described in ambo_uqi.h, and come from the directory that the option plugin_directory names. */
+
+/* The keys of rows. */
+#define AMBO_UQI_KEYS 0
+/* Their records. */
+#define AMBO_UQI_RECORDS 1
+/* Computes a query, of which query is the text, AMBO_ZERO_ENDED or of a size. */
+AMBO_API ambo_status ambo_uqi(
+    ambo_database *database, const ambo_transaction *transaction, const char *query, size_t query_size,
+    ambo_uqi_rows **rows, ambo_error **error);
+/* How many rows there are. */
+AMBO_API size_t ambo_uqi_rows_count(const ambo_uqi_rows *rows);
+/* The type of keys or records, as in ambo_uqi.h. */
+AMBO_API uint32_t ambo_uqi_rows_type(const ambo_uqi_rows *rows, uint32_t which);
+/* The key or the record of a row, and its size; NULL if there is none, or it is NULL. */
+AMBO_API const void *ambo_uqi_rows_at(const ambo_uqi_rows *rows, uint32_t which, size_t row, size_t *size);
+/* All keys or all records one behind the other, and how many bytes that are: an array, if values of the type have one width. */
+AMBO_API const void *ambo_uqi_rows_data(const ambo_uqi_rows *rows, uint32_t which, size_t *size);
+/* Frees rows. */
+AMBO_API void ambo_uqi_rows_free(ambo_uqi_rows **rows);
 
 #ifndef AMBO_NO_SQL
 

@@ -1,6 +1,6 @@
 //! # UQI
 //!
-//! Aggregates of keys and records, such as `SUM($key) FROM numbers WHERE $record > 5`; the language stands in Ambo's book. Functions of
+//! Aggregates of keys and records, such as SUM($key) FROM numbers WHERE $record > 5; the language stands in Ambo's book. Functions of
 //! others are described in ambo_uqi.h, and come from the directory that the option plugin_directory names.
 
 use std::{
