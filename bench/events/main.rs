@@ -1,7 +1,7 @@
 //! The suite `events`: records of network flows, conditions on them by each evaluator, and UQI.
 //!
 //! ```text
-//! ambo-events predicates [--rows 20000000] [--runs 5]
+//! ambo-events predicates [--rows 20000000] [--runs 5] [--case 0 --evaluator bytecode]
 //! ambo-events uqi [--rows 10000000] [--runs 5] [--dir DIR]
 //! ```
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
@@ -18,19 +18,34 @@ struct Settings {
     rows: Option<usize>,
     runs: usize,
     dir: PathBuf,
+    /// One condition, by its place.
+    case: Option<usize>,
+    /// One evaluator, by the beginning of its name; from memory alone, so that `perf stat` sees nothing else.
+    evaluator: Option<String>,
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let what = arguments.next().unwrap_or_default();
-    let mut settings = Settings { rows: None, runs: 5, dir: PathBuf::from("target/bench-data/events") };
+    let mut settings = Settings {
+        rows: None,
+        runs: 5,
+        dir: PathBuf::from("target/bench-data/events"),
+        case: None,
+        evaluator: None,
+    };
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         match name.as_str() {
             "--rows" => settings.rows = Some(value.parse()?),
             "--runs" => settings.runs = value.parse()?,
             "--dir" => settings.dir = value.into(),
-            _ => return Err(format!("{name} is no option; there are --rows, --runs, --dir").into()),
+            "--case" => settings.case = Some(value.parse()?),
+            "--evaluator" => settings.evaluator = Some(value),
+            _ => {
+                let known = "--rows, --runs, --dir, --case, --evaluator";
+                return Err(format!("{name} is no option; there are {known}").into());
+            }
         }
     }
     match what.as_str() {

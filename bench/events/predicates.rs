@@ -78,17 +78,30 @@ struct Lab<'l> {
     layout: &'l Layout,
     records: &'l [u8],
     runs: usize,
+    evaluator: Option<&'l str>,
 }
 
 impl Lab<'_> {
     /// Runs an evaluator over all records, and over a few often; prints million rows a second, and returns how many were left.
-    fn measure(&self, name: &str, evaluator: &str, mut select: impl FnMut(&[u8], &mut Vec<u64>)) -> u64 {
+    fn measure(
+        &self,
+        name: &str,
+        evaluator: &str,
+        mut select: impl FnMut(&[u8], &mut Vec<u64>),
+    ) -> Option<u64> {
+        if self.evaluator.is_some_and(|wanted| !evaluator.starts_with(wanted)) {
+            return None;
+        }
         let rows = self.records.len() / self.layout.size();
         let mut selected = Vec::new();
         let (ram, left) = quickest(self.runs, || {
             select(self.records, &mut selected);
             selected.iter().map(|word| u64::from(word.count_ones())).sum::<u64>()
         });
+        if self.evaluator.is_some() {
+            println!("| {name} | {evaluator} | {:.0} | | | {left} |", rows as f64 / ram / 1e6);
+            return Some(left);
+        }
         let cached = &self.records[..CACHED.min(rows) * self.layout.size()];
         let times = (rows / CACHED).max(1);
         let (cache, ()) = quickest(self.runs, || {
@@ -104,7 +117,7 @@ impl Lab<'_> {
             rate(rows, ram),
             rate(times * cached.len() / self.layout.size(), cache)
         );
-        left
+        Some(left)
     }
 }
 
@@ -116,7 +129,11 @@ pub fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     println!("| condition | evaluator | M rows/s, memory | GB/s | M rows/s, caches | rows left |");
     println!("|---|---|--:|--:|--:|--:|");
     for (number, (name, predicate)) in conditions().into_iter().enumerate() {
-        let lab = Lab { layout: &layout, records: &records, runs: settings.runs };
+        if settings.case.is_some_and(|case| case != number) {
+            continue;
+        }
+        let evaluator = settings.evaluator.as_deref();
+        let lab = Lab { layout: &layout, records: &records, runs: settings.runs, evaluator };
         let vectors = Vectors::of_records(&predicate, &layout)?;
         let left = lab.measure(name, "vectors", |records, selected| {
             let rows = records.len() / layout.size();
@@ -126,7 +143,7 @@ pub fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
             let program = Program::new(&predicate, &[&layout])?;
             let of_program =
                 lab.measure(name, "bytecode", |records, selected| program.select(records, selected));
-            assert_eq!(of_program, left, "evaluators agree");
+            assert!(of_program.is_none() || left.is_none() || of_program == left, "evaluators agree");
         }
         let few = Lab { records: &records[..records.len().min(1 << 26)], runs: 1, ..lab };
         few.measure(name, "tree walk (1 M rows)", |records, selected| {
@@ -143,7 +160,7 @@ pub fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         if number == 0 {
             let by_hand =
                 lab.measure(name, "a loop by hand", |records, selected| by_hand(&layout, records, selected));
-            assert_eq!(by_hand, left, "evaluators agree");
+            assert!(by_hand.is_none() || left.is_none() || by_hand == left, "evaluators agree");
         }
     }
     Ok(())

@@ -19,4 +19,5 @@ pages! {
     Embedding = "docs/book/src/embedding.md",
     Operating = "docs/book/src/operating.md",
     Upgrading = "docs/book/src/upgrading.md",
+    Uqi = "docs/book/src/uqi.md",
 }
