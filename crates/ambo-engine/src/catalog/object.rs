@@ -273,7 +273,7 @@ mod tests {
         let mut catalog = Catalog::default();
         catalog.create_schema("s").unwrap();
         for table in ["a", "b"] {
-            catalog.create_table(ambo_types::definition::TableDefinition::key_value(table)).unwrap();
+            catalog.create_table(ambo_types::TableDefinition::key_value(table)).unwrap();
             catalog.create_object(of(table, ObjectKind::Rights), false).unwrap();
         }
         catalog.create_object(of("s", ObjectKind::SchemaRights), false).unwrap();
@@ -284,7 +284,7 @@ mod tests {
         };
         assert_eq!(names(&catalog, ObjectKind::Rights), ["main.b", "s.c"]);
         catalog.drop_table("b").unwrap();
-        catalog.create_table(ambo_types::definition::TableDefinition::key_value("b")).unwrap();
+        catalog.create_table(ambo_types::TableDefinition::key_value("b")).unwrap();
         assert_eq!(names(&catalog, ObjectKind::Rights), ["s.c"]);
         // Whoever reads the rows has the same.
         let changes = catalog.changes_since(&base);
