@@ -10,6 +10,7 @@
 //!
 //! Arithmetic, text and columns of different types are for [`Vectors`](super::Vectors): see [`can_represent`].
 
+use ambo_codec::prefetch;
 use ambo_types::{Error, Result};
 
 use super::{
@@ -22,6 +23,8 @@ use super::{
 const NO_MATCH: u16 = 0;
 const MATCH: u16 = 1;
 const ENTRY: u16 = 2;
+/// Records are fetched so many bytes ahead.
+const AHEAD: usize = 2048;
 /// Records that are looked at together.
 const RELATIONS_MAX: usize = 8;
 
@@ -147,6 +150,8 @@ impl Program {
         for first in (0..rows).step_by(64) {
             let mut bits = 0;
             for bit in 0..(rows - first).min(64) {
+                // What a program looks at next depends on what it has seen: the processor does not come far ahead by itself.
+                prefetch(record.wrapping_add(AHEAD));
                 // SAFETY: `rows` records of this width are there.
                 unsafe {
                     bits |= u64::from(self.run(&record)) << bit;

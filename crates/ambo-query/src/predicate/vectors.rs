@@ -5,7 +5,7 @@
 //! 2. Rows lie at any distance from each other: fields of records, or values of a column.
 //! 3. A row that a loop cannot answer, such as one with an overflow, is left to the tree walk, with the whole condition.
 
-use ambo_codec::{Type, Value, ValueRef};
+use ambo_codec::{Type, Value, ValueRef, prefetch};
 use ambo_types::{Error, Result};
 
 use super::{
@@ -21,6 +21,9 @@ use super::{
 /// Rows of a block.
 pub(super) const ROWS: usize = 1024;
 const WORDS: usize = ROWS / 64;
+/// The bytes of a cache line, and how far ahead lines are fetched where each row has one.
+const LINE: usize = 64;
+const AHEAD: usize = 2048;
 /// With fewer rows in a word it is quicker to look at each than at all 64.
 const FEW: u32 = 6;
 
@@ -345,8 +348,18 @@ impl Each for WithConstant<'_> {
         let (at, stride) = start(self.column, self.block.first);
         // SAFETY: a constant has 16 bytes.
         let constant = unsafe { T::read(self.constant.as_ptr()) };
-        // SAFETY: all rows of the block are there: `Column::has` was asked.
-        loops(self.block.rows, self.among, |row| B::holds(unsafe { T::read(at.add(row * stride)) }, constant))
+        let is = |row: usize| {
+            // SAFETY: all rows of the block are there: `Column::has` was asked.
+            B::holds(unsafe { T::read(at.add(row * stride)) }, constant)
+        };
+        match stride < LINE {
+            true => loops(self.block.rows, self.among, is),
+            // Each row is in a line of its own.
+            false => loops(self.block.rows, self.among, |row| {
+                prefetch(at.wrapping_add(row * stride + AHEAD));
+                is(row)
+            }),
+        }
     }
 }
 
