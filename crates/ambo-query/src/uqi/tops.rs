@@ -1,18 +1,27 @@
 //! The greatest or the least values of a column, with their partners.
 
-use std::{any::Any, cmp::Reverse, collections::BinaryHeap};
+use std::{any::Any, collections::BinaryHeap};
 
 use ambo_codec::{Type, Value, ValueRef};
 use ambo_types::Result;
 
 use super::{Aggregate, Batch, Input, Stream, UqiResult, functions::same};
 
-/// A value that was found. Of equal ones that which stands first is kept longest.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// A value that was found. Of equal ones that of the lesser key is kept longest, and of those of one key that which stands first.
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Found {
     value: Value,
-    position: Reverse<u64>,
     partner: Option<Value>,
+    position: u64,
+    /// Whether the partner is the key.
+    has_key: bool,
+}
+
+impl Found {
+    /// Which of equal values comes first.
+    fn place(&self) -> (Option<&Value>, u64) {
+        (self.partner.as_ref().filter(|_| self.has_key), self.position)
+    }
 }
 
 /// The same in the order that the heap needs: what goes first is its greatest.
@@ -27,7 +36,7 @@ impl Ord for Kept {
         let by_value = self.found.value.cmp(&other.found.value);
         let worse = if self.is_top { by_value.reverse() } else { by_value };
         // The later is the worse.
-        worse.then_with(|| other.found.position.cmp(&self.found.position))
+        worse.then_with(|| self.found.place().cmp(&other.found.place()))
     }
 }
 
@@ -72,8 +81,9 @@ impl Tops {
         }
         let found = Found {
             value: value.to_value(),
-            position: Reverse(position),
             partner: partner.map(ValueRef::to_value),
+            position,
+            has_key: self.input.is_record,
         };
         self.keep(found);
     }
@@ -101,9 +111,7 @@ impl Tops {
     /// The values that were found, ascending, with their partners.
     pub(super) fn result(self) -> Result<UqiResult> {
         let mut found: Vec<_> = self.kept.into_iter().map(|kept| kept.found).collect();
-        found.sort_by(|one, other| {
-            one.value.cmp(&other.value).then_with(|| other.position.cmp(&one.position))
-        });
+        found.sort_by(|one, other| one.value.cmp(&other.value).then_with(|| one.place().cmp(&other.place())));
         let (mut values, mut partners) =
             (Stream::new(self.ty), Stream::new(self.input.second.unwrap_or(Type::Binary)));
         for one in &found {
