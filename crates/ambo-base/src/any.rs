@@ -11,6 +11,7 @@ use ambo_types::{Result, Storage, TableDefinition};
 #[cfg(feature = "stub")]
 use super::stub::StubBase;
 use super::{
+    append::AppendBase,
     btree::{KeySum, RowStream, Tree, TreeBase},
     column::{
         ColumnBase, ColumnSchema, ColumnSet, ColumnSpace, CursorRows, Segment, SegmentStore, SetColumn,
@@ -27,6 +28,8 @@ pub enum Base {
     BTree(TreeBase),
     /// Segments.
     Column(ColumnBase),
+    /// Extents.
+    Append(AppendBase),
     /// A tree that is asked through another storage.
     #[cfg(feature = "stub")]
     Stub(StubBase),
@@ -42,6 +45,10 @@ macro_rules! each {
             }
             Base::Column($of) => {
                 let $wrap = Base::Column;
+                $what
+            }
+            Base::Append($of) => {
+                let $wrap = Base::Append;
                 $what
             }
             #[cfg(feature = "stub")]
@@ -80,7 +87,10 @@ impl From<ColumnSet> for Base {
 
 impl From<Arc<ColumnSet>> for Base {
     fn from(set: Arc<ColumnSet>) -> Self {
-        Self::Column(ColumnBase::new(set))
+        match set.schema().has_records() {
+            true => Self::Append(AppendBase::new(set)),
+            false => Self::Column(ColumnBase::new(set)),
+        }
     }
 }
 
@@ -92,8 +102,9 @@ impl Base {
     pub fn empty(storage: Storage, place: Stores<'_>, schema: Option<&Arc<ColumnSchema>>) -> Self {
         match storage {
             Storage::BTree | Storage::Memory => Self::BTree(TreeBase::default()),
-            Storage::Column => {
+            Storage::Column | Storage::Append => {
                 let schema = schema.expect("a table that is stored by column has columns").clone();
+                assert_eq!(schema.has_records(), storage.traits().records, "columns of this storage");
                 ColumnSet::new(place.segments.clone(), schema, Vec::new()).into()
             }
             #[cfg(feature = "stub")]
@@ -106,6 +117,7 @@ impl Base {
         match self {
             Self::BTree(_) => matches!(storage, Storage::BTree | Storage::Memory),
             Self::Column(_) => storage == Storage::Column,
+            Self::Append(_) => storage == Storage::Append,
             #[cfg(feature = "stub")]
             Self::Stub(_) => storage == Storage::Stub,
         }

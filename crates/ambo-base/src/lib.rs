@@ -5,6 +5,7 @@
 //! [`traits`](ambo_types::Storage::traits).
 
 mod any;
+pub mod append;
 pub mod btree;
 pub mod column;
 mod compaction;

@@ -45,7 +45,7 @@ impl World {
 
     /// A base of the live rows of a model.
     fn build(&self, storage: Storage, model: &Model) -> Base {
-        let schema = Arc::new(ColumnSchema::new(&TableDefinition::key_value("t")).unwrap());
+        let schema = Arc::new(ColumnSchema::new(&TableDefinition::key_value("t").storage(storage)).unwrap());
         let place = Stores { pages: &self.store, segments: &self.segments };
         let workshop = Workshop {
             store: &self.store,

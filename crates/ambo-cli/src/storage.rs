@@ -13,6 +13,8 @@ pub enum StorageName {
     Btree,
     /// Column by column in segments; what was written last is kept as rows
     Column,
+    /// Record by record in extents: facts that are appended and not updated
+    Append,
     /// In memory only: the rows are gone when the database is closed
     Memory,
 }
@@ -22,6 +24,7 @@ impl From<StorageName> for Storage {
         match name {
             StorageName::Btree => Self::BTree,
             StorageName::Column => Self::Column,
+            StorageName::Append => Self::Append,
             StorageName::Memory => Self::Memory,
         }
     }
@@ -83,9 +86,12 @@ mod tests {
             let line = Line::try_parse_from([&["ambo"], words].concat()).unwrap();
             line.arguments.apply(TableDefinition::key_value("t"))
         };
-        for (name, storage) in
-            [("btree", Storage::BTree), ("column", Storage::Column), ("memory", Storage::Memory)]
-        {
+        for (name, storage) in [
+            ("btree", Storage::BTree),
+            ("column", Storage::Column),
+            ("append", Storage::Append),
+            ("memory", Storage::Memory),
+        ] {
             assert_eq!(make(&["--storage", name]).unwrap().storage, storage);
             assert_eq!(storage.name(), name);
         }

@@ -20,6 +20,9 @@ use crate::{
 /// on a machine that has other things to do.
 const STATEMENT_TIME: Duration = Duration::from_secs(120);
 
+/// The storage of records, as it stands behind `storage =`: its rows are updated only if that is said.
+pub const APPEND: &str = "append with (updates = 'shadow')";
+
 /// How the database is opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ambo::{Storage, give_way};
+use ambo::{Records, Storage, give_way};
 use datafusion::{
     execution::{
         SessionState, SessionStateBuilder,
@@ -42,6 +42,7 @@ pub struct SqlOptions {
     pub(crate) threads: usize,
     memory_bytes: usize,
     default_storage: Storage,
+    pub(crate) default_records: Records,
     niceness: u8,
     divides_finely: bool,
 }
@@ -53,6 +54,7 @@ impl Default for SqlOptions {
             threads,
             memory_bytes: 4 << 30,
             default_storage: Storage::Column,
+            default_records: Records::default(),
             niceness: 5,
             divides_finely: false,
         }
@@ -81,6 +83,12 @@ impl SqlOptions {
     /// The storage of tables whose CREATE TABLE does not say.
     pub fn default_storage(mut self, storage: Storage) -> Self {
         self.default_storage = storage;
+        self
+    }
+
+    /// What tables of storage append say of their records where neither CREATE TABLE nor another table says it.
+    pub fn default_records(mut self, records: Records) -> Self {
+        self.default_records = records;
         self
     }
 

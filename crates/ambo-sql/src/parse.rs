@@ -444,11 +444,15 @@ fn alter_table(parser: &mut Parser<'_>) -> Result<(ObjectName, TableSettings), P
 }
 
 /// Names of options, by their words.
-const OPTIONS: [(&str, &[&str]); 6] = [
+const OPTIONS: [(&str, &[&str]); 10] = [
     ("storage", &["STORAGE"]),
     ("key compression", &["KEY", "COMPRESSION"]),
     ("record compression", &["RECORD", "COMPRESSION"]),
     ("record dictionary", &["RECORD", "DICTIONARY"]),
+    ("record", &["RECORD"]),
+    ("updates", &["UPDATES"]),
+    ("time", &["TIME"]),
+    ("retention", &["RETENTION"]),
     ("log", &["LOG"]),
     ("comment", &["COMMENT"]),
 ];
@@ -460,18 +464,40 @@ fn settings(parser: &mut Parser<'_>) -> Result<TableSettings, ParserError> {
             settings.sort_key = parser.parse_parenthesized_column_list(IsOptional::Mandatory, false)?;
             continue;
         }
+        if words(parser, &["WITH"]) && parser.peek_token().token == Token::LParen
+            || parser.peek_token().token == Token::LParen && settings == TableSettings::default()
+        {
+            settings.options.extend(in_parentheses(parser)?);
+            continue;
+        }
         let Some((name, _)) = OPTIONS.iter().find(|(_, of)| words(parser, of)) else { return Ok(settings) };
         let _ = parser.consume_token(&Token::Eq);
-        let value = match parser.next_token() {
-            TokenWithSpan { token: Token::Word(word), span } => word.into_ident(span),
-            TokenWithSpan { token: Token::SingleQuotedString(text), span } => {
-                Ident::with_quote_and_span('"', span, text)
-            }
-            other => return parser.expected("a value", other),
-        };
+        let value = option_value(parser)?;
         settings.options.push(TableOption { name: (*name).to_owned(), value });
         let _ = parser.consume_token(&Token::Comma);
     }
+}
+
+fn option_value(parser: &mut Parser<'_>) -> Result<Ident, ParserError> {
+    match parser.next_token() {
+        TokenWithSpan { token: Token::Word(word), span } => Ok(word.into_ident(span)),
+        TokenWithSpan { token: Token::SingleQuotedString(text), span } => {
+            Ok(Ident::with_quote_and_span('"', span, text))
+        }
+        other => parser.expected("a value", other),
+    }
+}
+
+/// Options as `(record = 'power', time = ts)`.
+fn in_parentheses(parser: &mut Parser<'_>) -> Result<Vec<TableOption>, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let options = parser.parse_comma_separated(|parser| {
+        let name = names::ident(&parser.parse_identifier()?).to_lowercase().replace('_', " ");
+        parser.expect_token(&Token::Eq)?;
+        Ok(TableOption { name, value: option_value(parser)? })
+    })?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(options)
 }
 
 /// Takes these words if they come next.

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ambo::{Datum, Options, Storage, Sync};
+use ambo::{Datum, Options, Records, Storage, Sync};
 use ambo_sql::{Connection, Database, Error, SqlOptions};
 use letters::Letter;
 use sqllogictest::{DB, DBOutput, Runner, TestErrorKind, strict_column_validator};
@@ -68,6 +68,7 @@ impl Session {
         let sql = SqlOptions::new()
             .threads(self.threads)
             .default_storage(self.storage)
+            .default_records(Records { updates: true, ..Records::default() })
             // With four threads, also as if there were more rows.
             .divide_finely(self.threads == 4);
         // Threads that worked on a statement that failed may let go of the database a moment after it was closed.
@@ -202,6 +203,21 @@ fn over_column_with_one_thread() {
 #[test]
 fn over_column_with_four_threads() {
     run_all(Storage::Column, Between::Nothing, 4);
+}
+
+#[test]
+fn over_append() {
+    run_all(Storage::Append, Between::Nothing, 2);
+}
+
+#[test]
+fn over_append_opened_again() {
+    run_all(Storage::Append, Between::Reopen, 4);
+}
+
+#[test]
+fn over_append_with_little_room() {
+    run_all(Storage::Append, Between::Compact, 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod format;
 mod notes;
+mod records;
 mod slots;
 mod sort_key;
 mod storage;
@@ -10,6 +11,7 @@ use std::fmt;
 
 use ambo_codec::{KeyColumn, KeySpec, Type, Value, ValueRef, integer::IntegerCodec, record::RecordCodec};
 
+pub use records::{RecordWidth, Records, Retention};
 use slots::Dropped;
 pub use slots::{Slot, StoredIn};
 pub use storage::{Storage, StorageTraits};
@@ -242,6 +244,8 @@ pub struct TableDefinition {
     pub comment: Option<String>,
     /// Conditions on its rows.
     pub checks: Vec<Check>,
+    /// What its records are like, if it is of storage `append`.
+    pub records: Records,
     /// Columns that are gone, whose places in stored rows stay.
     dropped: Vec<Dropped>,
     /// Sort key and primary key, where they differ.
@@ -269,6 +273,7 @@ impl TableDefinition {
             index: None,
             comment: None,
             checks: Vec::new(),
+            records: Records::default(),
             dropped: Vec::new(),
             sorted: None,
             raw: false,
@@ -345,6 +350,9 @@ impl TableDefinition {
     pub fn storage(mut self, storage: Storage) -> Self {
         self.storage = storage;
         self.log &= storage.traits().durable;
+        if !storage.traits().records {
+            self.records = Records::default();
+        }
         self
     }
 
@@ -359,6 +367,9 @@ impl TableDefinition {
             table.key_compression = None;
             table.record_compression = None;
             table.record_dictionary = false;
+        }
+        if !storage.traits().records {
+            table.records = Records::default();
         }
         table
     }
@@ -504,6 +515,7 @@ impl TableDefinition {
             }
         }
         self.check_compression().or_else(invalid)?;
+        self.check_records().or_else(invalid)?;
         let wrap = |error: ambo_codec::Error| Error::Invalid(format!("table \"{table}\": {error}"));
         self.key_spec().map_err(wrap)?;
         self.row_spec().map_err(wrap)?;
@@ -515,7 +527,10 @@ impl TableDefinition {
         if self.storage.traits().by_column
             && (self.key_compression.is_some() || self.record_compression.is_some())
         {
-            return Err("a table of storage column encodes each column by itself; key and record compression are for btree and memory".into());
+            return Err(format!(
+                "a table of storage {} stores each column by itself; key and record compression are for btree and memory",
+                self.storage.name()
+            ));
         }
         if let Some(codec) = self.key_compression
             && self.key_width().is_none()

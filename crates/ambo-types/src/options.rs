@@ -2,7 +2,7 @@
 
 use ambo_codec::{integer::IntegerCodec, record::RecordCodec};
 
-use super::TableDefinition;
+use super::{RecordWidth, Retention, TableDefinition};
 
 /// What to change about a table; what is not named stays as it is.
 ///
@@ -17,6 +17,9 @@ pub struct TableOptions {
     key_compression: Option<Option<IntegerCodec>>,
     record_compression: Option<Option<RecordCodec>>,
     record_dictionary: Option<bool>,
+    record_width: Option<RecordWidth>,
+    updates: Option<bool>,
+    retention: Option<Option<Retention>>,
 }
 
 impl TableOptions {
@@ -43,10 +46,40 @@ impl TableOptions {
         self
     }
 
+    /// How wide the records of storage `append` are that are written from now on.
+    pub fn record_width(mut self, width: RecordWidth) -> Self {
+        self.record_width = Some(width);
+        self
+    }
+
+    /// Whether rows of storage `append` may be updated. See [`Records::updates`](super::Records::updates).
+    pub fn updates(mut self, allowed: bool) -> Self {
+        self.updates = Some(allowed);
+        self
+    }
+
+    /// How long rows of storage `append` are kept, or `None` for ever.
+    pub fn retention(mut self, retention: impl Into<Option<Retention>>) -> Self {
+        self.retention = Some(retention.into());
+        self
+    }
+
     /// What was named: the codec of keys, of records, and whether there is a dictionary.
     #[allow(clippy::type_complexity, reason = "two are switches that may be left alone")]
     pub fn parts(&self) -> (Option<Option<IntegerCodec>>, Option<Option<RecordCodec>>, Option<bool>) {
         (self.key_compression, self.record_compression, self.record_dictionary)
+    }
+
+    /// These, and of `more` what that names.
+    pub fn and(self, more: Self) -> Self {
+        Self {
+            key_compression: more.key_compression.or(self.key_compression),
+            record_compression: more.record_compression.or(self.record_compression),
+            record_dictionary: more.record_dictionary.or(self.record_dictionary),
+            record_width: more.record_width.or(self.record_width),
+            updates: more.updates.or(self.updates),
+            retention: more.retention.or(self.retention),
+        }
     }
 
     /// Whether it changes nothing.
@@ -67,6 +100,9 @@ impl TableOptions {
         if let Some(on) = self.record_dictionary {
             table.record_dictionary = on;
         }
+        table.records.width = self.record_width.unwrap_or(table.records.width);
+        table.records.updates = self.updates.unwrap_or(table.records.updates);
+        table.records.retention = self.retention.unwrap_or(table.records.retention);
         table
     }
 }

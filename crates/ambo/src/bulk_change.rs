@@ -12,7 +12,7 @@ pub const BULK_PATIENCE: u32 = 3;
 pub const BULK_ROWS: usize = 32 << 10;
 
 impl Table {
-    /// Whether rows of this table can be changed by [`Table::bulk_change`]: it is a column table without several rows of a key.
+    /// Whether rows of this table can be changed by [`Table::bulk_change`]: it is stored by column, without several rows of a key.
     pub fn takes_bulk_changes(&self) -> bool {
         self.definition().storage.traits().by_column && !self.definition().duplicates
     }
@@ -51,7 +51,10 @@ impl Table {
                 self.check_delete()?;
                 None
             }
-            BulkChange::Update => self.checks()?,
+            BulkChange::Update => {
+                self.definition().check_updates()?;
+                self.checks()?
+            }
         };
         Ok(Load::new(self, change, checks))
     }

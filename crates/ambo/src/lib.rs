@@ -27,7 +27,7 @@
 //! * [`Cursor`] and [`Scan`]: ordered reading, both ways.
 //! * [`Select`] and [`Query`]: reading column tables by column, and aggregates of them.
 //! * [`uqi`]: aggregates of keys and records by a small language, with plug-ins.
-//! * [`Load`]: columns straight into the segments of a column table.
+//! * [`Load`]: columns straight into the segments of a column table; [`Ingest`]: again and again, with how far their source has come.
 //!
 //! Errors are of few kinds, each documented by what to do next: [`Error`]. All handles are `Send`, and all but transactions and
 //! cursors `Sync`; clone them freely.
@@ -50,6 +50,7 @@ mod define;
 mod definitions;
 mod duplicates;
 mod index;
+mod ingest;
 mod load;
 #[cfg(feature = "arrow")]
 mod load_batches;
@@ -80,8 +81,8 @@ pub use ambo_engine::{
     Error, Result,
     catalog::{
         Check, Column, DEFAULT_SCHEMA, Enum, IndexDefinition, IndexKind, Interval, Logical, Object,
-        ObjectKind, Part, Storage, StorageTraits, TableChange, TableDefinition, TableOptions, View,
-        logical::uuid_text, nearest, qualify,
+        ObjectKind, Part, RecordWidth, Records, Retention, Storage, StorageTraits, TableChange,
+        TableDefinition, TableOptions, View, logical::uuid_text, nearest, qualify,
     },
     database::{
         Advice, BackupReport, BulkChange, CatalogEdit, CheckReport, ColumnFigures, ColumnSpace,
@@ -106,6 +107,7 @@ pub use database::{Database, SchemaStamp};
 pub use definitions::Definitions;
 pub use duplicates::Place;
 pub use index::{Index, IndexRows};
+pub use ingest::{Ingest, IngestWriter, Published};
 pub use load::{Load, LoadWriter};
 pub use options::Options;
 pub use picked::PickedColumns;

@@ -91,6 +91,11 @@ impl Load {
     pub fn finish(self) -> Result<Loaded> {
         self.load.finish()
     }
+
+    /// The same, with an object that is in the catalog from the same moment on.
+    pub(crate) fn finish_telling(self, told: ambo_engine::catalog::Object) -> Result<Loaded> {
+        self.load.finish_telling(Some(told))
+    }
 }
 
 impl LoadWriter {

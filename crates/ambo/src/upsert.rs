@@ -144,6 +144,7 @@ impl Transaction {
         key: &[Datum],
         change: &mut dyn FnMut(&mut Row) -> Result<()>,
     ) -> Result<bool> {
+        table.definition().check_updates()?;
         let Some(stored) = self.stored_key(table, key)? else { return Ok(false) };
         let Some(bytes) = self.get(table, &stored)? else { return Ok(false) };
         let mut row = table.format().decode(&stored, &bytes)?;

@@ -70,6 +70,7 @@ impl Select {
     /// Changes the rows that fit the filters, all or none. Returns how many. After a conflict `change` is called again. Many rows of a
     /// column table are changed in bulk ([`Table::bulk_change`]), as long as they keep their keys.
     pub fn update(&self, mut change: impl FnMut(&mut Row) -> Result<()>) -> Result<u64> {
+        self.table().definition().check_updates()?;
         self.retry_few_or_bulk(BulkChange::Update, &mut change, |tx, done, change| match done {
             FewOrBulk::Few(rows) => tx.update_rows(self.table(), rows, change),
             FewOrBulk::Done(updated) => Ok(updated),
@@ -156,6 +157,7 @@ impl RowChanges<'_> {
         stored: Option<&[u8]>,
     ) -> Result<()> {
         let (table, format) = (self.table, self.table.format());
+        table.definition().check_updates()?;
         let (old, new) = (fit_row(table, old)?, fit_row(table, new)?);
         table.check_row(&new)?;
         let number = format.number_of(&key).filter(|_| format.ends_in_number()).unwrap_or(0);
@@ -275,6 +277,7 @@ impl Transaction {
         select: &Select,
         change: &mut dyn FnMut(&mut Row) -> Result<()>,
     ) -> Result<u64> {
+        select.table().definition().check_updates()?;
         let rows = self.stored_where(select)?;
         self.update_rows(select.table(), rows, change)
     }

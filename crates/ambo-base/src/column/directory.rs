@@ -49,7 +49,10 @@ pub(super) const HEADER_BYTES: usize = 48;
 /// Bytes of the trailer.
 pub(super) const TRAILER_BYTES: usize = 32;
 const HEADER_MAGIC: [u8; 8] = *b"ambo seg";
-const TRAILER_MAGIC: [u8; 4] = *b"gbma";
+/// How the file of a segment ends.
+pub(super) const SEGMENT_END: [u8; 4] = *b"gbma";
+/// How that of an extent ends ([`crate::append`]).
+pub(super) const EXTENT_END: [u8; 4] = *b"xbma";
 const VERSION: u32 = 1;
 const HEADER_CRC_AT: usize = 44;
 const TRAILER_CRC_AT: usize = 24;
@@ -95,7 +98,7 @@ pub(super) fn check_header(bytes: &[u8; HEADER_BYTES], segment: u64, database: u
 }
 
 /// The trailer behind a directory.
-pub(super) fn trailer(segment: u64, directory: &[u8]) -> [u8; TRAILER_BYTES] {
+pub(super) fn trailer(magic: [u8; 4], segment: u64, directory: &[u8]) -> [u8; TRAILER_BYTES] {
     let mut bytes = [0; TRAILER_BYTES];
     bytes[..4].copy_from_slice(&(directory.len() as u32).to_le_bytes());
     bytes[4..8].copy_from_slice(&crc32c(directory).to_le_bytes());
@@ -103,15 +106,18 @@ pub(super) fn trailer(segment: u64, directory: &[u8]) -> [u8; TRAILER_BYTES] {
     bytes[16..24].copy_from_slice(&segment.to_le_bytes());
     let crc = crc32c(&bytes[..TRAILER_CRC_AT]);
     bytes[TRAILER_CRC_AT..TRAILER_CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
-    bytes[TRAILER_CRC_AT + 4..].copy_from_slice(&TRAILER_MAGIC);
-    debug_assert!(read_trailer(&bytes, segment).is_ok_and(|(len, _)| len as usize == directory.len()));
+    bytes[TRAILER_CRC_AT + 4..].copy_from_slice(&magic);
+    debug_assert!(read_trailer(&bytes, magic, segment).is_ok_and(|(len, _)| len as usize == directory.len()));
     bytes
 }
 
 /// Length and checksum of the directory before this trailer.
-pub(super) fn read_trailer(bytes: &[u8; TRAILER_BYTES], segment: u64) -> Found<(u32, u32)> {
-    if bytes[TRAILER_CRC_AT + 4..] != TRAILER_MAGIC {
-        return Err("it does not end as a segment does");
+pub(super) fn read_trailer(bytes: &[u8; TRAILER_BYTES], magic: [u8; 4], segment: u64) -> Found<(u32, u32)> {
+    if bytes[TRAILER_CRC_AT + 4..] != magic {
+        return Err(match magic {
+            EXTENT_END => "it does not end as an extent does",
+            _ => "it does not end as a segment does",
+        });
     }
     if u32_at(bytes, TRAILER_CRC_AT) != crc32c(&bytes[..TRAILER_CRC_AT]) {
         return Err("the checksum of the trailer is wrong");
@@ -163,6 +169,11 @@ pub struct ColumnEntry {
 }
 
 impl ColumnEntry {
+    /// Whether it has a text table.
+    pub(crate) fn has_table(&self) -> bool {
+        self.table.is_some()
+    }
+
     /// Bytes of its blocks and its text table.
     pub(super) fn stored_bytes(&self) -> u64 {
         let blocks = self.blocks.iter().map(|block| u64::from(block.len)).sum::<u64>();
@@ -260,7 +271,12 @@ impl Directory {
     }
 
     /// The directory in `bytes`. `end` is where the blocks end.
-    pub(super) fn decode(mut bytes: &[u8], end: u64) -> Found<Self> {
+    pub(super) fn decode(bytes: &[u8], end: u64) -> Found<Self> {
+        Self::decode_from(bytes, HEADER_BYTES as u64, end)
+    }
+
+    /// The same where the blocks begin at `start`.
+    pub(crate) fn decode_from(mut bytes: &[u8], start: u64, end: u64) -> Found<Self> {
         let bytes = &mut bytes;
         let groups = count(bytes, GROUPS_MAX)?;
         if groups == 0 {
@@ -284,7 +300,7 @@ impl Directory {
             types.push(ty);
         }
         let tables = types.iter().map(|_| take_table(bytes)).collect::<Found<Vec<_>>>()?;
-        let mut offset = HEADER_BYTES as u64;
+        let mut offset = start;
         let mut entries = Vec::with_capacity(columns);
         for (ty, table) in types.into_iter().zip(tables) {
             let table = table.map(|(len, crc)| TableEntry { offset, len, crc });
@@ -468,13 +484,13 @@ mod tests {
         let header = header(3, 4);
         assert_eq!(check_header(&header, 3, 4), Ok(()));
         assert!(check_header(&header, 3, 5).is_err() && check_header(&header, 2, 4).is_err());
-        let trailer = trailer(3, &bytes);
-        assert_eq!(read_trailer(&trailer, 3), Ok((bytes.len() as u32, crc32c(&bytes))));
-        assert!(read_trailer(&trailer, 2).is_err());
+        let trailer = trailer(SEGMENT_END, 3, &bytes);
+        assert_eq!(read_trailer(&trailer, SEGMENT_END, 3), Ok((bytes.len() as u32, crc32c(&bytes))));
+        assert!(read_trailer(&trailer, SEGMENT_END, 2).is_err());
         for at in 0..TRAILER_BYTES {
             let mut damaged = trailer;
             damaged[at] ^= 4;
-            assert!(read_trailer(&damaged, 3).is_err(), "byte {at} of the trailer");
+            assert!(read_trailer(&damaged, SEGMENT_END, 3).is_err(), "byte {at} of the trailer");
         }
     }
 }

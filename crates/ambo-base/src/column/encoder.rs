@@ -14,11 +14,12 @@ use std::{
 
 use ambo_codec::{
     Error, Result,
-    column::{ColumnSlice, Goal, Kind, encode, encode_text, text::TextTable},
+    column::{ColumnSlice, Goal, Kind, encode, encode_raw, encode_text, text::TextTable},
 };
 use ambo_pages::checksum::crc32c;
 
-use super::directory::BlockEntry;
+use super::{directory::BlockEntry, schema::ColumnSchema};
+use crate::append::RecordWriter;
 use ambo_scan::{Bounds, buffer::ColumnBuffer};
 
 /// Groups that wait to be encoded: they are in memory.
@@ -56,22 +57,71 @@ impl Chunk {
         });
         Ok(())
     }
+
+    /// Notes the heap of a page, and what lies between its bounds, whose values are in records.
+    fn push_heap(&mut self, buffer: &ColumnBuffer, heap: Option<Vec<u8>>) -> Result<()> {
+        // The summary of a block that is thrown away.
+        let summary = encode_raw(buffer.slice(), buffer.validity(), &mut Vec::new())?;
+        assert_eq!(summary.nulls, buffer.nulls(), "the encoder saw the values that are there");
+        let start = self.bytes.len();
+        let mut entry = BlockEntry {
+            offset: start as u64,
+            len: 0,
+            crc: 0,
+            nulls: summary.nulls as u32,
+            bounds: Bounds::of(Kind::of(buffer.ty()), &summary),
+        };
+        if let Some(heap) = heap {
+            entry.len = u32::try_from(heap.len()).map_err(|_| Error::invalid("a heap of more than 4 GiB"))?;
+            entry.crc = crc32c(&heap);
+            self.bytes.extend_from_slice(&heap);
+        }
+        self.blocks.push(entry);
+        Ok(())
+    }
 }
 
-fn push_all(chunks: &mut [Chunk], group: &[ColumnBuffer]) -> Result<()> {
-    assert_eq!(chunks.len(), group.len(), "a chunk for each column");
-    let rows = group[0].len();
-    assert!(
-        rows > 0 && group.iter().all(|buffer| buffer.len() == rows),
-        "columns of a group have the same rows"
-    );
-    chunks.iter_mut().zip(group).try_for_each(|(chunk, buffer)| chunk.push(buffer))
+/// What groups are encoded to.
+#[derive(Default)]
+pub(super) struct Encoded {
+    /// A chunk for each column.
+    pub(super) chunks: Vec<Chunk>,
+    /// The records, where rows are stored as these; chunks have heaps then.
+    pub(super) records: Option<RecordWriter>,
+}
+
+impl Encoded {
+    /// Nothing yet, of rows of this schema.
+    pub(super) fn new(schema: &ColumnSchema) -> Self {
+        let chunks = std::iter::repeat_with(Chunk::default).take(schema.types().len()).collect();
+        Self { chunks, records: schema.records().map(RecordWriter::new) }
+    }
+
+    fn push(&mut self, group: &[ColumnBuffer]) -> Result<()> {
+        assert_eq!(self.chunks.len(), group.len(), "a chunk for each column");
+        let rows = group[0].len();
+        assert!(
+            rows > 0 && group.iter().all(|buffer| buffer.len() == rows),
+            "columns of a group have the same rows"
+        );
+        let mut pairs = self.chunks.iter_mut().zip(group);
+        let Some(records) = &mut self.records else {
+            return pairs.try_for_each(|(chunk, buffer)| chunk.push(buffer));
+        };
+        let heaps = records.push(group)?;
+        pairs.zip(heaps).try_for_each(|((chunk, buffer), heap)| chunk.push_heap(buffer, heap))
+    }
+
+    fn bytes(&self) -> usize {
+        let chunks = self.chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>();
+        chunks + self.records.as_ref().map_or(0, RecordWriter::bytes)
+    }
 }
 
 /// What the encoding thread is told.
 enum Message {
     /// Before all others: where to encode to.
-    Begin(Vec<Chunk>),
+    Begin(Encoded),
     Group(Vec<ColumnBuffer>),
 }
 
@@ -80,13 +130,13 @@ struct Worker {
     messages: SyncSender<Message>,
     /// Buffers of groups that are encoded, to be filled again.
     used: Receiver<Vec<ColumnBuffer>>,
-    thread: JoinHandle<Result<Vec<Chunk>>>,
+    thread: JoinHandle<Result<Encoded>>,
 }
 
 /// Where groups are encoded.
 enum Destination {
     /// Here: as long as there was none, when no thread can be had, and when none is wanted.
-    Here(Vec<Chunk>),
+    Here(Encoded),
     Beside(Worker),
     /// Finished, or failed.
     Nowhere,
@@ -101,19 +151,18 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder of segments of so many columns, with a thread of its own for more than one group.
-    pub(super) fn beside(columns: usize) -> Self {
-        Self::new(columns, true)
+    /// An encoder of segments of these columns, with a thread of its own for more than one group.
+    pub(super) fn beside(schema: &ColumnSchema) -> Self {
+        Self::new(Encoded::new(schema), true)
     }
 
     /// An encoder in the calling thread.
-    pub(super) fn here(columns: usize) -> Self {
-        Self::new(columns, false)
+    pub(super) fn here(schema: &ColumnSchema) -> Self {
+        Self::new(Encoded::new(schema), false)
     }
 
-    fn new(columns: usize, beside: bool) -> Self {
-        let chunks = std::iter::repeat_with(Chunk::default).take(columns).collect();
-        Self { place: Destination::Here(chunks), beside, bytes: Arc::default() }
+    fn new(encoded: Encoded, beside: bool) -> Self {
+        Self { place: Destination::Here(encoded), beside, bytes: Arc::default() }
     }
 
     /// Bytes of blocks so far.
@@ -125,9 +174,9 @@ impl Encoder {
     pub(super) fn push(&mut self, group: &mut Vec<ColumnBuffer>) -> Result<()> {
         self.start();
         match &mut self.place {
-            Destination::Here(chunks) => {
-                push_all(chunks, group)?;
-                self.bytes.store(bytes_of(chunks), Ordering::Relaxed);
+            Destination::Here(encoded) => {
+                encoded.push(group)?;
+                self.bytes.store(encoded.bytes(), Ordering::Relaxed);
                 group.iter_mut().for_each(ColumnBuffer::clear);
                 Ok(())
             }
@@ -148,29 +197,29 @@ impl Encoder {
 
     /// Moves to a thread of its own, if there is one to be had.
     fn start(&mut self) {
-        let (true, Destination::Here(chunks)) = (self.beside, &mut self.place) else { return };
+        let (true, Destination::Here(encoded)) = (self.beside, &mut self.place) else { return };
         let (messages, waiting) = sync_channel(WAITING_MAX);
         let (give_back, used) = sync_channel(WAITING_MAX);
         let bytes = self.bytes.clone();
         let work = move || work(&waiting, &give_back, &bytes);
         let Ok(thread) = std::thread::Builder::new().name("ambo-encode".into()).spawn(work) else { return };
-        if messages.send(Message::Begin(std::mem::take(chunks))).is_ok() {
+        if messages.send(Message::Begin(std::mem::take(encoded))).is_ok() {
             self.place = Destination::Beside(Worker { messages, used, thread });
         }
     }
 
     /// Takes the last group, and gives all of it.
-    pub(super) fn finish_with(&mut self, last: &[ColumnBuffer]) -> Result<Vec<Chunk>> {
-        let mut chunks = self.finish()?;
+    pub(super) fn finish_with(&mut self, last: &[ColumnBuffer]) -> Result<Encoded> {
+        let mut encoded = self.finish()?;
         if !last[0].is_empty() {
-            push_all(&mut chunks, last)?;
+            encoded.push(last)?;
         }
-        Ok(chunks)
+        Ok(encoded)
     }
 
-    fn finish(&mut self) -> Result<Vec<Chunk>> {
+    fn finish(&mut self) -> Result<Encoded> {
         match std::mem::replace(&mut self.place, Destination::Nowhere) {
-            Destination::Here(chunks) => Ok(chunks),
+            Destination::Here(encoded) => Ok(encoded),
             Destination::Beside(Worker { messages, used, thread }) => {
                 drop((messages, used));
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -185,24 +234,20 @@ fn work(
     messages: &Receiver<Message>,
     give_back: &SyncSender<Vec<ColumnBuffer>>,
     bytes: &AtomicUsize,
-) -> Result<Vec<Chunk>> {
-    let mut chunks = Vec::new();
+) -> Result<Encoded> {
+    let mut encoded = Encoded::default();
     for message in messages {
         match message {
-            Message::Begin(begun) => chunks = begun,
+            Message::Begin(begun) => encoded = begun,
             Message::Group(group) => {
-                push_all(&mut chunks, &group)?;
-                bytes.store(bytes_of(&chunks), Ordering::Relaxed);
+                encoded.push(&group)?;
+                bytes.store(encoded.bytes(), Ordering::Relaxed);
                 // Buffers that nobody waits for are dropped.
                 let _ = give_back.try_send(group);
             }
         }
     }
-    Ok(chunks)
-}
-
-fn bytes_of(chunks: &[Chunk]) -> usize {
-    chunks.iter().map(|chunk| chunk.bytes.len()).sum()
+    Ok(encoded)
 }
 
 impl Drop for Encoder {
@@ -220,8 +265,14 @@ impl Drop for Encoder {
 #[cfg(test)]
 mod tests {
     use ambo_codec::{Type, ValueRef};
+    use ambo_types::TableDefinition;
 
     use super::*;
+
+    fn schema() -> ColumnSchema {
+        let table = TableDefinition::new("t").column("key", Type::I64).column("text", Type::Utf8);
+        ColumnSchema::new(&table.primary_key(&["key"])).unwrap()
+    }
 
     fn group(from: i64, rows: i64) -> Vec<ColumnBuffer> {
         let mut group = vec![ColumnBuffer::new(Type::I64), ColumnBuffer::new(Type::Utf8)];
@@ -237,23 +288,24 @@ mod tests {
     #[test]
     fn a_thread_writes_the_same() {
         let groups = [(0, 1000), (1000, 3000), (4000, 1), (4001, 5000), (9001, 10)];
-        let mut here: Vec<Chunk> = vec![Chunk::default(), Chunk::default()];
-        let mut encoder = Encoder::beside(2);
+        let schema = schema();
+        let mut here = Encoded::new(&schema);
+        let mut encoder = Encoder::beside(&schema);
         for (from, rows) in &groups[..4] {
             let mut full = group(*from, *rows);
-            push_all(&mut here, &full).unwrap();
+            here.push(&full).unwrap();
             encoder.push(&mut full).unwrap();
             assert!(full.iter().all(ColumnBuffer::is_empty));
         }
         let last = group(groups[4].0, groups[4].1);
-        push_all(&mut here, &last).unwrap();
+        here.push(&last).unwrap();
         let beside = encoder.finish_with(&last).unwrap();
-        for (here, beside) in here.iter().zip(&beside) {
+        for (here, beside) in here.chunks.iter().zip(&beside.chunks) {
             assert_eq!((&here.bytes, &here.blocks), (&beside.bytes, &beside.blocks));
         }
         assert!(encoder.push(&mut group(0, 1)).is_err(), "it goes on after its end");
         // Nobody waits for one that is dropped.
-        let mut dropped = Encoder::beside(2);
+        let mut dropped = Encoder::beside(&schema);
         dropped.push(&mut group(0, 1000)).unwrap();
     }
 }

@@ -12,14 +12,14 @@ const DATABASE: u128 = 0x00ff_eedd_ccbb_aa99_8877_6655_4433_2211;
 /// A segment that version 1 wrote. **Never edited**: what is new gets a file of its own.
 const FIXTURE: &str = "tests/fixtures/segment-v1.bin";
 
-fn world() -> (Env, Arc<SegmentStore>) {
+pub(crate) fn world() -> (Env, Arc<SegmentStore>) {
     let env = SimDisk::new(0).env();
     let store =
         SegmentStore::new(env.disk.clone(), DATABASE, &ambo_pages::budget::MemoryBudget::new(1 << 20));
     (env, store)
 }
 
-/// Key and record of a row whose first column is the key.
+/// Key and record of a row whose first value is the key.
 fn encode(table: &TableDefinition, row: &[Value]) -> (Vec<u8>, Vec<u8>) {
     let (mut key, mut record) = (Vec::new(), Vec::new());
     let values: Vec<_> = row.iter().map(ValueRef::from).collect();
@@ -29,7 +29,7 @@ fn encode(table: &TableDefinition, row: &[Value]) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// The bytes of the one segment of these rows.
-fn write(table: &TableDefinition, rows: &[Vec<Value>]) -> Vec<u8> {
+pub(crate) fn write(table: &TableDefinition, rows: &[Vec<Value>]) -> Vec<u8> {
     let (env, store) = world();
     let mut builder = RunBuilder::new(&store, &Arc::new(ColumnSchema::new(table).unwrap()));
     for row in rows {
@@ -45,15 +45,20 @@ fn write(table: &TableDefinition, rows: &[Vec<Value>]) -> Vec<u8> {
 }
 
 /// A set of a file with these bytes, which is the segment 1.
-fn read(table: &TableDefinition, bytes: &[u8]) -> ColumnSet {
+pub(crate) fn read(table: &TableDefinition, bytes: &[u8]) -> ColumnSet {
+    try_read(table, bytes).unwrap()
+}
+
+/// The same of bytes that may be none of a segment.
+pub(crate) fn try_read(table: &TableDefinition, bytes: &[u8]) -> ambo_types::Result<ColumnSet> {
     let (env, store) = world();
     env.disk.open(&SegmentStore::name(1), OpenMode::Create).unwrap().write_at(bytes, 0).unwrap();
     let schema = Arc::new(ColumnSchema::new(table).unwrap());
-    let segment = store.open(1, bytes.len() as u64, &schema).unwrap();
-    ColumnSet::new(store, schema, vec![ColumnRun { parts: vec![Part::new(segment)] }])
+    let segment = store.open(1, bytes.len() as u64, &schema)?;
+    Ok(ColumnSet::new(store, schema, vec![ColumnRun { parts: vec![Part::new(segment)] }]))
 }
 
-fn assert_holds(set: &ColumnSet, table: &TableDefinition, rows: &[Vec<Value>]) {
+pub(crate) fn assert_holds(set: &ColumnSet, table: &TableDefinition, rows: &[Vec<Value>]) {
     assert_eq!(set.check().unwrap().problems, Vec::<String>::new());
     assert_eq!(set.live_rows(), rows.len() as u64);
     for row in rows {
@@ -69,7 +74,7 @@ fn notes() -> (TableDefinition, Vec<Vec<Value>>) {
 }
 
 /// The bytes of a hexdump: lines of an offset and bytes, in a block that is indented.
-fn dumped(page: &str) -> Vec<u8> {
+pub(crate) fn dumped(page: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in page.lines() {
         let Some((offset, rest)) = line.strip_prefix("    ").and_then(|line| line.split_once("  ")) else {
@@ -97,7 +102,7 @@ fn the_example_of_the_page() {
 }
 
 /// All types, with NULLs in every other column; more rows than a group has.
-fn everything() -> (TableDefinition, Vec<Vec<Value>>) {
+pub(crate) fn everything() -> (TableDefinition, Vec<Vec<Value>>) {
     let table =
         with_all_types(TableDefinition::new("everything").column("id", Type::I64)).primary_key(&["id"]);
     let types: Vec<_> = table.columns[1..].iter().map(|column| column.kind).collect();

@@ -52,9 +52,9 @@ mod whole_rows;
 mod writer;
 
 #[cfg(test)]
-mod format_tests;
+pub(crate) mod format_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use base::{ColumnBase, Exchanged, exchanged, store_deleted};
 pub use builder::RunBuilder;

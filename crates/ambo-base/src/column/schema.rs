@@ -8,11 +8,14 @@
 //! ([`super::seen`]). Dropped columns are read as NULL and written as NULL, which takes a few bytes a group: so all segments of a table
 //! have the same columns at the same places.
 
+use std::sync::Arc;
+
 use ambo_codec::{KeySpec, RowSpec, Type, ValueRef};
 use ambo_types::{Error, Result, TableDefinition};
 use smallvec::SmallVec;
 
 use super::seen::Unwritten;
+use crate::append::RecordSchema;
 use ambo_scan::buffer::ColumnBuffer;
 
 /// The stored columns of a table.
@@ -30,6 +33,8 @@ pub struct ColumnSchema {
     required: Vec<usize>,
     /// Whether a record is the one value column as it is.
     raw: bool,
+    /// What records are made of, if rows are stored as these.
+    records: Option<Arc<RecordSchema>>,
     /// What is known of columns that a segment lacks.
     unwritten: Unwritten,
 }
@@ -41,6 +46,7 @@ impl PartialEq for ColumnSchema {
         self.keys == other.keys
             && self.rows == other.rows
             && self.raw == other.raw
+            && self.records == other.records
             && parts(self) == parts(other)
     }
 }
@@ -75,8 +81,10 @@ impl ColumnSchema {
         required.sort_unstable();
         let types: Vec<_> = of_key.chain(of_row).collect();
         debug_assert!(are_places(&places, types.len()), "each column has a place of its own");
+        let records = RecordSchema::of(definition, &types, &dropped, &required, key_len);
         Ok(Self {
             unwritten: Unwritten::of(types.len()),
+            records: records.map(Arc::new),
             raw: definition.is_raw(),
             types,
             places,
@@ -98,6 +106,7 @@ impl ColumnSchema {
             dropped: Vec::new(),
             required: (0..count).collect(),
             raw: false,
+            records: None,
             unwritten: Unwritten::of(count),
         }
     }
@@ -117,6 +126,16 @@ impl ColumnSchema {
     pub fn is_laxer_than(&self, other: &Self) -> bool {
         let laxer = |place: &usize| *place < self.types.len() && !self.required.contains(place);
         other.required.iter().any(laxer)
+    }
+
+    /// Whether rows are stored as records, in extents.
+    pub fn has_records(&self) -> bool {
+        self.records.is_some()
+    }
+
+    /// What records are made of, if rows are stored as these.
+    pub(super) fn records(&self) -> Option<&Arc<RecordSchema>> {
+        self.records.as_ref()
     }
 
     /// The types of the stored columns.

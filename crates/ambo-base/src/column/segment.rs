@@ -20,6 +20,7 @@ use super::{
     row_cache::{RowCache, Slot},
     schema::ColumnSchema,
 };
+use crate::append::{Head, Records};
 
 const PREFIX: &str = "segment-";
 /// A block of values takes at most this when it is expanded; text may take more.
@@ -194,8 +195,10 @@ impl SegmentStore {
             }
             file => file.map_err(|error| Error::io(format!("opening {name}"), error))?,
         };
+        let is_extent = schema.has_records();
+        let first = if is_extent { 0 } else { HEADER_BYTES as u64 };
         let found = file.len().map_err(|error| Error::io(format!("reading {name}"), error))?;
-        if found != len || len < (HEADER_BYTES + TRAILER_BYTES) as u64 {
+        if found != len || len < first + TRAILER_BYTES as u64 {
             return Err(damaged(
                 found.min(len),
                 &format!("the file has {found} bytes and should have {len}"),
@@ -204,27 +207,36 @@ impl SegmentStore {
         let read = |out: &mut [u8], at: u64| {
             file.read_at(out, at).map_err(|error| Error::io(format!("reading {name}"), error))
         };
-        let mut header = [0; HEADER_BYTES];
-        read(&mut header, 0)?;
-        directory::check_header(&header, id, self.database).map_err(|what| damaged(0, what))?;
+        if !is_extent {
+            let mut header = [0; HEADER_BYTES];
+            read(&mut header, 0)?;
+            directory::check_header(&header, id, self.database).map_err(|what| damaged(0, what))?;
+        }
         let mut trailer = [0; TRAILER_BYTES];
         let trailer_at = len - TRAILER_BYTES as u64;
         read(&mut trailer, trailer_at)?;
-        let (bytes, crc) = directory::read_trailer(&trailer, id).map_err(|what| damaged(trailer_at, what))?;
+        let magic = if is_extent { directory::EXTENT_END } else { directory::SEGMENT_END };
+        let (bytes, crc) =
+            directory::read_trailer(&trailer, magic, id).map_err(|what| damaged(trailer_at, what))?;
         let at = trailer_at
             .checked_sub(u64::from(bytes))
-            .filter(|at| *at >= HEADER_BYTES as u64)
+            .filter(|at| *at >= first)
             .ok_or_else(|| damaged(trailer_at, "a directory longer than the file"))?;
         let mut encoded = vec![0; bytes as usize];
         read(&mut encoded, at)?;
         if crc32c(&encoded) != crc {
             return Err(damaged(at, "the checksum of the directory is wrong"));
         }
-        let directory = Directory::decode(&encoded, at).map_err(|what| damaged(at, what))?;
+        let decoded = match is_extent {
+            true => Head::decode(&encoded, self.database, at)
+                .map(|(head, directory)| (directory, Some(Records::new(head)))),
+            false => Directory::decode(&encoded, at).map(|directory| (directory, None)),
+        };
+        let (directory, records) = decoded.map_err(|what| damaged(at, what))?;
         if !schema.takes(directory.columns.iter().map(|column| column.ty)) {
             return Err(damaged(at, "the columns are not those of the table"));
         }
-        let segment = Segment::new(self.clone(), id, file, len, directory);
+        let segment = Segment::new(self.clone(), id, file, len, directory, records);
         segment.keep();
         Ok(Arc::new(segment))
     }
@@ -237,6 +249,8 @@ pub struct Segment {
     file: Arc<dyn File>,
     file_bytes: u64,
     directory: Directory,
+    /// What is known of the records, if it is an extent.
+    records: Option<Records>,
     tables: Vec<OnceLock<SharedTable>>,
     /// Its blocks in the cache.
     slots: Arc<Slots>,
@@ -265,11 +279,12 @@ impl Segment {
         file: Arc<dyn File>,
         file_bytes: u64,
         directory: Directory,
+        records: Option<Records>,
     ) -> Self {
         let tables = directory.columns.iter().map(|_| OnceLock::new()).collect();
         let slots = Slots::new(id, (directory.groups() + 1) * directory.columns.len() + 1, &store.memory);
         let (kept, fruitless) = (AtomicBool::new(false), AtomicU32::new(0));
-        Self { store, id, file, file_bytes, directory, tables, slots, kept, fruitless }
+        Self { store, id, file, file_bytes, directory, records, tables, slots, kept, fruitless }
     }
 
     /// Its number, which no other segment of the database ever has.
@@ -345,13 +360,20 @@ impl Segment {
 
     /// Reads a part of the file and compares its checksum.
     fn load(&self, offset: u64, len: u32, crc: u32) -> Result<Vec<u8>> {
-        debug_assert!(offset + u64::from(len) <= self.file_bytes, "a directory names bytes of its file");
-        let mut bytes = vec![0; len as usize];
+        let mut bytes = Vec::new();
+        self.load_to(&mut bytes, offset, len as usize, crc)?;
+        Ok(bytes)
+    }
+
+    /// The same into a buffer, whatever is in it.
+    fn load_to(&self, bytes: &mut Vec<u8>, offset: u64, len: usize, crc: u32) -> Result<()> {
+        debug_assert!(offset + len as u64 <= self.file_bytes, "a directory names bytes of its file");
+        bytes.resize(len, 0);
         self.file
-            .read_at(&mut bytes, offset)
+            .read_at(bytes, offset)
             .map_err(|error| Error::io(format!("reading {}", SegmentStore::name(self.id)), error))?;
-        match crc32c(&bytes) == crc {
-            true => Ok(bytes),
+        match crc32c(bytes) == crc {
+            true => Ok(()),
             false => Err(self.damaged(offset, "the checksum of a block is wrong")),
         }
     }
@@ -378,8 +400,30 @@ impl Segment {
         numbers.for_each(|number| self.slots.prefetch_block(number));
     }
 
+    /// Makes a block of records of an extent.
+    fn block_of_records(&self, records: &Records, column: usize, group: usize) -> Result<Arc<[u8]>> {
+        let (rows, entry) = (self.directory.group(group), self.entry(column, group));
+        let kind = Kind::of(self.directory.columns[column].ty);
+        let heap = match records.has_heap(column) {
+            true => Some(self.load(entry.offset, entry.len, entry.crc)?),
+            false => None,
+        };
+        let (offset, len) = records.span(&rows);
+        let make = |page: &[u8]| {
+            let block = records.block(column, kind, rows.clone(), page, heap.as_deref());
+            block.map(Arc::from).map_err(|what| self.damaged(entry.offset, what))
+        };
+        if !records.is_in_records(column) {
+            return make(&[]);
+        }
+        records.with_page(group, |page| self.load_to(page, offset, len, records.crc(group)), make)
+    }
+
     /// Reads a block, past the cache.
     pub(super) fn load_block(&self, column: usize, group: usize) -> Result<Arc<[u8]>> {
+        if let Some(records) = &self.records {
+            return self.block_of_records(records, column, group);
+        }
         let entry = self.entry(column, group);
         let bytes = self.load(entry.offset, entry.len, entry.crc)?;
         if envelope::is_compressed(&bytes) {

@@ -348,7 +348,7 @@ fn appended_runs_are_adopted_and_old_files_go() {
 }
 
 /// A table with a column of every type behind its own, every other of them nullable.
-pub(super) fn with_all_types(mut table: TableDefinition) -> TableDefinition {
+pub(crate) fn with_all_types(mut table: TableDefinition) -> TableDefinition {
     let types = [
         Type::Bool,
         Type::I8,

@@ -8,10 +8,11 @@ use smallvec::SmallVec;
 
 use super::{
     directory::{self, BlockEntry, ColumnEntry, Directory, HEADER_BYTES, SEGMENT_ROWS_MAX, TableEntry},
-    encoder::{Chunk, Encoder},
+    encoder::{Chunk, Encoded, Encoder},
     schema::ColumnSchema,
     segment::{Segment, SegmentStore},
 };
+use crate::append::{Head, Records};
 use ambo_scan::{buffer::ColumnBuffer, stretch::Stretch};
 
 /// Rows of a group, if they are not very long.
@@ -44,18 +45,19 @@ pub(super) struct SegmentWriter {
     last_key: Vec<u8>,
     rows: usize,
     bytes_max: usize,
+    /// The most rows of a group.
+    rows_max: usize,
 }
 
 impl SegmentWriter {
     /// A writer of a new segment; its file is created when it is finished.
     pub(super) fn new(store: &Arc<SegmentStore>, schema: &Arc<ColumnSchema>, encoding: Encoding) -> Self {
-        let columns = schema.types().len();
         Self {
             store: store.clone(),
             group: schema.buffers(),
             encoder: match encoding {
-                Encoding::Beside => Encoder::beside(columns),
-                Encoding::Here => Encoder::here(columns),
+                Encoding::Beside => Encoder::beside(schema),
+                Encoding::Here => Encoder::here(schema),
             },
             schema: schema.clone(),
             group_rows: Vec::new(),
@@ -63,6 +65,7 @@ impl SegmentWriter {
             last_key: Vec::new(),
             rows: 0,
             bytes_max: SEGMENT_BYTES,
+            rows_max: schema.records().map_or(GROUP_ROWS, |records| records.page_rows()),
         }
     }
 
@@ -132,7 +135,7 @@ impl SegmentWriter {
         }
         self.rows += stretches.iter().map(Stretch::count).sum::<usize>();
         assert!(
-            self.group[0].len() <= GROUP_ROWS && self.rows <= SEGMENT_ROWS_MAX,
+            self.group[0].len() <= self.rows_max && self.rows <= SEGMENT_ROWS_MAX,
             "there was room for them"
         );
         Ok(())
@@ -148,7 +151,7 @@ impl SegmentWriter {
         if self.group_is_full(average) {
             self.end_group()?;
         }
-        let room = (GROUP_ROWS - self.group[0].len()).min(SEGMENT_ROWS_MAX - self.rows);
+        let room = (self.rows_max - self.group[0].len()).min(SEGMENT_ROWS_MAX - self.rows);
         let by_text = GROUP_TEXT_BYTES.checked_div(average).unwrap_or(room).max(1);
         let room = room.min(by_text);
         assert!(room > 0, "a segment that is not full takes a row");
@@ -158,7 +161,7 @@ impl SegmentWriter {
     fn group_is_full(&self, more_text: usize) -> bool {
         let gathered = self.group[0].len();
         let text = self.group.iter().map(ColumnBuffer::data_bytes).max().unwrap_or(0);
-        gathered == GROUP_ROWS || gathered > 0 && text + more_text > GROUP_TEXT_BYTES
+        gathered == self.rows_max || gathered > 0 && text + more_text > GROUP_TEXT_BYTES
     }
 
     /// The key of the last row; for assertions.
@@ -201,29 +204,68 @@ impl SegmentWriter {
         }
         let noted = self.group_rows.iter().map(|rows| *rows as usize).sum::<usize>();
         assert!(noted > 0 && noted == self.rows, "each row is in a group");
-        let chunks = self.encoder.finish_with(&self.group).map_err(unstorable)?;
+        let encoded = self.encoder.finish_with(&self.group).map_err(unstorable)?;
         let (id, file) = self.store.create()?;
         // From here on the file goes if anything fails.
         let mut orphan = Orphan { store: self.store.clone(), id: Some(id) };
-        let written = self.write(id, chunks, &*file);
-        let (directory, bytes) = written.map_err(|error| match error {
+        let written = self.write(id, encoded, &*file);
+        let Written { directory, records, bytes } = written.map_err(|error| match error {
             WriteError::Io(error) => Error::io(format!("writing {}", SegmentStore::name(id)), error),
             WriteError::Other(error) => error,
         })?;
         orphan.id = None;
         drop(orphan);
-        Ok(Arc::new(Segment::new(self.store.clone(), id, file, bytes, directory)))
+        Ok(Arc::new(Segment::new(self.store.clone(), id, file, bytes, directory, records)))
     }
 
-    fn write(
-        &mut self,
-        id: u64,
-        chunks: Vec<Chunk>,
-        file: &dyn File,
-    ) -> Result<(Directory, u64), WriteError> {
+    fn write(&mut self, id: u64, encoded: Encoded, file: &dyn File) -> Result<Written, WriteError> {
+        let Encoded { chunks, records } = encoded;
         let mut out = FileWriter { file, at: 0, pending: Vec::new() };
-        out.put(&directory::header(id, self.store.database()))?;
-        debug_assert_eq!(out.offset(), HEADER_BYTES as u64);
+        let head = match records {
+            None => {
+                out.put(&directory::header(id, self.store.database()))?;
+                debug_assert_eq!(out.offset(), HEADER_BYTES as u64);
+                None
+            }
+            Some(records) => {
+                let (bytes, head) = records.finish(&self.group_rows);
+                out.put_all(&bytes)?;
+                assert_eq!(out.offset(), head.records_end(), "a record is found by multiplication");
+                Some(head)
+            }
+        };
+        let columns = self.write_chunks(chunks, &mut out)?;
+        let mut fences = std::mem::take(&mut self.fences);
+        fences.push(self.last_key.as_slice().into());
+        let mut directory = Directory::new(&self.group_rows, columns, fences);
+        let magic = if head.is_some() { directory::EXTENT_END } else { directory::SEGMENT_END };
+        let mut encoded = head.as_ref().map_or(Vec::new(), |head| head.encode(self.store.database()));
+        encoded.extend_from_slice(&directory.encode());
+        if let Some(head) = &head {
+            head.fill(&mut directory).expect("only texts have heaps");
+            debug_assert_eq!(
+                Head::decode(&encoded, self.store.database(), out.offset()).as_ref(),
+                Ok(&(head.clone(), directory.clone()))
+            );
+        } else {
+            debug_assert_eq!(Directory::decode(&encoded, out.offset()).as_ref(), Ok(&directory));
+        }
+        if u32::try_from(encoded.len()).is_err() {
+            return Err(WriteError::Other(Error::Invalid("keys of more than 4 GiB in one segment".into())));
+        }
+        out.put(&encoded)?;
+        out.put(&directory::trailer(magic, id, &encoded))?;
+        let bytes = out.offset();
+        out.flush()?;
+        file.sync()?;
+        Ok(Written { directory, records: head.map(Records::new), bytes })
+    }
+
+    fn write_chunks(
+        &self,
+        chunks: Vec<Chunk>,
+        out: &mut FileWriter<'_>,
+    ) -> Result<Vec<ColumnEntry>, WriteError> {
         assert_eq!(chunks.len(), self.schema.types().len(), "each column was encoded");
         let mut columns = Vec::with_capacity(chunks.len());
         for (chunk, ty) in chunks.into_iter().zip(self.schema.types()) {
@@ -243,21 +285,15 @@ impl SegmentWriter {
             let blocks = chunk.blocks.into_iter().map(moved).collect();
             columns.push(ColumnEntry { ty: *ty, table, blocks });
         }
-        let mut fences = std::mem::take(&mut self.fences);
-        fences.push(self.last_key.as_slice().into());
-        let directory = Directory::new(&self.group_rows, columns, fences);
-        let encoded = directory.encode();
-        debug_assert_eq!(Directory::decode(&encoded, out.offset()).as_ref(), Ok(&directory));
-        if u32::try_from(encoded.len()).is_err() {
-            return Err(WriteError::Other(Error::Invalid("keys of more than 4 GiB in one segment".into())));
-        }
-        out.put(&encoded)?;
-        out.put(&directory::trailer(id, &encoded))?;
-        let bytes = out.offset();
-        out.flush()?;
-        file.sync()?;
-        Ok((directory, bytes))
+        Ok(columns)
     }
+}
+
+/// What was written to a file.
+struct Written {
+    directory: Directory,
+    records: Option<Records>,
+    bytes: u64,
 }
 
 fn unstorable(error: ambo_codec::Error) -> Error {
@@ -305,6 +341,17 @@ impl FileWriter<'_> {
     fn put(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.pending.extend_from_slice(bytes);
         if self.pending.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// As [`FileWriter::put`], of many bytes, which are not copied.
+    fn put_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.flush()?;
+        for piece in bytes.chunks(WRITE_BYTES) {
+            self.file.write_at(piece, self.at)?;
+            self.file.start_writeback(self.at, piece.len() as u64);
+            self.at += piece.len() as u64;
+        }
+        Ok(())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

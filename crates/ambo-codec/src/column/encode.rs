@@ -58,12 +58,48 @@ pub fn encode_text(
     encode_shared(ColumnSlice::Bytes(strings), validity, goal, Some(shared), out)
 }
 
+/// Appends a block of `values` as they are: made at the speed of memory, and as large as the values. For blocks that are made of other
+/// forms of the same values again and again, and never stored.
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_raw(
+    values: ColumnSlice<'_>,
+    validity: Option<BitsView<'_>>,
+    out: &mut Vec<u8>,
+) -> Result<BlockSummary> {
+    encode_by(values, validity, out, |values, validity, out| match values {
+        ColumnSlice::Bytes(strings) => raw_text(strings, validity, out),
+        values => Ok(encode_values(values, validity, None, out)),
+    })
+}
+
 fn encode_shared(
     values: ColumnSlice<'_>,
     validity: Option<BitsView<'_>>,
     goal: Goal,
     shared: Option<&TextTable>,
     out: &mut Vec<u8>,
+) -> Result<BlockSummary> {
+    let (start, kind) = (out.len(), values.kind());
+    let mut summary = encode_by(values, validity, out, |values, validity, out| match values {
+        ColumnSlice::Bytes(strings) => text(strings, validity, goal, shared, out),
+        values => Ok(encode_values(values, validity, Some(goal), out)),
+    })?;
+    // Strings see to their compression themselves.
+    if goal == Goal::Size && kind != Kind::Bytes {
+        envelope::shrink(start, out);
+    }
+    summary.bytes = out.len() - start;
+    Ok(summary)
+}
+
+/// Appends a block, whose values `encode` appends, of which at least one is not NULL; it returns how, the least and the largest.
+fn encode_by<'v>(
+    values: ColumnSlice<'v>,
+    validity: Option<BitsView<'v>>,
+    out: &mut Vec<u8>,
+    encode: impl FnOnce(ColumnSlice<'v>, Option<BitsView<'v>>, &mut Vec<u8>) -> Result<(Encoding, Value, Value)>,
 ) -> Result<BlockSummary> {
     let rows = values.len();
     if rows > BLOCK_ROWS_MAX {
@@ -80,40 +116,38 @@ fn encode_shared(
     let mut summary = BlockSummary { encoding: None, rows, nulls, min: None, max: None, bytes: 0 };
     if nulls < rows {
         let validity = validity.filter(|_| nulls > 0);
-        let (encoding, min, max) = match values {
-            ColumnSlice::Bytes(strings) => match text(strings, validity, goal, shared, out) {
-                Ok(encoded) => encoded,
-                Err(error) => {
-                    out.truncate(start);
-                    return Err(error);
-                }
-            },
-            values => encode_values(values, validity, goal, out),
+        let (encoding, min, max) = match encode(values, validity, out) {
+            Ok(encoded) => encoded,
+            Err(error) => {
+                out.truncate(start);
+                return Err(error);
+            }
         };
         out[start + 2] = encoding.code();
         (summary.encoding, summary.min, summary.max) = (Some(encoding), Some(min), Some(max));
-    }
-    // Strings see to their compression themselves.
-    if goal == Goal::Size && values.kind() != Kind::Bytes {
-        envelope::shrink(start, out);
     }
     summary.bytes = out.len() - start;
     Ok(summary)
 }
 
+/// Without a goal the values are stored as they are.
 fn encode_values(
     values: ColumnSlice<'_>,
     validity: Option<BitsView<'_>>,
-    goal: Goal,
+    goal: Option<Goal>,
     out: &mut Vec<u8>,
 ) -> (Encoding, Value, Value) {
     fn number<N: Native<Code: Point> + Into<Value>>(
         values: &[N],
         validity: Option<BitsView<'_>>,
-        goal: Goal,
+        goal: Option<Goal>,
         out: &mut Vec<u8>,
     ) -> (Encoding, Value, Value) {
-        let (encoding, low, high) = numbers::encode(&filled(values, validity), goal, out);
+        let values = filled(values, validity);
+        let (encoding, low, high) = match goal {
+            Some(goal) => numbers::encode(&values, goal, out),
+            None => numbers::encode_raw(&values, out),
+        };
         (encoding, N::from_code(low).into(), N::from_code(high).into())
     }
     match values {
@@ -129,11 +163,27 @@ fn encode_values(
         ColumnSlice::F32(values) => number(values, validity, goal, out),
         ColumnSlice::F64(values) => number(values, validity, goal, out),
         ColumnSlice::I128(values) => {
-            let (encoding, low, high) = wide::encode(&filled(values, validity), goal, out);
+            let values = filled(values, validity);
+            let (encoding, low, high) = match goal {
+                Some(goal) => wide::encode(&values, goal, out),
+                None => wide::encode_raw(&values, out),
+            };
             (encoding, decimal(low), decimal(high))
         }
         ColumnSlice::Bytes(_) => unreachable!("strings are encoded elsewhere"),
     }
+}
+
+fn raw_text(
+    strings: BytesView<'_>,
+    validity: Option<BitsView<'_>>,
+    out: &mut Vec<u8>,
+) -> Result<(Encoding, Value, Value)> {
+    let is_valid = |row: usize| validity.is_none_or(|validity| validity.get(row));
+    let present = || (0..strings.len()).filter(|&row| is_valid(row)).map(|row| strings.get(row));
+    let (low, high) = present().min().zip(present().max()).expect("a string that is not NULL");
+    text::encode_as(text::TextEncoding::Raw, &strings, Goal::Speed, None, out)?;
+    Ok((Encoding::Text, Value::Binary(low.to_vec()), Value::Binary(high.to_vec())))
 }
 
 fn text(

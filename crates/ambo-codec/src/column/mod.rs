@@ -59,7 +59,7 @@ mod wide;
 
 pub use block::{Block, Codes, Element};
 pub use code::Code;
-pub use encode::{BlockSummary, encode, encode_text};
+pub use encode::{BlockSummary, encode, encode_raw, encode_text};
 pub use input::{BytesView, ColumnSlice};
 pub use kind::{Encoding, Kind};
 pub use mask::{BitsView, Mask};

@@ -476,6 +476,18 @@ pub(crate) fn encode<N: Native<Code: Point>>(
     (choice.plan.encoding(), low, high)
 }
 
+/// Appends `values` as they are, and returns the least and the largest code. REQUIRES: there are some.
+pub(crate) fn encode_raw<N: Native>(values: &[N], out: &mut Vec<u8>) -> (Encoding, N::Code, N::Code) {
+    let fold = |(low, high): (N::Code, N::Code), value: &N| {
+        let code = value.to_code();
+        (low.min(code), high.max(code))
+    };
+    let (low, high) = values.iter().fold((N::Code::MAX, N::Code::default()), fold);
+    out.reserve(values.len() * N::Code::SIZE);
+    values.iter().for_each(|value| value.write(out));
+    (Encoding::Raw, low, high)
+}
+
 /// An encoding and what it has found out about the values.
 enum Plan<N: Native> {
     Frames,

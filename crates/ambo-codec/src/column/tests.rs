@@ -131,13 +131,33 @@ fn check<E: Element>(
     valid: Option<&[bool]>,
     goal: Goal,
 ) -> Option<Encoding> {
+    let raw = check_encoded(values, &value_of, &same, kind, &with, valid, None);
+    assert!(matches!(raw, None | Some(Encoding::Raw | Encoding::Bits)));
+    check_encoded(values, &value_of, &same, kind, &with, valid, Some(goal))
+}
+
+/// Without a goal: as they are.
+fn check_encoded<E: Element>(
+    values: &[E],
+    value_of: &impl Fn(E) -> Value,
+    same: &impl Fn(E, E) -> bool,
+    kind: Kind,
+    with: &impl Fn(&mut dyn FnMut(ColumnSlice<'_>)),
+    valid: Option<&[bool]>,
+    goal: Option<Goal>,
+) -> Option<Encoding> {
     let rows = values.len();
     let is_valid = |index: usize| valid.is_none_or(|valid| valid[index]);
     let validity = valid.map(to_mask);
     let mut bytes = vec![0xee; 3];
     let mut summary = None;
     with(&mut |slice| {
-        summary = Some(encode(slice, validity.as_ref().map(Mask::view), goal, &mut bytes).unwrap());
+        let validity = validity.as_ref().map(Mask::view);
+        let encoded = match goal {
+            Some(goal) => encode(slice, validity, goal, &mut bytes),
+            None => encode_raw(slice, validity, &mut bytes),
+        };
+        summary = Some(encoded.unwrap());
     });
     let summary = summary.unwrap();
     assert_eq!(summary.bytes, bytes.len() - 3);

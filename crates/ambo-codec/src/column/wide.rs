@@ -39,6 +39,14 @@ pub(crate) fn encode(values: &[i128], goal: Goal, out: &mut Vec<u8>) -> (Encodin
     (Encoding::Offset, low, high)
 }
 
+/// Appends `values` as they are. REQUIRES: `values` is not empty.
+pub(crate) fn encode_raw(values: &[i128], out: &mut Vec<u8>) -> (Encoding, i128, i128) {
+    let fold = |(low, high): (i128, i128), &value: &i128| (low.min(value), high.max(value));
+    let (low, high) = values.iter().fold((i128::MAX, i128::MIN), fold);
+    values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+    (Encoding::Raw, low, high)
+}
+
 impl<'a> Wide<'a> {
     pub(crate) fn parse(encoding: Encoding, bytes: &mut &'a [u8], count: usize) -> Result<Self> {
         match encoding {

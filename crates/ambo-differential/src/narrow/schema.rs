@@ -1,6 +1,6 @@
 //! The tables of a database.
 
-use crate::random::Random;
+use crate::{random::Random, subject::APPEND};
 
 /// What a column, or an expression, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,13 +42,13 @@ pub struct Schema {
 impl Schema {
     pub fn new(random: &mut Random) -> Self {
         let table = |nth: u64, random: &mut Random| {
-            let storage = ["btree", "column", "column", "memory"][random.below(4) as usize];
+            let storage = ["btree", "column", "column", "memory", APPEND][random.below(5) as usize];
             let mut indexes = Vec::new();
             for column in ["a", "b", "s", "t"] {
                 let using = match random.below(8) {
                     0 => "ordered",
                     1 => "hash",
-                    2 if storage == "column" => "bitmap",
+                    2 if storage == "column" || storage == APPEND => "bitmap",
                     _ => continue,
                 };
                 indexes.push(format!("create index r{nth}_{column} on r{nth} using {using} ({column})"));

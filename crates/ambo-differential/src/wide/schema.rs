@@ -1,7 +1,7 @@
 //! The tables of a database: keys of one column and of several, sort keys, any storage, columns of any type.
 
 use super::sequence;
-use crate::random::Random;
+use crate::{random::Random, subject::APPEND};
 
 /// What a column, or an expression, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Schema {
 }
 
 fn table(nth: u64, random: &mut Random) -> Table {
-    let storage = *random.of(&["btree", "column", "column", "memory"]);
+    let storage = *random.of(&["btree", "column", "column", "memory", APPEND]);
     let chosen =
         |random: &mut Random| -> Vec<_> { OPTIONAL.iter().filter(|_| random.below(5) < 2).collect() };
     let optional = chosen(random);
@@ -125,7 +125,7 @@ fn table(nth: u64, random: &mut Random) -> Table {
         .chain(optional)
         .map(|(name, of, kind)| (Column { name: (*name).to_owned(), kind: *kind }, *of))
         .collect();
-    let sort_key = match storage == "column" && random.one_in(2) {
+    let sort_key = match (storage == "column" || storage == APPEND) && random.one_in(2) {
         true => random.of(&SORT_KEYS).to_vec(),
         false => Vec::new(),
     };
@@ -135,7 +135,7 @@ fn table(nth: u64, random: &mut Random) -> Table {
         let using = match random.below(16) {
             0 => "ordered",
             1 => "hash",
-            2 if storage == "column" => "bitmap",
+            2 if storage == "column" || storage == APPEND => "bitmap",
             _ => continue,
         };
         let column = &column.name;

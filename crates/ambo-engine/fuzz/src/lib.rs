@@ -13,10 +13,11 @@ pub mod tree;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets by name.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("blob_chunks", blob::chunks),
     ("blob_reference", blob::reference),
     ("catalog_row", catalog::row),
+    ("extent", segment::extent),
     ("log_group", log::group),
     ("log_segment", log::segment),
     ("segment", segment::segment),

@@ -1,4 +1,4 @@
-//! Segments of column tables.
+//! Segments of column tables, and extents of append tables.
 
 use std::sync::Arc;
 
@@ -21,8 +21,9 @@ const ROWS: i64 = 400;
 const HEADER_BYTES: usize = 48;
 const TRAILER_BYTES: usize = 32;
 
-/// A database with one column table, compacted and closed.
+/// A database with one column table, or one of records, compacted and closed.
 struct World {
+    storage: Storage,
     files: Vec<(String, Vec<u8>)>,
     table: TableId,
     format: RowFormat,
@@ -45,7 +46,7 @@ fn options() -> Options {
     }
 }
 
-fn definition() -> TableDefinition {
+fn definition(storage: Storage) -> TableDefinition {
     TableDefinition::new("t")
         .column("key", Type::I64)
         .column("small", Type::U8)
@@ -57,7 +58,7 @@ fn definition() -> TableDefinition {
         .column("sentence", Type::Utf8)
         .column_nullable("bytes", Type::Binary)
         .primary_key(&["key"])
-        .storage(Storage::Column)
+        .storage(storage)
 }
 
 fn row(key: i64) -> Vec<Value> {
@@ -77,13 +78,13 @@ fn row(key: i64) -> Vec<Value> {
 }
 
 impl World {
-    fn new() -> Result<Self> {
+    fn new(storage: Storage) -> Result<Self> {
         let disk = SimDisk::new(1);
         let engine = Arc::new(Engine::open(disk.env(), options())?.0);
-        let table = engine.create_table(definition())?;
+        let table = engine.create_table(definition(storage))?;
         engine.create_index(&IndexDefinition::new("by_small", "t", &["small"]).bitmap())?;
         engine.create_index(&IndexDefinition::new("by_word", "t", &["word"]))?;
-        let format = RowFormat::new(Arc::new(definition()))?;
+        let format = RowFormat::new(Arc::new(definition(storage)))?;
         for key in 0..ROWS {
             engine.put(table, &format.encode_key(&row(key), 0)?, &format.encode_row(&row(key))?)?;
         }
@@ -95,8 +96,12 @@ impl World {
         let version = engine.current();
         let columns = version.table(table)?.base.columns().cloned().expect("a column table");
         let segment = &columns.parts().next().expect("a part").segment;
-        let blocks = segment.directory().columns.iter().flat_map(|column| &column.blocks);
-        let mut parts = vec![HEADER_BYTES];
+        let is_segment = storage == Storage::Column;
+        // An extent has its records in one page, and behind it the heaps of texts.
+        let columns_of =
+            segment.directory().columns.iter().filter(|column| is_segment || column.ty.is_variable());
+        let blocks = columns_of.flat_map(|column| &column.blocks);
+        let mut parts = vec![if is_segment { HEADER_BYTES } else { 0 }];
         for block in blocks {
             // What is between blocks is the text table of a column.
             parts.extend([block.offset as usize, block.offset as usize + block.len as usize]);
@@ -108,7 +113,7 @@ impl World {
             names.into_iter().map(|name| (name.clone(), disk.contents(&name).expect("a file"))).collect();
         let segments: Vec<_> = files.iter().filter(|(name, _)| name.starts_with("segment-")).collect();
         let [(segment, _)] = segments[..] else { panic!("all rows are in one segment") };
-        Ok(Self { segment: segment.clone(), files, table, format, parts })
+        Ok(Self { storage, segment: segment.clone(), files, table, format, parts })
     }
 
     /// A disk with these files, but for some bytes of the segment.
@@ -146,8 +151,10 @@ impl World {
             }
         }
         if how & 0x80 == 0 {
-            let sealed = crc(&bytes[..HEADER_BYTES - 4]);
-            bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&sealed);
+            if self.storage == Storage::Column {
+                let sealed = crc(&bytes[..HEADER_BYTES - 4]);
+                bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&sealed);
+            }
             let sealed = crc(&bytes[directory..trailer]);
             bytes[trailer + 4..trailer + 8].copy_from_slice(&sealed);
             let sealed = crc(&bytes[trailer..trailer + 24]);
@@ -190,7 +197,7 @@ impl World {
                 engine.compact()?;
             }
             _ => {
-                let column = usize::from(input.byte()) % definition().columns.len();
+                let column = usize::from(input.byte()) % definition(self.storage).columns.len();
                 let constant = row(301)[column].clone();
                 let test = match input.byte() % 4 {
                     0 => None,
@@ -207,7 +214,7 @@ impl World {
 
     /// Aggregates of all columns, by one of them.
     fn scan(&self, engine: &Arc<Engine>, filters: Vec<Filter>, by: usize) -> Result<()> {
-        let columns = 0..definition().columns.len();
+        let columns = 0..definition(self.storage).columns.len();
         let plan = ScanPlan { columns: columns.clone().collect(), filters };
         let scan = engine.snapshot().scan_columns(self.table, &plan)?;
         let of = |column| {
@@ -242,14 +249,22 @@ fn crc(bytes: &[u8]) -> [u8; 4] {
 
 /// A segment in which some bytes are changed, mostly behind checksums that fit: read in every way, and merged.
 pub fn segment(bytes: &[u8]) {
-    thread_local!(static WORLD: World = World::new().expect("a sound database"));
-    WORLD.with(|world| {
-        let mut input = Input(bytes);
-        let disk = world.damaged(&mut input);
-        let Ok((engine, _)) = Engine::open(disk.env(), options()) else { return };
-        let engine = Arc::new(engine);
-        for _ in 0..3 {
-            let _ = world.act(&mut input, &engine);
-        }
-    });
+    thread_local!(static WORLD: World = World::new(Storage::Column).expect("a sound database"));
+    WORLD.with(|world| read(world, bytes));
+}
+
+/// The same of an extent.
+pub fn extent(bytes: &[u8]) {
+    thread_local!(static WORLD: World = World::new(Storage::Append).expect("a sound database"));
+    WORLD.with(|world| read(world, bytes));
+}
+
+fn read(world: &World, bytes: &[u8]) {
+    let mut input = Input(bytes);
+    let disk = world.damaged(&mut input);
+    let Ok((engine, _)) = Engine::open(disk.env(), options()) else { return };
+    let engine = Arc::new(engine);
+    for _ in 0..3 {
+        let _ = world.act(&mut input, &engine);
+    }
 }

@@ -136,8 +136,9 @@ impl Catalog {
         let mut indexes = self.indexes_of(table);
         match indexes.find(|(_, definition)| definition.index.as_ref().is_some_and(is_bitmap)) {
             Some((_, index)) if !storage.traits().bitmap_indexes => Err(Error::Invalid(format!(
-                "the table has the bitmap index \"{}\", which only a table of storage column can have; drop it first",
-                index.name
+                "the table has the bitmap index \"{}\", which tables of storage {} cannot have; drop it first",
+                index.name,
+                storage.name()
             ))),
             _ => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! What SQL keeps beside tables and views: functions, sequences, types, roles, rights.
+//! What SQL keeps beside tables and views: functions, sequences, types, roles, rights; and what sources of rows have brought.
 //!
 //! What is stored of an object is a text; SQL gives it its meaning. Objects of one kind have their names for themselves. Rights have the
 //! name of what they are rights to, and go where it goes: they are dropped and renamed with it.
@@ -6,7 +6,7 @@
 //! | part of the key | encoding |
 //! |---|---|
 //! | 10 | u8, the kind of the row |
-//! | kind | u8: 1 function, 2 sequence, 3 type, 4 role, 5 rights to a table or view, 6 rights to a schema |
+//! | kind | u8: 1 function, 2 sequence, 3 type, 4 role, 5 rights to a table or view, 6 rights to a schema, 7 feed |
 //! | name | `schema.name`, UTF-8; `main.name` for a role, and for rights to a schema of that name |
 //!
 //! | part of the value | encoding |
@@ -44,11 +44,20 @@ pub enum ObjectKind {
     Rights = 5,
     /// What roles may do in a schema. It is called `main.` and the schema's name.
     SchemaRights = 6,
+    /// How far a source of rows has come: what whoever ingests said with its last checkpoint, in hexadecimal digits.
+    Feed = 7,
 }
 
 impl ObjectKind {
-    const ALL: [Self; 6] =
-        [Self::Function, Self::Sequence, Self::Type, Self::Role, Self::Rights, Self::SchemaRights];
+    const ALL: [Self; 7] = [
+        Self::Function,
+        Self::Sequence,
+        Self::Type,
+        Self::Role,
+        Self::Rights,
+        Self::SchemaRights,
+        Self::Feed,
+    ];
 
     /// What it is called in messages.
     pub const fn name(self) -> &'static str {
@@ -59,6 +68,7 @@ impl ObjectKind {
             Self::Role => "role",
             Self::Rights => "rights to",
             Self::SchemaRights => "rights to schema",
+            Self::Feed => "feed",
         }
     }
 }

@@ -103,7 +103,7 @@ pub(super) struct Effect {
     pub changes: Vec<CatalogChange>,
     pub added: Vec<TableId>,
     pub removed: Vec<TableId>,
-    /// Tables with other columns than before.
+    /// Tables with other columns than before, or that are stored otherwise.
     pub reformed: Option<TableId>,
 }
 
@@ -125,7 +125,12 @@ impl CatalogEdit {
                 Ok((Effect { changes, removed, ..Effect::default() }, None))
             }
             Self::RenameTable { from, to } => Ok((Effect::of(catalog.rename_table(from, to)?), None)),
-            Self::AlterTable { name, options } => one(catalog.alter_table(name, options)?),
+            Self::AlterTable { name, options } => {
+                let change = catalog.alter_table(name, options)?;
+                // Records may be of another width from now on.
+                let reformed = Some(catalog.find(name)?.0);
+                Ok((Effect { changes: vec![change], reformed, ..Effect::default() }, None))
+            }
             Self::ChangeTable { name, changes } => {
                 let (id, changes) = catalog.change_table(name, changes)?;
                 Ok((Effect { changes, reformed: Some(id), ..Effect::default() }, None))

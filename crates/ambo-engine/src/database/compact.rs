@@ -68,8 +68,9 @@ impl TableVersion {
 }
 
 impl Engine {
-    /// Flushes all memtables, then merges all of every table.
+    /// Flushes all memtables, then merges all of every table, but for rows that are kept no longer.
     pub fn compact(&self) -> Result<()> {
+        self.drop_expired()?;
         self.flush()?;
         let _merging_segments = self.merging_segments.lock();
         let _merging = self.merging.lock();
@@ -82,6 +83,7 @@ impl Engine {
 
     /// Flushes all memtables, and merges what is due: what the background does when it is given the time.
     pub fn compact_due(&self) -> Result<()> {
+        self.drop_expired()?;
         self.flush()?;
         while self.merge_due()? {}
         self.reclaim()
@@ -312,8 +314,9 @@ impl Engine {
         self.work_and_report(Self::merge_runs_due);
     }
 
-    /// Merges segments in the background until none are due.
+    /// Merges segments in the background until none are due. What is kept no longer goes before it is merged.
     pub(super) fn merge_segments_and_report(&self) {
+        self.work_and_report(|engine| engine.drop_expired().map(|rows| rows > 0));
         self.work_and_report(Self::merge_segments_due);
     }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ambo_base::{Base, Stores, column::SegmentStore};
 use ambo_pages::{
-    io::Lock,
+    io::{Clock, Lock},
     page::PageStore,
     sync::{AtomicU64, Ordering},
 };
@@ -36,6 +36,7 @@ pub(super) const NEWEST: Timestamp = Timestamp(u64::MAX);
 pub struct Engine {
     pub(super) options: Options,
     pub(super) store: Arc<PageStore>,
+    pub(super) clock: Arc<dyn Clock>,
     /// Where column tables have their segments.
     pub(super) segments: Arc<SegmentStore>,
     pub(super) versions: ArcSwap<DatabaseVersion>,
@@ -81,6 +82,7 @@ pub struct Engine {
 pub(super) struct Parts {
     pub options: Options,
     pub store: Arc<PageStore>,
+    pub clock: Arc<dyn Clock>,
     pub segments: Arc<SegmentStore>,
     pub version: DatabaseVersion,
     pub memtables: Memtables,
@@ -101,6 +103,7 @@ impl Engine {
             governor,
             options: parts.options,
             store: parts.store,
+            clock: parts.clock,
             segments: parts.segments,
             versions: ArcSwap::from_pointee(parts.version),
             lineage: Mutex::default(),

@@ -16,6 +16,8 @@ use ambo_pages::sync::Ordering;
 use ambo_types::{Error, Result, TableDefinition, id::TableId};
 use parking_lot::Mutex;
 
+use crate::catalog::Object;
+
 use super::{bulk_change::Change, engine::Engine, version::TableShared};
 use ambo_base::column::{ChunkOptions, ChunkWriter, ColumnSchema, Duplicates, LoadedPart, SEGMENT_ROWS_MAX};
 use ambo_scan::ColumnBuffer;
@@ -69,6 +71,8 @@ pub(super) struct Shared {
     /// The memory of one writer.
     budget: Arc<AtomicU64>,
     rows: AtomicU64,
+    /// What becomes known with the rows, in the same moment.
+    pub(super) told: Mutex<Option<Object>>,
     state: Mutex<State>,
 }
 
@@ -149,6 +153,7 @@ impl Engine {
             chunks: Arc::new(chunks),
             budget: Arc::new(AtomicU64::new(options.memory_bytes)),
             rows: AtomicU64::new(0),
+            told: Mutex::default(),
             state: Mutex::default(),
             options,
         };
@@ -192,7 +197,14 @@ impl ColumnLoad {
     /// [`Error::Exists`] with a key that is there already, or twice in the load, if that is refused. [`Error::Cancelled`]. After
     /// any error there is nothing of the load.
     pub fn finish(self) -> Result<Loaded> {
+        self.finish_telling(None)
+    }
+
+    /// The same, and puts an object into the catalog with the rows, in the place of one of its kind and name: both, or neither. Without
+    /// rows the object alone.
+    pub fn finish_telling(self, told: Option<Object>) -> Result<Loaded> {
         let shared = self.shared;
+        *shared.told.lock() = told;
         let mut state = shared.state.lock();
         if state.is_broken || state.writers_open > 0 {
             return Err(Error::Invalid(

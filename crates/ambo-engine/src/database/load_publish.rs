@@ -23,7 +23,7 @@ use super::{
     version::{DatabaseVersion, TableVersion},
     version_edit::{TableEdit, VersionEdit},
 };
-use crate::memtable::Memtable;
+use crate::{catalog::Catalog, memtable::Memtable};
 use ambo_base::{
     BaseOps,
     column::{ColumnSet, Duplicates, Exchanged, Finder, LoadedPart, LoadedParts, exchanged, store_deleted},
@@ -42,6 +42,7 @@ impl Shared {
         let (mut parts, lost) =
             LoadedParts::new(self.schema().clone(), parts, self.options.duplicates, cancel)?;
         if parts.is_empty() {
+            self.tell_alone()?;
             return Ok(Loaded { rows: 0, left_out: left_out + lost, replaced: 0 });
         }
         if self.removes() {
@@ -100,6 +101,7 @@ impl Shared {
         let joined = parts.join(&set);
         let loaded = Loaded { rows: joined.rows, left_out: 0, replaced: joined.replaced };
         if loaded.rows + loaded.replaced == 0 {
+            self.tell_alone()?;
             return Ok(Tried::Published(loaded));
         }
         self.check_cancelled()?;
@@ -192,8 +194,29 @@ impl Shared {
         let mut edit = VersionEdit { is_commit: true, ..VersionEdit::checkpoint(turnover) };
         edit.table(self.table, TableEdit::LoadBase(new.into()));
         runs.install(&mut edit);
+        edit.catalog = self.told_to(now)?;
         engine.apply(locks, edit)?;
         Ok(None)
+    }
+
+    /// The catalog with what is told with the rows, if something is.
+    fn told_to(&self, now: &DatabaseVersion) -> Result<Option<Arc<Catalog>>> {
+        let Some(object) = self.told.lock().clone() else { return Ok(None) };
+        let mut catalog = now.catalog.clone();
+        Arc::make_mut(&mut catalog).create_object(object, true)?;
+        Ok(Some(catalog))
+    }
+
+    /// What is told without a row.
+    fn tell_alone(&self) -> Result<()> {
+        if self.told.lock().is_none() {
+            return Ok(());
+        }
+        let _merging = self.engine.merging.lock();
+        let locks = self.engine.lock_checkpoint().latched().quiet()?;
+        let catalog = self.told_to(locks.version())?;
+        let edit = VersionEdit { catalog, ..VersionEdit::checkpoint(Turnover::default()) };
+        self.engine.apply(locks, edit)
     }
 
     /// Whether a row in the memtables has a key of the load, so that it would hide the row of the load. A change finds its conflict with

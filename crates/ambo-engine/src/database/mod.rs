@@ -9,6 +9,7 @@
 //! | `ranges`, `own_ranges` | deleting ranges of keys as a whole |
 //! | `not_null` | making a column refuse NULL |
 //! | `checkpoint`, `compact`, `bulk`, `vacuum`, `reshape`, `relocate`, `governor`, `memtables`, `workers` | from memtables to packed trees, at a pace |
+//! | `retention` | rows that are kept for a time |
 //! | `room` | what becomes of a full disk |
 //! | `load`, `load_publish`, `bulk_change` | columns straight into segments; so are rows changed and deleted that are many |
 //! | `backup`, `backup_mark`, `backup_target` | copies of a database in use: the moment, how a copy is told from a database, its directory |
@@ -77,6 +78,7 @@ mod path;
 mod ranges;
 mod relocate;
 mod reshape;
+mod retention;
 mod room;
 mod row_scan;
 mod scan;

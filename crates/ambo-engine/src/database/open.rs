@@ -451,6 +451,7 @@ impl Opening {
         Ok(Engine::new(Parts {
             options: self.options,
             store: self.store,
+            clock: self.env.clock.clone(),
             segments: self.segments,
             version: self.version,
             memtables: self.memtables,

@@ -121,7 +121,7 @@ impl Engine {
             let definition = reshaped(current.catalog.table(member).ok_or_else(gone)?, to)?;
             let store = self.place().store(storage);
             let by_column = to.traits().by_column;
-            let schema = by_column.then(|| current.columns_of(member)).transpose()?.map(Arc::new);
+            let schema = by_column.then(|| current.columns_in(member, to)).transpose()?.map(Arc::new);
             let compacted = self.build_compacted(&old, &definition, &store)?;
             let (runs, memtables) = (Vec::new(), Vec::new());
             moves.push(Move { old, definition, store, compacted, schema, runs, memtables });
@@ -198,7 +198,7 @@ impl Engine {
                 return Ok(false);
             }
             if let Some(schema) = &moved.schema {
-                if **schema != now.columns_of(id)? {
+                if **schema != now.columns_in(id, storage)? {
                     return Ok(false);
                 }
                 check_memtables(table, schema)?;

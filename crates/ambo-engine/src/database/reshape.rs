@@ -164,14 +164,14 @@ impl Engine {
         self.flush()?;
         let looked_at = self.kept_table(id)?;
         // Columns may have come and gone since it was built.
-        let schema = Arc::new(looked_at.version().columns_of(id)?);
+        let schema = Arc::new(looked_at.version().columns_in(id, reshaped.storage)?);
         if by_column {
             check_trees(&looked_at.runs, &schema, old)?;
         }
         let _merging = self.merging.lock();
         let locks = self.lock_checkpoint().quiet()?;
         let now = locks.version();
-        let schema_now = now.columns_of(id)?;
+        let schema_now = now.columns_in(id, reshaped.storage)?;
         let mut catalog = now.catalog.clone();
         catalog.check_storage(id, reshaped.storage)?;
         Arc::make_mut(&mut catalog).set_storage(id, reshaped.storage)?;

@@ -361,6 +361,14 @@ impl DatabaseVersion {
         Ok(ColumnSchema::new(definition)?.requiring(table.shared.pending()))
     }
 
+    /// The same if the table were of this storage.
+    pub(super) fn columns_in(&self, id: TableId, storage: Storage) -> Result<ColumnSchema> {
+        let (Some(definition), Some(table)) = (self.catalog.table(id), self.tables.get(&id)) else {
+            return Err(gone(id));
+        };
+        Ok(ColumnSchema::new(&definition.with_storage(storage))?.requiring(table.shared.pending()))
+    }
+
     /// Gives a table the stored columns that its definition says.
     pub(super) fn reform(&mut self, id: TableId) -> Result<()> {
         match self.tables.get(&id).map(|table| table.shared.guard.clone()) {

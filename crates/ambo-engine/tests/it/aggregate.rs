@@ -68,7 +68,7 @@ impl World {
         let options = Options { background_threads: false, sync: Sync::Off, ..Options::default() };
         let engine = Arc::new(Engine::open(SimDisk::new(0).env(), options).unwrap().0);
         let types = types();
-        let table = engine.create_table(definition(&types)).unwrap();
+        let table = engine.create_table(definition(&types).storage(crate::support::by_column(seed))).unwrap();
         let format = RowFormat::new(Arc::new(definition(&types))).unwrap();
         Self { engine, table, format, types, rows: BTreeMap::new(), seed }
     }

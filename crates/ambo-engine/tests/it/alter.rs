@@ -219,7 +219,8 @@ impl World {
                 _ => self.engine.compact().unwrap(),
             },
             11 => {
-                let storage = *self.random.pick(&[Storage::BTree, Storage::Column, Storage::Memory]);
+                let storage =
+                    *self.random.pick(&[Storage::BTree, Storage::Column, Storage::Memory, Storage::Append]);
                 self.engine.set_storage("t", storage).unwrap();
             }
             12 => {
@@ -312,12 +313,12 @@ fn compare(snapshot: &Snapshot, table: TableId, format: &RowFormat, expected: &B
                 found += 1;
             }
             assert_eq!(found, *count, "{column:?}, {value}");
-            if definition.storage == Storage::Column {
+            if definition.storage.traits().by_column {
                 let scan = snapshot.scan_columns(table, &ScanPlan { columns: vec![place], filters }).unwrap();
                 assert_eq!(scan.count(1).unwrap(), *count, "{column:?}, {value}");
             }
         }
-        if definition.storage == Storage::Column {
+        if definition.storage.traits().by_column {
             compare_scan(snapshot, table, place, &groups);
         }
     }
@@ -394,7 +395,8 @@ fn scan_is_text(groups: &BTreeMap<String, (Datum, u64)>) -> bool {
 /// went; before and after rows are compacted, stored otherwise, or read again after a crash.
 #[test]
 fn columns_come_and_go_under_rows() {
-    for (seed, storage) in (0..24).zip([Storage::BTree, Storage::Column, Storage::Memory].into_iter().cycle())
+    for (seed, storage) in
+        (0..24).zip([Storage::BTree, Storage::Column, Storage::Memory, Storage::Append].into_iter().cycle())
     {
         let mut world = World::new(seed, storage);
         for _ in 0..40 {
@@ -412,7 +414,7 @@ fn columns_come_and_go_under_rows() {
 /// Keeps away: a transaction or a load that began before a change and leaves other rows than it was given.
 #[test]
 fn what_began_before_goes_on_with_the_older_columns() {
-    for storage in [Storage::BTree, Storage::Column] {
+    for storage in [Storage::BTree, Storage::Column, Storage::Append] {
         let disk = SimDisk::new(3);
         let (engine, _) = open(&disk.env(), &small_options()).unwrap();
         let definition = TableDefinition::new("t")
@@ -435,7 +437,7 @@ fn what_began_before_goes_on_with_the_older_columns() {
         engine.flush().unwrap();
         put(2);
         let mut tx = engine.begin(Isolation::Snapshot).unwrap();
-        let load = (storage == Storage::Column).then(|| {
+        let load = storage.traits().by_column.then(|| {
             let load = engine.column_load(table, LoadOptions::default()).unwrap();
             let mut writer = load.writer();
             let mut columns = vec![ambo_engine::scan::ColumnBuffer::new(Type::I64); 3];
@@ -544,7 +546,7 @@ fn pair(format: &RowFormat, id: i64, x: Option<i64>) -> (Vec<u8>, Vec<u8>) {
 /// after the change failed; and one that is gone when the storage changes.
 #[test]
 fn no_null_slips_into_a_column_that_refuses_it() {
-    for storage in [Storage::BTree, Storage::Column, Storage::Memory] {
+    for storage in [Storage::BTree, Storage::Column, Storage::Memory, Storage::Append] {
         let disk = SimDisk::new(9);
         let (engine, _) = open(&disk.env(), &small_options()).unwrap();
         let (table, old) = nullable(&engine, storage);
@@ -569,7 +571,7 @@ fn no_null_slips_into_a_column_that_refuses_it() {
         let mut bulk = engine.bulk_load(table).unwrap();
         let (key, row) = pair(&old, 5, None);
         bulk.push(&key, &row).unwrap();
-        let load = (storage == Storage::Column).then(|| {
+        let load = storage.traits().by_column.then(|| {
             let load = engine.column_load(table, LoadOptions::default()).unwrap();
             let mut writer = load.writer();
             let mut columns = vec![ambo_engine::scan::ColumnBuffer::new(Type::I64); 2];
@@ -618,7 +620,7 @@ fn no_null_slips_into_a_column_that_refuses_it() {
 /// Keeps away: a NULL that a writer gets in while all rows are looked at, and writers that are refused for ever after it failed.
 #[test]
 fn writers_go_on_while_a_column_comes_to_refuse_null() {
-    for storage in [Storage::BTree, Storage::Column] {
+    for storage in [Storage::BTree, Storage::Column, Storage::Append] {
         let options = ambo_engine::database::Options {
             background_threads: true,
             background_merge: true,
@@ -809,7 +811,7 @@ fn columns_change_while_a_table_is_written_to() {
         lock_timeout: std::time::Duration::from_secs(5),
         ..small_options()
     };
-    for storage in [Storage::Column, Storage::BTree] {
+    for storage in [Storage::Column, Storage::BTree, Storage::Append] {
         let disk = SimDisk::new(11);
         let (engine, _) = Engine::open(disk.env(), options.clone()).unwrap();
         let running = ambo_engine::database::Running::start(engine).unwrap();

@@ -181,7 +181,7 @@ fn encode(format: &RowFormat, id: i64, x: Datum) -> (Vec<u8>, Vec<u8>) {
 /// for ever.
 #[test]
 fn an_index_is_made_over_rows_that_nobody_else_changes() {
-    for storage in [Storage::BTree, Storage::Column, Storage::Memory] {
+    for storage in [Storage::BTree, Storage::Column, Storage::Memory, Storage::Append] {
         let engine = engine();
         let (t, format) = typed(&engine, storage);
         let put = |id: i64, x: i64| {
@@ -232,7 +232,7 @@ fn an_index_is_made_over_rows_that_nobody_else_changes() {
 /// Keeps away: NULL where a transaction has made a column refuse it, by those who do not know that yet.
 #[test]
 fn not_null_and_new_columns_go_with_the_transaction() {
-    for storage in [Storage::BTree, Storage::Column, Storage::Memory] {
+    for storage in [Storage::BTree, Storage::Column, Storage::Memory, Storage::Append] {
         let engine = engine();
         let (t, format) = typed(&engine, storage);
         let (key, null) = encode(&format, 1, Datum::Null);

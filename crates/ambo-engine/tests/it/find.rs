@@ -86,7 +86,9 @@ fn collect(mut found: FoundRows<'_>, format: &RowFormat) -> Vec<String> {
 #[test]
 fn every_path_finds_what_a_walk_finds() {
     let mut paths: BTreeMap<String, u32> = BTreeMap::new();
-    for (seed, storage) in [Storage::BTree, Storage::Memory, Storage::Column].into_iter().enumerate() {
+    for (seed, storage) in
+        [Storage::BTree, Storage::Memory, Storage::Column, Storage::Append].into_iter().enumerate()
+    {
         let disk = SimDisk::new(seed as u64);
         let mut random = Random::new(100 + seed as u64);
         let (engine, _) = open(&disk.env(), &small_options()).unwrap();
@@ -100,7 +102,7 @@ fn every_path_finds_what_a_walk_finds() {
         ] {
             engine.create_index(&index).unwrap();
         }
-        if storage == Storage::Column {
+        if storage.traits().by_column {
             engine.create_index(&IndexDefinition::new("d_bitmap", "t", &["d"]).bitmap()).unwrap();
         }
         for round in 0..3 {
@@ -165,7 +167,7 @@ fn every_path_finds_what_a_walk_finds() {
 /// Keeps away: rows that are lost, or all that are left, where the keys of several indexes are compared; with so many rows that they are.
 #[test]
 fn what_several_indexes_have_in_common() {
-    for storage in [Storage::BTree, Storage::Column] {
+    for storage in [Storage::BTree, Storage::Column, Storage::Append] {
         compare_indexes(storage);
     }
 }

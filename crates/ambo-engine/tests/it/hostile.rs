@@ -64,6 +64,12 @@ fn segments() {
     run("segment", 1_500);
 }
 
+// Keeps away: the same on extents of append tables.
+#[test]
+fn extents() {
+    run("extent", 1_500);
+}
+
 // Keeps away: what was found once, and what fuzzing found that leads to rare code.
 #[test]
 fn corpus() {

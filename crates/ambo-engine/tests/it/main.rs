@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod alter;
+mod append;
 mod backup;
 mod bitmaps;
 mod changes;

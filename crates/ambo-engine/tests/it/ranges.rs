@@ -377,7 +377,7 @@ fn indexes_and_storages_that_come_later_know_of_it() {
     engine.put(table, &at(200), b"back").unwrap();
     assert_sound(&engine);
     engine.drop_index("by_value").unwrap();
-    for storage in [Storage::Column, Storage::Memory, Storage::BTree] {
+    for storage in [Storage::Column, Storage::Append, Storage::Memory, Storage::BTree] {
         engine.delete_range(table, &at(450), Some(&at(460))).unwrap();
         engine.set_storage("t", storage).unwrap();
         assert_eq!(engine.snapshot().count(table, None, None).unwrap(), 191, "{storage:?}");

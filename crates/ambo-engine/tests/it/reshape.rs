@@ -21,6 +21,14 @@ use crate::{
 fn storage_changes_while_a_table_is_written_to() {
     for storages in [
         &[Storage::Column, Storage::BTree][..],
+        &[
+            Storage::Append,
+            Storage::Column,
+            Storage::Append,
+            Storage::Memory,
+            Storage::Append,
+            Storage::BTree,
+        ],
         &[Storage::Memory, Storage::BTree, Storage::Memory, Storage::Column],
         &[Storage::Stub, Storage::BTree, Storage::Stub, Storage::Column, Storage::Stub],
     ] {

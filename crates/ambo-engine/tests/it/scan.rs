@@ -43,7 +43,7 @@ impl World {
     fn new(seed: u64) -> Self {
         let options = Options { background_threads: false, sync: Sync::Off, ..Options::default() };
         let engine = Arc::new(Engine::open(SimDisk::new(0).env(), options).unwrap().0);
-        let table = engine.create_table(definition()).unwrap();
+        let table = engine.create_table(definition().storage(crate::support::by_column(seed / 3))).unwrap();
         let format = RowFormat::new(Arc::new(definition())).unwrap();
         Self { engine, table, format, rows: Rows::new(), seed }
     }

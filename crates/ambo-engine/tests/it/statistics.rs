@@ -80,7 +80,9 @@ fn compare(found: &TableStatistics, rows: &[Vec<Datum>], exact: &mut u64) {
 /// with many newer rows and with a transaction's own; in the past, too. And statistics that know nothing.
 #[test]
 fn statistics_are_what_a_walk_finds() {
-    for (seed, storage) in [Storage::BTree, Storage::Memory, Storage::Column].into_iter().enumerate() {
+    for (seed, storage) in
+        [Storage::BTree, Storage::Memory, Storage::Column, Storage::Append].into_iter().enumerate()
+    {
         let mut random = Random::new(seed as u64);
         let (engine, _) = open(&SimDisk::new(seed as u64).env(), &small_options()).unwrap();
         let (table, format) = create(&engine, storage);
@@ -111,7 +113,7 @@ fn statistics_are_what_a_walk_finds() {
                     engine.flush().unwrap();
                 }
                 engine.compact_due().unwrap();
-                if storage == Storage::Column {
+                if storage.traits().by_column {
                     let info = engine.info().unwrap().tables.remove(0);
                     assert!(info.runs == 0 && info.segments.unwrap().deleted_rows >= 4);
                 }
@@ -150,7 +152,7 @@ fn statistics_are_what_a_walk_finds() {
         for (rows, snapshot) in &past {
             compare(&snapshot.statistics(table).unwrap(), rows, &mut exact);
         }
-        let least = if storage == Storage::Column { 200 } else { 150 };
+        let least = if storage.traits().by_column { 200 } else { 150 };
         assert!(exact > least, "{storage:?}: only {exact} figures were exact");
         assert_sound(&engine);
     }

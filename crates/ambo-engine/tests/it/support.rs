@@ -89,3 +89,9 @@ pub fn rows(snapshot: &Snapshot, table: TableId) -> Result<Vec<(Vec<u8>, Vec<u8>
     }
     Ok(out)
 }
+
+/// One of the storages that are scanned by column.
+pub fn by_column(seed: u64) -> ambo_engine::catalog::Storage {
+    use ambo_engine::catalog::Storage;
+    if seed % 3 == 1 { Storage::Append } else { Storage::Column }
+}

@@ -116,6 +116,11 @@ fn copy_through_memory<F: File + ?Sized>(
 pub trait Clock: Send + Sync + Debug {
     /// Time since some fixed moment; never goes back.
     fn now(&self) -> Duration;
+
+    /// Time since 1970 began, in UTC, as the system has it.
+    fn wall(&self) -> Duration {
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+    }
 }
 
 /// Chance, from one seed in tests.

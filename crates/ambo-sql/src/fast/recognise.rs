@@ -339,7 +339,9 @@ fn on_conflict(target: &Target, insert: &ast::Insert) -> Option<OnConflict> {
         ast::OnConflictAction::DoNothing if is_key && target.unique_indexes().next().is_none() => {
             Some(OnConflict::Ignore)
         }
-        ast::OnConflictAction::DoUpdate(update) if is_key && update.selection.is_none() => {
+        ast::OnConflictAction::DoUpdate(update)
+            if is_key && update.selection.is_none() && target.definition().check_updates().is_ok() =>
+        {
             let width = target.definition().columns.len();
             let column = |name: &[&str]| match name {
                 ["excluded", column] => Some(width + target.definition().column_index(column)?),
@@ -362,6 +364,7 @@ fn update_row(db: &Database, update: &ast::Update) -> Option<(Table, Action)> {
         && update.order_by.is_empty()
         && update.limit.is_none();
     let target = is_plain.then(|| Target::of(db, &update.table)).flatten()?;
+    target.definition().check_updates().ok()?;
     let search = one_row(target.search(update.selection.as_ref()?)?)?;
     let sets: Vec<_> = update.assignments.iter().map(|set| target.set(set)).collect::<Option<_>>()?;
     if has_twice(sets.iter().map(|(column, _)| column)) {

@@ -56,14 +56,14 @@ pub(super) fn set(
                 connection.define(&[CatalogEdit::ChangeTable { name: table.clone(), changes }])?;
             }
             Setting::OfPages => {}
+            Setting::Time(_) => {
+                return Err(Error::invalid("the time of rows is said when their table is created"));
+            }
             Setting::Log(_) => {
                 return Err(Error::invalid("whether a table is logged is said when it is created"));
             }
             Setting::Options(more) => {
-                let (keys, records, dictionary) = more.parts();
-                options = keys.map_or(options, |codec| options.key_compression(codec));
-                options = records.map_or(options, |codec| options.record_compression(codec));
-                options = dictionary.map_or(options, |on| options.record_dictionary(on));
+                options = options.and(more);
             }
         }
     }

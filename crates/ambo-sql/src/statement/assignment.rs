@@ -20,6 +20,7 @@ pub(super) fn assignments(
     set: &[Assignment],
     params: &mut Vec<ScalarValue>,
 ) -> Result<Vec<(usize, Expr)>> {
+    target.definition().check_updates()?;
     let mut all: Vec<(&ObjectName, Expr)> = Vec::new();
     for assignment in set {
         match &assignment.target {

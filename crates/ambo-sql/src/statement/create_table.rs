@@ -48,9 +48,9 @@ pub(super) fn run(
             Wanted { table, indexes: Vec::new(), keys: Vec::new(), sequences: Vec::new() }
         }
         None => {
-            let storage = connection.engine().settings.storage();
+            let (storage, records) = super::new_table(connection);
             let schema = source.as_ref().map(Source::schema);
-            define(&connection.own_reader()?, create, settings, storage, schema)?
+            define(&connection.own_reader()?, create, settings, (storage, records), schema)?
         }
     };
     let made = match create.or_replace && exists(&connection.definitions(), &name)? {

@@ -1,6 +1,6 @@
 //! The statements that make a table or a view as it is.
 
-use ambo::{IndexKind, RecordCodec, Table, View};
+use ambo::{IndexKind, RecordCodec, RecordWidth, Records, Table, TableDefinition, View};
 use arrow::datatypes::DataType;
 
 use super::types::{column_type_text, literal};
@@ -63,6 +63,7 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
     if of.record_dictionary {
         text.push_str(" RECORD DICTIONARY = on");
     }
+    text.push_str(&records_text(of));
     if !of.log && of.storage.traits().durable {
         text.push_str(" LOG = off");
     }
@@ -86,6 +87,21 @@ pub(crate) fn table_text(table: &Table) -> Result<String> {
         ));
     }
     Ok(text)
+}
+
+/// What a table of storage append says of its records.
+fn records_text(of: &TableDefinition) -> String {
+    let Records { width, updates, time, retention } = of.records;
+    let mut options = Vec::new();
+    if width != RecordWidth::Suitable {
+        options.push(format!("record = {}", string(width.name())));
+    }
+    if updates {
+        options.push("updates = 'shadow'".to_owned());
+    }
+    options.extend(time.map(|time| format!("time = {}", quoted(&of.columns[time].name))));
+    options.extend(retention.map(|retention| format!("retention = {}", string(&retention.to_string()))));
+    if options.is_empty() { String::new() } else { format!(" WITH ({})", options.join(", ")) }
 }
 
 /// The statement that makes a view.

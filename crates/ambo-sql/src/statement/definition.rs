@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ambo::{Check, Column, IndexDefinition, Object, ObjectKind, Storage, TableDefinition, qualify};
+use ambo::{Check, Column, IndexDefinition, Object, ObjectKind, Records, Storage, TableDefinition, qualify};
 use arrow::datatypes::Schema;
 use datafusion::{
     logical_expr::Volatility,
@@ -51,14 +51,14 @@ pub(super) fn define(
     planner: &Planner<'_>,
     create: &ast::CreateTable,
     settings: &TableSettings,
-    storage: Storage,
+    (storage, records): (Storage, Records),
     query: Option<&Schema>,
 ) -> Result<Wanted> {
     let name = qualify(&object(&create.name)?).map_err(|error| about_object(error, &create.name))?;
     let mut making = Making {
         planner,
         types: planner.types()?,
-        table: TableDefinition::new(&name).storage(storage),
+        table: TableDefinition::new(&name).storage(storage).records(records),
         key: None,
         unique: Vec::new(),
         numbered: Vec::new(),

@@ -39,7 +39,8 @@ fn columns(
 ) -> Result<TableDefinition> {
     let other = table_anywhere(connection, like)?;
     let other = other.definition();
-    let mut table = TableDefinition::new(qualify(name)?).storage(connection.engine().settings.storage());
+    let (storage, records) = super::new_table(connection);
+    let mut table = TableDefinition::new(qualify(name)?).storage(storage).records(records);
     table.columns = seen(other).map(|place| other.columns[place].clone()).collect();
     for column in &mut table.columns {
         if !with_defaults || column.generated().is_some() {
@@ -80,5 +81,6 @@ fn whole(connection: &Connection, name: &str, like: &ObjectName) -> Result<Table
     let is_own = |check: &&ambo::Check| !is_kept_text(&check.expression) && !is_of_hidden(check);
     table.checks = other.checks.iter().filter(is_own).cloned().collect();
     table.comment.clone_from(&other.comment);
+    table.records = other.records;
     Ok(table)
 }

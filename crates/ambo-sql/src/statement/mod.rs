@@ -59,7 +59,7 @@ mod values;
 mod view;
 mod with_writes;
 
-use ambo::{Definitions, Table};
+use ambo::{Definitions, Records, Storage, Table};
 use datafusion::{
     common::ScalarValue,
     sql::sqlparser::ast::{self, ObjectName},
@@ -246,6 +246,14 @@ pub(crate) fn write_within(work: &mut Work<'_>, statement: &ast::Statement) -> R
         load::Outcome::Written(_) => Ok(()),
         load::Outcome::Bulk(_) => unreachable!("a statement within another is no transaction of its own"),
     }
+}
+
+/// The storage of a new table, and what its records are like, where nothing is said.
+fn new_table(connection: &Connection) -> (Storage, Records) {
+    let engine = connection.engine();
+    let storage = engine.settings.storage();
+    let records = if storage.traits().records { engine.options.default_records } else { Records::default() };
+    (storage, records)
 }
 
 /// The schema of what is to be created.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use ambo::{IntegerCodec, RecordCodec, Storage, TableDefinition, TableOptions};
+use ambo::{IntegerCodec, RecordCodec, RecordWidth, Retention, Storage, TableDefinition, TableOptions};
 use datafusion::sql::sqlparser::ast::{CommentDef, CreateTableOptions, Expr, Ident, SqlOption, Value};
 
 use crate::{
@@ -16,6 +16,8 @@ pub(super) enum Setting {
     Storage(Storage),
     Options(TableOptions),
     Log(bool),
+    /// The column that says when rows are of, by its name.
+    Time(String),
     Comment(String),
     /// One of PostgreSQL's that is about the room in its pages, of which there are none of the kind.
     OfPages,
@@ -38,6 +40,21 @@ impl Setting {
                 Self::Options(TableOptions::new().record_compression(codec::<RecordCodec>(name, value)?))
             }
             "record dictionary" => Self::Options(TableOptions::new().record_dictionary(switch(name, value)?)),
+            "record" => {
+                let width = RecordWidth::named(value)
+                    .ok_or_else(|| Error::invalid(format!("record is power or tight, not {value}")))?;
+                Self::Options(TableOptions::new().record_width(width))
+            }
+            "updates" => match value {
+                "shadow" => Self::Options(TableOptions::new().updates(true)),
+                "off" | "none" => Self::Options(TableOptions::new().updates(false)),
+                other => return Err(Error::invalid(format!("updates is shadow or off, not {other}"))),
+            },
+            "time" => Self::Time(value.to_owned()),
+            "retention" => Self::Options(TableOptions::new().retention(match value {
+                "none" | "off" => None,
+                value => Some(Retention::parse(value).map_err(Error::invalid)?),
+            })),
             "log" => Self::Log(switch(name, value)?),
             "comment" => Self::Comment(value.to_owned()),
             "fillfactor" => match value.parse() {
@@ -54,6 +71,10 @@ impl Setting {
                     "key compression",
                     "record compression",
                     "record dictionary",
+                    "record",
+                    "updates",
+                    "time",
+                    "retention",
                     "log",
                     "comment",
                     "fillfactor",
@@ -117,6 +138,14 @@ pub(super) fn apply(
             Setting::Storage(storage) => table.storage(storage).log(storage.traits().durable),
             Setting::Options(options) => options.apply(table),
             Setting::Log(on) => table.log(on),
+            Setting::Time(column) => {
+                let place = table.column_index(&column).ok_or_else(|| {
+                    let names = table.columns.iter().map(|column| column.name.as_str());
+                    about(Error::not_found("column", &column, names), &option.value)
+                })?;
+                table.records.time = Some(place);
+                table
+            }
             Setting::Comment(comment) => table.comment(comment),
             Setting::OfPages => table,
         };

@@ -3,7 +3,7 @@
 //! | part | encoding |
 //! |---|---|
 //! | version | u8 = 2; 3 if a column has a logical type |
-//! | storage | u8: 1 `btree`, 2 `memory`, 3 `column` |
+//! | storage | u8: 1 `btree`, 2 `memory`, 3 `column`, 4 `append` |
 //! | flags | u8: 1 logged, 2 raw (key-value: stored bytes are the user's), 4 auto-increment, 8 duplicates, 16 record dictionary, 32 index, 64 notes, 128 sort key |
 //! | name | varint length, UTF-8 `schema.table` |
 //! | columns | varint count; each: varint length and UTF-8 name, type (`ambo_codec::Type`), u8 1 = nullable, then u8 1 and the default as a one-column row, or u8 0 |
@@ -14,6 +14,7 @@
 //! | notes, only with flag 64 | dropped columns, and what is kept for SQL (`definition/notes.rs`) |
 //! | sort key, only with flag 128 | varint count, then a varint column index each; then the primary key likewise, 0 columns: a hidden row number |
 //! | logical types, only in version 3 | varint count, at least 1; each: varint column index, greater than the one before; the type (`logical.rs`) |
+//! | records, only of storage `append` | `definition/records.rs` |
 //!
 //! Nothing follows. Version 1 ends behind the key, has none of the flags from 16 on, and no compression; it is read, but no longer written.
 //!
@@ -27,7 +28,7 @@ use ambo_codec::{
     RowColumn, RowSpec, Type, Value, ValueRef, integer::IntegerCodec, record::RecordCodec, varint,
 };
 
-use super::{COLUMNS_MAX, Column, Storage, TableDefinition, sort_key::SortKey};
+use super::{COLUMNS_MAX, Column, Records, Storage, TableDefinition, sort_key::SortKey};
 use crate::{
     Logical, Result,
     encoding::{Input, put_text},
@@ -104,6 +105,9 @@ impl TableDefinition {
         }
         if is_logical {
             self.encode_logical(&mut out);
+        }
+        if self.storage.traits().records {
+            self.records.encode(&mut out);
         }
         out
     }
@@ -182,6 +186,9 @@ impl TableDefinition {
         }
         if version == VERSION_LOGICAL {
             table.decode_logical(&mut input)?;
+        }
+        if storage.traits().records {
+            table.records = Records::decode(&mut input)?;
         }
         if !input.0.is_empty() {
             return Err(format!("{} bytes too many in a table definition", input.0.len()));

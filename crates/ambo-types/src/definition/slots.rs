@@ -99,6 +99,7 @@ impl TableDefinition {
         self.dropped.insert(at, Dropped { slot, kind: column.kind, default: column.default });
         self.key.iter_mut().filter(|key| **key > index).for_each(|key| *key -= 1);
         self.sorted_without(index);
+        self.records.without(index);
     }
 
     /// Forgets dropped columns: no row has them.

@@ -14,6 +14,9 @@ pub enum Storage {
     /// Immutable segments of encoded columns, each a file, and sets of deleted rows. What was written last is in packed B+trees
     /// until there is enough of it.
     Column = 3,
+    /// Immutable extents of records of one width, each a file, and sets of deleted rows: written behind each other, and read at a
+    /// position by multiplication. What was written last is in packed B+trees until there is enough of it.
+    Append = 4,
     /// What `btree` does, through a storage of its own. For tests.
     #[cfg(feature = "stub")]
     Stub = 255,
@@ -31,6 +34,8 @@ pub struct StorageTraits {
     pub by_column: bool,
     /// Columns may have bitmap indexes.
     pub bitmap_indexes: bool,
+    /// Compacted rows are records of one width, which [`Records`](super::Records) describe.
+    pub records: bool,
     /// The storage of the entries of indexes. It is the same for all that are durable, so they may follow each other.
     pub of_indexes: Storage,
 }
@@ -40,24 +45,27 @@ const BTREE: StorageTraits = StorageTraits {
     durable: true,
     by_column: false,
     bitmap_indexes: false,
+    records: false,
     of_indexes: Storage::BTree,
 };
 const MEMORY: StorageTraits =
     StorageTraits { name: "memory", durable: false, of_indexes: Storage::Memory, ..BTREE };
 const COLUMN: StorageTraits =
     StorageTraits { name: "column", by_column: true, bitmap_indexes: true, ..BTREE };
+const APPEND: StorageTraits = StorageTraits { name: "append", records: true, ..COLUMN };
 
 #[cfg(feature = "stub")]
 const STUB: StorageTraits = StorageTraits { name: "stub", ..BTREE };
 
 impl Storage {
     /// All storages, in the order in which messages list them.
-    pub const ALL: &[Self] = &[Self::BTree, Self::Column, Self::Memory];
+    pub const ALL: &[Self] = &[Self::BTree, Self::Column, Self::Append, Self::Memory];
 
     /// The same, with those that are there for tests.
     pub const KNOWN: &[Self] = &[
         Self::BTree,
         Self::Column,
+        Self::Append,
         Self::Memory,
         #[cfg(feature = "stub")]
         Self::Stub,
@@ -70,6 +78,7 @@ impl Storage {
             Self::BTree => &BTREE,
             Self::Memory => &MEMORY,
             Self::Column => &COLUMN,
+            Self::Append => &APPEND,
             #[cfg(feature = "stub")]
             Self::Stub => &STUB,
         }

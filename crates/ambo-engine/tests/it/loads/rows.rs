@@ -1,13 +1,9 @@
 //! Tables of all types, rows for them, and rows as columns.
 
 use ambo_codec::{Type, Value};
-use ambo_engine::{
-    catalog::{Storage, TableDefinition},
-    database::RowFormat,
-    scan::ColumnBuffer,
-};
+use ambo_engine::{catalog::TableDefinition, database::RowFormat, scan::ColumnBuffer};
 
-use crate::support::{Random, bytes};
+use crate::support::{Random, by_column, bytes};
 
 /// A row: a value for each column.
 pub type Row = Vec<Value>;
@@ -51,8 +47,9 @@ pub fn definition(random: &mut Random) -> TableDefinition {
         &[],
     ];
     let key = *random.pick(&keys);
+    let storage = by_column(random.below(3));
     if key.is_empty() {
-        return TableDefinition::key_value("t").storage(Storage::Column);
+        return TableDefinition::key_value("t").storage(storage);
     }
     let mut definition = TableDefinition::new("t");
     let names = ["a", "b", "c"];
@@ -71,7 +68,7 @@ pub fn definition(random: &mut Random) -> TableDefinition {
     if random.one_in(2) {
         order.reverse();
     }
-    definition.primary_key(&order).storage(Storage::Column)
+    definition.primary_key(&order).storage(storage)
 }
 
 /// A value of that type from a few, so that keys meet.

@@ -145,7 +145,7 @@ impl World {
             Kind::Logged => definition.storage(self.by_row),
             Kind::LogOff => definition.storage(self.by_row).log(false),
             Kind::Memory => definition.storage(Storage::Memory),
-            Kind::Column => definition.storage(Storage::Column),
+            Kind::Column => definition.storage(self.by_column),
         };
         let shape = shape_of(&definition);
         let birth = self.birth();

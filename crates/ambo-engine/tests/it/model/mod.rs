@@ -28,10 +28,11 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-fn run(seed: u64, by_row: Storage) -> (u64, u64) {
+/// `by_row`, `by_column`: the storages of the tables that are stored so.
+fn run(seed: u64, by_row: Storage, by_column: Storage) -> (u64, u64) {
     let mut random = Random::new(seed);
     let operations = plan::operations(&mut random);
-    let mut world = World::new(seed, random, by_row);
+    let mut world = World::new(seed, random, by_row, by_column);
     for (index, operation) in operations.iter().enumerate() {
         world.run(index, operation);
     }
@@ -41,18 +42,24 @@ fn run(seed: u64, by_row: Storage) -> (u64, u64) {
 /// Keeps away: a lost commit, a torn one, one that comes back, a wrong read, lost pages, and panics, whatever fails when.
 #[test]
 fn crashes_and_faults() {
-    run_all(Storage::BTree, SEEDS, "crashes_and_faults");
+    run_all(Storage::BTree, Storage::Column, SEEDS, "crashes_and_faults");
 }
 
 /// Keeps away: what goes wrong as soon as a table is of a storage that the engine has never heard of.
 #[test]
 fn crashes_and_faults_of_another_storage() {
-    run_all(Storage::Stub, SEEDS / 3, "crashes_and_faults_of_another_storage");
+    run_all(Storage::Stub, Storage::Column, SEEDS / 3, "crashes_and_faults_of_another_storage");
 }
 
-fn run_all(by_row: Storage, seeds: u64, test: &str) {
+/// Keeps away: the same where what is stored by column is extents of records.
+#[test]
+fn crashes_and_faults_of_extents() {
+    run_all(Storage::BTree, Storage::Append, SEEDS / 2, "crashes_and_faults_of_extents");
+}
+
+fn run_all(by_row: Storage, by_column: Storage, seeds: u64, test: &str) {
     if let Some(seed) = number("AMBO_SEED") {
-        run(seed, by_row);
+        run(seed, by_row, by_column);
         return;
     }
     let (first, count) = (number("AMBO_FIRST").unwrap_or(0), number("AMBO_SEEDS").unwrap_or(seeds));
@@ -64,7 +71,7 @@ fn run_all(by_row: Storage, seeds: u64, test: &str) {
             if seed >= first + count || failed.load(Ordering::Relaxed) >= 5 {
                 return;
             }
-            if catch_unwind(AssertUnwindSafe(|| run(seed, by_row))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| run(seed, by_row, by_column))).is_err() {
                 failed.fetch_add(1, Ordering::Relaxed);
                 #[expect(clippy::print_stderr, reason = "a failing seed has to be known")]
                 {
@@ -85,6 +92,7 @@ fn run_all(by_row: Storage, seeds: u64, test: &str) {
 #[test]
 fn a_seed_does_the_same_again() {
     for seed in 1000..1010 {
-        assert_eq!(run(seed, Storage::BTree), run(seed, Storage::BTree), "seed {seed}");
+        let again = || run(seed, Storage::BTree, Storage::Column);
+        assert_eq!(again(), again(), "seed {seed}");
     }
 }

@@ -42,6 +42,8 @@ pub struct World {
     spread: u64,
     /// The storage of tables that are stored in files, row by row.
     pub by_row: Storage,
+    /// The storage of those that are stored by column.
+    pub by_column: Storage,
     trace: bool,
 }
 
@@ -80,7 +82,7 @@ pub fn value(plan: ValuePlan) -> Vec<u8> {
 }
 
 impl World {
-    pub fn new(seed: u64, mut random: Random, by_row: Storage) -> Self {
+    pub fn new(seed: u64, mut random: Random, by_row: Storage, by_column: Storage) -> Self {
         let options = Options {
             page_size: *random.pick(&[4096, 4096, 4096, 8192]),
             memtable_bytes: *random.pick(&[64 << 10, 64 << 10, 256 << 10]),
@@ -109,6 +111,7 @@ impl World {
             backups: Backups::new(seed),
             spread: if random.one_in(16) { 40 } else { 1 },
             by_row,
+            by_column,
             random,
             trace: std::env::var("AMBO_TRACE").is_ok(),
         };
@@ -407,7 +410,7 @@ impl World {
         let mut kinds = vec![(Kind::Logged, self.by_row), (Kind::Memory, Storage::Memory)];
         if table.keys == Keys::Any {
             // Values are any bytes, which only a key-value table has as a column.
-            kinds.push((Kind::Column, Storage::Column));
+            kinds.push((Kind::Column, self.by_column));
         }
         // Stored by row already, and it stays as it is.
         kinds.retain(|(kind, _)| *kind != table.kind && (*kind, table.kind) != (Kind::Logged, Kind::LogOff));
@@ -585,7 +588,7 @@ impl World {
             let name = definition.name.strip_prefix("main.").expect("the default schema").to_owned();
             let kind = match (definition.storage, definition.log) {
                 (Storage::Memory, _) => Kind::Memory,
-                (Storage::Column, _) => Kind::Column,
+                (storage, _) if storage == self.by_column => Kind::Column,
                 (storage, logged) => {
                     assert_eq!(storage, self.by_row);
                     if logged { Kind::Logged } else { Kind::LogOff }

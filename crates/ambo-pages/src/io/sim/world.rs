@@ -29,6 +29,11 @@ impl Clock for SimClock {
     fn now(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
+
+    /// As if the world had begun in 2023.
+    fn wall(&self) -> Duration {
+        Duration::from_secs(1_700_000_000) + self.now()
+    }
 }
 
 /// Random numbers from a seed.
