@@ -18,6 +18,7 @@ use datafusion::{
 use super::{
     conflict::OnConflict,
     copy_format::Shape,
+    copy_partitions::Partitions,
     definition::place,
     incoming::Stream,
     insert::{Given, put},
@@ -119,6 +120,8 @@ struct Copy {
     /// The name of a file; none for a stream.
     path: Option<String>,
     shape: Shape,
+    /// Columns by which rows go to files of their own in a folder.
+    parts: Option<Partitions>,
 }
 
 impl Copy {
@@ -134,6 +137,10 @@ impl Copy {
                     .with_hint("have the program write a file, or COPY t FROM STDIN read what it writes"));
             }
         };
+        let (parts, options) = Partitions::of(options)?;
+        if parts.is_some() && (!to || path.is_none()) {
+            return Err(Error::invalid("PARTITION_BY is for COPY … TO a folder"));
+        }
         let shape = Shape::of(path.as_deref(), &options, &legacy_options)?;
         if let Shape::File(format) = &shape
             && format.quote == 0
@@ -143,7 +150,7 @@ impl Copy {
         }
         match (&source, to) {
             (CopySource::Query(_), false) => Err(Error::invalid("a query is no table to copy into")),
-            _ => Ok(Self { source, to, path, shape }),
+            _ => Ok(Self { source, to, path, shape, parts }),
         }
     }
 
@@ -184,6 +191,12 @@ impl Copy {
         let batches = rows.map(|batch| written(batch?));
         let tell = |rows| connection.progress().report(rows);
         let path = Path::new(self.path.as_deref().unwrap_or(OUTPUT));
+        if let Some(parts) = &self.parts {
+            let Shape::File(format) = &self.shape else {
+                return Err(Error::invalid("PARTITION_BY writes files of CSV, JSON or Parquet"));
+            };
+            return parts.write(path, format, &schema, batches, tell);
+        }
         match (stream, &self.shape) {
             (Some(out), Shape::File(format)) => {
                 ambo_files::write_to_stream(out, OUTPUT, format, &schema, batches, tell)

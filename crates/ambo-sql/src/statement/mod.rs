@@ -9,6 +9,7 @@ mod comment;
 mod conflict;
 mod copy;
 mod copy_format;
+mod copy_partitions;
 mod create_as;
 mod create_index;
 mod create_table;

@@ -344,3 +344,68 @@ impl std::io::Read for Broken {
         Err(std::io::Error::other("the client gave up"))
     }
 }
+
+// Keeps away: rows in the folder of other values, folders that do not say what their values are, and files that are written over.
+#[test]
+fn rows_go_to_folders_by_their_values() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let db = Database::in_memory().unwrap();
+    let mut c = db.connect();
+    c.script(
+        "create table t (id int primary key, p text, q boolean);
+         insert into t values (1, 'a/b', null), (2, 'x y%', true), (3, null, false), (4, 'a/b', null), (5, 'ö', true)",
+    )
+    .unwrap();
+    let folder = at("parts");
+    let options = "format csv, partition_by (p, Q)";
+    assert_eq!(written(&mut c, &format!("copy t to '{folder}' ({options})")), 5);
+    let text = |path: &str| std::fs::read_to_string(dir.path().join("parts").join(path)).unwrap();
+    assert_eq!(text("p=a%2Fb/q=__HIVE_DEFAULT_PARTITION__/data_0.csv"), "id\n1\n4\n");
+    assert_eq!(text("p=x%20y%25/q=true/data_0.csv"), "id\n2\n");
+    assert_eq!(text("p=__HIVE_DEFAULT_PARTITION__/q=false/data_0.csv"), "id\n3\n");
+    assert_eq!(text("p=%C3%B6/q=true/data_0.csv"), "id\n5\n");
+    let error = refused(&mut c, &format!("copy t to '{folder}' ({options})"));
+    assert!(error.message().contains("has something in it"), "{error}");
+    assert_eq!(written(&mut c, &format!("copy t to '{folder}' ({options}, append)")), 5);
+    assert_eq!(text("p=x%20y%25/q=true/data_1.csv"), "id\n2\n");
+    // Of many values not all files are open at once.
+    let folder = at("many");
+    let many = "copy (select i, i % 200 as p from range(20000) as r (i)) to";
+    assert_eq!(
+        written(
+            &mut c,
+            &format!("{many} '{folder}' (format parquet, partition_by p, write_partition_columns)")
+        ),
+        20000
+    );
+    assert_eq!(
+        rows(
+            &mut c,
+            &format!("select count(*), count(distinct p), min(i % 200 = p) from '{folder}/*/*.parquet'")
+        ),
+        "20000, 200, true"
+    );
+    assert_eq!(
+        rows(
+            &mut c,
+            &format!(
+                "select count(*) from read_parquet('{folder}/*/*.parquet', filename = true) where filename like '%p=7/%'"
+            )
+        ),
+        "100"
+    );
+    for (options, what) in [
+        ("partition_by (nope)", "there is no column \"nope\""),
+        ("partition_by (id, p, q)", "leaves none to write"),
+        ("partition_by (p, p)", "twice"),
+        ("write_partition_columns", "stands with PARTITION_BY"),
+        ("partition_by (p), overwrite perhaps", "OVERWRITE is true or false"),
+        ("partition_by (p), overwrite", "not supported: OVERWRITE with PARTITION_BY"),
+    ] {
+        let error = refused(&mut c, &format!("copy t to '{}' (format csv, {options})", at("wrong")));
+        assert!(error.message().contains(what), "{options}: {error}");
+    }
+    let error = refused(&mut c, &format!("copy t from '{}' (format csv, partition_by (p))", at("parts")));
+    assert!(error.message().contains("PARTITION_BY is for COPY … TO a folder"), "{error}");
+}
